@@ -1,0 +1,24 @@
+# What every target of this project is built with.
+function(gnomon_target target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_definitions(${target} PRIVATE GNOMON_VERSION="${PROJECT_VERSION}" TOML_EXCEPTIONS=1)
+  if(GNOMON_DEVELOPER)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror)
+  endif()
+  if(GNOMON_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${GNOMON_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${GNOMON_SANITIZE})
+  endif()
+  # AVX3_DL and SSSE3 add nothing to float32 code beside AVX3 and SSE2.
+  target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+endfunction()
+
+# The source files of the rows `macro(name)` in gnomon/<folder>/list.def.
+function(gnomon_listed_sources folder macro result)
+  set(list ${PROJECT_SOURCE_DIR}/gnomon/${folder}/list.def)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} rows REGEX "^${macro}\\(")
+  list(TRANSFORM rows REPLACE "^${macro}\\(([a-z0-9_]+)\\).*" "gnomon/${folder}/\\1.cpp")
+  set(${result} ${rows} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace gnomon {
+
+// Cache lines and the widest vectors are 64 bytes: arrays begin on one, so that equal inputs meet equal code.
+inline constexpr std::size_t kAlignment = 64;
+
+// Allocator of aligned memory. With `zero` false, resize() leaves new numbers uninitialised.
+template <class T, bool zero>
+struct Aligned {
+  using value_type = T;
+  template <class U>
+  struct rebind {
+    using other = Aligned<U, zero>;
+  };
+  Aligned() = default;
+  template <class U>
+  Aligned(const Aligned<U, zero>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(kAlignment)));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t(kAlignment)); }
+  template <class U, class... Args>
+  void construct(U* p, Args&&... args) {
+    if constexpr (sizeof...(Args) == 0 && !zero) {
+      ::new (static_cast<void*>(p)) U;
+    } else {
+      ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
+    }
+  }
+  template <class U>
+  bool operator==(const Aligned<U, zero>&) const {
+    return true;
+  }
+};
+
+using Floats = std::vector<float, Aligned<float, true>>;    // owned numbers; resize() fills with 0
+using Scratch = std::vector<float, Aligned<float, false>>;  // owned numbers that are written before they are read
+
+inline std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace gnomon

@@ -1,0 +1,135 @@
+#include "gnomon/core/file.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+namespace {
+
+Error failed(std::string_view action, const Path& path) {
+  return Error(Fault::resource, text(path.string(), ": cannot ", action, ": ", std::strerror(errno)));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int close() {
+    const int result = fd_ < 0 ? 0 : ::close(fd_);
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+void write_all(int fd, std::string_view bytes, const Path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw failed("write", path);
+    bytes.remove_prefix(std::size_t(n));
+  }
+}
+
+void sync_folder(const Path& folder) {
+  const Descriptor d(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (d.get() < 0 || ::fsync(d.get()) != 0) throw failed("sync the folder", folder);
+}
+
+}  // namespace
+
+std::string read_file(const Path& path) {
+  const Descriptor d(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (d.get() < 0) throw failed("open", path);
+  std::string content;
+  struct stat info {};
+  if (::fstat(d.get(), &info) == 0 && S_ISREG(info.st_mode)) content.reserve(std::size_t(info.st_size) + 1);
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t n = ::read(d.get(), block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw failed("read", path);
+    if (n == 0) return content;
+    content.append(block, std::size_t(n));
+  }
+}
+
+void write_file(const Path& path, std::span<const std::string_view> pieces) {
+  const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
+  const Path temporary = path.string() + ".partial";
+  try {
+    Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (d.get() < 0) throw failed("create", temporary);
+    for (const auto piece : pieces) write_all(d.get(), piece, path);
+    if (::fsync(d.get()) != 0) throw failed("sync", path);
+    if (d.close() != 0) throw failed("close", path);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) throw failed("replace", path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  sync_folder(folder);
+}
+
+void write_file(const Path& path, std::string_view content) {
+  write_file(path, std::span<const std::string_view>(&content, 1));
+}
+
+void make_folders(const Path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw Error(Fault::resource, text(path.string(), ": cannot create the folder: ", error.message()));
+}
+
+FileLock::FileLock(const Path& path, std::string_view purpose, int patience_ms)
+    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  if (descriptor_ < 0) throw failed("create the lock", path);
+  for (int waited_ms = 0; ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; waited_ms += 20) {
+    if (errno == EINTR) continue;
+    const int reason = errno;
+    if (reason != EWOULDBLOCK || waited_ms >= patience_ms) {
+      ::close(descriptor_);
+      errno = reason;
+      if (reason != EWOULDBLOCK) throw failed("lock", path);
+      throw Error(Fault::busy, text(path.string(), ": ", purpose, " is in use by another process"));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+FileLock::~FileLock() { ::close(descriptor_); }
+
+std::string sha256(std::span<const std::string_view> pieces) {
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  bool ok = context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  for (const auto piece : pieces) ok = ok && EVP_DigestUpdate(context.get(), piece.data(), piece.size());
+  if (!ok || !EVP_DigestFinal_ex(context.get(), digest, &size)) throw Error(Fault::bug, "sha256: OpenSSL failed");
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) {
+    hex += "0123456789abcdef"[digest[i] >> 4];
+    hex += "0123456789abcdef"[digest[i] & 15];
+  }
+  return hex;
+}
+
+std::string sha256(std::string_view bytes) { return sha256(std::span<const std::string_view>(&bytes, 1)); }
+
+}  // namespace gnomon

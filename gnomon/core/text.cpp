@@ -1,0 +1,122 @@
+#include "gnomon/core/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+
+std::string shortest(double x) {
+  char buffer[64];
+  if (x == std::floor(x) && std::abs(x) < 1e15) {  // 100000, not 1e+05
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, (long long)x).ptr;
+    return {buffer, end};
+  }
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x).ptr;
+  return {buffer, end};
+}
+
+double number(std::string_view word, std::string_view what) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || word.empty()) {
+    throw Error(Fault::usage, text(what, ": '", word, "' is not a number"));
+  }
+  return value;
+}
+
+long long integer(std::string_view word, std::string_view what) {
+  long long value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || word.empty()) {
+    throw Error(Fault::usage, text(what, ": '", word, "' is not a whole number"));
+  }
+  return value;
+}
+
+std::string_view trim(std::string_view s) {
+  const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  while (!s.empty() && space(s.front())) s.remove_prefix(1);
+  while (!s.empty() && space(s.back())) s.remove_suffix(1);
+  return s;
+}
+
+std::vector<std::string_view> split(std::string_view s, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= s.size();) {
+    const std::size_t end = std::min(s.find(separator, at), s.size());
+    parts.push_back(s.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+namespace {
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+}  // namespace
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  std::size_t least = word.size() / 2 + 2;
+  for (const auto candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < least) best = candidate, least = distance;
+  }
+  return best;
+}
+
+std::string join(std::span<const std::string_view> words, std::string_view separator) {
+  std::string all;
+  for (const auto word : words) {
+    if (!all.empty()) all += separator;
+    all += word;
+  }
+  return all;
+}
+
+std::string unknown(std::string_view kind, std::string_view word, std::span<const std::string_view> candidates) {
+  const auto near = nearest(word, candidates);
+  return text("unknown ", kind, " '", word, "'", near.empty() ? "" : text(": did you mean '", near, "'?"),
+              near.empty() ? ". There are: " : " There are: ", join(candidates, ", "));
+}
+
+std::size_t first_invalid_utf8(std::string_view bytes) {
+  const auto at = [&](std::size_t i) { return i < bytes.size() ? (unsigned char)bytes[i] : 0u; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at(i) >= low && at(i) <= high;
+  };
+  for (std::size_t i = 0; i < bytes.size();) {
+    const unsigned c = at(i);  // Unicode 15, table 3-7: well-formed UTF-8 byte sequences
+    if (c < 0x80) {
+      i += 1;
+    } else if (c >= 0xC2 && c <= 0xDF && follows(i + 1)) {
+      i += 2;
+    } else if (c >= 0xE0 && c <= 0xEF && follows(i + 1, c == 0xE0 ? 0xA0 : 0x80, c == 0xED ? 0x9F : 0xBF) &&
+               follows(i + 2)) {
+      i += 3;
+    } else if (c >= 0xF0 && c <= 0xF4 && follows(i + 1, c == 0xF0 ? 0x90 : 0x80, c == 0xF4 ? 0x8F : 0xBF) &&
+               follows(i + 2) && follows(i + 3)) {
+      i += 4;
+    } else {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace gnomon

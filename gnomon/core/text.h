@@ -1,0 +1,30 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gnomon {
+
+// The shortest decimal text that reads back as the same number: 10000, 0.25, 1e-05, nan.
+std::string shortest(double x);
+
+// The whole of `word` as a number; throws Error(usage) that names `what` where it is none.
+double number(std::string_view word, std::string_view what);
+long long integer(std::string_view word, std::string_view what);
+
+std::string_view trim(std::string_view s);
+std::vector<std::string_view> split(std::string_view s, char separator);
+
+// The candidate with the least edit distance to `word`; empty when none is near (more than half of it wrong).
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+// "unknown encoding 'rop': did you mean 'rope'? There are: none, rope, ..." : the answer to a wrong name.
+std::string unknown(std::string_view kind, std::string_view word, std::span<const std::string_view> candidates);
+
+std::string join(std::span<const std::string_view> words, std::string_view separator);
+
+// The offset of the first byte that is not part of well-formed UTF-8, or npos.
+std::size_t first_invalid_utf8(std::string_view bytes);
+
+}  // namespace gnomon

@@ -1,0 +1,414 @@
+// Attention of one head, tile by tile: included once per SIMD target, by attend.cpp.
+#if defined(GNOMON_KERNELS_ATTEND_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GNOMON_KERNELS_ATTEND_INL_H_
+#undef GNOMON_KERNELS_ATTEND_INL_H_
+#else
+#define GNOMON_KERNELS_ATTEND_INL_H_
+#endif
+#include "gnomon/kernels/product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gnomon::HWY_NAMESPACE {
+
+inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+// A tile: query rows i0..i0+ni against key columns j0..j0+nj. A row's distances run along its columns: with
+// e = j − (position of i), column b of row a reads entry (b − a) + (ni − 1) of a *band* that begins at
+// e = j0 − (position of the last row). So every array over distances is kept in the order of e, and a row of it is
+// one unaligned load away.
+struct Tile {
+  std::int64_t i0, ni, j0, nj;
+  std::int64_t width;  // of the band: ni + nj − 1
+};
+
+class Head {
+ public:
+  explicit Head(const HeadTask& t)
+      : t_(t),
+        s_(t.shape),
+        N_(lanes()),
+        shift_(s_.keys - s_.queries),
+        bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
+        bk_(s_.key_tile ? s_.key_tile : 128),
+        Kp_(round_up(s_.K, N_)),
+        Dp_(round_up(s_.D, N_)),
+        keys_(round_up(s_.keys, N_) + N_),
+        ld_(round_up(bk_, 2 * N_) + 2 * N_),
+        ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
+        zero_(s_.keys + bq_ + 2 * N_),
+        span_(zero_ + s_.keys + bk_ + 4 * N_) {}
+
+  void forward() {
+    pack_keys();
+    pack_rows(t_.v, s_.keys, s_.D, Dp_, 1, v_);
+    if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
+    logits_.resize(bq_ * ld_);
+    Scratch out(bq_ * Dp_), most(bq_), total(bq_);
+    for (std::int64_t i0 = 0; i0 < s_.queries; i0 += bq_) {
+      const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = s_.causal ? i0 + ni + shift_ : s_.keys;
+      pack_queries(i0, ni);
+      std::fill(most.begin(), most.end(), kMinusInfinity);
+      std::fill(total.begin(), total.end(), 0.0f);
+      std::fill(out.begin(), out.end(), 0.0f);
+      for (std::int64_t j0 = 0; j0 < seen; j0 += bk_) {
+        const Tile tile = make_tile(i0, ni, j0, std::min(bk_, seen - j0));
+        compute_logits(tile);
+        for (std::int64_t a = 0; a < ni; ++a) soften(tile, a, most[a], total[a], &out[a * Dp_]);
+        rows_times(tile, logits_.data(), &v_[j0 * Dp_], Dp_, out.data());
+        if (t_.terms.value) {
+          to_band(tile, logits_.data());
+          product({ni, Dp_, tile.width}, {band_.data(), ldg_, 1}, value_.data() + band_start(tile) * Dp_, Dp_, out.data(), Dp_, true);
+        }
+      }
+      for (std::int64_t a = 0; a < ni; ++a) {
+        const float sum = total[a];
+        write_row(&out[a * Dp_], s_.D, sum > 0 ? 1.0f / sum : 0.0f, t_.out.at(i0 + a));
+        t_.lse[i0 + a] = sum > 0 ? most[a] + std::log(sum) : kMinusInfinity;
+      }
+    }
+  }
+
+  // p = exp(s − lse), dp = dout·v, ds = p (dp − Σ_j p dp), and Σ_j p dp = dout·out.
+  void backward() {
+    pack_keys();
+    pack_transposed(t_.v, s_.keys, s_.D, v_t_);
+    pack_rows(t_.k, s_.keys, s_.K, Kp_, 1, k_);
+    pack_rows(t_.dout, s_.queries, s_.D, Dp_, 1, dout_);
+    if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
+    logits_.resize(bq_ * ld_);
+    dp_.resize(bq_ * ld_);
+    start_gradients();
+    for (std::int64_t i0 = 0; i0 < s_.queries; i0 += bq_) {
+      const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = s_.causal ? i0 + ni + shift_ : s_.keys;
+      pack_queries(i0, ni);
+      dq_.assign(bq_ * Kp_, 0.0f);
+      for (std::int64_t j0 = 0; j0 < seen; j0 += bk_) backward_tile(make_tile(i0, ni, j0, std::min(bk_, seen - j0)));
+      for (std::int64_t a = 0; a < ni; ++a) write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.at(i0 + a));
+    }
+    for (std::int64_t j = 0; j < s_.keys; ++j) {
+      write_row(&dk_[j * Kp_], s_.K, 1, t_.dk.at(j));
+      write_row(&dv_[j * Dp_], s_.D, 1, t_.dv.at(j));
+    }
+    finish_gradients();
+  }
+
+ private:
+  // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n.
+
+  void pack_rows(const Rows& x, std::int64_t n, std::int64_t width, std::int64_t padded, float factor, Scratch& to) const {
+    to.resize(n * padded);
+    float* row = to.data();
+    for (std::int64_t t = 0; t < n; ++t, row += padded) {
+      for (std::int64_t c = 0; c < padded; c += N_) {
+        const V v = c < width ? load(x.at(t) + c, width - c) : hn::Zero(F());
+        hn::StoreU(hn::Mul(v, set(factor)), F(), row + c);
+      }
+    }
+  }
+  void pack_transposed(const Rows& x, std::int64_t n, std::int64_t width, Scratch& to) const {
+    to.resize(width * keys_);
+    constexpr std::int64_t kBlock = 16;  // columns at a time: their lines stay in the nearest cache
+    for (std::int64_t c0 = 0; c0 < width; c0 += kBlock) {
+      for (std::int64_t t = 0; t < n; ++t) {
+        const float* row = x.at(t);
+        for (std::int64_t c = c0; c < std::min(c0 + kBlock, width); ++c) to[c * keys_ + t] = row[c];
+      }
+    }
+    for (std::int64_t c = 0; c < width; ++c) std::fill_n(&to[c * keys_ + n], keys_ - n, 0.0f);
+  }
+  void pack_queries(std::int64_t i0, std::int64_t ni) { pack_rows({t_.q.at(i0), t_.q.step}, ni, s_.K, Kp_, s_.scale, q_); }
+
+  void pack_keys() {
+    pack_transposed(t_.k, s_.keys, s_.K, k_t_);
+    const HeadTerms& terms = t_.terms;
+    if (terms.by_query || terms.by_key || t_.padding) {
+      by_key_.assign(keys_, 0.0f);
+      for (std::int64_t j = 0; j < s_.keys; ++j) {
+        by_key_[j] = t_.padding && t_.padding[j] ? kMinusInfinity : terms.by_key ? terms.by_key[j] : 0.0f;
+      }
+    }
+    if (terms.by_distance) {
+      by_distance_.assign(span_, 0.0f);
+      each_distance([&](std::int64_t r, std::int64_t x) { by_distance_[x] = terms.by_distance[r]; });
+    }
+    // q is packed with the scale of the logits, which the cross term does not have.
+    if (terms.query_cross) pack_distances(terms.query_cross, s_.K, 1 / s_.scale, query_cross_, query_cross_t_);
+    if (terms.key_cross) pack_distances(terms.key_cross, s_.K, 1, key_cross_, key_cross_t_);
+  }
+
+  // f(column r of the caller's array, entry x in the order of e) for every distance that can occur.
+  template <class Body>
+  void each_distance(const Body& f) const {
+    for (std::int64_t r = 0; r < t_.terms.distances; ++r) {
+      const std::int64_t e = -(t_.terms.first_distance + r);
+      if (e > -s_.keys && e < s_.keys) f(r, e + zero_);
+    }
+  }
+  // Rows over distances (R,width), in the order of e: as rows, and transposed.
+  void pack_distances(const float* x, std::int64_t width, float factor, Scratch& rows, Scratch& transposed) const {
+    const std::int64_t padded = round_up(width, N_);
+    rows.assign(span_ * padded, 0.0f);
+    transposed.assign(width * span_, 0.0f);
+    each_distance([&](std::int64_t r, std::int64_t at) {
+      for (std::int64_t c = 0; c < width; ++c) {
+        rows[at * padded + c] = factor * x[r * width + c];
+        transposed[c * span_ + at] = factor * x[r * width + c];
+      }
+    });
+  }
+
+  // --- Tiles
+
+  Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const { return {i0, ni, j0, nj, ni + nj - 1}; }
+  std::int64_t band_start(const Tile& tile) const { return zero_ + tile.j0 - (tile.i0 + tile.ni - 1 + shift_); }
+  // Columns of the tile that row a sees.
+  std::int64_t visible(const Tile& tile, std::int64_t a) const {
+    if (!s_.causal) return tile.nj;
+    return std::clamp<std::int64_t>(tile.i0 + a + shift_ - tile.j0 + 1, 0, tile.nj);
+  }
+  bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
+
+  // c (rows of the tile, columns) = left·right, for the columns that each panel of rows can see.
+  void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, Scratch& c) const {
+    const float* b = &right[tile.j0];
+    const std::int64_t panel = whole(tile) ? tile.ni : kRows;
+    for (std::int64_t a = 0; a < tile.ni; a += panel) {
+      const std::int64_t m = std::min(panel, tile.ni - a), n = visible(tile, a + m - 1);
+      product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, &c[a * ld_], ld_, false);
+    }
+  }
+  // c (rows, padded) += w (rows, columns)·x (columns, padded): only over the columns that a panel of rows sees.
+  void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    const std::int64_t panel = whole(tile) ? tile.ni : kRows;
+    for (std::int64_t a = 0; a < tile.ni; a += panel) {
+      const std::int64_t m = std::min(panel, tile.ni - a), k = visible(tile, a + m - 1);
+      product({m, padded, k}, {w + a * ld_, ld_, 1}, x, padded, c + a * padded, padded, true);
+    }
+  }
+  // c (columns, padded) += wᵀ·x (rows, padded): a panel of columns is seen by the rows from its first position on.
+  void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    const std::int64_t panel = whole(tile) ? tile.nj : kRows;
+    for (std::int64_t b = 0; b < tile.nj; b += panel) {
+      const std::int64_t m = std::min(panel, tile.nj - b);
+      const std::int64_t from = s_.causal ? std::max<std::int64_t>(0, tile.j0 + b - (tile.i0 + shift_)) : 0;
+      if (from >= tile.ni) continue;
+      product({m, padded, tile.ni - from}, {w + from * ld_ + b, 1, ld_}, x + from * padded, padded, c + b * padded, padded, true);
+    }
+  }
+
+  // --- Logits
+
+  // logits_ = scale·q·kᵀ + what is added by distance, for the columns that each row sees; by_key comes in soften.
+  void compute_logits(const Tile& tile) {
+    times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_);
+    if (t_.terms.query_cross) {
+      band_.resize(bq_ * ldg_);
+      product({tile.ni, tile.width, s_.K}, {q_.data(), Kp_, 1}, query_cross_t_.data() + band_start(tile), span_, band_.data(), ldg_, false);
+      from_band(tile, logits_.data());
+    }
+    if (t_.terms.key_cross) add_key_cross(tile);
+  }
+  // s[a,b] += band[a, b − a + ni − 1]
+  void from_band(const Tile& tile, float* s) const {
+    for (std::int64_t a = 0; a < tile.ni; ++a) {
+      const float* band = &band_[a * ldg_ + tile.ni - 1 - a];
+      for (std::int64_t b = 0, n = visible(tile, a); b < n; ++b) s[a * ld_ + b] += band[b];
+    }
+  }
+  // band[a, b − a + ni − 1] = s[a,b], and 0 elsewhere
+  void to_band(const Tile& tile, const float* s) {
+    band_.assign(bq_ * ldg_, 0.0f);
+    for (std::int64_t a = 0; a < tile.ni; ++a) {
+      std::copy_n(s + a * ld_, visible(tile, a), &band_[a * ldg_ + tile.ni - 1 - a]);
+    }
+  }
+  // g[b,x] = k_b·key_cross[x]; s[a,b] += g[b, b − a + ni − 1]
+  void add_key_cross(const Tile& tile) {
+    key_band_.resize((bk_ + kRows) * ldg_);
+    product({tile.nj, tile.width, s_.K}, {&k_t_[tile.j0], 1, keys_}, key_cross_t_.data() + band_start(tile), span_,
+            key_band_.data(), ldg_, false);
+    for (std::int64_t a = 0; a < tile.ni; ++a) {
+      for (std::int64_t b = 0, n = visible(tile, a); b < n; ++b) {
+        logits_[a * ld_ + b] += key_band_[b * ldg_ + b - a + tile.ni - 1];
+      }
+    }
+  }
+
+  // What is added to vector b.. of row a: from the distance, and (difference first: two large sums meet there) from
+  // query and key.
+  struct RowBias {
+    const float *distance, *key;
+    float query;
+    HWY_INLINE V operator()(V s, std::int64_t b) const {
+      if (distance) s = hn::Add(s, hn::LoadU(F(), distance + b));
+      if (key) s = hn::Add(s, hn::Add(set(query), hn::LoadU(F(), key + b)));
+      return s;
+    }
+  };
+  RowBias row_bias(const Tile& tile, std::int64_t a) const {
+    RowBias bias{};
+    if (t_.terms.by_distance) bias.distance = &by_distance_[band_start(tile) + tile.ni - 1 - a];
+    if (!by_key_.empty()) bias.key = &by_key_[tile.j0];
+    bias.query = t_.terms.by_query ? t_.terms.by_query[tile.i0 + a] : 0.0f;
+    return bias;
+  }
+
+  // Online softmax of row a: the tile's logits become exp(s − m); the sum and the output so far are rescaled when
+  // the maximum m grows. Columns that the row does not see become 0.
+  void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
+    float* s = &logits_[a * ld_];
+    const std::int64_t n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
+    const RowBias bias = row_bias(tile, a);
+    const V lowest = set(kMinusInfinity);
+    V top = lowest;
+    for (std::int64_t b = 0; b < n; b += N_) {
+      V v = bias(hn::LoadU(F(), s + b), b);
+      if (b + N_ > n) v = hn::IfThenElse(hn::FirstN(F(), n - b), v, lowest);
+      hn::StoreU(v, F(), s + b);
+      top = hn::Max(top, v);
+    }
+    const float now = std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top)));
+    V sum_now = hn::Zero(F());
+    std::int64_t b = 0;
+    if (now != kMinusInfinity) {
+      for (; b < n; b += N_) {
+        const V p = hn::Exp(F(), hn::Sub(hn::LoadU(F(), s + b), set(now)));
+        hn::StoreU(p, F(), s + b);
+        sum_now = hn::Add(sum_now, p);
+      }
+      const float shrink = std::exp(most - now);
+      total = total * shrink + sum(sum_now);
+      if (shrink != 1.0f) {
+        for (std::int64_t c = 0; c < Dp_; c += N_) hn::StoreU(hn::Mul(set(shrink), hn::LoadU(F(), out + c)), F(), out + c);
+      }
+      most = now;
+    }
+    for (; b < end; b += N_) hn::StoreU(hn::Zero(F()), F(), s + b);
+  }
+
+  // --- Gradients
+
+  void start_gradients() {
+    dk_.assign(s_.keys * Kp_, 0.0f);
+    dv_.assign(s_.keys * Dp_, 0.0f);
+    if (t_.dterms.by_distance) dby_distance_.assign(span_, 0.0f);
+    if (t_.dterms.by_key) dby_key_.assign(keys_, 0.0f);
+    if (t_.dterms.query_cross) dquery_cross_.assign(span_ * Kp_, 0.0f);
+    if (t_.dterms.key_cross) dkey_cross_.assign(span_ * Kp_, 0.0f);
+    if (t_.dterms.value) dvalue_.assign(span_ * Dp_, 0.0f);
+  }
+
+  void backward_tile(const Tile& tile) {
+    const float* dout = &dout_[tile.i0 * Dp_];
+    compute_logits(tile);
+    times_columns(tile, {dout, Dp_, 1}, v_t_, s_.D, dp_);
+    if (t_.terms.value) {
+      band_.resize(bq_ * ldg_);
+      product({tile.ni, tile.width, s_.D}, {dout, Dp_, 1}, value_t_.data() + band_start(tile), span_, band_.data(), ldg_, false);
+      from_band(tile, dp_.data());
+    }
+    for (std::int64_t a = 0; a < tile.ni; ++a) soften_backward(tile, a);
+    // logits_ now holds p, dp_ holds ds.
+    columns_times(tile, logits_.data(), dout, Dp_, &dv_[tile.j0 * Dp_]);
+    columns_times(tile, dp_.data(), q_.data(), Kp_, &dk_[tile.j0 * Kp_]);
+    rows_times(tile, dp_.data(), &k_[tile.j0 * Kp_], Kp_, dq_.data());
+    if (t_.terms.value && t_.dterms.value) {
+      to_band(tile, logits_.data());
+      product({tile.width, Dp_, tile.ni}, {band_.data(), 1, ldg_}, dout, Dp_, dvalue_.data() + band_start(tile) * Dp_, Dp_, true);
+    }
+    if (t_.terms.query_cross) query_cross_backward(tile);
+    if (t_.terms.key_cross) key_cross_backward(tile);
+  }
+
+  // Row a: logits_ from s to p, dp_ from dp to ds.
+  void soften_backward(const Tile& tile, std::int64_t a) {
+    float *s = &logits_[a * ld_], *dp = &dp_[a * ld_];
+    const std::int64_t i = tile.i0 + a, end = round_up(tile.nj, 2 * N_);
+    const float lse = t_.lse[i];
+    const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a);
+    const RowBias bias = row_bias(tile, a);
+    const V mean = set(dot(t_.dout.at(i), t_.out.at(i)));
+    float* by_distance = t_.dterms.by_distance ? &dby_distance_[band_start(tile) + tile.ni - 1 - a] : nullptr;
+    float* by_key = t_.dterms.by_key ? &dby_key_[tile.j0] : nullptr;
+    V row_sum = hn::Zero(F());
+    std::int64_t b = 0;
+    for (; b < n; b += N_) {
+      const V p = first(hn::Exp(F(), hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
+      const V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
+      hn::StoreU(p, F(), s + b);
+      hn::StoreU(ds, F(), dp + b);
+      if (by_distance) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_distance + b)), F(), by_distance + b);
+      if (by_key) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_key + b)), F(), by_key + b);
+      row_sum = hn::Add(row_sum, ds);
+    }
+    if (t_.dterms.by_query) t_.dterms.by_query[i] += sum(row_sum);
+    for (; b < end; b += N_) {
+      hn::StoreU(hn::Zero(F()), F(), s + b);
+      hn::StoreU(hn::Zero(F()), F(), dp + b);
+    }
+  }
+
+  void query_cross_backward(const Tile& tile) {
+    to_band(tile, dp_.data());
+    const std::int64_t from = band_start(tile);
+    // dq is scaled when it is written, and query_cross_ carries 1/scale.
+    product({tile.ni, Kp_, tile.width}, {band_.data(), ldg_, 1}, query_cross_.data() + from * Kp_, Kp_, dq_.data(), Kp_, true);
+    if (!t_.dterms.query_cross) return;
+    product({tile.width, Kp_, tile.ni}, {band_.data(), 1, ldg_}, q_.data(), Kp_, dquery_cross_.data() + from * Kp_, Kp_, true);
+  }
+  void key_cross_backward(const Tile& tile) {
+    key_band_.assign((bk_ + kRows) * ldg_, 0.0f);
+    for (std::int64_t a = 0; a < tile.ni; ++a) {
+      for (std::int64_t b = 0, n = visible(tile, a); b < n; ++b) {
+        key_band_[b * ldg_ + b - a + tile.ni - 1] = dp_[a * ld_ + b];
+      }
+    }
+    const std::int64_t from = band_start(tile);
+    product({tile.nj, Kp_, tile.width}, {key_band_.data(), ldg_, 1}, key_cross_.data() + from * Kp_, Kp_, &dk_[tile.j0 * Kp_], Kp_, true);
+    if (!t_.dterms.key_cross) return;
+    product({tile.width, Kp_, tile.nj}, {key_band_.data(), 1, ldg_}, &k_[tile.j0 * Kp_], Kp_, dkey_cross_.data() + from * Kp_, Kp_, true);
+  }
+
+  void finish_gradients() {
+    const HeadTerms& d = t_.dterms;
+    const auto collect = [&](float* to, const Scratch& from, std::int64_t width, float factor) {
+      if (!to) return;
+      const std::int64_t padded = width == 1 ? 1 : round_up(width, N_);
+      each_distance([&](std::int64_t r, std::int64_t x) {
+        for (std::int64_t c = 0; c < width; ++c) to[r * width + c] += factor * from[x * padded + c];
+      });
+    };
+    collect(d.by_distance, dby_distance_, 1, 1);
+    collect(d.query_cross, dquery_cross_, s_.K, 1 / s_.scale);
+    collect(d.key_cross, dkey_cross_, s_.K, 1);
+    collect(d.value, dvalue_, s_.D, 1);
+    if (d.by_key) {
+      for (std::int64_t j = 0; j < s_.keys; ++j) d.by_key[j] += dby_key_[j];
+    }
+  }
+
+  float dot(const float* a, const float* b) const {
+    V total = hn::Zero(F());
+    for (std::int64_t c = 0; c < s_.D; c += N_) total = hn::MulAdd(load(a + c, s_.D - c), load(b + c, s_.D - c), total);
+    return sum(total);
+  }
+  void write_row(const float* row, std::int64_t width, float factor, float* to) const {
+    for (std::int64_t c = 0; c < width; c += N_) store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
+  }
+
+  const HeadTask& t_;
+  const AttendShape& s_;
+  const std::int64_t N_, shift_, bq_, bk_, Kp_, Dp_;
+  const std::int64_t keys_;         // length of a packed row over keys, with room for whole vectors
+  const std::int64_t ld_, ldg_;     // steps of the rows of a tile and of a band
+  const std::int64_t zero_, span_;  // entry of e = 0, and length, of an array in the order of e
+
+  Scratch q_, k_, k_t_, v_, v_t_, dout_, by_key_, by_distance_;
+  Scratch query_cross_, query_cross_t_, key_cross_, key_cross_t_, value_, value_t_;
+  Scratch logits_, dp_, band_, key_band_;
+  Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
+};
+
+}  // namespace gnomon::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

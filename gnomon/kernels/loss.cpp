@@ -1,0 +1,55 @@
+#include "gnomon/kernels/loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "gnomon/core/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gnomon/kernels/loss.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include "gnomon/kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gnomon::HWY_NAMESPACE {
+float CrossEntropyRow(std::int64_t Vocabulary, float dscale, float* logits, std::int32_t target) {
+  const std::int64_t N = lanes();
+  auto most = set(logits[0]);
+  std::int64_t whole = 0;
+  for (; whole + N <= Vocabulary; whole += N) most = hn::Max(most, hn::LoadU(F(), logits + whole));
+  float top = hn::GetLane(hn::MaxOfLanes(F(), most));
+  for (; whole < Vocabulary; ++whole) top = logits[whole] > top ? logits[whole] : top;
+  auto total = hn::Zero(F());
+  for (std::int64_t v = 0, n = Vocabulary; v < Vocabulary; v += N, n -= N) {
+    total = hn::Add(total, first(hn::Exp(F(), hn::Sub(load(logits + v, n), set(top))), n));
+  }
+  const float normaliser = sum(total), loss = std::log(normaliser) + top - logits[target];
+  if (dscale == 0) return loss;
+  const auto weight = set(dscale / normaliser);
+  for (std::int64_t v = 0, n = Vocabulary; v < Vocabulary; v += N, n -= N) {
+    store(hn::Mul(weight, hn::Exp(F(), hn::Sub(load(logits + v, n), set(top)))), logits + v, n);
+  }
+  logits[target] -= dscale;
+  return loss;
+}
+}  // namespace gnomon::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gnomon {
+HWY_EXPORT(CrossEntropyRow);
+
+void cross_entropy(const CrossEntropy& s, float* logits, const std::int32_t* targets, float* losses) {
+  parallel_ranges(s.N, 64, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n) {
+      float* row = logits + n * s.V;
+      const bool scored = targets[n] != kUnscored;
+      losses[n] = scored ? HWY_DYNAMIC_DISPATCH(CrossEntropyRow)(s.V, s.dscale, row, targets[n]) : 0.0f;
+      if (!scored && s.dscale != 0) std::fill_n(row, s.V, 0.0f);
+    }
+  });
+}
+}  // namespace gnomon
+#endif

@@ -1,0 +1,17 @@
+#pragma once
+#include <cstdint>
+
+namespace gnomon {
+
+inline constexpr std::int32_t kUnscored = -1;  // a target that no loss is asked for
+
+// Cross-entropy of softmax(logits) against the target symbols, in nats. logits (N,V); targets (N) in [0,V) or
+// kUnscored, whose row counts 0. losses (N). With dscale > 0 the logits are replaced by their gradient
+// dscale·(softmax − onehot), 0 in unscored rows; with dscale = 0 they stay.
+struct CrossEntropy {
+  std::int64_t N, V;
+  float dscale;
+};
+void cross_entropy(const CrossEntropy& shape, float* logits, const std::int32_t* targets, float* losses);
+
+}  // namespace gnomon

@@ -1,0 +1,107 @@
+// The door to oneDNN: no other file knows it. Builds with its version 2 (Debian 12) and version 3 interfaces.
+#include "gnomon/kernels/matmul.h"
+
+#include <omp.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "gnomon/core/error.h"
+#include "gnomon/kernels/pointwise.h"
+
+namespace gnomon {
+namespace {
+
+using dnnl::memory;
+
+// Everything that a compiled product depends on. A model has a few dozen shapes: the map stays that small.
+using Key = std::array<std::int64_t, 10>;
+
+struct Product {
+  memory::desc a, b, c, bias;
+  dnnl::matmul primitive;
+};
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step, std::int64_t column_step) {
+  return {{rows, columns}, memory::data_type::f32, memory::dims{row_step, column_step}};
+}
+
+dnnl::matmul make_primitive(const Product& p, bool has_bias, const dnnl::primitive_attr& attr) {
+#if DNNL_VERSION_MAJOR >= 3
+  return has_bias ? dnnl::matmul({engine(), p.a, p.b, p.bias, p.c, attr}) : dnnl::matmul({engine(), p.a, p.b, p.c, attr});
+#else
+  const auto d = has_bias ? dnnl::matmul::desc(p.a, p.b, p.bias, p.c) : dnnl::matmul::desc(p.a, p.b, p.c);
+  return dnnl::matmul({d, attr, engine()});
+#endif
+}
+
+Product make_product(const Key& key) {
+  const auto [M, N, K, a_transposed, b_transposed, accumulate, lda, ldb, ldc, mode] = key;
+  Product p;
+  p.a = a_transposed ? matrix(M, K, 1, lda) : matrix(M, K, lda, 1);
+  p.b = b_transposed ? matrix(K, N, 1, ldb) : matrix(K, N, ldb, 1);
+  p.c = matrix(M, N, ldc, 1);
+  p.bias = matrix(1, N, N, 1);
+  dnnl::primitive_attr attr;
+  if (accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attr.set_post_ops(sum);
+  }
+  p.primitive = make_primitive(p, mode & 1, attr);
+  return p;
+}
+
+const Product& product(const Key& key) {
+  static std::mutex mutex;
+  static std::map<Key, Product> products;
+  const std::lock_guard lock(mutex);
+  auto found = products.find(key);
+  if (found == products.end()) found = products.emplace(key, make_product(key)).first;
+  return found->second;
+}
+
+}  // namespace
+
+void matmul(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
+  if (s.M == 0 || s.N == 0) return;
+  const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
+  const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
+  const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();  // baked into the compiled code
+  const Key key{s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};
+  try {
+    const Product& p = product(key);
+    const auto view = [](const memory::desc& desc, const float* data) {
+      return memory(desc, engine(), const_cast<float*>(data));
+    };
+    std::unordered_map<int, memory> arguments{
+        {DNNL_ARG_SRC, view(p.a, a)}, {DNNL_ARG_WEIGHTS, view(p.b, b)}, {DNNL_ARG_DST, view(p.c, c)}};
+    if (bias) arguments.emplace(DNNL_ARG_BIAS, view(p.bias, bias));
+    dnnl::stream stream(engine());
+    p.primitive.execute(stream, arguments);
+    stream.wait();
+  } catch (const dnnl::error& e) {
+    throw Error(Fault::bug, text("oneDNN: product (", s.M, ",", s.K, ")·(", s.K, ",", s.N, "): ", e.what()));
+  }
+}
+
+void linear(const Linear& s, const float* x, const float* weight, const float* bias, float* y) {
+  matmul({.M = s.N, .N = s.out, .K = s.in, .b_op = Op::transposed}, x, weight, y, bias);
+}
+
+void linear_backward(const Linear& s, const float* x, const float* weight, const float* dy, const LinearGrad& grad) {
+  if (grad.dx) matmul({.M = s.N, .N = s.in, .K = s.out}, dy, weight, grad.dx);
+  if (grad.dweight) {
+    matmul({.M = s.out, .N = s.in, .K = s.N, .a_op = Op::transposed, .accumulate = true}, dy, x, grad.dweight);
+  }
+  if (grad.dbias) add_column_sums(s.N, s.out, dy, grad.dbias);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,98 @@
+#include "gnomon/kernels/norm.h"
+
+#include <cmath>
+
+#include "gnomon/core/array.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/kernels/pointwise.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gnomon/kernels/norm.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include "gnomon/kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gnomon::HWY_NAMESPACE {
+// Σ_c term(c, count) over a row.
+template <class Term>
+HWY_INLINE float sum_row(std::int64_t C, const Term& term) {
+  auto total = hn::Zero(F());
+  for (std::int64_t c = 0; c < C; c += lanes()) total = hn::Add(total, first(term(c, C - c), C - c));
+  return sum(total);
+}
+
+void NormaliseRow(Norm kind, std::int64_t C, const float* x, const float* gain, const float* bias, float* y,
+                  float* statistics) {
+  const auto at = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return load(x + c, n); };
+  const float mean = kind == Norm::rms ? 0.0f : sum_row(C, at) / float(C);
+  const auto centre = set(mean);
+  const float squares = sum_row(C, [&](std::int64_t c, std::int64_t n) HWY_ATTR {
+    const auto v = hn::Sub(load(x + c, n), centre);
+    return hn::Mul(v, v);
+  });
+  const float inverse = 1.0f / std::sqrt(squares / float(C) + kNormEpsilon);
+  statistics[0] = mean;
+  statistics[1] = inverse;
+  for (std::int64_t c = 0; c < C; c += lanes()) {
+    const auto v = hn::Mul(hn::Mul(hn::Sub(load(x + c, C - c), centre), set(inverse)), load(gain + c, C - c));
+    store(bias ? hn::Add(v, load(bias + c, C - c)) : v, y + c, C - c);
+  }
+}
+
+// With x̂ = (x − mean)·r and g = dy·gain: dx += r (g − mean(g) − x̂ mean(g x̂)); rms leaves mean(g) out.
+void NormaliseRowBackward(Norm kind, std::int64_t C, const float* x, const float* gain, const float* statistics,
+                          const float* dy, const NormGrad& grad) {
+  const auto centre = set(statistics[0]), r = set(statistics[1]);
+  const auto hat = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(hn::Sub(load(x + c, n), centre), r); };
+  const auto g = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(load(dy + c, n), load(gain + c, n)); };
+  const auto gx = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(g(c, n), hat(c, n)); };
+  const auto mean_g = set(kind == Norm::rms ? 0.0f : sum_row(C, g) / float(C)), mean_gx = set(sum_row(C, gx) / float(C));
+  for (std::int64_t c = 0, n = C; c < C; c += lanes(), n -= lanes()) {
+    const auto xh = hat(c, n), gy = load(dy + c, n);
+    const auto inner = hn::NegMulAdd(xh, mean_gx, hn::Sub(g(c, n), mean_g));
+    store(hn::MulAdd(r, inner, load(grad.dx + c, n)), grad.dx + c, n);
+    store(hn::MulAdd(gy, xh, load(grad.dgain + c, n)), grad.dgain + c, n);
+    if (grad.dbias) store(hn::Add(gy, load(grad.dbias + c, n)), grad.dbias + c, n);
+  }
+}
+}  // namespace gnomon::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gnomon {
+HWY_EXPORT(NormaliseRow);
+HWY_EXPORT(NormaliseRowBackward);
+
+namespace {
+constexpr std::int64_t kRows = 128;  // rows a task; the tasks' sums of gain and bias are added in order
+}
+
+void normalise(const NormShape& s, const float* x, const float* gain, const float* bias, float* y, float* statistics) {
+  parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n) {
+      HWY_DYNAMIC_DISPATCH(NormaliseRow)(s.kind, s.C, x + n * s.C, gain, bias, y + n * s.C, statistics + 2 * n);
+    }
+  });
+}
+
+void normalise_backward(const NormShape& s, const float* x, const float* gain, const float* statistics,
+                        const float* dy, const NormGrad& grad) {
+  const std::int64_t pieces = (s.N + kRows - 1) / kRows, C = s.C;
+  Floats partial(pieces * 2 * C);  // (piece, gain then bias, C)
+  parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
+    float* dgain = &partial[begin / kRows * 2 * C];
+    for (auto n = begin; n < end; ++n) {
+      HWY_DYNAMIC_DISPATCH(NormaliseRowBackward)
+      (s.kind, C, x + n * C, gain, statistics + 2 * n, dy + n * C,
+       NormGrad{grad.dx + n * C, dgain, grad.dbias ? dgain + C : nullptr});
+    }
+  });
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    const float* dgain = &partial[piece * 2 * C];
+    add(C, grad.dgain, dgain, grad.dgain);
+    if (grad.dbias) add(C, grad.dbias, dgain + C, grad.dbias);
+  }
+}
+}  // namespace gnomon
+#endif

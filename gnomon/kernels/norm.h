@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+
+namespace gnomon {
+
+// LayerNorm over the last axis: y = (x − mean)/√(variance + ε)·gain + bias. Ba, Kiros, Hinton 2016, arXiv 1607.06450.
+// RMSNorm: y = x/√(mean(x²) + ε)·gain, with no mean and no bias. Zhang, Sennrich 2019, arXiv 1910.07467.
+enum class Norm { layer, rms };
+inline constexpr float kNormEpsilon = 1e-5f;
+
+// x, y (N,C); gain, bias (C); statistics (N,2): mean (0 for rms) and 1/√(…), for the backward pass.
+struct NormShape {
+  Norm kind;
+  std::int64_t N, C;
+};
+void normalise(const NormShape& shape, const float* x, const float* gain, const float* bias, float* y,
+               float* statistics);
+
+// dx += …, dgain += …, dbias += … (null for rms)
+struct NormGrad {
+  float *dx, *dgain, *dbias;
+};
+void normalise_backward(const NormShape& shape, const float* x, const float* gain, const float* statistics,
+                        const float* dy, const NormGrad& grad);
+
+}  // namespace gnomon

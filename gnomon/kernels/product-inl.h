@@ -1,0 +1,77 @@
+// The product of small tiles that live in the nearest caches: included once per SIMD target.
+#if defined(GNOMON_KERNELS_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GNOMON_KERNELS_PRODUCT_INL_H_
+#undef GNOMON_KERNELS_PRODUCT_INL_H_
+#else
+#define GNOMON_KERNELS_PRODUCT_INL_H_
+#endif
+#include <array>
+#include <utility>
+
+#include "gnomon/kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gnomon::HWY_NAMESPACE {
+
+// Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and one
+// broadcast of A must fit into the registers (32 with AVX-512, 16 before).
+#if HWY_CAP_GE512
+inline constexpr int kRows = 14;
+#else
+inline constexpr int kRows = 6;
+#endif
+
+// A matrix whose elements are read one by one: element (i,p) at data[i·row + p·column]; so its transpose is free.
+struct Left {
+  const float* data;
+  std::int64_t row, column;
+};
+
+// C (M, W vectors) (+)= A (M,k) B (k, W vectors)
+template <int M, int W>
+void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
+  const F d;
+  const std::int64_t N = lanes();
+  V sum[M][W];
+  for (int i = 0; i < M; ++i) {
+    for (int w = 0; w < W; ++w) sum[i][w] = accumulate ? hn::LoadU(d, c + i * ldc + w * N) : hn::Zero(d);
+  }
+  for (std::int64_t p = 0; p < k; ++p, b += ldb) {
+    V right[W];
+    for (int w = 0; w < W; ++w) right[w] = hn::LoadU(d, b + w * N);
+    for (int i = 0; i < M; ++i) {
+      const V left = hn::Set(d, a.data[i * a.row + p * a.column]);
+      for (int w = 0; w < W; ++w) sum[i][w] = hn::MulAdd(left, right[w], sum[i][w]);
+    }
+  }
+  for (int i = 0; i < M; ++i) {
+    for (int w = 0; w < W; ++w) hn::StoreU(sum[i][w], d, c + i * ldc + w * N);
+  }
+}
+
+using RegisterTile = void (*)(std::int64_t, Left, const float*, std::int64_t, float*, std::int64_t, bool);
+template <int W, int... M>
+constexpr std::array<RegisterTile, sizeof...(M)> tiles_of(std::integer_sequence<int, M...>) {
+  return {&register_tile<M + 1, W>...};
+}
+
+// c (m,n) (+)= a (m,k) b (k,n); b and c row-major; n is rounded up to whole vectors, which b and c must hold.
+struct Extent {
+  std::int64_t m, n, k;
+};
+inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
+  static constexpr auto one = tiles_of<1>(std::make_integer_sequence<int, kRows>());
+  static constexpr auto two = tiles_of<2>(std::make_integer_sequence<int, kRows>());
+  const std::int64_t N = lanes();
+  for (std::int64_t j = 0; j < e.n; j += 2 * N) {
+    const auto& tiles = e.n - j > N ? two : one;
+    for (std::int64_t i = 0; i < e.m; i += kRows) {
+      const std::int64_t rows = e.m - i < kRows ? e.m - i : kRows;
+      tiles[rows - 1](e.k, {a.data + i * a.row, a.row, a.column}, b + j, ldb, c + i * ldc + j, ldc, accumulate);
+    }
+  }
+}
+
+}  // namespace gnomon::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

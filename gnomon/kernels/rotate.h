@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+
+#include "gnomon/core/array.h"
+
+namespace gnomon {
+
+// Which two numbers of a rotated window form a pair: neighbours [cscs], or the two halves [ccss]. Mixing them up
+// gives plausible nonsense, so there is no default.
+enum class Pairing { adjacent, halves };
+
+// The angles of a rotation of rows: pair i of token t turns by `angle(t,i)`. cos and sin (T,pairs), rounded once from
+// double. The rotated window is the first 2·pairs numbers of a row; the others pass through.
+struct Rotation {
+  Pairing pairing;
+  std::int64_t pairs;
+  Floats cos, sin;
+};
+
+// Rows of B sequences × T tokens × H heads, in place: the row of (b,t,h) starts at
+// x + b·batch + t·token + h·head. `sign` +1 turns by the angle, −1 by its negative: the transpose, hence the
+// gradient. cos and sin of a token are loaded once for all its heads.
+struct RowLayout {
+  std::int64_t B, T, H;
+  std::int64_t batch, token, head;  // distances in numbers
+};
+void rotate(const Rotation& rotation, const RowLayout& rows, int sign, float* x);
+
+}  // namespace gnomon

@@ -1,0 +1,52 @@
+// Loads and stores with a count, for the tails of loops: included once per SIMD target.
+#if defined(GNOMON_KERNELS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GNOMON_KERNELS_SIMD_INL_H_
+#undef GNOMON_KERNELS_SIMD_INL_H_
+#else
+#define GNOMON_KERNELS_SIMD_INL_H_
+#endif
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace gnomon::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using F = hn::ScalableTag<float>;
+using V = hn::Vec<F>;
+
+static_assert(HWY_MAX_BYTES <= 64, "the parts below hold one vector");
+HWY_INLINE std::int64_t lanes() { return std::int64_t(hn::Lanes(F())); }
+
+// The first `count` numbers at p, the other lanes 0; count ≥ 1, any count above the lanes means a full vector.
+// Nothing past p[count] is touched: Highway's masked loads may, on targets without masks in memory.
+HWY_INLINE V load(const float* p, std::int64_t count) {
+  const F d;
+  if (HWY_LIKELY(count >= lanes())) return hn::LoadU(d, p);
+  HWY_ALIGN float part[16] = {};
+  std::memcpy(part, p, std::size_t(count) * sizeof(float));
+  return hn::Load(d, part);
+}
+
+HWY_INLINE void store(V v, float* p, std::int64_t count) {
+  const F d;
+  if (HWY_LIKELY(count >= lanes())) return hn::StoreU(v, d, p);
+  HWY_ALIGN float part[16];
+  hn::Store(v, d, part);
+  std::memcpy(p, part, std::size_t(count) * sizeof(float));
+}
+
+HWY_INLINE V set(float x) { return hn::Set(F(), x); }
+
+// The lanes below `count` of v, the others 0.
+HWY_INLINE V first(V v, std::int64_t count) {
+  if (HWY_LIKELY(count >= lanes())) return v;
+  return hn::IfThenElseZero(hn::FirstN(F(), count), v);
+}
+HWY_INLINE float sum(V v) { return hn::GetLane(hn::SumOfLanes(F(), v)); }
+
+}  // namespace gnomon::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,192 @@
+// Every kernel against its definition in double, on every SIMD target and for every tail.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "gnomon/kernels/adamw.h"
+#include "gnomon/kernels/loss.h"
+#include "gnomon/kernels/matmul.h"
+#include "gnomon/kernels/norm.h"
+#include "gnomon/kernels/pointwise.h"
+#include "gnomon/kernels/rotate.h"
+#include "tests/unit/support.h"
+
+namespace gnomon {
+namespace {
+
+class Kernels : public OnEveryTarget {};
+INSTANTIATE_TEST_SUITE_P(Targets, Kernels, testing::ValuesIn(simd_targets()), target_name);
+
+double gelu_by_definition(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+TEST_P(Kernels, Gelu) {
+  for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 9, 17, 1000}) {
+    const auto x = normals(n, 1, 3.0), dy = normals(n, 2);
+    Floats y(x.size()), dx(x.size());
+    gelu(n, x.data(), y.data());
+    gelu_backward(n, x.data(), dy.data(), dx.data());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double at = x[i], step = 1e-5;
+      EXPECT_NEAR(y[i], gelu_by_definition(at), 4e-7 * std::max(1.0, std::abs(at)));
+      const double slope = (gelu_by_definition(at + step) - gelu_by_definition(at - step)) / (2 * step);
+      EXPECT_NEAR(dx[i], dy[i] * slope, 2e-6 * std::max(1.0, std::abs(double(dy[i]))));
+    }
+  }
+  const std::vector<float> far{-1e30f, -100, 100, 1e30f};
+  std::vector<float> y(4);
+  gelu(4, far.data(), y.data());
+  EXPECT_EQ(y, (std::vector<float>{0, 0, 100, 1e30f}));
+}
+
+struct NormCase {
+  Norm kind;
+  std::int64_t N, C;
+  Floats x, gain, bias;
+  double at(std::int64_t n, std::int64_t c) const {
+    double mean = 0, squares = 0;
+    if (kind == Norm::layer) {
+      for (std::int64_t k = 0; k < C; ++k) mean += x[n * C + k] / double(C);
+    }
+    for (std::int64_t k = 0; k < C; ++k) squares += std::pow(x[n * C + k] - mean, 2) / double(C);
+    const double hat = (x[n * C + c] - mean) / std::sqrt(squares + kNormEpsilon);
+    return hat * gain[c] + (kind == Norm::layer ? bias[c] : 0);
+  }
+  double loss(const Floats& g) const {
+    double sum = 0;
+    for (std::int64_t n = 0; n < N; ++n) {
+      for (std::int64_t c = 0; c < C; ++c) sum += at(n, c) * g[n * C + c];
+    }
+    return sum;
+  }
+};
+
+TEST_P(Kernels, Norms) {
+  for (const Norm kind : {Norm::layer, Norm::rms}) {
+    for (const std::int64_t C : {1, 3, 8, 13, 33}) {
+      const std::int64_t N = C == 3 ? 300 : 3;  // 300 rows: more than one task
+      NormCase k{kind, N, C, normals(N * C, 1), normals(C, 2), normals(C, 3)};
+      const auto g = normals(N * C, 4);
+      Floats y(k.x.size()), statistics(2 * N), dx(k.x.size()), dgain(k.gain.size()), dbias(k.bias.size());
+      normalise({kind, N, C}, k.x.data(), k.gain.data(), kind == Norm::rms ? nullptr : k.bias.data(), y.data(), statistics.data());
+      normalise_backward({kind, N, C}, k.x.data(), k.gain.data(), statistics.data(), g.data(),
+                         {dx.data(), dgain.data(), kind == Norm::rms ? nullptr : dbias.data()});
+      for (std::int64_t n = 0; n < std::min<std::int64_t>(N, 3); ++n) {
+        for (std::int64_t c = 0; c < C; ++c) EXPECT_NEAR(y[n * C + c], k.at(n, c), 2e-5);
+      }
+      const auto loss = [&] { return k.loss(g); };
+      expect_gradient(k.x, dx, loss, C == 3 ? 97 : 1, 2e-3);
+      expect_gradient(k.gain, dgain, loss, 1, 2e-3);
+      if (kind == Norm::layer) expect_gradient(k.bias, dbias, loss, 1, 2e-3);
+    }
+  }
+}
+
+TEST_P(Kernels, CrossEntropy) {
+  for (const std::int64_t Vocabulary : {1, 2, 5, 16, 27, 256}) {
+    const auto logits = normals(3 * Vocabulary, 1, 4.0);
+    const std::int32_t targets[] = {0, kUnscored, std::int32_t(Vocabulary - 1)};
+    Floats gradient = logits, kept = logits, losses(3), again(3);
+    cross_entropy({3, Vocabulary, 0.5f}, gradient.data(), targets, losses.data());
+    cross_entropy({3, Vocabulary, 0}, kept.data(), targets, again.data());
+    EXPECT_EQ(kept, logits);
+    EXPECT_EQ(again, losses);
+    for (int n = 0; n < 3; ++n) {
+      double sum = 0;
+      for (std::int64_t v = 0; v < Vocabulary; ++v) sum += std::exp(double(logits[n * Vocabulary + v]));
+      const bool scored = n != 1;
+      if (scored) {
+        EXPECT_NEAR(losses[n], std::log(sum) - logits[n * Vocabulary + targets[n]], 3e-6);
+      }
+      for (std::int64_t v = 0; v < Vocabulary; ++v) {
+        const double p = std::exp(double(logits[n * Vocabulary + v])) / sum;
+        EXPECT_NEAR(gradient[n * Vocabulary + v], scored ? 0.5 * (p - (v == targets[n])) : 0.0, 1e-6);
+      }
+    }
+    EXPECT_EQ(losses[1], 0);
+  }
+}
+
+TEST_P(Kernels, AdamW) {
+  const std::int64_t n = 19;
+  auto w = normals(n, 1);
+  const auto g = normals(n, 2);
+  Floats m(w.size()), v(w.size());
+  std::vector<double> W(w.begin(), w.end()), M(w.size()), S(w.size());
+  for (std::int64_t t = 1; t <= 3; ++t) {
+    adamw({.rate = 0.01, .decay = 0.1, .t = t, .gradient = 0.5}, n, g.data(), w.data(), m.data(), v.data());
+    for (std::size_t i = 0; i < W.size(); ++i) {
+      const double gi = 0.5 * g[i];
+      M[i] = 0.9 * M[i] + 0.1 * gi, S[i] = 0.95 * S[i] + 0.05 * gi * gi;
+      const double hat = M[i] / (1 - std::pow(0.9, t)), root = std::sqrt(S[i] / (1 - std::pow(0.95, t)));
+      W[i] -= 0.01 * (hat / (root + 1e-8) + 0.1 * W[i]);
+      EXPECT_NEAR(w[i], W[i], 1e-6);
+    }
+  }
+}
+
+TEST_P(Kernels, RotateTurnsPairsByTheirAngle) {
+  for (const Pairing pairing : {Pairing::adjacent, Pairing::halves}) {
+    for (const std::int64_t pairs : {1, 2, 3, 4, 7, 8, 9, 16, 19}) {
+      const std::int64_t B = 2, T = 3, H = 2, D = 2 * pairs + 3;
+      Rotation r{pairing, pairs, Floats(T * pairs), Floats(T * pairs)};
+      for (std::int64_t i = 0; i < T * pairs; ++i) r.cos[i] = float(std::cos(0.3 * i)), r.sin[i] = float(std::sin(0.3 * i));
+      const auto x = normals(B * T * H * D, 1);
+      Floats y = x;
+      const RowLayout layout{B, T, H, T * H * D, H * D, D};
+      rotate(r, layout, +1, y.data());
+      for (std::int64_t row = 0; row < B * T * H; ++row) {
+        const std::int64_t t = row / H % T;
+        for (std::int64_t i = 0; i < pairs; ++i) {
+          const std::int64_t first = pairing == Pairing::halves ? i : 2 * i, second = pairing == Pairing::halves ? i + pairs : 2 * i + 1;
+          const double a = x[row * D + first], b = x[row * D + second], angle = 0.3 * double(t * pairs + i);
+          EXPECT_NEAR(y[row * D + first], a * std::cos(angle) - b * std::sin(angle), 1e-6);
+          EXPECT_NEAR(y[row * D + second], a * std::sin(angle) + b * std::cos(angle), 1e-6);
+        }
+        for (std::int64_t d = 2 * pairs; d < D; ++d) EXPECT_EQ(y[row * D + d], x[row * D + d]);
+      }
+      rotate(r, layout, -1, y.data());
+      for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], x[i], 1e-6);
+    }
+  }
+}
+
+TEST(Matmul, AgreesWithItsDefinition) {
+  for (const Op a_op : {Op::plain, Op::transposed}) {
+    for (const Op b_op : {Op::plain, Op::transposed}) {
+      const std::int64_t M = 7, N = 5, K = 11;
+      const auto a = normals(M * K, 1), b = normals(K * N, 2), bias = normals(N, 3);
+      auto c = normals(M * N, 4);
+      const auto before = c;
+      matmul({.M = M, .N = N, .K = K, .a_op = a_op, .b_op = b_op, .accumulate = true}, a.data(), b.data(), c.data(), bias.data());
+      for (std::int64_t i = 0; i < M; ++i) {
+        for (std::int64_t j = 0; j < N; ++j) {
+          double sum = before[i * N + j] + double(bias[j]);
+          for (std::int64_t k = 0; k < K; ++k) {
+            sum += double(a[a_op == Op::plain ? i * K + k : k * M + i]) * b[b_op == Op::plain ? k * N + j : j * K + k];
+          }
+          EXPECT_NEAR(c[i * N + j], sum, 1e-5);
+        }
+      }
+    }
+  }
+}
+
+TEST(Pointwise, ColumnSumsAndSquaresAreExactEnough) {
+  const std::int64_t N = 1000, C = 21;
+  const auto x = normals(N * C, 1);
+  Floats sums(C, 1.0f);
+  add_column_sums(N, C, x.data(), sums.data());
+  double squares = 0;
+  for (std::int64_t c = 0; c < C; ++c) {
+    double sum = 1;
+    for (std::int64_t n = 0; n < N; ++n) sum += x[n * C + c], squares += std::pow(double(x[n * C + c]), 2);
+    EXPECT_NEAR(sums[c], sum, 1e-4);
+  }
+  EXPECT_NEAR(sum_of_squares(N * C, x.data()), squares, 1e-6 * squares);
+}
+
+}  // namespace
+}  // namespace gnomon
