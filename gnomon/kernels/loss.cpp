@@ -42,9 +42,10 @@ namespace gnomon {
 HWY_EXPORT(CrossEntropyRow);
 
 void cross_entropy(const CrossEntropy& s, float* logits, const std::int32_t* targets, float* losses) {
+  const std::int64_t step = s.step ? s.step : s.V;
   parallel_ranges(s.N, 64, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
-      float* row = logits + n * s.V;
+      float* row = logits + n * step;
       const bool scored = targets[n] != kUnscored;
       losses[n] = scored ? HWY_DYNAMIC_DISPATCH(CrossEntropyRow)(s.V, s.dscale, row, targets[n]) : 0.0f;
       if (!scored && s.dscale != 0) std::fill_n(row, s.V, 0.0f);

@@ -11,6 +11,7 @@ inline constexpr std::int32_t kUnscored = -1;  // a target that no loss is asked
 struct CrossEntropy {
   std::int64_t N, V;
   float dscale;
+  std::int64_t step = 0;  // between the rows of logits, 0 = dense
 };
 void cross_entropy(const CrossEntropy& shape, float* logits, const std::int32_t* targets, float* losses);
 

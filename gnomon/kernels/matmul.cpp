@@ -93,15 +93,15 @@ void matmul(const Matmul& s, const float* a, const float* b, float* c, const flo
 }
 
 void linear(const Linear& s, const float* x, const float* weight, const float* bias, float* y) {
-  matmul({.M = s.N, .N = s.out, .K = s.in, .b_op = Op::transposed}, x, weight, y, bias);
+  matmul({.M = s.N, .N = s.out, .K = s.in, .b_op = Op::transposed, .lda = s.x_step, .ldc = s.y_step}, x, weight, y, bias);
 }
 
 void linear_backward(const Linear& s, const float* x, const float* weight, const float* dy, const LinearGrad& grad) {
-  if (grad.dx) matmul({.M = s.N, .N = s.in, .K = s.out}, dy, weight, grad.dx);
+  if (grad.dx) matmul({.M = s.N, .N = s.in, .K = s.out, .lda = s.y_step, .ldc = s.x_step}, dy, weight, grad.dx);
   if (grad.dweight) {
-    matmul({.M = s.out, .N = s.in, .K = s.N, .a_op = Op::transposed, .accumulate = true}, dy, x, grad.dweight);
+    matmul({.M = s.out, .N = s.in, .K = s.N, .a_op = Op::transposed, .accumulate = true, .lda = s.y_step, .ldb = s.x_step}, dy, x, grad.dweight);
   }
-  if (grad.dbias) add_column_sums(s.N, s.out, dy, grad.dbias);
+  if (grad.dbias) add_column_sums({s.N, s.out, s.y_step}, dy, grad.dbias);
 }
 
 }  // namespace gnomon

@@ -16,9 +16,10 @@ struct Matmul {
 };
 void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 
-// A dense layer: x (N,in), weight (out,in), bias (out), y (N,out).
+// A dense layer: x (N,in), weight (out,in), bias (out), y (N,out); *_step is the distance between rows, 0 = dense.
 struct Linear {
   std::int64_t N, in, out;
+  std::int64_t x_step = 0, y_step = 0;
 };
 // y = x weightᵀ + bias; bias may be null.
 void linear(const Linear& shape, const float* x, const float* weight, const float* bias, float* y);

@@ -69,23 +69,24 @@ constexpr std::int64_t kRows = 128;  // rows a task; the tasks' sums of gain and
 }
 
 void normalise(const NormShape& s, const float* x, const float* gain, const float* bias, float* y, float* statistics) {
+  const std::int64_t step = s.step ? s.step : s.C;
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
-      HWY_DYNAMIC_DISPATCH(NormaliseRow)(s.kind, s.C, x + n * s.C, gain, bias, y + n * s.C, statistics + 2 * n);
+      HWY_DYNAMIC_DISPATCH(NormaliseRow)(s.kind, s.C, x + n * step, gain, bias, y + n * step, statistics + 2 * n);
     }
   });
 }
 
 void normalise_backward(const NormShape& s, const float* x, const float* gain, const float* statistics,
                         const float* dy, const NormGrad& grad) {
-  const std::int64_t pieces = (s.N + kRows - 1) / kRows, C = s.C;
+  const std::int64_t pieces = (s.N + kRows - 1) / kRows, C = s.C, step = s.step ? s.step : C;
   Floats partial(pieces * 2 * C);  // (piece, gain then bias, C)
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
     float* dgain = &partial[begin / kRows * 2 * C];
     for (auto n = begin; n < end; ++n) {
       HWY_DYNAMIC_DISPATCH(NormaliseRowBackward)
-      (s.kind, C, x + n * C, gain, statistics + 2 * n, dy + n * C,
-       NormGrad{grad.dx + n * C, dgain, grad.dbias ? dgain + C : nullptr});
+      (s.kind, C, x + n * step, gain, statistics + 2 * n, dy + n * step,
+       NormGrad{grad.dx + n * step, dgain, grad.dbias ? dgain + C : nullptr});
     }
   });
   for (std::int64_t piece = 0; piece < pieces; ++piece) {

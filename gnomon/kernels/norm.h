@@ -12,6 +12,7 @@ inline constexpr float kNormEpsilon = 1e-5f;
 struct NormShape {
   Norm kind;
   std::int64_t N, C;
+  std::int64_t step = 0;  // between the rows of x and of y, 0 = dense
 };
 void normalise(const NormShape& shape, const float* x, const float* gain, const float* bias, float* y,
                float* statistics);

@@ -103,13 +103,14 @@ void scale(std::int64_t n, float factor, float* x) {
   parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Scale)(b - a, factor, x + a); });
 }
 
-void add_column_sums(std::int64_t N, std::int64_t C, const float* x, float* out) {
+void add_column_sums(const RowsOf& rows, const float* x, float* out) {
+  const std::int64_t N = rows.N, C = rows.C, step = rows.step ? rows.step : C;
   constexpr std::int64_t kRows = 256;  // a piece of rows; the pieces are then added in order
   const std::int64_t pieces = (N + kRows - 1) / kRows;
   Floats partial(pieces * C);
   parallel_ranges(N, kRows, [&](auto begin, auto end) {
     float* sum = &partial[begin / kRows * C];
-    for (auto n = begin; n < end; ++n) HWY_DYNAMIC_DISPATCH(Add)(C, sum, x + n * C, sum);
+    for (auto n = begin; n < end; ++n) HWY_DYNAMIC_DISPATCH(Add)(C, sum, x + n * step, sum);
   });
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     HWY_DYNAMIC_DISPATCH(Add)(C, out, &partial[piece * C], out);

@@ -11,8 +11,12 @@ void gelu_backward(std::int64_t n, const float* x, const float* dy, float* dx); 
 void add(std::int64_t n, const float* a, const float* b, float* sum);  // sum = a + b; sum may be a or b
 void scale(std::int64_t n, float factor, float* x);                    // x *= factor
 
-// out[c] += Σ_n x[n,c], x (N,C), in an order that depends on N and C alone.
-void add_column_sums(std::int64_t N, std::int64_t C, const float* x, float* out);
+// Rows of numbers, `step` apart (0 = dense).
+struct RowsOf {
+  std::int64_t N, C, step = 0;
+};
+// out[c] += Σ_n x[n,c], in an order that depends on N and C alone.
+void add_column_sums(const RowsOf& rows, const float* x, float* out);
 
 // Σ x², in double, in an order that depends on n alone.
 double sum_of_squares(std::int64_t n, const float* x);

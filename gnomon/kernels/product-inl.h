@@ -13,6 +13,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
+// The loops over a register tile have to vanish: an array that is indexed at run time lives in memory.
+#if defined(__clang__)
+#define GNOMON_UNROLL _Pragma("unroll")
+#else
+#define GNOMON_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 // Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and one
 // broadcast of A must fit into the registers (32 with AVX-512, 16 before).
 #if HWY_CAP_GE512
@@ -33,18 +40,25 @@ void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, flo
   const F d;
   const std::int64_t N = lanes();
   V sum[M][W];
+GNOMON_UNROLL
   for (int i = 0; i < M; ++i) {
+GNOMON_UNROLL
     for (int w = 0; w < W; ++w) sum[i][w] = accumulate ? hn::LoadU(d, c + i * ldc + w * N) : hn::Zero(d);
   }
   for (std::int64_t p = 0; p < k; ++p, b += ldb) {
     V right[W];
+GNOMON_UNROLL
     for (int w = 0; w < W; ++w) right[w] = hn::LoadU(d, b + w * N);
-    for (int i = 0; i < M; ++i) {
+  GNOMON_UNROLL
+  for (int i = 0; i < M; ++i) {
       const V left = hn::Set(d, a.data[i * a.row + p * a.column]);
-      for (int w = 0; w < W; ++w) sum[i][w] = hn::MulAdd(left, right[w], sum[i][w]);
+  GNOMON_UNROLL
+    for (int w = 0; w < W; ++w) sum[i][w] = hn::MulAdd(left, right[w], sum[i][w]);
     }
   }
+GNOMON_UNROLL
   for (int i = 0; i < M; ++i) {
+GNOMON_UNROLL
     for (int w = 0; w < W; ++w) hn::StoreU(sum[i][w], d, c + i * ldc + w * N);
   }
 }
@@ -71,6 +85,8 @@ inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, f
     }
   }
 }
+
+#undef GNOMON_UNROLL
 
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

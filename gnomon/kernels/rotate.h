@@ -1,8 +1,6 @@
 #pragma once
 #include <cstdint>
 
-#include "gnomon/core/array.h"
-
 namespace gnomon {
 
 // Which two numbers of a rotated window form a pair: neighbours [cscs], or the two halves [ccss]. Mixing them up
@@ -14,7 +12,7 @@ enum class Pairing { adjacent, halves };
 struct Rotation {
   Pairing pairing;
   std::int64_t pairs;
-  Floats cos, sin;
+  const float *cos, *sin;
 };
 
 // Rows of B sequences × T tokens × H heads, in place: the row of (b,t,h) starts at

@@ -131,8 +131,9 @@ TEST_P(Kernels, RotateTurnsPairsByTheirAngle) {
   for (const Pairing pairing : {Pairing::adjacent, Pairing::halves}) {
     for (const std::int64_t pairs : {1, 2, 3, 4, 7, 8, 9, 16, 19}) {
       const std::int64_t B = 2, T = 3, H = 2, D = 2 * pairs + 3;
-      Rotation r{pairing, pairs, Floats(T * pairs), Floats(T * pairs)};
-      for (std::int64_t i = 0; i < T * pairs; ++i) r.cos[i] = float(std::cos(0.3 * i)), r.sin[i] = float(std::sin(0.3 * i));
+      Floats cos(T * pairs), sin(T * pairs);
+      for (std::int64_t i = 0; i < T * pairs; ++i) cos[i] = float(std::cos(0.3 * double(i))), sin[i] = float(std::sin(0.3 * double(i)));
+      const Rotation r{pairing, pairs, cos.data(), sin.data()};
       const auto x = normals(B * T * H * D, 1);
       Floats y = x;
       const RowLayout layout{B, T, H, T * H * D, H * D, D};
@@ -178,7 +179,7 @@ TEST(Pointwise, ColumnSumsAndSquaresAreExactEnough) {
   const std::int64_t N = 1000, C = 21;
   const auto x = normals(N * C, 1);
   Floats sums(C, 1.0f);
-  add_column_sums(N, C, x.data(), sums.data());
+  add_column_sums({N, C}, x.data(), sums.data());
   double squares = 0;
   for (std::int64_t c = 0; c < C; ++c) {
     double sum = 1;

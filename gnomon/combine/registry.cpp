@@ -1,0 +1,25 @@
+#include "gnomon/combine/combination.h"
+
+namespace gnomon {
+
+#define COMBINATION(name) extern const CombinationEntry name##_combination;
+#include "gnomon/combine/list.def"
+#undef COMBINATION
+
+std::span<const CombinationEntry* const> combinations() {
+  static const CombinationEntry* const all[] = {
+#define COMBINATION(name) &name##_combination,
+#include "gnomon/combine/list.def"
+#undef COMBINATION
+  };
+  return all;
+}
+
+const CombinationEntry* find_combination(std::string_view name) {
+  for (const CombinationEntry* entry : combinations()) {
+    if (entry->name == name) return entry;
+  }
+  return nullptr;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,35 @@
+// The normalised index: the place of a token between the first (0) and the last (1) of its window. The negative
+// control of texts 003 and 004: the step between neighbours is 1/(T−1), so the same distance means different things in
+// windows of different length.
+//
+//   e[p,c] = (p − p_first)/(p_last − p_first)·u[c],   0 for a window of one token
+//
+// Acts on the input. Parameters: direction u (C), learned.
+#include "gnomon/encodings/along_direction.h"
+
+namespace gnomon {
+namespace {
+
+class Normalised final : public AlongDirection {
+ public:
+  using AlongDirection::AlongDirection;
+
+ protected:
+  double along(Positions p, std::int64_t t) const override {
+    return p.back() == p.front() ? 0 : (p[t] - p.front()) / (p.back() - p.front());
+  }
+};
+
+}  // namespace
+
+extern const Entry normalised_entry;
+const Entry normalised_entry = {.name = "normalised",
+                                .title = "Index divided by the length of the window, along a learned direction",
+                                .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+                                .year = 2019,
+                                .acts = kInput,
+                                .relative = true,
+                                .options = {},
+                                .make = [](const Options&, const Shape& shape) { return std::make_unique<Normalised>(shape); }};
+
+}  // namespace gnomon

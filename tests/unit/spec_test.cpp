@@ -1,0 +1,89 @@
+// Specs: the text form round-trips, and a wrong one is answered with what exists.
+#include "gnomon/combine/spec.h"
+
+#include <gtest/gtest.h>
+
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+namespace {
+
+TEST(Spec, PrintsItsShortestForm) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"none", "none"},
+      {" sinusoidal ( layout = interleaved ) ", "sinusoidal"},
+      {"sinusoidal(layout=halves,frequencies=tensor2tensor)", "sinusoidal(layout=halves, frequencies=tensor2tensor)"},
+      {"add(sinusoidal)", "sinusoidal"},
+      {"add(sinusoidal, scale=off)", "add(sinusoidal, scale=off)"},
+      {"add(none)", "none"},
+      {"add(none, scale=off)+rope", "add(none, scale=off)+rope"},
+      {"concat(sinusoidal, width=16)", "concat(sinusoidal)"},
+      {"concat(sinusoidal(base=100), width=8)", "concat(sinusoidal(base=100), width=8)"},
+      {"project(learned)", "project(learned)"},
+      {"rope(theta=1e4, pairing=halves)", "rope"},
+      {"rope(pairing=adjacent)", "rope(pairing=adjacent)"},
+      {"rope+alibi", "rope+alibi"},
+      {"sinusoidal+t5(buckets=8)", "sinusoidal+t5(buckets=8)"},
+      {"rope(theta=1e+05)", "rope(theta=100000)"},
+  };
+  for (const auto& [text, printed] : cases) {
+    const Spec spec = Spec::parse(text);
+    EXPECT_EQ(spec.print(), printed);
+    EXPECT_EQ(Spec::parse(spec.print()), spec) << text;
+  }
+}
+
+TEST(Spec, EveryEncodingAndCombinationRoundTrips) {
+  for (const Entry* entry : encodings()) {
+    EXPECT_EQ(Spec::parse(entry->name).print(), entry->name);
+    if (!(entry->acts & kInput)) continue;
+    for (const CombinationEntry* combination : combinations()) {
+      const Spec spec = Spec::parse(std::string(combination->name) + "(" + std::string(entry->name) + ")");
+      EXPECT_EQ(Spec::parse(spec.print()), spec);
+    }
+  }
+}
+
+std::string why(const std::string& text) {
+  try {
+    make_position(Spec::parse(text), {128, 4, 32, 128, true});
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault(), Fault::usage) << text;
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Spec, WrongOnesAreAnswered) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "found the end"},
+      {"rop", "did you mean 'rope'?"},
+      {"rop", "There are: none, index"},
+      {"quaternions_everywhere", "There are: none, index"},
+      {"sinusoidal(layuot=halves)", "did you mean 'layout'?"},
+      {"sinusoidal(layout=half)", "did you mean 'halves'?"},
+      {"none(x=1)", "has no options"},
+      {"rope(theta=0)", "allowed is a number from"},
+      {"rope(theta=-1)", "allowed is a number from"},
+      {"rope(theta=nan)", "allowed is a number from"},
+      {"rope(theta=ten)", "is not a number"},
+      {"rope(theta=10, theta=20)", "given twice"},
+      {"rope(fraction=0.1)", "allowed are even numbers from 2 to 32"},
+      {"rope(theta)", "expected '='"},
+      {"rope(theta=1", "expected ',' or ')'"},
+      {"rope)", "expected '+' or the end"},
+      {"sinusoidal+learned", "second input encoding"},
+      {"concat(rope)", "acts on qk, not on the input"},
+      {"concat", "expected '('"},
+      {"concat(none)", "needs an encoding"},
+      {"concat(sinusoidal, width=128)", "allowed are 1 to 127"},
+      {"concat(sinusoidal, width=0)", "allowed is a whole number from 1"},
+      {"concat(sinusoidal)+project(learned)", "joined once"},
+      {"t5(buckets=3)", "must be even"},
+      {"t5(distance=8)", "more than the 16 buckets"},
+  };
+  for (const auto& [text, part] : cases) EXPECT_NE(why(text).find(part), std::string::npos) << text << " -> " << why(text);
+}
+
+}  // namespace
+}  // namespace gnomon
