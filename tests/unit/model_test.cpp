@@ -1,0 +1,220 @@
+// The whole model against its twin in double: logits, loss, every gradient; and the identities that hold exactly.
+#include "gnomon/nn/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/kernels/loss.h"
+#include "tests/unit/reference_model.h"
+#include "tests/unit/support.h"
+
+namespace gnomon {
+namespace {
+
+struct Text {
+  std::vector<std::int32_t> inputs, targets;
+  Tokens tokens(std::int64_t B, std::int64_t T) {
+    const Random random(1, "text");
+    for (std::int64_t n = 0; n < B * T; ++n) {
+      inputs.push_back(std::int32_t(random.below(2 * n, 256)));
+      targets.push_back(n % 5 == 3 ? kUnscored : std::int32_t(random.below(2 * n + 1, 256)));
+    }
+    return {B, T, inputs, targets};
+  }
+};
+
+ModelConfig small(const std::string& spec) {
+  ModelConfig c;
+  c.layers = 2, c.width = 16, c.heads = 2, c.feed_forward = 2, c.length = 12;
+  c.position = Spec::parse(spec);
+  return c;
+}
+
+std::vector<std::string> all_specs() {
+  std::vector<std::string> specs;
+  for (const Entry* e : encodings()) specs.emplace_back(e->name);
+  for (const CombinationEntry* c : combinations()) {
+    for (const char* inner : {"(sinusoidal", "(learned"}) specs.push_back(std::string(c->name) + inner + (c->name == "concat" ? ", width=6, scale=off)" : ", scale=off)"));
+  }
+  specs.insert(specs.end(), {"rope+alibi", "learned+t5(buckets=6, distance=7)", "add(none, scale=off)+rope(pairing=adjacent, fraction=0.5)"});
+  return specs;
+}
+
+// Parameters away from their start, where biases are 0 and gains 1 and errors could hide.
+Floats shaken(const Model& model) {
+  Floats w = model.initial(3);
+  const Floats noise = normals(std::int64_t(w.size()), 9, 0.1);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] += noise[i];
+  return w;
+}
+
+void expect_model_is_its_twin(const ModelConfig& config, const std::vector<std::uint8_t>& padding = {}) {
+  Model model(config);
+  const Floats w = shaken(model);
+  std::vector<double> W(w.begin(), w.end());
+  Text text;
+  Tokens tokens = text.tokens(2, 9);
+  if (!padding.empty()) tokens.padding = padding.data();
+  Floats losses(18), gradient(w.size());
+  const double loss = model.loss(tokens, w, losses, gradient);
+  const ReferenceModel twin(model, W);
+  ASSERT_NEAR(loss, twin.loss(tokens), 1e-5);
+  for (const auto& p : model.params()) {
+    for (const std::int64_t at : {std::int64_t{0}, p.spec.size() / 3, p.spec.size() - 1}) {
+      double& x = W[p.offset + at];
+      const double keep = x, h = 1e-4;
+      x = keep + h;
+      const double above = twin.loss(tokens);
+      x = keep - h;
+      const double below = twin.loss(tokens);
+      x = keep;
+      ASSERT_NEAR(gradient[p.offset + at], (above - below) / (2 * h), 2e-5) << p.spec.name << " number " << at;
+    }
+  }
+}
+
+TEST(Model, LossAndGradientsAreThoseOfItsTwinForEverySpec) {
+  for (const auto& spec : all_specs()) {
+    for (const bool causal : {true, false}) {
+      SCOPED_TRACE(spec + (causal ? " causal" : " bidirectional"));
+      ModelConfig config = small(spec);
+      config.causal = causal;
+      config.norm = causal ? Norm::layer : Norm::rms;
+      expect_model_is_its_twin(config);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Model, TiedHeadAndPaddingToo) {
+  ModelConfig config = small("learned+alibi");
+  config.tied = true;
+  expect_model_is_its_twin(config);
+  config.tied = false;
+  std::vector<std::uint8_t> padding(18);
+  padding[17] = padding[16] = 1;
+  config.causal = false;
+  expect_model_is_its_twin(config, padding);
+}
+
+TEST(Model, LogitsAgreeWithTheLossAndTheTwin) {
+  Model model(small("project(sinusoidal)+t5"));
+  const Floats w = shaken(model);
+  const std::vector<double> W(w.begin(), w.end());
+  Text text;
+  const Tokens tokens = text.tokens(2, 7);
+  Floats logits(14 * kVocabulary);
+  model.logits(tokens, w, logits);
+  const ReferenceModel twin(model, W);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    const auto want = twin.logits(tokens, b);
+    for (std::int64_t t = 0; t < 7; ++t) {
+      for (std::int64_t v = 0; v < kVocabulary; ++v) ASSERT_NEAR(logits[(b * 7 + t) * kVocabulary + v], want[t][v], 2e-5);
+    }
+  }
+}
+
+// Concatenate-and-project is an addition: W[x;e] + b = W_x x + (W_e e + b). The folded model adds a learned table.
+TEST(Model, FoldsProjectionIntoAddition) {
+  const std::int64_t d = 16, T = 12;
+  Model project(small("project(sinusoidal)")), add(small("add(learned, scale=off)"));
+  const Floats w = shaken(project);
+  Floats folded(add.param_count());
+  for (const auto& p : add.params()) {
+    if (p.spec.name == "embed.word" || p.spec.name == "position.input.table") continue;
+    std::copy_n(&w[project.param(p.spec.name).offset], p.spec.size(), &folded[p.offset]);
+  }
+  const float *W = &w[project.param("embed.combination.weight").offset], *b = &w[project.param("embed.combination.bias").offset];
+  const float* words = &w[project.param("embed.word").offset];
+  const auto e = make_encoding("sinusoidal", {d, 2, 8, T, true});
+  const auto positions = positions_from(0, T);
+  for (std::int64_t c = 0; c < d; ++c) {
+    for (std::int64_t v = 0; v < kVocabulary; ++v) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < d; ++k) sum += double(W[c * 2 * d + k]) * std::sqrt(double(d)) * words[v * d + k];
+      folded[add.param("embed.word").offset + v * d + c] = float(sum);
+    }
+    for (std::int64_t t = 0; t < T; ++t) {
+      double sum = b[c];
+      for (std::int64_t k = 0; k < d; ++k) sum += double(W[c * 2 * d + d + k]) * e->input({positions, {}, {}, {}}, t, k);
+      folded[add.param("position.input.table").offset + t * d + c] = float(sum);
+    }
+  }
+  Text text;
+  const Tokens tokens = text.tokens(3, T);
+  Floats a(3 * T * kVocabulary), f(3 * T * kVocabulary);
+  project.logits(tokens, w, a);
+  add.logits(tokens, folded, f);
+  float largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a[i]));
+    ASSERT_NEAR(a[i], f[i], 1e-4);
+  }
+  EXPECT_GT(largest, 0.5f);
+  // The control: without the projection's position part the logits differ.
+  const Param& table = add.param("position.input.table");
+  std::fill_n(&folded[table.offset], table.spec.size(), 0.0f);
+  add.logits(tokens, folded, f);
+  float difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference = std::max(difference, std::abs(a[i] - f[i]));
+  EXPECT_GT(difference, 0.01f);
+}
+
+TEST(Model, ArmsStartFromTheSameSharedTensors) {
+  const Model a(small("sinusoidal")), b(small("t5"));
+  const Floats wa = a.initial(5), wb = b.initial(5), other = a.initial(6);
+  for (const auto& p : a.params()) {
+    const Param& q = b.param(p.spec.name);
+    for (std::int64_t i = 0; i < p.spec.size(); ++i) ASSERT_EQ(wa[p.offset + i], wb[q.offset + i]) << p.spec.name;
+  }
+  EXPECT_NE(wa, other);
+}
+
+TEST(Model, BitsDoNotDependOnTheRepetition) {
+  Model model(small("learned+t5"));
+  const Floats w = shaken(model);
+  Text text;
+  const Tokens tokens = text.tokens(2, 12);
+  Floats losses(24), first(w.size()), second(w.size());
+  model.loss(tokens, w, losses, first);
+  Text longer;
+  Floats more(3 * 12);
+  model.loss(longer.tokens(3, 12), w, more);  // another shape in between
+  model.loss(tokens, w, losses, second);
+  EXPECT_EQ(first, second);
+}
+
+TEST(Model, ImpossibleConfigurationsAreRefused) {
+  const auto why = [](auto&& change) {
+    ModelConfig c = small("none");
+    change(c);
+    try {
+      Model model(c);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(why([](auto& c) { c.heads = 0; }).find("model.heads: found 0"), std::string::npos);
+  EXPECT_NE(why([](auto& c) { c.heads = 3; }).find("16 is not divisible by model.heads 3"), std::string::npos);
+  EXPECT_NE(why([](auto& c) { c.length = 0; }).find("model.length: found 0"), std::string::npos);
+  EXPECT_NE(why([](auto& c) { c.length = 1; }).find("model.length: found 1"), std::string::npos);
+  EXPECT_NE(why([](auto& c) { c.layers = 0; }).find("model.layers: found 0"), std::string::npos);
+  EXPECT_NE(why([](auto& c) { c.tied = true, c.position = Spec::parse("concat(sinusoidal, width=4)"); }).find("model.tied"), std::string::npos);
+  EXPECT_NE(why([](auto& c) { c.width = 10, c.heads = 2, c.position = Spec::parse("rope"); }).find("even numbers"), std::string::npos);
+}
+
+TEST(Model, ALearnedTableHasNoValueBeyondItsLength) {
+  Model model(small("learned"));
+  EXPECT_EQ(model.positions_end(), 12);
+  Text text;
+  Floats losses(13);
+  EXPECT_THROW(model.loss(text.tokens(1, 13), model.initial(1), losses), Error);
+  EXPECT_FALSE(Model(small("rope")).positions_end().has_value());
+}
+
+}  // namespace
+}  // namespace gnomon

@@ -1,0 +1,141 @@
+// The Transformer of nn/model.h once more, slowly and in double, from the definitions of the encodings and the
+// combinations alone: the oracle of the model tests. It shares the names of the parameters with the model, no code.
+#pragma once
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gnomon/kernels/loss.h"
+#include "gnomon/nn/model.h"
+
+namespace gnomon {
+
+class ReferenceModel {
+ public:
+  ReferenceModel(const Model& model, const std::vector<double>& w) : model_(model), c_(model.config()), w_(w) {
+    position_ = make_position(c_.position, {c_.width, c_.heads, c_.head_size(), c_.length, c_.causal});
+  }
+
+  // Mean loss in nats over the scored targets.
+  double loss(const Tokens& tokens) const {
+    double sum = 0, scored = 0;
+    for (std::int64_t b = 0; b < tokens.B; ++b) {
+      const auto z = logits(tokens, b);
+      for (std::int64_t t = 0; t < tokens.T; ++t) {
+        const auto target = tokens.targets[b * tokens.T + t];
+        if (target == kUnscored) continue;
+        double normaliser = 0;
+        for (const double x : z[t]) normaliser += std::exp(x);
+        sum += std::log(normaliser) - z[t][target];
+        scored += 1;
+      }
+    }
+    return sum / scored;
+  }
+
+  using Matrix = std::vector<std::vector<double>>;  // (T, channels)
+  Matrix logits(const Tokens& tokens, std::int64_t b) const {
+    const std::int64_t T = tokens.T, d = c_.width;
+    const auto positions = positions_from(0, T);
+    Matrix h(T);
+    for (std::int64_t t = 0; t < T; ++t) {
+      const std::int64_t dw = position_.combination->word_width();
+      const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
+      std::vector<double> e;
+      if (position_.input) {
+        for (std::int64_t ch = 0; ch < position_.input->shape().C; ++ch) e.push_back(position_.input->input({positions, {}, {}, tail("position.input.")}, t, ch));
+      }
+      for (std::int64_t ch = 0; ch < d; ++ch) h[t].push_back(position_.combination->at({word, std::size_t(dw)}, e, tail("embed.combination."), ch));
+    }
+    for (std::int64_t l = 0; l < c_.layers; ++l) layer("layers." + std::to_string(l) + ".", positions, tokens, b, h);
+    const std::string head = c_.tied ? "embed.word" : "head.weight";
+    return times(norm(h, "head.norm."), at(head), nullptr, kVocabulary);
+  }
+
+ private:
+  const double* at(const std::string& name) const { return w_.data() + model_.param(name).offset; }
+  std::span<const double> tail(const std::string& prefix) const {
+    for (const auto& p : model_.params()) {
+      if (p.spec.name.rfind(prefix, 0) == 0) return std::span(w_).subspan(p.offset);
+    }
+    return {};
+  }
+  Matrix times(const Matrix& x, const double* weight, const double* bias, std::int64_t out) const {
+    Matrix y(x.size(), std::vector<double>(out));
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::int64_t o = 0; o < out; ++o) {
+        y[t][o] = bias ? bias[o] : 0;
+        for (std::size_t i = 0; i < x[t].size(); ++i) y[t][o] += weight[o * std::int64_t(x[t].size()) + std::int64_t(i)] * x[t][i];
+      }
+    }
+    return y;
+  }
+  Matrix linear(const Matrix& x, const std::string& name, std::int64_t out) const { return times(x, at(name + ".weight"), at(name + ".bias"), out); }
+  Matrix norm(const Matrix& x, const std::string& name) const {
+    Matrix y = x;
+    for (auto& row : y) {
+      const double n = double(row.size());
+      double mean = 0, squares = 0;
+      if (c_.norm == Norm::layer) {
+        for (const double v : row) mean += v / n;
+      }
+      for (const double v : row) squares += (v - mean) * (v - mean) / n;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        row[i] = (row[i] - mean) / std::sqrt(squares + 1e-5) * at(name + "gain")[i] + (c_.norm == Norm::layer ? at(name + "bias")[i] : 0);
+      }
+    }
+    return y;
+  }
+  // Several encodings in attention: their additions to the plain logit add up; at most one of them maps q and k.
+  double logit(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j) const {
+    const Encoding plain({c_.width, c_.heads, c_.head_size(), c_.length, c_.causal});
+    double sum = plain.logit(scene, h, i, j);
+    for (std::size_t n = 0; n < position_.attention.size(); ++n) {
+      Scene own = scene;
+      own.w = tail("position.attention." + std::to_string(n) + ".");
+      sum += position_.attention[n]->logit(own, h, i, j) - plain.logit(scene, h, i, j);
+    }
+    return sum;
+  }
+  void layer(const std::string& name, const std::vector<double>& positions, const Tokens& tokens, std::int64_t b, Matrix& h) const {
+    const std::int64_t T = tokens.T, d = c_.width, H = c_.heads, D = c_.head_size();
+    const Matrix qkv = linear(norm(h, name + "attention.norm."), name + "attention.qkv", 3 * d);
+    std::vector<double> q(T * d), k(T * d);
+    for (std::int64_t n = 0; n < T * d; ++n) {
+      const std::int64_t head = n / (T * D), t = n / D % T, ch = head * D + n % D;
+      q[n] = qkv[t][ch], k[n] = qkv[t][d + ch];
+    }
+    const Scene scene{positions, q, k, {}};
+    Matrix mixed(T, std::vector<double>(d));
+    for (std::int64_t head = 0; head < H; ++head) {
+      for (std::int64_t i = 0; i < T; ++i) {
+        std::vector<double> p(T);
+        double sum = 0;
+        for (std::int64_t j = 0; j < (c_.causal ? i + 1 : T); ++j) {
+          if (tokens.padding && tokens.padding[b * T + j]) continue;
+          sum += p[j] = std::exp(logit(scene, head, i, j));
+        }
+        for (std::int64_t j = 0; j < T; ++j) {
+          for (std::int64_t c = 0; c < D && p[j] > 0; ++c) mixed[i][head * D + c] += p[j] / sum * qkv[j][2 * d + head * D + c];
+        }
+      }
+    }
+    add(linear(mixed, name + "attention.out", d), h);
+    Matrix up = linear(norm(h, name + "feed_forward.norm."), name + "feed_forward.up", c_.feed_forward * d);
+    for (auto& row : up) {
+      for (double& x : row) x = 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    }
+    add(linear(up, name + "feed_forward.down", d), h);
+  }
+  static void add(const Matrix& x, Matrix& h) {
+    for (std::size_t t = 0; t < h.size(); ++t) {
+      for (std::size_t c = 0; c < h[t].size(); ++c) h[t][c] += x[t][c];
+    }
+  }
+  const Model& model_;
+  const ModelConfig c_;
+  const std::vector<double>& w_;
+  Position position_;
+};
+
+}  // namespace gnomon
