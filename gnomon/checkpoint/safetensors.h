@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gnomon/core/array.h"
+#include "gnomon/core/file.h"
+
+namespace gnomon {
+
+// Files in the safetensors format (github.com/huggingface/safetensors, README "Format"): 8 bytes little-endian length
+// of a JSON header, the header, then the numbers. Here float32 only.
+struct Tensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::span<const float> data;  // row-major
+};
+using Metadata = std::map<std::string, std::string>;
+
+// Writes atomically. The metadata gain "gnomon.sha256", which covers the names, the shapes, the other metadata and
+// every number. Throws Error(resource).
+void write_safetensors(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata);
+
+struct TensorFile {
+  std::vector<Tensor> tensors;  // views into `numbers`
+  Metadata metadata;
+  Floats numbers;
+  const Tensor& at(const std::string& name, const Path& path) const;  // throws Error(input)
+};
+// Throws Error(input), naming the file, the place, what was found and what is allowed, for a file that is truncated,
+// malformed, or whose checksum does not match; Error(resource) for one that cannot be read.
+TensorFile read_safetensors(const Path& path);
+
+}  // namespace gnomon

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gnomon/core/file.h"
+#include "gnomon/nn/train.h"
+
+namespace gnomon {
+
+// Everything that fixes a study: the values of study.toml.
+struct StudyConfig {
+  std::string text_path;
+  std::vector<std::string> arms{"none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
+  std::string baseline = "sinusoidal";
+  std::int64_t seeds = 3;
+  std::int64_t workers = 0;  // runs side by side; 0 = one a core
+  std::int64_t threads = 1;  // of one run
+  std::string norm = "layer";
+  ModelConfig model;  // position is the arm's
+  TrainConfig train;
+  double checkpoint_seconds = 10;
+  std::vector<double> lengths{1, 1.5, 2, 4};  // of the windows at evaluation, in training windows
+  std::int64_t score = 32;                    // last positions that are scored at every length
+  std::int64_t windows = 128;                 // held-out windows
+  std::int64_t points = 20;                   // of the training curve
+
+  std::int64_t tokens_at(double factor) const;  // of a window at this multiple
+  std::int64_t longest() const;
+  // Every value, checked together: throws Error(usage) that names the key, what was found, what is allowed.
+  void check() const;
+};
+
+// One value of a StudyConfig, by its key in study.toml. The list is the only place that names the keys.
+struct Field {
+  std::string_view key, help;
+  std::variant<std::int64_t*, double*, std::string*, bool*, std::vector<std::string>*, std::vector<double>*> value;
+};
+std::vector<Field> fields(StudyConfig& config);
+
+void read_toml(StudyConfig& config, const Path& path);              // throws Error(usage) with line and column
+void set(StudyConfig& config, std::string_view assignment);         // "train.steps=100"; throws Error(usage)
+std::string print_toml(StudyConfig config);                         // every key, with its help; reads back equal
+void make_quick(StudyConfig& config);                               // the smaller study of --quick
+
+}  // namespace gnomon

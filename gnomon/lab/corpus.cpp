@@ -1,0 +1,93 @@
+#include "gnomon/lab/corpus.h"
+
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+// Line and column of a byte, from 1, for messages.
+std::string place(const std::string& bytes, std::size_t at) {
+  const auto line = std::count(bytes.begin(), bytes.begin() + std::ptrdiff_t(at), '\n') + 1;
+  const auto start = at == 0 ? std::string::npos : bytes.rfind('\n', at - 1);
+  return text("byte ", at, " (line ", line, ", byte ", at - (start == std::string::npos ? 0 : start + 1) + 1, " of it)");
+}
+
+std::string hex(unsigned char c) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  return {'0', 'x', digits[c >> 4], digits[c & 15]};
+}
+
+}  // namespace
+
+Corpus::Corpus(const Path& path, std::int64_t longest) : bytes_(read_file(path)) {
+  const auto bad = [&](const auto&... why) { return Error(Fault::input, text(path.string(), ": ", why...)); };
+  if (const auto at = bytes_.find('\0'); at != std::string::npos) {
+    throw bad(place(bytes_, at), ": found a NUL byte; a text has none (is this a binary file?)");
+  }
+  if (const auto at = first_invalid_utf8(bytes_); at != std::string::npos) {
+    throw bad(place(bytes_, at), ": found ", hex((unsigned char)bytes_[at]), ", which is not UTF-8 there; convert the text first (iconv -t UTF-8)");
+  }
+  std::int64_t line_ends = 0;
+  for (std::size_t at = bytes_.find("\r\n"); at != std::string::npos; at = bytes_.find("\r\n", at)) {
+    bytes_.erase(at, 1);
+    ++line_ends;
+  }
+  if (line_ends) notes_.push_back(text(path.string(), ": ", line_ends, " Windows line ends (CRLF) were read as LF"));
+  const std::int64_t n = std::int64_t(bytes_.size());
+  if (n < least_bytes(longest)) {
+    throw bad("the text has ", n, " bytes; windows of ", longest, " tokens need at least ", least_bytes(longest),
+              " (shorten model.length or evaluate.lengths, or take a longer text)");
+  }
+  sha256_ = gnomon::sha256(bytes_);
+
+  const std::int64_t parts = std::clamp<std::int64_t>(n / 10 / (8 * (longest + 1)), 1, 16), size = n / 10 / parts;
+  std::int64_t from = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t begin = (2 * i + 1) * n / (2 * parts) - size / 2;
+    training_.emplace_back(from, begin);
+    held_out_.emplace_back(begin, begin + size);
+    from = begin + size;
+  }
+  training_.emplace_back(from, n);
+  for (const auto& [begin, end] : training_) training_bytes_ += end - begin;
+}
+
+std::int64_t Corpus::held_out_bytes() const { return std::int64_t(bytes_.size()) - training_bytes_; }
+
+std::int64_t Corpus::training_windows(std::int64_t T) const {
+  std::int64_t count = 0;
+  for (const auto& [begin, end] : training_) count += std::max<std::int64_t>(0, end - begin - T);
+  return count;
+}
+
+std::int64_t Corpus::training_start(std::int64_t T, std::int64_t n) const {
+  for (const auto& [begin, end] : training_) {
+    const std::int64_t here = std::max<std::int64_t>(0, end - begin - T);
+    if (n < here) return begin + n;
+    n -= here;
+  }
+  throw Error(Fault::bug, "corpus: there is no such training window");
+}
+
+std::vector<std::int64_t> Corpus::held_out_ends(std::int64_t longest, std::int64_t count) const {
+  std::int64_t available = 0;
+  for (const auto& [begin, end] : held_out_) available += std::max<std::int64_t>(0, end - begin - longest);
+  std::vector<std::int64_t> ends;
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::int64_t n = (2 * k + 1) * available / (2 * count);
+    for (const auto& [begin, end] : held_out_) {
+      const std::int64_t here = std::max<std::int64_t>(0, end - begin - longest);
+      if (n < here) {
+        ends.push_back(begin + longest + 1 + n);
+        break;
+      }
+      n -= here;
+    }
+  }
+  return ends;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,87 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gnomon/core/random.h"
+#include "gnomon/lab/config.h"
+#include "gnomon/lab/corpus.h"
+
+namespace gnomon {
+
+// One run of a study: one arm, one seed.
+struct RunPlan {
+  std::string key;  // of everything that its result depends on; the name of its folder
+  std::string arm;  // spec, printed
+  std::int64_t seed;
+};
+
+struct CurvePoint {
+  std::int64_t step;
+  double training, held_out;  // nats a byte: mean over the steps since the last point; over some held-out windows
+};
+struct LengthLoss {
+  double factor;
+  std::int64_t tokens;
+  std::optional<double> nats;  // nullopt: the encoding is not defined there
+};
+
+// What a run has found. All but `cost` is fixed, to the bit, by the run's key on one machine.
+struct RunResult {
+  RunPlan plan;
+  std::string failure;  // empty: it finished
+  std::int64_t parameters = 0;
+  double flops_per_token = 0;  // of training
+  double nats = 0;             // a byte, held out, over whole windows of the training length
+  std::vector<CurvePoint> curve;
+  std::vector<LengthLoss> by_length;
+  std::vector<double> by_position;  // nats at each position of a held-out window
+  std::string weights_sha256;
+  struct Cost {
+    double training_seconds = 0, evaluation_seconds = 0, tokens_per_second = 0;
+    std::int64_t peak_memory_bytes = 0;
+  } cost;
+};
+std::string result_json(const RunResult& result);
+RunResult result_from_json(const Path& path);  // throws Error(input)
+
+// Where a run keeps its files.
+struct RunFolder {
+  Path folder;
+  Path result() const { return folder / "result.json"; }
+  Path model() const { return folder / "model.safetensors"; }
+  Path checkpoint() const { return folder / "checkpoint.safetensors"; }
+  Path previous() const { return folder / "checkpoint.previous.safetensors"; }
+  Path lock() const { return folder / "lock"; }
+};
+
+struct RunProgress {
+  std::int64_t step, steps;
+  double nats, tokens_per_second;
+};
+// What a run asks and tells while it works.
+struct RunHooks {
+  std::function<bool()> stop;  // true: write a checkpoint and return
+  std::function<void(const RunProgress&)> progress;
+  std::function<void(const std::string&)> note;  // a sentence worth a line
+};
+
+// Trains and evaluates, from the newest intact checkpoint on, and leaves result.json and model.safetensors; a result
+// that is already there is returned. nullopt: stopped by the hook, to be continued. A run whose loss is not finite
+// returns with `failure` set. Throws Error for anything else.
+std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus, const RunFolder& folder, const RunHooks& hooks);
+
+ModelConfig model_of(const StudyConfig& study, const std::string& arm);
+
+// What a text offers a model at evaluation and training. In order: `count` windows of T tokens. Causal: the target is
+// the next byte. Encoder: 15 % of the bytes, chosen by their place in the text, are replaced by 0 and are the targets
+// (Devlin et al. 2018, arXiv 1810.04805, section 3.1, with all of them masked).
+struct Windows {
+  std::vector<std::int32_t> inputs, targets;
+};
+Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal, const Random* masks);
+
+}  // namespace gnomon

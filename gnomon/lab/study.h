@@ -1,0 +1,62 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gnomon/lab/run.h"
+#include "gnomon/lab/statistics.h"
+
+namespace gnomon {
+
+// A study in its folder: study.toml (resolved), study.sqlite, runs/KEY/…, results.csv, results.json, report.html.
+struct StudyFolder {
+  Path folder;
+  Path config() const { return folder / "study.toml"; }
+  Path store() const { return folder / "study.sqlite"; }
+  Path lock() const { return folder / "lock"; }
+  Path report() const { return folder / "report.html"; }
+  Path csv() const { return folder / "results.csv"; }
+  Path json() const { return folder / "results.json"; }
+  RunFolder run(const RunPlan& plan) const { return {folder / "runs" / plan.key}; }
+};
+
+// The runs of a study, all arms of a seed before the next seed, so that a part of them is balanced.
+std::vector<RunPlan> plan_runs(const StudyConfig& config, const Corpus& corpus);
+
+// What a run will need, before it starts: computed, but for the speed, which is measured on a few steps of this arm.
+struct RunEstimate {
+  std::int64_t parameters;
+  double training_flops, seconds;
+  std::int64_t memory_bytes, disk_bytes;
+};
+RunEstimate estimate(const StudyConfig& config, const RunPlan& plan, const Corpus& corpus);
+
+// One arm over its seeds.
+struct ArmSummary {
+  std::string arm;
+  std::vector<RunResult> runs;  // that finished, by seed
+  std::vector<RunResult> failed;
+  Estimate nats, difference;  // of the held-out loss; to the baseline, paired by seed
+  struct AtLength {
+    double factor;
+    std::int64_t tokens;
+    std::optional<Estimate> nats, difference;  // nullopt: not defined there
+  };
+  std::vector<AtLength> by_length;
+  double tokens_per_second = 0;  // median over seeds
+  std::int64_t peak_memory_bytes = 0;  // largest
+};
+struct StudySummary {
+  StudyConfig config;
+  std::vector<ArmSummary> arms;  // best first; arms without a finished run last
+  std::size_t baseline = 0;
+  std::size_t finished = 0, failed = 0, planned = 0;
+};
+StudySummary summarise(const StudyConfig& config, const std::vector<RunPlan>& plan, const std::vector<RunResult>& results);
+
+std::string results_csv(const StudySummary& summary);
+std::string results_json(const StudySummary& summary);
+
+}  // namespace gnomon

@@ -1,0 +1,169 @@
+#include "gnomon/lab/workers.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "gnomon/core/error.h"
+
+extern char** environ;
+
+namespace gnomon {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Worker {
+  RunPlan plan;
+  pid_t pid = -1;
+  int pipe = -1;
+  std::string pending;  // bytes of an unfinished line
+  std::string error;    // what it reported before it ended
+  int fault = 0;
+};
+
+Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(Fault::resource, text("cannot create a pipe: ", std::strerror(errno)));
+  std::vector<std::string> words = command;
+  words.push_back(plan.key);
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  if (error) {
+    ::close(ends[0]);
+    throw Error(Fault::resource, text("cannot start ", words[0], ": ", std::strerror(error)));
+  }
+  return {plan, pid, ends[0], "", "", 0};
+}
+
+class Pool {
+ public:
+  Pool(const std::vector<RunPlan>& runs, std::size_t workers, const std::vector<std::string>& command, const WorkerHooks& hooks)
+      : runs_(runs), command_(command), hooks_(hooks), slots_(workers) {}
+  ~Pool() {
+    for (auto& slot : slots_) {
+      if (!slot) continue;
+      ::kill(slot->pid, SIGKILL);
+      ::waitpid(slot->pid, nullptr, 0);
+      ::close(slot->pipe);
+    }
+  }
+
+  std::size_t perform() {
+    for (;;) {
+      const int interruptions = hooks_.interruptions();
+      if (interruptions > signalled_) ask_to_stop(interruptions);
+      const bool going_on = signalled_ == 0 && !fatal_;
+      bool busy = false;
+      for (std::size_t i = 0; i < slots_.size(); ++i) {
+        if (!slots_[i] && going_on && next_ < runs_.size()) slots_[i] = start(runs_[next_++], command_);
+        busy |= slots_[i].has_value();
+      }
+      if (!busy) break;
+      listen();
+    }
+    if (fatal_) throw *fatal_;
+    return crashed_;
+  }
+
+ private:
+  void ask_to_stop(int interruptions) {
+    signalled_ = interruptions;
+    for (auto& slot : slots_) {
+      if (slot) ::kill(slot->pid, interruptions > 1 ? SIGKILL : SIGTERM);
+    }
+  }
+  void listen() {
+    std::vector<pollfd> waiting;
+    std::vector<std::size_t> slot_of;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (!slots_[i]) continue;
+      waiting.push_back({slots_[i]->pipe, POLLIN, 0});
+      slot_of.push_back(i);
+    }
+    if (::poll(waiting.data(), waiting.size(), 100) <= 0) return;  // a signal or nothing: ask again
+    for (std::size_t w = 0; w < waiting.size(); ++w) {
+      if (waiting[w].revents) hear(slot_of[w]);
+    }
+  }
+  void hear(std::size_t i) {
+    char block[4096];
+    const ssize_t n = ::read(slots_[i]->pipe, block, sizeof block);
+    if (n < 0 && errno == EINTR) return;
+    if (n <= 0) return end(i);
+    Worker& worker = *slots_[i];
+    worker.pending.append(block, std::size_t(n));
+    for (std::size_t at; (at = worker.pending.find('\n')) != std::string::npos; worker.pending.erase(0, at + 1)) {
+      understand(i, Json::parse(worker.pending.substr(0, at), nullptr, false));
+    }
+  }
+  void understand(std::size_t i, const Json& line) {
+    Worker& worker = *slots_[i];
+    if (!line.is_object()) return;
+    if (line.contains("step")) {
+      hooks_.progress(i, worker.plan, {line.at("step"), line.at("steps"), line.at("nats"), line.at("tokens_per_second")});
+    } else if (line.contains("note")) {
+      hooks_.note(text(worker.plan.arm, ", seed ", worker.plan.seed, ": ", line.at("note").get<std::string>()));
+    } else if (line.contains("error")) {
+      worker.error = line.at("error");
+      worker.fault = line.at("fault");
+    }
+  }
+  // The pipe is closed: the worker is ending.
+  void end(std::size_t i) {
+    Worker worker = *slots_[i];
+    slots_[i].reset();
+    ::close(worker.pipe);
+    int status = 0;
+    while (::waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return hooks_.finished(i, worker.plan);
+    if (!worker.error.empty()) {
+      if (!fatal_) fatal_ = Error(Fault(worker.fault), worker.error);
+      return ask_to_stop(1);
+    }
+    if (signalled_ > 0) return;  // it was asked to
+    ++crashed_;
+    hooks_.note(text(worker.plan.arm, ", seed ", worker.plan.seed, ": the worker ended ",
+                     WIFSIGNALED(status) ? text("by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")") : text("with code ", WEXITSTATUS(status))));
+  }
+
+  const std::vector<RunPlan>& runs_;
+  const std::vector<std::string>& command_;
+  const WorkerHooks& hooks_;
+  std::vector<std::optional<Worker>> slots_;
+  std::size_t next_ = 0, crashed_ = 0;
+  int signalled_ = 0;
+  std::optional<Error> fatal_;
+};
+
+}  // namespace
+
+std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers, const std::vector<std::string>& command, const WorkerHooks& hooks) {
+  return Pool(runs, workers, command, hooks).perform();
+}
+
+std::string tell_progress(const RunProgress& p) {
+  return Json{{"step", p.step}, {"steps", p.steps}, {"nats", p.nats}, {"tokens_per_second", p.tokens_per_second}}.dump() + "\n";
+}
+std::string tell_note(const std::string& note) { return Json{{"note", note}}.dump() + "\n"; }
+std::string tell_error(int fault, const std::string& message) { return Json{{"fault", fault}, {"error", message}}.dump() + "\n"; }
+
+}  // namespace gnomon
