@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <vector>
+
+// The commands of the program. Each takes its parsed options and returns the exit code; errors are thrown.
+namespace gnomon::cli {
+
+struct EncodingsOptions {
+  std::string name;
+  bool json = false;
+};
+int encodings(const EncodingsOptions& options);
+
+struct ShowOptions {
+  std::string spec, out;
+  long long dim = 64, heads = 4, length = 128;
+  bool bidirectional = false, json = false;
+};
+int show(const ShowOptions& options);
+
+struct StudyOptions {
+  std::string config, text, out = "study";
+  std::vector<std::string> set;
+  bool quick = false, dry_run = false, quiet = false, json = false;
+  std::string program;  // this executable, to start workers with
+  std::string command;  // as typed, for the report
+};
+int study(const StudyOptions& options);
+
+struct WorkerOptions {
+  std::string study, key;
+  long long parent = 0;
+};
+int worker(const WorkerOptions& options);
+
+int interruptions();  // signals INT and TERM received so far
+int last_signal();
+
+}  // namespace gnomon::cli

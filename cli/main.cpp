@@ -1,0 +1,132 @@
+// The command line: the only part of gnomon that prints, exits, handles signals and reads the environment.
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include "cli/commands.h"
+#include "gnomon/core/error.h"
+
+namespace gnomon::cli {
+namespace {
+
+volatile sig_atomic_t g_interruptions = 0, g_signal = 0;
+void on_signal(int signal) {
+  g_interruptions = g_interruptions + 1;
+  g_signal = signal;
+}
+
+void handle_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;  // no SA_RESTART: a wait ends, and its loop looks at interruptions()
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that went away is met where output is flushed
+}
+
+// What was printed is there, or the reader has gone (`| head`), which is quiet; a full disk is an error.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 || errno == EPIPE) return code;
+  std::fprintf(stderr, "gnomon: standard output: cannot write: %s\n", std::strerror(errno));
+  return code ? code : int(Fault::resource);
+}
+
+std::string as_typed(int argc, char** argv) {
+  std::string all = "gnomon";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    all += word.find_first_of(" ()'\"*") == std::string::npos ? " " + word : " '" + word + "'";
+  }
+  return all;
+}
+
+void describe_study(CLI::App& app, StudyOptions& o) {
+  app.add_option("FILE.toml", o.config, "configuration; what it leaves out is standard");
+  app.add_option("--text", o.text, "the text to learn, UTF-8");
+  app.add_option("--out", o.out, "folder of the study")->capture_default_str();
+  app.add_option("--set", o.set, "key=value, as in study.toml; may be repeated")->expected(1)->allow_extra_args(false);
+  app.add_flag("--quick", o.quick, "one seed and a third of the steps: a first look, no inference");
+  app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, run nothing");
+  app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  app.add_flag("--json", o.json, "print results.json instead of the table");
+  app.footer("Examples:\n  gnomon study --text book.txt\n  gnomon study --text book.txt --set 'study.arms=none, rope, alibi' --set study.seeds=5\n"
+             "  gnomon study plan.toml --out results --dry-run\nRepeating a command skips finished runs and continues interrupted ones, to the same bits.");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon");
+  app.set_version_flag("--version", std::string("gnomon ") + GNOMON_VERSION);
+  app.require_subcommand(1);
+  int code = 0;
+
+  EncodingsOptions e;
+  auto* list = app.add_subcommand("encodings", "list the encodings, or describe one");
+  list->add_option("NAME", e.name, "encoding or combination to describe");
+  list->add_flag("--json", e.json, "a list of objects: name, title, paper, year, acts, options");
+  list->footer("Examples:\n  gnomon encodings\n  gnomon encodings rope\n  gnomon encodings --json");
+  list->callback([&] { code = encodings(e); });
+
+  ShowOptions s;
+  auto* show_command = app.add_subcommand("show", "the numbers of one encoding, from its definition, and a page of pictures");
+  show_command->add_option("SPEC", s.spec, "such as sinusoidal, 'rope(theta=500)', 'alibi(slopes=geometric)'")->required();
+  show_command->add_option("--dim", s.dim, "channels of the model")->capture_default_str();
+  show_command->add_option("--heads", s.heads, "attention heads")->capture_default_str();
+  show_command->add_option("--length", s.length, "tokens to look at")->capture_default_str();
+  show_command->add_flag("--bidirectional", s.bidirectional, "without a causal mask");
+  show_command->add_option("--out", s.out, "write the page to this file");
+  show_command->add_flag("--json", s.json, "the numbers as JSON");
+  show_command->footer("Examples:\n  gnomon show sinusoidal --dim 16\n  gnomon show 'sinusoidal(layout=halves, frequencies=tensor2tensor)' --dim 512 --out page.html\n  gnomon show alibi --heads 12");
+  show_command->callback([&] { code = show(s); });
+
+  StudyOptions t;
+  t.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  t.command = as_typed(argc, argv);
+  auto* study_command = app.add_subcommand("study", "train a Transformer under each encoding on a text and compare");
+  describe_study(*study_command, t);
+  study_command->callback([&] { code = study(t); });
+
+  WorkerOptions w;
+  auto* worker_command = app.add_subcommand("worker", "one run of a study; started by `study`")->group("");
+  worker_command->add_option("--study", w.study)->required();
+  worker_command->add_option("--parent", w.parent)->required();
+  worker_command->add_option("KEY", w.key)->required();
+  worker_command->callback([&] { code = worker(w); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool help = error.get_exit_code() == 0;
+    app.exit(error);
+    return help ? 0 : int(Fault::usage);
+  }
+  return code;
+}
+
+}  // namespace
+
+int interruptions() { return g_interruptions; }
+int last_signal() { return g_signal; }
+
+}  // namespace gnomon::cli
+
+int main(int argc, char** argv) {
+  using namespace gnomon;
+  cli::handle_signals();
+  try {
+    return cli::flushed(cli::run(argc, argv));
+  } catch (const Error& e) {
+    std::fprintf(stderr, "gnomon: %s\n", e.what());
+    return int(e.fault());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "gnomon: out of memory\n");
+    return int(Fault::resource);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "gnomon: this is a bug of gnomon's: %s\n", e.what());
+    return int(Fault::bug);
+  }
+}

@@ -1,0 +1,2 @@
+#include "cli/commands.h"
+namespace gnomon::cli { int show(const ShowOptions&) { return 0; } }
