@@ -49,7 +49,7 @@ void describe_study(CLI::App& app, StudyOptions& o) {
   app.add_option("FILE.toml", o.config, "configuration; what it leaves out is standard");
   app.add_option("--text", o.text, "the text to learn, UTF-8");
   app.add_option("--out", o.out, "folder of the study")->capture_default_str();
-  app.add_option("--set", o.set, "key=value, as in study.toml; may be repeated")->expected(1)->allow_extra_args(false);
+  app.add_option("--set", o.set, "key=value, as in study.toml; may be repeated")->allow_extra_args(false);
   app.add_flag("--quick", o.quick, "one seed and a third of the steps: a first look, no inference");
   app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, run nothing");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");

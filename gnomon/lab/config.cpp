@@ -225,8 +225,6 @@ void StudyConfig::check() const {
 void make_quick(StudyConfig& c) {
   c.seeds = 1;
   c.train.steps = std::max<std::int64_t>(1, c.train.steps / 3);
-  c.windows = 64;
-  c.points = 10;
 }
 
 }  // namespace gnomon

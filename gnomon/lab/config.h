@@ -24,8 +24,8 @@ struct StudyConfig {
   double checkpoint_seconds = 10;
   std::vector<double> lengths{1, 1.5, 2, 4};  // of the windows at evaluation, in training windows
   std::int64_t score = 32;                    // last positions that are scored at every length
-  std::int64_t windows = 128;                 // held-out windows
-  std::int64_t points = 20;                   // of the training curve
+  std::int64_t windows = 64;                  // held-out windows
+  std::int64_t points = 10;                   // of the training curve
 
   std::int64_t tokens_at(double factor) const;  // of a window at this multiple
   std::int64_t longest() const;

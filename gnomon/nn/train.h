@@ -9,7 +9,7 @@ namespace gnomon {
 // AdamW with linear warm-up, cosine to a final rate, and clipping of the global gradient norm. Weight decay acts on
 // matrices only; tables, gains and biases have none.
 struct TrainConfig {
-  std::int64_t steps = 600, batch = 8;  // optimiser steps; windows a step
+  std::int64_t steps = 550, batch = 4;  // optimiser steps; windows a step
   double learning_rate = 3e-3;
   double warmup = 0.05, final_rate = 0.1;  // share of the steps; share of the learning rate
   double beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
