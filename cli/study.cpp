@@ -159,7 +159,7 @@ int study(const StudyOptions& o) {
   const StudySummary summary = summarise(config, plan, collect(folder, plan));
   write_file(folder.csv(), results_csv(summary));
   write_file(folder.json(), results_json(summary));
-  write_file(folder.report(), study_page(summary, corpus, o.command));
+  write_file(folder.report(), study_page(summary, corpus, folder, o.command));
   if (o.json) {
     fmt::print("{}", results_json(summary));
   } else {

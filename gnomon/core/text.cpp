@@ -18,6 +18,13 @@ std::string shortest(double x) {
   return {buffer, end};
 }
 
+std::string fixed(double x, int digits) {
+  if (std::isnan(x)) return "–";
+  char buffer[400];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::fixed, digits).ptr;
+  return {buffer, end};
+}
+
 double number(std::string_view word, std::string_view what) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);

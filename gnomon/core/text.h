@@ -8,6 +8,8 @@ namespace gnomon {
 
 // The shortest decimal text that reads back as the same number: 10000, 0.25, 1e-05, nan.
 std::string shortest(double x);
+// With this many digits after the point; "–" for NaN.
+std::string fixed(double x, int digits);
 
 // The whole of `word` as a number; throws Error(usage) that names `what` where it is none.
 double number(std::string_view word, std::string_view what);

@@ -79,6 +79,9 @@ class Encoding {
   // The positions the encoding has values for are below this; nullopt = all of them.
   virtual std::optional<std::int64_t> positions_end() const { return std::nullopt; }
 
+  // Angular frequencies in radians a token, of each pair of channels, where the encoding has them.
+  virtual std::vector<double> frequencies() const { return {}; }
+
   // --- The definition: the paper's formula, slowly, in double. The oracle of every test, and what pages draw.
   // Channel c of the position vector of token t.
   virtual double input(const Scene&, std::int64_t /*t*/, std::int64_t /*c*/) const { return 0; }

@@ -27,6 +27,12 @@ class Rope final : public Encoding {
     }
   }
 
+  std::vector<double> frequencies() const override {
+    std::vector<double> w;
+    for (std::int64_t i = 0; i < rotated_ / 2; ++i) w.push_back(frequency(i));
+    return w;
+  }
+
   // ⟨R_i q, R_j k⟩ = Σ_pairs Re(q k* e^{i(p_i − p_j)θ}), from the difference of the positions.
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];

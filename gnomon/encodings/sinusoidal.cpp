@@ -26,6 +26,12 @@ class Sinusoidal final : public Encoding {
         base_(options.number("base")),
         amplitude_(options.number("amplitude")) {}
 
+  std::vector<double> frequencies() const override {
+    std::vector<double> w;
+    for (std::int64_t i = 0; i < pairs(); ++i) w.push_back(frequency(i));
+    return w;
+  }
+
   double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return at(s.positions[t], c); }
 
   Floats tables(Positions positions) const override {

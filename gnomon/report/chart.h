@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gnomon::report {
+
+std::string escape(std::string_view text);  // for HTML text and attributes
+
+// A line or a set of points. Series of the same `style` share colour, dash and marker.
+struct Series {
+  std::string name;  // in the legend; empty = not listed
+  std::vector<std::pair<double, double>> points;
+  int style = 0;
+  bool thin = false;     // one seed beside the mean
+  bool markers = false;  // dots at the points
+  bool line = true;
+};
+
+struct Axis {
+  std::string label;              // with its unit
+  bool logarithmic = false;       // base 2
+  std::vector<double> ticks = {};  // empty: chosen
+};
+
+// One chart as a <figure>: axes with units, readable ticks, a legend that names every series once. Points that are
+// not finite are left out and break the line.
+struct LineChart {
+  std::string title, note;
+  Axis x, y;
+  std::vector<Series> series;
+};
+std::string draw(const LineChart& chart);
+
+// Estimates with their intervals, one row each, against a line at 0.
+struct IntervalChart {
+  std::string title, note, label;
+  struct Row {
+    std::string name;
+    double value, half_width;  // half_width NaN: a point without an interval
+    int style;
+  };
+  std::vector<Row> rows;
+};
+std::string draw(const IntervalChart& chart);
+
+// A matrix as colours: blue for negative, white for 0, red for positive; row 0 at the top.
+struct HeatMap {
+  std::string title, note, x_label, y_label;
+  std::size_t rows, columns;
+  std::vector<double> values;  // (rows, columns)
+};
+std::string draw(const HeatMap& map);
+
+}  // namespace gnomon::report
