@@ -21,9 +21,12 @@ double MultiplyAdds(long rounds, float* sink) {
   auto c0 = from(.1f), c1 = from(.2f), c2 = from(.3f), c3 = from(.4f), c4 = from(.5f), c5 = from(.6f);
   auto c6 = from(.7f), c7 = from(.8f), c8 = from(.9f), c9 = from(1.f), c10 = from(1.1f), c11 = from(1.2f);
   for (long i = 0; i < rounds; ++i) {
-    c0 = hn::MulAdd(c0, a, b), c1 = hn::MulAdd(c1, a, b), c2 = hn::MulAdd(c2, a, b), c3 = hn::MulAdd(c3, a, b);
-    c4 = hn::MulAdd(c4, a, b), c5 = hn::MulAdd(c5, a, b), c6 = hn::MulAdd(c6, a, b), c7 = hn::MulAdd(c7, a, b);
-    c8 = hn::MulAdd(c8, a, b), c9 = hn::MulAdd(c9, a, b), c10 = hn::MulAdd(c10, a, b), c11 = hn::MulAdd(c11, a, b);
+    c0 = hn::MulAdd(c0, a, b), c1 = hn::MulAdd(c1, a, b), c2 = hn::MulAdd(c2, a, b),
+    c3 = hn::MulAdd(c3, a, b);
+    c4 = hn::MulAdd(c4, a, b), c5 = hn::MulAdd(c5, a, b), c6 = hn::MulAdd(c6, a, b),
+    c7 = hn::MulAdd(c7, a, b);
+    c8 = hn::MulAdd(c8, a, b), c9 = hn::MulAdd(c9, a, b), c10 = hn::MulAdd(c10, a, b),
+    c11 = hn::MulAdd(c11, a, b);
   }
   const auto low = hn::Add(hn::Add(hn::Add(c0, c1), hn::Add(c2, c3)), hn::Add(c4, c5));
   const auto high = hn::Add(hn::Add(hn::Add(c6, c7), hn::Add(c8, c9)), hn::Add(c10, c11));
@@ -43,7 +46,9 @@ double peak_flops(int threads) {
   double best = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto start = std::chrono::steady_clock::now();
-    parallel_for(threads, [&](std::int64_t t) { flops[std::size_t(t * 64)] = HWY_DYNAMIC_DISPATCH(MultiplyAdds)(2'000'000, &sinks[std::size_t(t * 64)]); });
+    parallel_for(threads, [&](std::int64_t t) {
+      flops[std::size_t(t * 64)] = HWY_DYNAMIC_DISPATCH(MultiplyAdds)(2'000'000, &sinks[std::size_t(t * 64)]);
+    });
     double sum = 0;
     for (int t = 0; t < threads; ++t) sum += flops[std::size_t(t * 64)];
     best = std::max(best, sum / seconds_since(start));

@@ -13,7 +13,8 @@ inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Shares of the peak, measured in turns: work, peak, work, peak, so that a slow moment of the machine meets both.
+// Shares of the peak, measured in turns: work, peak, work, peak, so that a slow moment of the machine meets
+// both.
 struct Share {
   double median, least, most, seconds;  // of n shares; median time of the work
 };

@@ -31,7 +31,13 @@ Json options_json(const std::vector<OptionSpec>& options) {
   return all;
 }
 Json entry_json(const Entry& e) {
-  return {{"name", e.name}, {"title", e.title}, {"paper", e.paper}, {"year", e.year}, {"acts", site_names(e.acts)}, {"relative", e.relative}, {"options", options_json(e.options)}};
+  return {{"name", e.name},
+          {"title", e.title},
+          {"paper", e.paper},
+          {"year", e.year},
+          {"acts", site_names(e.acts)},
+          {"relative", e.relative},
+          {"options", options_json(e.options)}};
 }
 
 void describe_options(const std::vector<OptionSpec>& options) {
@@ -40,8 +46,8 @@ void describe_options(const std::vector<OptionSpec>& options) {
   }
 }
 void describe(const Entry& e) {
-  fmt::print("{}: {}\n  {} ({})\n  acts on: {}\n  a common shift of all positions {}\n", e.name, e.title, e.paper, e.year, site_names(e.acts),
-             e.relative ? "changes nothing" : "changes the result");
+  fmt::print("{}: {}\n  {} ({})\n  acts on: {}\n  a common shift of all positions {}\n", e.name, e.title,
+             e.paper, e.year, site_names(e.acts), e.relative ? "changes nothing" : "changes the result");
   if (!e.options.empty()) fmt::print("options and their standard:\n");
   describe_options(e.options);
 }
@@ -57,8 +63,12 @@ int encodings(const EncodingsOptions& o) {
   if (!o.name.empty()) {
     const CombinationEntry* combination = find_combination(o.name);
     if (o.json) {
-      fmt::print("{}\n", (combination ? Json{{"name", combination->name}, {"title", combination->title}, {"paper", combination->paper}, {"options", options_json(combination->options)}}
-                                      : entry_json(find_encoding(o.name))).dump(1));
+      fmt::print("{}\n", (combination ? Json{{"name", combination->name},
+                                             {"title", combination->title},
+                                             {"paper", combination->paper},
+                                             {"options", options_json(combination->options)}}
+                                      : entry_json(find_encoding(o.name)))
+                             .dump(1));
     } else {
       combination ? describe(*combination) : describe(find_encoding(o.name));
     }
@@ -71,10 +81,13 @@ int encodings(const EncodingsOptions& o) {
     return 0;
   }
   fmt::print("{:<12} {:<7} {}  {}\n", "encoding", "acts on", "year", "title");
-  for (const Entry* e : gnomon::encodings()) fmt::print("{:<12} {:<7} {}  {}\n", e->name, site_names(e->acts), e->year, e->title);
+  for (const Entry* e : gnomon::encodings())
+    fmt::print("{:<12} {:<7} {}  {}\n", e->name, site_names(e->acts), e->year, e->title);
   fmt::print("\n{:<12} {}\n", "joined by", "title");
   for (const CombinationEntry* e : combinations()) fmt::print("{:<12} {}\n", e->name, e->title);
-  fmt::print("\nA spec names them: sinusoidal, 'rope(theta=500)', 'concat(sinusoidal, width=16)', rope+alibi.\n`gnomon encodings NAME` lists the options.\n");
+  fmt::print(
+      "\nA spec names them: sinusoidal, 'rope(theta=500)', 'concat(sinusoidal, width=16)', "
+      "rope+alibi.\n`gnomon encodings NAME` lists the options.\n");
   return 0;
 }
 

@@ -54,8 +54,11 @@ void describe_study(CLI::App& app, StudyOptions& o) {
   app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, run nothing");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "print results.json instead of the table");
-  app.footer("Examples:\n  gnomon study --text book.txt\n  gnomon study --text book.txt --set 'study.arms=none, rope, alibi' --set study.seeds=5\n"
-             "  gnomon study plan.toml --out results --dry-run\nRepeating a command skips finished runs and continues interrupted ones, to the same bits.");
+  app.footer(
+      "Examples:\n  gnomon study --text book.txt\n  gnomon study --text book.txt --set 'study.arms=none, "
+      "rope, alibi' --set study.seeds=5\n"
+      "  gnomon study plan.toml --out results --dry-run\nRepeating a command skips finished runs and "
+      "continues interrupted ones, to the same bits.");
 }
 
 int run(int argc, char** argv) {
@@ -72,21 +75,26 @@ int run(int argc, char** argv) {
   list->callback([&] { code = encodings(e); });
 
   ShowOptions s;
-  auto* show_command = app.add_subcommand("show", "the numbers of one encoding, from its definition, and a page of pictures");
-  show_command->add_option("SPEC", s.spec, "such as sinusoidal, 'rope(theta=500)', 'alibi(slopes=geometric)'")->required();
+  auto* show_command =
+      app.add_subcommand("show", "the numbers of one encoding, from its definition, and a page of pictures");
+  show_command->add_option("SPEC", s.spec, "such as sinusoidal, 'rope(theta=500)', 'alibi(slopes=geometric)'")
+      ->required();
   show_command->add_option("--dim", s.dim, "channels of the model")->capture_default_str();
   show_command->add_option("--heads", s.heads, "attention heads")->capture_default_str();
   show_command->add_option("--length", s.length, "tokens to look at")->capture_default_str();
   show_command->add_flag("--bidirectional", s.bidirectional, "without a causal mask");
   show_command->add_option("--out", s.out, "write the page to this file");
   show_command->add_flag("--json", s.json, "the numbers as JSON");
-  show_command->footer("Examples:\n  gnomon show sinusoidal --dim 16\n  gnomon show 'sinusoidal(layout=halves, frequencies=tensor2tensor)' --dim 512 --out page.html\n  gnomon show alibi --heads 12");
+  show_command->footer(
+      "Examples:\n  gnomon show sinusoidal --dim 16\n  gnomon show 'sinusoidal(layout=halves, "
+      "frequencies=tensor2tensor)' --dim 512 --out page.html\n  gnomon show alibi --heads 12");
   show_command->callback([&] { code = show(s); });
 
   StudyOptions t;
   t.program = std::filesystem::read_symlink("/proc/self/exe").string();
   t.command = as_typed(argc, argv);
-  auto* study_command = app.add_subcommand("study", "train a Transformer under each encoding on a text and compare");
+  auto* study_command =
+      app.add_subcommand("study", "train a Transformer under each encoding on a text and compare");
   describe_study(*study_command, t);
   study_command->callback([&] { code = study(t); });
 

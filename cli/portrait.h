@@ -10,8 +10,8 @@ namespace gnomon::cli {
 // The encoding with parameters to look at.
 struct Sitter {
   const Encoding& encoding;
-  unsigned acts;          // sites
-  std::vector<double> w;  // parameters
+  unsigned acts;           // sites
+  std::vector<double> w;   // parameters
   std::string parameters;  // where they come from: "as they start", "trained, seed 1"
 
   double input(double position, std::int64_t channel) const;
@@ -31,7 +31,8 @@ struct Fact {
 };
 std::vector<Fact> facts(const Sitter& sitter, std::int64_t length);
 
-// Figures for a page: a heat map of the position vectors, the bias against the distance, the rotation against it.
+// Figures for a page: a heat map of the position vectors, the bias against the distance, the rotation against
+// it.
 std::string pictures(const Sitter& sitter, std::int64_t length);
 
 }  // namespace gnomon::cli

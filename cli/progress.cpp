@@ -10,8 +10,16 @@
 namespace gnomon::cli {
 
 Progress::Progress(bool quiet, std::size_t workers, std::size_t runs, std::size_t already_done)
-    : quiet_(quiet), terminal_(isatty(STDERR_FILENO)), colour_(!std::getenv("NO_COLOR")), runs_(runs), already_done_(already_done), done_(already_done),
-      start_(Clock::now()), last_(start_), lines_(workers), share_(workers) {
+    : quiet_(quiet),
+      terminal_(isatty(STDERR_FILENO)),
+      colour_(!std::getenv("NO_COLOR")),
+      runs_(runs),
+      already_done_(already_done),
+      done_(already_done),
+      start_(Clock::now()),
+      last_(start_),
+      lines_(workers),
+      share_(workers) {
   if (!quiet_ && already_done) note(fmt::format("{} of {} runs are finished already", already_done, runs));
 }
 Progress::~Progress() { erase(); }
@@ -21,8 +29,10 @@ std::string Progress::time_left() const {
   for (const double s : share_) shares += s;
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
   if (shares < 0.02) return "";
-  const auto seconds = long(elapsed / shares * (double(runs_ - done_) - (shares - double(done_ - already_done_))));
-  return seconds < 60 ? fmt::format(", {} s left", seconds) : fmt::format(", {} min {:02} s left", seconds / 60, seconds % 60);
+  const auto seconds =
+      long(elapsed / shares * (double(runs_ - done_) - (shares - double(done_ - already_done_))));
+  return seconds < 60 ? fmt::format(", {} s left", seconds)
+                      : fmt::format(", {} min {:02} s left", seconds / 60, seconds % 60);
 }
 std::string Progress::summary() const { return fmt::format("{} of {} runs{}", done_, runs_, time_left()); }
 
@@ -45,7 +55,8 @@ void Progress::draw() {
   if (Clock::now() - last_ < std::chrono::milliseconds(100)) return;
   last_ = Clock::now();
   struct winsize size {};
-  const std::size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col - 1u : 79u;
+  const std::size_t columns =
+      ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col - 1u : 79u;
   erase();
   std::fprintf(stderr, colour_ ? "\033[1m%s\033[0m\n" : "%s\n", summary().substr(0, columns).c_str());
   for (const auto& line : lines_) std::fprintf(stderr, "  %s\n", line.substr(0, columns - 2).c_str());
@@ -54,7 +65,8 @@ void Progress::draw() {
 
 void Progress::update(std::size_t slot, const RunPlan& plan, const RunProgress& p) {
   share_[slot] = double(p.step) / double(p.steps);
-  lines_[slot] = fmt::format("{}, seed {}: step {}/{}, {:.3f} nats/byte, {:.0f} tokens/s", plan.arm, plan.seed, p.step, p.steps, p.nats, p.tokens_per_second);
+  lines_[slot] = fmt::format("{}, seed {}: step {}/{}, {:.3f} nats/byte, {:.0f} tokens/s", plan.arm,
+                             plan.seed, p.step, p.steps, p.nats, p.tokens_per_second);
   draw();
 }
 

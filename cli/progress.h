@@ -7,8 +7,8 @@
 
 namespace gnomon::cli {
 
-// Progress on standard error: on a terminal one line a worker, redrawn in place; otherwise a plain line every five
-// seconds; nothing when quiet.
+// Progress on standard error: on a terminal one line a worker, redrawn in place; otherwise a plain line every
+// five seconds; nothing when quiet.
 class Progress {
  public:
   Progress(bool quiet, std::size_t workers, std::size_t runs, std::size_t already_done);

@@ -19,7 +19,8 @@ std::vector<double> initial(const Encoding& e) {
   std::vector<double> w;
   for (const auto& p : e.params()) {
     const Random random(1, p.name);
-    for (std::int64_t i = 0; i < p.size(); ++i) w.push_back(p.mean + p.deviation * random.normal(std::uint64_t(i)));
+    for (std::int64_t i = 0; i < p.size(); ++i)
+      w.push_back(p.mean + p.deviation * random.normal(std::uint64_t(i)));
   }
   return w;
 }
@@ -33,7 +34,9 @@ struct Part {
 std::size_t width_of(const std::string& s) {
   return std::size_t(std::count_if(s.begin(), s.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
 }
-std::string right(const std::string& s, std::size_t width) { return std::string(width - std::min(width, width_of(s)), ' ') + s; }
+std::string right(const std::string& s, std::size_t width) {
+  return std::string(width - std::min(width, width_of(s)), ' ') + s;
+}
 
 void print(const Fact& f) {
   fmt::print("\n{}\n", f.title);
@@ -49,7 +52,8 @@ void print(const Fact& f) {
   fmt::print("\n");
   for (const auto& row : f.rows) {
     fmt::print("  {}{}", row.name, std::string(name - width_of(row.name), ' '));
-    for (std::size_t c = 0; c < row.values.size(); ++c) fmt::print("  {}", right(fixed(row.values[c], f.digits), widths[c]));
+    for (std::size_t c = 0; c < row.values.size(); ++c)
+      fmt::print("  {}", right(fixed(row.values[c], f.digits), widths[c]));
     fmt::print("\n");
   }
 }
@@ -66,7 +70,8 @@ report::Table table(const Fact& f) {
 }
 
 nlohmann::ordered_json json(const Fact& f) {
-  nlohmann::ordered_json j{{"name", f.name}, {"title", f.title}, {"columns", f.head}, {"rows", nlohmann::json::array()}};
+  nlohmann::ordered_json j{
+      {"name", f.name}, {"title", f.title}, {"columns", f.head}, {"rows", nlohmann::json::array()}};
   for (const auto& row : f.rows) j["rows"].push_back({{"name", row.name}, {"values", row.values}});
   return j;
 }
@@ -78,31 +83,51 @@ int show(const ShowOptions& o) {
     if (!ok) throw Error(Fault::usage, message);
   };
   require(o.dim >= 1 && o.dim <= 65536, text("--dim: found ", o.dim, ", allowed are 1 to 65536"));
-  require(o.heads >= 1 && o.dim % o.heads == 0, text("--heads: found ", o.heads, ", which does not divide --dim ", o.dim));
+  require(o.heads >= 1 && o.dim % o.heads == 0,
+          text("--heads: found ", o.heads, ", which does not divide --dim ", o.dim));
   require(o.length >= 1 && o.length <= 4096, text("--length: found ", o.length, ", allowed are 1 to 4096"));
   const Spec spec = Spec::parse(o.spec);
   const Shape shape{o.dim, o.heads, o.dim / o.heads, o.length, !o.bidirectional};
   Position position = make_position(spec, shape);
   std::vector<Part> parts;
   if (spec.input) parts.push_back({*spec.input, std::move(position.input)});
-  for (std::size_t n = 0; n < spec.attention.size(); ++n) parts.push_back({spec.attention[n], std::move(position.attention[n])});
+  for (std::size_t n = 0; n < spec.attention.size(); ++n)
+    parts.push_back({spec.attention[n], std::move(position.attention[n])});
 
   report::Page page("gnomon: " + spec.print());
-  page.lead(text("d = ", o.dim, ", ", o.heads, " heads, ", o.length, " tokens, ", o.bidirectional ? "bidirectional" : "causal", ". Every number and picture is computed in double from the definition."));
-  nlohmann::ordered_json all{{"spec", spec.print()}, {"dim", o.dim}, {"heads", o.heads}, {"length", o.length}, {"encodings", nlohmann::json::array()}};
-  if (!o.json) fmt::print("{}   (d = {}, {} heads, {} tokens, {})\n", spec.print(), o.dim, o.heads, o.length, o.bidirectional ? "bidirectional" : "causal");
+  page.lead(text("d = ", o.dim, ", ", o.heads, " heads, ", o.length, " tokens, ",
+                 o.bidirectional ? "bidirectional" : "causal",
+                 ". Every number and picture is computed in double from the definition."));
+  nlohmann::ordered_json all{{"spec", spec.print()},
+                             {"dim", o.dim},
+                             {"heads", o.heads},
+                             {"length", o.length},
+                             {"encodings", nlohmann::json::array()}};
+  if (!o.json)
+    fmt::print("{}   (d = {}, {} heads, {} tokens, {})\n", spec.print(), o.dim, o.heads, o.length,
+               o.bidirectional ? "bidirectional" : "causal");
   for (const Part& part : parts) {
     const Entry& entry = find_encoding(part.named.name);
     const Sitter sitter{*part.encoding, entry.acts, initial(*part.encoding), "as they start"};
-    nlohmann::ordered_json j{{"name", entry.name}, {"acts", site_names(entry.acts)}, {"parameters", part.encoding->param_count()}, {"options", nlohmann::json::object()}, {"facts", nlohmann::json::array()}};
+    nlohmann::ordered_json j{{"name", entry.name},
+                             {"acts", site_names(entry.acts)},
+                             {"parameters", part.encoding->param_count()},
+                             {"options", nlohmann::json::object()},
+                             {"facts", nlohmann::json::array()}};
     std::string options;
     for (const auto& [key, value] : part.named.options) {
       j["options"][key] = value;
       options += (options.empty() ? "" : ", ") + key + "=" + value;
     }
-    if (!o.json) fmt::print("\n{}: {}\n  {} ({}), acts on {}, {} parameters\n  {}\n", entry.name, entry.title, entry.paper, entry.year, site_names(entry.acts), part.encoding->param_count(), options);
-    std::string html = report::paragraph(text(entry.title, ". Acts on ", site_names(entry.acts), "; ", part.encoding->param_count(), " parameters. Options: ", options.empty() ? "none" : options, ".")) +
-                       text("<p><a href=\"", entry.paper, "\">", entry.paper, "</a> (", entry.year, ")</p>\n") + pictures(sitter, o.length);
+    if (!o.json)
+      fmt::print("\n{}: {}\n  {} ({}), acts on {}, {} parameters\n  {}\n", entry.name, entry.title,
+                 entry.paper, entry.year, site_names(entry.acts), part.encoding->param_count(), options);
+    std::string html =
+        report::paragraph(text(entry.title, ". Acts on ", site_names(entry.acts), "; ",
+                               part.encoding->param_count(),
+                               " parameters. Options: ", options.empty() ? "none" : options, ".")) +
+        text("<p><a href=\"", entry.paper, "\">", entry.paper, "</a> (", entry.year, ")</p>\n") +
+        pictures(sitter, o.length);
     for (const Fact& f : facts(sitter, o.length)) {
       if (!o.json) print(f);
       j["facts"].push_back(json(f));

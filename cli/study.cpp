@@ -1,8 +1,8 @@
 #include "gnomon/lab/study.h"
 
 #include <fmt/core.h>
-#include <sys/prctl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,7 +34,9 @@ StudyConfig configure(const StudyOptions& o) {
   }
   config.text_path = std::filesystem::absolute(config.text_path).lexically_normal().string();
   config.check();
-  if (!config.workers) config.workers = std::max<std::int64_t>(1, std::int64_t(std::thread::hardware_concurrency()) / config.threads);
+  if (!config.workers)
+    config.workers =
+        std::max<std::int64_t>(1, std::int64_t(std::thread::hardware_concurrency()) / config.threads);
   return config;
 }
 
@@ -49,38 +51,47 @@ std::string duration(double seconds) {
   return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// Columns of a bar of equal signs do not fit specs: a table whose first column is as wide as its longest cell.
+// Columns of a bar of equal signs do not fit specs: a table whose first column is as wide as its longest
+// cell.
 std::size_t arm_width(const StudySummary& s) {
   std::size_t width = 3;
   for (const auto& arm : s.arms) width = std::max(width, arm.arm.size());
   return width;
 }
 
-int dry_run(const StudyConfig& config, const std::vector<RunPlan>& plan, const Corpus& corpus, const StudyFolder& folder) {
+int dry_run(const StudyConfig& config, const std::vector<RunPlan>& plan, const Corpus& corpus,
+            const StudyFolder& folder) {
   set_thread_count(int(config.threads));
   std::size_t width = 3, done = 0;
   for (const auto& run : plan) width = std::max(width, run.arm.size());
-  fmt::print("{:<{}}  {:>10}  {:>12}  {:>8}  {:>8}\n", "arm", width, "parameters", "TFLOP a run", "a run", "memory");
+  fmt::print("{:<{}}  {:>10}  {:>12}  {:>8}  {:>8}\n", "arm", width, "parameters", "TFLOP a run", "a run",
+             "memory");
   double seconds = 0, memory = 0, disk = 0;
   for (const auto& run : plan) {
     done += std::filesystem::exists(folder.run(run).result());
     if (run.seed != 1) continue;
     const RunEstimate e = estimate(config, run, corpus);
-    fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", run.arm, width, e.parameters, e.training_flops / 1e12, duration(e.seconds), bytes(double(e.memory_bytes)));
+    fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", run.arm, width, e.parameters,
+               e.training_flops / 1e12, duration(e.seconds), bytes(double(e.memory_bytes)));
     seconds += e.seconds * double(config.seeds);
     memory = std::max(memory, double(e.memory_bytes));
     disk += double(e.disk_bytes) * double(config.seeds);
   }
-  fmt::print("\n{} runs ({} finished), {} side by side: about {} in all, {} of memory, {} of disk in {}\n", plan.size(), done, config.workers,
-             duration(seconds / double(config.workers)), bytes(memory * double(config.workers)), bytes(disk), folder.folder.string());
-  fmt::print("text: {} bytes, {} of them for training, {} held out; {} tokens a run are {:.2f} epochs\n", corpus.bytes().size(), corpus.training_bytes(), corpus.held_out_bytes(),
-             config.train.steps * config.train.batch * config.model.length, double(config.train.steps * config.train.batch * config.model.length) / double(corpus.training_bytes()));
+  fmt::print("\n{} runs ({} finished), {} side by side: about {} in all, {} of memory, {} of disk in {}\n",
+             plan.size(), done, config.workers, duration(seconds / double(config.workers)),
+             bytes(memory * double(config.workers)), bytes(disk), folder.folder.string());
+  fmt::print("text: {} bytes, {} of them for training, {} held out; {} tokens a run are {:.2f} epochs\n",
+             corpus.bytes().size(), corpus.training_bytes(), corpus.held_out_bytes(),
+             config.train.steps * config.train.batch * config.model.length,
+             double(config.train.steps * config.train.batch * config.model.length) /
+                 double(corpus.training_bytes()));
   return 0;
 }
 
 std::string difference_text(const Estimate& e) {
   if (e.n == 0) return "-";
-  return std::isnan(e.half_width) ? fmt::format("{:+.3f}", e.mean) : fmt::format("{:+.3f} ±{:.3f}", e.mean, e.half_width);
+  return std::isnan(e.half_width) ? fmt::format("{:+.3f}", e.mean)
+                                  : fmt::format("{:+.3f} ±{:.3f}", e.mean, e.half_width);
 }
 
 void print_table(const StudySummary& s) {
@@ -91,23 +102,35 @@ void print_table(const StudySummary& s) {
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const auto& a = s.arms[i];
     if (a.runs.empty()) {
-      fmt::print("{:<{}}  {}\n", a.arm, width, a.failed.empty() ? "not run" : "failed: " + a.failed.front().failure);
+      fmt::print("{:<{}}  {}\n", a.arm, width,
+                 a.failed.empty() ? "not run" : "failed: " + a.failed.front().failure);
       continue;
     }
-    std::string row = fmt::format("{:<{}}  {:>6.4f}  {:>6.3f}  {:>15}", a.arm, width, a.nats.mean, a.nats.mean / std::log(2.0), i == s.baseline ? "baseline" : difference_text(a.difference));
-    for (const auto& l : a.by_length) row += fmt::format("  {:>7}", l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d");
-    fmt::print("{}  {:>10}  {:>8.0f}  {:>7}{}\n", row, a.runs.front().parameters, a.tokens_per_second, bytes(double(a.peak_memory_bytes)), a.failed.empty() ? "" : fmt::format("  ({} failed)", a.failed.size()));
+    std::string row = fmt::format("{:<{}}  {:>6.4f}  {:>6.3f}  {:>15}", a.arm, width, a.nats.mean,
+                                  a.nats.mean / std::log(2.0),
+                                  i == s.baseline ? "baseline" : difference_text(a.difference));
+    for (const auto& l : a.by_length)
+      row += fmt::format("  {:>7}", l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d");
+    fmt::print("{}  {:>10}  {:>8.0f}  {:>7}{}\n", row, a.runs.front().parameters, a.tokens_per_second,
+               bytes(double(a.peak_memory_bytes)),
+               a.failed.empty() ? "" : fmt::format("  ({} failed)", a.failed.size()));
   }
-  fmt::print("\nnats, bits: held-out loss a byte over whole windows of {} tokens, mean of {} seed{}.\n", s.config.model.length, s.config.seeds, s.config.seeds == 1 ? "" : "s");
-  fmt::print("to baseline: difference in nats to {}{}.\n", s.arms[s.baseline].arm, s.config.seeds > 1 ? ", paired by seed, ± 95 % t interval" : "; one seed: no inference");
-  fmt::print("at Nx: loss of the last {} tokens of windows N times as long, the same target bytes; n/d: not defined there.\n", s.config.score);
+  fmt::print("\nnats, bits: held-out loss a byte over whole windows of {} tokens, mean of {} seed{}.\n",
+             s.config.model.length, s.config.seeds, s.config.seeds == 1 ? "" : "s");
+  fmt::print("to baseline: difference in nats to {}{}.\n", s.arms[s.baseline].arm,
+             s.config.seeds > 1 ? ", paired by seed, ± 95 % t interval" : "; one seed: no inference");
+  fmt::print(
+      "at Nx: loss of the last {} tokens of windows N times as long, the same target bytes; n/d: not defined "
+      "there.\n",
+      s.config.score);
 }
 
 // Results of the runs that have one, in the order of the plan.
 std::vector<RunResult> collect(const StudyFolder& folder, const std::vector<RunPlan>& plan) {
   std::vector<RunResult> results;
   for (const auto& run : plan) {
-    if (std::filesystem::exists(folder.run(run).result())) results.push_back(result_from_json(folder.run(run).result()));
+    if (std::filesystem::exists(folder.run(run).result()))
+      results.push_back(result_from_json(folder.run(run).result()));
   }
   return results;
 }
@@ -135,22 +158,27 @@ int study(const StudyOptions& o) {
       open.push_back(run);
     }
   }
-  const std::size_t workers = std::min<std::size_t>(std::size_t(config.workers), std::max<std::size_t>(open.size(), 1));
+  const std::size_t workers =
+      std::min<std::size_t>(std::size_t(config.workers), std::max<std::size_t>(open.size(), 1));
   std::size_t crashed = 0;
   {
     Progress progress(o.quiet, workers, plan.size(), plan.size() - open.size());
-    const std::vector<std::string> command{o.program, "worker", "--study", folder.folder.string(), "--parent", text(getpid())};
-    crashed = perform_all(open, workers, command,
-                          {.interruptions = interruptions,
-                           .progress = [&](std::size_t slot, const RunPlan& run, const RunProgress& p) { progress.update(slot, run, p); },
-                           .finished =
-                               [&](std::size_t slot, const RunPlan& run) {
-                                 const RunResult result = result_from_json(folder.run(run).result());
-                                 store.put(result);
-                                 if (!result.failure.empty()) progress.note(text(run.arm, ", seed ", run.seed, " failed: ", result.failure));
-                                 progress.finished(slot, run);
-                               },
-                           .note = [&](const std::string& sentence) { progress.note(sentence); }});
+    const std::vector<std::string> command{o.program,  "worker",      "--study", folder.folder.string(),
+                                           "--parent", text(getpid())};
+    crashed =
+        perform_all(open, workers, command,
+                    {.interruptions = interruptions,
+                     .progress = [&](std::size_t slot, const RunPlan& run,
+                                     const RunProgress& p) { progress.update(slot, run, p); },
+                     .finished =
+                         [&](std::size_t slot, const RunPlan& run) {
+                           const RunResult result = result_from_json(folder.run(run).result());
+                           store.put(result);
+                           if (!result.failure.empty())
+                             progress.note(text(run.arm, ", seed ", run.seed, " failed: ", result.failure));
+                           progress.finished(slot, run);
+                         },
+                     .note = [&](const std::string& sentence) { progress.note(sentence); }});
   }
   if (interruptions()) {
     fmt::print(stderr, "gnomon: interrupted; the same command continues where it stopped\n");
@@ -185,9 +213,12 @@ int worker(const WorkerOptions& o) {
     const Corpus corpus(config.text_path, config.longest() + 1);
     const auto plan = plan_runs(config, corpus);
     const auto run = std::find_if(plan.begin(), plan.end(), [&](const RunPlan& p) { return p.key == o.key; });
-    if (run == plan.end()) throw Error(Fault::input, text("the study has no run ", o.key, "; did ", config.text_path, " change?"));
+    if (run == plan.end())
+      throw Error(Fault::input, text("the study has no run ", o.key, "; did ", config.text_path, " change?"));
     const auto result = perform(config, *run, corpus, folder.run(*run),
-                                {.stop = [] { return interruptions() > 0; }, .progress = [&](const RunProgress& p) { tell(tell_progress(p)); }, .note = [&](const std::string& n) { tell(tell_note(n)); }});
+                                {.stop = [] { return interruptions() > 0; },
+                                 .progress = [&](const RunProgress& p) { tell(tell_progress(p)); },
+                                 .note = [&](const std::string& n) { tell(tell_note(n)); }});
     return result ? 0 : 128 + last_signal();
   } catch (const Error& e) {
     tell(tell_error(int(e.fault()), e.what()));

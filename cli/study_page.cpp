@@ -29,50 +29,86 @@ int style_of(const StudySummary& s, const std::string& arm) {
 }
 
 std::string interval(const Estimate& e, int digits) {
-  return std::isnan(e.half_width) ? fixed(e.mean, digits) : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits));
+  return std::isnan(e.half_width) ? fixed(e.mean, digits)
+                                  : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits));
 }
-std::string signed_interval(const Estimate& e) { return e.n == 0 ? "–" : (e.mean >= 0 ? "+" : "") + interval(e, 4); }
+std::string signed_interval(const Estimate& e) {
+  return e.n == 0 ? "–" : (e.mean >= 0 ? "+" : "") + interval(e, 4);
+}
 
 std::string ranking(const StudySummary& s) {
   report::Table t;
-  t.head = {"arm", "nats per byte", "bits per byte", "difference to baseline", "parameters", "MFLOP per token", "tokens/s", "peak memory, MB", "seeds"};
+  t.head = {"arm",        "nats per byte",   "bits per byte", "difference to baseline",
+            "parameters", "MFLOP per token", "tokens/s",      "peak memory, MB",
+            "seeds"};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const auto& a = s.arms[i];
     if (a.runs.empty()) {
       const std::string why = a.failed.empty() ? "not run" : "failed: " + a.failed.front().failure;
-      t.rows.push_back({{a.arm}, {why, 1e9, true}, {"–", 1e9, true}, {"–", 1e9, true}, {"–", 0, true}, {"–", 0, true}, {"–", 0, true}, {"–", 0, true}, {text("0 of ", s.config.seeds), 0, true}});
+      t.rows.push_back({{a.arm},
+                        {why, 1e9, true},
+                        {"–", 1e9, true},
+                        {"–", 1e9, true},
+                        {"–", 0, true},
+                        {"–", 0, true},
+                        {"–", 0, true},
+                        {"–", 0, true},
+                        {text("0 of ", s.config.seeds), 0, true}});
       continue;
     }
     const auto& run = a.runs.front();
-    t.rows.push_back({{a.arm}, {interval(a.nats, 4), a.nats.mean, true}, {fixed(a.nats.mean / std::log(2.0), 4), a.nats.mean, true},
-                      {i == s.baseline ? "baseline" : signed_interval(a.difference), i == s.baseline ? 0 : a.difference.mean, true}, {text(run.parameters), double(run.parameters), true},
-                      {fixed(run.flops_per_token / 1e6, 2), run.flops_per_token, true}, {fixed(a.tokens_per_second, 0), a.tokens_per_second, true},
-                      {fixed(double(a.peak_memory_bytes) / 1e6, 0), double(a.peak_memory_bytes), true}, {a.failed.empty() ? text(a.runs.size()) : text(a.runs.size(), " (", a.failed.size(), " failed)"), double(a.runs.size()), true}});
+    t.rows.push_back(
+        {{a.arm},
+         {interval(a.nats, 4), a.nats.mean, true},
+         {fixed(a.nats.mean / std::log(2.0), 4), a.nats.mean, true},
+         {i == s.baseline ? "baseline" : signed_interval(a.difference),
+          i == s.baseline ? 0 : a.difference.mean, true},
+         {text(run.parameters), double(run.parameters), true},
+         {fixed(run.flops_per_token / 1e6, 2), run.flops_per_token, true},
+         {fixed(a.tokens_per_second, 0), a.tokens_per_second, true},
+         {fixed(double(a.peak_memory_bytes) / 1e6, 0), double(a.peak_memory_bytes), true},
+         {a.failed.empty() ? text(a.runs.size()) : text(a.runs.size(), " (", a.failed.size(), " failed)"),
+          double(a.runs.size()), true}});
   }
-  report::IntervalChart chart{"Held-out loss, difference to the baseline", "", "nats per byte; left is better", {}};
+  report::IntervalChart chart{
+      "Held-out loss, difference to the baseline", "", "nats per byte; left is better", {}};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const auto& a = s.arms[i];
-    if (a.difference.n > 0) chart.rows.push_back({a.arm, a.difference.mean, i == s.baseline ? std::nan("") : a.difference.half_width, style_of(s, a.arm)});
+    if (a.difference.n > 0)
+      chart.rows.push_back({a.arm, a.difference.mean,
+                            i == s.baseline ? std::nan("") : a.difference.half_width, style_of(s, a.arm)});
   }
   const bool inference = s.config.seeds > 1;
-  chart.note = inference ? text("Mean over ", s.config.seeds, " seeds of the paired differences; bars are 95 % t intervals (", s.config.seeds - 1, " degrees of freedom). Not corrected for the number of arms.") : "One seed: no inference.";
+  chart.note = inference
+                   ? text("Mean over ", s.config.seeds,
+                          " seeds of the paired differences; bars are 95 % t intervals (", s.config.seeds - 1,
+                          " degrees of freedom). Not corrected for the number of arms.")
+                   : "One seed: no inference.";
   return report::draw(t) + report::draw(chart) +
-         report::paragraph(text("Loss over whole held-out windows of ", s.config.model.length, " bytes, ", s.config.windows, " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width of a 95 % t interval over seeds",
-                                inference ? "." : "; with one seed there is none: no inference.", " One learning rate for all arms, not tuned per arm: small differences may turn around under another rate. Tokens a second are measured while ",
+         report::paragraph(text("Loss over whole held-out windows of ", s.config.model.length, " bytes, ",
+                                s.config.windows,
+                                " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
+                                "of a 95 % t interval over seeds",
+                                inference ? "." : "; with one seed there is none: no inference.",
+                                " One learning rate for all arms, not tuned per arm: small differences may "
+                                "turn around under another rate. Tokens a second are measured while ",
                                 s.config.workers, " runs share the machine."));
 }
 
 void failures(const StudySummary& s, report::Page& page) {
   std::string html;
   for (const auto& a : s.arms) {
-    for (const auto& r : a.failed) html += report::paragraph(text(a.arm, ", seed ", r.plan.seed, ": ", r.failure, ". Shown, not repeated."));
+    for (const auto& r : a.failed)
+      html +=
+          report::paragraph(text(a.arm, ", seed ", r.plan.seed, ": ", r.failure, ". Shown, not repeated."));
   }
   if (!html.empty()) page.section("Runs that failed", html);
 }
 
 // One thin line a seed and the mean of the seeds; values(run) gives the points of one.
 template <class Points>
-std::vector<Series> with_mean(const StudySummary& s, const ArmSummary& a, bool markers, const Points& points) {
+std::vector<Series> with_mean(const StudySummary& s, const ArmSummary& a, bool markers,
+                              const Points& points) {
   std::vector<Series> out;
   Series mean{a.arm, {}, style_of(s, a.arm), false, markers};
   for (const auto& run : a.runs) {
@@ -99,7 +135,12 @@ std::vector<Series> all_arms(const StudySummary& s, bool markers, const Points& 
 
 std::string extrapolation(const StudySummary& s) {
   const double missing = std::nan("");
-  report::LineChart chart{text("Loss of the last ", s.config.score, " bytes of a window, by the length of the window"), "", {"window length in bytes (tokens); the training length is " + text(s.config.model.length), true, {}}, {"nats per byte"}, {}};
+  report::LineChart chart{
+      text("Loss of the last ", s.config.score, " bytes of a window, by the length of the window"),
+      "",
+      {"window length in bytes (tokens); the training length is " + text(s.config.model.length), true, {}},
+      {"nats per byte"},
+      {}};
   for (const double f : s.config.lengths) chart.x.ticks.push_back(double(s.config.tokens_at(f)));
   std::sort(chart.x.ticks.begin(), chart.x.ticks.end());
   chart.series = all_arms(s, true, [&](const RunResult& r) {
@@ -110,19 +151,23 @@ std::string extrapolation(const StudySummary& s) {
   });
   report::Table t;
   t.head = {"arm"};
-  for (const double f : s.config.lengths) t.head.push_back(text("at ", shortest(f), "× (", s.config.tokens_at(f), ")"));
+  for (const double f : s.config.lengths)
+    t.head.push_back(text("at ", shortest(f), "× (", s.config.tokens_at(f), ")"));
   std::string undefined;
   for (const auto& a : s.arms) {
     t.rows.push_back({{a.arm}});
     bool some = false;
     for (const auto& l : a.by_length) {
-      t.rows.back().push_back(l.nats ? report::Table::Cell{interval(*l.nats, 4), l.nats->mean, true} : report::Table::Cell{"not defined", 1e9, true});
+      t.rows.back().push_back(l.nats ? report::Table::Cell{interval(*l.nats, 4), l.nats->mean, true}
+                                     : report::Table::Cell{"not defined", 1e9, true});
       some |= !l.nats && !a.runs.empty();
     }
     if (some) undefined += (undefined.empty() ? "" : ", ") + a.arm;
   }
-  chart.note = text("The whole window is processed, its last ", s.config.score, " positions are scored: the same ", s.config.windows * s.config.score, " target bytes at every length.",
-                    undefined.empty() ? "" : " Not defined beyond its table, and not clamped: " + undefined + ".");
+  chart.note =
+      text("The whole window is processed, its last ", s.config.score, " positions are scored: the same ",
+           s.config.windows * s.config.score, " target bytes at every length.",
+           undefined.empty() ? "" : " Not defined beyond its table, and not clamped: " + undefined + ".");
   return report::draw(chart) + report::draw(t);
 }
 
@@ -135,13 +180,27 @@ std::string training(const StudySummary& s) {
       return p;
     };
   };
-  return report::draw(report::LineChart{"Held-out loss while training", "Thin lines are single seeds, thick ones their mean; over up to 32 of the held-out windows.", {"thousand bytes seen in training"}, {"nats per byte"}, all_arms(s, false, curve(&CurvePoint::held_out))}) +
-         report::draw(report::LineChart{"Training loss", "Mean over the steps since the point before.", {"thousand bytes seen in training"}, {"nats per byte"}, all_arms(s, false, curve(&CurvePoint::training))});
+  return report::draw(report::LineChart{
+             "Held-out loss while training",
+             "Thin lines are single seeds, thick ones their mean; over up to 32 of the held-out windows.",
+             {"thousand bytes seen in training"},
+             {"nats per byte"},
+             all_arms(s, false, curve(&CurvePoint::held_out))}) +
+         report::draw(report::LineChart{"Training loss",
+                                        "Mean over the steps since the point before.",
+                                        {"thousand bytes seen in training"},
+                                        {"nats per byte"},
+                                        all_arms(s, false, curve(&CurvePoint::training))});
 }
 
 std::string within_window(const StudySummary& s) {
   constexpr std::size_t kBin = 8;
-  report::LineChart chart{"Loss by position in the window", text("Held-out windows of the training length; means over ", kBin, " neighbouring positions, ", s.config.windows, " windows and the seeds."), {"position in the window, bytes"}, {"nats per byte"}, {}};
+  report::LineChart chart{"Loss by position in the window",
+                          text("Held-out windows of the training length; means over ", kBin,
+                               " neighbouring positions, ", s.config.windows, " windows and the seeds."),
+                          {"position in the window, bytes"},
+                          {"nats per byte"},
+                          {}};
   chart.series = all_arms(s, false, [&](const RunResult& r) {
     std::vector<std::pair<double, double>> p;
     for (std::size_t t = 0; t < r.by_position.size(); t += kBin) {
@@ -157,9 +216,15 @@ std::string within_window(const StudySummary& s) {
 }
 
 std::string cost(const StudySummary& s) {
-  report::LineChart chart{"Speed against loss", "One dot an arm: median speed and mean loss over seeds. Right and down is better.", {"training tokens (bytes) per second"}, {"nats per byte"}, {}};
+  report::LineChart chart{"Speed against loss",
+                          "One dot an arm: median speed and mean loss over seeds. Right and down is better.",
+                          {"training tokens (bytes) per second"},
+                          {"nats per byte"},
+                          {}};
   for (const auto& a : s.arms) {
-    if (!a.runs.empty()) chart.series.push_back({a.arm, {{a.tokens_per_second, a.nats.mean}}, style_of(s, a.arm), false, true, false});
+    if (!a.runs.empty())
+      chart.series.push_back(
+          {a.arm, {{a.tokens_per_second, a.nats.mean}}, style_of(s, a.arm), false, true, false});
   }
   return report::draw(chart);
 }
@@ -168,7 +233,8 @@ std::string cost(const StudySummary& s) {
 std::string portraits(const StudySummary& s, const StudyFolder& folder, const ArmSummary& a) {
   const ModelConfig config = model_of(s.config, a.arm);
   const Model model(config);
-  const Position position = make_position(config.position, {config.width, config.heads, config.head_size(), config.length, config.causal});
+  const Position position = make_position(
+      config.position, {config.width, config.heads, config.head_size(), config.length, config.causal});
   std::string html;
   const auto draw = [&](const Named& named, const Encoding& encoding, const std::string& prefix) {
     std::vector<double> w;
@@ -176,7 +242,8 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
     const Floats start = model.initial(1);
     for (const auto& p : encoding.params()) {
       const Param& in_model = model.param(prefix + p.name);
-      std::span<const float> values = std::span(start).subspan(std::size_t(in_model.offset), std::size_t(p.size()));
+      std::span<const float> values =
+          std::span(start).subspan(std::size_t(in_model.offset), std::size_t(p.size()));
       TensorFile file;
       if (!a.runs.empty()) {
         const Path path = folder.run(a.runs.front().plan).model();
@@ -192,14 +259,16 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
     html += pictures({encoding, find_encoding(named.name).acts, w, from}, config.length);
   };
   if (position.input) draw(*config.position.input, *position.input, "position.input.");
-  for (std::size_t n = 0; n < position.attention.size(); ++n) draw(config.position.attention[n], *position.attention[n], text("position.attention.", n, "."));
+  for (std::size_t n = 0; n < position.attention.size(); ++n)
+    draw(config.position.attention[n], *position.attention[n], text("position.attention.", n, "."));
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }
 
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) == 0) return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
+    if (line.rfind("model name", 0) == 0)
+      return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
   }
   return "unknown processor";
 }
@@ -208,26 +277,41 @@ std::string method(const StudySummary& s, const Corpus& corpus, const std::strin
   struct utsname system {};
   uname(&system);
   const double tokens = double(s.config.train.steps * s.config.train.batch * s.config.model.length);
-  std::string html = report::paragraph(text("Text: ", s.config.text_path, ", ", corpus.bytes().size(), " bytes, SHA-256 ", corpus.sha256(), "; ", corpus.training_bytes(), " bytes for training, ", corpus.held_out_bytes(),
-                                            " held out in evenly spaced blocks. A run sees ", fixed(tokens, 0), " bytes: ", fixed(tokens / double(corpus.training_bytes()), 2), " epochs."));
+  std::string html = report::paragraph(
+      text("Text: ", s.config.text_path, ", ", corpus.bytes().size(), " bytes, SHA-256 ", corpus.sha256(),
+           "; ", corpus.training_bytes(), " bytes for training, ", corpus.held_out_bytes(),
+           " held out in evenly spaced blocks. A run sees ", fixed(tokens, 0),
+           " bytes: ", fixed(tokens / double(corpus.training_bytes()), 2), " epochs."));
   for (const auto& note : corpus.notes()) html += report::paragraph(note);
-  html += report::paragraph("A seed fixes the initial weights and the order of the data; arms share both, so differences are paired. AdamW, warm-up and cosine, weight decay on matrices only, the same learning rate for every arm.");
-  html += report::paragraph(text("Runs: ", s.finished, " finished, ", s.failed, " failed, of ", s.planned, " planned."));
+  html += report::paragraph(
+      "A seed fixes the initial weights and the order of the data; arms share both, so differences are "
+      "paired. AdamW, warm-up and cosine, weight decay on matrices only, the same learning rate for every "
+      "arm.");
+  html += report::paragraph(
+      text("Runs: ", s.finished, " finished, ", s.failed, " failed, of ", s.planned, " planned."));
   html += "<h3>The command</h3>\n" + report::preformatted(command);
   html += "<h3>The resolved configuration (study.toml)</h3>\n" + report::preformatted(print_toml(s.config));
-  html += "<h3>Version and machine</h3>\n" + report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", processor(), ", ", std::thread::hardware_concurrency(), " logical cores, SIMD ", simd_target(), "\n", system.sysname, " ", system.release, " ", system.machine, "\ncompiler ", __VERSION__));
+  html += "<h3>Version and machine</h3>\n" +
+          report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", processor(), ", ",
+                                    std::thread::hardware_concurrency(), " logical cores, SIMD ",
+                                    simd_target(), "\n", system.sysname, " ", system.release, " ",
+                                    system.machine, "\ncompiler ", __VERSION__));
   return html;
 }
 
 }  // namespace
 
-std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyFolder& folder, const std::string& command) {
+std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyFolder& folder,
+                       const std::string& command) {
   report::Page page(text("Which position encoding? ", Path(s.config.text_path).filename().string()));
   const auto& best = s.arms.front();
   if (!best.runs.empty()) {
-    page.lead(text("Lowest held-out loss: ", best.arm, ", ", interval(best.nats, 4), " nats per byte, over ", best.runs.size(), best.runs.size() == 1 ? " seed (no inference)." : " seeds."));
+    page.lead(text("Lowest held-out loss: ", best.arm, ", ", interval(best.nats, 4), " nats per byte, over ",
+                   best.runs.size(), best.runs.size() == 1 ? " seed (no inference)." : " seeds."));
   }
-  page.lead(text(s.config.model.layers, " layers, ", s.config.model.width, " channels, ", s.config.model.heads, " heads, windows of ", s.config.model.length, " bytes, ", s.config.train.steps, " steps of ", s.config.train.batch, " windows; ",
+  page.lead(text(s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
+                 s.config.model.heads, " heads, windows of ", s.config.model.length, " bytes, ",
+                 s.config.train.steps, " steps of ", s.config.train.batch, " windows; ",
                  s.config.model.causal ? "causal" : "bidirectional, masked bytes", "."));
   page.section("Ranking", ranking(s));
   failures(s, page);
@@ -236,7 +320,8 @@ std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyF
   page.section("Within the window", within_window(s));
   page.section("What it costs", cost(s));
   std::string gallery;
-  for (const auto& a : s.arms) gallery += "<h3>" + report::escape(a.arm) + "</h3>\n" + portraits(s, folder, a);
+  for (const auto& a : s.arms)
+    gallery += "<h3>" + report::escape(a.arm) + "</h3>\n" + portraits(s, folder, a);
   page.section("The encodings", gallery);
   page.section("How this was made", method(s, corpus, command));
   page.data(results_json(s));

@@ -6,6 +6,7 @@
 namespace gnomon::cli {
 
 // The report of a study: one self-contained HTML page.
-std::string study_page(const StudySummary& summary, const Corpus& corpus, const StudyFolder& folder, const std::string& command);
+std::string study_page(const StudySummary& summary, const Corpus& corpus, const StudyFolder& folder,
+                       const std::string& command);
 
 }  // namespace gnomon::cli

@@ -14,7 +14,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation
 constexpr const char* kChecksum = "gnomon.sha256";
 
-std::string_view bytes_of(std::span<const float> x) { return {reinterpret_cast<const char*>(x.data()), x.size_bytes()}; }
+std::string_view bytes_of(std::span<const float> x) {
+  return {reinterpret_cast<const char*>(x.data()), x.size_bytes()};
+}
 
 Json header_of(std::span<const Tensor> tensors, const Metadata& metadata) {
   Json header;
@@ -58,11 +60,14 @@ const Tensor& TensorFile::at(const std::string& name, const Path& path) const {
 TensorFile read_safetensors(const Path& path) {
   const std::string bytes = read_file(path);
   const auto bad = [&](const auto&... why) { return Error(Fault::input, text(path.string(), ": ", why...)); };
-  if (bytes.size() < 8) throw bad("the file ends at byte ", bytes.size(), "; a safetensors file begins with the 8 bytes of its header's length");
+  if (bytes.size() < 8)
+    throw bad("the file ends at byte ", bytes.size(),
+              "; a safetensors file begins with the 8 bytes of its header's length");
   std::uint64_t length;
   std::memcpy(&length, bytes.data(), 8);
   if (length > kLongestHeader || length > bytes.size() - 8) {
-    throw bad("byte 0: a header of ", length, " bytes, but the file has ", bytes.size() - 8, " after it (at most ", kLongestHeader, " are allowed)");
+    throw bad("byte 0: a header of ", length, " bytes, but the file has ", bytes.size() - 8,
+              " after it (at most ", kLongestHeader, " are allowed)");
   }
   const std::string_view data = std::string_view(bytes).substr(8 + length);
   const Json header = Json::parse(std::string_view(bytes).substr(8, length), nullptr, false);
@@ -78,28 +83,36 @@ TensorFile read_safetensors(const Path& path) {
         file.metadata = entry.get<Metadata>();
         continue;
       }
-      if (entry.at("dtype") != "F32") throw bad("tensor '", name, "': dtype ", entry.at("dtype").dump(), ", allowed is \"F32\"");
+      if (entry.at("dtype") != "F32")
+        throw bad("tensor '", name, "': dtype ", entry.at("dtype").dump(), ", allowed is \"F32\"");
       const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
       const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
       std::uint64_t count = 1;
       for (const auto extent : shape) {
-        if (extent < 0 || __builtin_mul_overflow(count, std::uint64_t(extent), &count)) throw bad("tensor '", name, "': impossible shape ", entry.at("shape").dump());
+        if (extent < 0 || __builtin_mul_overflow(count, std::uint64_t(extent), &count))
+          throw bad("tensor '", name, "': impossible shape ", entry.at("shape").dump());
       }
-      if (offsets.size() != 2 || offsets[0] != at || offsets[1] < offsets[0] || (offsets[1] - offsets[0]) / 4 != count || offsets[1] % 4) {
-        throw bad("tensor '", name, "': data_offsets ", entry.at("data_offsets").dump(), " do not hold its ", count, " numbers from byte ", at, " on");
+      if (offsets.size() != 2 || offsets[0] != at || offsets[1] < offsets[0] ||
+          (offsets[1] - offsets[0]) / 4 != count || offsets[1] % 4) {
+        throw bad("tensor '", name, "': data_offsets ", entry.at("data_offsets").dump(), " do not hold its ",
+                  count, " numbers from byte ", at, " on");
       }
-      if (offsets[1] > data.size()) throw bad("tensor '", name, "' ends at byte ", offsets[1], " of the data, but the file is truncated: it holds ", data.size());
+      if (offsets[1] > data.size())
+        throw bad("tensor '", name, "' ends at byte ", offsets[1],
+                  " of the data, but the file is truncated: it holds ", data.size());
       file.tensors.push_back({name, shape, std::span(file.numbers).subspan(offsets[0] / 4, count)});
       at = offsets[1];
     }
   } catch (const nlohmann::json::exception& e) {
     throw bad("the header is malformed: ", e.what());
   }
-  if (at != data.size()) throw bad("the tensors end at byte ", at, " of the data, but the file holds ", data.size());
+  if (at != data.size())
+    throw bad("the tensors end at byte ", at, " of the data, but the file holds ", data.size());
   const auto expected = file.metadata.find(kChecksum);
   if (expected != file.metadata.end()) {
     const std::string found = checksum(file.tensors, file.metadata);
-    if (found != expected->second) throw bad("the content does not match its checksum: found ", found, ", expected ", expected->second);
+    if (found != expected->second)
+      throw bad("the content does not match its checksum: found ", found, ", expected ", expected->second);
   }
   return file;
 }

@@ -10,8 +10,8 @@
 
 namespace gnomon {
 
-// Files in the safetensors format (github.com/huggingface/safetensors, README "Format"): 8 bytes little-endian length
-// of a JSON header, the header, then the numbers. Here float32 only.
+// Files in the safetensors format (github.com/huggingface/safetensors, README "Format"): 8 bytes
+// little-endian length of a JSON header, the header, then the numbers. Here float32 only.
 struct Tensor {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -19,8 +19,8 @@ struct Tensor {
 };
 using Metadata = std::map<std::string, std::string>;
 
-// Writes atomically. The metadata gain "gnomon.sha256", which covers the names, the shapes, the other metadata and
-// every number. Throws Error(resource).
+// Writes atomically. The metadata gain "gnomon.sha256", which covers the names, the shapes, the other
+// metadata and every number. Throws Error(resource).
 void write_safetensors(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata);
 
 struct TensorFile {
@@ -29,8 +29,8 @@ struct TensorFile {
   Floats numbers;
   const Tensor& at(const std::string& name, const Path& path) const;  // throws Error(input)
 };
-// Throws Error(input), naming the file, the place, what was found and what is allowed, for a file that is truncated,
-// malformed, or whose checksum does not match; Error(resource) for one that cannot be read.
+// Throws Error(input), naming the file, the place, what was found and what is allowed, for a file that is
+// truncated, malformed, or whose checksum does not match; Error(resource) for one that cannot be read.
 TensorFile read_safetensors(const Path& path);
 
 }  // namespace gnomon

@@ -1,4 +1,5 @@
-// The sum. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.4: the word vector times √d, plus position.
+// The sum. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.4: the word vector times √d, plus
+// position.
 //
 //   h = s·x + A·e,   s = √d (scale=on) or 1,   A = amplitude
 //
@@ -18,7 +19,8 @@ class Add final : public Combination {
         scale_(options.word("scale") == "on" ? std::sqrt(double(width)) : 1.0),
         amplitude_(options.number("amplitude")) {}
 
-  double at(std::span<const double> x, std::span<const double> e, std::span<const double>, std::int64_t c) const override {
+  double at(std::span<const double> x, std::span<const double> e, std::span<const double>,
+            std::int64_t c) const override {
     return scale_ * x[c] + (e.empty() ? 0 : amplitude_ * e[c]);
   }
   void forward(const Words& words, Strided<float> h) const override {
@@ -60,8 +62,15 @@ const CombinationEntry add_combination = {
     .title = "Sum of word and position",
     .paper = "https://arxiv.org/abs/1706.03762",
     .needs_position = false,
-    .options = {{.name = "scale", .help = "multiply the word vector by sqrt(d)", .standard = "on", .words = {"on", "off"}},
-                {.name = "amplitude", .help = "factor of the position vector", .standard = "1", .least = 0, .most = 1e6}},
+    .options = {{.name = "scale",
+                 .help = "multiply the word vector by sqrt(d)",
+                 .standard = "on",
+                 .words = {"on", "off"}},
+                {.name = "amplitude",
+                 .help = "factor of the position vector",
+                 .standard = "1",
+                 .least = 0,
+                 .most = 1e6}},
     .make = [](const Options& options, std::int64_t d) { return std::make_unique<Add>(options, d); }};
 
 }  // namespace gnomon

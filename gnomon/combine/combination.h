@@ -31,7 +31,8 @@ struct WordsGrad {
   float* dw;          // added to
 };
 
-// A way of joining the word vector x and the position vector e into the input h (d) of the first layer. Immutable.
+// A way of joining the word vector x and the position vector e into the input h (d) of the first layer.
+// Immutable.
 class Combination {
  public:
   explicit Combination(std::int64_t width) : d(width) {}
@@ -42,7 +43,8 @@ class Combination {
   virtual std::vector<ParamSpec> params() const { return {}; }
 
   // The definition, in double: channel c of h.
-  virtual double at(std::span<const double> x, std::span<const double> e, std::span<const double> w, std::int64_t c) const = 0;
+  virtual double at(std::span<const double> x, std::span<const double> e, std::span<const double> w,
+                    std::int64_t c) const = 0;
   // The fast path: h (B·T, d), overwritten; dh (B·T, d).
   virtual void forward(const Words& words, Strided<float> h) const = 0;
   virtual void backward(const Words& words, Strided<const float> dh, const WordsGrad& grad) const = 0;
@@ -57,7 +59,8 @@ struct CombinationEntry {
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<Combination>(const Options&, std::int64_t d)> make;
 };
-std::span<const CombinationEntry* const> combinations();       // in the order of list.def; the first is the standard
+std::span<const CombinationEntry* const>
+combinations();  // in the order of list.def; the first is the standard
 const CombinationEntry* find_combination(std::string_view name);  // null when there is none of that name
 
 }  // namespace gnomon

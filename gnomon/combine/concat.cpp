@@ -15,17 +15,20 @@ namespace {
 
 class Concat final : public Combination {
  public:
-  Concat(const Options& options, std::int64_t width_of_model) : Combination(width_of_model), width_(options.whole("width")) {
+  Concat(const Options& options, std::int64_t width_of_model)
+      : Combination(width_of_model), width_(options.whole("width")) {
     if (width_ >= d) {
-      throw Error(Fault::usage, text("concat: width=", width_, " leaves no channel for the word; allowed are 1 to ", d - 1,
-                                     " at a model width of ", d));
+      throw Error(Fault::usage,
+                  text("concat: width=", width_, " leaves no channel for the word; allowed are 1 to ", d - 1,
+                       " at a model width of ", d));
     }
     scale_ = options.word("scale") == "on" ? std::sqrt(double(word_width())) : 1.0;
   }
   std::int64_t word_width() const override { return d - width_; }
   std::int64_t position_width() const override { return width_; }
 
-  double at(std::span<const double> x, std::span<const double> e, std::span<const double>, std::int64_t c) const override {
+  double at(std::span<const double> x, std::span<const double> e, std::span<const double>,
+            std::int64_t c) const override {
     return c < word_width() ? scale_ * x[c] : e[c - word_width()];
   }
   void forward(const Words& words, Strided<float> h) const override {
@@ -64,8 +67,16 @@ const CombinationEntry concat_combination = {
     .title = "Word and position side by side, at the same total width",
     .paper = "https://github.com/tensorflow/tensor2tensor/issues/1591",
     .needs_position = true,
-    .options = {{.name = "width", .help = "channels of the position; the word keeps d - width", .standard = "16", .least = 1, .most = 1 << 20, .whole = true},
-                {.name = "scale", .help = "multiply the word vector by the root of its width", .standard = "on", .words = {"on", "off"}}},
+    .options = {{.name = "width",
+                 .help = "channels of the position; the word keeps d - width",
+                 .standard = "16",
+                 .least = 1,
+                 .most = 1 << 20,
+                 .whole = true},
+                {.name = "scale",
+                 .help = "multiply the word vector by the root of its width",
+                 .standard = "on",
+                 .words = {"on", "off"}}},
     .make = [](const Options& options, std::int64_t d) { return std::make_unique<Concat>(options, d); }};
 
 }  // namespace gnomon

@@ -2,8 +2,8 @@
 //
 //   h = W [s·x ; e] + b = s·W_x x + W_e e + b,   W (d, 2d),   s = √d (scale=on) or 1
 //
-// So it is a sum of two linearly mapped vectors: it can be folded into an additive model exactly (model_test: Fold).
-// Parameters: W, b.
+// So it is a sum of two linearly mapped vectors: it can be folded into an additive model exactly (model_test:
+// Fold). Parameters: W, b.
 #include <algorithm>
 #include <cmath>
 
@@ -22,20 +22,24 @@ class Project final : public Combination {
   std::vector<ParamSpec> params() const override {
     return {{"weight", {d, 2 * d}, 0, 1 / std::sqrt(2.0 * double(d)), true}, {"bias", {d}, 0, 0, false}};
   }
-  double at(std::span<const double> x, std::span<const double> e, std::span<const double> w, std::int64_t c) const override {
+  double at(std::span<const double> x, std::span<const double> e, std::span<const double> w,
+            std::int64_t c) const override {
     double sum = w[2 * d * d + c];
-    for (std::int64_t k = 0; k < d; ++k) sum += w[c * 2 * d + k] * scale_ * x[k] + w[c * 2 * d + d + k] * e[k];
+    for (std::int64_t k = 0; k < d; ++k)
+      sum += w[c * 2 * d + k] * scale_ * x[k] + w[c * 2 * d + d + k] * e[k];
     return sum;
   }
   void forward(const Words& words, Strided<float> h) const override {
     const Scratch both = concatenate(words);
-    linear({words.B * words.T, 2 * d, d, row_step(2 * d), h.step}, both.data(), words.w, words.w + 2 * d * d, h.data);
+    linear({words.B * words.T, 2 * d, d, row_step(2 * d), h.step}, both.data(), words.w, words.w + 2 * d * d,
+           h.data);
   }
   void backward(const Words& words, Strided<const float> dh, const WordsGrad& grad) const override {
     const std::int64_t N = words.B * words.T, step = row_step(2 * d);
     const Scratch both = concatenate(words);
     Scratch dboth(N * step);
-    linear_backward({N, 2 * d, d, step, dh.step}, both.data(), words.w, dh.data, {dboth.data(), grad.dw, grad.dw + 2 * d * d});
+    linear_backward({N, 2 * d, d, step, dh.step}, both.data(), words.w, dh.data,
+                    {dboth.data(), grad.dw, grad.dw + 2 * d * d});
     if (grad.de) std::fill_n(grad.de, words.T * d, 0.0f);
     for (std::int64_t n = 0; n < N; ++n) {
       const float* from = &dboth[n * step];
@@ -69,7 +73,10 @@ const CombinationEntry project_combination = {
     .title = "Word and position side by side, mapped back to the model's width",
     .paper = "https://github.com/tensorflow/tensor2tensor/issues/1591",
     .needs_position = true,
-    .options = {{.name = "scale", .help = "multiply the word vector by sqrt(d)", .standard = "on", .words = {"on", "off"}}},
+    .options = {{.name = "scale",
+                 .help = "multiply the word vector by sqrt(d)",
+                 .standard = "on",
+                 .words = {"on", "off"}}},
     .make = [](const Options& options, std::int64_t d) { return std::make_unique<Project>(options, d); }};
 
 }  // namespace gnomon

@@ -20,7 +20,8 @@ class Reader {
     do {
       const std::string_view name = word("an encoding or a combination");
       if (const CombinationEntry* entry = find_combination(name)) {
-        if (combined || result.input) fail("words and position are joined once, but this is the second way to do it");
+        if (combined || result.input)
+          fail("words and position are joined once, but this is the second way to do it");
         combined = true;
         combination(*entry, result);
       } else {
@@ -28,7 +29,9 @@ class Reader {
       }
     } while (take('+'));
     if (!rest_.empty()) fail(text("expected '+' or the end, found '", rest_, "'"));
-    result.combination.options = standard(result.combination.name, find_combination(result.combination.name)->options, result.combination.options);
+    result.combination.options =
+        standard(result.combination.name, find_combination(result.combination.name)->options,
+                 result.combination.options);
     return result;
   }
 
@@ -50,10 +53,15 @@ class Reader {
     skip();
     std::size_t n = 0;
     const auto part_of_word = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+             c == '.' || c == '-';
     };
-    while (n < rest_.size() && (part_of_word(rest_[n]) || (rest_[n] == '+' && n > 0 && rest_[n - 1] == 'e' && rest_[0] <= '9'))) ++n;
-    if (n == 0) fail(text("expected ", what, rest_.empty() ? ", found the end" : text(", found '", rest_.front(), "'")));
+    while (n < rest_.size() &&
+           (part_of_word(rest_[n]) || (rest_[n] == '+' && n > 0 && rest_[n - 1] == 'e' && rest_[0] <= '9')))
+      ++n;
+    if (n == 0)
+      fail(
+          text("expected ", what, rest_.empty() ? ", found the end" : text(", found '", rest_.front(), "'")));
     const std::string_view found = rest_.substr(0, n);
     rest_.remove_prefix(n);
     skip();
@@ -85,13 +93,17 @@ class Reader {
   }
   void combination(const CombinationEntry& entry, Spec& result) {
     result.combination = {std::string(entry.name), {}};
-    if (!take('(')) fail(text("expected '(': ", entry.name, " joins words with an encoding, as in ", entry.name, "(sinusoidal)"));
+    if (!take('('))
+      fail(text("expected '(': ", entry.name, " joins words with an encoding, as in ", entry.name,
+                "(sinusoidal)"));
     const Named inner = encoding(word("an encoding"));
     const Entry& encoding_entry = find_encoding(inner.name);
     if (inner.name != "none" && !(encoding_entry.acts & kInput)) {
-      fail(text("'", inner.name, "' acts on ", site_names(encoding_entry.acts), ", not on the input; write ", inner.name, " by itself or after '+'"));
+      fail(text("'", inner.name, "' acts on ", site_names(encoding_entry.acts), ", not on the input; write ",
+                inner.name, " by itself or after '+'"));
     }
-    if (inner.name == "none" && entry.needs_position) fail(text(entry.name, " needs an encoding to join with the words"));
+    if (inner.name == "none" && entry.needs_position)
+      fail(text(entry.name, " needs an encoding to join with the words"));
     if (inner.name != "none") result.input = inner;
     if (!take(',') && (rest_.empty() || rest_.front() != ')')) fail("expected ',' or ')'");
     while (!take(')')) option(result.combination);
@@ -106,10 +118,12 @@ class Reader {
     }
   }
   // Every option with its value, checked, in the order of the entry.
-  static std::vector<std::pair<std::string, std::string>> standard(std::string_view owner, const std::vector<OptionSpec>& specs,
-                                                                   std::vector<std::pair<std::string, std::string>> given) {
+  static std::vector<std::pair<std::string, std::string>> standard(
+      std::string_view owner, const std::vector<OptionSpec>& specs,
+      std::vector<std::pair<std::string, std::string>> given) {
     for (const OptionSpec& spec : specs) {
-      const bool present = std::any_of(given.begin(), given.end(), [&](const auto& pair) { return pair.first == spec.name; });
+      const bool present =
+          std::any_of(given.begin(), given.end(), [&](const auto& pair) { return pair.first == spec.name; });
       if (!present) given.emplace_back(spec.name, spec.standard);
     }
     return Options(owner, specs, given).all();
@@ -122,7 +136,9 @@ class Reader {
 std::string differing(const Named& named, const std::vector<OptionSpec>& specs) {
   std::string out;
   for (const auto& [name, value] : named.options) {
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&, key = std::string_view(name)](const OptionSpec& s) { return s.name == key; });
+    const auto spec =
+        std::find_if(specs.begin(), specs.end(),
+                     [&, key = std::string_view(name)](const OptionSpec& s) { return s.name == key; });
     if (spec != specs.end() && spec->standard == value) continue;
     out += (out.empty() ? "" : ", ") + name + "=" + value;
   }
@@ -142,7 +158,9 @@ std::string Spec::print() const {
   const std::string options = entry ? differing(combination, entry->options) : "";
   const bool plain = entry == combinations().front() && options.empty();
   std::string out;
-  if (!plain) out = combination.name + "(" + (input ? print_named(*input) : "none") + (options.empty() ? "" : ", " + options) + ")";
+  if (!plain)
+    out = combination.name + "(" + (input ? print_named(*input) : "none") +
+          (options.empty() ? "" : ", " + options) + ")";
   if (plain && input) out = print_named(*input);
   for (const Named& named : attention) out += (out.empty() ? "" : "+") + print_named(named);
   return out.empty() ? "none" : out;

@@ -17,17 +17,17 @@ struct Named {
   bool operator==(const Named&) const = default;
 };
 
-// How position enters a model: one combination of the words with at most one input encoding, and any number of
-// encodings inside attention. As text:
+// How position enters a model: one combination of the words with at most one input encoding, and any number
+// of encodings inside attention. As text:
 //
 //   none · sinusoidal · sinusoidal(layout=halves) · concat(sinusoidal, width=16) · project(learned)
 //   rope(theta=10000, pairing=halves) · sinusoidal+alibi · add(none, scale=off)+rope
 //
 // Text leaves out what is standard. parse and print are inverse: parse(print(s)) == s.
 struct Spec {
-  Named combination;              // `add` unless said otherwise
-  std::optional<Named> input;     // the encoding beside the words
-  std::vector<Named> attention;   // in the order given
+  Named combination;             // `add` unless said otherwise
+  std::optional<Named> input;    // the encoding beside the words
+  std::vector<Named> attention;  // in the order given
   bool operator==(const Spec&) const = default;
 
   // Throws Error(usage): where in the text, what was found, what exists and the nearest name.

@@ -94,7 +94,8 @@ void write_file(const Path& path, std::string_view content) {
 void make_folders(const Path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) throw Error(Fault::resource, text(path.string(), ": cannot create the folder: ", error.message()));
+  if (error)
+    throw Error(Fault::resource, text(path.string(), ": cannot create the folder: ", error.message()));
 }
 
 FileLock::FileLock(const Path& path, std::string_view purpose, int patience_ms)
@@ -121,7 +122,8 @@ std::string sha256(std::span<const std::string_view> pieces) {
   unsigned size = 0;
   bool ok = context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
   for (const auto piece : pieces) ok = ok && EVP_DigestUpdate(context.get(), piece.data(), piece.size());
-  if (!ok || !EVP_DigestFinal_ex(context.get(), digest, &size)) throw Error(Fault::bug, "sha256: OpenSSL failed");
+  if (!ok || !EVP_DigestFinal_ex(context.get(), digest, &size))
+    throw Error(Fault::bug, "sha256: OpenSSL failed");
   std::string hex;
   for (unsigned i = 0; i < size; ++i) {
     hex += "0123456789abcdef"[digest[i] >> 4];

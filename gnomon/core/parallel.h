@@ -9,8 +9,8 @@ namespace gnomon {
 inline int thread_count() { return omp_get_max_threads(); }
 inline void set_thread_count(int n) { omp_set_num_threads(n); }
 
-// f(i) for i in [0, n), each exactly once, spread over the threads. Whatever f(i) writes must depend on i alone
-// and not on the thread: then the result has the same bits for every thread count. f must not throw.
+// f(i) for i in [0, n), each exactly once, spread over the threads. Whatever f(i) writes must depend on i
+// alone and not on the thread: then the result has the same bits for every thread count. f must not throw.
 template <class F>
 void parallel_for(std::int64_t n, F&& f) {
   if (n == 1) return f(std::int64_t{0});

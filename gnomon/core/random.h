@@ -15,9 +15,9 @@ class Random {
   // Streams with different names are independent; the same seed and name give the same numbers everywhere.
   Random(std::uint64_t seed, std::string_view stream);
 
-  std::uint64_t bits(std::uint64_t n) const;                    // 64 random bits
-  double uniform(std::uint64_t n) const;                        // in (0, 1), never an end point
-  double normal(std::uint64_t n) const;                         // mean 0, variance 1 (Box-Muller)
+  std::uint64_t bits(std::uint64_t n) const;                        // 64 random bits
+  double uniform(std::uint64_t n) const;                            // in (0, 1), never an end point
+  double normal(std::uint64_t n) const;                             // mean 0, variance 1 (Box-Muller)
   std::uint64_t below(std::uint64_t n, std::uint64_t limit) const;  // in [0, limit), limit > 0
 
  private:

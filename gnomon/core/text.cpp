@@ -96,7 +96,8 @@ std::string join(std::span<const std::string_view> words, std::string_view separ
   return all;
 }
 
-std::string unknown(std::string_view kind, std::string_view word, std::span<const std::string_view> candidates) {
+std::string unknown(std::string_view kind, std::string_view word,
+                    std::span<const std::string_view> candidates) {
   const auto near = nearest(word, candidates);
   return text("unknown ", kind, " '", word, "'", near.empty() ? "" : text(": did you mean '", near, "'?"),
               near.empty() ? ". There are: " : " There are: ", join(candidates, ", "));

@@ -22,7 +22,8 @@ std::vector<std::string_view> split(std::string_view s, char separator);
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 // "unknown encoding 'rop': did you mean 'rope'? There are: none, rope, ..." : the answer to a wrong name.
-std::string unknown(std::string_view kind, std::string_view word, std::span<const std::string_view> candidates);
+std::string unknown(std::string_view kind, std::string_view word,
+                    std::span<const std::string_view> candidates);
 
 std::string join(std::span<const std::string_view> words, std::string_view separator);
 

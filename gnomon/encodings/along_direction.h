@@ -9,7 +9,9 @@ class AlongDirection : public Encoding {
   using Encoding::Encoding;
   std::vector<ParamSpec> params() const override { return {{"direction", {shape_.C}, 0, 1, false}}; }
 
-  double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return along(s.positions, t) * s.w[c]; }
+  double input(const Scene& s, std::int64_t t, std::int64_t c) const override {
+    return along(s.positions, t) * s.w[c];
+  }
   void input(const Batch& b, float* e) const override {
     for (std::int64_t t = 0; t < b.T(); ++t) {
       const double f = along(b.positions, t);

@@ -15,7 +15,8 @@
 
 namespace gnomon {
 
-// Letters: B sequences, T tokens, C channels, H heads, D head size, K width of q and k; δ = i − j for query i, key j.
+// Letters: B sequences, T tokens, C channels, H heads, D head size, K width of q and k; δ = i − j for query
+// i, key j.
 
 // Where position can enter a Transformer.
 enum Site : unsigned {
@@ -50,8 +51,8 @@ struct ParamSpec {
   std::int64_t size() const;
 };
 
-// What the definition sees of one sequence, in double. q, k (H,T,D) as projected; w the parameters, in the order of
-// params(), one after the other.
+// What the definition sees of one sequence, in double. q, k (H,T,D) as projected; w the parameters, in the
+// order of params(), one after the other.
 struct Scene {
   Positions positions;
   std::span<const double> q, k, w;
@@ -66,8 +67,8 @@ struct Batch {
   std::int64_t T() const { return std::int64_t(positions.size()); }
 };
 
-// A position encoding. Immutable; every method is const and keeps nothing between calls. Every gradient is added to
-// what its array holds, and every forward has its backward beside it.
+// A position encoding. Immutable; every method is const and keeps nothing between calls. Every gradient is
+// added to what its array holds, and every forward has its backward beside it.
 class Encoding {
  public:
   explicit Encoding(const Shape& shape) : shape_(shape) {}
@@ -82,16 +83,19 @@ class Encoding {
   // Angular frequencies in radians a token, of each pair of channels, where the encoding has them.
   virtual std::vector<double> frequencies() const { return {}; }
 
-  // --- The definition: the paper's formula, slowly, in double. The oracle of every test, and what pages draw.
-  // Channel c of the position vector of token t.
+  // --- The definition: the paper's formula, slowly, in double. The oracle of every test, and what pages
+  // draw. Channel c of the position vector of token t.
   virtual double input(const Scene&, std::int64_t /*t*/, std::int64_t /*c*/) const { return 0; }
   // The logit of query i and key j in head h; without position: q_i·k_j/√D.
   virtual double logit(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j) const;
   // Channel d that is added to the value of key j when query i reads it.
-  virtual double value(const Scene&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) const { return 0; }
+  virtual double value(const Scene&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) const {
+    return 0;
+  }
 
   // --- The fast path.
-  // What depends on positions alone: computed once for a batch, kept by the caller, handed back in Batch::tables.
+  // What depends on positions alone: computed once for a batch, kept by the caller, handed back in
+  // Batch::tables.
   virtual Floats tables(Positions) const { return {}; }
   // Site input: position vectors e (T,C), rows dense.
   virtual void input(const Batch&, float* /*e*/) const {}
@@ -108,19 +112,21 @@ class Encoding {
   const Shape shape_;
 };
 
-// Empty terms whose distances cover the tokens: 0..T−1 when causal, else −(T−1)..T−1. Arrays over distances need
-// positions that follow each other by 1: throws Error(usage) for others.
+// Empty terms whose distances cover the tokens: 0..T−1 when causal, else −(T−1)..T−1. Arrays over distances
+// need positions that follow each other by 1: throws Error(usage) for others.
 Terms terms_for(Positions positions, bool causal);
 
 // Adds f(h, δ) to by_distance for all heads and distances; the array is made if it is absent.
-void add_by_distance(Terms& terms, std::int64_t H, const std::function<double(std::int64_t h, std::int64_t delta)>& f);
+void add_by_distance(Terms& terms, std::int64_t H,
+                     const std::function<double(std::int64_t h, std::int64_t delta)>& f);
 
-// A row of the registry: everything that the command line, the documentation and the tests know of an encoding.
+// A row of the registry: everything that the command line, the documentation and the tests know of an
+// encoding.
 struct Entry {
   std::string_view name, title, paper;
   int year;
-  unsigned acts;      // sites
-  bool relative;      // a common shift of all positions changes nothing
+  unsigned acts;  // sites
+  bool relative;  // a common shift of all positions changes nothing
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<Encoding>(const Options&, const Shape&)> make;
 };

@@ -1,5 +1,5 @@
-// The raw index: position p as a number along one direction. The negative control of text 003: its size grows with p
-// without bound, and after a LayerNorm the word is what vanishes.
+// The raw index: position p as a number along one direction. The negative control of text 003: its size grows
+// with p without bound, and after a LayerNorm the word is what vanishes.
 //
 //   e[p,c] = p·u[c]
 //
@@ -20,13 +20,14 @@ class Index final : public AlongDirection {
 }  // namespace
 
 extern const Entry index_entry;
-const Entry index_entry = {.name = "index",
-                           .title = "Raw index along a learned direction",
-                           .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
-                           .year = 2019,
-                           .acts = kInput,
-                           .relative = false,
-                           .options = {},
-                           .make = [](const Options&, const Shape& shape) { return std::make_unique<Index>(shape); }};
+const Entry index_entry = {
+    .name = "index",
+    .title = "Raw index along a learned direction",
+    .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+    .year = 2019,
+    .acts = kInput,
+    .relative = false,
+    .options = {},
+    .make = [](const Options&, const Shape& shape) { return std::make_unique<Index>(shape); }};
 
 }  // namespace gnomon

@@ -1,5 +1,5 @@
-// A learned table of absolute positions. Gehring et al. 2017, https://arxiv.org/abs/1705.03122, section 3.1; the
-// positions of BERT and GPT-2.
+// A learned table of absolute positions. Gehring et al. 2017, https://arxiv.org/abs/1705.03122, section 3.1;
+// the positions of BERT and GPT-2.
 //
 //   e[p,c] = w[p,c]
 //
@@ -21,12 +21,17 @@ class Learned final : public Encoding {
         rows_(options.whole("length") ? options.whole("length") : shape.length),
         deviation_(options.number("deviation")) {}
 
-  std::vector<ParamSpec> params() const override { return {{"table", {rows_, shape_.C}, 0, deviation_, false}}; }
+  std::vector<ParamSpec> params() const override {
+    return {{"table", {rows_, shape_.C}, 0, deviation_, false}};
+  }
   std::optional<std::int64_t> positions_end() const override { return rows_; }
 
-  double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return s.w[row(s.positions[t]) * shape_.C + c]; }
+  double input(const Scene& s, std::int64_t t, std::int64_t c) const override {
+    return s.w[row(s.positions[t]) * shape_.C + c];
+  }
   void input(const Batch& b, float* e) const override {
-    for (std::int64_t t = 0; t < b.T(); ++t) std::copy_n(b.w + row(b.positions[t]) * shape_.C, shape_.C, e + t * shape_.C);
+    for (std::int64_t t = 0; t < b.T(); ++t)
+      std::copy_n(b.w + row(b.positions[t]) * shape_.C, shape_.C, e + t * shape_.C);
   }
   void input_backward(const Batch& b, const float* de, float* dw) const override {
     for (std::int64_t t = 0; t < b.T(); ++t) {
@@ -37,8 +42,10 @@ class Learned final : public Encoding {
 
  private:
   std::int64_t row(double position) const {
-    if (position >= 0 && position < double(rows_) && position == std::floor(position)) return std::int64_t(position);
-    throw Error(Fault::usage, text("learned: position ", shortest(position), " is not a row of the table; allowed are 0 to ", rows_ - 1));
+    if (position >= 0 && position < double(rows_) && position == std::floor(position))
+      return std::int64_t(position);
+    throw Error(Fault::usage, text("learned: position ", shortest(position),
+                                   " is not a row of the table; allowed are 0 to ", rows_ - 1));
   }
   const std::int64_t rows_;
   const double deviation_;
@@ -47,15 +54,25 @@ class Learned final : public Encoding {
 }  // namespace
 
 extern const Entry learned_entry;
-const Entry learned_entry = {
-    .name = "learned",
-    .title = "Learned table of absolute positions",
-    .paper = "https://arxiv.org/abs/1705.03122",
-    .year = 2017,
-    .acts = kInput,
-    .relative = false,
-    .options = {{.name = "length", .help = "rows of the table, in tokens; 0 = the training window", .standard = "0", .least = 0, .most = 1 << 24, .whole = true},
-                {.name = "deviation", .help = "standard deviation of the initial numbers", .standard = "0.02", .least = 0, .most = 1e3}},
-    .make = [](const Options& options, const Shape& shape) { return std::make_unique<Learned>(options, shape); }};
+const Entry learned_entry = {.name = "learned",
+                             .title = "Learned table of absolute positions",
+                             .paper = "https://arxiv.org/abs/1705.03122",
+                             .year = 2017,
+                             .acts = kInput,
+                             .relative = false,
+                             .options = {{.name = "length",
+                                          .help = "rows of the table, in tokens; 0 = the training window",
+                                          .standard = "0",
+                                          .least = 0,
+                                          .most = 1 << 24,
+                                          .whole = true},
+                                         {.name = "deviation",
+                                          .help = "standard deviation of the initial numbers",
+                                          .standard = "0.02",
+                                          .least = 0,
+                                          .most = 1e3}},
+                             .make = [](const Options& options, const Shape& shape) {
+                               return std::make_unique<Learned>(options, shape);
+                             }};
 
 }  // namespace gnomon

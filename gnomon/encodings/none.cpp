@@ -1,6 +1,6 @@
 // No position encoding. A causal mask alone lets a Transformer of two or more layers tell positions apart
-// (Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466); without the mask the tokens are a
-// bag of words.
+// (Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466); without the mask the
+// tokens are a bag of words.
 //
 //   s[h,i,j] = q_i·k_j/√D
 //
@@ -10,13 +10,14 @@
 namespace gnomon {
 
 extern const Entry none_entry;
-const Entry none_entry = {.name = "none",
-                          .title = "No position encoding (NoPE)",
-                          .paper = "https://arxiv.org/abs/2305.19466",
-                          .year = 2023,
-                          .acts = 0,
-                          .relative = true,
-                          .options = {},
-                          .make = [](const Options&, const Shape& shape) { return std::make_unique<Encoding>(shape); }};
+const Entry none_entry = {
+    .name = "none",
+    .title = "No position encoding (NoPE)",
+    .paper = "https://arxiv.org/abs/2305.19466",
+    .year = 2023,
+    .acts = 0,
+    .relative = true,
+    .options = {},
+    .make = [](const Options&, const Shape& shape) { return std::make_unique<Encoding>(shape); }};
 
 }  // namespace gnomon

@@ -1,6 +1,6 @@
-// The normalised index: the place of a token between the first (0) and the last (1) of its window. The negative
-// control of texts 003 and 004: the step between neighbours is 1/(T−1), so the same distance means different things in
-// windows of different length.
+// The normalised index: the place of a token between the first (0) and the last (1) of its window. The
+// negative control of texts 003 and 004: the step between neighbours is 1/(T−1), so the same distance means
+// different things in windows of different length.
 //
 //   e[p,c] = (p − p_first)/(p_last − p_first)·u[c],   0 for a window of one token
 //
@@ -23,13 +23,14 @@ class Normalised final : public AlongDirection {
 }  // namespace
 
 extern const Entry normalised_entry;
-const Entry normalised_entry = {.name = "normalised",
-                                .title = "Index divided by the length of the window, along a learned direction",
-                                .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
-                                .year = 2019,
-                                .acts = kInput,
-                                .relative = true,
-                                .options = {},
-                                .make = [](const Options&, const Shape& shape) { return std::make_unique<Normalised>(shape); }};
+const Entry normalised_entry = {
+    .name = "normalised",
+    .title = "Index divided by the length of the window, along a learned direction",
+    .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+    .year = 2019,
+    .acts = kInput,
+    .relative = true,
+    .options = {},
+    .make = [](const Options&, const Shape& shape) { return std::make_unique<Normalised>(shape); }};
 
 }  // namespace gnomon

@@ -19,8 +19,8 @@ std::string checked(std::string_view owner, const OptionSpec& spec, std::string_
   const double x = number(value, place);
   const bool ok = x >= spec.least && x <= spec.most && (!spec.whole || x == std::floor(x));  // NaN is not ok
   if (!ok) {
-    throw Error(Fault::usage, text(place, ": found ", value, ", allowed is a ", spec.whole ? "whole " : "", "number from ",
-                                   shortest(spec.least), " to ", shortest(spec.most)));
+    throw Error(Fault::usage, text(place, ": found ", value, ", allowed is a ", spec.whole ? "whole " : "",
+                                   "number from ", shortest(spec.least), " to ", shortest(spec.most)));
   }
   return shortest(x);
 }
@@ -44,8 +44,8 @@ Options::Options(std::string_view owner, std::span<const OptionSpec> specs,
       found = &value;
     }
     if (!found && spec.must_be_named) {
-      throw Error(Fault::usage, text(owner, ": option '", spec.name, "' has no silent default; name one of: ",
-                                     join(spec.words, ", ")));
+      throw Error(Fault::usage, text(owner, ": option '", spec.name,
+                                     "' has no silent default; name one of: ", join(spec.words, ", ")));
     }
     values_.emplace_back(spec.name, checked(owner, spec, found ? std::string_view(*found) : spec.standard));
   }

@@ -8,30 +8,34 @@
 
 namespace gnomon {
 
-// An option of an encoding or a combination: one typed value. Two kinds: a number within bounds, or one of some words.
+// An option of an encoding or a combination: one typed value. Two kinds: a number within bounds, or one of
+// some words.
 struct OptionSpec {
   std::string_view name;
-  std::string_view help;                 // what it means, with its unit
-  std::string_view standard;             // what a spec means that does not say
+  std::string_view help;                     // what it means, with its unit
+  std::string_view standard;                 // what a spec means that does not say
   std::vector<std::string_view> words = {};  // the words it may be; empty = a number
-  double least = 0, most = 0;            // bounds of a number, inclusive
-  bool whole = false;                    // a whole number
-  // Two conventions are in use and mixing them up gives plausible nonsense: a Spec made in C++ has to name its own;
-  // only the text form fills in the standard.
+  double least = 0, most = 0;                // bounds of a number, inclusive
+  bool whole = false;                        // a whole number
+  // Two conventions are in use and mixing them up gives plausible nonsense: a Spec made in C++ has to name
+  // its own; only the text form fills in the standard.
   bool must_be_named = false;
 };
 
 // The options of one spec: every option of its entry has a value, checked.
 class Options {
  public:
-  // Throws Error(usage) for an unknown name (with the nearest), a bad value (with what is allowed), a missing one.
+  // Throws Error(usage) for an unknown name (with the nearest), a bad value (with what is allowed), a missing
+  // one.
   Options(std::string_view owner, std::span<const OptionSpec> specs,
           std::span<const std::pair<std::string, std::string>> given);
 
   double number(std::string_view name) const;
   std::int64_t whole(std::string_view name) const;
   const std::string& word(std::string_view name) const;
-  const std::vector<std::pair<std::string, std::string>>& all() const { return values_; }  // in the order of the specs
+  const std::vector<std::pair<std::string, std::string>>& all() const {
+    return values_;
+  }  // in the order of the specs
 
  private:
   std::vector<std::pair<std::string, std::string>> values_;

@@ -63,13 +63,16 @@ double Encoding::plain_logit(const Scene& s, std::int64_t h, std::int64_t i, std
   for (std::int64_t d = 0; d < D; ++d) sum += q[d] * k[d];
   return sum / std::sqrt(double(D));
 }
-double Encoding::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const { return plain_logit(s, h, i, j); }
+double Encoding::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+  return plain_logit(s, h, i, j);
+}
 
 Terms terms_for(Positions positions, bool causal) {
   const std::int64_t T = std::int64_t(positions.size());
   for (std::int64_t t = 1; t < T; ++t) {
     if (positions[t] - positions[t - 1] != 1) {
-      throw Error(Fault::usage, text("positions must follow each other by 1; found ", shortest(positions[t - 1]), " and then ", shortest(positions[t])));
+      throw Error(Fault::usage, text("positions must follow each other by 1; found ",
+                                     shortest(positions[t - 1]), " and then ", shortest(positions[t])));
     }
   }
   Terms terms;
@@ -81,7 +84,8 @@ Terms terms_for(Positions positions, bool causal) {
 void add_by_distance(Terms& t, std::int64_t H, const std::function<double(std::int64_t, std::int64_t)>& f) {
   t.by_distance.resize(H * t.distances);
   for (std::int64_t h = 0; h < H; ++h) {
-    for (std::int64_t r = 0; r < t.distances; ++r) t.by_distance[h * t.distances + r] += float(f(h, t.first_distance + r));
+    for (std::int64_t r = 0; r < t.distances; ++r)
+      t.by_distance[h * t.distances + r] += float(f(h, t.first_distance + r));
   }
 }
 

@@ -7,9 +7,9 @@
 //   layout=interleaved: channels 2i, 2i+1        layout=halves: channels i, n+i
 //   An odd last channel is 0, as tensor2tensor has it.
 //
-// Three conventions are in the wild: the paper's (interleaved, paper), tensor2tensor's (halves, tensor2tensor), and the
-// mixture (halves, paper) of x-transformers; the last two differ in their frequencies, not only in their order.
-// Acts on the input. No parameters.
+// Three conventions are in the wild: the paper's (interleaved, paper), tensor2tensor's (halves,
+// tensor2tensor), and the mixture (halves, paper) of x-transformers; the last two differ in their
+// frequencies, not only in their order. Acts on the input. No parameters.
 #include <cmath>
 
 #include "gnomon/encodings/encoding.h"
@@ -32,7 +32,9 @@ class Sinusoidal final : public Encoding {
     return w;
   }
 
-  double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return at(s.positions[t], c); }
+  double input(const Scene& s, std::int64_t t, std::int64_t c) const override {
+    return at(s.positions[t], c);
+  }
 
   Floats tables(Positions positions) const override {
     Floats e(std::int64_t(positions.size()) * shape_.C);
@@ -74,10 +76,25 @@ const Entry sinusoidal_entry = {
     .year = 2017,
     .acts = kInput,
     .relative = false,
-    .options = {{.name = "layout", .help = "order of the channels: [sin cos sin cos] or [sin sin cos cos]", .standard = "interleaved", .words = {"interleaved", "halves"}, .must_be_named = true},
-                {.name = "frequencies", .help = "exponent of the frequencies: -2i/C or -i/(C/2-1)", .standard = "paper", .words = {"paper", "tensor2tensor"}, .must_be_named = true},
-                {.name = "base", .help = "ratio of the longest to the shortest wavelength", .standard = "10000", .least = 1, .most = 1e12},
-                {.name = "amplitude", .help = "factor of every channel", .standard = "1", .least = 0, .most = 1e6}},
-    .make = [](const Options& options, const Shape& shape) { return std::make_unique<Sinusoidal>(options, shape); }};
+    .options =
+        {{.name = "layout",
+          .help = "order of the channels: [sin cos sin cos] or [sin sin cos cos]",
+          .standard = "interleaved",
+          .words = {"interleaved", "halves"},
+          .must_be_named = true},
+         {.name = "frequencies",
+          .help = "exponent of the frequencies: -2i/C or -i/(C/2-1)",
+          .standard = "paper",
+          .words = {"paper", "tensor2tensor"},
+          .must_be_named = true},
+         {.name = "base",
+          .help = "ratio of the longest to the shortest wavelength",
+          .standard = "10000",
+          .least = 1,
+          .most = 1e12},
+         {.name = "amplitude", .help = "factor of every channel", .standard = "1", .least = 0, .most = 1e6}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Sinusoidal>(options, shape);
+    }};
 
 }  // namespace gnomon

@@ -15,8 +15,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 void AdamWRange(const float* constants, std::int64_t count, const float* g, float* w, float* m, float* v) {
-  const V gradient = set(constants[0]), beta1 = set(constants[1]), one_beta1 = set(1 - constants[1]), beta2 = set(constants[2]),
-          one_beta2 = set(1 - constants[2]), rate = set(constants[3]), epsilon = set(constants[4]), keep = set(constants[5]);
+  const V gradient = set(constants[0]), beta1 = set(constants[1]), one_beta1 = set(1 - constants[1]),
+          beta2 = set(constants[2]), one_beta2 = set(1 - constants[2]), rate = set(constants[3]),
+          epsilon = set(constants[4]), keep = set(constants[5]);
   for (std::int64_t i = 0, n = count; i < count; i += lanes(), n -= lanes()) {
     const auto gi = hn::Mul(gradient, load(g + i, n));
     const auto mi = hn::MulAdd(beta1, load(m + i, n), hn::Mul(one_beta1, gi));
@@ -36,8 +37,12 @@ HWY_EXPORT(AdamWRange);
 
 void adamw(const AdamW& s, std::int64_t n, const float* g, float* w, float* m, float* v) {
   const double c1 = 1 - std::pow(s.beta1, double(s.t)), c2 = 1 - std::pow(s.beta2, double(s.t));
-  const float constants[] = {float(s.gradient), float(s.beta1), float(s.beta2), float(s.rate * std::sqrt(c2) / c1),
-                         float(s.epsilon * std::sqrt(c2)), float(1 - s.rate * s.decay)};
+  const float constants[] = {float(s.gradient),
+                             float(s.beta1),
+                             float(s.beta2),
+                             float(s.rate * std::sqrt(c2) / c1),
+                             float(s.epsilon * std::sqrt(c2)),
+                             float(1 - s.rate * s.decay)};
   parallel_ranges(n, 1 << 14, [&](auto a, auto b) {
     HWY_DYNAMIC_DISPATCH(AdamWRange)(constants, b - a, g + a, w + a, m + a, v + a);
   });

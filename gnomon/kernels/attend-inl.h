@@ -14,8 +14,8 @@ inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // A tile: query rows i0..i0+ni against key columns j0..j0+nj. A row's distances run along its columns: with
 // e = j − (position of i), column b of row a reads entry (b − a) + (ni − 1) of a *band* that begins at
-// e = j0 − (position of the last row). So every array over distances is kept in the order of e, and a row of it is
-// one unaligned load away.
+// e = j0 − (position of the last row). So every array over distances is kept in the order of e, and a row of
+// it is one unaligned load away.
 struct Tile {
   std::int64_t i0, ni, j0, nj;
   std::int64_t width;  // of the band: ni + nj − 1
@@ -57,7 +57,8 @@ class Head {
         rows_times(tile, logits_.data(), &v_[j0 * Dp_], Dp_, out.data());
         if (t_.terms.value) {
           to_band(tile, logits_.data());
-          product({ni, Dp_, tile.width}, {band_.data(), ldg_, 1}, value_.data() + band_start(tile) * Dp_, Dp_, out.data(), Dp_, true);
+          product({ni, Dp_, tile.width}, {band_.data(), ldg_, 1}, value_.data() + band_start(tile) * Dp_, Dp_,
+                  out.data(), Dp_, true);
         }
       }
       for (std::int64_t a = 0; a < ni; ++a) {
@@ -82,7 +83,8 @@ class Head {
       const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = s_.causal ? i0 + ni + shift_ : s_.keys;
       pack_queries(i0, ni);
       dq_.assign(bq_ * Kp_, 0.0f);
-      for (std::int64_t j0 = 0; j0 < seen; j0 += bk_) backward_tile(make_tile(i0, ni, j0, std::min(bk_, seen - j0)));
+      for (std::int64_t j0 = 0; j0 < seen; j0 += bk_)
+        backward_tile(make_tile(i0, ni, j0, std::min(bk_, seen - j0)));
       for (std::int64_t a = 0; a < ni; ++a) write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.at(i0 + a));
     }
     for (std::int64_t j = 0; j < s_.keys; ++j) {
@@ -95,7 +97,8 @@ class Head {
  private:
   // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n.
 
-  void pack_rows(const Rows& x, std::int64_t n, std::int64_t width, std::int64_t padded, float factor, Scratch& to) const {
+  void pack_rows(const Rows& x, std::int64_t n, std::int64_t width, std::int64_t padded, float factor,
+                 Scratch& to) const {
     to.resize(n * padded);
     float* row = to.data();
     for (std::int64_t t = 0; t < n; ++t, row += padded) {
@@ -116,7 +119,9 @@ class Head {
     }
     for (std::int64_t c = 0; c < width; ++c) std::fill_n(&to[c * keys_ + n], keys_ - n, 0.0f);
   }
-  void pack_queries(std::int64_t i0, std::int64_t ni) { pack_rows({t_.q.at(i0), t_.q.step}, ni, s_.K, Kp_, s_.scale, q_); }
+  void pack_queries(std::int64_t i0, std::int64_t ni) {
+    pack_rows({t_.q.at(i0), t_.q.step}, ni, s_.K, Kp_, s_.scale, q_);
+  }
 
   void pack_keys() {
     pack_transposed(t_.k, s_.keys, s_.K, k_t_);
@@ -132,7 +137,8 @@ class Head {
       each_distance([&](std::int64_t r, std::int64_t x) { by_distance_[x] = terms.by_distance[r]; });
     }
     // q is packed with the scale of the logits, which the cross term does not have.
-    if (terms.query_cross) pack_distances(terms.query_cross, s_.K, 1 / s_.scale, query_cross_, query_cross_t_);
+    if (terms.query_cross)
+      pack_distances(terms.query_cross, s_.K, 1 / s_.scale, query_cross_, query_cross_t_);
     if (terms.key_cross) pack_distances(terms.key_cross, s_.K, 1, key_cross_, key_cross_t_);
   }
 
@@ -145,7 +151,8 @@ class Head {
     }
   }
   // Rows over distances (R,width), in the order of e: as rows, and transposed.
-  void pack_distances(const float* x, std::int64_t width, float factor, Scratch& rows, Scratch& transposed) const {
+  void pack_distances(const float* x, std::int64_t width, float factor, Scratch& rows,
+                      Scratch& transposed) const {
     const std::int64_t padded = round_up(width, N_);
     rows.assign(span_ * padded, 0.0f);
     transposed.assign(width * span_, 0.0f);
@@ -159,8 +166,12 @@ class Head {
 
   // --- Tiles
 
-  Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const { return {i0, ni, j0, nj, ni + nj - 1}; }
-  std::int64_t band_start(const Tile& tile) const { return zero_ + tile.j0 - (tile.i0 + tile.ni - 1 + shift_); }
+  Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const {
+    return {i0, ni, j0, nj, ni + nj - 1};
+  }
+  std::int64_t band_start(const Tile& tile) const {
+    return zero_ + tile.j0 - (tile.i0 + tile.ni - 1 + shift_);
+  }
   // Columns of the tile that row a sees.
   std::int64_t visible(const Tile& tile, std::int64_t a) const {
     if (!s_.causal) return tile.nj;
@@ -174,10 +185,12 @@ class Head {
     const std::int64_t panel = whole(tile) ? tile.ni : kRows;
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
       const std::int64_t m = std::min(panel, tile.ni - a), n = visible(tile, a + m - 1);
-      product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, &c[a * ld_], ld_, false);
+      product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, &c[a * ld_], ld_,
+              false);
     }
   }
-  // c (rows, padded) += w (rows, columns)·x (columns, padded): only over the columns that a panel of rows sees.
+  // c (rows, padded) += w (rows, columns)·x (columns, padded): only over the columns that a panel of rows
+  // sees.
   void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
     const std::int64_t panel = whole(tile) ? tile.ni : kRows;
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
@@ -185,25 +198,29 @@ class Head {
       product({m, padded, k}, {w + a * ld_, ld_, 1}, x, padded, c + a * padded, padded, true);
     }
   }
-  // c (columns, padded) += wᵀ·x (rows, padded): a panel of columns is seen by the rows from its first position on.
+  // c (columns, padded) += wᵀ·x (rows, padded): a panel of columns is seen by the rows from its first
+  // position on.
   void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
     const std::int64_t panel = whole(tile) ? tile.nj : kRows;
     for (std::int64_t b = 0; b < tile.nj; b += panel) {
       const std::int64_t m = std::min(panel, tile.nj - b);
       const std::int64_t from = s_.causal ? std::max<std::int64_t>(0, tile.j0 + b - (tile.i0 + shift_)) : 0;
       if (from >= tile.ni) continue;
-      product({m, padded, tile.ni - from}, {w + from * ld_ + b, 1, ld_}, x + from * padded, padded, c + b * padded, padded, true);
+      product({m, padded, tile.ni - from}, {w + from * ld_ + b, 1, ld_}, x + from * padded, padded,
+              c + b * padded, padded, true);
     }
   }
 
   // --- Logits
 
-  // logits_ = scale·q·kᵀ + what is added by distance, for the columns that each row sees; by_key comes in soften.
+  // logits_ = scale·q·kᵀ + what is added by distance, for the columns that each row sees; by_key comes in
+  // soften.
   void compute_logits(const Tile& tile) {
     times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_);
     if (t_.terms.query_cross) {
       band_.resize(bq_ * ldg_);
-      product({tile.ni, tile.width, s_.K}, {q_.data(), Kp_, 1}, query_cross_t_.data() + band_start(tile), span_, band_.data(), ldg_, false);
+      product({tile.ni, tile.width, s_.K}, {q_.data(), Kp_, 1}, query_cross_t_.data() + band_start(tile),
+              span_, band_.data(), ldg_, false);
       from_band(tile, logits_.data());
     }
     if (t_.terms.key_cross) add_key_cross(tile);
@@ -225,8 +242,8 @@ class Head {
   // g[b,x] = k_b·key_cross[x]; s[a,b] += g[b, b − a + ni − 1]
   void add_key_cross(const Tile& tile) {
     key_band_.resize((bk_ + kRows) * ldg_);
-    product({tile.nj, tile.width, s_.K}, {&k_t_[tile.j0], 1, keys_}, key_cross_t_.data() + band_start(tile), span_,
-            key_band_.data(), ldg_, false);
+    product({tile.nj, tile.width, s_.K}, {&k_t_[tile.j0], 1, keys_}, key_cross_t_.data() + band_start(tile),
+            span_, key_band_.data(), ldg_, false);
     for (std::int64_t a = 0; a < tile.ni; ++a) {
       for (std::int64_t b = 0, n = visible(tile, a); b < n; ++b) {
         logits_[a * ld_ + b] += key_band_[b * ldg_ + b - a + tile.ni - 1];
@@ -234,8 +251,8 @@ class Head {
     }
   }
 
-  // What is added to vector b.. of row a: from the distance, and (difference first: two large sums meet there) from
-  // query and key.
+  // What is added to vector b.. of row a: from the distance, and (difference first: two large sums meet
+  // there) from query and key.
   struct RowBias {
     const float *distance, *key;
     float query;
@@ -253,8 +270,8 @@ class Head {
     return bias;
   }
 
-  // Online softmax of row a: the tile's logits become exp(s − m); the sum and the output so far are rescaled when
-  // the maximum m grows. Columns that the row does not see become 0.
+  // Online softmax of row a: the tile's logits become exp(s − m); the sum and the output so far are rescaled
+  // when the maximum m grows. Columns that the row does not see become 0.
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
     const std::int64_t n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
@@ -279,7 +296,8 @@ class Head {
       const float shrink = std::exp(most - now);
       total = total * shrink + sum(sum_now);
       if (shrink != 1.0f) {
-        for (std::int64_t c = 0; c < Dp_; c += N_) hn::StoreU(hn::Mul(set(shrink), hn::LoadU(F(), out + c)), F(), out + c);
+        for (std::int64_t c = 0; c < Dp_; c += N_)
+          hn::StoreU(hn::Mul(set(shrink), hn::LoadU(F(), out + c)), F(), out + c);
       }
       most = now;
     }
@@ -304,7 +322,8 @@ class Head {
     times_columns(tile, {dout, Dp_, 1}, v_t_, s_.D, dp_);
     if (t_.terms.value) {
       band_.resize(bq_ * ldg_);
-      product({tile.ni, tile.width, s_.D}, {dout, Dp_, 1}, value_t_.data() + band_start(tile), span_, band_.data(), ldg_, false);
+      product({tile.ni, tile.width, s_.D}, {dout, Dp_, 1}, value_t_.data() + band_start(tile), span_,
+              band_.data(), ldg_, false);
       from_band(tile, dp_.data());
     }
     for (std::int64_t a = 0; a < tile.ni; ++a) soften_backward(tile, a);
@@ -314,7 +333,8 @@ class Head {
     rows_times(tile, dp_.data(), &k_[tile.j0 * Kp_], Kp_, dq_.data());
     if (t_.terms.value && t_.dterms.value) {
       to_band(tile, logits_.data());
-      product({tile.width, Dp_, tile.ni}, {band_.data(), 1, ldg_}, dout, Dp_, dvalue_.data() + band_start(tile) * Dp_, Dp_, true);
+      product({tile.width, Dp_, tile.ni}, {band_.data(), 1, ldg_}, dout, Dp_,
+              dvalue_.data() + band_start(tile) * Dp_, Dp_, true);
     }
     if (t_.terms.query_cross) query_cross_backward(tile);
     if (t_.terms.key_cross) key_cross_backward(tile);
@@ -352,9 +372,11 @@ class Head {
     to_band(tile, dp_.data());
     const std::int64_t from = band_start(tile);
     // dq is scaled when it is written, and query_cross_ carries 1/scale.
-    product({tile.ni, Kp_, tile.width}, {band_.data(), ldg_, 1}, query_cross_.data() + from * Kp_, Kp_, dq_.data(), Kp_, true);
+    product({tile.ni, Kp_, tile.width}, {band_.data(), ldg_, 1}, query_cross_.data() + from * Kp_, Kp_,
+            dq_.data(), Kp_, true);
     if (!t_.dterms.query_cross) return;
-    product({tile.width, Kp_, tile.ni}, {band_.data(), 1, ldg_}, q_.data(), Kp_, dquery_cross_.data() + from * Kp_, Kp_, true);
+    product({tile.width, Kp_, tile.ni}, {band_.data(), 1, ldg_}, q_.data(), Kp_,
+            dquery_cross_.data() + from * Kp_, Kp_, true);
   }
   void key_cross_backward(const Tile& tile) {
     key_band_.assign((bk_ + kRows) * ldg_, 0.0f);
@@ -364,9 +386,11 @@ class Head {
       }
     }
     const std::int64_t from = band_start(tile);
-    product({tile.nj, Kp_, tile.width}, {key_band_.data(), ldg_, 1}, key_cross_.data() + from * Kp_, Kp_, &dk_[tile.j0 * Kp_], Kp_, true);
+    product({tile.nj, Kp_, tile.width}, {key_band_.data(), ldg_, 1}, key_cross_.data() + from * Kp_, Kp_,
+            &dk_[tile.j0 * Kp_], Kp_, true);
     if (!t_.dterms.key_cross) return;
-    product({tile.width, Kp_, tile.nj}, {key_band_.data(), 1, ldg_}, &k_[tile.j0 * Kp_], Kp_, dkey_cross_.data() + from * Kp_, Kp_, true);
+    product({tile.width, Kp_, tile.nj}, {key_band_.data(), 1, ldg_}, &k_[tile.j0 * Kp_], Kp_,
+            dkey_cross_.data() + from * Kp_, Kp_, true);
   }
 
   void finish_gradients() {
@@ -389,11 +413,13 @@ class Head {
 
   float dot(const float* a, const float* b) const {
     V total = hn::Zero(F());
-    for (std::int64_t c = 0; c < s_.D; c += N_) total = hn::MulAdd(load(a + c, s_.D - c), load(b + c, s_.D - c), total);
+    for (std::int64_t c = 0; c < s_.D; c += N_)
+      total = hn::MulAdd(load(a + c, s_.D - c), load(b + c, s_.D - c), total);
     return sum(total);
   }
   void write_row(const float* row, std::int64_t width, float factor, float* to) const {
-    for (std::int64_t c = 0; c < width; c += N_) store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
+    for (std::int64_t c = 0; c < width; c += N_)
+      store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
   }
 
   const HeadTask& t_;

@@ -29,8 +29,8 @@ HWY_EXPORT(AttendHeadBackward);
 
 Terms Terms::zeros() const {
   const auto like = [](const Floats& a) { return Floats(a.size()); };
-  return {first_distance,    distances,        like(by_distance), like(by_query), like(by_key),
-          like(query_cross), like(key_cross), like(value)};
+  return {first_distance, distances,         like(by_distance), like(by_query),
+          like(by_key),   like(query_cross), like(key_cross),   like(value)};
 }
 
 namespace {
@@ -38,7 +38,8 @@ namespace {
 void check(const AttendShape& s, const Terms& t) {
   const auto expect = [](const Floats& array, std::int64_t size, const char* name) {
     if (array.empty() || std::int64_t(array.size()) == size) return;
-    throw Error(Fault::bug, text("attend: terms.", name, " has ", array.size(), " numbers, its shape asks for ", size));
+    throw Error(Fault::bug,
+                text("attend: terms.", name, " has ", array.size(), " numbers, its shape asks for ", size));
   };
   expect(t.by_distance, s.H * t.distances, "by_distance");
   expect(t.by_query, s.B * s.H * s.queries, "by_query");
@@ -46,11 +47,13 @@ void check(const AttendShape& s, const Terms& t) {
   expect(t.query_cross, s.H * t.distances * s.K, "query_cross");
   expect(t.key_cross, s.H * t.distances * s.K, "key_cross");
   expect(t.value, s.H * t.distances * s.D, "value");
-  const bool any = !(t.by_distance.empty() && t.query_cross.empty() && t.key_cross.empty() && t.value.empty());
+  const bool any =
+      !(t.by_distance.empty() && t.query_cross.empty() && t.key_cross.empty() && t.value.empty());
   const std::int64_t least = s.causal ? 0 : 1 - s.queries;
   if (any && (t.first_distance > least || t.first_distance + t.distances < s.keys)) {
-    throw Error(Fault::bug, text("attend: terms cover the distances ", t.first_distance, "..",
-                                 t.first_distance + t.distances - 1, ", attention needs ", least, "..", s.keys - 1));
+    throw Error(Fault::bug,
+                text("attend: terms cover the distances ", t.first_distance, "..",
+                     t.first_distance + t.distances - 1, ", attention needs ", least, "..", s.keys - 1));
   }
   if (s.queries > s.keys) throw Error(Fault::bug, "attend: more queries than keys");
 }
@@ -65,14 +68,18 @@ HeadTerms head_terms(const AttendShape& s, const Terms& t, std::int64_t b, std::
     return a.empty() ? nullptr : const_cast<float*>(a.data()) + index;
   };
   const std::int64_t R = t.distances, bh = b * s.H + h;
-  return {t.first_distance,          R,
-          at(t.by_distance, h * R),  at(t.by_query, bh * s.queries),
-          at(t.by_key, bh * s.keys), at(t.query_cross, h * R * s.K),
-          at(t.key_cross, h * R * s.K), at(t.value, h * R * s.D)};
+  return {t.first_distance,
+          R,
+          at(t.by_distance, h * R),
+          at(t.by_query, bh * s.queries),
+          at(t.by_key, bh * s.keys),
+          at(t.query_cross, h * R * s.K),
+          at(t.key_cross, h * R * s.K),
+          at(t.value, h * R * s.D)};
 }
 
-// The sequences of a batch share the arrays over distances: each sequence sums into its own copy, and the copies are
-// added in order, so that the bits do not depend on who finishes first.
+// The sequences of a batch share the arrays over distances: each sequence sums into its own copy, and the
+// copies are added in order, so that the bits do not depend on who finishes first.
 class SharedGradients {
  public:
   SharedGradients(std::int64_t B, Terms& total) : total_(total) {
@@ -101,8 +108,8 @@ class SharedGradients {
 
 }  // namespace
 
-void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, Heads<const float> v, const Terms& terms,
-            Heads<float> out, float* lse) {
+void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, Heads<const float> v,
+            const Terms& terms, Heads<float> out, float* lse) {
   check(s, terms);
   parallel_for(s.B * s.H, [&](std::int64_t n) {
     const std::int64_t b = n / s.H, h = n % s.H;
@@ -116,7 +123,8 @@ void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, He
   });
 }
 
-void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& terms, const AttendGrad& grad) {
+void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& terms,
+                     const AttendGrad& grad) {
   check(s, terms);
   Terms none;
   Terms& dterms = grad.dterms ? *grad.dterms : none;
@@ -125,7 +133,8 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
     const std::int64_t b = n / s.H, h = n % s.H;
     HeadTask task{};
     task.shape = s;
-    task.q = rows(f.q, b, h), task.k = rows(f.k, b, h), task.v = rows(f.v, b, h), task.out = rows(f.out, b, h);
+    task.q = rows(f.q, b, h), task.k = rows(f.k, b, h), task.v = rows(f.v, b, h),
+    task.out = rows(f.out, b, h);
     task.dout = rows(f.dout, b, h);
     task.dq = rows(grad.dq, b, h), task.dk = rows(grad.dk, b, h), task.dv = rows(grad.dv, b, h);
     task.lse = const_cast<float*>(f.lse) + n * s.queries;

@@ -3,8 +3,8 @@
 
 namespace gnomon {
 
-// One head of one sequence, as the kernel sees it. Steps are distances between rows. Term pointers are null when the
-// term is absent; by_distance and its like point at the row of this head.
+// One head of one sequence, as the kernel sees it. Steps are distances between rows. Term pointers are null
+// when the term is absent; by_distance and its like point at the row of this head.
 struct Rows {
   float* data;
   std::int64_t step;

@@ -29,13 +29,15 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step, std::int64_t column_step) {
+memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step,
+                    std::int64_t column_step) {
   return {{rows, columns}, memory::data_type::f32, memory::dims{row_step, column_step}};
 }
 
 dnnl::matmul make_primitive(const Product& p, bool has_bias, const dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MAJOR >= 3
-  return has_bias ? dnnl::matmul({engine(), p.a, p.b, p.bias, p.c, attr}) : dnnl::matmul({engine(), p.a, p.b, p.c, attr});
+  return has_bias ? dnnl::matmul({engine(), p.a, p.b, p.bias, p.c, attr})
+                  : dnnl::matmul({engine(), p.a, p.b, p.c, attr});
 #else
   const auto d = has_bias ? dnnl::matmul::desc(p.a, p.b, p.bias, p.c) : dnnl::matmul::desc(p.a, p.b, p.c);
   return dnnl::matmul({d, attr, engine()});
@@ -75,7 +77,8 @@ void matmul(const Matmul& s, const float* a, const float* b, float* c, const flo
   const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
   const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
   const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();  // baked into the compiled code
-  const Key key{s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};
+  const Key key{
+      s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};
   try {
     const Product& p = product(key);
     const auto view = [](const memory::desc& desc, const float* data) {
@@ -93,13 +96,23 @@ void matmul(const Matmul& s, const float* a, const float* b, float* c, const flo
 }
 
 void linear(const Linear& s, const float* x, const float* weight, const float* bias, float* y) {
-  matmul({.M = s.N, .N = s.out, .K = s.in, .b_op = Op::transposed, .lda = s.x_step, .ldc = s.y_step}, x, weight, y, bias);
+  matmul({.M = s.N, .N = s.out, .K = s.in, .b_op = Op::transposed, .lda = s.x_step, .ldc = s.y_step}, x,
+         weight, y, bias);
 }
 
-void linear_backward(const Linear& s, const float* x, const float* weight, const float* dy, const LinearGrad& grad) {
-  if (grad.dx) matmul({.M = s.N, .N = s.in, .K = s.out, .lda = s.y_step, .ldc = s.x_step}, dy, weight, grad.dx);
+void linear_backward(const Linear& s, const float* x, const float* weight, const float* dy,
+                     const LinearGrad& grad) {
+  if (grad.dx)
+    matmul({.M = s.N, .N = s.in, .K = s.out, .lda = s.y_step, .ldc = s.x_step}, dy, weight, grad.dx);
   if (grad.dweight) {
-    matmul({.M = s.out, .N = s.in, .K = s.N, .a_op = Op::transposed, .accumulate = true, .lda = s.y_step, .ldb = s.x_step}, dy, x, grad.dweight);
+    matmul({.M = s.out,
+            .N = s.in,
+            .K = s.N,
+            .a_op = Op::transposed,
+            .accumulate = true,
+            .lda = s.y_step,
+            .ldb = s.x_step},
+           dy, x, grad.dweight);
   }
   if (grad.dbias) add_column_sums({s.N, s.out, s.y_step}, dy, grad.dbias);
 }

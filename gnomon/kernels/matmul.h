@@ -5,9 +5,9 @@ namespace gnomon {
 
 enum class Op : bool { plain, transposed };
 
-// c (M,N) = op(a) op(b) [+ bias] [+ c], all row-major float32. op(a) is (M,K), op(b) is (K,N); ld* is the distance
-// between the stored rows in numbers, 0 = dense. Runs on all threads of the pool outside a parallel loop, on one
-// inside. Equal inputs, machine and thread count give equal bits.
+// c (M,N) = op(a) op(b) [+ bias] [+ c], all row-major float32. op(a) is (M,K), op(b) is (K,N); ld* is the
+// distance between the stored rows in numbers, 0 = dense. Runs on all threads of the pool outside a parallel
+// loop, on one inside. Equal inputs, machine and thread count give equal bits.
 struct Matmul {
   std::int64_t M, N, K;
   Op a_op = Op::plain, b_op = Op::plain;
@@ -16,7 +16,8 @@ struct Matmul {
 };
 void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 
-// A dense layer: x (N,in), weight (out,in), bias (out), y (N,out); *_step is the distance between rows, 0 = dense.
+// A dense layer: x (N,in), weight (out,in), bias (out), y (N,out); *_step is the distance between rows, 0 =
+// dense.
 struct Linear {
   std::int64_t N, in, out;
   std::int64_t x_step = 0, y_step = 0;

@@ -41,13 +41,16 @@ void NormaliseRow(Norm kind, std::int64_t C, const float* x, const float* gain, 
 }
 
 // With x̂ = (x − mean)·r and g = dy·gain: dx += r (g − mean(g) − x̂ mean(g x̂)); rms leaves mean(g) out.
-void NormaliseRowBackward(Norm kind, std::int64_t C, const float* x, const float* gain, const float* statistics,
-                          const float* dy, const NormGrad& grad) {
+void NormaliseRowBackward(Norm kind, std::int64_t C, const float* x, const float* gain,
+                          const float* statistics, const float* dy, const NormGrad& grad) {
   const auto centre = set(statistics[0]), r = set(statistics[1]);
-  const auto hat = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(hn::Sub(load(x + c, n), centre), r); };
-  const auto g = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(load(dy + c, n), load(gain + c, n)); };
+  const auto hat = [&](std::int64_t c, std::int64_t n)
+                       HWY_ATTR { return hn::Mul(hn::Sub(load(x + c, n), centre), r); };
+  const auto g = [&](std::int64_t c, std::int64_t n)
+                     HWY_ATTR { return hn::Mul(load(dy + c, n), load(gain + c, n)); };
   const auto gx = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(g(c, n), hat(c, n)); };
-  const auto mean_g = set(kind == Norm::rms ? 0.0f : sum_row(C, g) / float(C)), mean_gx = set(sum_row(C, gx) / float(C));
+  const auto mean_g = set(kind == Norm::rms ? 0.0f : sum_row(C, g) / float(C)),
+             mean_gx = set(sum_row(C, gx) / float(C));
   for (std::int64_t c = 0, n = C; c < C; c += lanes(), n -= lanes()) {
     const auto xh = hat(c, n), gy = load(dy + c, n);
     const auto inner = hn::NegMulAdd(xh, mean_gx, hn::Sub(g(c, n), mean_g));
@@ -68,11 +71,13 @@ namespace {
 constexpr std::int64_t kRows = 128;  // rows a task; the tasks' sums of gain and bias are added in order
 }
 
-void normalise(const NormShape& s, const float* x, const float* gain, const float* bias, float* y, float* statistics) {
+void normalise(const NormShape& s, const float* x, const float* gain, const float* bias, float* y,
+               float* statistics) {
   const std::int64_t step = s.step ? s.step : s.C;
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
-      HWY_DYNAMIC_DISPATCH(NormaliseRow)(s.kind, s.C, x + n * step, gain, bias, y + n * step, statistics + 2 * n);
+      HWY_DYNAMIC_DISPATCH(NormaliseRow)
+      (s.kind, s.C, x + n * step, gain, bias, y + n * step, statistics + 2 * n);
     }
   });
 }

@@ -3,8 +3,9 @@
 
 namespace gnomon {
 
-// LayerNorm over the last axis: y = (x − mean)/√(variance + ε)·gain + bias. Ba, Kiros, Hinton 2016, arXiv 1607.06450.
-// RMSNorm: y = x/√(mean(x²) + ε)·gain, with no mean and no bias. Zhang, Sennrich 2019, arXiv 1910.07467.
+// LayerNorm over the last axis: y = (x − mean)/√(variance + ε)·gain + bias. Ba, Kiros, Hinton 2016, arXiv
+// 1607.06450. RMSNorm: y = x/√(mean(x²) + ε)·gain, with no mean and no bias. Zhang, Sennrich 2019, arXiv
+// 1910.07467.
 enum class Norm { layer, rms };
 inline constexpr float kNormEpsilon = 1e-5f;
 

@@ -36,8 +36,7 @@ constexpr float kRoot2OverPi = 0.7978845608028654f, kCubic = 0.044715f;
 void Gelu(std::int64_t n, const float* x, float* y) {
   each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
     const auto v = load(x + i, count);
-    const auto u = hn::Mul(hn::Mul(set(kRoot2OverPi), v),
-                           hn::MulAdd(hn::Mul(set(kCubic), v), v, set(1.0f)));
+    const auto u = hn::Mul(hn::Mul(set(kRoot2OverPi), v), hn::MulAdd(hn::Mul(set(kCubic), v), v, set(1.0f)));
     const auto half = hn::Mul(set(0.5f), v);
     store(hn::MulAdd(half, tanh(u), half), y + i, count);
   });
@@ -50,21 +49,20 @@ void GeluBackward(std::int64_t n, const float* x, const float* dy, float* dx) {
     const auto t = tanh(hn::Mul(hn::Mul(set(kRoot2OverPi), v), hn::Add(one, cubic)));
     // y = ½x(1+t): y' = ½(1+t) + ½x(1−t²)u', u' = √(2/π)(1 + 3·0.044715x²)
     const auto du = hn::Mul(set(kRoot2OverPi), hn::MulAdd(set(3.0f), cubic, one));
-    const auto slope = hn::MulAdd(hn::Mul(half, v), hn::Mul(hn::NegMulAdd(t, t, one), du), hn::MulAdd(half, t, half));
+    const auto slope =
+        hn::MulAdd(hn::Mul(half, v), hn::Mul(hn::NegMulAdd(t, t, one), du), hn::MulAdd(half, t, half));
     store(hn::Mul(load(dy + i, count), slope), dx + i, count);
   });
 }
 
 void Add(std::int64_t n, const float* a, const float* b, float* sum) {
-  each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    store(hn::Add(load(a + i, count), load(b + i, count)), sum + i, count);
-  });
+  each(n, [&](std::int64_t i, std::int64_t count)
+              HWY_ATTR { store(hn::Add(load(a + i, count), load(b + i, count)), sum + i, count); });
 }
 
 void Scale(std::int64_t n, float factor, float* x) {
-  each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    store(hn::Mul(load(x + i, count), set(factor)), x + i, count);
-  });
+  each(n, [&](std::int64_t i, std::int64_t count)
+              HWY_ATTR { store(hn::Mul(load(x + i, count), set(factor)), x + i, count); });
 }
 
 double SumOfSquares(std::int64_t n, const float* x) {
@@ -94,10 +92,14 @@ void gelu(std::int64_t n, const float* x, float* y) {
   parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Gelu)(b - a, x + a, y + a); });
 }
 void gelu_backward(std::int64_t n, const float* x, const float* dy, float* dx) {
-  parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(GeluBackward)(b - a, x + a, dy + a, dx + a); });
+  parallel_ranges(n, kGrain, [&](auto a, auto b) {
+    HWY_DYNAMIC_DISPATCH(GeluBackward)(b - a, x + a, dy + a, dx + a);
+  });
 }
 void add(std::int64_t n, const float* a, const float* b, float* sum) {
-  parallel_ranges(n, kGrain, [&](auto i, auto end) { HWY_DYNAMIC_DISPATCH(Add)(end - i, a + i, b + i, sum + i); });
+  parallel_ranges(n, kGrain, [&](auto i, auto end) {
+    HWY_DYNAMIC_DISPATCH(Add)(end - i, a + i, b + i, sum + i);
+  });
 }
 void scale(std::int64_t n, float factor, float* x) {
   parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Scale)(b - a, factor, x + a); });

@@ -3,10 +3,11 @@
 
 namespace gnomon {
 
-// GELU in the tanh form: y = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks, Gimpel 2016, arXiv 1606.08415,
-// section 2. n numbers. Error of y against double: at most 4e-7·max(1,|x|) (kernels_test: Gelu).
+// GELU in the tanh form: y = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks, Gimpel 2016, arXiv
+// 1606.08415, section 2. n numbers. Error of y against double: at most 4e-7·max(1,|x|) (kernels_test: Gelu).
 void gelu(std::int64_t n, const float* x, float* y);
-void gelu_backward(std::int64_t n, const float* x, const float* dy, float* dx);  // dx = dy·gelu'(x); dx may be dy
+void gelu_backward(std::int64_t n, const float* x, const float* dy,
+                   float* dx);  // dx = dy·gelu'(x); dx may be dy
 
 void add(std::int64_t n, const float* a, const float* b, float* sum);  // sum = a + b; sum may be a or b
 void scale(std::int64_t n, float factor, float* x);                    // x *= factor

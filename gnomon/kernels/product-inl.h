@@ -20,15 +20,16 @@ namespace gnomon::HWY_NAMESPACE {
 #define GNOMON_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-// Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and one
-// broadcast of A must fit into the registers (32 with AVX-512, 16 before).
+// Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and
+// one broadcast of A must fit into the registers (32 with AVX-512, 16 before).
 #if HWY_CAP_GE512
 inline constexpr int kRows = 14;
 #else
 inline constexpr int kRows = 6;
 #endif
 
-// A matrix whose elements are read one by one: element (i,p) at data[i·row + p·column]; so its transpose is free.
+// A matrix whose elements are read one by one: element (i,p) at data[i·row + p·column]; so its transpose is
+// free.
 struct Left {
   const float* data;
   std::int64_t row, column;
@@ -36,29 +37,30 @@ struct Left {
 
 // C (M, W vectors) (+)= A (M,k) B (k, W vectors)
 template <int M, int W>
-void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
+void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
+                   bool accumulate) {
   const F d;
   const std::int64_t N = lanes();
   V sum[M][W];
-GNOMON_UNROLL
+  GNOMON_UNROLL
   for (int i = 0; i < M; ++i) {
-GNOMON_UNROLL
+    GNOMON_UNROLL
     for (int w = 0; w < W; ++w) sum[i][w] = accumulate ? hn::LoadU(d, c + i * ldc + w * N) : hn::Zero(d);
   }
   for (std::int64_t p = 0; p < k; ++p, b += ldb) {
     V right[W];
-GNOMON_UNROLL
+    GNOMON_UNROLL
     for (int w = 0; w < W; ++w) right[w] = hn::LoadU(d, b + w * N);
-  GNOMON_UNROLL
-  for (int i = 0; i < M; ++i) {
+    GNOMON_UNROLL
+    for (int i = 0; i < M; ++i) {
       const V left = hn::Set(d, a.data[i * a.row + p * a.column]);
-  GNOMON_UNROLL
-    for (int w = 0; w < W; ++w) sum[i][w] = hn::MulAdd(left, right[w], sum[i][w]);
+      GNOMON_UNROLL
+      for (int w = 0; w < W; ++w) sum[i][w] = hn::MulAdd(left, right[w], sum[i][w]);
     }
   }
-GNOMON_UNROLL
+  GNOMON_UNROLL
   for (int i = 0; i < M; ++i) {
-GNOMON_UNROLL
+    GNOMON_UNROLL
     for (int w = 0; w < W; ++w) hn::StoreU(sum[i][w], d, c + i * ldc + w * N);
   }
 }
@@ -73,7 +75,8 @@ constexpr std::array<RegisterTile, sizeof...(M)> tiles_of(std::integer_sequence<
 struct Extent {
   std::int64_t m, n, k;
 };
-inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
+inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
+                    bool accumulate) {
   static constexpr auto one = tiles_of<1>(std::make_integer_sequence<int, kRows>());
   static constexpr auto two = tiles_of<2>(std::make_integer_sequence<int, kRows>());
   const std::int64_t N = lanes();
@@ -81,7 +84,8 @@ inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, f
     const auto& tiles = e.n - j > N ? two : one;
     for (std::int64_t i = 0; i < e.m; i += kRows) {
       const std::int64_t rows = e.m - i < kRows ? e.m - i : kRows;
-      tiles[rows - 1](e.k, {a.data + i * a.row, a.row, a.column}, b + j, ldb, c + i * ldc + j, ldc, accumulate);
+      tiles[rows - 1](e.k, {a.data + i * a.row, a.row, a.column}, b + j, ldb, c + i * ldc + j, ldc,
+                      accumulate);
     }
   }
 }

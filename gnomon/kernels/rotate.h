@@ -3,12 +3,12 @@
 
 namespace gnomon {
 
-// Which two numbers of a rotated window form a pair: neighbours [cscs], or the two halves [ccss]. Mixing them up
-// gives plausible nonsense, so there is no default.
+// Which two numbers of a rotated window form a pair: neighbours [cscs], or the two halves [ccss]. Mixing them
+// up gives plausible nonsense, so there is no default.
 enum class Pairing { adjacent, halves };
 
-// The angles of a rotation of rows: pair i of token t turns by `angle(t,i)`. cos and sin (T,pairs), rounded once from
-// double. The rotated window is the first 2·pairs numbers of a row; the others pass through.
+// The angles of a rotation of rows: pair i of token t turns by `angle(t,i)`. cos and sin (T,pairs), rounded
+// once from double. The rotated window is the first 2·pairs numbers of a row; the others pass through.
 struct Rotation {
   Pairing pairing;
   std::int64_t pairs;

@@ -20,8 +20,8 @@ using V = hn::Vec<F>;
 static_assert(HWY_MAX_BYTES <= 64, "the parts below hold one vector");
 HWY_INLINE std::int64_t lanes() { return std::int64_t(hn::Lanes(F())); }
 
-// The first `count` numbers at p, the other lanes 0; count ≥ 1, any count above the lanes means a full vector.
-// Nothing past p[count] is touched: Highway's masked loads may, on targets without masks in memory.
+// The first `count` numbers at p, the other lanes 0; count ≥ 1, any count above the lanes means a full
+// vector. Nothing past p[count] is touched: Highway's masked loads may, on targets without masks in memory.
 HWY_INLINE V load(const float* p, std::int64_t count) {
   const F d;
   if (HWY_LIKELY(count >= lanes())) return hn::LoadU(d, p);

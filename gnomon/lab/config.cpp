@@ -1,8 +1,9 @@
 #include "gnomon/lab/config.h"
 
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <cmath>
-#include <toml++/toml.h>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -22,7 +23,8 @@ std::vector<Field> fields(StudyConfig& c) {
       {"model.heads", "attention heads; they divide the width", &c.model.heads},
       {"model.feed_forward", "hidden width of the feed-forward part, in widths", &c.model.feed_forward},
       {"model.length", "tokens (bytes) of a training window", &c.model.length},
-      {"model.causal", "true: decoder that predicts the next byte; false: encoder that fills in masked bytes", &c.model.causal},
+      {"model.causal", "true: decoder that predicts the next byte; false: encoder that fills in masked bytes",
+       &c.model.causal},
       {"model.tied", "the output head is the word table", &c.model.tied},
       {"model.norm", "layer or rms", &c.norm},
       {"train.steps", "optimiser steps", &c.train.steps},
@@ -74,7 +76,8 @@ struct FromText {
   void operator()(double* x) const { *x = number(word, key); }
   void operator()(std::string* x) const { *x = word; }
   void operator()(bool* x) const {
-    if (word != "true" && word != "false") throw Error(Fault::usage, text(key, ": found '", word, "', allowed are true and false"));
+    if (word != "true" && word != "false")
+      throw Error(Fault::usage, text(key, ": found '", word, "', allowed are true and false"));
     *x = word == "true";
   }
   void operator()(std::vector<std::string>* x) const { *x = items(word); }
@@ -88,15 +91,22 @@ struct FromToml {
   std::string_view where, key;
   const toml::node& node;
   [[noreturn]] void wrong(std::string_view allowed) const {
-    throw Error(Fault::usage, text(where, ", line ", node.source().begin.line, ": ", key, " must be ", allowed));
+    throw Error(Fault::usage,
+                text(where, ", line ", node.source().begin.line, ": ", key, " must be ", allowed));
   }
-  void operator()(std::int64_t* x) const { node.is_integer() ? void(*x = node.as_integer()->get()) : wrong("a whole number"); }
+  void operator()(std::int64_t* x) const {
+    node.is_integer() ? void(*x = node.as_integer()->get()) : wrong("a whole number");
+  }
   void operator()(double* x) const {
     if (!node.is_number()) wrong("a number");
     *x = node.is_integer() ? double(node.as_integer()->get()) : node.as_floating_point()->get();
   }
-  void operator()(std::string* x) const { node.is_string() ? void(*x = node.as_string()->get()) : wrong("a string"); }
-  void operator()(bool* x) const { node.is_boolean() ? void(*x = node.as_boolean()->get()) : wrong("true or false"); }
+  void operator()(std::string* x) const {
+    node.is_string() ? void(*x = node.as_string()->get()) : wrong("a string");
+  }
+  void operator()(bool* x) const {
+    node.is_boolean() ? void(*x = node.as_boolean()->get()) : wrong("true or false");
+  }
   void operator()(std::vector<std::string>* x) const { list(x, "a list of strings"); }
   void operator()(std::vector<double>* x) const { list(x, "a list of numbers"); }
   template <class T>
@@ -137,7 +147,8 @@ struct ToToml {
 
 void set(StudyConfig& config, std::string_view assignment) {
   const auto equals = assignment.find('=');
-  if (equals == std::string_view::npos) throw Error(Fault::usage, text("--set ", assignment, ": expected key=value, as in train.steps=100"));
+  if (equals == std::string_view::npos)
+    throw Error(Fault::usage, text("--set ", assignment, ": expected key=value, as in train.steps=100"));
   const auto key = trim(assignment.substr(0, equals));
   std::visit(FromText{key, trim(assignment.substr(equals + 1))}, field_of(config, key).value);
 }
@@ -148,7 +159,11 @@ void read_toml(StudyConfig& config, const Path& path) {
     const toml::table table = toml::parse(content, path.string());
     for (const auto& [section, node] : table) {
       const std::string name(section.str());
-      if (!node.is_table()) throw Error(Fault::usage, text(path.string(), ", line ", node.source().begin.line, ": ", unknown("section", name, std::vector<std::string_view>{"study", "model", "train", "evaluate"})));
+      if (!node.is_table())
+        throw Error(Fault::usage,
+                    text(path.string(), ", line ", node.source().begin.line, ": ",
+                         unknown("section", name,
+                                 std::vector<std::string_view>{"study", "model", "train", "evaluate"})));
       for (const auto& [key, value] : *node.as_table()) {
         const std::string full = name + "." + std::string(key.str());
         try {
@@ -156,12 +171,14 @@ void read_toml(StudyConfig& config, const Path& path) {
           std::visit(FromToml{path.string(), field.key, value}, field.value);
         } catch (const Error& e) {
           if (std::string_view(e.what()).find("unknown") != 0) throw;
-          throw Error(Fault::usage, text(path.string(), ", line ", value.source().begin.line, ": ", e.what()));
+          throw Error(Fault::usage,
+                      text(path.string(), ", line ", value.source().begin.line, ": ", e.what()));
         }
       }
     }
   } catch (const toml::parse_error& e) {
-    throw Error(Fault::usage, text(path.string(), ", line ", e.source().begin.line, ", column ", e.source().begin.column, ": ", e.description()));
+    throw Error(Fault::usage, text(path.string(), ", line ", e.source().begin.line, ", column ",
+                                   e.source().begin.column, ": ", e.description()));
   }
 }
 
@@ -178,7 +195,9 @@ std::string print_toml(StudyConfig config) {
   return out;
 }
 
-std::int64_t StudyConfig::tokens_at(double factor) const { return std::llround(factor * double(model.length)); }
+std::int64_t StudyConfig::tokens_at(double factor) const {
+  return std::llround(factor * double(model.length));
+}
 
 std::int64_t StudyConfig::longest() const {
   std::int64_t most = model.length;
@@ -189,8 +208,12 @@ std::int64_t StudyConfig::longest() const {
 void StudyConfig::check() const {
   const auto within = [](const char* key, double x, double least, double most) {
     if (x >= least && x <= most) return;  // NaN is not
-    throw Error(Fault::usage, text(key, ": found ", shortest(x), ", allowed are ", shortest(least), " to ", shortest(most)));
+    throw Error(Fault::usage, text(key, ": found ", shortest(x), ", allowed are ", shortest(least), " to ",
+                                   shortest(most)));
   };
+  ModelConfig frame = model;
+  frame.tied = false;  // which needs to know the arm
+  frame.check();
   within("study.seeds", double(seeds), 1, 1000);
   within("study.workers", double(workers), 0, 1024);
   within("study.threads", double(threads), 1, 1024);
@@ -198,9 +221,12 @@ void StudyConfig::check() const {
   within("evaluate.windows", double(windows), 1, 1e6);
   within("evaluate.points", double(points), 1, 1e5);
   within("evaluate.score", double(score), 1, double(model.length));
-  for (const double factor : lengths) within("evaluate.lengths", factor, double(score) / double(model.length), 64);
-  if (std::find(lengths.begin(), lengths.end(), 1.0) == lengths.end()) throw Error(Fault::usage, "evaluate.lengths: 1, the training length, has to be one of them");
-  if (norm != "layer" && norm != "rms") throw Error(Fault::usage, unknown("model.norm", norm, std::vector<std::string_view>{"layer", "rms"}));
+  for (const double factor : lengths)
+    within("evaluate.lengths", factor, double(score) / double(model.length), 64);
+  if (std::find(lengths.begin(), lengths.end(), 1.0) == lengths.end())
+    throw Error(Fault::usage, "evaluate.lengths: 1, the training length, has to be one of them");
+  if (norm != "layer" && norm != "rms")
+    throw Error(Fault::usage, unknown("model.norm", norm, std::vector<std::string_view>{"layer", "rms"}));
   train.check();
   if (arms.empty()) throw Error(Fault::usage, "study.arms: found none, a study needs at least one");
   std::vector<std::string> printed;
@@ -208,7 +234,8 @@ void StudyConfig::check() const {
     ModelConfig m = model;
     m.position = Spec::parse(arm);
     printed.push_back(m.position.print());
-    if (std::count(printed.begin(), printed.end(), printed.back()) > 1) throw Error(Fault::usage, text("study.arms: '", printed.back(), "' is there twice"));
+    if (std::count(printed.begin(), printed.end(), printed.back()) > 1)
+      throw Error(Fault::usage, text("study.arms: '", printed.back(), "' is there twice"));
     try {
       m.check();
       make_position(m.position, {m.width, m.heads, m.head_size(), m.length, m.causal});
@@ -218,7 +245,8 @@ void StudyConfig::check() const {
   }
   const std::string base = Spec::parse(baseline).print();
   if (std::find(printed.begin(), printed.end(), base) == printed.end()) {
-    throw Error(Fault::usage, unknown("study.baseline", base, std::vector<std::string_view>(printed.begin(), printed.end())));
+    throw Error(Fault::usage, unknown("study.baseline", base,
+                                      std::vector<std::string_view>(printed.begin(), printed.end())));
   }
 }
 

@@ -13,7 +13,8 @@ namespace gnomon {
 // Everything that fixes a study: the values of study.toml.
 struct StudyConfig {
   std::string text_path;
-  std::vector<std::string> arms{"none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
+  std::vector<std::string> arms{
+      "none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
   std::string baseline = "sinusoidal";
   std::int64_t seeds = 3;
   std::int64_t workers = 0;  // runs side by side; 0 = one a core
@@ -36,13 +37,14 @@ struct StudyConfig {
 // One value of a StudyConfig, by its key in study.toml. The list is the only place that names the keys.
 struct Field {
   std::string_view key, help;
-  std::variant<std::int64_t*, double*, std::string*, bool*, std::vector<std::string>*, std::vector<double>*> value;
+  std::variant<std::int64_t*, double*, std::string*, bool*, std::vector<std::string>*, std::vector<double>*>
+      value;
 };
 std::vector<Field> fields(StudyConfig& config);
 
-void read_toml(StudyConfig& config, const Path& path);              // throws Error(usage) with line and column
-void set(StudyConfig& config, std::string_view assignment);         // "train.steps=100"; throws Error(usage)
-std::string print_toml(StudyConfig config);                         // every key, with its help; reads back equal
-void make_quick(StudyConfig& config);                               // the smaller study of --quick
+void read_toml(StudyConfig& config, const Path& path);       // throws Error(usage) with line and column
+void set(StudyConfig& config, std::string_view assignment);  // "train.steps=100"; throws Error(usage)
+std::string print_toml(StudyConfig config);                  // every key, with its help; reads back equal
+void make_quick(StudyConfig& config);                        // the smaller study of --quick
 
 }  // namespace gnomon

@@ -12,7 +12,8 @@ namespace {
 std::string place(const std::string& bytes, std::size_t at) {
   const auto line = std::count(bytes.begin(), bytes.begin() + std::ptrdiff_t(at), '\n') + 1;
   const auto start = at == 0 ? std::string::npos : bytes.rfind('\n', at - 1);
-  return text("byte ", at, " (line ", line, ", byte ", at - (start == std::string::npos ? 0 : start + 1) + 1, " of it)");
+  return text("byte ", at, " (line ", line, ", byte ", at - (start == std::string::npos ? 0 : start + 1) + 1,
+              " of it)");
 }
 
 std::string hex(unsigned char c) {
@@ -28,22 +29,25 @@ Corpus::Corpus(const Path& path, std::int64_t longest) : bytes_(read_file(path))
     throw bad(place(bytes_, at), ": found a NUL byte; a text has none (is this a binary file?)");
   }
   if (const auto at = first_invalid_utf8(bytes_); at != std::string::npos) {
-    throw bad(place(bytes_, at), ": found ", hex((unsigned char)bytes_[at]), ", which is not UTF-8 there; convert the text first (iconv -t UTF-8)");
+    throw bad(place(bytes_, at), ": found ", hex((unsigned char)bytes_[at]),
+              ", which is not UTF-8 there; convert the text first (iconv -t UTF-8)");
   }
   std::int64_t line_ends = 0;
   for (std::size_t at = bytes_.find("\r\n"); at != std::string::npos; at = bytes_.find("\r\n", at)) {
     bytes_.erase(at, 1);
     ++line_ends;
   }
-  if (line_ends) notes_.push_back(text(path.string(), ": ", line_ends, " Windows line ends (CRLF) were read as LF"));
+  if (line_ends)
+    notes_.push_back(text(path.string(), ": ", line_ends, " Windows line ends (CRLF) were read as LF"));
   const std::int64_t n = std::int64_t(bytes_.size());
   if (n < least_bytes(longest)) {
-    throw bad("the text has ", n, " bytes; windows of ", longest, " tokens need at least ", least_bytes(longest),
-              " (shorten model.length or evaluate.lengths, or take a longer text)");
+    throw bad("the text has ", n, " bytes; windows of ", longest, " tokens need at least ",
+              least_bytes(longest), " (shorten model.length or evaluate.lengths, or take a longer text)");
   }
   sha256_ = gnomon::sha256(bytes_);
 
-  const std::int64_t parts = std::clamp<std::int64_t>(n / 10 / (8 * (longest + 1)), 1, 16), size = n / 10 / parts;
+  const std::int64_t parts = std::clamp<std::int64_t>(n / 10 / (8 * (longest + 1)), 1, 16),
+                     size = n / 10 / parts;
   std::int64_t from = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
     const std::int64_t begin = (2 * i + 1) * n / (2 * parts) - size / 2;

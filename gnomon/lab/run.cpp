@@ -17,7 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 std::int64_t peak_memory_bytes() {
   struct rusage usage {};
@@ -46,24 +48,42 @@ std::vector<CurvePoint> curve_from(const Json& all) {
 
 class Run {
  public:
-  Run(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus, const RunFolder& folder, const RunHooks& hooks)
-      : study_(study), plan_(plan), corpus_(corpus), folder_(folder), hooks_(hooks), order_(std::uint64_t(plan.seed), "data order"), trainer_(model_of(study, plan.arm), study.train, std::uint64_t(plan.seed)) {}
+  Run(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus, const RunFolder& folder,
+      const RunHooks& hooks)
+      : study_(study),
+        plan_(plan),
+        corpus_(corpus),
+        folder_(folder),
+        hooks_(hooks),
+        order_(std::uint64_t(plan.seed), "data order"),
+        trainer_(model_of(study, plan.arm), study.train, std::uint64_t(plan.seed)) {}
 
   std::optional<RunResult> perform() {
     resume();
-    RunResult result{plan_, "", trainer_.model.param_count(), trainer_.model.training_flops_per_token(study_.model.length), 0, {}, {}, {}, "", {}};
+    RunResult result{plan_,
+                     "",
+                     trainer_.model.param_count(),
+                     trainer_.model.training_flops_per_token(study_.model.length),
+                     0,
+                     {},
+                     {},
+                     {},
+                     "",
+                     {}};
     const bool finished = train(result.failure);
     if (!finished) return std::nullopt;
     result.curve = state_.curve;
     result.cost.training_seconds = state_.training_seconds;
-    result.cost.tokens_per_second = double(trainer_.step * study_.train.batch * study_.model.length) / std::max(state_.training_seconds, 1e-9);
+    result.cost.tokens_per_second = double(trainer_.step * study_.train.batch * study_.model.length) /
+                                    std::max(state_.training_seconds, 1e-9);
     if (result.failure.empty()) {
       const auto start = Clock::now();
       if (!evaluate(result)) return std::nullopt;
       result.cost.evaluation_seconds = seconds_since(start);
       write_model();
     }
-    result.weights_sha256 = sha256({reinterpret_cast<const char*>(trainer_.w.data()), trainer_.w.size() * sizeof(float)});
+    result.weights_sha256 =
+        sha256({reinterpret_cast<const char*>(trainer_.w.data()), trainer_.w.size() * sizeof(float)});
     result.cost.peak_memory_bytes = peak_memory_bytes();
     write_file(folder_.result(), result_json(result));
     std::error_code ignored;  // a leftover checkpoint harms nobody: result.json is there
@@ -95,7 +115,9 @@ class Run {
       state_.training_seconds += seconds_since(start);
       if (seconds_since(last_told) > 0.2) {
         last_told = Clock::now();
-        hooks_.progress({trainer_.step, study_.train.steps, loss, double(trainer_.step * study_.train.batch * study_.model.length) / state_.training_seconds});
+        hooks_.progress(
+            {trainer_.step, study_.train.steps, loss,
+             double(trainer_.step * study_.train.batch * study_.model.length) / state_.training_seconds});
       }
       if (seconds_since(last_checkpoint) > study_.checkpoint_seconds) {
         write_checkpoint();
@@ -107,9 +129,12 @@ class Run {
   std::int64_t interval() const { return std::max<std::int64_t>(1, study_.train.steps / study_.points); }
 
   Tokens batch(std::int64_t step) {
-    const std::int64_t T = study_.model.length, B = study_.train.batch, available = corpus_.training_windows(T);
+    const std::int64_t T = study_.model.length, B = study_.train.batch,
+                       available = corpus_.training_windows(T);
     std::vector<std::int64_t> starts(B);
-    for (std::int64_t b = 0; b < B; ++b) starts[b] = corpus_.training_start(T, std::int64_t(order_.below(std::uint64_t(step * B + b), std::uint64_t(available))));
+    for (std::int64_t b = 0; b < B; ++b)
+      starts[b] = corpus_.training_start(
+          T, std::int64_t(order_.below(std::uint64_t(step * B + b), std::uint64_t(available))));
     Random masks(order_.bits(std::uint64_t(step)), "masks");
     batch_ = windows_at(corpus_, starts, T, study_.model.causal, &masks);
     return {B, T, batch_.inputs, batch_.targets};
@@ -126,9 +151,10 @@ class Run {
 
   // --- Evaluation
 
-  // Mean loss over the last `score` positions of the windows of T tokens with these ends; with by_position, the mean
-  // at each position.
-  double held_out_loss(std::span<const std::int64_t> ends, std::int64_t T, std::int64_t score, std::vector<double>* by_position) {
+  // Mean loss over the last `score` positions of the windows of T tokens with these ends; with by_position,
+  // the mean at each position.
+  double held_out_loss(std::span<const std::int64_t> ends, std::int64_t T, std::int64_t score,
+                       std::vector<double>* by_position) {
     const bool causal = study_.model.causal;
     const std::int64_t at_once = std::max<std::int64_t>(1, study_.train.batch * study_.model.length / T);
     const Random masks(0, "held-out masks");
@@ -171,7 +197,8 @@ class Run {
       const std::int64_t T = study_.tokens_at(factor);
       const auto end = trainer_.model.positions_end();
       const bool defined = !end || T <= *end;
-      result.by_length.push_back({factor, T, defined ? std::optional(held_out_loss(ends, T, study_.score, nullptr)) : std::nullopt});
+      result.by_length.push_back(
+          {factor, T, defined ? std::optional(held_out_loss(ends, T, study_.score, nullptr)) : std::nullopt});
     }
     return true;
   }
@@ -181,20 +208,31 @@ class Run {
   std::vector<Tensor> tensors(bool with_optimiser) const {
     std::vector<Tensor> all;
     const auto add = [&](const std::string& prefix, const Floats& values) {
-      for (const auto& p : trainer_.model.params()) all.push_back({prefix + p.spec.name, p.spec.shape, std::span(values).subspan(p.offset, p.spec.size())});
+      for (const auto& p : trainer_.model.params())
+        all.push_back(
+            {prefix + p.spec.name, p.spec.shape, std::span(values).subspan(p.offset, p.spec.size())});
     };
     add(with_optimiser ? "model." : "", trainer_.w);
     if (with_optimiser) add("optimiser.m.", trainer_.m), add("optimiser.v.", trainer_.v);
     return all;
   }
   void write_model() {
-    write_safetensors(folder_.model(), tensors(false), {{"format", "pt"}, {"gnomon.arm", plan_.arm}, {"gnomon.key", plan_.key}, {"gnomon.seed", text(plan_.seed)}});
+    write_safetensors(folder_.model(), tensors(false),
+                      {{"format", "pt"},
+                       {"gnomon.arm", plan_.arm},
+                       {"gnomon.key", plan_.key},
+                       {"gnomon.seed", text(plan_.seed)}});
   }
   void write_checkpoint() {
-    const Json state{{"step", trainer_.step}, {"loss_sum", state_.loss_sum}, {"loss_count", state_.loss_count}, {"training_seconds", state_.training_seconds}, {"curve", to_json(state_.curve)}};
+    const Json state{{"step", trainer_.step},
+                     {"loss_sum", state_.loss_sum},
+                     {"loss_count", state_.loss_count},
+                     {"training_seconds", state_.training_seconds},
+                     {"curve", to_json(state_.curve)}};
     std::error_code none_yet;  // the intact one before stays as the fallback
     std::filesystem::rename(folder_.checkpoint(), folder_.previous(), none_yet);
-    write_safetensors(folder_.checkpoint(), tensors(true), {{"gnomon.key", plan_.key}, {"gnomon.state", state.dump()}});
+    write_safetensors(folder_.checkpoint(), tensors(true),
+                      {{"gnomon.key", plan_.key}, {"gnomon.state", state.dump()}});
   }
   void resume() {
     for (const Path& path : {folder_.checkpoint(), folder_.previous()}) {
@@ -212,18 +250,22 @@ class Run {
   void load(const Path& path) {
     const TensorFile file = read_safetensors(path);
     const auto state = file.metadata.find("gnomon.state"), key = file.metadata.find("gnomon.key");
-    if (state == file.metadata.end() || key == file.metadata.end() || key->second != plan_.key) throw Error(Fault::input, text(path.string(), ": not a checkpoint of run ", plan_.key));
+    if (state == file.metadata.end() || key == file.metadata.end() || key->second != plan_.key)
+      throw Error(Fault::input, text(path.string(), ": not a checkpoint of run ", plan_.key));
     const auto copy = [&](const std::string& prefix, Floats& to) {
       for (const auto& p : trainer_.model.params()) {
         const Tensor& t = file.at(prefix + p.spec.name, path);
-        if (t.shape != p.spec.shape) throw Error(Fault::input, text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
+        if (t.shape != p.spec.shape)
+          throw Error(Fault::input,
+                      text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
         std::copy(t.data.begin(), t.data.end(), to.begin() + p.offset);
       }
     };
     copy("model.", trainer_.w), copy("optimiser.m.", trainer_.m), copy("optimiser.v.", trainer_.v);
     const Json json = Json::parse(state->second);  // covered by the checksum
     trainer_.step = json.at("step");
-    state_ = {curve_from(json.at("curve")), json.at("loss_sum"), json.at("loss_count"), json.at("training_seconds")};
+    state_ = {curve_from(json.at("curve")), json.at("loss_sum"), json.at("loss_count"),
+              json.at("training_seconds")};
   }
 
   const StudyConfig& study_;
@@ -247,7 +289,8 @@ ModelConfig model_of(const StudyConfig& study, const std::string& arm) {
   return model;
 }
 
-Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal, const Random* masks) {
+Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal,
+                   const Random* masks) {
   Windows w;
   for (const std::int64_t start : starts) {
     for (std::int64_t t = 0; t < T; ++t) {
@@ -256,29 +299,38 @@ Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, s
         w.inputs.push_back(byte(start + t)), w.targets.push_back(byte(start + t + 1));
       } else {
         const bool masked = masks->uniform(std::uint64_t(start + t)) < 0.15;
-        w.inputs.push_back(masked ? 0 : byte(start + t)), w.targets.push_back(masked ? byte(start + t) : kUnscored);
+        w.inputs.push_back(masked ? 0 : byte(start + t)),
+            w.targets.push_back(masked ? byte(start + t) : kUnscored);
       }
     }
   }
   return w;
 }
 
-std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus, const RunFolder& folder, const RunHooks& hooks) {
+std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus,
+                                 const RunFolder& folder, const RunHooks& hooks) {
   make_folders(folder.folder);
-  const FileLock lock(folder.lock(), text("run ", plan.key), 5000);  // a killed predecessor may need a moment to go
+  const FileLock lock(folder.lock(), text("run ", plan.key),
+                      5000);  // a killed predecessor may need a moment to go
   if (std::filesystem::exists(folder.result())) return result_from_json(folder.result());
   return Run(study, plan, corpus, folder, hooks).perform();
 }
 
 std::string result_json(const RunResult& r) {
-  Json j{{"key", r.plan.key}, {"arm", r.plan.arm}, {"seed", r.plan.seed}, {"failure", r.failure}, {"parameters", r.parameters}, {"flops_per_token", r.flops_per_token}};
+  Json j{{"key", r.plan.key},    {"arm", r.plan.arm},          {"seed", r.plan.seed},
+         {"failure", r.failure}, {"parameters", r.parameters}, {"flops_per_token", r.flops_per_token}};
   j["nats"] = r.nats;
   j["curve"] = to_json(r.curve);
   j["by_length"] = Json::array();
-  for (const auto& l : r.by_length) j["by_length"].push_back({{"factor", l.factor}, {"tokens", l.tokens}, {"nats", l.nats ? Json(*l.nats) : Json()}});
+  for (const auto& l : r.by_length)
+    j["by_length"].push_back(
+        {{"factor", l.factor}, {"tokens", l.tokens}, {"nats", l.nats ? Json(*l.nats) : Json()}});
   j["by_position"] = r.by_position;
   j["weights_sha256"] = r.weights_sha256;
-  j["cost"] = {{"training_seconds", r.cost.training_seconds}, {"evaluation_seconds", r.cost.evaluation_seconds}, {"tokens_per_second", r.cost.tokens_per_second}, {"peak_memory_bytes", r.cost.peak_memory_bytes}};
+  j["cost"] = {{"training_seconds", r.cost.training_seconds},
+               {"evaluation_seconds", r.cost.evaluation_seconds},
+               {"tokens_per_second", r.cost.tokens_per_second},
+               {"peak_memory_bytes", r.cost.peak_memory_bytes}};
   return j.dump(1) + "\n";
 }
 
@@ -286,17 +338,32 @@ RunResult result_from_json(const Path& path) {
   const std::string bytes = read_file(path);
   try {
     const Json j = Json::parse(bytes);
-    const auto real = [](const Json& x) { return x.is_null() ? std::nan("") : x.get<double>(); };  // JSON has no NaN
-    RunResult r{{j.at("key"), j.at("arm"), j.at("seed")}, j.at("failure"), j.at("parameters"), j.at("flops_per_token"), real(j.at("nats")), curve_from(j.at("curve")), {}, {}, j.at("weights_sha256"), {}};
+    const auto real = [](const Json& x) {
+      return x.is_null() ? std::nan("") : x.get<double>();
+    };  // JSON has no NaN
+    RunResult r{{j.at("key"), j.at("arm"), j.at("seed")},
+                j.at("failure"),
+                j.at("parameters"),
+                j.at("flops_per_token"),
+                real(j.at("nats")),
+                curve_from(j.at("curve")),
+                {},
+                {},
+                j.at("weights_sha256"),
+                {}};
     for (const auto& l : j.at("by_length")) {
-      r.by_length.push_back({l.at("factor"), l.at("tokens"), l.at("nats").is_null() ? std::nullopt : std::optional<double>(l.at("nats").get<double>())});
+      r.by_length.push_back(
+          {l.at("factor"), l.at("tokens"),
+           l.at("nats").is_null() ? std::nullopt : std::optional<double>(l.at("nats").get<double>())});
     }
     for (const auto& x : j.at("by_position")) r.by_position.push_back(real(x));
     const Json& cost = j.at("cost");
-    r.cost = {cost.at("training_seconds"), cost.at("evaluation_seconds"), cost.at("tokens_per_second"), cost.at("peak_memory_bytes")};
+    r.cost = {cost.at("training_seconds"), cost.at("evaluation_seconds"), cost.at("tokens_per_second"),
+              cost.at("peak_memory_bytes")};
     return r;
   } catch (const nlohmann::json::exception& e) {
-    throw Error(Fault::input, text(path.string(), ": not the result of a run: ", e.what(), "; remove the file to run it again"));
+    throw Error(Fault::input, text(path.string(), ": not the result of a run: ", e.what(),
+                                   "; remove the file to run it again"));
   }
 }
 

@@ -21,7 +21,8 @@ struct RunPlan {
 
 struct CurvePoint {
   std::int64_t step;
-  double training, held_out;  // nats a byte: mean over the steps since the last point; over some held-out windows
+  double training,
+      held_out;  // nats a byte: mean over the steps since the last point; over some held-out windows
 };
 struct LengthLoss {
   double factor;
@@ -69,19 +70,21 @@ struct RunHooks {
   std::function<void(const std::string&)> note;  // a sentence worth a line
 };
 
-// Trains and evaluates, from the newest intact checkpoint on, and leaves result.json and model.safetensors; a result
-// that is already there is returned. nullopt: stopped by the hook, to be continued. A run whose loss is not finite
-// returns with `failure` set. Throws Error for anything else.
-std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus, const RunFolder& folder, const RunHooks& hooks);
+// Trains and evaluates, from the newest intact checkpoint on, and leaves result.json and model.safetensors; a
+// result that is already there is returned. nullopt: stopped by the hook, to be continued. A run whose loss
+// is not finite returns with `failure` set. Throws Error for anything else.
+std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus,
+                                 const RunFolder& folder, const RunHooks& hooks);
 
 ModelConfig model_of(const StudyConfig& study, const std::string& arm);
 
-// What a text offers a model at evaluation and training. In order: `count` windows of T tokens. Causal: the target is
-// the next byte. Encoder: 15 % of the bytes, chosen by their place in the text, are replaced by 0 and are the targets
-// (Devlin et al. 2018, arXiv 1810.04805, section 3.1, with all of them masked).
+// What a text offers a model at evaluation and training. In order: `count` windows of T tokens. Causal: the
+// target is the next byte. Encoder: 15 % of the bytes, chosen by their place in the text, are replaced by 0
+// and are the targets (Devlin et al. 2018, arXiv 1810.04805, section 3.1, with all of them masked).
 struct Windows {
   std::vector<std::int32_t> inputs, targets;
 };
-Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal, const Random* masks);
+Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal,
+                   const Random* masks);
 
 }  // namespace gnomon

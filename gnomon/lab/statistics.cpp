@@ -29,14 +29,18 @@ double beta_fraction(double a, double b, double x) {
 }
 double incomplete_beta(double a, double b, double x) {
   if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 }  // namespace
 
 double t_quantile(double tail, double freedom) {
-  const auto above = [&](double t) { return 0.5 * incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)); };
+  const auto above = [&](double t) {
+    return 0.5 * incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
+  };
   double low = 0, high = 1;
   while (above(high) > tail) high *= 2;
   for (int i = 0; i < 200 && high - low > 1e-13 * high; ++i) {
@@ -51,7 +55,8 @@ Estimate mean_interval(std::span<const double> values) {
   double mean = 0, squares = 0;
   for (const double x : values) mean += x / n;
   for (const double x : values) squares += (x - mean) * (x - mean);
-  const double half = values.size() < 2 ? std::nan("") : t_quantile(0.025, n - 1) * std::sqrt(squares / (n - 1) / n);
+  const double half =
+      values.size() < 2 ? std::nan("") : t_quantile(0.025, n - 1) * std::sqrt(squares / (n - 1) / n);
   return {mean, half, int(values.size())};
 }
 

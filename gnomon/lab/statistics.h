@@ -4,7 +4,8 @@
 namespace gnomon {
 
 // Student's t: the value that a variable with `freedom` degrees of freedom exceeds with probability `tail`.
-// From the regularised incomplete beta function (Abramowitz, Stegun 26.7.1 and 26.5.8); relative error below 1e-9.
+// From the regularised incomplete beta function (Abramowitz, Stegun 26.7.1 and 26.5.8); relative error below
+// 1e-9.
 double t_quantile(double tail, double freedom);
 
 // A mean with the half-width of its 95 % t interval; the half-width is NaN for n < 2: no inference.

@@ -10,7 +10,8 @@
 
 namespace gnomon {
 
-// A study in its folder: study.toml (resolved), study.sqlite, runs/KEY/…, results.csv, results.json, report.html.
+// A study in its folder: study.toml (resolved), study.sqlite, runs/KEY/…, results.csv, results.json,
+// report.html.
 struct StudyFolder {
   Path folder;
   Path config() const { return folder / "study.toml"; }
@@ -25,7 +26,8 @@ struct StudyFolder {
 // The runs of a study, all arms of a seed before the next seed, so that a part of them is balanced.
 std::vector<RunPlan> plan_runs(const StudyConfig& config, const Corpus& corpus);
 
-// What a run will need, before it starts: computed, but for the speed, which is measured on a few steps of this arm.
+// What a run will need, before it starts: computed, but for the speed, which is measured on a few steps of
+// this arm.
 struct RunEstimate {
   std::int64_t parameters;
   double training_flops, seconds;
@@ -45,7 +47,7 @@ struct ArmSummary {
     std::optional<Estimate> nats, difference;  // nullopt: not defined there
   };
   std::vector<AtLength> by_length;
-  double tokens_per_second = 0;  // median over seeds
+  double tokens_per_second = 0;        // median over seeds
   std::int64_t peak_memory_bytes = 0;  // largest
 };
 struct StudySummary {
@@ -54,7 +56,8 @@ struct StudySummary {
   std::size_t baseline = 0;
   std::size_t finished = 0, failed = 0, planned = 0;
 };
-StudySummary summarise(const StudyConfig& config, const std::vector<RunPlan>& plan, const std::vector<RunResult>& results);
+StudySummary summarise(const StudyConfig& config, const std::vector<RunPlan>& plan,
+                       const std::vector<RunResult>& results);
 
 std::string results_csv(const StudySummary& summary);
 std::string results_json(const StudySummary& summary);

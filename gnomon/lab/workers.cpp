@@ -32,7 +32,8 @@ struct Worker {
 
 Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(Fault::resource, text("cannot create a pipe: ", std::strerror(errno)));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw Error(Fault::resource, text("cannot create a pipe: ", std::strerror(errno)));
   std::vector<std::string> words = command;
   words.push_back(plan.key);
   std::vector<char*> arguments;
@@ -55,7 +56,8 @@ Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
 
 class Pool {
  public:
-  Pool(const std::vector<RunPlan>& runs, std::size_t workers, const std::vector<std::string>& command, const WorkerHooks& hooks)
+  Pool(const std::vector<RunPlan>& runs, std::size_t workers, const std::vector<std::string>& command,
+       const WorkerHooks& hooks)
       : runs_(runs), command_(command), hooks_(hooks), slots_(workers) {}
   ~Pool() {
     for (auto& slot : slots_) {
@@ -110,7 +112,8 @@ class Pool {
     if (n <= 0) return end(i);
     Worker& worker = *slots_[i];
     worker.pending.append(block, std::size_t(n));
-    for (std::size_t at; (at = worker.pending.find('\n')) != std::string::npos; worker.pending.erase(0, at + 1)) {
+    for (std::size_t at; (at = worker.pending.find('\n')) != std::string::npos;
+         worker.pending.erase(0, at + 1)) {
       understand(i, Json::parse(worker.pending.substr(0, at), nullptr, false));
     }
   }
@@ -118,9 +121,11 @@ class Pool {
     Worker& worker = *slots_[i];
     if (!line.is_object()) return;
     if (line.contains("step")) {
-      hooks_.progress(i, worker.plan, {line.at("step"), line.at("steps"), line.at("nats"), line.at("tokens_per_second")});
+      hooks_.progress(i, worker.plan,
+                      {line.at("step"), line.at("steps"), line.at("nats"), line.at("tokens_per_second")});
     } else if (line.contains("note")) {
-      hooks_.note(text(worker.plan.arm, ", seed ", worker.plan.seed, ": ", line.at("note").get<std::string>()));
+      hooks_.note(
+          text(worker.plan.arm, ", seed ", worker.plan.seed, ": ", line.at("note").get<std::string>()));
     } else if (line.contains("error")) {
       worker.error = line.at("error");
       worker.fault = line.at("fault");
@@ -142,7 +147,9 @@ class Pool {
     if (signalled_ > 0) return;  // it was asked to
     ++crashed_;
     hooks_.note(text(worker.plan.arm, ", seed ", worker.plan.seed, ": the worker ended ",
-                     WIFSIGNALED(status) ? text("by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")") : text("with code ", WEXITSTATUS(status))));
+                     WIFSIGNALED(status)
+                         ? text("by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")")
+                         : text("with code ", WEXITSTATUS(status))));
   }
 
   const std::vector<RunPlan>& runs_;
@@ -156,14 +163,22 @@ class Pool {
 
 }  // namespace
 
-std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers, const std::vector<std::string>& command, const WorkerHooks& hooks) {
+std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers,
+                        const std::vector<std::string>& command, const WorkerHooks& hooks) {
   return Pool(runs, workers, command, hooks).perform();
 }
 
 std::string tell_progress(const RunProgress& p) {
-  return Json{{"step", p.step}, {"steps", p.steps}, {"nats", p.nats}, {"tokens_per_second", p.tokens_per_second}}.dump() + "\n";
+  return Json{{"step", p.step},
+              {"steps", p.steps},
+              {"nats", p.nats},
+              {"tokens_per_second", p.tokens_per_second}}
+             .dump() +
+         "\n";
 }
 std::string tell_note(const std::string& note) { return Json{{"note", note}}.dump() + "\n"; }
-std::string tell_error(int fault, const std::string& message) { return Json{{"fault", fault}, {"error", message}}.dump() + "\n"; }
+std::string tell_error(int fault, const std::string& message) {
+  return Json{{"fault", fault}, {"error", message}}.dump() + "\n";
+}
 
 }  // namespace gnomon

@@ -19,12 +19,14 @@ struct LayerShape {
 
 // Offsets into the flat array of parameters; −1 = absent.
 struct LayerParams {
-  std::int64_t norm1_gain, norm1_bias, qkv, qkv_bias, out, out_bias, norm2_gain, norm2_bias, up, up_bias, down, down_bias;
+  std::int64_t norm1_gain, norm1_bias, qkv, qkv_bias, out, out_bias, norm2_gain, norm2_bias, up, up_bias,
+      down, down_bias;
 };
 
 // What the forward pass keeps for the backward pass.
 struct LayerActivations {
-  Floats norm1, qkv, attended, middle, norm2, up, hidden, out;  // middle: h after attention; out: h after the layer
+  Floats norm1, qkv, attended, middle, norm2, up, hidden,
+      out;  // middle: h after attention; out: h after the layer
   Floats statistics1, statistics2, lse;
 };
 // An encoding that acts inside attention, with its batch; dw is where its gradient goes.
@@ -40,8 +42,8 @@ struct LayerPositions {
   Terms terms, dterms;
 };
 
-void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, const LayerPositions& positions, const float* h,
-                   LayerActivations& a);
+void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, const LayerPositions& positions,
+                   const float* h, LayerActivations& a);
 
 // g receives the gradients of w; dh comes in as the gradient of a.out and leaves as the gradient of h.
 struct LayerScratch {
@@ -52,7 +54,7 @@ struct LayerBackward {
   float *g, *dh;
   LayerScratch& scratch;
 };
-void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at, LayerPositions& positions,
-                    const LayerActivations& a);
+void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at,
+                    LayerPositions& positions, const LayerActivations& a);
 
 }  // namespace gnomon

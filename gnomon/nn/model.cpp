@@ -25,10 +25,16 @@ void ModelConfig::check() const {
   require(width % heads == 0, text("model.width ", width, " is not divisible by model.heads ", heads));
   require(head_size() >= 4 && head_size() <= 256,
           text("model.width / model.heads: a head of ", head_size(), " channels; allowed are 4 to 256"));
-  require(feed_forward >= 1 && feed_forward <= 64, text("model.feed_forward: found ", feed_forward, ", allowed are 1 to 64"));
-  require(length >= 2 && length <= 1 << 20, text("model.length: found ", length, ", allowed are 2 to 1048576 tokens"));
-  require(!tied || make_position(position, {width, heads, head_size(), length, causal}).combination->word_width() == width,
-          text("model.tied: the head has width ", width, ", the word table of '", position.print(), "' is narrower"));
+  require(feed_forward >= 1 && feed_forward <= 64,
+          text("model.feed_forward: found ", feed_forward, ", allowed are 1 to 64"));
+  require(length >= 2 && length <= 1 << 20,
+          text("model.length: found ", length, ", allowed are 2 to 1048576 tokens"));
+  require(
+      !tied ||
+          make_position(position, {width, heads, head_size(), length, causal}).combination->word_width() ==
+              width,
+      text("model.tied: the head has width ", width, ", the word table of '", position.print(),
+           "' is narrower"));
 }
 
 struct Model::Impl {
@@ -54,7 +60,9 @@ struct Model::Impl {
     const std::int64_t hidden = c.feed_forward * c.width;
     for (std::int64_t l = 0; l < c.layers; ++l) {
       const std::string at = text("layers.", l, ".");
-      const auto norm = [&](const char* name, std::int64_t& gain, std::int64_t& bias) { declare_norm(at + name, gain, bias); };
+      const auto norm = [&](const char* name, std::int64_t& gain, std::int64_t& bias) {
+        declare_norm(at + name, gain, bias);
+      };
       LayerParams p{};
       norm("attention.norm.", p.norm1_gain, p.norm1_bias);
       p.qkv = declare(at + "attention.qkv.weight", {3 * c.width, c.width}, 0, 1 / std::sqrt(d), true);
@@ -64,7 +72,8 @@ struct Model::Impl {
       norm("feed_forward.norm.", p.norm2_gain, p.norm2_bias);
       p.up = declare(at + "feed_forward.up.weight", {hidden, c.width}, 0, 1 / std::sqrt(d), true);
       p.up_bias = declare(at + "feed_forward.up.bias", {hidden}, 0, 0, false);
-      p.down = declare(at + "feed_forward.down.weight", {c.width, hidden}, 0, deep / std::sqrt(double(hidden)), true);
+      p.down = declare(at + "feed_forward.down.weight", {c.width, hidden}, 0,
+                       deep / std::sqrt(double(hidden)), true);
       p.down_bias = declare(at + "feed_forward.down.bias", {c.width}, 0, 0, false);
       layers.push_back(p);
     }
@@ -72,7 +81,8 @@ struct Model::Impl {
     head = c.tied ? word : declare("head.weight", {kVocabulary, c.width}, 0, 0.02, true);
   }
 
-  std::int64_t declare(std::string name, std::vector<std::int64_t> shape, double mean, double deviation, bool decay) {
+  std::int64_t declare(std::string name, std::vector<std::int64_t> shape, double mean, double deviation,
+                       bool decay) {
     params.push_back({{std::move(name), std::move(shape), mean, deviation, decay}, total});
     total += params.back().spec.size();
     return params.back().offset;
@@ -88,19 +98,21 @@ struct Model::Impl {
   }
 
   LayerShape layer_shape(const Tokens& t) const {
-    return {t.B, t.T, config.width, config.heads, config.feed_forward * config.width, config.causal, config.norm, t.padding};
+    return {t.B,           t.T,         config.width, config.heads, config.feed_forward * config.width,
+            config.causal, config.norm, t.padding};
   }
 
-  // What one pass keeps for the backward pass. Its memory is reused by the next pass: as large as the largest batch.
+  // What one pass keeps for the backward pass. Its memory is reused by the next pass: as large as the largest
+  // batch.
   struct Pass {
-  std::vector<double> positions;
-  Floats input_tables, e;
-  std::vector<Floats> attention_tables;
-  LayerPositions in_attention;
-  Floats words, h, final, statistics, logits;
-  Floats dfinal, dh, dwords, de;
-  LayerScratch scratch;
-  std::vector<LayerActivations> layers;
+    std::vector<double> positions;
+    Floats input_tables, e;
+    std::vector<Floats> attention_tables;
+    LayerPositions in_attention;
+    Floats words, h, final, statistics, logits;
+    Floats dfinal, dh, dwords, de;
+    LayerScratch scratch;
+    std::vector<LayerActivations> layers;
   } pass;
   void run(const Tokens& tokens, std::span<const float> w);
   void run_backward(const Tokens& tokens, std::span<const float> w, std::span<float> g);
@@ -121,7 +133,8 @@ void Model::Impl::run(const Tokens& tokens, std::span<const float> w) {
   p.positions = positions_from(0, tokens.T);
   p.words.resize(N * word_step);
   parallel_ranges(N, 256, [&](auto begin, auto end) {
-    for (auto n = begin; n < end; ++n) std::memcpy(&p.words[n * word_step], &w[word + tokens.inputs[n] * dw], std::size_t(dw) * sizeof(float));
+    for (auto n = begin; n < end; ++n)
+      std::memcpy(&p.words[n * word_step], &w[word + tokens.inputs[n] * dw], std::size_t(dw) * sizeof(float));
   });
   if (position.input) {
     p.input_tables = position.input->tables(p.positions);
@@ -129,7 +142,12 @@ void Model::Impl::run(const Tokens& tokens, std::span<const float> w) {
     position.input->input({p.positions, p.input_tables, w.data() + input}, p.e.data());
   }
   p.h.resize(N * step);
-  position.combination->forward({tokens.B, tokens.T, {p.words.data(), word_step}, position.input ? p.e.data() : nullptr, w.data() + combination}, {p.h.data(), step});
+  position.combination->forward({tokens.B,
+                                 tokens.T,
+                                 {p.words.data(), word_step},
+                                 position.input ? p.e.data() : nullptr,
+                                 w.data() + combination},
+                                {p.h.data(), step});
 
   p.in_attention.terms = terms_for(p.positions, config.causal);
   p.attention_tables.resize(attention.size());
@@ -148,9 +166,11 @@ void Model::Impl::run(const Tokens& tokens, std::span<const float> w) {
   }
   p.final.resize(N * step);
   p.statistics.resize(2 * N);
-  normalise({config.norm, N, C, step}, h, &w[final_gain], final_bias < 0 ? nullptr : &w[final_bias], p.final.data(), p.statistics.data());
+  normalise({config.norm, N, C, step}, h, &w[final_gain], final_bias < 0 ? nullptr : &w[final_bias],
+            p.final.data(), p.statistics.data());
   p.logits.resize(N * row_step(kVocabulary));
-  linear({N, C, kVocabulary, step, row_step(kVocabulary)}, p.final.data(), &w[head], nullptr, p.logits.data());
+  linear({N, C, kVocabulary, step, row_step(kVocabulary)}, p.final.data(), &w[head], nullptr,
+         p.logits.data());
 }
 
 // pass.logits holds the gradient of the logits.
@@ -160,22 +180,34 @@ void Model::Impl::run_backward(const Tokens& tokens, std::span<const float> w, s
   auto &dfinal = p.dfinal, &dh = p.dh, &dwords = p.dwords, &de = p.de;
   dfinal.resize(N * step);
   dh.assign(N * step, 0.0f);
-  linear_backward({N, C, kVocabulary, step, row_step(kVocabulary)}, p.final.data(), &w[head], p.logits.data(), {dfinal.data(), &g[head], nullptr});
-  normalise_backward({config.norm, N, C, step}, p.layers.back().out.data(), &w[final_gain], p.statistics.data(), dfinal.data(),
+  linear_backward({N, C, kVocabulary, step, row_step(kVocabulary)}, p.final.data(), &w[head], p.logits.data(),
+                  {dfinal.data(), &g[head], nullptr});
+  normalise_backward({config.norm, N, C, step}, p.layers.back().out.data(), &w[final_gain],
+                     p.statistics.data(), dfinal.data(),
                      {dh.data(), &g[final_gain], final_bias < 0 ? nullptr : &g[final_bias]});
   p.in_attention.dterms = p.in_attention.terms.zeros();
   for (std::size_t n = 0; n < attention.size(); ++n) p.in_attention.encodings[n].dw = g.data() + attention[n];
   for (std::size_t l = layers.size(); l-- > 0;) {
     const float* x = l ? p.layers[l - 1].out.data() : p.h.data();
-    layer_backward(layer_shape(tokens), layers[l], {w.data(), x, g.data(), dh.data(), p.scratch}, p.in_attention, p.layers[l]);
+    layer_backward(layer_shape(tokens), layers[l], {w.data(), x, g.data(), dh.data(), p.scratch},
+                   p.in_attention, p.layers[l]);
   }
-  for (const auto& at : p.in_attention.encodings) at.encoding->lower_backward(at.batch, p.in_attention.dterms, at.dw);
+  for (const auto& at : p.in_attention.encodings)
+    at.encoding->lower_backward(at.batch, p.in_attention.dterms, at.dw);
 
   const std::int64_t dw = position.combination->word_width(), word_step = row_step(dw);
   dwords.resize(N * word_step), de.resize(p.e.size());
-  position.combination->backward({tokens.B, tokens.T, {p.words.data(), word_step}, position.input ? p.e.data() : nullptr, w.data() + combination}, {dh.data(), step},
-                                 {{dwords.data(), word_step}, position.input ? de.data() : nullptr, g.data() + combination});
-  if (position.input) position.input->input_backward({p.positions, p.input_tables, w.data() + input}, de.data(), g.data() + input);
+  position.combination->backward(
+      {tokens.B,
+       tokens.T,
+       {p.words.data(), word_step},
+       position.input ? p.e.data() : nullptr,
+       w.data() + combination},
+      {dh.data(), step},
+      {{dwords.data(), word_step}, position.input ? de.data() : nullptr, g.data() + combination});
+  if (position.input)
+    position.input->input_backward({p.positions, p.input_tables, w.data() + input}, de.data(),
+                                   g.data() + input);
   for (std::int64_t n = 0; n < N; ++n) {  // in order: two tokens may share a word
     float* row = &g[word + tokens.inputs[n] * dw];
     for (std::int64_t c = 0; c < dw; ++c) row[c] += dwords[n * word_step + c];
@@ -203,18 +235,22 @@ Floats Model::initial(std::uint64_t seed) const {
   for (const auto& p : params()) {
     const Random random(seed, p.spec.name);
     parallel_ranges(p.spec.size(), 1 << 12, [&](auto begin, auto end) {
-      for (auto i = begin; i < end; ++i) w[p.offset + i] = float(p.spec.mean + (p.spec.deviation ? p.spec.deviation * random.normal(std::uint64_t(i)) : 0));
+      for (auto i = begin; i < end; ++i)
+        w[p.offset + i] =
+            float(p.spec.mean + (p.spec.deviation ? p.spec.deviation * random.normal(std::uint64_t(i)) : 0));
     });
   }
   return w;
 }
 
-double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses, std::span<float> gradient) {
+double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+                   std::span<float> gradient) {
   impl_->run(tokens, w);
   auto& pass = impl_->pass;
   const std::int64_t scored = std::max<std::int64_t>(count_scored(tokens.targets), 1);
   const float dscale = gradient.empty() ? 0.0f : 1.0f / float(scored);
-  cross_entropy({tokens.B * tokens.T, kVocabulary, dscale, row_step(kVocabulary)}, pass.logits.data(), tokens.targets.data(), losses.data());
+  cross_entropy({tokens.B * tokens.T, kVocabulary, dscale, row_step(kVocabulary)}, pass.logits.data(),
+                tokens.targets.data(), losses.data());
   if (!gradient.empty()) impl_->run_backward(tokens, w, gradient);
   double sum = 0;
   for (const float x : losses) sum += x;
@@ -224,7 +260,8 @@ double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<flo
 void Model::logits(const Tokens& tokens, std::span<const float> w, std::span<float> out) {
   impl_->run(tokens, w);
   auto& pass = impl_->pass;
-  for (std::int64_t n = 0; n < tokens.B * tokens.T; ++n) std::copy_n(&pass.logits[n * row_step(kVocabulary)], kVocabulary, &out[n * kVocabulary]);
+  for (std::int64_t n = 0; n < tokens.B * tokens.T; ++n)
+    std::copy_n(&pass.logits[n * row_step(kVocabulary)], kVocabulary, &out[n * kVocabulary]);
 }
 
 double Model::training_flops_per_token(std::int64_t T) const {

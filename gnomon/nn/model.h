@@ -57,13 +57,14 @@ class Model {
   // The window lengths it is defined for end here; nullopt = any length.
   std::optional<std::int64_t> positions_end() const;
 
-  // Parameters as they start. A tensor's numbers depend on (seed, its name, its index) alone: models that share a
-  // tensor of the same shape and deviation start it equal.
+  // Parameters as they start. A tensor's numbers depend on (seed, its name, its index) alone: models that
+  // share a tensor of the same shape and deviation start it equal.
   Floats initial(std::uint64_t seed) const;
 
-  // Mean loss over the scored targets, in nats. losses (B·T), 0 where unscored. With a gradient (the size of the
-  // parameters) it adds d(mean loss)/d(parameter). Throws Error(usage) for a length without positions.
-  double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses, std::span<float> gradient = {});
+  // Mean loss over the scored targets, in nats. losses (B·T), 0 where unscored. With a gradient (the size of
+  // the parameters) it adds d(mean loss)/d(parameter). Throws Error(usage) for a length without positions.
+  double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+              std::span<float> gradient = {});
   // logits (B·T, kVocabulary), dense.
   void logits(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
 

@@ -15,7 +15,8 @@ namespace gnomon {
 void TrainConfig::check() const {
   const auto within = [](const char* name, double x, double least, double most) {
     if (x >= least && x <= most) return;  // NaN is not
-    throw Error(Fault::usage, text("train.", name, ": found ", shortest(x), ", allowed are ", shortest(least), " to ", shortest(most)));
+    throw Error(Fault::usage, text("train.", name, ": found ", shortest(x), ", allowed are ", shortest(least),
+                                   " to ", shortest(most)));
   };
   within("steps", double(steps), 1, 1e12);
   within("batch", double(batch), 1, 1e6);
@@ -36,7 +37,12 @@ double TrainConfig::rate(std::int64_t t) const {
 }
 
 Trainer::Trainer(const ModelConfig& model_config, const TrainConfig& train, std::uint64_t seed)
-    : model(model_config), config(train), w(model.initial(seed)), m(w.size()), v(w.size()), gradient_(w.size()) {
+    : model(model_config),
+      config(train),
+      w(model.initial(seed)),
+      m(w.size()),
+      v(w.size()),
+      gradient_(w.size()) {
   config.check();
 }
 
@@ -47,7 +53,11 @@ double Trainer::train(const Tokens& tokens) {
   const double norm = std::sqrt(sum_of_squares(model.param_count(), gradient_.data()));
   ++step;
   if (!std::isfinite(loss) || !std::isfinite(norm)) return std::numeric_limits<double>::quiet_NaN();
-  AdamW update{.rate = config.rate(step), .beta1 = config.beta1, .beta2 = config.beta2, .t = step, .gradient = std::min(1.0, config.clip / std::max(norm, 1e-12))};
+  AdamW update{.rate = config.rate(step),
+               .beta1 = config.beta1,
+               .beta2 = config.beta2,
+               .t = step,
+               .gradient = std::min(1.0, config.clip / std::max(norm, 1e-12))};
   // Neighbours with the same decay are one range.
   const auto params = model.params();
   for (std::size_t first = 0; first < params.size();) {

@@ -6,19 +6,20 @@
 
 namespace gnomon {
 
-// AdamW with linear warm-up, cosine to a final rate, and clipping of the global gradient norm. Weight decay acts on
-// matrices only; tables, gains and biases have none.
+// AdamW with linear warm-up, cosine to a final rate, and clipping of the global gradient norm. Weight decay
+// acts on matrices only; tables, gains and biases have none.
 struct TrainConfig {
   std::int64_t steps = 550, batch = 4;  // optimiser steps; windows a step
   double learning_rate = 3e-3;
   double warmup = 0.05, final_rate = 0.1;  // share of the steps; share of the learning rate
   double beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
 
-  void check() const;  // throws Error(usage): what was found, what is allowed
+  void check() const;                    // throws Error(usage): what was found, what is allowed
   double rate(std::int64_t step) const;  // of the step with this number, from 1
 };
 
-// A model's parameters and what AdamW keeps of them. Copies of these arrays and `step` are all that resuming needs.
+// A model's parameters and what AdamW keeps of them. Copies of these arrays and `step` are all that resuming
+// needs.
 class Trainer {
  public:
   Trainer(const ModelConfig& model, const TrainConfig& config, std::uint64_t seed);
@@ -28,8 +29,8 @@ class Trainer {
   Floats w, m, v;
   std::int64_t step = 0;  // steps done
 
-  // One step on a batch; the mean loss in nats before it. A loss or gradient that is not finite changes nothing but
-  // the step count and is returned as NaN.
+  // One step on a batch; the mean loss in nats before it. A loss or gradient that is not finite changes
+  // nothing but the step count and is returned as NaN.
   double train(const Tokens& tokens);
 
  private:

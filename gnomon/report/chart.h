@@ -20,13 +20,13 @@ struct Series {
 };
 
 struct Axis {
-  std::string label;              // with its unit
-  bool logarithmic = false;       // base 2
+  std::string label;               // with its unit
+  bool logarithmic = false;        // base 2
   std::vector<double> ticks = {};  // empty: chosen
 };
 
-// One chart as a <figure>: axes with units, readable ticks, a legend that names every series once. Points that are
-// not finite are left out and break the line.
+// One chart as a <figure>: axes with units, readable ticks, a legend that names every series once. Points
+// that are not finite are left out and break the line.
 struct LineChart {
   std::string title, note;
   Axis x, y;

@@ -57,7 +57,9 @@ std::string draw(const Table& table) {
   for (const auto& row : table.rows) {
     out += "<tr>";
     for (const auto& cell : row) {
-      out += cell.numeric ? text("<td class=\"n\" data-sort=\"", shortest(cell.sort), "\">", escape(cell.text), "</td>") : text("<td>", escape(cell.text), "</td>");
+      out += cell.numeric ? text("<td class=\"n\" data-sort=\"", shortest(cell.sort), "\">",
+                                 escape(cell.text), "</td>")
+                          : text("<td>", escape(cell.text), "</td>");
     }
     out += "</tr>\n";
   }
@@ -77,12 +79,19 @@ void Page::section(const std::string& title, const std::string& html) {
 
 std::string Page::html() const {
   std::string data;
-  for (const char c : data_) data += c == '<' ? std::string("\\u003c") : std::string{c};  // "</script>" cannot end it
+  for (const char c : data_)
+    data += c == '<' ? std::string("\\u003c") : std::string{c};  // "</script>" cannot end it
   return text("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n",
-              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n",
-              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", escape(title_), "</title>\n<style>", kStyle,
-              "</style></head>\n<body><main><h1>", escape(title_), "</h1>\n", lead_, sections_ > 2 ? "<nav aria-label=\"contents\"><ol>" + contents_ + "</ol></nav>\n" : "", body_, "</main>\n",
-              data_.empty() ? "" : "<script type=\"application/json\" id=\"data\">" + data + "</script>\n", "<script>", kScript, "</script></body></html>\n");
+              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+              "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n",
+              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
+              "href=\"data:,\">\n<title>",
+              escape(title_), "</title>\n<style>", kStyle, "</style></head>\n<body><main><h1>",
+              escape(title_), "</h1>\n", lead_,
+              sections_ > 2 ? "<nav aria-label=\"contents\"><ol>" + contents_ + "</ol></nav>\n" : "", body_,
+              "</main>\n",
+              data_.empty() ? "" : "<script type=\"application/json\" id=\"data\">" + data + "</script>\n",
+              "<script>", kScript, "</script></body></html>\n");
 }
 
 }  // namespace gnomon::report

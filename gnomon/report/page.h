@@ -16,14 +16,14 @@ struct Table {
 };
 std::string draw(const Table& table);
 
-// One self-contained HTML page: styles and scripts inside, a content-security policy that forbids any request, dark
-// mode, print. Equal inputs give equal bytes.
+// One self-contained HTML page: styles and scripts inside, a content-security policy that forbids any
+// request, dark mode, print. Equal inputs give equal bytes.
 class Page {
  public:
   explicit Page(std::string title) : title_(std::move(title)) {}
-  void lead(const std::string& text);                        // a paragraph under the title
+  void lead(const std::string& text);                               // a paragraph under the title
   void section(const std::string& title, const std::string& html);  // html: what draw() returned, or markup()
-  void data(const std::string& json) { data_ = json; }       // embedded, for programs that read the page
+  void data(const std::string& json) { data_ = json; }  // embedded, for programs that read the page
   std::string html() const;
 
  private:

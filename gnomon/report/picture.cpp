@@ -30,7 +30,8 @@ void append_colour(std::string& out, double t) {
 
 }  // namespace
 
-std::string diverging_png(std::size_t rows, std::size_t columns, std::span<const double> values, double most) {
+std::string diverging_png(std::size_t rows, std::size_t columns, std::span<const double> values,
+                          double most) {
   std::string pixels;
   for (std::size_t r = 0; r < rows; ++r) {
     pixels += '\0';  // filter: none
@@ -38,11 +39,13 @@ std::string diverging_png(std::size_t rows, std::size_t columns, std::span<const
   }
   uLongf size = compressBound(uLong(pixels.size()));
   std::string packed(size, '\0');
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(pixels.data()), uLong(pixels.size()), 9) != Z_OK) {
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(pixels.data()),
+                uLong(pixels.size()), 9) != Z_OK) {
     throw Error(Fault::bug, "zlib cannot compress a picture");
   }
   packed.resize(size);
-  const std::string header = big_endian(std::uint32_t(columns)) + big_endian(std::uint32_t(rows)) + std::string{8, 2, 0, 0, 0};
+  const std::string header =
+      big_endian(std::uint32_t(columns)) + big_endian(std::uint32_t(rows)) + std::string{8, 2, 0, 0, 0};
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", packed) + chunk("IEND", "");
 }
 
@@ -50,9 +53,12 @@ std::string base64(std::string_view bytes) {
   constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto at = [&](std::size_t k) { return i + k < bytes.size() ? std::uint32_t((unsigned char)bytes[i + k]) : 0u; };
+    const auto at = [&](std::size_t k) {
+      return i + k < bytes.size() ? std::uint32_t((unsigned char)bytes[i + k]) : 0u;
+    };
     const std::uint32_t block = at(0) << 16 | at(1) << 8 | at(2);
-    for (int k = 0; k < 4; ++k) out += i + std::size_t(k) > bytes.size() ? '=' : digits[block >> (18 - 6 * k) & 63];
+    for (int k = 0; k < 4; ++k)
+      out += i + std::size_t(k) > bytes.size() ? '=' : digits[block >> (18 - 6 * k) & 63];
   }
   return out;
 }

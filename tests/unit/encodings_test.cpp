@@ -12,7 +12,8 @@
 namespace gnomon {
 namespace {
 
-// The standard options, and each option moved off its standard, one at a time: every word, and numbers in between.
+// The standard options, and each option moved off its standard, one at a time: every word, and numbers in
+// between.
 std::vector<Named> variants(const Entry& entry) {
   Named standard{std::string(entry.name), {}};
   for (const auto& o : entry.options) standard.options.emplace_back(o.name, o.standard);
@@ -43,7 +44,8 @@ struct Case {
   Case(const Shape& s, const Encoding& e, std::int64_t T, double first, std::uint64_t seed = 0) : shape(s) {
     positions = positions_from(first, T);
     const std::int64_t n = s.H * T * s.D;
-    q = doubles(n, 11 + seed), k = doubles(n, 12 + seed), v = doubles(n, 13 + seed), w = doubles(e.param_count(), 14 + seed);
+    q = doubles(n, 11 + seed), k = doubles(n, 12 + seed), v = doubles(n, 13 + seed),
+    w = doubles(e.param_count(), 14 + seed);
   }
   // Numbers that float32 holds exactly, so that both paths start from the same ones.
   static std::vector<double> doubles(std::int64_t n, std::uint64_t seed) {
@@ -66,7 +68,8 @@ std::vector<double> attention_by_definition(const Encoding& e, const Case& c) {
       for (auto& x : p) sum += x = std::exp(x - most);
       for (std::int64_t j = 0; j < seen; ++j) {
         for (std::int64_t d = 0; d < s.D; ++d) {
-          out[(h * c.T() + i) * s.D + d] += p[j] / sum * (c.v[(h * c.T() + j) * s.D + d] + e.value(c.scene(), h, i, j, d));
+          out[(h * c.T() + i) * s.D + d] +=
+              p[j] / sum * (c.v[(h * c.T() + j) * s.D + d] + e.value(c.scene(), h, i, j, d));
         }
       }
     }
@@ -93,7 +96,16 @@ struct Fast {
     Terms terms = terms_for(c.positions, s.causal);
     e.lower(batch, terms);
     Terms dterms = terms.zeros();
-    const AttendShape shape{.B = 1, .H = s.H, .queries = T, .keys = T, .K = s.D, .D = s.D, .scale = float(1 / std::sqrt(double(s.D))), .causal = s.causal, .query_tile = tile, .key_tile = tile};
+    const AttendShape shape{.B = 1,
+                            .H = s.H,
+                            .queries = T,
+                            .keys = T,
+                            .K = s.D,
+                            .D = s.D,
+                            .scale = float(1 / std::sqrt(double(s.D))),
+                            .causal = s.causal,
+                            .query_tile = tile,
+                            .key_tile = tile};
     const auto heads = [&](auto* p) { return Heads<std::remove_pointer_t<decltype(p)>>{p, 0, s.D, T * s.D}; };
     const float *cq = q.data(), *ck = k.data(), *cv = v.data(), *co = out.data();
     Floats lse(s.H * T);
@@ -137,7 +149,8 @@ TEST_P(Laws, TheFastPathIsTheDefinition) {
       for (std::int64_t t = 0; t < T; ++t) {
         for (std::int64_t ch = 0; ch < shape.C; ++ch) {
           const double x = e.input(c.scene(), t, ch);
-          ASSERT_NEAR(fast.input[t * shape.C + ch], x, 1e-6 * std::max(1.0, std::abs(x))) << "token " << t << " channel " << ch;
+          ASSERT_NEAR(fast.input[t * shape.C + ch], x, 1e-6 * std::max(1.0, std::abs(x)))
+              << "token " << t << " channel " << ch;
         }
       }
     });
@@ -175,7 +188,8 @@ TEST_P(Laws, TileSizeDoesNotMatter) {
       ASSERT_NEAR(small.out[i], large.out[i], 1e-5);
       ASSERT_NEAR(small.dq[i], large.dq[i], 2e-5);
     }
-    for (std::size_t i = 0; i < c.w.size(); ++i) ASSERT_NEAR(small.dw[i], large.dw[i], 1e-4 * std::max(1.0f, std::abs(large.dw[i])));
+    for (std::size_t i = 0; i < c.w.size(); ++i)
+      ASSERT_NEAR(small.dw[i], large.dw[i], 1e-4 * std::max(1.0f, std::abs(large.dw[i])));
   });
 }
 
@@ -188,15 +202,18 @@ TEST_P(Laws, RelativeMeansThatACommonShiftChangesNothing) {
     const Floats none(here.q.size()), none_in(T * shape.C);
     const Fast a(e, here, none, none_in), b(e, there, none, none_in);
     double change = 0;
-    for (std::size_t i = 0; i < a.out.size(); ++i) change = std::max(change, double(std::abs(a.out[i] - b.out[i])));
-    for (std::size_t i = 0; i < a.input.size(); ++i) change = std::max(change, double(std::abs(a.input[i] - b.input[i])));
+    for (std::size_t i = 0; i < a.out.size(); ++i)
+      change = std::max(change, double(std::abs(a.out[i] - b.out[i])));
+    for (std::size_t i = 0; i < a.input.size(); ++i)
+      change = std::max(change, double(std::abs(a.input[i] - b.input[i])));
     if (entry.relative) {
       ASSERT_LT(change, 5e-6);
     } else if (change > 0.01) {
       moved.insert(entry.name);
     }
   });
-  for (const Entry* entry : encodings()) EXPECT_TRUE(entry->relative || moved.count(entry->name)) << entry->name;
+  for (const Entry* entry : encodings())
+    EXPECT_TRUE(entry->relative || moved.count(entry->name)) << entry->name;
 }
 
 TEST_P(Laws, TheFutureDoesNotReachOutOfACausalMask) {
@@ -207,11 +224,13 @@ TEST_P(Laws, TheFutureDoesNotReachOutOfACausalMask) {
     const Floats none(c.q.size()), none_in(T * shape.C);
     const Fast before(e, c, none, none_in);
     for (std::int64_t h = 0; h < shape.H; ++h) {
-      for (std::int64_t x = (h * T + cut) * shape.D; x < (h + 1) * T * shape.D; ++x) c.q[x] = c.k[x] = c.v[x] = 1e3;
+      for (std::int64_t x = (h * T + cut) * shape.D; x < (h + 1) * T * shape.D; ++x)
+        c.q[x] = c.k[x] = c.v[x] = 1e3;
     }
     const Fast after(e, c, none, none_in);
     for (std::int64_t h = 0; h < shape.H; ++h) {
-      for (std::int64_t x = h * T * shape.D; x < (h * T + cut) * shape.D; ++x) ASSERT_EQ(before.out[x], after.out[x]);
+      for (std::int64_t x = h * T * shape.D; x < (h * T + cut) * shape.D; ++x)
+        ASSERT_EQ(before.out[x], after.out[x]);
     }
   });
 }
@@ -229,11 +248,13 @@ TEST_P(Laws, ActsTellsTheTruth) {
     e->lower({c.positions, fast.tables, fast.w.data()}, terms);
     unsigned acts = 0;
     for (const float x : fast.input) acts |= x != 0 ? kInput : 0u;
-    for (std::size_t i = 0; i < c.q.size(); ++i) acts |= fast.q[i] != float(c.q[i]) || fast.k[i] != float(c.k[i]) ? kQk : 0u;
+    for (std::size_t i = 0; i < c.q.size(); ++i)
+      acts |= fast.q[i] != float(c.q[i]) || fast.k[i] != float(c.k[i]) ? kQk : 0u;
     if (!terms.by_distance.empty() || !terms.by_query.empty() || !terms.by_key.empty()) acts |= kLogits;
     if (!terms.query_cross.empty() || !terms.key_cross.empty()) acts |= kCross;
     if (!terms.value.empty()) acts |= kValue;
-    EXPECT_EQ(acts, entry->acts) << entry->name << " acts on " << site_names(acts) << ", its entry says " << site_names(entry->acts);
+    EXPECT_EQ(acts, entry->acts) << entry->name << " acts on " << site_names(acts) << ", its entry says "
+                                 << site_names(entry->acts);
   }
 }
 
@@ -246,13 +267,21 @@ TEST_P(Laws, DecodingOneRowEqualsThatRow) {
     const Fast whole(e, c, Floats(c.q.size()), Floats(T * shape.C));
     Terms terms = terms_for(c.positions, true);
     e.lower({c.positions, whole.tables, whole.w.data()}, terms);
-    const AttendShape one{.B = 1, .H = shape.H, .queries = 1, .keys = T, .K = shape.D, .D = shape.D, .scale = float(1 / std::sqrt(double(shape.D))), .causal = true};
+    const AttendShape one{.B = 1,
+                          .H = shape.H,
+                          .queries = 1,
+                          .keys = T,
+                          .K = shape.D,
+                          .D = shape.D,
+                          .scale = float(1 / std::sqrt(double(shape.D))),
+                          .causal = true};
     Floats out(shape.H * shape.D), lse(shape.H);
     const auto keys = [&](const Floats& x) { return Heads<const float>{x.data(), 0, shape.D, T * shape.D}; };
-    attend(one, {whole.q.data() + (T - 1) * shape.D, 0, shape.D, T * shape.D}, keys(whole.k), keys(whole.v), terms,
-           Heads<float>{out.data(), 0, shape.D, shape.D}, lse.data());
+    attend(one, {whole.q.data() + (T - 1) * shape.D, 0, shape.D, T * shape.D}, keys(whole.k), keys(whole.v),
+           terms, Heads<float>{out.data(), 0, shape.D, shape.D}, lse.data());
     for (std::int64_t h = 0; h < shape.H; ++h) {
-      for (std::int64_t d = 0; d < shape.D; ++d) ASSERT_NEAR(out[h * shape.D + d], whole.out[(h * T + T - 1) * shape.D + d], 2e-6);
+      for (std::int64_t d = 0; d < shape.D; ++d)
+        ASSERT_NEAR(out[h * shape.D + d], whole.out[(h * T + T - 1) * shape.D + d], 2e-6);
     }
   });
 }
@@ -282,7 +311,9 @@ TEST(Registry, EveryEntryIsComplete) {
     EXPECT_GE(entry->year, 2017) << entry->name;
     for (const auto& option : entry->options) {
       EXPECT_FALSE(option.help.empty()) << entry->name << '.' << option.name;
-      EXPECT_NO_THROW(Options(entry->name, std::span(&option, 1), std::vector<std::pair<std::string, std::string>>{{std::string(option.name), std::string(option.standard)}}));
+      EXPECT_NO_THROW(Options(entry->name, std::span(&option, 1),
+                              std::vector<std::pair<std::string, std::string>>{
+                                  {std::string(option.name), std::string(option.standard)}}));
     }
   }
 }

@@ -70,7 +70,8 @@ TEST_P(Kernels, Norms) {
       NormCase k{kind, N, C, normals(N * C, 1), normals(C, 2), normals(C, 3)};
       const auto g = normals(N * C, 4);
       Floats y(k.x.size()), statistics(2 * N), dx(k.x.size()), dgain(k.gain.size()), dbias(k.bias.size());
-      normalise({kind, N, C}, k.x.data(), k.gain.data(), kind == Norm::rms ? nullptr : k.bias.data(), y.data(), statistics.data());
+      normalise({kind, N, C}, k.x.data(), k.gain.data(), kind == Norm::rms ? nullptr : k.bias.data(),
+                y.data(), statistics.data());
       normalise_backward({kind, N, C}, k.x.data(), k.gain.data(), statistics.data(), g.data(),
                          {dx.data(), dgain.data(), kind == Norm::rms ? nullptr : dbias.data()});
       for (std::int64_t n = 0; n < std::min<std::int64_t>(N, 3); ++n) {
@@ -132,7 +133,8 @@ TEST_P(Kernels, RotateTurnsPairsByTheirAngle) {
     for (const std::int64_t pairs : {1, 2, 3, 4, 7, 8, 9, 16, 19}) {
       const std::int64_t B = 2, T = 3, H = 2, D = 2 * pairs + 3;
       Floats cos(T * pairs), sin(T * pairs);
-      for (std::int64_t i = 0; i < T * pairs; ++i) cos[i] = float(std::cos(0.3 * double(i))), sin[i] = float(std::sin(0.3 * double(i)));
+      for (std::int64_t i = 0; i < T * pairs; ++i)
+        cos[i] = float(std::cos(0.3 * double(i))), sin[i] = float(std::sin(0.3 * double(i)));
       const Rotation r{pairing, pairs, cos.data(), sin.data()};
       const auto x = normals(B * T * H * D, 1);
       Floats y = x;
@@ -141,7 +143,8 @@ TEST_P(Kernels, RotateTurnsPairsByTheirAngle) {
       for (std::int64_t row = 0; row < B * T * H; ++row) {
         const std::int64_t t = row / H % T;
         for (std::int64_t i = 0; i < pairs; ++i) {
-          const std::int64_t first = pairing == Pairing::halves ? i : 2 * i, second = pairing == Pairing::halves ? i + pairs : 2 * i + 1;
+          const std::int64_t first = pairing == Pairing::halves ? i : 2 * i,
+                             second = pairing == Pairing::halves ? i + pairs : 2 * i + 1;
           const double a = x[row * D + first], b = x[row * D + second], angle = 0.3 * double(t * pairs + i);
           EXPECT_NEAR(y[row * D + first], a * std::cos(angle) - b * std::sin(angle), 1e-6);
           EXPECT_NEAR(y[row * D + second], a * std::sin(angle) + b * std::cos(angle), 1e-6);
@@ -161,12 +164,14 @@ TEST(Matmul, AgreesWithItsDefinition) {
       const auto a = normals(M * K, 1), b = normals(K * N, 2), bias = normals(N, 3);
       auto c = normals(M * N, 4);
       const auto before = c;
-      matmul({.M = M, .N = N, .K = K, .a_op = a_op, .b_op = b_op, .accumulate = true}, a.data(), b.data(), c.data(), bias.data());
+      matmul({.M = M, .N = N, .K = K, .a_op = a_op, .b_op = b_op, .accumulate = true}, a.data(), b.data(),
+             c.data(), bias.data());
       for (std::int64_t i = 0; i < M; ++i) {
         for (std::int64_t j = 0; j < N; ++j) {
           double sum = before[i * N + j] + double(bias[j]);
           for (std::int64_t k = 0; k < K; ++k) {
-            sum += double(a[a_op == Op::plain ? i * K + k : k * M + i]) * b[b_op == Op::plain ? k * N + j : j * K + k];
+            sum += double(a[a_op == Op::plain ? i * K + k : k * M + i]) *
+                   b[b_op == Op::plain ? k * N + j : j * K + k];
           }
           EXPECT_NEAR(c[i * N + j], sum, 1e-5);
         }

@@ -1,4 +1,5 @@
-// The whole model against its twin in double: logits, loss, every gradient; and the identities that hold exactly.
+// The whole model against its twin in double: logits, loss, every gradient; and the identities that hold
+// exactly.
 #include "gnomon/nn/model.h"
 
 #include <gtest/gtest.h>
@@ -37,9 +38,12 @@ std::vector<std::string> all_specs() {
   std::vector<std::string> specs;
   for (const Entry* e : encodings()) specs.emplace_back(e->name);
   for (const CombinationEntry* c : combinations()) {
-    for (const char* inner : {"(sinusoidal", "(learned"}) specs.push_back(std::string(c->name) + inner + (c->name == "concat" ? ", width=6, scale=off)" : ", scale=off)"));
+    for (const char* inner : {"(sinusoidal", "(learned"})
+      specs.push_back(std::string(c->name) + inner +
+                      (c->name == "concat" ? ", width=6, scale=off)" : ", scale=off)"));
   }
-  specs.insert(specs.end(), {"rope+alibi", "learned+t5(buckets=6, distance=7)", "add(none, scale=off)+rope(pairing=adjacent, fraction=0.5)"});
+  specs.insert(specs.end(), {"rope+alibi", "learned+t5(buckets=6, distance=7)",
+                             "add(none, scale=off)+rope(pairing=adjacent, fraction=0.5)"});
   return specs;
 }
 
@@ -71,7 +75,8 @@ void expect_model_is_its_twin(const ModelConfig& config, const std::vector<std::
       x = keep - h;
       const double below = twin.loss(tokens);
       x = keep;
-      ASSERT_NEAR(gradient[p.offset + at], (above - below) / (2 * h), 2e-5) << p.spec.name << " number " << at;
+      ASSERT_NEAR(gradient[p.offset + at], (above - below) / (2 * h), 2e-5)
+          << p.spec.name << " number " << at;
     }
   }
 }
@@ -112,12 +117,14 @@ TEST(Model, LogitsAgreeWithTheLossAndTheTwin) {
   for (std::int64_t b = 0; b < 2; ++b) {
     const auto want = twin.logits(tokens, b);
     for (std::int64_t t = 0; t < 7; ++t) {
-      for (std::int64_t v = 0; v < kVocabulary; ++v) ASSERT_NEAR(logits[(b * 7 + t) * kVocabulary + v], want[t][v], 2e-5);
+      for (std::int64_t v = 0; v < kVocabulary; ++v)
+        ASSERT_NEAR(logits[(b * 7 + t) * kVocabulary + v], want[t][v], 2e-5);
     }
   }
 }
 
-// Concatenate-and-project is an addition: W[x;e] + b = W_x x + (W_e e + b). The folded model adds a learned table.
+// Concatenate-and-project is an addition: W[x;e] + b = W_x x + (W_e e + b). The folded model adds a learned
+// table.
 TEST(Model, FoldsProjectionIntoAddition) {
   const std::int64_t d = 16, T = 12;
   Model project(small("project(sinusoidal)")), add(small("add(learned, scale=off)"));
@@ -127,19 +134,22 @@ TEST(Model, FoldsProjectionIntoAddition) {
     if (p.spec.name == "embed.word" || p.spec.name == "position.input.table") continue;
     std::copy_n(&w[project.param(p.spec.name).offset], p.spec.size(), &folded[p.offset]);
   }
-  const float *W = &w[project.param("embed.combination.weight").offset], *b = &w[project.param("embed.combination.bias").offset];
+  const float *W = &w[project.param("embed.combination.weight").offset],
+              *b = &w[project.param("embed.combination.bias").offset];
   const float* words = &w[project.param("embed.word").offset];
   const auto e = make_encoding("sinusoidal", {d, 2, 8, T, true});
   const auto positions = positions_from(0, T);
   for (std::int64_t c = 0; c < d; ++c) {
     for (std::int64_t v = 0; v < kVocabulary; ++v) {
       double sum = 0;
-      for (std::int64_t k = 0; k < d; ++k) sum += double(W[c * 2 * d + k]) * std::sqrt(double(d)) * words[v * d + k];
+      for (std::int64_t k = 0; k < d; ++k)
+        sum += double(W[c * 2 * d + k]) * std::sqrt(double(d)) * words[v * d + k];
       folded[add.param("embed.word").offset + v * d + c] = float(sum);
     }
     for (std::int64_t t = 0; t < T; ++t) {
       double sum = b[c];
-      for (std::int64_t k = 0; k < d; ++k) sum += double(W[c * 2 * d + d + k]) * e->input({positions, {}, {}, {}}, t, k);
+      for (std::int64_t k = 0; k < d; ++k)
+        sum += double(W[c * 2 * d + d + k]) * e->input({positions, {}, {}, {}}, t, k);
       folded[add.param("position.input.table").offset + t * d + c] = float(sum);
     }
   }
@@ -168,7 +178,8 @@ TEST(Model, ArmsStartFromTheSameSharedTensors) {
   const Floats wa = a.initial(5), wb = b.initial(5), other = a.initial(6);
   for (const auto& p : a.params()) {
     const Param& q = b.param(p.spec.name);
-    for (std::int64_t i = 0; i < p.spec.size(); ++i) ASSERT_EQ(wa[p.offset + i], wb[q.offset + i]) << p.spec.name;
+    for (std::int64_t i = 0; i < p.spec.size(); ++i)
+      ASSERT_EQ(wa[p.offset + i], wb[q.offset + i]) << p.spec.name;
   }
   EXPECT_NE(wa, other);
 }
@@ -199,12 +210,18 @@ TEST(Model, ImpossibleConfigurationsAreRefused) {
     return std::string("no error");
   };
   EXPECT_NE(why([](auto& c) { c.heads = 0; }).find("model.heads: found 0"), std::string::npos);
-  EXPECT_NE(why([](auto& c) { c.heads = 3; }).find("16 is not divisible by model.heads 3"), std::string::npos);
+  EXPECT_NE(why([](auto& c) { c.heads = 3; }).find("16 is not divisible by model.heads 3"),
+            std::string::npos);
   EXPECT_NE(why([](auto& c) { c.length = 0; }).find("model.length: found 0"), std::string::npos);
   EXPECT_NE(why([](auto& c) { c.length = 1; }).find("model.length: found 1"), std::string::npos);
   EXPECT_NE(why([](auto& c) { c.layers = 0; }).find("model.layers: found 0"), std::string::npos);
-  EXPECT_NE(why([](auto& c) { c.tied = true, c.position = Spec::parse("concat(sinusoidal, width=4)"); }).find("model.tied"), std::string::npos);
-  EXPECT_NE(why([](auto& c) { c.width = 10, c.heads = 2, c.position = Spec::parse("rope"); }).find("even numbers"), std::string::npos);
+  EXPECT_NE(why([](auto& c) {
+              c.tied = true, c.position = Spec::parse("concat(sinusoidal, width=4)");
+            }).find("model.tied"),
+            std::string::npos);
+  EXPECT_NE(
+      why([](auto& c) { c.width = 10, c.heads = 2, c.position = Spec::parse("rope"); }).find("even numbers"),
+      std::string::npos);
 }
 
 TEST(Model, ALearnedTableHasNoValueBeyondItsLength) {

@@ -1,5 +1,6 @@
-// The Transformer of nn/model.h once more, slowly and in double, from the definitions of the encodings and the
-// combinations alone: the oracle of the model tests. It shares the names of the parameters with the model, no code.
+// The Transformer of nn/model.h once more, slowly and in double, from the definitions of the encodings and
+// the combinations alone: the oracle of the model tests. It shares the names of the parameters with the
+// model, no code.
 #pragma once
 #include <cmath>
 #include <string>
@@ -12,7 +13,8 @@ namespace gnomon {
 
 class ReferenceModel {
  public:
-  ReferenceModel(const Model& model, const std::vector<double>& w) : model_(model), c_(model.config()), w_(w) {
+  ReferenceModel(const Model& model, const std::vector<double>& w)
+      : model_(model), c_(model.config()), w_(w) {
     position_ = make_position(c_.position, {c_.width, c_.heads, c_.head_size(), c_.length, c_.causal});
   }
 
@@ -43,11 +45,14 @@ class ReferenceModel {
       const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
       std::vector<double> e;
       if (position_.input) {
-        for (std::int64_t ch = 0; ch < position_.input->shape().C; ++ch) e.push_back(position_.input->input({positions, {}, {}, tail("position.input.")}, t, ch));
+        for (std::int64_t ch = 0; ch < position_.input->shape().C; ++ch)
+          e.push_back(position_.input->input({positions, {}, {}, tail("position.input.")}, t, ch));
       }
-      for (std::int64_t ch = 0; ch < d; ++ch) h[t].push_back(position_.combination->at({word, std::size_t(dw)}, e, tail("embed.combination."), ch));
+      for (std::int64_t ch = 0; ch < d; ++ch)
+        h[t].push_back(position_.combination->at({word, std::size_t(dw)}, e, tail("embed.combination."), ch));
     }
-    for (std::int64_t l = 0; l < c_.layers; ++l) layer("layers." + std::to_string(l) + ".", positions, tokens, b, h);
+    for (std::int64_t l = 0; l < c_.layers; ++l)
+      layer("layers." + std::to_string(l) + ".", positions, tokens, b, h);
     const std::string head = c_.tied ? "embed.word" : "head.weight";
     return times(norm(h, "head.norm."), at(head), nullptr, kVocabulary);
   }
@@ -65,12 +70,15 @@ class ReferenceModel {
     for (std::size_t t = 0; t < x.size(); ++t) {
       for (std::int64_t o = 0; o < out; ++o) {
         y[t][o] = bias ? bias[o] : 0;
-        for (std::size_t i = 0; i < x[t].size(); ++i) y[t][o] += weight[o * std::int64_t(x[t].size()) + std::int64_t(i)] * x[t][i];
+        for (std::size_t i = 0; i < x[t].size(); ++i)
+          y[t][o] += weight[o * std::int64_t(x[t].size()) + std::int64_t(i)] * x[t][i];
       }
     }
     return y;
   }
-  Matrix linear(const Matrix& x, const std::string& name, std::int64_t out) const { return times(x, at(name + ".weight"), at(name + ".bias"), out); }
+  Matrix linear(const Matrix& x, const std::string& name, std::int64_t out) const {
+    return times(x, at(name + ".weight"), at(name + ".bias"), out);
+  }
   Matrix norm(const Matrix& x, const std::string& name) const {
     Matrix y = x;
     for (auto& row : y) {
@@ -81,12 +89,14 @@ class ReferenceModel {
       }
       for (const double v : row) squares += (v - mean) * (v - mean) / n;
       for (std::size_t i = 0; i < row.size(); ++i) {
-        row[i] = (row[i] - mean) / std::sqrt(squares + 1e-5) * at(name + "gain")[i] + (c_.norm == Norm::layer ? at(name + "bias")[i] : 0);
+        row[i] = (row[i] - mean) / std::sqrt(squares + 1e-5) * at(name + "gain")[i] +
+                 (c_.norm == Norm::layer ? at(name + "bias")[i] : 0);
       }
     }
     return y;
   }
-  // Several encodings in attention: their additions to the plain logit add up; at most one of them maps q and k.
+  // Several encodings in attention: their additions to the plain logit add up; at most one of them maps q and
+  // k.
   double logit(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j) const {
     const Encoding plain({c_.width, c_.heads, c_.head_size(), c_.length, c_.causal});
     double sum = plain.logit(scene, h, i, j);
@@ -97,7 +107,8 @@ class ReferenceModel {
     }
     return sum;
   }
-  void layer(const std::string& name, const std::vector<double>& positions, const Tokens& tokens, std::int64_t b, Matrix& h) const {
+  void layer(const std::string& name, const std::vector<double>& positions, const Tokens& tokens,
+             std::int64_t b, Matrix& h) const {
     const std::int64_t T = tokens.T, d = c_.width, H = c_.heads, D = c_.head_size();
     const Matrix qkv = linear(norm(h, name + "attention.norm."), name + "attention.qkv", 3 * d);
     std::vector<double> q(T * d), k(T * d);
@@ -116,7 +127,8 @@ class ReferenceModel {
           sum += p[j] = std::exp(logit(scene, head, i, j));
         }
         for (std::int64_t j = 0; j < T; ++j) {
-          for (std::int64_t c = 0; c < D && p[j] > 0; ++c) mixed[i][head * D + c] += p[j] / sum * qkv[j][2 * d + head * D + c];
+          for (std::int64_t c = 0; c < D && p[j] > 0; ++c)
+            mixed[i][head * D + c] += p[j] / sum * qkv[j][2 * d + head * D + c];
         }
       }
     }

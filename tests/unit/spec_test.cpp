@@ -12,7 +12,8 @@ TEST(Spec, PrintsItsShortestForm) {
   const std::pair<const char*, const char*> cases[] = {
       {"none", "none"},
       {" sinusoidal ( layout = interleaved ) ", "sinusoidal"},
-      {"sinusoidal(layout=halves,frequencies=tensor2tensor)", "sinusoidal(layout=halves, frequencies=tensor2tensor)"},
+      {"sinusoidal(layout=halves,frequencies=tensor2tensor)",
+       "sinusoidal(layout=halves, frequencies=tensor2tensor)"},
       {"add(sinusoidal)", "sinusoidal"},
       {"add(sinusoidal, scale=off)", "add(sinusoidal, scale=off)"},
       {"add(none)", "none"},
@@ -82,7 +83,8 @@ TEST(Spec, WrongOnesAreAnswered) {
       {"t5(buckets=3)", "must be even"},
       {"t5(distance=8)", "more than the 16 buckets"},
   };
-  for (const auto& [text, part] : cases) EXPECT_NE(why(text).find(part), std::string::npos) << text << " -> " << why(text);
+  for (const auto& [text, part] : cases)
+    EXPECT_NE(why(text).find(part), std::string::npos) << text << " -> " << why(text);
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ class OnEveryTarget : public testing::TestWithParam<std::string> {
 };
 inline std::string target_name(const testing::TestParamInfo<std::string>& info) { return info.param; }
 
-// Compares `gradient` with central differences of loss() in every step-th number of x. The bound is relative to the
-// larger of 1 and the gradient's own size.
+// Compares `gradient` with central differences of loss() in every step-th number of x. The bound is relative
+// to the larger of 1 and the gradient's own size.
 template <class X, class Loss>
 void expect_gradient(X& x, const Floats& gradient, const Loss& loss, std::size_t step, double bound) {
   ASSERT_EQ(x.size(), gradient.size());
@@ -42,7 +42,8 @@ void expect_gradient(X& x, const Floats& gradient, const Loss& loss, std::size_t
     const double below = loss(), low = double(x[i]);
     x[i] = keep;
     const double expected = (above - below) / (high - low);
-    ASSERT_NEAR(gradient[i], expected, bound * std::max(1.0, std::abs(expected))) << "number " << i << " of " << x.size();
+    ASSERT_NEAR(gradient[i], expected, bound * std::max(1.0, std::abs(expected)))
+        << "number " << i << " of " << x.size();
   }
 }
 

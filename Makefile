@@ -1,0 +1,50 @@
+# The two commands of the README are `make study` and `make test`. Both install what is missing and build.
+.PHONY: help study test build release bench mutants format clean
+
+TEXT := build/text/king-james.txt
+GNOMON := build/release/gnomon
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+study: release $(TEXT)  ## compare position encodings on the King James Bible (about six minutes); STUDY=--quick for one
+	$(GNOMON) study --text $(TEXT) --out study $(STUDY)
+
+test: build build/venv/.ready  ## build with warnings as errors, run every test
+	ctest --preset dev
+	build/venv/bin/python -m pytest tests/python
+
+build:
+	scripts/install-deps --test
+	cmake --preset dev -Wno-dev > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	cmake --build --preset dev
+
+release:
+	scripts/install-deps
+	cmake --preset release -Wno-dev > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	cmake --build --preset release
+
+bench: build  ## shares of this machine's float32 peak
+	build/dev/bench/bench_step
+	build/dev/bench/bench_attend
+
+mutants: build build/venv/.ready  ## break the code on purpose, see that the tests notice (minutes)
+	build/venv/bin/python tests/mutants/run.py
+
+format:  ## clang-format everything
+	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+
+clean:  ## remove what was built
+	rm -rf build
+
+$(TEXT):
+	scripts/king-james $@
+
+build/venv/.ready: tests/python/requirements.txt
+	python3 -m venv build/venv
+	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+build study test release: | build/.
+build/.:
+	mkdir -p build

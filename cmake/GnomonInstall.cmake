@@ -1,0 +1,13 @@
+# `cmake --install`: the library, its headers, the program, find_package(gnomon CONFIG) and gnomon.pc.
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gnomon)
+install(TARGETS gnomon EXPORT gnomonTargets)
+if(GNOMON_CLI)
+  install(TARGETS gnomon_cli)
+endif()
+install(DIRECTORY gnomon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
+install(EXPORT gnomonTargets NAMESPACE gnomon:: DESTINATION ${config_folder})
+configure_package_config_file(cmake/gnomonConfig.cmake.in ${PROJECT_BINARY_DIR}/gnomonConfig.cmake INSTALL_DESTINATION ${config_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/gnomonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/gnomonConfig.cmake ${PROJECT_BINARY_DIR}/gnomonConfigVersion.cmake DESTINATION ${config_folder})
+configure_file(cmake/gnomon.pc.in ${PROJECT_BINARY_DIR}/gnomon.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/gnomon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,280 @@
+// Statistics against known values; corpus, configuration; runs that stop, resume to the same bits, and meet
+// damage.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/store.h"
+#include "gnomon/lab/study.h"
+
+namespace gnomon {
+namespace {
+
+// Two-sided 95 % and 99 % points of Student's t, from the standard tables.
+TEST(Statistics, TQuantiles) {
+  EXPECT_NEAR(t_quantile(0.025, 1), 12.7062047, 1e-6);
+  EXPECT_NEAR(t_quantile(0.025, 2), 4.30265273, 1e-7);
+  EXPECT_NEAR(t_quantile(0.025, 4), 2.77644511, 1e-7);
+  EXPECT_NEAR(t_quantile(0.005, 9), 3.24983554, 1e-7);
+  EXPECT_NEAR(t_quantile(0.025, 1e6), 1.95996636, 1e-6);
+}
+
+TEST(Statistics, Intervals) {
+  const double a[] = {1, 2, 4}, b[] = {0, 2, 1};
+  const Estimate e = paired_interval(a, b);  // differences 1, 0, 3: mean 4/3, sd 1.527525
+  EXPECT_NEAR(e.mean, 4.0 / 3, 1e-12);
+  EXPECT_NEAR(e.half_width, 4.30265273 * 1.52752523 / std::sqrt(3.0), 1e-6);
+  EXPECT_TRUE(std::isnan(mean_interval(std::span(a, 1)).half_width));  // one seed: no inference
+}
+
+class Lab : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / text("gnomon-lab-", getpid());
+    std::filesystem::create_directories(folder_);
+    std::string words;
+    const Random random(1, "words");
+    for (std::uint64_t i = 0; words.size() < 20000; ++i)
+      words += random.below(i, 3) ? "the cat sat. " : "a dog ran far. ";
+    write_file(text_path(), words);
+    config_.text_path = text_path().string();
+    config_.model.layers = 1, config_.model.width = 16, config_.model.heads = 2, config_.model.length = 16;
+    config_.train.steps = 30, config_.train.batch = 2;
+    config_.score = 8, config_.windows = 8, config_.points = 5, config_.seeds = 2;
+    config_.arms = {"sinusoidal", "learned", "t5"};
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  Path text_path() const { return folder_ / "text.txt"; }
+  Corpus corpus() const { return Corpus(text_path(), config_.longest() + 1); }
+  RunHooks quiet(std::function<bool()> stop = [] { return false; }) {
+    return {std::move(stop), [](const RunProgress&) {},
+            [this](const std::string& n) { notes_.push_back(n); }};
+  }
+  // What is fixed to the bit: everything but the cost.
+  static std::string bits(RunResult r) {
+    r.cost = {};
+    return result_json(r);
+  }
+  Path folder_;
+  StudyConfig config_;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(Lab, TheCorpusKeepsHeldOutBytesOutOfTraining) {
+  const Corpus c = corpus();
+  const std::int64_t T = 16, longest = config_.longest();
+  EXPECT_NEAR(double(c.held_out_bytes()) / double(c.bytes().size()), 0.1, 0.01);
+  std::set<std::int64_t> held;
+  for (const auto end : c.held_out_ends(longest, 50)) {
+    for (std::int64_t at = end - longest - 1; at < end; ++at) held.insert(at);
+  }
+  for (std::int64_t n = 0; n < c.training_windows(T); n += 7) {
+    const std::int64_t start = c.training_start(T, n);
+    for (std::int64_t at = start; at <= start + T; ++at) ASSERT_EQ(held.count(at), 0u);
+  }
+}
+
+TEST_F(Lab, TextsThatCannotBeAreRefusedWithTheirPlace) {
+  const auto why = [&](const std::string& content, std::int64_t longest = 64) {
+    write_file(folder_ / "bad.txt", content);
+    try {
+      Corpus c(folder_ / "bad.txt", longest);
+      return c.notes().empty() ? std::string("fine") : c.notes().front();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault(), Fault::input);
+      return std::string(e.what());
+    }
+  };
+  const std::string good(2000, 'x');
+  EXPECT_EQ(why(good), "fine");
+  EXPECT_NE(why("").find("0 bytes; windows of 64 tokens need at least 660"), std::string::npos);
+  EXPECT_NE(why("x").find("1 bytes"), std::string::npos);
+  EXPECT_NE(why(std::string(659, 'x')).find("need at least 660"), std::string::npos);
+  EXPECT_EQ(why(std::string(660, 'x')), "fine");
+  EXPECT_NE(why("ab\ncd\xff" + good).find("byte 5 (line 2, byte 3 of it): found 0xFF"), std::string::npos);
+  EXPECT_NE(why(std::string("a\0b", 3) + good).find("byte 1 (line 1, byte 2 of it): found a NUL"),
+            std::string::npos);
+  EXPECT_NE(why("a\r\nb\r\n" + good).find("2 Windows line ends"), std::string::npos);
+  EXPECT_THROW(Corpus(folder_ / "none.txt", 64), Error);
+}
+
+TEST_F(Lab, TheSmallestTextTrains) {
+  write_file(text_path(), std::string(std::size_t(Corpus::least_bytes(config_.longest() + 1)), 'y'));
+  const Corpus c = corpus();
+  const auto plan = plan_runs(config_, c);
+  EXPECT_TRUE(perform(config_, plan[0], c, {folder_ / "r"}, quiet()).has_value());
+}
+
+TEST_F(Lab, ConfigurationRoundTripsAndWrongKeysAreAnswered) {
+  set(config_, "study.arms=none, concat(sinusoidal, width=8), rope");
+  set(config_, "train.learning_rate=0.002");
+  EXPECT_EQ(config_.arms.size(), 3u);
+  EXPECT_EQ(config_.arms[1], "concat(sinusoidal, width=8)");
+  write_file(folder_ / "s.toml", print_toml(config_));
+  StudyConfig again;
+  read_toml(again, folder_ / "s.toml");
+  EXPECT_EQ(print_toml(again), print_toml(config_));
+
+  const auto why = [&](const std::string& toml) {
+    write_file(folder_ / "s.toml", toml);
+    try {
+      StudyConfig c;
+      read_toml(c, folder_ / "s.toml");
+      c.check();
+      return std::string("fine");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault(), Fault::usage);
+      return std::string(e.what());
+    }
+  };
+  EXPECT_NE(why("[train]\nstep = 3\n").find("line 2: unknown key 'train.step': did you mean 'train.steps'?"),
+            std::string::npos)
+      << why("[train]\nstep = 3\n");
+  EXPECT_NE(why("[trian]\nsteps = 3\n").find("did you mean 'train.steps'?"), std::string::npos);
+  EXPECT_NE(why("[train]\nsteps = \"many\"\n").find("line 2: train.steps must be a whole number"),
+            std::string::npos);
+  EXPECT_NE(why("[train\n").find("line 1"), std::string::npos);
+  EXPECT_NE(why("[study]\nseeds = 0\n").find("study.seeds: found 0"), std::string::npos);
+  EXPECT_NE(why("[train]\nlearning_rate = nan\n").find("learning_rate: found nan"), std::string::npos);
+  EXPECT_NE(why("[model]\nheads = 0\n").find("model.heads: found 0"), std::string::npos);
+  EXPECT_NE(why("[model]\nheads = 3\n").find("not divisible"), std::string::npos);
+  EXPECT_NE(why("[model]\nlength = 1\n").find("length"), std::string::npos);
+  EXPECT_NE(why("[study]\nbaseline = \"cope\"\n").find("unknown"), std::string::npos);
+  EXPECT_NE(why("[study]\narms = [\"rope\", \"rope(theta=10000)\"]\nbaseline=\"rope\"\n").find("there twice"),
+            std::string::npos);
+  EXPECT_NE(why("[evaluate]\nlengths = [2, 4]\n").find("1, the training length"), std::string::npos);
+}
+
+TEST_F(Lab, TheKeyOfARunIsOfWhatItsResultDependsOn) {
+  const Corpus c = corpus();
+  const auto keys = [&](const StudyConfig& config) {
+    std::vector<std::string> all;
+    for (const auto& run : plan_runs(config, c)) all.push_back(run.key);
+    return all;
+  };
+  const auto before = keys(config_);
+  EXPECT_EQ(std::set<std::string>(before.begin(), before.end()).size(), 6u);
+  StudyConfig other = config_;
+  other.seeds = 1, other.workers = 7, other.baseline = "t5", other.checkpoint_seconds = 1;
+  EXPECT_EQ(keys(other), std::vector<std::string>(before.begin(), before.begin() + 3));
+  other.train.learning_rate *= 2;
+  EXPECT_NE(keys(other)[0], before[0]);
+}
+
+// Stopped after every few steps and continued, a run ends in the bits of one that never stopped.
+TEST_F(Lab, ResumedRunsEndInTheSameBits) {
+  const Corpus c = corpus();
+  for (const auto& plan : plan_runs(config_, c)) {
+    const auto whole = perform(config_, plan, c, {folder_ / "whole" / plan.key}, quiet());
+    ASSERT_TRUE(whole && whole->failure.empty());
+    std::optional<RunResult> pieces;
+    int sessions = 0;
+    for (; !pieces; ++sessions) {
+      int steps = 7;
+      pieces =
+          perform(config_, plan, c, {folder_ / "pieces" / plan.key}, quiet([&] { return steps-- == 0; }));
+    }
+    EXPECT_GT(sessions, 3);
+    EXPECT_EQ(bits(*pieces), bits(*whole));
+    EXPECT_EQ(bits(result_from_json(RunFolder{folder_ / "pieces" / plan.key}.result())), bits(*whole));
+  }
+  EXPECT_TRUE(notes_.empty());
+}
+
+TEST_F(Lab, ADamagedCheckpointFallsBackToTheOneBefore) {
+  const Corpus c = corpus();
+  const RunPlan plan = plan_runs(config_, c)[0];
+  const RunFolder folder{folder_ / "run"};
+  const auto stop_after = [&](int steps) {
+    perform(config_, plan, c, folder, quiet([steps]() mutable { return steps-- == 0; }));
+  };
+  stop_after(10);
+  stop_after(10);
+  ASSERT_TRUE(std::filesystem::exists(folder.previous()));
+  std::string bytes = read_file(folder.checkpoint());
+  bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
+  write_file(folder.checkpoint(), bytes);
+  const auto result = perform(config_, plan, c, folder, quiet());
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_NE(notes_[0].find("does not match its checksum"), std::string::npos);
+  EXPECT_EQ(bits(*result), bits(*perform(config_, plan, c, {folder_ / "clean"}, quiet())));
+}
+
+// Decay times rate far above 2 multiplies the weights by a large negative number every step: they overflow.
+TEST_F(Lab, ALossThatIsNotFiniteFailsTheRunAndIsKept) {
+  const Corpus c = corpus();
+  config_.train.learning_rate = 1000, config_.train.weight_decay = 100, config_.train.warmup = 0;
+  const auto plan = plan_runs(config_, c);
+  const RunFolder folder{folder_ / "nan"};
+  const auto result = perform(config_, plan[0], c, folder, quiet());
+  ASSERT_TRUE(result);
+  EXPECT_NE(result->failure.find("not finite at step"), std::string::npos);
+  EXPECT_EQ(result_from_json(folder.result()).failure, result->failure);  // shown, not rolled again
+  const auto summary = summarise(config_, plan, {*result});
+  EXPECT_EQ(summary.failed, 1u);
+  EXPECT_NE(results_csv(summary).find("not finite at step"), std::string::npos);
+}
+
+TEST_F(Lab, ALearnedTableIsNotDefinedBeyondItsLength) {
+  const Corpus c = corpus();
+  const RunPlan plan = plan_runs(config_, c)[1];
+  ASSERT_EQ(plan.arm, "learned");
+  const auto result = perform(config_, plan, c, {folder_ / "l"}, quiet());
+  ASSERT_EQ(result->by_length.size(), 4u);
+  EXPECT_TRUE(result->by_length[0].nats.has_value());
+  for (int l = 1; l < 4; ++l) EXPECT_FALSE(result->by_length[std::size_t(l)].nats.has_value());
+}
+
+TEST_F(Lab, AnEncoderFillsInMaskedBytes) {
+  config_.model.causal = false;
+  config_.arms = {"none", "learned"};
+  config_.baseline = "none";
+  config_.check();
+  const Corpus c = corpus();
+  const Random masks(0, "m");
+  const std::vector<std::int64_t> starts{0, 100};
+  const Windows w = windows_at(c, starts, 16, false, &masks);
+  int masked = 0;
+  for (std::size_t i = 0; i < w.inputs.size(); ++i) {
+    EXPECT_EQ(w.inputs[i] == 0, w.targets[i] >= 0);
+    masked += w.inputs[i] == 0;
+  }
+  EXPECT_GT(masked, 0);
+  const auto result = perform(config_, plan_runs(config_, c)[0], c, {folder_ / "e"}, quiet());
+  EXPECT_TRUE(std::isfinite(result->nats));
+  EXPECT_LT(result->nats, std::log(256.0));
+}
+
+TEST_F(Lab, TheStoreKeepsWhatItIsGiven) {
+  const Corpus c = corpus();
+  const auto plan = plan_runs(config_, c);
+  const auto result = perform(config_, plan[0], c, {folder_ / "s"}, quiet());
+  Store store(folder_ / "study.sqlite");
+  store.put(*result);
+  store.put(*result);  // again: replaced, not doubled
+  store.keep_only(plan);
+  EXPECT_GT(std::filesystem::file_size(folder_ / "study.sqlite"), 0u);
+}
+
+TEST_F(Lab, DifferencesArePairedBySeed) {
+  RunResult a, b;
+  std::vector<RunResult> results;
+  for (std::int64_t seed = 1; seed <= 2; ++seed) {
+    a.plan = {"a", "sinusoidal", seed}, b.plan = {"b", "learned", seed};
+    a.nats = double(seed), b.nats = double(seed) + 0.5;
+    results.push_back(b), results.push_back(a);
+  }
+  const auto s = summarise(config_, {}, results);
+  EXPECT_EQ(s.arms[0].arm, "sinusoidal");
+  EXPECT_EQ(s.arms[1].arm, "learned");
+  EXPECT_NEAR(s.arms[1].difference.mean, 0.5, 1e-12);
+  EXPECT_NEAR(s.arms[1].difference.half_width, 0, 1e-12);
+}
+
+}  // namespace
+}  // namespace gnomon
