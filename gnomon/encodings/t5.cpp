@@ -8,7 +8,8 @@
 //   e)⌋, at most B−1
 //
 // T5 itself does not scale q·k by 1/√D; here every encoding does, so that the bias is all that differs.
-// Acts on the logits. Parameters: table w (buckets, H), one for all layers, as in T5.
+// Acts on the logits. Parameters: table w (buckets, H), one for all layers, as in T5; it starts with deviation C^(−1/2),
+// as in Hugging Face's modeling_t5.py.
 #include <cmath>
 
 #include "gnomon/core/error.h"
@@ -29,7 +30,7 @@ class T5 final : public Encoding {
                                      ", and distance more than the ", exact, " buckets of one distance"));
     }
   }
-  std::vector<ParamSpec> params() const override { return {{"bias", {buckets_, shape_.H}, 0, 0.02, false}}; }
+  std::vector<ParamSpec> params() const override { return {{"bias", {buckets_, shape_.H}, 0, 1 / std::sqrt(double(shape_.C)), false}}; }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     return plain_logit(s, h, i, j) + s.w[bucket(s.positions[i] - s.positions[j]) * shape_.H + h];

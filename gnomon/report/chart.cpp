@@ -43,7 +43,6 @@ std::vector<double> round_ticks(double low, double high, int count) {
   return ticks;
 }
 std::string tick_text(double t, double step) {
-  if (std::abs(t) >= 10000 && std::fmod(t, 1000) == 0) return shortest(t / 1000) + "k";
   const int digits = std::clamp(int(std::ceil(-std::log10(std::max(step, 1e-9)) - 1e-9)), 0, 6);
   return fixed(t, digits);
 }

@@ -1,0 +1,54 @@
+"""What the tests of the program share: where it is, and a small text and study that end in seconds."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "dev" / "gnomon"))
+
+SMALL = ["model.layers=1", "model.width=24", "model.heads=2", "model.length=16", "train.steps=40", "train.batch=2",
+         "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5", "study.seeds=2", "study.workers=2"]
+
+
+def gnomon(*arguments, check=None, **options):
+    """Runs the program; with `check`, its exit code has to be that."""
+    options = {"capture_output": True, "text": True, "timeout": 300} | options
+    done = subprocess.run([str(GNOMON), *map(str, arguments)], **options)
+    if check is not None:
+        assert done.returncode == check, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def study_arguments(text, out, *settings):
+    flags = [flag for setting in (*SMALL, *settings) for flag in ("--set", setting)]
+    return ["study", "--text", str(text), "--out", str(out), *flags]
+
+
+def results(folder):
+    """What is fixed to the bit in results.json: everything but the cost."""
+    content = json.loads((pathlib.Path(folder) / "results.json").read_text())
+    for arm in content["arms"]:
+        del arm["tokens_per_second"], arm["peak_memory_bytes"]
+        for run in arm["runs"]:
+            del run["cost"]
+    return content
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory):
+    words = ["the cat sat on the mat. ", "a dog ran far away. ", "rain fell all night; ", "we sang.\n"]
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("".join(words[i * i * 7 // 3 % 4] for i in range(3000)))
+    return path
+
+
+@pytest.fixture(scope="session")
+def study(text, tmp_path_factory):
+    """A finished small study of all eight default arms."""
+    out = tmp_path_factory.mktemp("study") / "out"
+    done = gnomon(*study_arguments(text, out), check=0)
+    return out, done

@@ -1,0 +1,203 @@
+"""The commands as a user types them: what they print, what they leave, and their exit codes."""
+
+import json
+import sqlite3
+import subprocess
+
+import numpy
+import pytest
+from safetensors.numpy import load_file
+
+from conftest import GNOMON, gnomon, study_arguments
+
+
+def fact(spec, name, *arguments):
+    shown = json.loads(gnomon("show", spec, "--json", *arguments, check=0).stdout)
+    facts = {f["name"]: f for f in shown["encodings"][0]["facts"]}
+    return {row["name"]: row["values"] for row in facts[name]["rows"]}
+
+
+def test_encodings_lists_objects():
+    listed = json.loads(gnomon("encodings", "--json", check=0).stdout)
+    assert {e["name"] for e in listed} >= {"none", "index", "normalised", "sinusoidal", "learned", "rope", "alibi", "t5"}
+    for e in listed:
+        assert {"name", "title", "paper", "year", "acts", "options"} <= e.keys()
+    one = json.loads(gnomon("encodings", "rope", "--json", check=0).stdout)
+    assert [o["name"] for o in one["options"]] == ["theta", "fraction", "pairing"]
+    assert "rope" in gnomon("encodings", check=0).stdout
+    assert "adjacent | halves" in gnomon("encodings", "rope", check=0).stdout
+    assert "concat" in gnomon("encodings", "concat", check=0).stdout
+
+
+def test_show_prints_the_known_dot_products():
+    printed = gnomon("show", "sinusoidal", "--dim", 16, check=0).stdout
+    assert printed.count("7.485166") >= 2 and "6.137040" in printed
+    other = gnomon("show", "sinusoidal(layout=halves, frequencies=tensor2tensor)", "--dim", 16, check=0).stdout
+    assert "7.501744" in other and "6.442038" in other
+    # Halves alone only permutes the channels: the products stay.
+    assert "7.485166" in gnomon("show", "sinusoidal(layout=halves)", "--dim", 16, check=0).stdout
+
+
+def test_show_prints_the_known_values_norms_wavelengths_kernel_and_distances():
+    values = fact("sinusoidal", "values", "--dim", 512)
+    last, sine, at_16, at_17 = (list(values["position 63"])[i] for i in (-1, -2, -3, -4))
+    assert numpy.allclose([last, sine, at_16, at_17], [.99997867, .00653074, .00840109, .99996208], atol=1e-8, rtol=0)
+    t2t = fact("sinusoidal(layout=halves, frequencies=tensor2tensor)", "values", "--dim", 512)
+    # channels 0, 1, 255, 495, 496, 510, 511
+    assert numpy.allclose(t2t["position 127"][2], .01269966, atol=1e-8)
+    assert numpy.allclose(t2t["position 127"][-1], .99991936, atol=1e-8)
+    assert numpy.allclose(t2t["position 64"][-3], .99993948, atol=1e-8)
+    for dim, longest in ((16, 3162.28), (64, 7498.94), (512, 9646.62), (768, 9763.00)):
+        norms = fact("sinusoidal", "norms", "--dim", dim)
+        assert numpy.allclose([v[0] for v in norms.values()], (dim / 2) ** .5, atol=1e-9)
+        waves = fact("sinusoidal", "wavelengths", "--dim", dim)
+        assert abs(waves[f"pair {dim // 2 - 1}"][1] - longest) < .005
+    waves = fact("sinusoidal(layout=halves, frequencies=tensor2tensor)", "wavelengths", "--dim", 512)
+    assert abs(waves["pair 255"][1] - 10000) < 1e-6
+    kernel = fact("sinusoidal", "kernel", "--dim", 512)
+    assert numpy.allclose([kernel[f"k = {k}"][0] for k in range(1, 7)],
+                          [.973055, .905209, .827146, .768313, .740612, .735344], atol=5e-7)
+    for dim, least in ((16, 1.014725), (64, 1.471848), (512, 3.714270)):
+        distances = fact("sinusoidal", "distances", "--dim", dim)
+        assert numpy.allclose(distances["neighbour"], [least, 1], atol=5e-7)
+        assert numpy.allclose(distances["least of 1..20000"], [least, 1], atol=5e-7)
+
+
+def test_show_tells_the_two_slope_rules_apart():
+    authors = fact("alibi", "bias", "--dim", 96, "--heads", 12)["distance 1"]
+    geometric = fact("alibi(slopes=geometric)", "bias", "--dim", 96, "--heads", 12)["distance 1"]
+    assert numpy.allclose(authors[8:], [-.70711, -.35355, -.17678, -.088388], atol=1e-5)
+    assert not numpy.allclose(authors, geometric, atol=1e-3)
+
+
+@pytest.mark.parametrize("arguments, part", [
+    (["show", "rop"], "did you mean 'rope'?"),
+    (["show", "rope(theta=0)"], "allowed is a number"),
+    (["show", "rope(theta=nan)"], "allowed is a number"),
+    (["show", "rope(fraction=0.1)", "--dim", 32], "even numbers"),
+    (["show", "sinusoidal", "--heads", 0], "--heads"),
+    (["show", "sinusoidal", "--heads", 3], "does not divide"),
+    (["show", "concat(sinusoidal, width=64)"], "allowed are 1 to 63"),
+    (["encodings", "alibye"], "did you mean 'alibi'?"),
+    (["study"], "no text"),
+    (["studdy"], ""),
+    (["study", "--nonsense"], ""),
+    ([], ""),
+])
+def test_wrong_usage_is_answered_and_exits_2(arguments, part):
+    done = gnomon(*arguments, check=2)
+    assert part in done.stderr + done.stdout
+    assert "bug" not in done.stderr
+
+
+def test_closed_stdout_is_quiet_and_full_stdout_is_not():
+    done = subprocess.run(f"{GNOMON} encodings --json | head -n 1", shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([GNOMON, "encodings"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 4 and "cannot write" in done.stderr
+
+
+def test_help_has_examples():
+    for command in ("encodings", "show", "study"):
+        assert "Example" in gnomon(command, "--help", check=0).stdout
+
+
+def test_a_study_leaves_its_folder(study):
+    out, done = study
+    assert {p.name for p in out.iterdir()} >= {"study.toml", "study.sqlite", "runs", "report.html", "results.csv", "results.json"}
+    assert str(out / "report.html") in done.stdout
+    for arm in ("none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"):
+        assert arm in done.stdout
+    rows = (out / "results.csv").read_text().splitlines()
+    assert len(rows) == 1 + 16
+    database = sqlite3.connect(out / "study.sqlite")
+    assert database.execute("SELECT count(*), count(DISTINCT arm) FROM runs").fetchone() == (16, 8)
+    # A learned table has no value beyond its length: not defined, never clamped.
+    assert database.execute("SELECT count(*) FROM by_length JOIN runs USING (key) WHERE arm = 'learned' AND by_length.nats IS NULL").fetchone() == (6,)
+    assert database.execute("SELECT count(*) FROM by_length JOIN runs USING (key) WHERE arm <> 'learned' AND by_length.nats IS NULL").fetchone() == (0,)
+
+
+def test_its_models_are_read_by_the_safetensors_package(study):
+    out, _ = study
+    files = list(out.glob("runs/*/model.safetensors"))
+    assert len(files) == 16
+    tensors = load_file(files[0])
+    assert tensors["layers.0.attention.qkv.weight"].shape == (72, 24)
+    assert all(numpy.isfinite(t).all() for t in tensors.values())
+    assert not list(out.glob("runs/*/checkpoint*"))
+
+
+def test_repeating_a_study_skips_what_is_finished_and_changes_nothing(study, text):
+    out, _ = study
+    before = {p: p.read_bytes() for p in (out / "results.json", out / "results.csv", out / "report.html")}
+    done = gnomon(*study_arguments(text, out), check=0)
+    assert "16 of 16 runs are finished already" in done.stderr
+    for path, content in before.items():
+        assert path.read_bytes() == content, path
+
+
+def test_dry_run_prints_the_plan_and_runs_nothing(text, tmp_path):
+    done = gnomon(*study_arguments(text, tmp_path / "out"), "--dry-run", check=0)
+    for word in ("parameters", "TFLOP", "memory", "disk", "16 runs (0 finished)", "project(sinusoidal)"):
+        assert word in done.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_seed_means_no_inference(text, tmp_path):
+    done = gnomon(*study_arguments(text, tmp_path / "out", "study.seeds=1", "study.arms=none, sinusoidal"), check=0)
+    assert "no inference" in done.stdout
+    assert "no inference" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_configuration_files_and_their_errors(text, tmp_path):
+    config = tmp_path / "s.toml"
+    config.write_text('[study]\narms = ["none", "rope"]\nbaseline = "none"\n[train]\nstep = 3\n')
+    done = gnomon("study", config, "--text", text, check=2)
+    assert "s.toml, line 5" in done.stderr and "did you mean 'train.steps'?" in done.stderr
+    config.write_text('[study]\narms = ["none", "rope"]\nbaseline = "none"\n')
+    gnomon("study", config, *study_arguments(text, tmp_path / "out")[1:], check=0)
+    assert gnomon("study", tmp_path / "missing.toml", "--text", text).returncode == 4
+
+
+@pytest.mark.parametrize("content, part, code", [
+    (None, "cannot open", 4),
+    (b"", "0 bytes", 3),
+    (b"x", "1 bytes", 3),
+    (b"x" * 600, "need at least 670", 3),
+    (b"good\nbad \xff text" * 100, "byte 9 (line 2, byte 5 of it): found 0xFF", 3),
+    (b"a\0b" * 500, "NUL", 3),
+])
+def test_texts_that_cannot_be_are_refused(tmp_path, content, part, code):
+    path = tmp_path / "t.txt"
+    if content is not None:
+        path.write_bytes(content)
+    done = gnomon(*study_arguments(path, tmp_path / "out"), check=code)
+    assert part in done.stderr and "t.txt" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_windows_line_ends_are_read_as_lf_and_told(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_bytes(b"one line\r\n" * 300)
+    done = gnomon(*study_arguments(path, tmp_path / "out", "study.arms=none, sinusoidal"), check=0)
+    assert "300 Windows line ends (CRLF) were read as LF" in done.stderr
+    assert "CRLF" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("setting, part", [
+    ("model.heads=0", "model.heads: found 0"),
+    ("model.heads=5", "not divisible"),
+    ("model.length=0", "model.length: found 0"),
+    ("model.length=1", "model.length: found 1"),
+    ("study.seeds=0", "study.seeds: found 0"),
+    ("train.learning_rate=nan", "learning_rate: found nan"),
+    ("train.speed=1", "unknown key 'train.speed'"),
+    ("study.arms=sinusoidal, rop", "did you mean 'rope'?"),
+    ("study.arms=sinusoidal, rope(theta=-1)", "allowed is a number"),
+    ("model.width", "expected key=value"),
+])
+def test_settings_that_cannot_be_are_refused(text, tmp_path, setting, part):
+    done = gnomon(*study_arguments(text, tmp_path / "out", setting), check=2)
+    assert part in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,174 @@
+"""Nothing is lost: signals, kills at random moments, full disks, damaged files, other processes."""
+
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import GNOMON, gnomon, results, study_arguments
+
+# Long enough to be interrupted, with frequent checkpoints.
+LONGER = ["train.steps=4000", "train.checkpoint_seconds=0.05", "study.arms=sinusoidal, learned, t5"]
+
+
+def start(*arguments, **options):
+    return subprocess.Popen([str(GNOMON), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, **options)
+
+
+def wait_for(condition, seconds=60):
+    for _ in range(seconds * 100):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+@pytest.fixture(scope="module")
+def left_alone(text, tmp_path_factory):
+    out = tmp_path_factory.mktemp("alone") / "out"
+    gnomon(*study_arguments(text, out, *LONGER), check=0)
+    return results(out)
+
+
+def test_ten_kills_at_random_moments_end_in_the_same_bits(text, tmp_path, left_alone):
+    arguments = study_arguments(text, tmp_path / "out", *LONGER)
+    generator = random.Random(5)
+    kills = 0
+    while kills < 10:
+        process = start(*arguments, start_new_session=True)
+        time.sleep(generator.uniform(0.05, 0.5))
+        if process.poll() is not None:
+            raise AssertionError(f"the study ended after {kills} kills: make it longer")
+        process.kill()  # SIGKILL to the study; its workers go with it
+        process.communicate()
+        kills += 1
+    gnomon(*arguments, check=0)
+    assert results(tmp_path / "out") == left_alone
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_checkpoints_and_the_study_continues(text, tmp_path, left_alone, number, code):
+    out = tmp_path / "out"
+    arguments = study_arguments(text, out, *LONGER, "train.checkpoint_seconds=1000")
+    process = start(*arguments)
+    wait_for(lambda: list(out.glob("runs/*/lock")))
+    time.sleep(0.4)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "interrupted" in errors
+    assert list(out.glob("runs/*/checkpoint.safetensors"))
+    gnomon(*arguments, check=0)
+    assert results(out) == left_alone
+
+
+def test_a_second_signal_stops_at_once(text, tmp_path):
+    out = tmp_path / "out"
+    process = start(*study_arguments(text, out, *LONGER, "train.steps=100000"))
+    wait_for(lambda: list(out.glob("runs/*/lock")))
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+def test_a_second_process_is_told_that_the_study_is_in_use(text, tmp_path):
+    out = tmp_path / "out"
+    arguments = study_arguments(text, out, *LONGER, "train.steps=100000")
+    process = start(*arguments)
+    wait_for(lambda: (out / "study.sqlite").exists())
+    done = gnomon(*arguments, check=5)
+    assert "in use by another process" in done.stderr
+    process.kill()
+    process.communicate()
+
+
+def test_kill_in_the_middle_of_a_checkpoint(text, tmp_path, left_alone):
+    """A half-written temporary file and a damaged checkpoint are what such a kill can leave."""
+    out = tmp_path / "out"
+    arguments = study_arguments(text, out, *LONGER)
+    process = start(*arguments)
+    wait_for(lambda: list(out.glob("runs/*/checkpoint.previous.safetensors")))
+    process.kill()
+    process.communicate()
+    folder = next(out.glob("runs/*/checkpoint.previous.safetensors")).parent
+    newest = folder / "checkpoint.safetensors"
+    (folder / "checkpoint.safetensors.partial").write_bytes(b"half a checkp")
+    if newest.exists():
+        content = bytearray(newest.read_bytes())
+        content[len(content) // 2] ^= 4
+        newest.write_bytes(content)
+    done = gnomon(*arguments, check=0)
+    assert "damaged checkpoint passed over" in done.stderr or not newest.exists()
+    assert results(out) == left_alone
+
+
+def test_a_truncated_checkpoint_is_told_and_passed_over(text, tmp_path, left_alone):
+    out = tmp_path / "out"
+    arguments = study_arguments(text, out, *LONGER)
+    process = start(*arguments)
+    wait_for(lambda: list(out.glob("runs/*/checkpoint.safetensors")))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    for path in out.glob("runs/*/checkpoint*.safetensors"):
+        path.write_bytes(path.read_bytes()[:-7])
+    done = gnomon(*arguments, check=0)
+    assert "truncated" in done.stderr and "checkpoint" in done.stderr
+    assert results(out) == left_alone
+
+
+def test_a_full_disk_ends_with_4_and_the_study_continues(text, tmp_path, left_alone):
+    out = tmp_path / "out"
+    arguments = study_arguments(text, out, *LONGER)
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))  # less than a checkpoint, more than study.toml
+
+    done = gnomon(*arguments, check=4, preexec_fn=limit)
+    assert "cannot write" in done.stderr or "SQLite" in done.stderr
+    gnomon(*arguments, check=0)
+    assert results(out) == left_alone
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="changes the user")
+def test_a_read_only_folder_is_refused(text, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    for folder in [tmp_path, *tmp_path.parents][:3]:
+        folder.chmod(0o755)
+    text.parent.chmod(0o755), text.parent.parent.chmod(0o755)
+    out.chmod(0o555)
+    done = gnomon(*study_arguments(text, out), user=65534, check=4)
+    assert "lock" in done.stderr and "ermission denied" in done.stderr
+
+
+def test_a_run_that_diverges_is_shown_and_the_study_goes_on(text, tmp_path):
+    out = tmp_path / "out"
+    settings = ["train.learning_rate=1000", "train.weight_decay=100", "train.warmup=0", "study.arms=none, sinusoidal"]
+    done = gnomon(*study_arguments(text, out, *settings), check=1)
+    assert "not finite at step" in done.stderr and "not finite at step" in done.stdout
+    report = (out / "report.html").read_text()
+    assert "Runs that failed" in report and re.search(r"none, seed 2: the loss was not finite", report)
+    again = gnomon(*study_arguments(text, out, *settings), check=1)  # shown, not repeated
+    assert "4 of 4 runs are finished already" in again.stderr
+
+
+def test_a_worker_that_crashes_leaves_its_run_for_another_time(text, tmp_path, left_alone):
+    out = tmp_path / "out"
+    arguments = study_arguments(text, out, *LONGER)
+    process = start(*arguments)
+    wait_for(lambda: list(out.glob("runs/*/checkpoint.safetensors")))
+    workers = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    os.kill(int(workers[0]), signal.SIGSEGV)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "by signal 11" in errors
+    gnomon(*arguments, check=0)
+    assert results(out) == left_alone
