@@ -25,6 +25,7 @@ release:
 	cmake --build --preset release
 
 bench: build  ## shares of this machine's float32 peak
+	build/dev/bench/bench_products
 	build/dev/bench/bench_step
 	build/dev/bench/bench_attend
 

@@ -1,8 +1,7 @@
 // ALiBi: attention with linear biases. Press, Smith, Lewis 2021, https://arxiv.org/abs/2108.12409, section 3.
 //
 //   s[h,i,j] = q_i·k_j/√D − m_h·|p_i − p_j|
-//   slopes=authors:   H = 2^n: m_h = 2^(−8(h+1)/H). Otherwise the slopes for the next lower power P of two,
-//   then
+//   slopes=authors:   H = 2^n: m_h = 2^(−8(h+1)/H). Otherwise the slopes for the next lower power P of two, then
 //                     every second one of those for 2P (the authors' code, get_slopes; BLOOM)
 //   slopes=geometric: m_h = 2^(−8(h+1)/H) for every H (what several ports do)
 //

@@ -84,7 +84,8 @@ class Encoding {
   virtual std::vector<double> frequencies() const { return {}; }
 
   // --- The definition: the paper's formula, slowly, in double. The oracle of every test, and what pages
-  // draw. Channel c of the position vector of token t.
+  // draw.
+  // Channel c of the position vector of token t.
   virtual double input(const Scene&, std::int64_t /*t*/, std::int64_t /*c*/) const { return 0; }
   // The logit of query i and key j in head h; without position: q_i·k_j/√D.
   virtual double logit(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j) const;

@@ -1,5 +1,5 @@
-// The raw index: position p as a number along one direction. The negative control of text 003: its size grows
-// with p without bound, and after a LayerNorm the word is what vanishes.
+// The raw index: position p as a number along one direction. A negative control: its size grows with p
+// without bound, and after a LayerNorm the word is what vanishes.
 //
 //   e[p,c] = p·u[c]
 //

@@ -1,6 +1,6 @@
-// The normalised index: the place of a token between the first (0) and the last (1) of its window. The
-// negative control of texts 003 and 004: the step between neighbours is 1/(T−1), so the same distance means
-// different things in windows of different length.
+// The normalised index: the place of a token between the first (0) and the last (1) of its window. A
+// negative control: the step between neighbours is 1/(T−1), so the same distance means different things in
+// windows of different length.
 //
 //   e[p,c] = (p − p_first)/(p_last − p_first)·u[c],   0 for a window of one token
 //

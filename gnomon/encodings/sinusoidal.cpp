@@ -9,7 +9,8 @@
 //
 // Three conventions are in the wild: the paper's (interleaved, paper), tensor2tensor's (halves,
 // tensor2tensor), and the mixture (halves, paper) of x-transformers; the last two differ in their
-// frequencies, not only in their order. Acts on the input. No parameters.
+// frequencies, not only in their order.
+// Acts on the input. No parameters.
 #include <cmath>
 
 #include "gnomon/encodings/encoding.h"

@@ -4,8 +4,8 @@
 //   s[h,i,j] = q_i·k_j/√D + w[bucket(p_i − p_j), h]
 //   causal:        n = max(δ, 0) falls into `buckets` buckets
 //   bidirectional: n = |δ| falls into the first half of them, keys after the query (δ < 0) into the second
-//   half of B buckets the first e = B/2 hold one distance each, the others ⌊e + ln(n/e)/ln(distance/e)·(B −
-//   e)⌋, at most B−1
+//   Of B buckets the first e = B/2 hold one distance each, the others ⌊e + ln(n/e)/ln(distance/e)·(B − e)⌋,
+//   at most B − 1.
 //
 // T5 itself does not scale q·k by 1/√D; here every encoding does, so that the bias is all that differs.
 // Acts on the logits. Parameters: table w (buckets, H), one for all layers, as in T5; it starts with deviation C^(−1/2),
@@ -30,7 +30,9 @@ class T5 final : public Encoding {
                                      ", and distance more than the ", exact, " buckets of one distance"));
     }
   }
-  std::vector<ParamSpec> params() const override { return {{"bias", {buckets_, shape_.H}, 0, 1 / std::sqrt(double(shape_.C)), false}}; }
+  std::vector<ParamSpec> params() const override {
+    return {{"bias", {buckets_, shape_.H}, 0, 1 / std::sqrt(double(shape_.C)), false}};
+  }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     return plain_logit(s, h, i, j) + s.w[bucket(s.positions[i] - s.positions[j]) * shape_.H + h];

@@ -11,12 +11,14 @@ namespace gnomon {
 struct Terms {
   std::int64_t first_distance = 0;
   std::int64_t distances = 0;  // R
-  Floats by_distance;  // (H,R)        s[h,i,j] += by_distance[h,δ]           ALiBi, T5, KERPLE, Sandwich
-  Floats by_query, by_key;  // (B,H,tokens) s[h,i,j] += by_query[h,i] + by_key[h,j]  FoX, Transformer-XL's u·k
-  Floats
-      query_cross;  // (H,R,K)      s[h,i,j] += q[h,i]·query_cross[h,δ]    Shaw, Transformer-XL, DeBERTa c→p
-  Floats key_cross;  // (H,R,K)      s[h,i,j] += k[h,j]·key_cross[h,δ]      DeBERTa p→c
-  Floats value;      // (H,R,D)      o[h,i]   += Σ_j p[h,i,j] value[h,δ]    Shaw
+  // (H,R): s[h,i,j] += by_distance[h,δ]. ALiBi, T5, KERPLE, Sandwich
+  Floats by_distance;
+  // (B,H,tokens): s[h,i,j] += by_query[h,i] + by_key[h,j]. FoX, Transformer-XL's u·k
+  Floats by_query, by_key;
+  // (H,R,K): s[h,i,j] += q[h,i]·query_cross[h,δ] + k[h,j]·key_cross[h,δ]. Shaw, Transformer-XL, DeBERTa c→p; p→c
+  Floats query_cross, key_cross;
+  // (H,R,D): o[h,i] += Σ_j p[h,i,j] value[h,δ]. Shaw
+  Floats value;
 
   Terms zeros() const;  // the same shapes, filled with 0
 };
