@@ -22,7 +22,9 @@ std::string fixed(double x, int digits) {
   if (std::isnan(x)) return "–";
   char buffer[400];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::fixed, digits).ptr;
-  return {buffer, end};
+  const std::string out(buffer, end);
+  const bool zero = out.find_first_of("123456789") == std::string::npos;
+  return zero && out[0] == '-' ? out.substr(1) : out;  // no minus before 0
 }
 
 double number(std::string_view word, std::string_view what) {

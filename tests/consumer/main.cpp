@@ -6,7 +6,9 @@
 #include <cstdio>
 
 int main() {
-  const gnomon::Shape shape{16, 2, 8, 32, true};
+  const gnomon::Shape shape{.C = 16, .H = 2, .D = 8, .length = 32, .causal = true};
+  const auto rope = gnomon::make_encoding({"rope", {{"pairing", "halves"}}}, shape);
+  if (rope->frequencies().size() != 4) return 1;
   const auto e = gnomon::make_encoding(
       gnomon::Named{"sinusoidal", {{"layout", "interleaved"}, {"frequencies", "paper"}}}, shape);
   const double positions[] = {5, 6};

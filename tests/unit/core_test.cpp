@@ -63,6 +63,7 @@ TEST(Text, NumbersRoundTrip) {
   EXPECT_THROW(number("1x", "n"), Error);
   EXPECT_THROW(integer("1.5", "n"), Error);
   EXPECT_EQ(fixed(7.4851662, 6), "7.485166");
+  EXPECT_EQ(fixed(-0.0001, 2), "0.00");
 }
 
 TEST(Text, Utf8IsToldFromWhatIsNot) {
