@@ -34,15 +34,15 @@ MUTANTS = [
      "std::max<std::int64_t>(pairs() - 1, 1)", "std::max<std::int64_t>(pairs(), 1)", "golden_test"),
     ("GELU gradient loses a term", "gnomon/kernels/pointwise.cpp",
      "hn::MulAdd(set(3.0f), cubic, one)", "hn::MulAdd(set(1.0f), cubic, one)", "kernels_test"),
-    ("LayerNorm gradient forgets its mean", "gnomon/kernels/norm.cpp",
-     "hn::Sub(g(c, n), mean_g)", "g(c, n)", "kernels_test"),
+    ("sign of the mean in the LayerNorm gradient", "gnomon/kernels/norm.cpp",
+     "hn::Sub(g(c, n), mean_g)", "hn::Add(g(c, n), mean_g)", "kernels_test"),
     ("bias gradient is not added up over the batch", "gnomon/kernels/attend.cpp",
      "for (std::size_t i = 0; i < part.size(); ++i) sum[i] += part[i];",
      "for (std::size_t i = 0; i < part.size(); ++i) sum[i] = part[i];", "kernels_test"),
     ("Adam without bias correction", "gnomon/kernels/adamw.cpp",
      "c1 = 1 - std::pow(s.beta1, double(s.t))", "c1 = 1", "kernels_test"),
-    ("a checkpoint forgets Adam's second moment", "gnomon/lab/run.cpp",
-     'copy("optimiser.v.", trainer_.v);', "", "lab_test"),
+    ("a checkpoint mixes up Adam's moments", "gnomon/lab/run.cpp",
+     'copy("optimiser.v.", trainer_.v);', 'copy("optimiser.m.", trainer_.v);', "lab_test"),
 ]
 
 DUMMY = """// A dummy: p times channel number. Acts on the input. No parameters.
