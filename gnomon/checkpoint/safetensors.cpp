@@ -75,7 +75,7 @@ TensorFile read_safetensors(const Path& path) {
 
   TensorFile file;
   file.numbers.resize(data.size() / 4);
-  std::memcpy(file.numbers.data(), data.data(), data.size() / 4 * 4);
+  if (!file.numbers.empty()) std::memcpy(file.numbers.data(), data.data(), file.numbers.size() * 4);
   std::uint64_t at = 0;
   try {
     for (const auto& [name, entry] : header.items()) {

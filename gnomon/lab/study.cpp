@@ -18,8 +18,10 @@ constexpr std::string_view kNotOfARun[] = {"study.text",  "study.arms",    "stud
 std::string run_key(StudyConfig config, const std::string& arm, std::int64_t seed, const Corpus& corpus) {
   std::string everything =
       text("gnomon ", GNOMON_VERSION, "\narm ", arm, "\nseed ", seed, "\ntext ", corpus.sha256(), "\n");
-  for (const std::string_view line : split(print_toml(config), '\n'))
+  const std::string settings = print_toml(config);
+  for (const std::string_view line : split(settings, '\n')) {
     everything += text(line.substr(0, line.find("  #")), "\n");
+  }
   return sha256(everything).substr(0, 16);
 }
 
