@@ -46,7 +46,7 @@ using Scratch =
 
 // Distance between the rows of an activation of `width` numbers. A width that is a multiple of 64 numbers
 // would put the columns of many rows onto few cache sets: the products dyᵀ·x then run at half speed
-// (bench/products).
+// (bench_products).
 inline std::int64_t row_step(std::int64_t width) { return width + 16; }
 
 inline std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }

@@ -12,7 +12,7 @@ constexpr const char* kStyle = R"(
 @media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#a2abb3;--line:#3a4148;--paper:#15181b;--tint:#1f2428;--link:#7db8f0}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-main{max-width:880px;margin:0 auto;padding:24px 20px 64px}
+main{max-width:960px;margin:0 auto;padding:24px 20px 64px}
 h1{font-size:1.7rem;line-height:1.2;margin:.4em 0}h2{font-size:1.25rem;margin:2.2em 0 .6em;padding-top:.6em;border-top:1px solid var(--line)}
 p,h1,h3,li{overflow-wrap:anywhere}p.lead{color:var(--soft)}p.note{color:var(--soft);font-size:.875rem;margin:.4em 0 0}
 nav ol{columns:2;padding-left:1.4em;font-size:.93rem}a{color:var(--link)}
@@ -22,7 +22,7 @@ svg .grid{stroke:var(--line)}svg .axis{stroke:var(--soft)}.pixels{image-renderin
 ul.legend{list-style:none;display:flex;flex-wrap:wrap;gap:2px 18px;margin:.2em 0 .5em;padding:0;font-size:.875rem}
 ul.legend li{display:flex;align-items:center;gap:7px}svg.sample{width:30px;height:12px;flex:none}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;width:100%}
-th,td{padding:5px 9px;border-bottom:1px solid var(--line);text-align:left;white-space:nowrap}th{background:var(--tint);vertical-align:bottom;white-space:normal;min-width:4em}
+th,td{padding:5px 7px;border-bottom:1px solid var(--line);text-align:left;white-space:nowrap}th{background:var(--tint);vertical-align:bottom;white-space:normal;min-width:4em}
 td.n,th.n{text-align:right}th[role=button]{cursor:pointer}
 button{font:inherit;font-size:.8rem;margin-top:6px;padding:2px 10px}
 pre{background:var(--tint);padding:12px;overflow-x:auto;font-size:.82rem;white-space:pre-wrap;overflow-wrap:anywhere}
