@@ -140,8 +140,8 @@ class Laws : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(Targets, Laws, testing::ValuesIn(simd_targets()), target_name);
 
 TEST_P(Laws, TheFastPathIsTheDefinition) {
-  for (const auto& [H, D, T] : {std::tuple{3, 16, 29}, {1, 4, 1}, {2, 20, 67}}) {
-    each_encoding(H, D, T + 3, [&](const Entry&, const Encoding& e, const Shape& shape) {
+  for (const auto& [H, D, tokens] : {std::tuple{3, 16, 29}, {1, 4, 1}, {2, 20, 67}}) {
+    each_encoding(H, D, tokens + 3, [&, T = tokens](const Entry&, const Encoding& e, const Shape& shape) {
       const Case c(shape, e, T, 3);
       const Fast fast(e, c, Floats(c.q.size()), Floats(T * shape.C));
       const auto want = attention_by_definition(e, c);
@@ -287,18 +287,20 @@ TEST_P(Laws, DecodingOneRowEqualsThatRow) {
 }
 
 TEST_P(Laws, ExtremesStayFiniteAndRight) {
-  for (const auto& [H, T, first] : {std::tuple{1, 1, 0.0}, {12, 2, 0.0}, {5, 3, 131070.0}, {3, 5, 1e6}}) {
-    each_encoding(H, 4, 8, [&](const Entry&, const Encoding& e, const Shape& shape) {
-      if (e.positions_end() && first + double(T) > double(*e.positions_end())) return;
-      const Case c(shape, e, T, first);
-      const Fast fast(e, c, Floats(c.q.size()), Floats(T * shape.C));
-      const auto want = attention_by_definition(e, c);
-      for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(fast.out[i], want[i], 1e-5);
-      for (std::int64_t n = 0; n < T * shape.C; ++n) {
-        const double x = e.input(c.scene(), n / shape.C, n % shape.C);
-        ASSERT_NEAR(fast.input[n], x, 1e-6 * std::max(1.0, std::abs(x)));
-      }
-    });
+  for (const auto& [H, tokens, start] :
+       {std::tuple{1, 1, 0.0}, {12, 2, 0.0}, {5, 3, 131070.0}, {3, 5, 1e6}}) {
+    each_encoding(H, 4, 8,
+                  [&, T = tokens, first = start](const Entry&, const Encoding& e, const Shape& shape) {
+                    if (e.positions_end() && first + double(T) > double(*e.positions_end())) return;
+                    const Case c(shape, e, T, first);
+                    const Fast fast(e, c, Floats(c.q.size()), Floats(T * shape.C));
+                    const auto want = attention_by_definition(e, c);
+                    for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(fast.out[i], want[i], 1e-5);
+                    for (std::int64_t n = 0; n < T * shape.C; ++n) {
+                      const double x = e.input(c.scene(), n / shape.C, n % shape.C);
+                      ASSERT_NEAR(fast.input[n], x, 1e-6 * std::max(1.0, std::abs(x)));
+                    }
+                  });
   }
 }
 
