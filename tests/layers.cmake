@@ -6,7 +6,7 @@ set(kernels core)
 set(encodings core kernels)
 set(combine core kernels encodings)
 set(nn core kernels encodings combine)
-set(checkpoint core encodings)
+set(checkpoint core)
 set(lab core kernels encodings combine nn checkpoint)
 set(report core)
 
