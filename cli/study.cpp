@@ -51,8 +51,7 @@ std::string duration(double seconds) {
   return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// Columns of a bar of equal signs do not fit specs: a table whose first column is as wide as its longest
-// cell.
+// The first column of the table is as wide as its longest spec.
 std::size_t arm_width(const StudySummary& s) {
   std::size_t width = 3;
   for (const auto& arm : s.arms) width = std::max(width, arm.arm.size());

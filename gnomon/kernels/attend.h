@@ -48,7 +48,7 @@ struct Heads {
 // out (B,H,queries,D). lse (B,H,queries): natural log of Σ exp(logit), −∞ for a query that sees no key, whose
 // row of out is 0. Online softmax over tiles (Milakov, Gimelshein 2018, arXiv 1805.02867; Dao 2022, arXiv
 // 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)). Throws
-// Error(usage) for terms whose shapes do not fit.
+// Error(bug) for terms whose shapes do not fit.
 void attend(const AttendShape& shape, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse);
 
