@@ -11,15 +11,17 @@
 namespace gnomon::cli {
 
 double Sitter::input(double position, std::int64_t channel) const {
-  return encoding.input({std::span(&position, 1), {}, {}, w}, 0, channel);
+  const std::vector<double> one(std::size_t(encoding.axes()), position);
+  return encoding.input({{one, 1, encoding.axes()}, {}, {}, w}, 0, channel);
 }
 
 // q = k = 0 leaves what the encoding adds.
 double Sitter::bias(std::int64_t head, std::int64_t delta) const {
   const Shape& s = encoding.shape();
-  const double positions[] = {0, double(std::abs(delta))};
-  const std::vector<double> zero(std::size_t(2 * s.H * s.D));
-  const Scene scene{positions, zero, zero, w};
+  const std::vector<double> positions{0, double(std::abs(delta))};
+  const std::vector<double> zero(std::size_t(2 * s.H * s.D * s.C));
+  const double* none = zero.data();
+  const Scene scene{positions, zero, zero, w, zero, zero, {none, none, none, none}};
   return delta >= 0 ? encoding.logit(scene, head, 1, 0) : encoding.logit(scene, head, 0, 1);
 }
 
@@ -159,10 +161,8 @@ std::string input_picture(const Sitter& s, std::int64_t length) {
                       std::size_t(rows),
                       std::size_t(shape.C),
                       {}};
-  const auto positions = positions_from(0, rows);
   for (std::int64_t t = 0; t < rows; ++t) {
-    for (std::int64_t c = 0; c < shape.C; ++c)
-      map.values.push_back(s.encoding.input({positions, {}, {}, s.w}, t, c));
+    for (std::int64_t c = 0; c < shape.C; ++c) map.values.push_back(s.input(double(t), c));
   }
   return report::draw(map);
 }
@@ -189,7 +189,8 @@ std::string bias_picture(const Sitter& s, std::int64_t length) {
 std::string rotation_picture(const Sitter& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const std::int64_t D = shape.D;
-  const std::vector<double> positions = positions_from(0, length);
+  const Placement place = Placement::consecutive(0, length);
+  const Positions positions = place;
   report::HeatMap map{"Rotation: what channel c of q and k contributes at each distance",
                       "q = k = the unit vector of the channel; logit times the root of the head size, from "
                       "the definition: the cosine of the pair's angle.",

@@ -19,8 +19,7 @@ std::vector<double> initial(const Encoding& e) {
   std::vector<double> w;
   for (const auto& p : e.params()) {
     const Random random(1, p.name);
-    for (std::int64_t i = 0; i < p.size(); ++i)
-      w.push_back(p.mean + p.deviation * random.normal(std::uint64_t(i)));
+    for (std::int64_t i = 0; i < p.size(); ++i) w.push_back(p.initial(i, random.normal(std::uint64_t(i))));
   }
   return w;
 }
@@ -92,7 +91,7 @@ int show(const ShowOptions& o) {
   std::vector<Part> parts;
   if (spec.input) parts.push_back({*spec.input, std::move(position.input)});
   for (std::size_t n = 0; n < spec.attention.size(); ++n)
-    parts.push_back({spec.attention[n], std::move(position.attention[n])});
+    parts.push_back({spec.attention[n], std::move(position.attention[n].encoding)});
 
   report::Page page("gnomon: " + spec.print());
   page.lead(text("d = ", o.dim, ", ", o.heads, " heads, ", o.length, " tokens, ",

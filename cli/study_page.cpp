@@ -259,8 +259,8 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
     html += pictures({encoding, find_encoding(named.name).acts, w, from}, config.length);
   };
   if (position.input) draw(*config.position.input, *position.input, "position.input.");
-  for (std::size_t n = 0; n < position.attention.size(); ++n)
-    draw(config.position.attention[n], *position.attention[n], text("position.attention.", n, "."));
+  for (std::size_t n = 0; n < config.position.attention.size(); ++n)
+    draw(config.position.attention[n], *position.attention[n].encoding, text("position.attention.", n, "."));
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }
 

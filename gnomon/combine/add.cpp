@@ -19,15 +19,14 @@ class Add final : public Combination {
         scale_(options.word("scale") == "on" ? std::sqrt(double(width)) : 1.0),
         amplitude_(options.number("amplitude")) {}
 
-  double at(std::span<const double> x, std::span<const double> e, std::span<const double>,
-            std::int64_t c) const override {
-    return scale_ * x[c] + (e.empty() ? 0 : amplitude_ * e[c]);
+  double at(const Joining& s, std::int64_t t, std::int64_t c) const override {
+    return scale_ * s.x[t * d + c] + (s.e.empty() ? 0 : amplitude_ * s.e[t * d + c]);
   }
   void forward(const Words& words, Strided<float> h) const override {
     const float s = float(scale_), A = float(amplitude_);
     parallel_ranges(words.B * words.T, 64, [&](auto begin, auto end) {
       for (auto n = begin; n < end; ++n) {
-        const float *x = words.x.row(n), *e = words.e ? words.e + n % words.T * d : nullptr;
+        const float *x = words.x.row(n), *e = words.e ? words.e + words.place(n) * d : nullptr;
         float* to = h.row(n);
         for (std::int64_t c = 0; c < d; ++c) to[c] = s * x[c] + (e ? A * e[c] : 0.0f);
       }
@@ -41,11 +40,11 @@ class Add final : public Combination {
       }
     });
     if (!grad.de) return;
-    parallel_for(words.T, [&](std::int64_t t) {
-      float* de = grad.de + t * d;
+    parallel_for(words.e_rows * words.T, [&](std::int64_t n) {
+      float* de = grad.de + n * d;
       std::fill_n(de, d, 0.0f);
-      for (std::int64_t b = 0; b < words.B; ++b) {
-        for (std::int64_t c = 0; c < d; ++c) de[c] += A * dh.row(b * words.T + t)[c];
+      for (std::int64_t b = 0; b < words.B / words.e_rows; ++b) {
+        for (std::int64_t c = 0; c < d; ++c) de[c] += A * dh.row(b * words.T + n)[c];
       }
     });
   }
@@ -57,20 +56,22 @@ class Add final : public Combination {
 }  // namespace
 
 extern const CombinationEntry add_combination;
-const CombinationEntry add_combination = {
-    .name = "add",
-    .title = "Sum of word and position",
-    .paper = "https://arxiv.org/abs/1706.03762",
-    .needs_position = false,
-    .options = {{.name = "scale",
-                 .help = "multiply the word vector by sqrt(d)",
-                 .standard = "on",
-                 .words = {"on", "off"}},
-                {.name = "amplitude",
-                 .help = "factor of the position vector",
-                 .standard = "1",
-                 .least = 0,
-                 .most = 1e6}},
-    .make = [](const Options& options, std::int64_t d) { return std::make_unique<Add>(options, d); }};
+const CombinationEntry add_combination = {.name = "add",
+                                          .title = "Sum of word and position",
+                                          .paper = "https://arxiv.org/abs/1706.03762",
+                                          .formula = "h = s*x + A*e",
+                                          .needs_position = false,
+                                          .options = {{.name = "scale",
+                                                       .help = "multiply the word vector by sqrt(d)",
+                                                       .standard = "on",
+                                                       .words = {"on", "off"}},
+                                                      {.name = "amplitude",
+                                                       .help = "factor of the position vector",
+                                                       .standard = "1",
+                                                       .least = 0,
+                                                       .most = 1e6}},
+                                          .make = [](const Options& options, const Shape& shape) {
+                                            return std::make_unique<Add>(options, shape.C);
+                                          }};
 
 }  // namespace gnomon

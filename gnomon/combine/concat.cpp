@@ -27,16 +27,16 @@ class Concat final : public Combination {
   std::int64_t word_width() const override { return d - width_; }
   std::int64_t position_width() const override { return width_; }
 
-  double at(std::span<const double> x, std::span<const double> e, std::span<const double>,
-            std::int64_t c) const override {
-    return c < word_width() ? scale_ * x[c] : e[c - word_width()];
+  double at(const Joining& s, std::int64_t t, std::int64_t c) const override {
+    const std::int64_t dw = word_width();
+    return c < dw ? scale_ * s.x[t * dw + c] : s.e[t * width_ + c - dw];
   }
   void forward(const Words& words, Strided<float> h) const override {
     const std::int64_t dw = word_width();
     parallel_ranges(words.B * words.T, 64, [&](auto begin, auto end) {
       for (auto n = begin; n < end; ++n) {
         for (std::int64_t c = 0; c < dw; ++c) h.row(n)[c] = float(scale_) * words.x.row(n)[c];
-        std::copy_n(words.e + n % words.T * width_, width_, h.row(n) + dw);
+        std::copy_n(words.e + words.place(n) * width_, width_, h.row(n) + dw);
       }
     });
   }
@@ -48,9 +48,9 @@ class Concat final : public Combination {
       }
     });
     if (!grad.de) return;
-    std::fill_n(grad.de, words.T * width_, 0.0f);
+    std::fill_n(grad.de, words.e_rows * words.T * width_, 0.0f);
     for (std::int64_t n = 0; n < words.B * words.T; ++n) {
-      for (std::int64_t c = 0; c < width_; ++c) grad.de[n % words.T * width_ + c] += dh.row(n)[dw + c];
+      for (std::int64_t c = 0; c < width_; ++c) grad.de[words.place(n) * width_ + c] += dh.row(n)[dw + c];
     }
   }
 
@@ -66,6 +66,7 @@ const CombinationEntry concat_combination = {
     .name = "concat",
     .title = "Word and position side by side, at the same total width",
     .paper = "https://github.com/tensorflow/tensor2tensor/issues/1591",
+    .formula = "h = [s*x ; e]",
     .needs_position = true,
     .options = {{.name = "width",
                  .help = "channels of the position; the word keeps d - width",
@@ -77,6 +78,8 @@ const CombinationEntry concat_combination = {
                  .help = "multiply the word vector by the root of its width",
                  .standard = "on",
                  .words = {"on", "off"}}},
-    .make = [](const Options& options, std::int64_t d) { return std::make_unique<Concat>(options, d); }};
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Concat>(options, shape.C);
+    }};
 
 }  // namespace gnomon

@@ -22,11 +22,10 @@ class Project final : public Combination {
   std::vector<ParamSpec> params() const override {
     return {{"weight", {d, 2 * d}, 0, 1 / std::sqrt(2.0 * double(d)), true}, {"bias", {d}, 0, 0, false}};
   }
-  double at(std::span<const double> x, std::span<const double> e, std::span<const double> w,
-            std::int64_t c) const override {
-    double sum = w[2 * d * d + c];
+  double at(const Joining& s, std::int64_t t, std::int64_t c) const override {
+    double sum = s.w[2 * d * d + c];
     for (std::int64_t k = 0; k < d; ++k)
-      sum += w[c * 2 * d + k] * scale_ * x[k] + w[c * 2 * d + d + k] * e[k];
+      sum += s.w[c * 2 * d + k] * scale_ * s.x[t * d + k] + s.w[c * 2 * d + d + k] * s.e[t * d + k];
     return sum;
   }
   void forward(const Words& words, Strided<float> h) const override {
@@ -40,12 +39,12 @@ class Project final : public Combination {
     Scratch dboth(N * step);
     linear_backward({N, 2 * d, d, step, dh.step}, both.data(), words.w, dh.data,
                     {dboth.data(), grad.dw, grad.dw + 2 * d * d});
-    if (grad.de) std::fill_n(grad.de, words.T * d, 0.0f);
+    if (grad.de) std::fill_n(grad.de, words.e_rows * words.T * d, 0.0f);
     for (std::int64_t n = 0; n < N; ++n) {
       const float* from = &dboth[n * step];
       for (std::int64_t c = 0; c < d; ++c) grad.dx.row(n)[c] = float(scale_) * from[c];
       if (!grad.de) continue;
-      for (std::int64_t c = 0; c < d; ++c) grad.de[n % words.T * d + c] += from[d + c];
+      for (std::int64_t c = 0; c < d; ++c) grad.de[words.place(n) * d + c] += from[d + c];
     }
   }
 
@@ -57,7 +56,7 @@ class Project final : public Combination {
       for (auto n = begin; n < end; ++n) {
         float* to = &both[n * step];
         for (std::int64_t c = 0; c < d; ++c) to[c] = float(scale_) * words.x.row(n)[c];
-        std::copy_n(words.e + n % words.T * d, d, to + d);
+        std::copy_n(words.e + words.place(n) * d, d, to + d);
       }
     });
     return both;
@@ -72,11 +71,14 @@ const CombinationEntry project_combination = {
     .name = "project",
     .title = "Word and position side by side, mapped back to the model's width",
     .paper = "https://github.com/tensorflow/tensor2tensor/issues/1591",
+    .formula = "h = W[s*x ; e] + b",
     .needs_position = true,
     .options = {{.name = "scale",
                  .help = "multiply the word vector by sqrt(d)",
                  .standard = "on",
                  .words = {"on", "off"}}},
-    .make = [](const Options& options, std::int64_t d) { return std::make_unique<Project>(options, d); }};
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Project>(options, shape.C);
+    }};
 
 }  // namespace gnomon

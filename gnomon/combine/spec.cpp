@@ -8,16 +8,20 @@
 namespace gnomon {
 namespace {
 
-// A recursive reader of  spec = part { "+" part },  part = name [ "(" argument { "," argument } ")" ],
-// argument = name "=" value | part (the first one of a combination).
+// A recursive reader of  spec = part { "+" part },  part = name [ "(" argument { "," argument } ")" ] |
+// "[" layer { "," layer } "]",  layer = encoding { "+" encoding },  argument = name "=" value | part (the first one of a combination).
 class Reader {
  public:
   explicit Reader(std::string_view spec) : all_(spec), rest_(spec) {}
 
   Spec spec() {
-    Spec result{{std::string(combinations().front()->name), {}}, {}, {}};
+    Spec result{{std::string(combinations().front()->name), {}}, {}, {}, {}, {}};
     bool combined = false;
     do {
+      if (take('[')) {
+        layers(result);
+        continue;
+      }
       const std::string_view name = word("an encoding or a combination");
       if (const CombinationEntry* entry = find_combination(name)) {
         if (combined || result.input)
@@ -54,7 +58,7 @@ class Reader {
     std::size_t n = 0;
     const auto part_of_word = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-             c == '.' || c == '-';
+             c == '.' || c == '-' || c == '/';
     };
     while (n < rest_.size() &&
            (part_of_word(rest_[n]) || (rest_[n] == '+' && n > 0 && rest_[n - 1] == 'e' && rest_[0] <= '9')))
@@ -108,11 +112,29 @@ class Reader {
     if (!take(',') && (rest_.empty() || rest_.front() != ')')) fail("expected ',' or ')'");
     while (!take(')')) option(result.combination);
   }
+  void layers(Spec& result) {
+    if (!result.layers.empty()) fail("one list of layers is allowed");
+    do {
+      result.layers.emplace_back();
+      do {
+        Named named = encoding(word("an encoding"));
+        const unsigned acts = find_encoding(named.name).acts;
+        if (acts & (kInput | kPositions)) {
+          fail(text("'", named.name, "' acts on ", site_names(acts),
+                    ", before the first layer; write it outside [ ]"));
+        }
+        if (acts != 0) result.layers.back().push_back(std::move(named));
+      } while (take('+'));
+    } while (take(','));
+    if (!take(']')) fail("expected ',' or ']'");
+  }
   void place(Named named, Spec& result) {
     const unsigned acts = find_encoding(named.name).acts;
     if (acts & kInput) {
       if (result.input) fail(text("'", named.name, "' is a second input encoding; one is allowed"));
       result.input = std::move(named);
+    } else if (acts & kPositions) {
+      result.samplers.push_back(std::move(named));
     } else if (acts != 0) {
       result.attention.push_back(std::move(named));
     }
@@ -162,7 +184,21 @@ std::string Spec::print() const {
     out = combination.name + "(" + (input ? print_named(*input) : "none") +
           (options.empty() ? "" : ", " + options) + ")";
   if (plain && input) out = print_named(*input);
-  for (const Named& named : attention) out += (out.empty() ? "" : "+") + print_named(named);
+  const auto append = [](std::string& to, const std::vector<Named>& all) {
+    for (const Named& named : all) to += (to.empty() ? "" : "+") + print_named(named);
+  };
+  append(out, attention);
+  if (!layers.empty()) {
+    std::vector<std::string> each;
+    for (const auto& layer : layers) {
+      each.emplace_back();
+      append(each.back(), layer);
+      if (each.back().empty()) each.back() = "none";
+    }
+    const std::vector<std::string_view> views(each.begin(), each.end());
+    out += (out.empty() ? "[" : "+[") + join(views, ", ") + "]";
+  }
+  append(out, samplers);
   return out.empty() ? "none" : out;
 }
 
@@ -172,32 +208,81 @@ std::unique_ptr<Encoding> make_encoding(const Named& named, const Shape& shape) 
 }
 std::unique_ptr<Encoding> make_encoding(std::string_view spec, const Shape& shape) {
   const Spec parsed = Spec::parse(spec);
-  if (parsed.input && parsed.attention.empty()) return make_encoding(*parsed.input, shape);
-  if (!parsed.input && parsed.attention.size() == 1) return make_encoding(parsed.attention.front(), shape);
-  if (!parsed.input && parsed.attention.empty()) return make_encoding(Named{"none", {}}, shape);
+  std::vector<Named> all = parsed.attention;
+  if (parsed.input) all.push_back(*parsed.input);
+  all.insert(all.end(), parsed.samplers.begin(), parsed.samplers.end());
+  if (all.size() == 1 && parsed.layers.empty()) return make_encoding(all.front(), shape);
+  if (all.empty() && parsed.layers.empty()) return make_encoding(Named{"none", {}}, shape);
   throw Error(Fault::usage, text("'", spec, "' is more than one encoding"));
 }
+
+namespace {
+
+std::unique_ptr<Encoding> make_checked(const Named& named, const Shape& shape) {
+  const Entry& entry = find_encoding(named.name);
+  if (entry.causal_only && !shape.causal) {
+    throw Error(Fault::usage,
+                text(named.name, " has no meaning for keys after the query: it needs a causal model"));
+  }
+  return make_encoding(named, shape);
+}
+
+// Cross terms read q and k as they were projected: another encoding that maps them leaves no such rows.
+void check_pattern(const std::vector<const Entry*>& entries) {
+  for (const Entry* reads : entries) {
+    for (const Entry* maps : entries) {
+      if (reads != maps && (reads->acts & kCross) && (maps->acts & kQk)) {
+        throw Error(Fault::usage, text(reads->name, " multiplies q and k as projected, but ", maps->name,
+                                       " maps them in the same layer: the two do not go together"));
+      }
+      if (reads != maps && (reads->acts & maps->acts & kRows)) {
+        throw Error(Fault::usage, text(reads->name, " and ", maps->name,
+                                       " both rewrite the rows of logits in the same layer; one may"));
+      }
+    }
+  }
+}
+
+}  // namespace
 
 Position make_position(const Spec& spec, const Shape& shape) {
   const CombinationEntry* entry = find_combination(spec.combination.name);
   if (!entry) throw Error(Fault::usage, text("unknown combination '", spec.combination.name, "'"));
   Position position;
-  position.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape.C);
+  position.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape);
   if (spec.input) {
     Shape inner = shape;
     inner.C = position.combination->position_width();
-    position.input = make_encoding(*spec.input, inner);
+    position.input = make_checked(*spec.input, inner);
   }
-  for (const Named& named : spec.attention) position.attention.push_back(make_encoding(named, shape));
+  const auto add = [&](const Named& named) {
+    position.attention.push_back({make_checked(named, shape), find_encoding(named.name).acts});
+    return position.attention.size() - 1;
+  };
+  std::vector<std::size_t> everywhere;
+  for (const Named& named : spec.attention) everywhere.push_back(add(named));
+  position.patterns.assign(std::max<std::size_t>(spec.layers.size(), 1), everywhere);
+  for (std::size_t l = 0; l < position.patterns.size(); ++l) {
+    std::vector<const Entry*> entries;
+    for (const Named& named : spec.attention) entries.push_back(&find_encoding(named.name));
+    for (std::size_t n = 0; l < spec.layers.size() && n < spec.layers[l].size(); ++n) {
+      position.patterns[l].push_back(add(spec.layers[l][n]));
+      entries.push_back(&find_encoding(spec.layers[l][n].name));
+    }
+    check_pattern(entries);
+  }
+  for (const Named& named : spec.samplers) position.samplers.push_back(make_checked(named, shape));
   return position;
 }
 
 std::optional<std::int64_t> Position::positions_end() const {
   std::optional<std::int64_t> end = input ? input->positions_end() : std::nullopt;
-  for (const auto& encoding : attention) {
-    const auto other = encoding->positions_end();
+  const auto narrow = [&](const Encoding& encoding) {
+    const auto other = encoding.positions_end();
     if (other && (!end || *other < *end)) end = other;
-  }
+  };
+  for (const auto& at : attention) narrow(*at.encoding);
+  for (const auto& sampler : samplers) narrow(*sampler);
   return end;
 }
 

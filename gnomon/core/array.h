@@ -49,6 +49,14 @@ using Scratch =
 // (bench_products).
 inline std::int64_t row_step(std::int64_t width) { return width + 16; }
 
+// Rows of numbers, `step` apart.
+template <class T>
+struct Strided {
+  T* data;
+  std::int64_t step;
+  T* row(std::int64_t n) const { return data + n * step; }
+};
+
 inline std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace gnomon

@@ -5,54 +5,59 @@
 //                     every second one of those for 2P (the authors' code, get_slopes; BLOOM)
 //   slopes=geometric: m_h = 2^(−8(h+1)/H) for every H (what several ports do)
 //
-// Without a causal mask the distance is symmetric, which tells near from far but not before from after.
+// Without a causal mask the distance is symmetric, which tells near from far but not before from after (sides=symmetric).
+// For encoders: sides=separate has slope m_(H−1−h) for keys after the query; sides=offset has |p_i − p_j + 1/2|.
 // Acts on the logits. No parameters.
-#include <bit>
 #include <cmath>
 
-#include "gnomon/encodings/encoding.h"
+#include "gnomon/encodings/distance_bias.h"
 
 namespace gnomon {
 namespace {
 
-class Alibi final : public Encoding {
+class Alibi final : public DistanceBias {
  public:
   Alibi(const Options& options, const Shape& shape)
-      : Encoding(shape), geometric_(options.word("slopes") == "geometric") {}
+      : DistanceBias(shape),
+        geometric_(options.word("slopes") == "geometric"),
+        sides_(options.word("sides")) {}
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    return plain_logit(s, h, i, j) - slope(h) * std::abs(s.positions[i] - s.positions[j]);
-  }
-  void lower(const Batch&, Terms& terms) const override {
-    add_by_distance(terms, shape_.H,
-                    [&](std::int64_t h, std::int64_t delta) { return -slope(h) * std::abs(double(delta)); });
+ protected:
+  double bias(std::span<const double>, std::int64_t h, double delta) const override {
+    if (sides_ == "offset") return -slope(h) * (std::abs(delta + 0.5) - 0.5);
+    return -slope(sides_ == "separate" && delta < 0 ? shape_.H - 1 - h : h) * std::abs(delta);
   }
 
  private:
-  double slope(std::int64_t h) const {
-    const std::int64_t H = shape_.H, P = geometric_ ? H : std::int64_t(std::bit_floor(std::uint64_t(H)));
-    return h < P ? std::exp2(-8.0 * double(h + 1) / double(P))
-                 : std::exp2(-4.0 * double(2 * (h - P) + 1) / double(P));
-  }
+  double slope(std::int64_t h) const { return alibi_slope(h, shape_.H, geometric_); }
   const bool geometric_;
+  const std::string sides_;
 };
 
 }  // namespace
 
 extern const Entry alibi_entry;
-const Entry alibi_entry = {.name = "alibi",
-                           .title = "Attention with linear biases",
-                           .paper = "https://arxiv.org/abs/2108.12409",
-                           .year = 2021,
-                           .acts = kLogits,
-                           .relative = true,
-                           .options = {{.name = "slopes",
-                                        .help = "rule for head counts that are not a power of two",
-                                        .standard = "authors",
-                                        .words = {"authors", "geometric"},
-                                        .must_be_named = true}},
-                           .make = [](const Options& options, const Shape& shape) {
-                             return std::make_unique<Alibi>(options, shape);
-                           }};
+const Entry alibi_entry = {
+    .name = "alibi",
+    .title = "Attention with linear biases",
+    .paper = "https://arxiv.org/abs/2108.12409",
+    .formula = "s = q*k/sqrt(D) - m_h*|p_i - p_j|",
+    .pitfall = "two rules for head counts that are no power of two; 16-bit distances merge beyond 2048",
+    .year = 2021,
+    .acts = kLogits,
+    .relative = true,
+    .extrapolates = true,
+    .options = {{.name = "slopes",
+                 .help = "rule for head counts that are not a power of two",
+                 .standard = "authors",
+                 .words = {"authors", "geometric"},
+                 .must_be_named = true},
+                {.name = "sides",
+                 .help = "of keys after the query, in an encoder",
+                 .standard = "symmetric",
+                 .words = {"symmetric", "separate", "offset"}}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Alibi>(options, shape);
+    }};
 
 }  // namespace gnomon

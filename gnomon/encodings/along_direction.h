@@ -13,7 +13,7 @@ class AlongDirection : public Encoding {
     return along(s.positions, t) * s.w[c];
   }
   void input(const Batch& b, float* e) const override {
-    for (std::int64_t t = 0; t < b.T(); ++t) {
+    for (std::int64_t t = 0; t < b.tokens(); ++t) {
       const double f = along(b.positions, t);
       for (std::int64_t c = 0; c < shape_.C; ++c) e[t * shape_.C + c] = float(f * b.w[c]);
     }
@@ -21,13 +21,13 @@ class AlongDirection : public Encoding {
   void input_backward(const Batch& b, const float* de, float* dw) const override {
     for (std::int64_t c = 0; c < shape_.C; ++c) {
       double sum = 0;
-      for (std::int64_t t = 0; t < b.T(); ++t) sum += along(b.positions, t) * de[t * shape_.C + c];
+      for (std::int64_t t = 0; t < b.tokens(); ++t) sum += along(b.positions, t) * de[t * shape_.C + c];
       dw[c] += float(sum);
     }
   }
 
  protected:
-  virtual double along(Positions positions, std::int64_t t) const = 0;
+  virtual double along(const Positions& positions, std::int64_t t) const = 0;
 };
 
 }  // namespace gnomon

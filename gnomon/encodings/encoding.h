@@ -9,23 +9,27 @@
 #include <vector>
 
 #include "gnomon/core/array.h"
+#include "gnomon/core/random.h"
 #include "gnomon/encodings/options.h"
+#include "gnomon/encodings/positions.h"
 #include "gnomon/kernels/attend.h"
 #include "gnomon/kernels/rotate.h"
 
 namespace gnomon {
 
-// Letters: B sequences, T tokens, C channels, H heads, D head size, K width of q and k; δ = i − j for query
-// i, key j.
+// Letters: B sequences, T tokens, C channels, H heads, D head size, K width of q and k; δ = p_i − p_j for
+// query i, key j.
 
 // Where position can enter a Transformer.
 enum Site : unsigned {
-  kInput = 1,   // a vector beside the word vector
-  kQk = 2,      // a map of q and k
-  kLogits = 4,  // a number added to the logits, by distance, query or key
-  kCross = 8,   // a number added to the logits that depends on q or k and on the distance
-  kValue = 16,  // a vector added to the values
-  kRows = 32,   // the whole row of logits, rewritten
+  kInput = 1,       // a vector beside the word vector
+  kQk = 2,          // a map of q and k
+  kLogits = 4,      // a number added to the logits, by distance, query or key
+  kCross = 8,       // a number added to the logits that depends on q or k and on the distance
+  kValue = 16,      // the values, or what attention returns
+  kRows = 32,       // the whole row of logits, rewritten
+  kMask = 64,       // which keys a query sees
+  kPositions = 128  // the positions themselves, before any encoding sees them
 };
 std::string site_names(unsigned acts);  // "input", "qk", "logits, value"; "none" for 0
 
@@ -36,35 +40,71 @@ struct Shape {
   bool causal;           // a query sees only keys that are not after it
 };
 
-// Positions of the T tokens of a sequence, in double: whole numbers are exact up to 2^53.
-using Positions = std::span<const double>;
-std::vector<double> positions_from(double first, std::int64_t tokens);
-
-enum class Role { q, k };
+enum class Role { q, k, v, out };  // out: what attention returns, before its projection
 
 // A named array of parameters and how it starts.
 struct ParamSpec {
   std::string name;
   std::vector<std::int64_t> shape;
-  double mean, deviation;  // normal; deviation 0 = constant
-  bool decay;              // weight decay applies: to matrices, never to tables, gains or biases
+  double mean, deviation;          // normal; deviation 0 = constant
+  bool decay;                      // weight decay applies: to matrices, never to tables, gains or biases
+  std::vector<double> start = {};  // added to each number; empty = 0
   std::int64_t size() const;
+  double initial(std::int64_t index, double normal) const;
 };
 
-// What the definition sees of one sequence, in double. q, k (H,T,D) as projected; w the parameters, in the
-// order of params(), one after the other.
+// The projections of a layer that give q and k from its input x: (H·D, C) and (H·D).
+template <class T>
+struct Projections {
+  T *q, *k, *q_bias, *k_bias;
+};
+
+// What the definition sees of one sequence, in double. q, k, v (H,T,D) as projected from x (T,C); w the
+// parameters, in the order of params(), one after the other.
 struct Scene {
   Positions positions;
   std::span<const double> q, k, w;
-  std::int64_t T() const { return std::int64_t(positions.size()); }
+  std::span<const double> x = {}, v = {};
+  Projections<const double> projections = {};
+  std::int64_t T() const { return positions.size(); }
 };
 
-// What the fast path sees of a batch whose sequences share their positions.
+// What the fast path sees of a layer beside positions: x (B·T,C) and what is projected from it.
+struct Content {
+  std::int64_t B, T;
+  Strided<const float> x;
+  RowLayout heads;  // of q and k, before any map
+  const float *q, *k;
+  Projections<const float> projections;
+};
+// Gradients of the same; each is added to.
+struct ContentGrad {
+  Strided<float> x;
+  float *q, *k;
+  Projections<float> projections;
+};
+
+// What the fast path sees of a batch. Tokens count through the rows of the positions.
 struct Batch {
   Positions positions;
-  const Floats& tables;  // what tables() returned for these positions
-  const float* w;        // parameters
-  std::int64_t T() const { return std::int64_t(positions.size()); }
+  const Floats& tables;              // what tables() returned for these positions
+  const float* w;                    // parameters
+  const Content* content = nullptr;  // for those that read it
+  std::int64_t tokens() const { return positions.size(); }
+};
+struct BatchGrad {
+  float* w;
+  ContentGrad* content = nullptr;
+};
+
+// Rows of q, k, v or the output of every head, D channels each, for an encoding to map. Its own additional
+// channels begin at `joined` (part of the product of q and k) and `beside` (for its rule to read).
+struct MapRows {
+  RowLayout layout;
+  std::int64_t joined, beside;
+};
+struct Widths {
+  std::int64_t joined = 0, beside = 0;
 };
 
 // A position encoding. Immutable; every method is const and keeps nothing between calls. Every gradient is
@@ -77,8 +117,12 @@ class Encoding {
 
   virtual std::vector<ParamSpec> params() const { return {}; }
   std::int64_t param_count() const;
+  // true: every layer has its own parameters; false: the layers share them.
+  virtual bool per_layer() const { return false; }
   // The positions the encoding has values for are below this; nullopt = all of them.
   virtual std::optional<std::int64_t> positions_end() const { return std::nullopt; }
+  // Coordinates of a token that it takes.
+  virtual std::int64_t axes() const { return 1; }
 
   // Angular frequencies in radians a token, of each pair of channels, where the encoding has them.
   virtual std::vector<double> frequencies() const { return {}; }
@@ -89,45 +133,72 @@ class Encoding {
   virtual double input(const Scene&, std::int64_t /*t*/, std::int64_t /*c*/) const { return 0; }
   // The logit of query i and key j in head h; without position: q_i·k_j/√D.
   virtual double logit(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j) const;
-  // Channel d that is added to the value of key j when query i reads it.
-  virtual double value(const Scene&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) const {
-    return 0;
-  }
+  // Channel d of the value of key j as query i reads it; without position: v_j.
+  virtual double value(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j,
+                       std::int64_t d) const;
+  // Whether query i sees key j, the causal mask apart.
+  virtual bool sees(const Scene&, std::int64_t /*i*/, std::int64_t /*j*/) const { return true; }
+  // false: exp(logit) is the weight itself and no softmax follows.
+  virtual bool softmax() const { return true; }
 
   // --- The fast path.
   // What depends on positions alone: computed once for a batch, kept by the caller, handed back in
   // Batch::tables.
-  virtual Floats tables(Positions) const { return {}; }
-  // Site input: position vectors e (T,C), rows dense.
+  virtual Floats tables(const Positions&) const { return {}; }
+  // Site input: position vectors e (tokens,C), rows dense.
   virtual void input(const Batch&, float* /*e*/) const {}
   virtual void input_backward(const Batch&, const float* /*de*/, float* /*dw*/) const {}
-  // Site qk: rows of q or of k, in place, every head of every sequence. The gradient likewise, in place.
-  virtual void map(const Batch&, Role, const RowLayout&, float* /*rows*/) const {}
-  virtual void map_backward(const Batch&, Role, const RowLayout&, float* /*drows*/, float* /*dw*/) const {}
-  // Sites logits, cross, value: adds its terms. `terms` comes from terms_for(positions, causal).
+  // Sites qk and value: rows of q, k, v or the output, in place. The gradient likewise, in place, beside the
+  // rows that map left.
+  virtual Widths widths() const { return {}; }
+  virtual void map(const Batch&, Role, const MapRows&, float* /*rows*/) const {}
+  virtual void map_backward(const Batch&, Role, const MapRows&, const float* /*rows*/, float* /*drows*/,
+                            const BatchGrad&) const {}
+  // Sites logits, cross, value, mask: adds its terms. `terms` comes from terms_for(). Those that read content
+  // are asked in every layer, and get content; the others once for a batch.
+  virtual bool reads_content() const { return false; }
   virtual void lower(const Batch&, Terms&) const {}
-  virtual void lower_backward(const Batch&, const Terms& /*dterms*/, float* /*dw*/) const {}
+  virtual void lower_backward(const Batch&, const Terms& /*dterms*/, const BatchGrad&) const {}
+  // Site rows: null, or a rule for these positions and parameters, which outlive it.
+  virtual std::shared_ptr<const RowRule> rule(const Batch&, const MapRows&) const { return nullptr; }
+  // Site positions: other positions instead of these, in place; `draw` numbers the random choices.
+  virtual void place(const Random&, std::uint64_t /*draw*/, bool /*training*/,
+                     std::span<double> /*row*/) const {}
 
  protected:
   double plain_logit(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j) const;
   const Shape shape_;
 };
 
-// Empty terms whose distances cover the tokens: 0..T−1 when causal, else −(T−1)..T−1. Arrays over distances
-// need positions that follow each other by 1: throws Error(usage) for others.
-Terms terms_for(Positions positions, bool causal);
+// Empty terms for tokens at these places: the distances that occur, whom the documents let see whom, and the
+// places themselves where they do not follow each other by 1. Throws Error(usage) for fractions (arrays over
+// distances have no room for them) only when such arrays are asked for.
+Terms terms_for(const Placement& placement, bool causal);
+Terms terms_for(const Positions& positions, bool causal);
 
-// Adds f(h, δ) to by_distance for all heads and distances; the array is made if it is absent.
+// Narrows what the queries see: sees(row, i, j) must be true for one run of keys around i, whose ends do not fall
+// with i.
+void limit_keys(Terms& terms, const Positions& positions,
+                const std::function<bool(const Positions& row, std::int64_t i, std::int64_t j)>& sees);
+
+// Adds f(h, δ) to by_distance for all heads and distances; the array is made if it is absent. Throws
+// Error(usage) if the terms are for fractional positions.
 void add_by_distance(Terms& terms, std::int64_t H,
                      const std::function<double(std::int64_t h, std::int64_t delta)>& f);
+// An array (H,R,width), made if it is absent. Throws as add_by_distance does.
+void make_over_distances(Terms& terms, Floats& array, std::int64_t H, std::int64_t width);
 
 // A row of the registry: everything that the command line, the documentation and the tests know of an
 // encoding.
 struct Entry {
   std::string_view name, title, paper;
+  std::string_view formula;  // one line
+  std::string_view pitfall;  // what users get wrong
   int year;
-  unsigned acts;  // sites
-  bool relative;  // a common shift of all positions changes nothing
+  unsigned acts;              // sites
+  bool relative;              // a common shift of all positions changes nothing
+  bool causal_only = false;   // it has no meaning for keys after the query
+  bool extrapolates = false;  // its authors show it working beyond the trained length
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<Encoding>(const Options&, const Shape&)> make;
 };

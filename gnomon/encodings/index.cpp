@@ -14,7 +14,7 @@ class Index final : public AlongDirection {
   using AlongDirection::AlongDirection;
 
  protected:
-  double along(Positions positions, std::int64_t t) const override { return positions[t]; }
+  double along(const Positions& positions, std::int64_t t) const override { return positions[t]; }
 };
 
 }  // namespace
@@ -24,6 +24,8 @@ const Entry index_entry = {
     .name = "index",
     .title = "Raw index along a learned direction",
     .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+    .formula = "e[p] = p*u",
+    .pitfall = "its size grows without bound and drowns the word",
     .year = 2019,
     .acts = kInput,
     .relative = false,

@@ -5,10 +5,6 @@
 //
 // A position without a row is an error: there is no value beyond the table, and clamping would invent one.
 // Acts on the input. Parameters: table w (length, C), normal with the given deviation.
-#include <cmath>
-
-#include "gnomon/core/error.h"
-#include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
@@ -30,23 +26,18 @@ class Learned final : public Encoding {
     return s.w[row(s.positions[t]) * shape_.C + c];
   }
   void input(const Batch& b, float* e) const override {
-    for (std::int64_t t = 0; t < b.T(); ++t)
+    for (std::int64_t t = 0; t < b.tokens(); ++t)
       std::copy_n(b.w + row(b.positions[t]) * shape_.C, shape_.C, e + t * shape_.C);
   }
   void input_backward(const Batch& b, const float* de, float* dw) const override {
-    for (std::int64_t t = 0; t < b.T(); ++t) {
+    for (std::int64_t t = 0; t < b.tokens(); ++t) {
       float* to = dw + row(b.positions[t]) * shape_.C;
       for (std::int64_t c = 0; c < shape_.C; ++c) to[c] += de[t * shape_.C + c];
     }
   }
 
  private:
-  std::int64_t row(double position) const {
-    if (position >= 0 && position < double(rows_) && position == std::floor(position))
-      return std::int64_t(position);
-    throw Error(Fault::usage, text("learned: position ", shortest(position),
-                                   " is not a row of the table; allowed are 0 to ", rows_ - 1));
-  }
+  std::int64_t row(double position) const { return whole_position("learned", position, rows_); }
   const std::int64_t rows_;
   const double deviation_;
 };
@@ -57,6 +48,8 @@ extern const Entry learned_entry;
 const Entry learned_entry = {.name = "learned",
                              .title = "Learned table of absolute positions",
                              .paper = "https://arxiv.org/abs/1705.03122",
+                             .formula = "e[p] = w[p]",
+                             .pitfall = "no value beyond the table; RoBERTa, OPT and BART begin at row 2",
                              .year = 2017,
                              .acts = kInput,
                              .relative = false,

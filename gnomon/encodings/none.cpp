@@ -14,6 +14,8 @@ const Entry none_entry = {
     .name = "none",
     .title = "No position encoding (NoPE)",
     .paper = "https://arxiv.org/abs/2305.19466",
+    .formula = "s = q*k/sqrt(D)",
+    .pitfall = "a bag of words without a causal mask",
     .year = 2023,
     .acts = 0,
     .relative = true,

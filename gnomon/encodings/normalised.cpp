@@ -15,8 +15,10 @@ class Normalised final : public AlongDirection {
   using AlongDirection::AlongDirection;
 
  protected:
-  double along(Positions p, std::int64_t t) const override {
-    return p.back() == p.front() ? 0 : (p[t] - p.front()) / (p.back() - p.front());
+  double along(const Positions& all, std::int64_t n) const override {
+    const Positions p = all.row(n / all.T());
+    const double first = p[0], last = p[p.T() - 1];
+    return last == first ? 0 : (all[n] - first) / (last - first);
   }
 };
 
@@ -27,6 +29,8 @@ const Entry normalised_entry = {
     .name = "normalised",
     .title = "Index divided by the length of the window, along a learned direction",
     .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+    .formula = "e[p] = (p - p_first)/(p_last - p_first)*u",
+    .pitfall = "the step between neighbours depends on the length of the window",
     .year = 2019,
     .acts = kInput,
     .relative = true,

@@ -17,6 +17,7 @@ struct OptionSpec {
   std::vector<std::string_view> words = {};  // the words it may be; empty = a number
   double least = 0, most = 0;                // bounds of a number, inclusive
   bool whole = false;                        // a whole number
+  bool list = false;                         // one number, or several with / between them
   // Two conventions are in use and mixing them up gives plausible nonsense: a Spec made in C++ has to name
   // its own; only the text form fills in the standard.
   bool must_be_named = false;
@@ -32,6 +33,7 @@ class Options {
 
   double number(std::string_view name) const;
   std::int64_t whole(std::string_view name) const;
+  std::vector<double> numbers(std::string_view name) const;  // of a list
   const std::string& word(std::string_view name) const;
   const std::vector<std::pair<std::string, std::string>>& all() const {
     return values_;

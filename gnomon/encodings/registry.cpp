@@ -30,7 +30,8 @@ const Entry& find_encoding(std::string_view name) {
 }
 
 std::string site_names(unsigned acts) {
-  constexpr std::string_view names[] = {"input", "qk", "logits", "cross", "value", "rows"};
+  constexpr std::string_view names[] = {"input", "qk",   "logits", "cross",
+                                        "value", "rows", "mask",   "positions"};
   std::vector<std::string_view> present;
   for (unsigned bit = 0; bit < std::size(names); ++bit) {
     if (acts >> bit & 1) present.push_back(names[bit]);
@@ -44,10 +45,8 @@ std::int64_t ParamSpec::size() const {
   return n;
 }
 
-std::vector<double> positions_from(double first, std::int64_t tokens) {
-  std::vector<double> p(tokens);
-  for (std::int64_t t = 0; t < tokens; ++t) p[t] = first + double(t);
-  return p;
+double ParamSpec::initial(std::int64_t index, double normal) const {
+  return mean + deviation * normal + (start.empty() ? 0.0 : start[std::size_t(index)]);
 }
 
 std::int64_t Encoding::param_count() const {
@@ -67,22 +66,20 @@ double Encoding::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int6
   return plain_logit(s, h, i, j);
 }
 
-Terms terms_for(Positions positions, bool causal) {
-  const std::int64_t T = std::int64_t(positions.size());
-  for (std::int64_t t = 1; t < T; ++t) {
-    if (positions[t] - positions[t - 1] != 1) {
-      throw Error(Fault::usage, text("positions must follow each other by 1; found ",
-                                     shortest(positions[t - 1]), " and then ", shortest(positions[t])));
-    }
-  }
-  Terms terms;
-  terms.first_distance = causal ? 0 : 1 - T;
-  terms.distances = T - terms.first_distance;
-  return terms;
+double Encoding::value(const Scene& s, std::int64_t h, std::int64_t, std::int64_t j, std::int64_t d) const {
+  return s.v[std::size_t((h * s.T() + j) * shape_.D + d)];
 }
 
+void make_over_distances(Terms& t, Floats& array, std::int64_t H, std::int64_t width) {
+  if (t.distances == 0) {
+    throw Error(Fault::usage,
+                "positions are not whole numbers, and an encoding with values for whole distances "
+                "has none between them");
+  }
+  array.resize(H * t.distances * width);
+}
 void add_by_distance(Terms& t, std::int64_t H, const std::function<double(std::int64_t, std::int64_t)>& f) {
-  t.by_distance.resize(H * t.distances);
+  make_over_distances(t, t.by_distance, H, 1);
   for (std::int64_t h = 0; h < H; ++h) {
     for (std::int64_t r = 0; r < t.distances; ++r)
       t.by_distance[h * t.distances + r] += float(f(h, t.first_distance + r));

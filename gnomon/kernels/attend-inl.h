@@ -45,12 +45,12 @@ class Head {
     logits_.resize(bq_ * ld_);
     Scratch out(bq_ * Dp_), most(bq_), total(bq_);
     for (std::int64_t i0 = 0; i0 < s_.queries; i0 += bq_) {
-      const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = s_.causal ? i0 + ni + shift_ : s_.keys;
+      const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = end_of(i0 + ni - 1);
       pack_queries(i0, ni);
       std::fill(most.begin(), most.end(), kMinusInfinity);
       std::fill(total.begin(), total.end(), 0.0f);
       std::fill(out.begin(), out.end(), 0.0f);
-      for (std::int64_t j0 = 0; j0 < seen; j0 += bk_) {
+      for (std::int64_t j0 = first_of(i0) / bk_ * bk_; j0 < seen; j0 += bk_) {
         const Tile tile = make_tile(i0, ni, j0, std::min(bk_, seen - j0));
         compute_logits(tile);
         for (std::int64_t a = 0; a < ni; ++a) soften(tile, a, most[a], total[a], &out[a * Dp_]);
@@ -80,10 +80,10 @@ class Head {
     dp_.resize(bq_ * ld_);
     start_gradients();
     for (std::int64_t i0 = 0; i0 < s_.queries; i0 += bq_) {
-      const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = s_.causal ? i0 + ni + shift_ : s_.keys;
+      const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = end_of(i0 + ni - 1);
       pack_queries(i0, ni);
       dq_.assign(bq_ * Kp_, 0.0f);
-      for (std::int64_t j0 = 0; j0 < seen; j0 += bk_)
+      for (std::int64_t j0 = first_of(i0) / bk_ * bk_; j0 < seen; j0 += bk_)
         backward_tile(make_tile(i0, ni, j0, std::min(bk_, seen - j0)));
       for (std::int64_t a = 0; a < ni; ++a) write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.at(i0 + a));
     }
@@ -172,10 +172,18 @@ class Head {
   std::int64_t band_start(const Tile& tile) const {
     return zero_ + tile.j0 - (tile.i0 + tile.ni - 1 + shift_);
   }
-  // Columns of the tile that row a sees.
+  // Query row i sees the keys first_of(i) ≤ j < end_of(i).
+  std::int64_t first_of(std::int64_t i) const { return t_.first_key ? t_.first_key[i + shift_] : 0; }
+  std::int64_t end_of(std::int64_t i) const {
+    const std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
+    return t_.end_key ? std::min<std::int64_t>(end, t_.end_key[i + shift_]) : end;
+  }
+  // Row a of the tile sees its columns from hidden() on, before visible().
   std::int64_t visible(const Tile& tile, std::int64_t a) const {
-    if (!s_.causal) return tile.nj;
-    return std::clamp<std::int64_t>(tile.i0 + a + shift_ - tile.j0 + 1, 0, tile.nj);
+    return std::clamp<std::int64_t>(end_of(tile.i0 + a) - tile.j0, 0, tile.nj);
+  }
+  std::int64_t hidden(const Tile& tile, std::int64_t a) const {
+    return std::clamp<std::int64_t>(first_of(tile.i0 + a) - tile.j0, 0, tile.nj);
   }
   bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
 
@@ -274,13 +282,14 @@ class Head {
   // when the maximum m grows. Columns that the row does not see become 0.
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
-    const std::int64_t n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
+    const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
     const RowBias bias = row_bias(tile, a);
     const V lowest = set(kMinusInfinity);
     V top = lowest;
     for (std::int64_t b = 0; b < n; b += N_) {
       V v = bias(hn::LoadU(F(), s + b), b);
       if (b + N_ > n) v = hn::IfThenElse(hn::FirstN(F(), n - b), v, lowest);
+      if (b < from) v = hn::IfThenElse(hn::FirstN(F(), from - b), lowest, v);
       hn::StoreU(v, F(), s + b);
       top = hn::Max(top, v);
     }
@@ -345,7 +354,7 @@ class Head {
     float *s = &logits_[a * ld_], *dp = &dp_[a * ld_];
     const std::int64_t i = tile.i0 + a, end = round_up(tile.nj, 2 * N_);
     const float lse = t_.lse[i];
-    const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a);
+    const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a), from = hidden(tile, a);
     const RowBias bias = row_bias(tile, a);
     const V mean = set(dot(t_.dout.at(i), t_.out.at(i)));
     float* by_distance = t_.dterms.by_distance ? &dby_distance_[band_start(tile) + tile.ni - 1 - a] : nullptr;
@@ -353,7 +362,8 @@ class Head {
     V row_sum = hn::Zero(F());
     std::int64_t b = 0;
     for (; b < n; b += N_) {
-      const V p = first(hn::Exp(F(), hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
+      V p = first(hn::Exp(F(), hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
+      if (b < from) p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
       const V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
       hn::StoreU(p, F(), s + b);
       hn::StoreU(ds, F(), dp + b);

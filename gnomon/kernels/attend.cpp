@@ -8,6 +8,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/attend_head.h"
+#include "gnomon/kernels/attend_rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gnomon/kernels/attend.cpp"
@@ -27,10 +28,16 @@ namespace gnomon {
 HWY_EXPORT(AttendHead);
 HWY_EXPORT(AttendHeadBackward);
 
+bool Terms::over_distances() const {
+  return !(by_distance.empty() && query_cross.empty() && key_cross.empty() && value.empty());
+}
 Terms Terms::zeros() const {
   const auto like = [](const Floats& a) { return Floats(a.size()); };
-  return {first_distance, distances,         like(by_distance), like(by_query),
-          like(by_key),   like(query_cross), like(key_cross),   like(value)};
+  Terms t;
+  t.first_distance = first_distance, t.distances = distances;
+  t.by_distance = like(by_distance), t.by_query = like(by_query), t.by_key = like(by_key);
+  t.query_cross = like(query_cross), t.key_cross = like(key_cross), t.value = like(value);
+  return t;
 }
 
 namespace {
@@ -47,10 +54,17 @@ void check(const AttendShape& s, const Terms& t) {
   expect(t.query_cross, s.H * t.distances * s.K, "query_cross");
   expect(t.key_cross, s.H * t.distances * s.K, "key_cross");
   expect(t.value, s.H * t.distances * s.D, "value");
-  const bool any =
-      !(t.by_distance.empty() && t.query_cross.empty() && t.key_cross.empty() && t.value.empty());
+  const auto one_or_each = [&](std::size_t size, const char* name) {
+    if (size == 0 || std::int64_t(size) == s.keys || std::int64_t(size) == s.B * s.keys) return;
+    throw Error(Fault::bug, text("attend: terms.", name, " has ", size, " numbers for ", s.B,
+                                 " sequences of ", s.keys, " tokens"));
+  };
+  one_or_each(t.first_key.size(), "first_key");
+  one_or_each(t.end_key.size(), "end_key");
+  one_or_each(t.places.size(), "places");
   const std::int64_t least = s.causal ? 0 : 1 - s.queries;
-  if (any && (t.first_distance > least || t.first_distance + t.distances < s.keys)) {
+  if (t.over_distances() && t.places.empty() &&
+      (t.first_distance > least || t.first_distance + t.distances < s.keys)) {
     throw Error(Fault::bug,
                 text("attend: terms cover the distances ", t.first_distance, "..",
                      t.first_distance + t.distances - 1, ", attention needs ", least, "..", s.keys - 1));
@@ -76,6 +90,17 @@ HeadTerms head_terms(const AttendShape& s, const Terms& t, std::int64_t b, std::
           at(t.query_cross, h * R * s.K),
           at(t.key_cross, h * R * s.K),
           at(t.value, h * R * s.D)};
+}
+
+// What a head needs beside its rows and its arrays.
+void set_terms(const AttendShape& s, const Terms& t, std::int64_t b, HeadTask& task) {
+  const auto of_sequence = [&](const std::vector<std::int32_t>& x) -> const std::int32_t* {
+    if (x.empty()) return nullptr;
+    return x.data() + (std::int64_t(x.size()) > s.keys ? b * s.keys : 0);
+  };
+  task.shape.scale = s.scale * t.content_scale;
+  task.padding = s.padding ? s.padding + b * s.keys : nullptr;
+  task.first_key = of_sequence(t.first_key), task.end_key = of_sequence(t.end_key);
 }
 
 // The sequences of a batch share the arrays over distances: each sequence sums into its own copy, and the
@@ -111,13 +136,14 @@ class SharedGradients {
 void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse) {
   check(s, terms);
+  if (by_rows(terms)) return attend_rows(s, q, k, v, terms, out, lse);
   parallel_for(s.B * s.H, [&](std::int64_t n) {
     const std::int64_t b = n / s.H, h = n % s.H;
     HeadTask task{};
     task.shape = s;
+    set_terms(s, terms, b, task);
     task.q = rows(q, b, h), task.k = rows(k, b, h), task.v = rows(v, b, h), task.out = rows(out, b, h);
     task.lse = lse + n * s.queries;
-    task.padding = s.padding ? s.padding + b * s.keys : nullptr;
     task.terms = head_terms(s, terms, b, h);
     HWY_DYNAMIC_DISPATCH(AttendHead)(task);
   });
@@ -126,6 +152,7 @@ void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, He
 void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& terms,
                      const AttendGrad& grad) {
   check(s, terms);
+  if (by_rows(terms)) return attend_rows_backward(s, f, terms, grad);
   Terms none;
   Terms& dterms = grad.dterms ? *grad.dterms : none;
   SharedGradients shared(s.B, dterms);
@@ -133,12 +160,12 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
     const std::int64_t b = n / s.H, h = n % s.H;
     HeadTask task{};
     task.shape = s;
+    set_terms(s, terms, b, task);
     task.q = rows(f.q, b, h), task.k = rows(f.k, b, h), task.v = rows(f.v, b, h),
     task.out = rows(f.out, b, h);
     task.dout = rows(f.dout, b, h);
     task.dq = rows(grad.dq, b, h), task.dk = rows(grad.dk, b, h), task.dv = rows(grad.dv, b, h);
     task.lse = const_cast<float*>(f.lse) + n * s.queries;
-    task.padding = s.padding ? s.padding + b * s.keys : nullptr;
     task.terms = head_terms(s, terms, b, h);
     task.dterms = head_terms(s, shared.of(b), 0, h);
     const HeadTerms own = head_terms(s, dterms, b, h);

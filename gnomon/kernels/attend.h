@@ -1,38 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "gnomon/core/array.h"
 
 namespace gnomon {
-
-// Everything that position adds to attention, as plain arrays. An empty array is absent. B sequences, H
-// heads, query i, key j, distance δ = i − j of their positions in the sequence; column r of an array over
-// distances is δ = first_distance + r. A gradient of Terms is a Terms of the same shapes.
-struct Terms {
-  std::int64_t first_distance = 0;
-  std::int64_t distances = 0;  // R
-  // (H,R): s[h,i,j] += by_distance[h,δ]. ALiBi, T5, KERPLE, Sandwich
-  Floats by_distance;
-  // (B,H,tokens): s[h,i,j] += by_query[h,i] + by_key[h,j]. FoX, Transformer-XL's u·k
-  Floats by_query, by_key;
-  // (H,R,K): s[h,i,j] += q[h,i]·query_cross[h,δ] + k[h,j]·key_cross[h,δ]. Shaw, Transformer-XL, DeBERTa c→p; p→c
-  Floats query_cross, key_cross;
-  // (H,R,D): o[h,i] += Σ_j p[h,i,j] value[h,δ]. Shaw
-  Floats value;
-
-  Terms zeros() const;  // the same shapes, filled with 0
-};
-
-struct AttendShape {
-  std::int64_t B, H;           // sequences, heads
-  std::int64_t queries, keys;  // tokens; query i stands at position i + keys − queries: the last ones
-  std::int64_t K, D;           // width of q and k, width of v
-  float scale;                 // of q·k; the terms are not scaled
-  bool causal;                 // query at i sees keys j ≤ i
-  const std::uint8_t* padding = nullptr;  // (B,keys): 1 = nobody sees this key
-  std::int64_t query_tile = 0,
-               key_tile = 0;  // 0 = chosen for the machine; the result does not depend on them
-};
 
 // Heads of a tensor: the row of (b, token, h) starts at data + b·batch + token·token_step + h·head.
 template <class T>
@@ -44,10 +17,92 @@ struct Heads {
   }
 };
 
+class RowRule;
+
+// Everything that position adds to attention, as plain arrays. An empty array is absent. B sequences, H
+// heads, query i, key j, distance δ = p_i − p_j of their places; column r of an array over distances is
+// δ = first_distance + r. A gradient of Terms is a Terms of the same shapes.
+struct Terms {
+  std::int64_t first_distance = 0;
+  std::int64_t distances = 0;  // R
+  // (H,R): s[h,i,j] += by_distance[h,δ]. ALiBi, T5, KERPLE, Sandwich
+  Floats by_distance;
+  // (B,H,tokens): s[h,i,j] += by_query[h,i] + by_key[h,j]. FoX, Transformer-XL's u·k
+  Floats by_query, by_key;
+  // (H,R,K): s[h,i,j] += q[h,i]·query_cross[h,δ] + k[h,j]·key_cross[h,δ]. Shaw, Transformer-XL, DeBERTa
+  Floats query_cross, key_cross;
+  // (H,R,D): o[h,i] += Σ_j p[h,i,j] value[h,δ]. Shaw
+  Floats value;
+  // Factor of scale·q·k, before anything is added. DeBERTa, TUPE
+  float content_scale = 1;
+  // (B,tokens), or (1,tokens) for all: query i sees the keys first_key[i] ≤ j < end_key[i] and no others.
+  // Both do not fall with i. Packed documents, windows, chunks
+  std::vector<std::int32_t> first_key, end_key;
+  // (B,tokens), or (1,tokens): the places p of the tokens. Empty: they follow each other by 1.
+  std::vector<std::int64_t> places;
+  // What rewrites whole rows of logits, one after the other. CoPE, FIRE, stick-breaking
+  std::vector<std::shared_ptr<const RowRule>> rules;
+
+  bool over_distances() const;
+  Terms zeros() const;  // the arrays of numbers, of the same shapes, filled with 0; no masks, places or rules
+};
+
+struct AttendShape {
+  std::int64_t B, H;           // sequences, heads
+  std::int64_t queries, keys;  // tokens; query i stands at position i + keys − queries: the last ones
+  std::int64_t K, D;           // width of q and k, width of v
+  float scale;                 // of q·k; the terms are not scaled
+  bool causal;                 // query at i sees keys j ≤ i
+  const std::uint8_t* padding = nullptr;  // (B,keys): 1 = nobody sees this key
+  std::int64_t beside = 0;                // channels of q and k after the K of the product, for rules to read
+  std::int64_t query_tile = 0,
+               key_tile = 0;  // 0 = chosen for the machine; the result does not depend on them
+};
+
+// One query of one sequence, with all its heads. Token `at` is its place among the keys; it sees the keys
+// first ≤ j < end. q and k are the rows that attention got, with every channel they have.
+struct QueryRow {
+  std::int64_t b, at, first, end, H;
+  Heads<const float> q, k;
+  std::int64_t query;  // its row in q
+  const float* query_head(std::int64_t h) const { return q.row(b, query, h); }
+  const float* key_head(std::int64_t h, std::int64_t j) const { return k.row(b, j, h); }
+};
+// The logits of a query: head h at data + h·step, indexed by key.
+struct LogitRows {
+  float* data;
+  std::int64_t step;
+  float* head(std::int64_t h) const { return data + h * step; }
+};
+// Where a rule adds gradients: dq and dk have the channels of q and k, without scale; dw is the rule's own.
+struct RuleGrad {
+  Strided<float> dq;              // row h: head h of this query
+  float* dk;                      // (H, keys, width)
+  std::int64_t dk_head, dk_step;  // distances in dk
+  float* dw;
+  float* key_head(std::int64_t h, std::int64_t j) const { return dk + h * dk_head + j * dk_step; }
+};
+
+// Rewrites the logits of one query at a time: for what no sum of terms can say. Must not depend on the order
+// in which queries come.
+class RowRule {
+ public:
+  virtual ~RowRule() = default;
+  virtual std::int64_t param_count() const { return 0; }
+  // s[first..end) of every head, in place. `hidden` keys (padding, or null) hold −∞ before and after.
+  virtual void forward(const QueryRow& query, LogitRows s) const = 0;
+  // ds in place, from the gradient of what forward left to that of what it found, `before`.
+  virtual void backward(const QueryRow& query, LogitRows before, LogitRows ds,
+                        const RuleGrad& grad) const = 0;
+  // false: what forward leaves are logarithms of weights already; no softmax follows.
+  virtual bool softmax() const { return true; }
+};
+
 // out = softmax(scale·q·kᵀ + terms)·(v + value term). q (B,H,queries,K), k (B,H,keys,K), v (B,H,keys,D),
 // out (B,H,queries,D). lse (B,H,queries): natural log of Σ exp(logit), −∞ for a query that sees no key, whose
 // row of out is 0. Online softmax over tiles (Milakov, Gimelshein 2018, arXiv 1805.02867; Dao 2022, arXiv
-// 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)). Throws
+// 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)). With rules
+// or places that do not follow each other by 1 it goes by rows (attend_rows.cpp): O(keys·H·(K+D)). Throws
 // Error(bug) for terms whose shapes do not fit.
 void attend(const AttendShape& shape, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse);
@@ -62,6 +117,7 @@ struct AttendResult {
 struct AttendGrad {
   Heads<float> dq, dk, dv;
   Terms* dterms;
+  std::vector<Floats>* drules = nullptr;  // a row for each rule: the gradient of its parameters, added to
 };
 void attend_backward(const AttendShape& shape, const AttendResult& forward, const Terms& terms,
                      const AttendGrad& grad);

@@ -19,7 +19,23 @@ struct HeadTask {
   Rows q, k, v, out, dout, dq, dk, dv;
   float* lse;
   const std::uint8_t* padding;
+  const std::int32_t *first_key, *end_key;  // of this sequence, indexed by token; or null
   HeadTerms terms, dterms;
+};
+
+// A share of the queries of one sequence. dk (H,keys,K+beside), dv (H,keys,D), each row rounded up to whole
+// vectors, dterms and drules are this share's own; dk is null in the forward pass.
+struct RowsTask {
+  AttendShape shape;
+  std::int64_t b, piece, pieces;
+  Heads<const float> q, k, v, dout, forward_out;
+  Heads<float> out, dq;
+  float* lse;  // (H,queries)
+  const std::uint8_t* padding;
+  const Terms* terms;
+  Terms* dterms;
+  std::vector<Floats>* drules;
+  float *dk, *dv;
 };
 
 }  // namespace gnomon

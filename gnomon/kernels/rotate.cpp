@@ -59,7 +59,8 @@ void rotate(const Rotation& r, const RowLayout& rows, int sign, float* x) {
     for (auto n = begin; n < end; ++n) {
       const auto b = n / rows.T, t = n % rows.T;
       float* token = x + b * rows.batch + t * rows.token;
-      const float *cos = r.cos + t * r.pairs, *sin = r.sin + t * r.pairs;
+      const auto at = (r.per_sequence ? n : t) * r.pairs;
+      const float *cos = r.cos + at, *sin = r.sin + at;
       if (r.pairing == Pairing::halves) {
         HWY_DYNAMIC_DISPATCH(RotateHalves)(r.pairs, cos, sin, float(sign), rows.H, rows.head, token);
       } else {

@@ -13,6 +13,7 @@ struct Rotation {
   Pairing pairing;
   std::int64_t pairs;
   const float *cos, *sin;
+  bool per_sequence = false;  // cos and sin are (B·T,pairs): every sequence has its own angles
 };
 
 // Rows of B sequences × T tokens × H heads, in place: the row of (b,t,h) starts at

@@ -1,41 +1,44 @@
 #include "gnomon/nn/layer.h"
 
-#include <cmath>
-
+#include "gnomon/core/parallel.h"
 #include "gnomon/kernels/matmul.h"
 #include "gnomon/kernels/pointwise.h"
 
 namespace gnomon {
 namespace {
 
-AttendShape attend_shape(const LayerShape& s) {
-  return {.B = s.B,
-          .H = s.H,
-          .queries = s.T,
-          .keys = s.T,
-          .K = s.D(),
-          .D = s.D(),
-          .scale = float(1 / std::sqrt(double(s.D()))),
-          .causal = s.causal,
-          .padding = s.padding};
-}
-// Rows of qkv (N, 3C): q, k and v of all heads side by side.
-template <class T>
-Heads<T> part(const LayerShape& s, T* qkv, std::int64_t which) {
-  const std::int64_t step = row_step(3 * s.C);
-  return {qkv + which * s.C, s.T * step, step, s.D()};
-}
-template <class T>
-Heads<T> heads(const LayerShape& s, T* rows) {
-  const std::int64_t step = row_step(s.C);
-  return {rows, s.T * step, step, s.D()};
-}
-RowLayout qkv_rows(const LayerShape& s) {
-  const std::int64_t step = row_step(3 * s.C);
-  return {s.B, s.T, s.H, s.T * step, step, s.D()};
-}
 const float* optional(const float* w, std::int64_t offset) { return offset < 0 ? nullptr : w + offset; }
 float* optional(float* g, std::int64_t offset) { return offset < 0 ? nullptr : g + offset; }
+
+Content content_of(const LayerShape& s, const LayerParams& p, const float* w, const float* x,
+                   const LayerActivations& a) {
+  const std::int64_t step = row_step(3 * s.C);
+  const float *qkv = w + p.qkv, *bias = w + p.qkv_bias;
+  return {s.B,
+          s.T,
+          {x, row_step(s.C)},
+          {s.B, s.T, s.H, s.T * step, step, s.D()},
+          a.qkv.data(),
+          a.qkv.data() + s.C,
+          {qkv, qkv + s.C * s.C, bias, bias + s.C}};
+}
+// x + e, row by row.
+void add_positions(const LayerShape& s, const LayerPositions& positions, const float* x, float* to) {
+  const std::int64_t step = row_step(s.C);
+  parallel_ranges(s.N(), 64, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n) {
+      const float* e = positions.e + (positions.e_rows > 1 ? n : n % s.T) * s.C;
+      for (std::int64_t c = 0; c < s.C; ++c) to[n * step + c] = x[n * step + c] + e[c];
+    }
+  });
+}
+void add_positions_backward(const LayerShape& s, const LayerPositions& positions, const float* dx) {
+  const std::int64_t step = row_step(s.C);
+  for (std::int64_t n = 0; n < s.N(); ++n) {
+    float* de = positions.de + (positions.e_rows > 1 ? n : n % s.T) * s.C;
+    for (std::int64_t c = 0; c < s.C; ++c) de[c] += dx[n * step + c];
+  }
+}
 
 }  // namespace
 
@@ -49,15 +52,20 @@ void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, co
 
   normalise({s.norm, N, C, step}, h, w + p.norm1_gain, optional(w, p.norm1_bias), a.norm1.data(),
             a.statistics1.data());
-  linear({N, C, 3 * C, step, qkv_step}, a.norm1.data(), w + p.qkv, w + p.qkv_bias, a.qkv.data());
-  for (const auto& at : positions.encodings) {
-    at.encoding->map(at.batch, Role::q, qkv_rows(s), a.qkv.data());
-    at.encoding->map(at.batch, Role::k, qkv_rows(s), a.qkv.data() + C);
+  const float* x = a.norm1.data();
+  if (positions.e) {
+    a.asked.resize(N * step);
+    add_positions(s, positions, x, a.asked.data());
+    linear({N, C, 2 * C, step, qkv_step}, a.asked.data(), w + p.qkv, w + p.qkv_bias, a.qkv.data());
+    linear({N, C, C, step, qkv_step}, x, w + p.qkv + 2 * C * C, w + p.qkv_bias + 2 * C, a.qkv.data() + 2 * C);
+    x = a.asked.data();
+  } else {
+    linear({N, C, 3 * C, step, qkv_step}, x, w + p.qkv, w + p.qkv_bias, a.qkv.data());
   }
-  const float* qkv = a.qkv.data();
-  attend(attend_shape(s), part(s, qkv, 0), part(s, qkv, 1), part(s, qkv, 2), positions.terms,
-         heads(s, a.attended.data()), a.lse.data());
-  linear({N, C, C, step, step}, a.attended.data(), w + p.out, w + p.out_bias, a.middle.data());
+  a.returned.clear();
+  attention_forward(s, positions, content_of(s, p, w, x, a), a);
+  const Floats& returned = a.returned.empty() ? a.attended : a.returned;
+  linear({N, C, C, step, step}, returned.data(), w + p.out, w + p.out_bias, a.middle.data());
   add(N * step, h, a.middle.data(), a.middle.data());
 
   normalise({s.norm, N, C, step}, a.middle.data(), w + p.norm2_gain, optional(w, p.norm2_bias),
@@ -69,14 +77,14 @@ void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, co
 }
 
 void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at,
-                    LayerPositions& positions, const LayerActivations& a) {
+                    LayerPositions& positions, LayerActivations& a) {
   const std::int64_t N = s.N(), C = s.C, step = row_step(C), qkv_step = row_step(3 * C),
                      hidden_step = row_step(s.hidden);
   const float* w = at.w;
   float *g = at.g, *dh = at.dh;
   // out = middle + down(gelu(up(norm2(middle)))): dh is the gradient of out, and by the residual also of
   // middle.
-  auto& [dhidden, drows, dqkv] = at.scratch;
+  auto& [dhidden, drows, dqkv, dmapped, dcontent, dasked] = at.scratch;
   dhidden.resize(N * hidden_step), drows.resize(N * step), dqkv.resize(N * qkv_step);
   linear_backward({N, s.hidden, C, hidden_step, step}, a.hidden.data(), w + p.down, dh,
                   {dhidden.data(), g + p.down, g + p.down_bias});
@@ -86,22 +94,28 @@ void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackwa
   normalise_backward({s.norm, N, C, step}, a.middle.data(), w + p.norm2_gain, a.statistics2.data(),
                      drows.data(), {dh, g + p.norm2_gain, optional(g, p.norm2_bias)});
   // middle = h + out(attend(qkv(norm1(h))))
-  linear_backward({N, C, C, step, step}, a.attended.data(), w + p.out, dh,
+  const Floats& returned = a.returned.empty() ? a.attended : a.returned;
+  linear_backward({N, C, C, step, step}, returned.data(), w + p.out, dh,
                   {drows.data(), g + p.out, g + p.out_bias});
-  const float *qkv = a.qkv.data(), *attended = a.attended.data(), *dattended = drows.data();
-  attend_backward(
-      attend_shape(s),
-      {part(s, qkv, 0), part(s, qkv, 1), part(s, qkv, 2), heads(s, attended), a.lse.data(),
-       heads(s, dattended)},
-      positions.terms,
-      {part(s, dqkv.data(), 0), part(s, dqkv.data(), 1), part(s, dqkv.data(), 2), &positions.dterms});
-  for (std::size_t n = positions.encodings.size(); n-- > 0;) {
-    const auto& position = positions.encodings[n];
-    position.encoding->map_backward(position.batch, Role::q, qkv_rows(s), dqkv.data(), position.dw);
-    position.encoding->map_backward(position.batch, Role::k, qkv_rows(s), dqkv.data() + C, position.dw);
+  const float* x = positions.e ? a.asked.data() : a.norm1.data();
+  if (positions.reads_content) dcontent.assign(N * step, 0.0f);
+  float *dw = g + p.qkv, *dbias = g + p.qkv_bias;
+  ContentGrad grad{{dcontent.data(), step}, dqkv.data(), dqkv.data() + C, {dw, dw + C * C, dbias, dbias + C}};
+  attention_backward(s, positions, content_of(s, p, w, x, a), {drows.data(), dqkv.data(), at.scratch, grad},
+                     a);
+  if (positions.e) {
+    dasked.resize(N * step);
+    linear_backward({N, C, 2 * C, step, qkv_step}, x, w + p.qkv, dqkv.data(), {dasked.data(), dw, dbias});
+    linear_backward({N, C, C, step, qkv_step}, a.norm1.data(), w + p.qkv + 2 * C * C, dqkv.data() + 2 * C,
+                    {drows.data(), dw + 2 * C * C, dbias + 2 * C});
+    if (positions.reads_content) add(N * step, dcontent.data(), dasked.data(), dasked.data());
+    add_positions_backward(s, positions, dasked.data());
+    add(N * step, dasked.data(), drows.data(), drows.data());
+  } else {
+    linear_backward({N, C, 3 * C, step, qkv_step}, a.norm1.data(), w + p.qkv, dqkv.data(),
+                    {drows.data(), dw, dbias});
+    if (positions.reads_content) add(N * step, dcontent.data(), drows.data(), drows.data());
   }
-  linear_backward({N, C, 3 * C, step, qkv_step}, a.norm1.data(), w + p.qkv, dqkv.data(),
-                  {drows.data(), g + p.qkv, g + p.qkv_bias});
   normalise_backward({s.norm, N, C, step}, at.h, w + p.norm1_gain, a.statistics1.data(), drows.data(),
                      {dh, g + p.norm1_gain, optional(g, p.norm1_bias)});
 }

@@ -13,6 +13,7 @@ struct LayerShape {
   bool causal;
   Norm norm;
   const std::uint8_t* padding;
+  std::int64_t tile = 0;  // of attention; 0 = chosen for the machine
   std::int64_t N() const { return B * T; }
   std::int64_t D() const { return C / H; }
 };
@@ -28,18 +29,28 @@ struct LayerActivations {
   Floats norm1, qkv, attended, middle, norm2, up, hidden,
       out;  // middle: h after attention; out: h after the layer
   Floats statistics1, statistics2, lse;
+  Floats asked;                // norm1 + e, where positions enter queries and keys alone
+  std::vector<Floats> mapped;  // q then k (N,H,width) after each encoding that maps them
+  Floats returned;             // what attention returned, after the encodings that map it
+  Terms terms;                 // with what depends on content
 };
 // An encoding that acts inside attention, with its batch; dw is where its gradient goes.
 struct LayerPosition {
   const Encoding* encoding;
+  unsigned acts;
   Batch batch;
   float* dw;
 };
 
-// What position does inside attention: the same for every layer.
+// What position does inside the attention of some layers.
 struct LayerPositions {
   std::vector<LayerPosition> encodings;
-  Terms terms, dterms;
+  Terms terms, dterms;  // that depend on positions alone
+  bool reads_content = false;
+  // Position vectors (rows·T,C) that enter what queries and keys are projected from, or null; de likewise.
+  const float* e = nullptr;
+  float* de = nullptr;
+  std::int64_t e_rows = 1;
 };
 
 void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, const LayerPositions& positions,
@@ -47,7 +58,7 @@ void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, co
 
 // g receives the gradients of w; dh comes in as the gradient of a.out and leaves as the gradient of h.
 struct LayerScratch {
-  Floats dhidden, drows, dqkv;  // shared by the layers
+  Floats dhidden, drows, dqkv, dmapped, dcontent, dasked;  // shared by the layers
 };
 struct LayerBackward {
   const float *w, *h;
@@ -55,6 +66,19 @@ struct LayerBackward {
   LayerScratch& scratch;
 };
 void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at,
-                    LayerPositions& positions, const LayerActivations& a);
+                    LayerPositions& positions, LayerActivations& a);
+
+// Attention with its encodings, between the projections: attention.cpp. x are the rows that q and k come from.
+void attention_forward(const LayerShape& s, const LayerPositions& positions, const Content& content,
+                       LayerActivations& a);
+// dreturned: gradient of what went into the output projection, overwritten. dqkv is overwritten; what content
+// receives beside is added to `grad`, whose q and k point into dqkv.
+struct AttentionBackward {
+  float *dreturned, *dqkv;
+  LayerScratch& scratch;
+  ContentGrad& grad;
+};
+void attention_backward(const LayerShape& s, LayerPositions& positions, const Content& content,
+                        const AttentionBackward& at, LayerActivations& a);
 
 }  // namespace gnomon

@@ -44,7 +44,9 @@ struct Model::Impl {
   std::vector<LayerParams> layers;
   std::int64_t total = 0;
   std::int64_t word, combination, input, head, final_gain, final_bias;
-  std::vector<std::int64_t> attention;  // offsets of the parameters of position.attention
+  // Offsets of the parameters of position.attention[n] in layer l, n·layers + l: one for all layers, or each
+  // its own.
+  std::vector<std::int64_t> attention;
 
   explicit Impl(const ModelConfig& c) : config(c) {
     c.check();
@@ -54,9 +56,7 @@ struct Model::Impl {
     word = declare("embed.word", {kVocabulary, word_width}, 0, 1 / std::sqrt(double(word_width)), false);
     combination = declare_all("embed.combination.", position.combination->params());
     input = position.input ? declare_all("position.input.", position.input->params()) : 0;
-    for (std::size_t n = 0; n < position.attention.size(); ++n) {
-      attention.push_back(declare_all(text("position.attention.", n, "."), position.attention[n]->params()));
-    }
+    for (std::size_t n = 0; n < position.attention.size(); ++n) declare_attention(n);
     const std::int64_t hidden = c.feed_forward * c.width;
     for (std::int64_t l = 0; l < c.layers; ++l) {
       const std::string at = text("layers.", l, ".");
@@ -92,29 +92,65 @@ struct Model::Impl {
     for (const auto& s : specs) declare(prefix + s.name, s.shape, s.mean, s.deviation, s.decay);
     return first;
   }
+  void declare_attention(std::size_t n) {
+    const Encoding& encoding = *position.attention[n].encoding;
+    const std::string at = text("position.attention.", n, ".");
+    const std::int64_t shared = encoding.per_layer() ? 0 : declare_all(at, encoding.params());
+    for (std::int64_t l = 0; l < config.layers; ++l) {
+      const auto& active = position.in_layer(l);
+      const bool here = std::find(active.begin(), active.end(), n) != active.end();
+      const bool own = here && encoding.per_layer();
+      attention.push_back(own ? declare_all(text(at, l, "."), encoding.params()) : shared);
+    }
+  }
   void declare_norm(const std::string& prefix, std::int64_t& gain, std::int64_t& bias) {
     gain = declare(prefix + "gain", {config.width}, 1, 0, false);
     bias = config.norm == Norm::rms ? -1 : declare(prefix + "bias", {config.width}, 0, 0, false);
   }
 
-  LayerShape layer_shape(const Tokens& t) const {
-    return {t.B,           t.T,         config.width, config.heads, config.feed_forward * config.width,
-            config.causal, config.norm, t.padding};
-  }
-
   // What one pass keeps for the backward pass. Its memory is reused by the next pass: as large as the largest
   // batch.
   struct Pass {
-    std::vector<double> positions;
+    Placement placement;
+    std::vector<std::uint8_t> padding;
     Floats input_tables, e;
     std::vector<Floats> attention_tables;
-    LayerPositions in_attention;
+    std::vector<LayerPositions> groups;  // layers whose encodings and parameters are the same share one
+    std::vector<std::size_t> group_of;
     Floats words, h, final, statistics, logits;
     Floats dfinal, dh, dwords, de;
     LayerScratch scratch;
     std::vector<LayerActivations> layers;
   } pass;
-  void run(const Tokens& tokens, std::span<const float> w);
+  void place(const Tokens& tokens, bool training);
+  void make_groups(const Tokens& tokens, std::span<const float> w);
+  void add_input(const Tokens& tokens, Floats& h);
+  bool again() const { return position.input && position.combination->injection() == Injection::every_layer; }
+  Words joined(const Tokens& t, std::span<const float> w) const {
+    return {t.B,
+            t.T,
+            {pass.words.data(), row_step(position.combination->word_width())},
+            position.input ? pass.e.data() : nullptr,
+            w.data() + combination,
+            pass.placement.rows};
+  }
+  // Where the gradients of the encodings of layer l go.
+  void set_gradients(std::size_t l, LayerPositions& group, std::span<float> g) const {
+    const auto& active = position.in_layer(std::int64_t(l));
+    for (std::size_t n = 0; n < group.encodings.size(); ++n)
+      group.encodings[n].dw = g.data() + attention[active[n] * std::size_t(config.layers) + l];
+  }
+  LayerShape layer_shape(const Tokens& t) const {
+    return {t.B,
+            t.T,
+            config.width,
+            config.heads,
+            config.feed_forward * config.width,
+            config.causal,
+            config.norm,
+            pass.padding.empty() ? t.padding : pass.padding.data()};
+  }
+  void run(const Tokens& tokens, std::span<const float> w, bool training);
   void run_backward(const Tokens& tokens, std::span<const float> w, std::span<float> g);
 };
 
@@ -126,42 +162,101 @@ std::int64_t count_scored(std::span<const std::int32_t> targets) {
 
 }  // namespace
 
-void Model::Impl::run(const Tokens& tokens, std::span<const float> w) {
+// Where the tokens stand, and which of them are padding.
+void Model::Impl::place(const Tokens& t, bool training) {
+  Pass& p = pass;
+  if (t.placement) {
+    p.placement = *t.placement;
+    if ((p.placement.rows != 1 && p.placement.rows != t.B) || p.placement.T() != t.T) {
+      throw Error(Fault::usage, text("positions of ", p.placement.rows, " sequences of ", p.placement.T(),
+                                     " tokens for a batch of ", t.B, " sequences of ", t.T));
+    }
+  } else {
+    p.placement = Placement::consecutive(0, t.T);
+  }
+  if (!position.samplers.empty() && p.placement.rows == 1) {
+    const auto one = p.placement.values;
+    for (std::int64_t b = 1; b < t.B; ++b)
+      p.placement.values.insert(p.placement.values.end(), one.begin(), one.end());
+    p.placement.rows = t.B;
+  }
+  const Random random(t.seed, "positions");
+  for (const auto& sampler : position.samplers) {
+    for (std::int64_t b = 0; b < t.B; ++b) {
+      sampler->place(random, t.draw * std::uint64_t(t.B) + std::uint64_t(b), training,
+                     std::span(p.placement.values).subspan(std::size_t(b * t.T), std::size_t(t.T)));
+    }
+  }
+  p.padding.clear();
+  if (p.placement.padding.empty()) return;
+  for (std::int64_t n = 0; n < t.B * t.T; ++n) {
+    const bool hidden = t.padding && t.padding[n];
+    p.padding.push_back(hidden || p.placement.padding[p.placement.rows > 1 ? n : n % t.T]);
+  }
+}
+
+// Layers that share pattern and parameters share terms; a layer with parameters of its own has its own.
+void Model::Impl::make_groups(const Tokens& tokens, std::span<const float> w) {
+  Pass& p = pass;
+  p.attention_tables.resize(position.attention.size());
+  for (std::size_t n = 0; n < position.attention.size(); ++n)
+    p.attention_tables[n] = position.attention[n].encoding->tables(p.placement);
+  const Terms empty = terms_for(p.placement, config.causal);
+  p.groups.clear(), p.group_of.clear();
+  std::vector<std::size_t> group_of_pattern(position.patterns.size(), SIZE_MAX);
+  const bool injects = position.input && position.combination->injection() == Injection::queries_and_keys;
+  for (std::int64_t l = 0; l < config.layers; ++l) {
+    const std::size_t pattern = std::size_t(l) % position.patterns.size();
+    const auto& active = position.patterns[pattern];
+    const bool own = std::any_of(active.begin(), active.end(),
+                                 [&](std::size_t n) { return position.attention[n].encoding->per_layer(); });
+    if (!own && group_of_pattern[pattern] != SIZE_MAX) {
+      p.group_of.push_back(group_of_pattern[pattern]);
+      continue;
+    }
+    p.group_of.push_back(group_of_pattern[pattern] = p.groups.size());
+    LayerPositions& group = p.groups.emplace_back();
+    group.terms = empty;
+    for (const std::size_t n : active) {
+      if (tokens.drop_positions) break;
+      const auto& [encoding, acts] = position.attention[n];
+      const Batch batch{p.placement, p.attention_tables[n],
+                        w.data() + attention[n * std::size_t(config.layers) + std::size_t(l)]};
+      if (encoding->reads_content()) {
+        group.reads_content = true;
+      } else {
+        encoding->lower(batch, group.terms);
+      }
+      group.encodings.push_back({encoding.get(), acts, batch, nullptr});
+    }
+    if (injects && !tokens.drop_positions) group.e = p.e.data(), group.e_rows = p.placement.rows;
+  }
+}
+
+void Model::Impl::run(const Tokens& tokens, std::span<const float> w, bool training) {
   Pass& p = pass;
   const std::int64_t N = tokens.B * tokens.T, C = config.width, step = row_step(C);
   const std::int64_t dw = position.combination->word_width(), word_step = row_step(dw);
-  p.positions = positions_from(0, tokens.T);
+  place(tokens, training);
   p.words.resize(N * word_step);
   parallel_ranges(N, 256, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n)
       std::memcpy(&p.words[n * word_step], &w[word + tokens.inputs[n] * dw], std::size_t(dw) * sizeof(float));
   });
   if (position.input) {
-    p.input_tables = position.input->tables(p.positions);
-    p.e.resize(tokens.T * position.input->shape().C);
-    position.input->input({p.positions, p.input_tables, w.data() + input}, p.e.data());
+    p.input_tables = position.input->tables(p.placement);
+    p.e.assign(p.placement.rows * tokens.T * position.input->shape().C, 0.0f);
+    if (!tokens.drop_positions)
+      position.input->input({p.placement, p.input_tables, w.data() + input}, p.e.data());
   }
   p.h.resize(N * step);
-  position.combination->forward({tokens.B,
-                                 tokens.T,
-                                 {p.words.data(), word_step},
-                                 position.input ? p.e.data() : nullptr,
-                                 w.data() + combination},
-                                {p.h.data(), step});
-
-  p.in_attention.terms = terms_for(p.positions, config.causal);
-  p.attention_tables.resize(attention.size());
-  p.in_attention.encodings.clear();
-  for (std::size_t n = 0; n < attention.size(); ++n) {
-    p.attention_tables[n] = position.attention[n]->tables(p.positions);
-    const Batch batch{p.positions, p.attention_tables[n], w.data() + attention[n]};
-    position.attention[n]->lower(batch, p.in_attention.terms);
-    p.in_attention.encodings.push_back({position.attention[n].get(), batch, nullptr});
-  }
+  position.combination->forward(joined(tokens, w), {p.h.data(), step});
+  make_groups(tokens, w);
   p.layers.resize(layers.size());
   const float* h = p.h.data();
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    layer_forward(layer_shape(tokens), layers[l], w.data(), p.in_attention, h, p.layers[l]);
+    layer_forward(layer_shape(tokens), layers[l], w.data(), p.groups[p.group_of[l]], h, p.layers[l]);
+    if (again() && l + 1 < layers.size()) add_input(tokens, p.layers[l].out);
     h = p.layers[l].out.data();
   }
   p.final.resize(N * step);
@@ -171,6 +266,15 @@ void Model::Impl::run(const Tokens& tokens, std::span<const float> w) {
   p.logits.resize(N * row_step(kVocabulary));
   linear({N, C, kVocabulary, step, row_step(kVocabulary)}, p.final.data(), &w[head], nullptr,
          p.logits.data());
+}
+
+// Position vectors once more, before a later layer.
+void Model::Impl::add_input(const Tokens& tokens, Floats& h) {
+  const std::int64_t C = config.width, step = row_step(C);
+  for (std::int64_t n = 0; n < tokens.B * tokens.T; ++n) {
+    const float* e = &pass.e[(pass.placement.rows > 1 ? n : n % tokens.T) * C];
+    for (std::int64_t c = 0; c < C; ++c) h[n * step + c] += e[c];
+  }
 }
 
 // pass.logits holds the gradient of the logits.
@@ -185,29 +289,41 @@ void Model::Impl::run_backward(const Tokens& tokens, std::span<const float> w, s
   normalise_backward({config.norm, N, C, step}, p.layers.back().out.data(), &w[final_gain],
                      p.statistics.data(), dfinal.data(),
                      {dh.data(), &g[final_gain], final_bias < 0 ? nullptr : &g[final_bias]});
-  p.in_attention.dterms = p.in_attention.terms.zeros();
-  for (std::size_t n = 0; n < attention.size(); ++n) p.in_attention.encodings[n].dw = g.data() + attention[n];
+  Floats later(p.e.size());  // what e receives after the first layer's input
+  for (LayerPositions& group : p.groups) {
+    group.dterms = group.terms.zeros();
+    if (group.e) group.de = later.data();
+  }
   for (std::size_t l = layers.size(); l-- > 0;) {
     const float* x = l ? p.layers[l - 1].out.data() : p.h.data();
-    layer_backward(layer_shape(tokens), layers[l], {w.data(), x, g.data(), dh.data(), p.scratch},
-                   p.in_attention, p.layers[l]);
+    LayerPositions& group = p.groups[p.group_of[l]];
+    set_gradients(l, group, g);
+    layer_backward(layer_shape(tokens), layers[l], {w.data(), x, g.data(), dh.data(), p.scratch}, group,
+                   p.layers[l]);
+    for (std::int64_t n = 0; l > 0 && again() && n < N; ++n) {
+      float* to = &later[(p.placement.rows > 1 ? n : n % tokens.T) * C];
+      for (std::int64_t c = 0; c < C; ++c) to[c] += dh[n * step + c];
+    }
   }
-  for (const auto& at : p.in_attention.encodings)
-    at.encoding->lower_backward(at.batch, p.in_attention.dterms, at.dw);
+  for (LayerPositions& group : p.groups) {
+    for (const auto& at : group.encodings) {
+      if (!at.encoding->reads_content()) at.encoding->lower_backward(at.batch, group.dterms, {at.dw});
+    }
+  }
 
   const std::int64_t dw = position.combination->word_width(), word_step = row_step(dw);
   dwords.resize(N * word_step), de.resize(p.e.size());
   position.combination->backward(
-      {tokens.B,
-       tokens.T,
-       {p.words.data(), word_step},
-       position.input ? p.e.data() : nullptr,
-       w.data() + combination},
-      {dh.data(), step},
+      joined(tokens, w), {dh.data(), step},
       {{dwords.data(), word_step}, position.input ? de.data() : nullptr, g.data() + combination});
-  if (position.input)
-    position.input->input_backward({p.positions, p.input_tables, w.data() + input}, de.data(),
+  if (position.input && !tokens.drop_positions) {
+    if (position.combination->injection() != Injection::once) {
+      for (std::size_t n = 0; n < de.size(); ++n)
+        de[n] = later[n] + (position.combination->injection() == Injection::every_layer ? de[n] : 0.0f);
+    }
+    position.input->input_backward({p.placement, p.input_tables, w.data() + input}, de.data(),
                                    g.data() + input);
+  }
   for (std::int64_t n = 0; n < N; ++n) {  // in order: two tokens may share a word
     float* row = &g[word + tokens.inputs[n] * dw];
     for (std::int64_t c = 0; c < dw; ++c) row[c] += dwords[n * word_step + c];
@@ -236,8 +352,7 @@ Floats Model::initial(std::uint64_t seed) const {
     const Random random(seed, p.spec.name);
     parallel_ranges(p.spec.size(), 1 << 12, [&](auto begin, auto end) {
       for (auto i = begin; i < end; ++i)
-        w[p.offset + i] =
-            float(p.spec.mean + (p.spec.deviation ? p.spec.deviation * random.normal(std::uint64_t(i)) : 0));
+        w[p.offset + i] = float(p.spec.initial(i, p.spec.deviation ? random.normal(std::uint64_t(i)) : 0));
     });
   }
   return w;
@@ -245,7 +360,7 @@ Floats Model::initial(std::uint64_t seed) const {
 
 double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
                    std::span<float> gradient) {
-  impl_->run(tokens, w);
+  impl_->run(tokens, w, !gradient.empty());
   auto& pass = impl_->pass;
   const std::int64_t scored = std::max<std::int64_t>(count_scored(tokens.targets), 1);
   const float dscale = gradient.empty() ? 0.0f : 1.0f / float(scored);
@@ -258,7 +373,7 @@ double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<flo
 }
 
 void Model::logits(const Tokens& tokens, std::span<const float> w, std::span<float> out) {
-  impl_->run(tokens, w);
+  impl_->run(tokens, w, false);
   auto& pass = impl_->pass;
   for (std::int64_t n = 0; n < tokens.B * tokens.T; ++n)
     std::copy_n(&pass.logits[n * row_step(kVocabulary)], kVocabulary, &out[n * kVocabulary]);

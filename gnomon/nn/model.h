@@ -41,6 +41,11 @@ struct Tokens {
   std::span<const std::int32_t> inputs;   // (B·T) in [0, kVocabulary)
   std::span<const std::int32_t> targets;  // (B·T) likewise, or kUnscored
   const std::uint8_t* padding = nullptr;  // (B·T): 1 = no key to anyone
+  // Where the tokens stand; its rows are 1 or B. Null: 0..T−1, through the samplers of the spec.
+  const Placement* placement = nullptr;
+  // The random choices of samplers are functions of these.
+  std::uint64_t seed = 0, draw = 0;
+  bool drop_positions = false;  // as if the spec had no encoding in it (DroPE)
 };
 
 // The model as a function of its parameters: it holds none. Every array is flat, in the order of params().

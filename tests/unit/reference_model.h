@@ -38,21 +38,27 @@ class ReferenceModel {
   using Matrix = std::vector<std::vector<double>>;  // (T, channels)
   Matrix logits(const Tokens& tokens, std::int64_t b) const {
     const std::int64_t T = tokens.T, d = c_.width;
-    const auto positions = positions_from(0, T);
-    Matrix h(T);
+    const Placement place = tokens.placement ? *tokens.placement : Placement::consecutive(0, T);
+    const Positions positions = Positions(place).row(b);
+    const std::int64_t dw = position_.combination->word_width();
+    std::vector<double> words;
     for (std::int64_t t = 0; t < T; ++t) {
-      const std::int64_t dw = position_.combination->word_width();
       const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
-      std::vector<double> e;
-      if (position_.input) {
-        for (std::int64_t ch = 0; ch < position_.input->shape().C; ++ch)
-          e.push_back(position_.input->input({positions, {}, {}, tail("position.input.")}, t, ch));
-      }
-      for (std::int64_t ch = 0; ch < d; ++ch)
-        h[t].push_back(position_.combination->at({word, std::size_t(dw)}, e, tail("embed.combination."), ch));
+      words.insert(words.end(), word, word + dw);
     }
-    for (std::int64_t l = 0; l < c_.layers; ++l)
-      layer("layers." + std::to_string(l) + ".", positions, tokens, b, h);
+    e_.clear();
+    for (std::int64_t n = 0; position_.input && n < T * position_.input->shape().C; ++n) {
+      const std::int64_t C = position_.input->shape().C;
+      e_.push_back(position_.input->input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
+    }
+    Matrix h(T);
+    for (std::int64_t n = 0; n < T * d; ++n)
+      h[n / d].push_back(position_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
+    for (std::int64_t l = 0; l < c_.layers; ++l) {
+      for (std::int64_t n = 0; injects(Injection::every_layer) && l > 0 && n < T * d; ++n)
+        h[n / d][n % d] += e_[n];
+      layer(l, positions, tokens, b, h);
+    }
     const std::string head = c_.tied ? "embed.word" : "head.weight";
     return times(norm(h, "head.norm."), at(head), nullptr, kVocabulary);
   }
@@ -95,28 +101,69 @@ class ReferenceModel {
     }
     return y;
   }
+  bool injects(Injection where) const {
+    return position_.input && position_.combination->injection() == where;
+  }
+  struct One {
+    const Encoding* encoding;
+    Scene scene;
+  };
+  // The encodings of layer l, with their parameters.
+  std::vector<One> encodings_of(std::int64_t l, const Scene& scene) const {
+    std::vector<One> all;
+    for (const std::size_t n : position_.in_layer(l)) {
+      const Encoding& e = *position_.attention[n].encoding;
+      const std::string prefix = "position.attention." + std::to_string(n) + ".";
+      all.push_back({&e, scene});
+      all.back().scene.w = tail(e.per_layer() ? prefix + std::to_string(l) + "." : prefix);
+    }
+    return all;
+  }
   // Several encodings in attention: their additions to the plain logit add up; at most one of them maps q and
-  // k.
-  double logit(const Scene& scene, std::int64_t h, std::int64_t i, std::int64_t j) const {
+  // k or rewrites rows.
+  double logit(const std::vector<One>& encodings, const Scene& scene, std::int64_t h, std::int64_t i,
+               std::int64_t j) const {
     const Encoding plain({c_.width, c_.heads, c_.head_size(), c_.length, c_.causal});
     double sum = plain.logit(scene, h, i, j);
-    for (std::size_t n = 0; n < position_.attention.size(); ++n) {
-      Scene own = scene;
-      own.w = tail("position.attention." + std::to_string(n) + ".");
-      sum += position_.attention[n]->logit(own, h, i, j) - plain.logit(scene, h, i, j);
+    for (const One& one : encodings) {
+      if (!one.encoding->sees(one.scene, i, j)) return -INFINITY;
+      const double own = one.encoding->logit(one.scene, h, i, j);
+      if (own == -INFINITY) return own;
+      sum += own - plain.logit(scene, h, i, j);
     }
     return sum;
   }
-  void layer(const std::string& name, const std::vector<double>& positions, const Tokens& tokens,
-             std::int64_t b, Matrix& h) const {
+  double value(const std::vector<One>& encodings, const Scene& scene, std::int64_t h, std::int64_t i,
+               std::int64_t j, std::int64_t d) const {
+    const double v = scene.v[(h * scene.T() + j) * c_.head_size() + d];
+    double sum = v;
+    for (const One& one : encodings) sum += one.encoding->value(one.scene, h, i, j, d) - v;
+    return sum;
+  }
+  void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
+             Matrix& h) const {
+    const std::string name = "layers." + std::to_string(l) + ".";
     const std::int64_t T = tokens.T, d = c_.width, H = c_.heads, D = c_.head_size();
-    const Matrix qkv = linear(norm(h, name + "attention.norm."), name + "attention.qkv", 3 * d);
-    std::vector<double> q(T * d), k(T * d);
+    const Matrix normed = norm(h, name + "attention.norm.");
+    Matrix asked = normed;
+    for (std::int64_t n = 0; injects(Injection::queries_and_keys) && n < T * d; ++n)
+      asked[n / d][n % d] += e_[n];
+    const Matrix qk = linear(asked, name + "attention.qkv", 3 * d),
+                 values = linear(normed, name + "attention.qkv", 3 * d);
+    std::vector<double> q(T * d), k(T * d), v(T * d), x(T * d);
     for (std::int64_t n = 0; n < T * d; ++n) {
       const std::int64_t head = n / (T * D), t = n / D % T, ch = head * D + n % D;
-      q[n] = qkv[t][ch], k[n] = qkv[t][d + ch];
+      q[n] = qk[t][ch], k[n] = qk[t][d + ch], v[n] = values[t][2 * d + ch];
+      x[n] = asked[n / d][n % d];
     }
-    const Scene scene{positions, q, k, {}};
+    const double *weight = at(name + "attention.qkv.weight"), *bias = at(name + "attention.qkv.bias");
+    const Scene scene{positions, q, k, {}, x, v, {weight, weight + d * d, bias, bias + d}};
+    const auto encodings = encodings_of(l, scene);
+    bool softmax = true;
+    for (const One& one : encodings) softmax = softmax && one.encoding->softmax();
+    const std::int32_t* document = nullptr;
+    if (tokens.placement && !tokens.placement->document.empty())
+      document = &tokens.placement->document[tokens.placement->rows > 1 ? b * T : 0];
     Matrix mixed(T, std::vector<double>(d));
     for (std::int64_t head = 0; head < H; ++head) {
       for (std::int64_t i = 0; i < T; ++i) {
@@ -124,18 +171,19 @@ class ReferenceModel {
         double sum = 0;
         for (std::int64_t j = 0; j < (c_.causal ? i + 1 : T); ++j) {
           if (tokens.padding && tokens.padding[b * T + j]) continue;
-          sum += p[j] = std::exp(logit(scene, head, i, j));
+          if (document && document[i] != document[j]) continue;
+          sum += p[j] = std::exp(logit(encodings, scene, head, i, j));
         }
         for (std::int64_t j = 0; j < T; ++j) {
           for (std::int64_t c = 0; c < D && p[j] > 0; ++c)
-            mixed[i][head * D + c] += p[j] / sum * qkv[j][2 * d + head * D + c];
+            mixed[i][head * D + c] += p[j] / (softmax ? sum : 1) * value(encodings, scene, head, i, j, c);
         }
       }
     }
     add(linear(mixed, name + "attention.out", d), h);
     Matrix up = linear(norm(h, name + "feed_forward.norm."), name + "feed_forward.up", c_.feed_forward * d);
     for (auto& row : up) {
-      for (double& x : row) x = 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+      for (double& z : row) z = 0.5 * z * (1 + std::tanh(std::sqrt(2 / M_PI) * (z + 0.044715 * z * z * z)));
     }
     add(linear(up, name + "feed_forward.down", d), h);
   }
@@ -148,6 +196,7 @@ class ReferenceModel {
   const ModelConfig c_;
   const std::vector<double>& w_;
   Position position_;
+  mutable std::vector<double> e_;  // position vectors (T, width) of the sequence at hand
 };
 
 }  // namespace gnomon

@@ -1,0 +1,52 @@
+// A control of a study: cosines alone, one frequency for each channel.
+//
+//   e[p,c] = cos(p·w_c),   w_c = base^(−c/C),   c = 0..C−1
+//
+// With the other half missing, the vector of p + k is no linear function of that of p (Vaswani et al. 2017, section
+// 3.5, needs both). Acts on the input. No parameters.
+#include <cmath>
+
+#include "gnomon/encodings/sines.h"
+
+namespace gnomon {
+namespace {
+
+class Cosine final : public FixedInput {
+ public:
+  Cosine(const Options& options, const Shape& shape) : FixedInput(shape) {
+    for (double c = 0; c < double(shape.C); ++c)
+      frequencies_.push_back(std::pow(options.number("base"), -c / double(shape.C)));
+  }
+  std::vector<double> frequencies() const override { return frequencies_; }
+
+ protected:
+  double at(const Positions& p, std::int64_t t, std::int64_t c) const override {
+    return std::cos(p[t] * frequencies_[c]);
+  }
+
+ private:
+  std::vector<double> frequencies_;
+};
+
+}  // namespace
+
+extern const Entry cosine_entry;
+const Entry cosine_entry = {.name = "cosine",
+                            .title = "Control: cosines alone, one frequency a channel",
+                            .paper = "https://arxiv.org/abs/1706.03762",
+                            .formula = "e[p,c] = cos(p*w_c), w_c = base^(-c/C)",
+                            .pitfall = "even in p: positions p and -p are the same vector",
+                            .year = 2017,
+                            .acts = kInput,
+                            .relative = false,
+
+                            .options = {{.name = "base",
+                                         .help = "ratio of the longest to the shortest wavelength",
+                                         .standard = "10000",
+                                         .least = 1,
+                                         .most = 1e12}},
+                            .make = [](const Options& options, const Shape& shape) {
+                              return std::make_unique<Cosine>(options, shape);
+                            }};
+
+}  // namespace gnomon

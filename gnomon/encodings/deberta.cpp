@@ -1,0 +1,43 @@
+// DeBERTa, version 1. He et al. 2020, https://arxiv.org/abs/2006.03654, equations 2 to 4; the formula is in disentangled.h.
+//
+//   row(δ) = clamp(δ + k, 0, 2k − 1),   k = span
+//
+// The table has its own projections (v1 shares them with no layer). Acts on cross (and on the logits with p2p); q·k is
+// divided by √(f·D), not by √D. Parameters: table (2k, C) and projections, one for all layers.
+#include "gnomon/encodings/disentangled.h"
+
+namespace gnomon {
+namespace {
+
+class Deberta final : public Disentangled {
+ public:
+  Deberta(const Options& options, const Shape& shape) : Disentangled(options, shape, options.whole("span")) {}
+
+ protected:
+  double offset(double delta) const override { return delta; }
+};
+
+}  // namespace
+
+extern const Entry deberta_entry;
+const Entry deberta_entry = {
+    .name = "deberta",
+    .title = "DeBERTa: disentangled attention over clamped distances",
+    .paper = "https://arxiv.org/abs/2006.03654",
+    .formula = "s = (q*k + q*K[r(d)] + k*Q[r(-d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",
+    .pitfall = "p2c uses the distance of the other direction; all three terms are divided by sqrt(3D)",
+    .year = 2020,
+    .acts = kCross,
+    .relative = true,
+    .extrapolates = true,
+    .options = Disentangled::options("own", {{.name = "span",
+                                              .help = "k: distances from -k to k-1 have rows of their own",
+                                              .standard = "32",
+                                              .least = 1,
+                                              .most = 1 << 20,
+                                              .whole = true}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Deberta>(options, shape);
+    }};
+
+}  // namespace gnomon

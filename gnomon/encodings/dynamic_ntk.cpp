@@ -1,0 +1,73 @@
+// Dynamic NTK scaling. emozilla 2023; Hugging Face transformers, modeling_rope_utils.py,
+// _compute_dynamic_ntk_parameters.
+//
+//   L > L0:  b' = theta·(factor·L/L0 − (factor − 1))^(D/(D−2)),  else b' = theta;   L = last position + 1, L0 = original
+//
+// Every pair turns with the base of the whole context, also the keys of its beginning: a cache that keeps keys turned
+// with an older base computes something else (re-rotate it: rerotate.h). So a shift of all positions is not without effect.
+// Acts on q and k. No parameters.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class DynamicNtk final : public Rotary {
+ public:
+  DynamicNtk(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("dynamic_ntk", options, shape)),
+        theta_(options.number("theta")),
+        factor_(options.number("factor")),
+        original_(options.number("original") > 0 ? options.number("original") : double(shape.length)) {
+    if (shape.D == 2)
+      throw Error(Fault::usage, "dynamic_ntk: a head of 2 channels divides by zero; allowed are 4 or more");
+  }
+  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+
+ protected:
+  std::vector<double> frequencies_in(const Reach& reach) const override {
+    const double D = double(shape_.D), L = reach.length();
+    if (L <= original_) return frequencies();
+    return geometric_frequencies(theta_ * std::pow(factor_ * L / original_ - (factor_ - 1), D / (D - 2)),
+                                 shape_.D);
+  }
+
+ private:
+  const double theta_, factor_, original_;
+};
+
+}  // namespace
+
+extern const Entry dynamic_ntk_entry;
+const Entry dynamic_ntk_entry = {
+    .name = "dynamic_ntk",
+    .title = "Dynamic NTK: the base grows with the context",
+    .paper = "https://arxiv.org/abs/2309.00071",
+    .formula = "b' = b*(s*L/L0 - (s-1))^(D/(D-2)) for L > L0",
+    .pitfall = "cached keys keep the base they were turned with; L0 is the first training length",
+    .year = 2023,
+    .acts = kQk,
+    .relative = false,
+    .extrapolates = true,
+    .options = rotary_options(
+        {{.name = "factor",
+          .help = "by which the context grows",
+          .standard = "2",
+          .least = 1,
+          .most = 1000000.0},
+         {.name = "original",
+          .help = "length that the model was first trained for, in tokens; 0 = the training window",
+          .standard = "0",
+          .least = 0,
+          .most = 1000000000.0,
+          .whole = true}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<DynamicNtk>(options, shape);
+    }};
+
+}  // namespace gnomon

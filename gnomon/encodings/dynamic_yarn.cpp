@@ -1,0 +1,94 @@
+// Dynamic YaRN. Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.3 (dynamic scaling) with section 3.4.
+//
+//   pair i turns by p·θ'_i,   θ'_i = θ_i·γ_i + θ_i/s·(1 − γ_i),   γ_i = 1 − clamp((i − low)/(high − low), 0, 1)
+//   low = ⌊d(beta_fast)⌋, high = ⌈d(beta_slow)⌉ within 0..D−1 (truncate=on), d(ρ) = D·ln(L0/(2πρ))/(2·ln theta)
+//   q and k are both multiplied by a = 0.1·ln s + 1; so logits by a²
+//   attention_factor=a says it outright; mscale=m, mscale_all_dim=n (both): a = (0.1·m·ln s + 1)/(0.1·n·ln s + 1)
+//
+// s = max(1, L/L0) is that of the context at hand: L = last position + 1, L0 = original. So a shift of all positions is not
+// without effect, and cached keys have to be re-rotated when L grows. Acts on q and k. No parameters.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/ramp.h"
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class DynamicYarn final : public Rotary {
+ public:
+  DynamicYarn(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("dynamic_yarn", options, shape)), yarn_(yarn_rule(options, shape)) {}
+  std::vector<double> frequencies() const override { return yarn_frequencies(yarn_, 1); }
+
+ protected:
+  std::vector<double> frequencies_in(const Reach& reach) const override {
+    return yarn_frequencies(yarn_, growth(reach));
+  }
+  double scale(Role, double, const Reach& reach, std::int64_t) const override {
+    return yarn_attention_factor(yarn_, growth(reach));
+  }
+
+ private:
+  double growth(const Reach& reach) const { return std::max(1.0, reach.length() / yarn_.original); }
+  const YarnRule yarn_;
+};
+
+}  // namespace
+
+extern const Entry dynamic_yarn_entry;
+const Entry dynamic_yarn_entry = {
+    .name = "dynamic_yarn",
+    .title = "YaRN with the factor that the context needs",
+    .paper = "https://arxiv.org/abs/2309.00071",
+    .formula = "YaRN with s = max(1, L/L0)",
+    .pitfall = "cached keys keep the frequencies they were turned with",
+    .year = 2023,
+    .acts = kQk,
+    .relative = false,
+    .extrapolates = true,
+    .options = rotary_options(
+        {{.name = "original",
+          .help = "length that the model was first trained for, in tokens; 0 = the training window",
+          .standard = "0",
+          .least = 0,
+          .most = 1000000000.0,
+          .whole = true},
+         {.name = "beta_fast",
+          .help = "turns in the original length from which a pair is left alone",
+          .standard = "32",
+          .least = 0.001,
+          .most = 1000000.0},
+         {.name = "beta_slow",
+          .help = "turns below which a pair is interpolated",
+          .standard = "1",
+          .least = 0.001,
+          .most = 1000000.0},
+         {.name = "truncate",
+          .help = "round the ends of the ramp to whole pairs",
+          .standard = "on",
+          .words = {"on", "off"}},
+         {.name = "attention_factor",
+          .help = "factor of q and of k; 0 = by the rule of mscale",
+          .standard = "0",
+          .least = 0,
+          .most = 1000.0},
+         {.name = "mscale",
+          .help = "with mscale_all_dim: the factor is the ratio of two rules; 0 = absent",
+          .standard = "0",
+          .least = 0,
+          .most = 1000.0},
+         {.name = "mscale_all_dim",
+          .help = "see mscale; 0 = absent",
+          .standard = "0",
+          .least = 0,
+          .most = 1000.0}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<DynamicYarn>(options, shape);
+    }};
+
+}  // namespace gnomon

@@ -1,0 +1,88 @@
+// Llama 3's scaling of the frequencies. Grattafiori et al. 2024, https://arxiv.org/abs/2407.21783; Hugging Face
+// transformers, modeling_rope_utils.py, _compute_llama3_parameters.
+//
+//   λ = 2π/θ_i;   λ < L0/high: θ_i;   λ > L0/low: θ_i/s;   else (1 − σ)·θ_i/s + σ·θ_i,   σ = (L0/λ − low)/(high − low)
+//
+// s = factor, L0 = original, low and high = turns in L0. Acts on q and k. No parameters.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class Llama3 final : public Rotary {
+ public:
+  Llama3(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("llama3", options, shape)),
+        theta_(options.number("theta")),
+        factor_(options.number("factor")),
+        original_(options.number("original") > 0 ? options.number("original") : double(shape.length)),
+        low_(options.number("low")),
+        high_(options.number("high")) {
+    if (!(high_ > low_))
+      throw Error(Fault::usage,
+                  text("llama3: high=", shortest(high_), " must be more than low=", shortest(low_)));
+  }
+  std::vector<double> frequencies() const override {
+    auto w = geometric_frequencies(theta_, shape_.D);
+    for (double& x : w) {
+      const double turns = original_ * x / (2 * std::numbers::pi);
+      const double keep = std::clamp((turns - low_) / (high_ - low_), 0.0, 1.0);
+      x = (1 - keep) * x / factor_ + keep * x;
+    }
+    return w;
+  }
+
+ private:
+  const double theta_, factor_, original_, low_, high_;
+};
+
+}  // namespace
+
+extern const Entry llama3_entry;
+const Entry llama3_entry = {
+    .name = "llama3",
+    .title = "Llama 3: slow pairs divided by a factor, a blend between",
+    .paper = "https://arxiv.org/abs/2407.21783",
+    .formula = "theta_i for more than 4 turns in L0, theta_i/8 for less than 1, a blend between",
+    .pitfall = "Llama 3.2 has factor 32; L0 is 8192, not the new length",
+    .year = 2024,
+    .acts = kQk,
+    .relative = true,
+    .extrapolates = true,
+    .options =
+        [] {
+          auto all = rotary_options(
+              {{.name = "factor",
+                .help = "by which the context grows",
+                .standard = "8",
+                .least = 1,
+                .most = 1000000.0},
+               {.name = "original",
+                .help = "length that the model was first trained for, in tokens; 0 = the training window",
+                .standard = "0",
+                .least = 0,
+                .most = 1000000000.0,
+                .whole = true},
+               {.name = "low",
+                .help = "turns below which a pair is interpolated",
+                .standard = "1",
+                .least = 0.001,
+                .most = 1000000.0},
+               {.name = "high",
+                .help = "turns from which a pair is left alone",
+                .standard = "4",
+                .least = 0.001,
+                .most = 1000000.0}});
+          all[0].standard = "500000";
+          return all;
+        }(),
+    .make = [](const Options& options,
+               const Shape& shape) { return std::make_unique<Llama3>(options, shape); }};
+
+}  // namespace gnomon

@@ -1,0 +1,89 @@
+// Temperature by position. rule=log: Su 2021, https://kexue.fm/archives/8823; Chiang and Cholak 2022,
+// https://arxiv.org/abs/2202.12172, section 5. rule=llama4: Llama 4's layers without rotation, Hugging Face transformers,
+// modeling_llama4.py, attn_temperature_tuning.
+//
+//   q at position p is multiplied by   rule=log:     max(1, ln(p + 1)/ln L0),   L0 = original
+//                                      rule=llama4:  1 + scale·ln(1 + ⌊(p + 1)/floor⌋)
+//
+// Entropy stays level as keys become more. Acts on q. No parameters.
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/encodings/encoding.h"
+
+namespace gnomon {
+namespace {
+
+class LogN final : public Encoding {
+ public:
+  LogN(const Options& options, const Shape& shape)
+      : Encoding(shape),
+        llama4_(options.word("rule") == "llama4"),
+        original_(std::max(
+            2.0, options.number("original") > 0 ? options.number("original") : double(shape.length))),
+        scale_(options.number("scale")),
+        floor_(options.number("floor")) {}
+
+  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    return plain_logit(s, h, i, j) * factor(s.positions[i]);
+  }
+  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
+    if (role == Role::q) multiply(b, rows.layout, x);
+  }
+  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
+                    const BatchGrad&) const override {
+    if (role == Role::q) multiply(b, rows.layout, dx);
+  }
+
+ private:
+  double factor(double p) const {
+    if (llama4_) return 1 + scale_ * std::log(1 + std::floor(std::max(0.0, p + 1) / floor_));
+    return std::max(1.0, std::log(std::max(1.0, p + 1)) / std::log(original_));
+  }
+  void multiply(const Batch& b, const RowLayout& at, float* x) const {
+    for (std::int64_t n = 0; n < at.B * at.T; ++n) {
+      const float f = float(factor(b.positions[b.positions.rows > 1 ? n : n % at.T]));
+      for (std::int64_t h = 0; h < at.H; ++h) {
+        float* row = x + n / at.T * at.batch + n % at.T * at.token + h * at.head;
+        for (std::int64_t d = 0; d < shape_.D; ++d) row[d] *= f;
+      }
+    }
+  }
+  const bool llama4_;
+  const double original_, scale_, floor_;
+};
+
+}  // namespace
+
+extern const Entry log_n_entry;
+const Entry log_n_entry = {
+    .name = "log_n",
+    .title = "Temperature that grows with the logarithm of the position",
+    .paper = "https://arxiv.org/abs/2202.12172",
+    .formula = "q*max(1, ln(p+1)/ln L0), or q*(1 + a*ln(1 + floor((p+1)/F)))",
+    .pitfall = "Llama 4 has it on the layers without rotation only",
+    .year = 2022,
+    .acts = kQk,
+    .relative = false,
+    .extrapolates = true,
+    .options = {{.name = "rule",
+                 .help = "log-n, or the rule of Llama 4",
+                 .standard = "log",
+                 .words = {"log", "llama4"}},
+                {.name = "original",
+                 .help = "length that the model was first trained for, in tokens; 0 = the training window",
+                 .standard = "0",
+                 .least = 0,
+                 .most = 1000000000.0,
+                 .whole = true},
+                {.name = "scale", .help = "a of rule=llama4", .standard = "0.1", .least = 0, .most = 100},
+                {.name = "floor",
+                 .help = "F of rule=llama4, in tokens",
+                 .standard = "8192",
+                 .least = 1,
+                 .most = 1000000000.0}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<LogN>(options, shape);
+    }};
+
+}  // namespace gnomon

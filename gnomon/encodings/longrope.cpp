@@ -1,0 +1,108 @@
+// LongRoPE. Ding et al. 2024, https://arxiv.org/abs/2402.13753, section 3; Hugging Face transformers, modeling_rope_utils.py,
+// _compute_longrope_parameters (Phi-3).
+//
+//   pair i turns by p·θ_i/λ_i,   λ = short for L ≤ L0, long for L > L0;   L = last position + 1, L0 = original
+//   q and k are both multiplied by √(1 + ln s/ln L0), s = factor;   attention_factor=a says it outright
+//
+// Acts on q and k. No parameters. The lists come from a search; one number stands for all pairs. The switch changes every
+// key, also those in a cache.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+std::vector<double> factors(const Options& options, std::string_view name, const Shape& shape) {
+  const auto list = options.numbers(name);
+  const std::size_t pairs = std::size_t(shape.D / 2);
+  if (list.size() == 1) return std::vector<double>(pairs, list.front());
+  if (list.size() != pairs) {
+    throw Error(Fault::usage,
+                text("longrope: ", name, " has ", list.size(), " factors; allowed are 1 or D/2 = ", pairs));
+  }
+  return list;
+}
+
+class Longrope final : public Rotary {
+ public:
+  Longrope(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("longrope", options, shape)),
+        theta_(options.number("theta")),
+        factor_(options.number("factor")),
+        attention_(options.number("attention_factor")),
+        original_(options.number("original") > 0 ? options.number("original") : double(shape.length)),
+        short_(factors(options, "short", shape)),
+        long_(factors(options, "long", shape)) {}
+  std::vector<double> frequencies() const override { return divided(short_); }
+
+ protected:
+  std::vector<double> frequencies_in(const Reach& reach) const override {
+    return divided(reach.length() > original_ ? long_ : short_);
+  }
+  double scale(Role, double, const Reach&, std::int64_t) const override {
+    if (attention_ > 0) return attention_;
+    return factor_ <= 1 ? 1 : std::sqrt(1 + std::log(factor_) / std::log(original_));
+  }
+
+ private:
+  std::vector<double> divided(const std::vector<double>& by) const {
+    auto w = geometric_frequencies(theta_, shape_.D);
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] /= by[i];
+    return w;
+  }
+  const double theta_, factor_, attention_, original_;
+  const std::vector<double> short_, long_;
+};
+
+}  // namespace
+
+extern const Entry longrope_entry;
+const Entry longrope_entry = {
+    .name = "longrope",
+    .title = "LongRoPE: a searched factor for each pair, short and long",
+    .paper = "https://arxiv.org/abs/2402.13753",
+    .formula = "theta_i/lambda_i, lambda short for L <= L0, long beyond; q, k times sqrt(1 + ln s/ln L0)",
+    .pitfall = "the boundary is > L0; the switch in mid-generation invalidates cached keys",
+    .year = 2024,
+    .acts = kQk,
+    .relative = false,
+    .extrapolates = true,
+    .options = rotary_options(
+        {{.name = "short",
+          .help = "factors of the pairs up to the original length, as in 1/1.1/1.2; one number for all",
+          .standard = "1",
+          .least = 0.001,
+          .most = 1000000.0,
+          .list = true},
+         {.name = "long",
+          .help = "factors of the pairs beyond it",
+          .standard = "4",
+          .least = 0.001,
+          .most = 1000000.0,
+          .list = true},
+         {.name = "factor",
+          .help = "by which the context grows",
+          .standard = "4",
+          .least = 1,
+          .most = 1000000.0},
+         {.name = "original",
+          .help = "length that the model was first trained for, in tokens; 0 = the training window",
+          .standard = "0",
+          .least = 0,
+          .most = 1000000000.0,
+          .whole = true},
+         {.name = "attention_factor",
+          .help = "factor of q and of k; 0 = by the rule",
+          .standard = "0",
+          .least = 0,
+          .most = 1000.0}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Longrope>(options, shape);
+    }};
+
+}  // namespace gnomon

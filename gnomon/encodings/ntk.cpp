@@ -1,0 +1,56 @@
+// NTK-aware scaling. bloc97 2023; Peng et al. 2023 (YaRN), https://arxiv.org/abs/2309.00071, section 3.1, definition 1.
+//
+//   pair i turns by p·b'^(−2i/D),   b' = theta·factor^(D/(D−2))
+//
+// The slowest pair is interpolated by factor, the fastest not at all. Acts on q and k. No parameters. A head of two
+// channels has no such base.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class Ntk final : public Rotary {
+ public:
+  Ntk(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("ntk", options, shape)),
+        theta_(options.number("theta")),
+        factor_(options.number("factor")) {
+    if (shape.D == 2)
+      throw Error(Fault::usage, "ntk: a head of 2 channels divides by zero; allowed are 4 or more");
+  }
+  std::vector<double> frequencies() const override {
+    const double D = double(shape_.D);
+    return geometric_frequencies(theta_ * std::pow(factor_, D / (D - 2)), shape_.D);
+  }
+
+ private:
+  const double theta_, factor_;
+};
+
+}  // namespace
+
+extern const Entry ntk_entry;
+const Entry ntk_entry = {
+    .name = "ntk",
+    .title = "NTK-aware scaling of the base",
+    .paper = "https://arxiv.org/abs/2309.00071",
+    .formula = "b' = b*s^(D/(D-2))",
+    .pitfall = "the exponent has the rotated width; 2 channels divide by zero",
+    .year = 2023,
+    .acts = kQk,
+    .relative = true,
+    .extrapolates = true,
+    .options = rotary_options({{.name = "factor",
+                                .help = "by which the context grows",
+                                .standard = "4",
+                                .least = 1,
+                                .most = 1000000.0}}),
+    .make = [](const Options& options, const Shape& shape) { return std::make_unique<Ntk>(options, shape); }};
+
+}  // namespace gnomon

@@ -1,0 +1,77 @@
+// NTK-by-parts, the first code. Peng et al. 2023 (YaRN), https://arxiv.org/abs/2309.00071, section 3.2; the authors'
+// LlamaPartNTKScaledRotaryEmbedding.
+//
+//   d(ρ) = D·ln(L0/(2πρ))/(2·ln theta): the pair that turns ρ times in L0 tokens
+//   first θ/s and NTK are blended over the pairs d(1.25)..d(0.75), then the result and θ over d(16)..d(2)
+//
+// Superseded by yarn, which leaves out the NTK part. Acts on q and k. No parameters.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/ramp.h"
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class NtkByParts final : public Rotary {
+ public:
+  NtkByParts(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("ntk_by_parts", options, shape)),
+        theta_(options.number("theta")),
+        factor_(options.number("factor")),
+        original_(options.number("original") > 0 ? options.number("original") : double(shape.length)) {
+    if (shape.D == 2)
+      throw Error(Fault::usage, "ntk_by_parts: a head of 2 channels divides by zero; allowed are 4 or more");
+  }
+  std::vector<double> frequencies() const override {
+    const double D = double(shape_.D);
+    auto w = geometric_frequencies(theta_, shape_.D);
+    const auto ntk = geometric_frequencies(theta_ * std::pow(factor_, D / (D - 2)), shape_.D);
+    const Ramp slow = turning_ramp({theta_, original_, shape_.D, true}, 1.25, 0.75),
+               fast = turning_ramp({theta_, original_, shape_.D, true}, 16, 2);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      const double keep_ntk = 1 - slow.at(double(i)), keep = 1 - fast.at(double(i));
+      const double blended = w[i] / factor_ * (1 - keep_ntk) + ntk[i] * keep_ntk;
+      w[i] = blended * (1 - keep) + w[i] * keep;
+    }
+    return w;
+  }
+
+ private:
+  const double theta_, factor_, original_;
+};
+
+}  // namespace
+
+extern const Entry ntk_by_parts_entry;
+const Entry ntk_by_parts_entry = {
+    .name = "ntk_by_parts",
+    .title = "NTK-by-parts: interpolate slow pairs, keep fast ones",
+    .paper = "https://arxiv.org/abs/2309.00071",
+    .formula = "blend of theta/s, NTK and theta by two ramps",
+    .pitfall = "superseded by yarn; other code gives the name to what Llama 3 does",
+    .year = 2023,
+    .acts = kQk,
+    .relative = true,
+    .extrapolates = true,
+    .options = rotary_options(
+        {{.name = "factor",
+          .help = "by which the context grows",
+          .standard = "4",
+          .least = 1,
+          .most = 1000000.0},
+         {.name = "original",
+          .help = "length that the model was first trained for, in tokens; 0 = the training window",
+          .standard = "0",
+          .least = 0,
+          .most = 1000000000.0,
+          .whole = true}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<NtkByParts>(options, shape);
+    }};
+
+}  // namespace gnomon

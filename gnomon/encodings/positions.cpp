@@ -1,0 +1,124 @@
+#include "gnomon/encodings/positions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+constexpr double kExact = 9007199254740992;  // 2^53: whole numbers up to here are doubles
+
+void require(bool ok, const std::string& message) {
+  if (!ok) throw Error(Fault::usage, message);
+}
+void check_shape(std::size_t numbers, std::int64_t rows, std::int64_t axes) {
+  require(axes >= 1 && axes <= 4, text("positions: found ", axes, " axes; allowed are 1 to 4"));
+  require(
+      rows >= 1 && numbers > 0 && std::int64_t(numbers) % (rows * axes) == 0,
+      text("positions: ", numbers, " numbers are not ", rows, " rows of tokens with ", axes, " coordinates"));
+}
+Placement padded(std::span<const std::int64_t> lengths, bool left) {
+  require(!lengths.empty(), "positions: no sequences");
+  const std::int64_t T = *std::max_element(lengths.begin(), lengths.end());
+  require(*std::min_element(lengths.begin(), lengths.end()) >= 0 && T > 0,
+          "positions: lengths must be 0 or more, and one of them above 0");
+  Placement p;
+  p.rows = std::int64_t(lengths.size());
+  for (const std::int64_t length : lengths) {
+    for (std::int64_t t = 0; t < T; ++t) {
+      const std::int64_t at = left ? t - (T - length) : t;
+      p.values.push_back(double(std::max<std::int64_t>(at, 0)));
+      p.padding.push_back(at < 0 || at >= length);
+    }
+  }
+  // The padding is a document of its own, so that distances stay differences of indices within the text.
+  for (std::int64_t n = 0; n < std::int64_t(p.padding.size()); ++n) p.document.push_back(p.padding[n]);
+  if (left) {
+    for (auto& d : p.document) d = 1 - d;
+  }
+  return p;
+}
+
+}  // namespace
+
+Positions Positions::row(std::int64_t index) const {
+  const std::int64_t numbers = T() * axes;
+  return {values.subspan(std::size_t((rows > 1 ? index : 0) * numbers), std::size_t(numbers)), 1, axes};
+}
+
+double coordinate(const Positions& positions, std::int64_t n, std::int64_t axis, const Grid& grid) {
+  if (positions.axes == grid.axes) return positions.at(n, axis);
+  require(positions.axes == 1, text("positions have ", positions.axes, " axes; this encoding takes ",
+                                    grid.axes, ", or 1 that counts along a grid"));
+  double p = positions[n];
+  for (std::int64_t a = grid.axes - 1; a > axis; --a) p = std::floor(p / double(grid.columns));
+  return axis == 0 ? p : p - double(grid.columns) * std::floor(p / double(grid.columns));
+}
+
+std::int64_t whole_position(std::string_view owner, double position, std::int64_t end) {
+  require(position >= 0 && position < double(end) && position == std::floor(position),
+          text(owner, ": position ", shortest(position), " is not a row of the table; allowed are 0 to ",
+               end - 1));
+  return std::int64_t(position);
+}
+
+Placement Placement::consecutive(double first, std::int64_t tokens) {
+  Placement p;
+  for (std::int64_t t = 0; t < tokens; ++t) p.values.push_back(first + double(t));
+  return p;
+}
+Placement Placement::of(std::span<const std::int64_t> positions, std::int64_t rows, std::int64_t axes) {
+  std::vector<double> values;
+  for (const std::int64_t x : positions) {
+    require(double(x) >= -kExact && double(x) <= kExact,
+            text("positions: ", x, " is beyond 2^53, the last whole number that is exact"));
+    values.push_back(double(x));
+  }
+  return of(std::move(values), rows, axes);
+}
+Placement Placement::of(std::vector<double> positions, std::int64_t rows, std::int64_t axes) {
+  check_shape(positions.size(), rows, axes);
+  for (const double x : positions) require(std::isfinite(x), text("positions: ", x, " is not a number"));
+  Placement p;
+  p.values = std::move(positions), p.rows = rows, p.axes = axes;
+  return p;
+}
+Placement Placement::grid(std::span<const std::int64_t> extents) {
+  require(!extents.empty() && extents.size() <= 4,
+          text("positions: a grid of ", extents.size(), " axes; allowed are 1 to 4"));
+  std::int64_t places = 1;
+  for (const std::int64_t e : extents) {
+    require(e >= 1, text("positions: a grid with an extent of ", e));
+    places *= e;
+  }
+  Placement p;
+  p.axes = std::int64_t(extents.size());
+  for (std::int64_t n = 0; n < places; ++n) {
+    std::int64_t below = places, rest = n;
+    for (const std::int64_t e : extents) {
+      below /= e;
+      p.values.push_back(double(rest / below));
+      rest %= below;
+    }
+  }
+  return p;
+}
+Placement Placement::packed(std::span<const std::int64_t> lengths) {
+  Placement p;
+  for (std::size_t d = 0; d < lengths.size(); ++d) {
+    require(lengths[d] >= 1, text("positions: document ", d, " has ", lengths[d], " tokens"));
+    for (std::int64_t t = 0; t < lengths[d]; ++t) {
+      p.values.push_back(double(t));
+      p.document.push_back(std::int32_t(d));
+    }
+  }
+  require(!p.values.empty(), "positions: no documents");
+  return p;
+}
+Placement Placement::ragged(std::span<const std::int64_t> lengths) { return padded(lengths, false); }
+Placement Placement::left_padded(std::span<const std::int64_t> lengths) { return padded(lengths, true); }
+
+}  // namespace gnomon

@@ -1,0 +1,52 @@
+// p-RoPE, "proportional" rotary embedding. Barbero et al. 2024, https://arxiv.org/abs/2410.06205, section 6; Gemma 4.
+//
+//   pair i = (i, i + D/2) of q and k turns by p·θ_i,  θ_i = theta^(−2i/D) for i < ⌊share·D/2⌋, else 0
+//
+// Only the fast pairs turn. It is not partial RoPE: the exponent has the whole head D, and pairs reach across the halves of
+// the whole head. Acts on q and k. No parameters.
+#include <cmath>
+
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class Proportional final : public Rotary {
+ public:
+  Proportional(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("proportional", options, shape)),
+        theta_(options.number("theta")),
+        turning_(std::int64_t(options.number("share") * double(shape.D / 2))) {}
+  std::vector<double> frequencies() const override {
+    auto w = geometric_frequencies(theta_, shape_.D);
+    for (std::size_t i = std::size_t(turning_); i < w.size(); ++i) w[i] = 0;
+    return w;
+  }
+
+ private:
+  const double theta_;
+  const std::int64_t turning_;
+};
+
+}  // namespace
+
+extern const Entry proportional_entry;
+const Entry proportional_entry = {
+    .name = "proportional",
+    .title = "p-RoPE: only the fast share of the pairs turns",
+    .paper = "https://arxiv.org/abs/2410.06205",
+    .formula = "pair i turns by p*theta^(-2i/D) for i < share*D/2, else not at all",
+    .pitfall = "looks like partial RoPE, differs in exponent and pairing: silently wrong",
+    .year = 2024,
+    .acts = kQk,
+    .relative = true,
+    .options = rotary_options({{.name = "share",
+                                .help = "share of the pairs that turn",
+                                .standard = "0.75",
+                                .least = 0,
+                                .most = 1}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Proportional>(options, shape);
+    }};
+
+}  // namespace gnomon

@@ -1,0 +1,53 @@
+#include "gnomon/encodings/ramp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace gnomon {
+
+double Ramp::at(double pair) const { return std::clamp((pair - low) / (high - low), 0.0, 1.0); }
+
+Ramp turning_ramp(const Turning& t, double fast, double slow) {
+  const double D = double(t.channels);
+  const auto pair_of = [&](double turns) {
+    return D * std::log(t.original / (turns * 2 * std::numbers::pi)) / (2 * std::log(t.theta));
+  };
+  double low = pair_of(fast), high = pair_of(slow);
+  if (t.truncate) low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0), high = std::min(high, D - 1);  // D − 1, not D/2 − 1, as the authors have it
+  if (low == high) high += 0.001;
+  return {low, high};
+}
+
+YarnRule yarn_rule(const Options& o, const Shape& shape) {
+  const double original = o.number("original");
+  return {o.number("theta"),
+          original > 0 ? original : double(shape.length),
+          shape.D,
+          o.number("beta_fast"),
+          o.number("beta_slow"),
+          o.word("truncate") == "on",
+          o.number("attention_factor"),
+          o.number("mscale"),
+          o.number("mscale_all_dim")};
+}
+
+std::vector<double> yarn_frequencies(const YarnRule& r, double factor) {
+  auto w = geometric_frequencies(r.theta, r.channels);
+  const Ramp ramp = turning_ramp({r.theta, r.original, r.channels, r.truncate}, r.beta_fast, r.beta_slow);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const double interpolate = ramp.at(double(i));
+    w[i] = w[i] / factor * interpolate + w[i] * (1 - interpolate);
+  }
+  return w;
+}
+
+double yarn_attention_factor(const YarnRule& r, double factor) {
+  const auto by_rule = [&](double m) { return factor <= 1 ? 1 : 0.1 * m * std::log(factor) + 1; };
+  if (r.attention_factor > 0) return r.attention_factor;
+  if (r.mscale > 0 && r.mscale_all_dim > 0) return by_rule(r.mscale) / by_rule(r.mscale_all_dim);
+  return by_rule(1);
+}
+
+}  // namespace gnomon

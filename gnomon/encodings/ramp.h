@@ -1,0 +1,33 @@
+#pragma once
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+
+// What YaRN and its relatives share: a ramp over the pairs, by how often a pair turns in the length that the
+// model was first trained for. Peng et al. 2023, https://arxiv.org/abs/2309.00071, equations 17 to 23.
+
+// 0 up to pair `low`, 1 from pair `high` on.
+struct Ramp {
+  double low, high;
+  double at(double pair) const;
+};
+struct Turning {
+  double theta, original;  // base; length in tokens
+  std::int64_t channels;   // that turn
+  bool truncate;           // the ends of the ramp are whole pairs
+};
+// From the pair that turns `fast` times in the original length to the one that turns `slow` times.
+Ramp turning_ramp(const Turning& turning, double fast, double slow);
+
+struct YarnRule {
+  double theta, original;
+  std::int64_t channels;
+  double beta_fast, beta_slow;
+  bool truncate;
+  double attention_factor, mscale, mscale_all_dim;  // 0 = not given
+};
+YarnRule yarn_rule(const Options& options, const Shape& shape);
+std::vector<double> yarn_frequencies(const YarnRule& rule, double factor);
+double yarn_attention_factor(const YarnRule& rule, double factor);
+
+}  // namespace gnomon

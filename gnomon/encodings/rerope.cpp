@@ -1,0 +1,43 @@
+// ReRoPE. Su 2023, https://kexue.fm/archives/9708: rectified rotary position embedding.
+//
+//   s[h,i,j] = q_iᵀ R(min(p_i − p_j, window)) k_j/√D
+//
+// No distance beyond the window is ever seen, so a model trained on the window extends without training. For causal masks.
+// Acts on q and k, and on rows: far keys have a product of their own. No parameters.
+#include "gnomon/encodings/two_pass.h"
+
+namespace gnomon {
+namespace {
+
+class Rerope final : public TwoPass {
+ public:
+  Rerope(const Options& options, const Shape& shape) : TwoPass(options, shape, "rerope") {}
+
+ protected:
+  double far_turn(Role role, double) const override { return role == Role::q ? near() : 0; }
+};
+
+}  // namespace
+
+extern const Entry rerope_entry;
+const Entry rerope_entry = {.name = "rerope",
+                            .title = "ReRoPE: rotary embedding with the distance cut at a window",
+                            .paper = "https://kexue.fm/archives/9708",
+                            .formula = "q^T R(min(p_i - p_j, w)) k",
+                            .pitfall = "two products of q and k; it cannot be baked into cached keys",
+                            .year = 2023,
+                            .acts = kQk | kRows,
+                            .relative = true,
+                            .causal_only = true,
+                            .extrapolates = true,
+                            .options = rotary_options({{.name = "window",
+                                                        .help = "distance in tokens from which keys are far",
+                                                        .standard = "64",
+                                                        .least = 1,
+                                                        .most = 1000000000.0,
+                                                        .whole = true}}),
+                            .make = [](const Options& options, const Shape& shape) {
+                              return std::make_unique<Rerope>(options, shape);
+                            }};
+
+}  // namespace gnomon

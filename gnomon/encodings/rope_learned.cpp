@@ -1,0 +1,60 @@
+// Rotary embedding with learned frequencies. Zhang et al. 2025 (GRAPE), https://arxiv.org/abs/2512.07805, the commuting
+// multiplicative case; the authors' llama-mha-grape-m-nonctx.py.
+//
+//   pair i of head h turns by p·exp(w[h,i]);   w starts at the logarithm of RoPE's frequency
+//
+// Acts on q and k. Parameters: log frequency w (H or 1, D/2), each layer its own. The gradient grows with p: large
+// positions dominate, which is why w is a logarithm.
+#include <cmath>
+
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class RopeLearned final : public LearnedRotary {
+ public:
+  RopeLearned(const Options& options, const Shape& shape)
+      : LearnedRotary(shape, whole_head("rope_learned", options, shape), {1, 1},
+                      options.word("heads") == "shared"),
+        base_(options.number("theta")) {}
+  std::vector<double> frequencies() const override { return geometric_frequencies(base_, shape_.D); }
+  std::vector<ParamSpec> params() const override {
+    std::vector<double> start;
+    for (std::int64_t h = 0; h < tables_of_heads(); ++h) {
+      for (const double w : frequencies()) start.push_back(std::log(w));
+    }
+    return {{"log_frequency", {tables_of_heads(), shape_.D / 2}, 0, 0, false, start}};
+  }
+
+ protected:
+  double theta(double w) const override { return std::exp(w); }
+  double theta_slope(double w) const override { return std::exp(w); }
+
+ private:
+  const double base_;
+};
+
+}  // namespace
+
+extern const Entry rope_learned_entry;
+const Entry rope_learned_entry = {
+    .name = "rope_learned",
+    .title = "Rotary embedding with learned frequencies",
+    .paper = "https://arxiv.org/abs/2512.07805",
+    .formula = "pair i of head h turns by p*exp(w[h,i])",
+    .pitfall =
+        "the gradient is proportional to p; float32 log frequencies at position 10^6 leave an angle error of "
+        "0.1 between copies that round differently",
+    .year = 2025,
+    .acts = kQk,
+    .relative = true,
+    .options = rotary_options({{.name = "heads",
+                                .help = "one table for all heads, or each its own",
+                                .standard = "own",
+                                .words = {"own", "shared"}}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<RopeLearned>(options, shape);
+    }};
+
+}  // namespace gnomon

@@ -1,0 +1,64 @@
+// Rotation of the value path. K = V = R_n c, o = R_(−m) Σ p R_n c: the rotated and shared keys and values of DeepSeek-V4
+// 2026 (https://github.com/linkedin/Liger-Kernel/pull/1387, NVIDIA NeMo's documentation); rotary embedding as in Su et al. 2021.
+//
+//   q, k and v turn by p·θ_i, what attention returns turns back by −p_i·θ_i:   o_i = Σ_j p_ij R_(p_j − p_i) v_j
+//
+// So values carry the relative position too. Acts on q, k, v and the output. No parameters. With v = k the keys in the cache
+// serve as values.
+#include <cmath>
+
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+class RopeValue final : public Rotary {
+ public:
+  RopeValue(const Options& options, const Shape& shape)
+      : Rotary(shape, whole_head("rope_value", options, shape)), theta_(options.number("theta")) {}
+  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+
+  double value(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j,
+               std::int64_t d) const override {
+    const double* v = &s.v[(h * s.T() + j) * shape_.D];
+    for (std::int64_t n = 0; n < window().pairs(); ++n) {
+      const std::int64_t a = window().low(n), b = window().high(n);
+      if (d != a && d != b) continue;
+      const double angle =
+          (s.positions[j] - s.positions[i]) * std::pow(theta_, -2.0 * double(n) / double(shape_.D));
+      return d == a ? v[a] * std::cos(angle) - v[b] * std::sin(angle)
+                    : v[a] * std::sin(angle) + v[b] * std::cos(angle);
+    }
+    return v[d];
+  }
+  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
+    apply(b, role, rows, role == Role::out ? -1 : +1, x);
+  }
+  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
+                    const BatchGrad&) const override {
+    apply(b, role, rows, role == Role::out ? +1 : -1, dx);
+  }
+
+ private:
+  const double theta_;
+};
+
+}  // namespace
+
+extern const Entry rope_value_entry;
+const Entry rope_value_entry = {.name = "rope_value",
+                                .title = "Rotary embedding of q, k and v, turned back after attention",
+                                .paper = "https://arxiv.org/abs/2104.09864",
+                                .formula = "o_i = sum_j p_ij R(p_j - p_i) v_j",
+                                .pitfall =
+                                    "a library that rotates q and k alone cannot express it: it needs a "
+                                    "rotation by -p in the forward pass",
+                                .year = 2026,
+                                .acts = kQk | kValue,
+                                .relative = true,
+                                .options = rotary_options(),
+                                .make = [](const Options& options, const Shape& shape) {
+                                  return std::make_unique<RopeValue>(options, shape);
+                                }};
+
+}  // namespace gnomon

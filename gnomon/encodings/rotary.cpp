@@ -1,0 +1,176 @@
+#include "gnomon/encodings/rotary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+
+std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more) {
+  std::vector<OptionSpec> all{
+      {.name = "theta",
+       .help = "base of the frequencies; the slowest pair turns in about 2*pi*theta tokens",
+       .standard = "10000",
+       .least = 1e-6,
+       .most = 1e15},
+      {.name = "pairing",
+       .help = "channels of a pair: (2i, 2i+1) or (i, i + r/2)",
+       .standard = "halves",
+       .words = {"adjacent", "halves"},
+       .must_be_named = true}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+RotaryWindow whole_head(std::string_view owner, const Options& options, const Shape& shape) {
+  if (shape.D % 2) {
+    throw Error(Fault::usage,
+                text(owner, ": a head of ", shape.D, " channels has no pairs; allowed are even numbers"));
+  }
+  return {options.word("pairing") == "halves" ? Pairing::halves : Pairing::adjacent, 0, shape.D};
+}
+
+std::vector<double> geometric_frequencies(double theta, std::int64_t channels) {
+  std::vector<double> w;
+  for (std::int64_t i = 0; i < channels / 2; ++i)
+    w.push_back(std::pow(theta, -2.0 * double(i) / double(channels)));
+  return w;
+}
+
+Reach reach_of(const Positions& row) {
+  Reach reach{row.size() ? row[0] : 0, row.size() ? row[0] : 0};
+  for (const double p : row.values)
+    reach.first = std::min(reach.first, p), reach.last = std::max(reach.last, p);
+  return reach;
+}
+
+namespace {
+
+// Re and Im of q·conj(k) over the pairs: ⟨R_i q, R_j k⟩ = Σ Re·cos(angle) + Im·sin(angle), angle by the
+// difference of the positions, so that far positions lose nothing.
+struct Turned {
+  double along, across;
+};
+Turned pair_product(const double* q, const double* k, const RotaryWindow& window, std::int64_t n) {
+  const std::int64_t a = window.low(n), b = window.high(n);
+  return {q[a] * k[a] + q[b] * k[b], q[a] * k[b] - q[b] * k[a]};
+}
+double passed_through(const double* q, const double* k, const RotaryWindow& window, std::int64_t D) {
+  double sum = 0;
+  for (std::int64_t d = 0; d < D; ++d) sum += window.holds(d) ? 0 : q[d] * k[d];
+  return sum;
+}
+
+}  // namespace
+
+double Rotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+  const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
+  const Reach reach = reach_of(s.positions);
+  const auto theta = frequencies_in(reach);
+  double sum = passed_through(q, k, window_, shape_.D);
+  for (std::int64_t n = 0; n < window_.pairs(); ++n) {
+    const Turned z = pair_product(q, k, window_, n);
+    const double angle = (turn(s.positions, i, n) - turn(s.positions, j, n)) * theta[n];
+    sum += scale(Role::q, s.positions[i], reach, n) * scale(Role::k, s.positions[j], reach, n) *
+           (z.along * std::cos(angle) + z.across * std::sin(angle));
+  }
+  return sum / std::sqrt(double(shape_.D));
+}
+
+Floats Rotary::tables(const Positions& p) const {
+  const std::int64_t pairs = window_.pairs(), tokens = p.size(), T = p.T(), sets = scales_differ() ? 2 : 1;
+  Floats all(sets * 2 * tokens * pairs);
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const Reach reach = reach_of(p.row(row));
+    const auto theta = frequencies_in(reach);
+    for (std::int64_t t = row * T; t < (row + 1) * T; ++t) {
+      for (std::int64_t n = 0; n < pairs; ++n) {
+        const double angle = turn(p, t, n) * theta[n], cos = std::cos(angle), sin = std::sin(angle);
+        for (std::int64_t set = 0; set < sets; ++set) {
+          const double a = scale(set ? Role::k : Role::q, p[t], reach, n);
+          all[(set * 2 * tokens + t) * pairs + n] = float(a * cos);
+          all[((set * 2 + 1) * tokens + t) * pairs + n] = float(a * sin);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+void Rotary::map(const Batch& b, Role role, const MapRows& rows, float* x) const {
+  if (role == Role::q || role == Role::k) apply(b, role, rows, +1, x);
+}
+void Rotary::map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
+                          const BatchGrad&) const {
+  if (role == Role::q || role == Role::k) apply(b, role, rows, -1, dx);
+}
+void Rotary::apply(const Batch& b, Role role, const MapRows& rows, int sign, float* x) const {
+  const std::int64_t size = b.tokens() * window_.pairs();
+  const float* cos = b.tables.data() + (role == Role::k && scales_differ() ? 2 * size : 0);
+  rotate({window_.pairing, window_.pairs(), cos, cos + size, b.positions.rows > 1}, rows.layout, sign,
+         x + window_.first);
+}
+
+double LearnedRotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+  const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
+  double sum = passed_through(q, k, window_, shape_.D);
+  for (std::int64_t n = 0; n < window_.pairs(); ++n) {
+    const Turned z = pair_product(q, k, window_, n);
+    double angle = 0;
+    for (std::int64_t a = 0; a < grid_.axes; ++a)
+      angle += (coordinate(s.positions, i, a, grid_) - coordinate(s.positions, j, a, grid_)) *
+               theta(s.w[index(a, h, n)]);
+    sum += z.along * std::cos(angle) + z.across * std::sin(angle);
+  }
+  return sum / std::sqrt(double(shape_.D));
+}
+
+void LearnedRotary::rotate_head(const Batch& b, const MapRows& rows, std::int64_t h, int sign,
+                                float* x) const {
+  const std::int64_t pairs = window_.pairs(), size = b.tokens() * pairs;
+  Floats table(2 * size);
+  for (std::int64_t t = 0; t < b.tokens(); ++t) {
+    for (std::int64_t n = 0; n < pairs; ++n) {
+      double angle = 0;
+      for (std::int64_t a = 0; a < grid_.axes; ++a)
+        angle += coordinate(b.positions, t, a, grid_) * theta(b.w[index(a, h, n)]);
+      table[t * pairs + n] = float(std::cos(angle));
+      table[size + t * pairs + n] = float(std::sin(angle));
+    }
+  }
+  RowLayout one = rows.layout;
+  one.H = 1;
+  rotate({window_.pairing, pairs, table.data(), table.data() + size, b.positions.rows > 1}, one, sign,
+         x + h * one.head + window_.first);
+}
+void LearnedRotary::map(const Batch& b, Role role, const MapRows& rows, float* x) const {
+  if (role != Role::q && role != Role::k) return;
+  for (std::int64_t h = 0; h < shape_.H; ++h) rotate_head(b, rows, h, +1, x);
+}
+// y has turned by the angle φ, so dφ = y₀·dy₁ − y₁·dy₀.
+void LearnedRotary::map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
+                                 const BatchGrad& grad) const {
+  if (role != Role::q && role != Role::k) return;
+  const RowLayout& at = rows.layout;
+  std::vector<double> dtheta(std::size_t(grid_.axes * tables_of_heads() * window_.pairs()));
+  for (std::int64_t h = 0; h < shape_.H; ++h) {
+    for (std::int64_t m = 0; m < at.B * at.T; ++m) {
+      const std::int64_t place = m / at.T * at.batch + m % at.T * at.token + h * at.head;
+      const float *row = y + place, *drow = dy + place;
+      const std::int64_t t = b.positions.rows > 1 ? m : m % at.T;
+      for (std::int64_t n = 0; n < window_.pairs(); ++n) {
+        const std::int64_t lo = window_.low(n), hi = window_.high(n);
+        const double dphi = double(row[lo]) * drow[hi] - double(row[hi]) * drow[lo];
+        for (std::int64_t a = 0; a < grid_.axes; ++a)
+          dtheta[std::size_t(index(a, h, n))] += coordinate(b.positions, t, a, grid_) * dphi;
+      }
+    }
+    rotate_head(b, rows, h, -1, dy);
+  }
+  for (std::size_t n = 0; n < dtheta.size(); ++n) grad.w[n] += float(dtheta[n] * theta_slope(b.w[n]));
+}
+
+}  // namespace gnomon

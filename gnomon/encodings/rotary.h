@@ -1,0 +1,92 @@
+#pragma once
+#include "gnomon/encodings/encoding.h"
+
+namespace gnomon {
+
+// The rotary family: pair n of q and of k at token t turns by coordinate(t,n)·θ_n and is multiplied by
+// scale(). The channels that turn are a window of the head; the others pass through. Written once here; a
+// member says what its frequencies, coordinates and scales are.
+
+// The window of the head that turns, and which of its channels form a pair.
+struct RotaryWindow {
+  Pairing pairing;
+  std::int64_t first, channels;
+  std::int64_t pairs() const { return channels / 2; }
+  std::int64_t low(std::int64_t n) const { return first + (pairing == Pairing::halves ? n : 2 * n); }
+  std::int64_t high(std::int64_t n) const {
+    return first + (pairing == Pairing::halves ? n + pairs() : 2 * n + 1);
+  }
+  bool holds(std::int64_t d) const { return d >= first && d < first + channels; }
+};
+
+// Options that most of the family share: theta and pairing; `more` come after them.
+std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more = {});
+// The whole head as a window. Throws Error(usage) naming `owner` for a head of an odd number of channels.
+RotaryWindow whole_head(std::string_view owner, const Options& options, const Shape& shape);
+// theta^(−2i/channels), i = 0..pairs−1.
+std::vector<double> geometric_frequencies(double theta, std::int64_t channels);
+
+// The least and the largest position of a sequence.
+struct Reach {
+  double first, last;
+  double length() const { return last + 1; }  // tokens of a context that begins at 0
+};
+Reach reach_of(const Positions& row);
+
+class Rotary : public Encoding {
+ public:
+  Rotary(const Shape& shape, const RotaryWindow& window) : Encoding(shape), window_(window) {}
+
+  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
+  // cos (tokens,pairs) then sin, times the scale of q; and again for k where its scale differs.
+  Floats tables(const Positions& positions) const override;
+  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override;
+  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
+                    const BatchGrad&) const override;
+
+ protected:
+  // Frequencies of a sequence of these positions: those of frequencies(), unless the context decides.
+  virtual std::vector<double> frequencies_in(const Reach&) const { return frequencies(); }
+  virtual double turn(const Positions& p, std::int64_t t, std::int64_t /*pair*/) const { return p[t]; }
+  // Factor of pair n of q (Role::q) or k at this position of a sequence.
+  virtual double scale(Role, double /*position*/, const Reach&, std::int64_t /*pair*/) const { return 1; }
+  virtual bool scales_differ() const { return false; }  // q and k have different scales
+  const RotaryWindow& window() const { return window_; }
+  // Turns rows by the angle (+1) or its negative (−1), as q or k turns.
+  void apply(const Batch& b, Role role, const MapRows& rows, int sign, float* x) const;
+
+ private:
+  const RotaryWindow window_;
+};
+
+// Rotations whose frequencies are parameters: w (axes, heads or 1, pairs); pair n of head h turns by
+// Σ_a coordinate_a·θ(w[a,h,n]).
+class LearnedRotary : public Encoding {
+ public:
+  LearnedRotary(const Shape& shape, const RotaryWindow& window, const Grid& grid, bool shared)
+      : Encoding(shape), window_(window), grid_(grid), shared_(shared) {}
+  bool per_layer() const override { return true; }
+  std::int64_t axes() const override { return grid_.axes; }
+
+  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
+  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override;
+  void map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
+                    const BatchGrad& grad) const override;
+
+ protected:
+  virtual double theta(double w) const = 0;
+  virtual double theta_slope(double w) const = 0;  // dθ/dw
+  const RotaryWindow& window() const { return window_; }
+  std::int64_t tables_of_heads() const { return shared_ ? 1 : shape_.H; }
+  std::int64_t index(std::int64_t axis, std::int64_t h, std::int64_t pair) const {
+    return (axis * tables_of_heads() + (shared_ ? 0 : h)) * window_.pairs() + pair;
+  }
+  const RotaryWindow window_;
+  const Grid grid_;
+  const bool shared_;
+
+ private:
+  void rotate_head(const Batch& b, const MapRows& rows, std::int64_t h, int sign, float* x) const;
+};
+
+}  // namespace gnomon

@@ -1,0 +1,59 @@
+// Self-Extend. Jin et al. 2024, https://arxiv.org/abs/2401.01325, section 3.3, equations 2 to 4.
+//
+//   p_i − p_j < window: RoPE;   else the distance is ⌊p_i/group⌋ − ⌊p_j/group⌋ + window − ⌊window/group⌋
+//
+// No training needed. ⌊p/group⌋ depends on where the groups begin, so a shift of all positions is not without effect. For
+// causal masks. Acts on q and k, and on rows: far keys have a product of their own. No parameters.
+#include <cmath>
+
+#include "gnomon/encodings/two_pass.h"
+
+namespace gnomon {
+namespace {
+
+class SelfExtend final : public TwoPass {
+ public:
+  SelfExtend(const Options& options, const Shape& shape)
+      : TwoPass(options, shape, "self_extend"), group_(options.number("group")) {}
+
+ protected:
+  double far_turn(Role role, double position) const override {
+    const double grouped = std::floor(position / group_);
+    return role == Role::q ? grouped + near() - std::floor(near() / group_) : grouped;
+  }
+
+ private:
+  const double group_;
+};
+
+}  // namespace
+
+extern const Entry self_extend_entry;
+const Entry self_extend_entry = {
+    .name = "self_extend",
+    .title = "Self-Extend: far positions in groups",
+    .paper = "https://arxiv.org/abs/2401.01325",
+    .formula = "RoPE below w; else distance floor(p_i/G) - floor(p_j/G) + w - floor(w/G)",
+    .pitfall = "two products of q and k; it cannot be baked into cached keys",
+    .year = 2024,
+    .acts = kQk | kRows,
+    .relative = false,
+    .causal_only = true,
+    .extrapolates = true,
+    .options = rotary_options({{.name = "window",
+                                .help = "distance in tokens from which keys are far",
+                                .standard = "64",
+                                .least = 1,
+                                .most = 1000000000.0,
+                                .whole = true},
+                               {.name = "group",
+                                .help = "tokens of a group",
+                                .standard = "4",
+                                .least = 1,
+                                .most = 1000000000.0,
+                                .whole = true}}),
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<SelfExtend>(options, shape);
+    }};
+
+}  // namespace gnomon

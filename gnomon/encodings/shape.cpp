@@ -1,0 +1,48 @@
+// SHAPE: shifted absolute position embedding. Kiyono, Kobayashi, Suzuki, Inui 2021, https://arxiv.org/abs/2109.05644, section 3.
+//
+//   p becomes p + k, k whole and uniform over 0..most, anew for each sequence; no shift in evaluation
+//
+// Acts on the positions. No parameters.
+#include "gnomon/encodings/encoding.h"
+
+namespace gnomon {
+namespace {
+
+class Shifted final : public Encoding {
+ public:
+  Shifted(const Options& options, const Shape& shape)
+      : Encoding(shape), most_(options.whole("most") ? options.whole("most") : shape.length) {}
+  void place(const Random& random, std::uint64_t draw, bool training, std::span<double> row) const override {
+    if (!training) return;
+    const double shift = double(random.below(draw, std::uint64_t(most_) + 1));
+    for (double& p : row) p += shift;
+  }
+
+ private:
+  const std::int64_t most_;
+};
+
+}  // namespace
+
+extern const Entry shape_entry;
+const Entry shape_entry = {
+    .name = "shape",
+    .title = "SHAPE: a random shift of all positions in training",
+    .paper = "https://arxiv.org/abs/2109.05644",
+    .formula = "p + k, k uniform over 0..most, for each sequence, in training",
+    .pitfall = "source and target of a translation take the same shift; a table must be longer by `most`",
+    .year = 2021,
+    .acts = kPositions,
+    .relative = false,
+    .extrapolates = true,
+    .options = {{.name = "most",
+                 .help = "largest shift in tokens; 0 = the training window",
+                 .standard = "0",
+                 .least = 0,
+                 .most = 1 << 24,
+                 .whole = true}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Shifted>(options, shape);
+    }};
+
+}  // namespace gnomon

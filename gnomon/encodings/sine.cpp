@@ -1,0 +1,53 @@
+// A control of a study: sines alone, one frequency for each channel.
+//
+//   e[p,c] = sin(p·w_c),   w_c = base^(−c/C),   c = 0..C−1
+//
+// With the other half missing, the vector of p + k is no linear function of that of p (Vaswani et al. 2017, section
+// 3.5, needs both). Acts on the input. No parameters.
+#include <cmath>
+
+#include "gnomon/encodings/sines.h"
+
+namespace gnomon {
+namespace {
+
+class Sine final : public FixedInput {
+ public:
+  Sine(const Options& options, const Shape& shape) : FixedInput(shape) {
+    for (double c = 0; c < double(shape.C); ++c)
+      frequencies_.push_back(std::pow(options.number("base"), -c / double(shape.C)));
+  }
+  std::vector<double> frequencies() const override { return frequencies_; }
+
+ protected:
+  double at(const Positions& p, std::int64_t t, std::int64_t c) const override {
+    return std::sin(p[t] * frequencies_[c]);
+  }
+
+ private:
+  std::vector<double> frequencies_;
+};
+
+}  // namespace
+
+extern const Entry sine_entry;
+const Entry sine_entry = {
+    .name = "sine",
+    .title = "Control: sines alone, one frequency a channel",
+    .paper = "https://arxiv.org/abs/1706.03762",
+    .formula = "e[p,c] = sin(p*w_c), w_c = base^(-c/C)",
+    .pitfall = "every vector is 0 at position 0, and sines alone cannot tell a shift by a linear map",
+    .year = 2017,
+    .acts = kInput,
+    .relative = false,
+
+    .options = {{.name = "base",
+                 .help = "ratio of the longest to the shortest wavelength",
+                 .standard = "10000",
+                 .least = 1,
+                 .most = 1e12}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Sine>(options, shape);
+    }};
+
+}  // namespace gnomon

@@ -1,0 +1,58 @@
+#include "gnomon/encodings/sines.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/parallel.h"
+
+namespace gnomon {
+
+Floats FixedInput::tables(const Positions& positions) const {
+  const std::int64_t C = shape_.C;
+  Floats e(positions.size() * C);
+  for (std::int64_t n = 0; n < positions.size() * C; ++n) e[n] = float(at(positions, n / C, n % C));
+  return e;
+}
+void FixedInput::input(const Batch& b, float* e) const { std::copy(b.tables.begin(), b.tables.end(), e); }
+
+double Sines::at(double position, std::int64_t c) const {
+  const std::int64_t pairs = std::int64_t(frequencies.size());
+  if (c >= 2 * pairs) return 0;
+  const std::int64_t i = halves ? c % pairs : c / 2;
+  const bool sine = halves ? c < pairs : c % 2 == 0;
+  const double angle = position * frequencies[i];
+  return sine ? std::sin(angle) : std::cos(angle);
+}
+
+std::vector<OptionSpec> sine_options(std::vector<OptionSpec> more) {
+  std::vector<OptionSpec> all{{.name = "layout",
+                               .help = "order of the channels: [sin cos sin cos] or [sin sin cos cos]",
+                               .standard = "interleaved",
+                               .words = {"interleaved", "halves"},
+                               .must_be_named = true},
+                              {.name = "frequencies",
+                               .help = "exponent of the frequencies: -2i/C or -i/(C/2-1)",
+                               .standard = "paper",
+                               .words = {"paper", "tensor2tensor"},
+                               .must_be_named = true},
+                              {.name = "base",
+                               .help = "ratio of the longest to the shortest wavelength",
+                               .standard = "10000",
+                               .least = 1,
+                               .most = 1e12}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+Sines make_sines(const Options& options, std::int64_t channels) {
+  Sines s{options.word("layout") == "halves", {}};
+  const double base = options.number("base"), pairs = double(channels / 2);
+  const bool tensor2tensor = options.word("frequencies") == "tensor2tensor";
+  for (double i = 0; i < pairs; ++i) {
+    s.frequencies.push_back(tensor2tensor ? std::exp(-i * std::log(base) / std::max(pairs - 1, 1.0))
+                                          : std::pow(base, -2 * i / double(channels)));
+  }
+  return s;
+}
+
+}  // namespace gnomon

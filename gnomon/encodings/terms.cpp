@@ -1,0 +1,107 @@
+// Which arrays over distances the tokens of a batch need, and which keys their documents let them see.
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/encoding.h"
+
+namespace gnomon {
+namespace {
+
+constexpr double kMostDistances = 1 << 24;
+
+// Tokens of one document that are none of the padding follow each other by 1.
+bool regular(const Placement& p) {
+  const std::int64_t T = p.T();
+  if (p.axes != 1) return false;
+  for (std::int64_t n = 0; n < p.rows * T; ++n) {
+    if (n % T == 0) continue;
+    if (!p.document.empty() && p.document[n] != p.document[n - 1]) continue;
+    if (!p.padding.empty() && (p.padding[n] || p.padding[n - 1])) continue;
+    if (p.values[n] - p.values[n - 1] != 1) return false;
+  }
+  return true;
+}
+
+void see_documents(const Placement& p, Terms& terms) {
+  const std::int64_t T = p.T();
+  terms.first_key.resize(std::size_t(p.rows * T));
+  terms.end_key.resize(std::size_t(p.rows * T));
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    for (std::int64_t begin = 0, end = 0; begin < T; begin = end) {
+      while (end < T && p.document[r * T + end] == p.document[r * T + begin]) ++end;
+      std::fill_n(&terms.first_key[r * T + begin], end - begin, std::int32_t(begin));
+      std::fill_n(&terms.end_key[r * T + begin], end - begin, std::int32_t(end));
+    }
+  }
+}
+
+// Arrays over distances reach from the least to the largest difference of places of a sequence.
+void cover_places(const Placement& p, bool causal, Terms& terms) {
+  const std::int64_t T = p.T();
+  double most = 0;
+  bool rising = true;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const auto at = [&, row = r](std::int64_t t) { return p.values[(row * T + t) * p.axes]; };
+    double high = at(0), low = at(0);
+    for (std::int64_t t = 0; t < T; ++t) {
+      if (at(t) != std::floor(at(t))) return;  // fractions: no arrays over distances
+      rising = rising && (t == 0 || at(t) >= at(t - 1));
+      high = std::max(high, at(t)), low = std::min(low, at(t));
+    }
+    most = std::max(most, high - low);
+  }
+  const double least = causal && rising ? 0 : -most;
+  if (most - least >= kMostDistances) {
+    throw Error(Fault::usage,
+                text("positions of a sequence are up to ", shortest(most),
+                     " apart; arrays over distances hold fewer than ", shortest(kMostDistances)));
+  }
+  terms.first_distance = std::int64_t(least);
+  terms.distances = std::int64_t(most - least) + 1;
+  for (std::int64_t n = 0; n < p.rows * T; ++n) terms.places.push_back(std::int64_t(p.values[n * p.axes]));
+}
+
+}  // namespace
+
+Terms terms_for(const Placement& p, bool causal) {
+  Terms terms;
+  if (!p.document.empty()) see_documents(p, terms);
+  if (regular(p)) {
+    terms.first_distance = causal ? 0 : 1 - p.T();
+    terms.distances = p.T() - terms.first_distance;
+  } else {
+    cover_places(p, causal, terms);
+  }
+  return terms;
+}
+Terms terms_for(const Positions& p, bool causal) {
+  return terms_for(Placement::of(std::vector<double>(p.values.begin(), p.values.end()), p.rows, p.axes),
+                   causal);
+}
+
+void limit_keys(Terms& terms, const Positions& positions,
+                const std::function<bool(const Positions&, std::int64_t, std::int64_t)>& sees) {
+  const std::int64_t T = positions.T();
+  const auto rows_of = [&](const std::vector<std::int32_t>& x) { return std::int64_t(x.size()) / T; };
+  const std::int64_t rows = std::max({positions.rows, rows_of(terms.first_key), std::int64_t{1}});
+  const auto old = [&](const std::vector<std::int32_t>& x, std::int64_t r, std::int64_t i,
+                       std::int64_t open) {
+    return x.empty() ? open : std::int64_t(x[(rows_of(x) > 1 ? r * T : 0) + i]);
+  };
+  std::vector<std::int32_t> first(std::size_t(rows * T)), end(first.size());
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const Positions row = positions.row(r);
+    for (std::int64_t i = 0, low = 0, high = 0; i < T; ++i) {
+      while (low < i && !sees(row, i, low)) ++low;
+      high = std::max(high, i + 1);
+      while (high < T && sees(row, i, high)) ++high;
+      first[r * T + i] = std::int32_t(std::max(low, old(terms.first_key, r, i, 0)));
+      end[r * T + i] = std::int32_t(std::min(high, old(terms.end_key, r, i, T)));
+    }
+  }
+  terms.first_key = std::move(first), terms.end_key = std::move(end);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,205 @@
+// TUPE: untied positional encoding. Ke, He, Liu 2021, https://arxiv.org/abs/2006.15595, equations 7 to 11; the authors' fairseq
+// modules, transformer_sentence_encoder.py.
+//
+//   s[h,i,j] = (q_i·k_j + (p_i U_q)·(p_j U_k))/√(2D) + b_h[bucket(i − j)],   p = LayerNorm(table)
+//   cls=reset: in the row of position 0 the position part (all but q·k) is θ1_h, in its column θ2_h
+//
+// Words and positions have their own projections and never meet; q·k too is divided by √(2D). Acts on q and k (the
+// product is wider by D, and by 2 for the reset) and on the logits. Parameters: table (length, C), its LayerNorm, U_q, U_k (H·D, C), θ1, θ2 (H), b (buckets,
+// H), one for all layers.
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/encodings/distance_bias.h"
+#include "gnomon/encodings/rows.h"
+#include "gnomon/kernels/matmul.h"
+#include "gnomon/kernels/norm.h"
+
+namespace gnomon {
+namespace {
+
+class Tupe final : public Encoding {
+ public:
+  Tupe(const Options& options, const Shape& shape)
+      : Encoding(shape),
+        length_(options.whole("length") ? options.whole("length") : shape.length),
+        buckets_{options.whole("buckets"), options.whole("distance"), shape.causal},
+        reset_(options.word("cls") == "reset") {
+    check_buckets("tupe", buckets_);
+  }
+  std::optional<std::int64_t> positions_end() const override { return length_; }
+  std::vector<ParamSpec> params() const override {
+    const std::int64_t C = shape_.C, HD = shape_.H * shape_.D;
+    const double deviation = 1 / std::sqrt(double(C));
+    return {{"table", {length_, C}, 0, 0.02, false},
+            {"norm.gain", {C}, 1, 0, false},
+            {"norm.bias", {C}, 0, 0, false},
+            {"query.weight", {HD, C}, 0, deviation, true},
+            {"key.weight", {HD, C}, 0, deviation, true},
+            {"from_first", {shape_.H}, 0, 0, false},
+            {"to_first", {shape_.H}, 0, 0, false},
+            {"bias", {buckets_.count, shape_.H}, 0, deviation, false}};
+  }
+  Widths widths() const override { return {shape_.D + 2, 0}; }
+
+  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    const double root = std::sqrt(2.0 * double(shape_.D));
+    const double content = plain_logit(s, h, i, j) / std::sqrt(2.0), *w = s.w.data();
+    if (reset_ && s.positions[i] == 0) return content + w[first() + h];
+    if (reset_ && s.positions[j] == 0) return content + w[first() + shape_.H + h];
+    double sum = 0;
+    for (std::int64_t d = 0; d < shape_.D; ++d)
+      sum += projected(w, queries(), s.positions[i], h * shape_.D + d) *
+             projected(w, keys(), s.positions[j], h * shape_.D + d);
+    return content + sum / root +
+           w[bias() + t5_bucket(buckets_, s.positions[i] - s.positions[j]) * shape_.H + h];
+  }
+  void lower(const Batch& b, Terms& t) const override {
+    t.content_scale /= std::sqrt(2.0f);
+    add_by_distance(t, shape_.H, [&](std::int64_t h, std::int64_t delta) {
+      return b.w[bias() + t5_bucket(buckets_, double(delta)) * shape_.H + h];
+    });
+  }
+  void lower_backward(const Batch&, const Terms& g, const BatchGrad& grad) const override {
+    for (std::int64_t n = 0; n < shape_.H * g.distances; ++n) {
+      const double delta = double(g.first_distance + n % g.distances);
+      grad.w[bias() + t5_bucket(buckets_, delta) * shape_.H + n / g.distances] += g.by_distance[n];
+    }
+  }
+  // The product is divided by √(2D): so channel D of q, which is read by the key at position 0, holds what has to
+  // take the place of the bias there, times √(2D); channel D+1 does the same for the query at position 0.
+  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
+    if (role != Role::q && role != Role::k) return;
+    const Projected p = project(b, role);
+    const std::int64_t HD = shape_.H * shape_.D;
+    const float root = std::sqrt(2.0f * float(shape_.D));
+    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
+      float* to = x + place + rows.joined;
+      const bool at_first = reset_ && b.positions[t] == 0;
+      for (std::int64_t d = 0; d < shape_.D; ++d) to[d] = at_first ? 0 : p.rows[t * HD + h * shape_.D + d];
+      const float own = b.positions[t] == 0 ? 0.0f : root;
+      if (role == Role::q) {
+        to[shape_.D] = own * (b.w[first() + shape_.H + h] - b.w[bias_index(b.positions[t], h)]);
+        to[shape_.D + 1] = at_first ? root : 0;
+      } else {
+        to[shape_.D] = at_first;
+        to[shape_.D + 1] = b.w[first() + h] - b.w[bias_index(-b.positions[t], h)];
+      }
+    });
+  }
+  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dy,
+                    const BatchGrad& grad) const override {
+    if (role != Role::q && role != Role::k) return;
+    const std::int64_t HD = shape_.H * shape_.D;
+    const float root = std::sqrt(2.0f * float(shape_.D));
+    Scratch drows(b.tokens() * HD);
+    std::fill(drows.begin(), drows.end(), 0.0f);
+    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
+      const float* d = dy + place + rows.joined;
+      const bool at_first = reset_ && b.positions[t] == 0;
+      for (std::int64_t c = 0; !at_first && c < shape_.D; ++c) drows[t * HD + h * shape_.D + c] += d[c];
+      if (role == Role::q && b.positions[t] != 0) {
+        grad.w[first() + shape_.H + h] += root * d[shape_.D];
+        grad.w[bias_index(b.positions[t], h)] -= root * d[shape_.D];
+      } else if (role == Role::k) {
+        grad.w[first() + h] += d[shape_.D + 1];
+        grad.w[bias_index(-b.positions[t], h)] -= d[shape_.D + 1];
+      }
+    });
+    project_backward(b, role, drows, grad);
+  }
+
+ private:
+  std::int64_t gain() const { return length_ * shape_.C; }
+  std::int64_t queries() const { return gain() + 2 * shape_.C; }
+  std::int64_t keys() const { return queries() + shape_.H * shape_.D * shape_.C; }
+  std::int64_t first() const { return keys() + shape_.H * shape_.D * shape_.C; }  // θ1, then θ2
+  std::int64_t bias() const { return first() + 2 * shape_.H; }
+  std::int64_t bias_index(double delta, std::int64_t h) const {
+    return bias() + t5_bucket(buckets_, delta) * shape_.H + h;
+  }
+  double projected(const double* w, std::int64_t weights, double position, std::int64_t channel) const {
+    const std::int64_t C = shape_.C;
+    const double* p = w + whole_position("tupe", position, length_) * C;
+    double mean = 0, squares = 0, sum = 0;
+    for (std::int64_t c = 0; c < C; ++c) mean += p[c] / double(C);
+    for (std::int64_t c = 0; c < C; ++c) squares += (p[c] - mean) * (p[c] - mean) / double(C);
+    for (std::int64_t c = 0; c < C; ++c)
+      sum += w[weights + channel * C + c] *
+             ((p[c] - mean) / std::sqrt(squares + 1e-5) * w[gain() + c] + w[gain() + C + c]);
+    return sum;
+  }
+  struct Projected {
+    Scratch table, normal, statistics, rows;  // of the tokens: (tokens,C) twice, (tokens,2), (tokens,H·D)
+  };
+  Projected project(const Batch& b, Role role) const {
+    const std::int64_t C = shape_.C, n = b.tokens(), HD = shape_.H * shape_.D;
+    Projected p;
+    p.table.resize(n * C), p.normal.resize(n * C), p.statistics.resize(2 * n), p.rows.resize(n * HD);
+    for (std::int64_t t = 0; t < n; ++t)
+      std::copy_n(b.w + whole_position("tupe", b.positions[t], length_) * C, C, &p.table[t * C]);
+    normalise({Norm::layer, n, C, C}, p.table.data(), b.w + gain(), b.w + gain() + C, p.normal.data(),
+              p.statistics.data());
+    linear({n, C, HD, C, HD}, p.normal.data(), b.w + (role == Role::q ? queries() : keys()), nullptr,
+           p.rows.data());
+    return p;
+  }
+  void project_backward(const Batch& b, Role role, const Scratch& drows, const BatchGrad& grad) const {
+    const std::int64_t C = shape_.C, n = b.tokens(), HD = shape_.H * shape_.D;
+    const Projected p = project(b, role);
+    const std::int64_t weights = role == Role::q ? queries() : keys();
+    Scratch dnormal(n * C);
+    Floats dtable(n * C);
+    linear_backward({n, C, HD, C, HD}, p.normal.data(), b.w + weights, drows.data(),
+                    {dnormal.data(), grad.w + weights, nullptr});
+    normalise_backward({Norm::layer, n, C, C}, p.table.data(), b.w + gain(), p.statistics.data(),
+                       dnormal.data(), {dtable.data(), grad.w + gain(), grad.w + gain() + C});
+    for (std::int64_t t = 0; t < n; ++t) {
+      float* to = grad.w + whole_position("tupe", b.positions[t], length_) * C;
+      for (std::int64_t c = 0; c < C; ++c) to[c] += dtable[t * C + c];
+    }
+  }
+  const std::int64_t length_;
+  const Buckets buckets_;
+  const bool reset_;
+};
+
+}  // namespace
+
+extern const Entry tupe_entry;
+const Entry tupe_entry = {
+    .name = "tupe",
+    .title = "TUPE: words and positions with projections of their own",
+    .paper = "https://arxiv.org/abs/2006.15595",
+    .formula = "s = (q*k + (p_i U_q)*(p_j U_k))/sqrt(2D) + b_h[bucket(i - j)]",
+    .pitfall = "the content term too is divided by sqrt(2D); the reset of [CLS] covers both position terms",
+    .year = 2021,
+    .acts = kQk | kLogits,
+    .relative = false,
+    .options = {{.name = "length",
+                 .help = "rows of the table; 0 = the training window",
+                 .standard = "0",
+                 .least = 0,
+                 .most = 1 << 20,
+                 .whole = true},
+                {.name = "buckets",
+                 .help = "rows of the bias table",
+                 .standard = "32",
+                 .least = 2,
+                 .most = 1 << 20,
+                 .whole = true},
+                {.name = "distance",
+                 .help = "distance in tokens from which all share the last bucket",
+                 .standard = "128",
+                 .least = 2,
+                 .most = 1 << 24,
+                 .whole = true},
+                {.name = "cls",
+                 .help = "position 0 is [CLS], and told apart",
+                 .standard = "reset",
+                 .words = {"reset", "off"}}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Tupe>(options, shape);
+    }};
+
+}  // namespace gnomon

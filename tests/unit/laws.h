@@ -1,0 +1,208 @@
+// One encoding by its definition and by the fast path, on the same numbers: what the laws compare.
+#pragma once
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gnomon/combine/spec.h"
+#include "gnomon/core/error.h"
+#include "gnomon/nn/layer.h"
+#include "tests/unit/support.h"
+
+namespace gnomon {
+
+struct Case {
+  Shape shape;
+  Placement place;
+  std::vector<double> q, k, v, x, w, projections;
+
+  Case(const Shape& s, const Encoding& e, std::int64_t T, double first, std::uint64_t seed = 0)
+      : Case(s, e, placed(e.axes(), T, first), seed) {}
+  Case(const Shape& s, const Encoding& e, const Placement& p, std::uint64_t seed = 0) : shape(s), place(p) {
+    const std::int64_t n = s.H * T() * s.D;
+    q = doubles(n, 11 + seed), k = doubles(n, 12 + seed), v = doubles(n, 13 + seed);
+    x = doubles(T() * s.C, 15 + seed);
+    projections = doubles(2 * s.H * s.D * (s.C + 1), 16 + seed, 1 / std::sqrt(double(s.C)));
+    // Parameters near where they start, and none where an error could hide.
+    const auto start = doubles(e.param_count(), 14 + seed), noise = doubles(e.param_count(), 17 + seed, 0.3);
+    for (const auto& p_spec : e.params()) {
+      for (std::int64_t i = 0; i < p_spec.size(); ++i)
+        w.push_back(double(float(p_spec.initial(i, start[w.size()]) + noise[w.size()])));
+    }
+  }
+  // Numbers that float32 holds exactly, so that both paths start from the same ones.
+  static std::vector<double> doubles(std::int64_t n, std::uint64_t seed, double deviation = 1) {
+    const Floats x = normals(n, seed, deviation);
+    return {x.begin(), x.end()};
+  }
+  static Placement placed(std::int64_t axes, std::int64_t T, double first) {
+    if (axes == 1) return Placement::consecutive(first, T);
+    std::vector<double> all;
+    for (std::int64_t t = 0; t < T; ++t) {
+      for (std::int64_t a = 0; a < axes; ++a) all.push_back(first + double(a == 0 ? t / 4 : t % (3 + a)));
+    }
+    return Placement::of(all, 1, axes);
+  }
+  std::int64_t T() const { return place.T(); }
+  Scene scene() const { return {place, q, k, w, x, v, projected()}; }
+  Projections<const double> projected() const {
+    const std::int64_t weight = shape.H * shape.D * shape.C, bias = shape.H * shape.D;
+    const double* p = projections.data();
+    return {p, p + weight, p + 2 * weight, p + 2 * weight + bias};
+  }
+};
+
+// (H,T,D)
+inline std::vector<double> attention_by_definition(const Encoding& e, const Case& c) {
+  const auto& s = c.shape;
+  const Scene scene = c.scene();
+  std::vector<double> out(c.q.size());
+  for (std::int64_t h = 0; h < s.H; ++h) {
+    for (std::int64_t i = 0; i < c.T(); ++i) {
+      const std::int64_t seen = s.causal ? i + 1 : c.T();
+      std::vector<double> p(seen, -INFINITY);
+      double most = -INFINITY, sum = 0;
+      for (std::int64_t j = 0; j < seen; ++j) {
+        if (!c.place.document.empty() && c.place.document[i] != c.place.document[j]) continue;
+        if (e.sees(scene, i, j)) most = std::max(most, p[j] = e.logit(scene, h, i, j));
+      }
+      if (!e.softmax()) most = 0;
+      for (auto& x : p) sum += x = std::exp(x - most);
+      for (std::int64_t j = 0; j < seen; ++j) {
+        if (p[j] == 0) continue;
+        for (std::int64_t d = 0; d < s.D; ++d)
+          out[(h * c.T() + i) * s.D + d] += p[j] / (e.softmax() ? sum : 1) * e.value(scene, h, i, j, d);
+      }
+    }
+  }
+  return out;
+}
+
+// The fast path of one sequence, through the attention of the model: forward, and the gradients of
+// Σ out·g + Σ input·gi.
+struct Fast {
+  Floats w, tables, x, projections, input, out, dq, dk, dv, dw, dx, dprojections;
+  LayerShape layer;
+  LayerPositions positions;
+  LayerActivations a;
+  Batch batch;
+
+  Fast(const Encoding& e, unsigned acts, const Case& c, const Floats& g, const Floats& gi,
+       std::int64_t tile = 0)
+      : w(c.w.begin(), c.w.end()),
+        tables(e.tables(c.place)),
+        x(c.x.begin(), c.x.end()),
+        projections(c.projections.begin(), c.projections.end()),
+        input(c.T() * c.shape.C),
+        out(c.q.size()),
+        dw(w.size()),
+        dx(x.size()),
+        dprojections(projections.size()),
+        batch{c.place, tables, w.data()} {
+    const auto& s = c.shape;
+    layer = {1, c.T(), s.C, s.H, s.C, s.causal, Norm::layer, nullptr, tile};
+    e.input(batch, input.data());
+    e.input_backward(batch, gi.data(), dw.data());
+    positions.encodings.push_back({&e, acts, batch, dw.data()});
+    positions.terms = terms_for(c.place, s.causal);
+    positions.reads_content = e.reads_content();
+    if (!e.reads_content()) e.lower(batch, positions.terms);
+    positions.dterms = positions.terms.zeros();
+    const std::int64_t qkv_step = row_step(3 * s.C), step = row_step(s.C);
+    a.qkv.resize(c.T() * qkv_step), a.attended.resize(c.T() * step), a.lse.resize(s.H * c.T());
+    each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
+      float* row = &a.qkv[t * qkv_step + channel];
+      row[0] = float(c.q[n]), row[s.C] = float(c.k[n]), row[2 * s.C] = float(c.v[n]);
+    });
+    const Content content = content_of(c);
+    attention_forward(layer, positions, content, a);
+    const Floats& returned = a.returned.empty() ? a.attended : a.returned;
+    Floats dreturned(c.T() * step), dqkv(c.T() * qkv_step);
+    each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
+      out[n] = returned[t * step + channel];
+      dreturned[t * step + channel] = g[n];
+    });
+    LayerScratch scratch;
+    const std::int64_t weight = s.H * s.D * s.C, bias = s.H * s.D;
+    float* p = dprojections.data();
+    ContentGrad grad{{dx.data(), s.C},
+                     dqkv.data(),
+                     dqkv.data() + s.C,
+                     {p, p + weight, p + 2 * weight, p + 2 * weight + bias}};
+    attention_backward(layer, positions, content, {dreturned.data(), dqkv.data(), scratch, grad}, a);
+    if (!e.reads_content()) e.lower_backward(batch, positions.dterms, {dw.data()});
+    dq.resize(out.size()), dk.resize(out.size()), dv.resize(out.size());
+    each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
+      const float* row = &dqkv[t * qkv_step + channel];
+      dq[n] = row[0], dk[n] = row[s.C], dv[n] = row[2 * s.C];
+    });
+  }
+  Fast(const Fast&) = delete;
+  Content content_of(const Case& c) const {
+    const auto& s = c.shape;
+    const std::int64_t step = row_step(3 * s.C), weight = s.H * s.D * s.C, bias = s.H * s.D;
+    const float* p = projections.data();
+    return {1,
+            c.T(),
+            {x.data(), s.C},
+            {1, c.T(), s.H, 0, step, s.D},
+            a.qkv.data(),
+            a.qkv.data() + s.C,
+            {p, p + weight, p + 2 * weight, p + 2 * weight + bias}};
+  }
+  // f(index in (H,T,D), token, channel of all heads side by side)
+  template <class Body>
+  static void each_number(const Case& c, const Body& f) {
+    const auto& s = c.shape;
+    for (std::int64_t n = 0; n < std::int64_t(c.q.size()); ++n)
+      f(n, n / s.D % c.T(), n / s.D / c.T() * s.D + n % s.D);
+  }
+};
+
+// The standard options, and each option moved off its standard, one at a time: every word, and numbers in
+// between.
+inline std::vector<Named> variants(const Entry& entry) {
+  Named standard{std::string(entry.name), {}};
+  for (const auto& o : entry.options) standard.options.emplace_back(o.name, o.standard);
+  std::vector<Named> all{standard};
+  for (std::size_t i = 0; i < entry.options.size(); ++i) {
+    const auto& o = entry.options[i];
+    if (o.list) continue;
+    std::vector<std::string> values(o.words.begin(), o.words.end());
+    if (o.words.empty()) {
+      const double at = number(o.standard, o.name);
+      for (const double factor : {0.5, 2.0}) {
+        const double x = std::clamp(o.whole ? std::round(at * factor) : at * factor, o.least, o.most);
+        values.push_back(shortest(x));
+      }
+    }
+    for (const auto& value : values) {
+      if (value == o.standard) continue;
+      all.push_back(standard);
+      all.back().options[i].second = value;
+    }
+  }
+  return all;
+}
+
+// f(entry, encoding, shape) for every variant of every encoding that acts on attention or the input, causal and
+// not.
+template <class Body>
+void each_encoding(std::int64_t H, std::int64_t D, std::int64_t length, const Body& f) {
+  for (const Entry* entry : encodings()) {
+    if (entry->acts & kPositions) continue;
+    for (const Named& named : variants(*entry)) {
+      for (const bool causal : {true, false}) {
+        if (entry->causal_only && !causal) continue;
+        const Shape shape{H * D, H, D, length, causal};
+        std::string options;
+        for (const auto& [key, value] : named.options) options += " " + key + "=" + value;
+        SCOPED_TRACE(testing::Message() << named.name << options << (causal ? " causal" : " bidirectional"));
+        f(*entry, *make_encoding(named, shape), shape);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+}  // namespace gnomon
