@@ -114,6 +114,28 @@ void Rotary::apply(const Batch& b, Role role, const MapRows& rows, int sign, flo
          x + window_.first);
 }
 
+Turns Rotary::turns_at(double length) const {
+  const Reach reach{0, length - 1};
+  return {frequencies_in(reach), scale(Role::k, 0, reach, 0)};
+}
+
+void rerotate(const RotaryWindow& window, const Positions& p, const Turns& from, const Turns& to,
+              const RowLayout& rows, float* keys) {
+  const std::int64_t pairs = window.pairs(), size = p.size() * pairs;
+  if (std::int64_t(from.frequencies.size()) != pairs || std::int64_t(to.frequencies.size()) != pairs) {
+    throw Error(Fault::usage, text("rerotate: ", from.frequencies.size(), " and ", to.frequencies.size(),
+                                   " frequencies for a window of ", pairs, " pairs"));
+  }
+  Floats table(2 * size);
+  for (std::int64_t n = 0; n < size; ++n) {
+    const double angle = p[n / pairs] * (to.frequencies[n % pairs] - from.frequencies[n % pairs]);
+    table[n] = float(to.factor / from.factor * std::cos(angle));
+    table[size + n] = float(to.factor / from.factor * std::sin(angle));
+  }
+  rotate({window.pairing, pairs, table.data(), table.data() + size, p.rows > 1}, rows, +1,
+         keys + window.first);
+}
+
 double LearnedRotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
   const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
   double sum = passed_through(q, k, window_, shape_.D);

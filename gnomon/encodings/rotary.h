@@ -33,10 +33,19 @@ struct Reach {
 };
 Reach reach_of(const Positions& row);
 
+// What turns the keys of a context of some length: pair n by p·frequencies[n], times factor.
+struct Turns {
+  std::vector<double> frequencies;
+  double factor = 1;
+};
+
 class Rotary : public Encoding {
  public:
   Rotary(const Shape& shape, const RotaryWindow& window) : Encoding(shape), window_(window) {}
 
+  const RotaryWindow& window() const { return window_; }
+  // How the keys of a context of positions 0..length−1 turn. For those whose factor is the same for every pair.
+  Turns turns_at(double length) const;
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
   // cos (tokens,pairs) then sin, times the scale of q; and again for k where its scale differs.
   Floats tables(const Positions& positions) const override;
@@ -51,13 +60,22 @@ class Rotary : public Encoding {
   // Factor of pair n of q (Role::q) or k at this position of a sequence.
   virtual double scale(Role, double /*position*/, const Reach&, std::int64_t /*pair*/) const { return 1; }
   virtual bool scales_differ() const { return false; }  // q and k have different scales
-  const RotaryWindow& window() const { return window_; }
   // Turns rows by the angle (+1) or its negative (−1), as q or k turns.
   void apply(const Batch& b, Role role, const MapRows& rows, int sign, float* x) const;
 
  private:
   const RotaryWindow window_;
 };
+
+// Cached keys, turned with `from`, become in place what `to` would have made of them: R(p·(θ' − θ))·k times the ratio
+// of the factors. For a context whose frequencies changed (dynamic NTK, dynamic YaRN, the switch of LongRoPE). The
+// angle is taken in double, so the error is one rounding. Throws Error(usage) for frequencies that do not fit the
+// window.
+//
+// Exact for the rotation of the same keys. It is not a new prefill: from the second layer on, keys (and all values)
+// were computed from attention under the old frequencies, and stay so.
+void rerotate(const RotaryWindow& window, const Positions& positions, const Turns& from, const Turns& to,
+              const RowLayout& rows, float* keys);
 
 // Rotations whose frequencies are parameters: w (axes, heads or 1, pairs); pair n of head h turns by
 // Σ_a coordinate_a·θ(w[a,h,n]).

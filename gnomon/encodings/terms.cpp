@@ -94,11 +94,16 @@ void limit_keys(Terms& terms, const Positions& positions,
   for (std::int64_t r = 0; r < rows; ++r) {
     const Positions row = positions.row(r);
     for (std::int64_t i = 0, low = 0, high = 0; i < T; ++i) {
+      const std::int64_t begin = old(terms.first_key, r, i, 0), stop = old(terms.end_key, r, i, T);
+      if (i > begin && row[i] < row[i - 1]) {
+        throw Error(Fault::usage, text("a mask by position needs positions that do not fall; found ",
+                                       shortest(row[i - 1]), " and then ", shortest(row[i])));
+      }
+      low = std::max(low, begin), high = std::max(high, i + 1);
       while (low < i && !sees(row, i, low)) ++low;
-      high = std::max(high, i + 1);
-      while (high < T && sees(row, i, high)) ++high;
-      first[r * T + i] = std::int32_t(std::max(low, old(terms.first_key, r, i, 0)));
-      end[r * T + i] = std::int32_t(std::min(high, old(terms.end_key, r, i, T)));
+      while (high < stop && sees(row, i, high)) ++high;
+      first[r * T + i] = std::int32_t(low);
+      end[r * T + i] = std::int32_t(std::min(high, stop));
     }
   }
   terms.first_key = std::move(first), terms.end_key = std::move(end);

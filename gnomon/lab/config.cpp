@@ -30,6 +30,7 @@ std::vector<Field> fields(StudyConfig& c) {
       {"train.steps", "optimiser steps", &c.train.steps},
       {"train.batch", "windows a step", &c.train.batch},
       {"train.learning_rate", "highest rate of AdamW, the same for every arm", &c.train.learning_rate},
+      {"train.drop", "share of the steps after which encodings act no more; 1 = never", &c.train.drop},
       {"train.warmup", "share of the steps with rising rate", &c.train.warmup},
       {"train.final_rate", "rate at the end of the cosine, as a share of the highest", &c.train.final_rate},
       {"train.beta1", "AdamW", &c.train.beta1},

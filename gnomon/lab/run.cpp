@@ -168,7 +168,10 @@ class Run {
         if (n % T < T - score) w.targets[n] = kUnscored;
       }
       losses_.resize(B * T);
-      trainer_.model.loss({B, T, w.inputs, w.targets}, trainer_.w, losses_);
+      Tokens tokens{B, T, w.inputs, w.targets};
+      tokens.draw = first,
+      tokens.drop_positions = trainer_.dropped();  // samplers that draw in evaluation too
+      trainer_.model.loss(tokens, trainer_.w, losses_);
       for (std::int64_t n = 0; n < B * T; ++n) {
         if (w.targets[n] == kUnscored) continue;
         sums[n % T] += losses_[n];

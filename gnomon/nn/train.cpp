@@ -23,6 +23,7 @@ void TrainConfig::check() const {
   within("learning_rate", learning_rate, 1e-12, 1e3);
   within("warmup", warmup, 0, 1);
   within("final_rate", final_rate, 0, 1);
+  within("drop", drop, 0, 1);
   within("beta1", beta1, 0, 1 - 1e-9);
   within("beta2", beta2, 0, 1 - 1e-9);
   within("weight_decay", weight_decay, 0, 100);
@@ -42,11 +43,14 @@ Trainer::Trainer(const ModelConfig& model_config, const TrainConfig& train, std:
       w(model.initial(seed)),
       m(w.size()),
       v(w.size()),
+      seed_(seed),
       gradient_(w.size()) {
   config.check();
 }
 
-double Trainer::train(const Tokens& tokens) {
+double Trainer::train(const Tokens& batch) {
+  Tokens tokens = batch;
+  tokens.seed = seed_, tokens.draw = std::uint64_t(step), tokens.drop_positions = dropped();
   std::fill(gradient_.begin(), gradient_.end(), 0.0f);
   losses_.resize(tokens.B * tokens.T);
   const double loss = model.loss(tokens, w, losses_, gradient_);

@@ -12,6 +12,9 @@ struct TrainConfig {
   std::int64_t steps = 550, batch = 4;  // optimiser steps; windows a step
   double learning_rate = 3e-3;
   double warmup = 0.05, final_rate = 0.1;  // share of the steps; share of the learning rate
+  // Share of the steps after which the encodings act no more: what is left recalibrates a model without positions
+  // (DroPE: Gelberg et al. 2025, https://arxiv.org/abs/2512.12167). 1 = never.
+  double drop = 1;
   double beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
 
   void check() const;                    // throws Error(usage): what was found, what is allowed
@@ -32,8 +35,11 @@ class Trainer {
   // One step on a batch; the mean loss in nats before it. A loss or gradient that is not finite changes
   // nothing but the step count and is returned as NaN.
   double train(const Tokens& tokens);
+  // The next step, and any evaluation now, is without positions.
+  bool dropped() const { return config.drop < 1 && double(step) >= config.drop * double(config.steps); }
 
  private:
+  std::uint64_t seed_;
   Floats gradient_, losses_;
 };
 
