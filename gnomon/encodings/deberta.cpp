@@ -24,8 +24,10 @@ const Entry deberta_entry = {
     .name = "deberta",
     .title = "DeBERTa: disentangled attention over clamped distances",
     .paper = "https://arxiv.org/abs/2006.03654",
-    .formula = "s = (q*k + q*K[r(d)] + k*Q[r(-d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",
-    .pitfall = "p2c uses the distance of the other direction; all three terms are divided by sqrt(3D)",
+    .formula = "s = (q*k + q*K[r(d)] + k*Q[r(d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",
+    .pitfall =
+        "the paper prints p2c with the distance the other way round than the code, and every checkpoint, has "
+        "it; all terms are divided by sqrt(3D)",
     .year = 2020,
     .acts = kCross,
     .relative = true,

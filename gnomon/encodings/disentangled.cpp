@@ -22,6 +22,13 @@ std::vector<OptionSpec> Disentangled::options(std::string_view projections, std:
                   .help = "LayerNorm of the table",
                   .standard = projections == "shared" ? "on" : "off",
                   .words = {"on", "off"}});
+  more.push_back(
+      {.name = "direction",
+       .help =
+           "of the distance that position to content reads: as the authors' code, or as the paper prints it",
+       .standard = "code",
+       .words = {"code", "paper"},
+       .must_be_named = true});
   return more;
 }
 
@@ -33,6 +40,7 @@ Disentangled::Disentangled(const Options& options, const Shape& shape, std::int6
       p2p_(options.word("terms") == "c2p_p2c_p2p"),
       shared_(options.word("projections") == "shared"),
       norm_(options.word("norm") == "on"),
+      paper_(options.word("direction") == "paper"),
       factor_(1 + c2p_ + p2c_ + p2p_) {}
 
 std::vector<ParamSpec> Disentangled::params() const {
@@ -85,7 +93,7 @@ double Disentangled::logit(const Scene& s, std::int64_t h, std::int64_t i, std::
   double sum = 0;
   for (std::int64_t d = 0; d < D; ++d) {
     const double K = c2p_ ? projected(s, Role::k, row_of(delta), h * D + d) : 0;
-    const double Q = p2c_ ? projected(s, Role::q, row_of(-delta), h * D + d) : 0;
+    const double Q = p2c_ ? projected(s, Role::q, query_row(delta), h * D + d) : 0;
     sum += q[d] * k[d] + q[d] * K + k[d] * Q + (p2p_ ? Q * K : 0);
   }
   return sum / std::sqrt(factor_ * double(D));
@@ -125,7 +133,7 @@ void Disentangled::lower(const Batch& b, Terms& t) const {
   for (std::int64_t n = 0; n < H * R; ++n) {
     const std::int64_t h = n / R;
     const double delta = double(t.first_distance + n % R);
-    const float *K = &p.K[row_of(delta) * HD + h * D], *Q = &p.Q[row_of(-delta) * HD + h * D];
+    const float *K = &p.K[row_of(delta) * HD + h * D], *Q = &p.Q[query_row(delta) * HD + h * D];
     for (std::int64_t d = 0; d < D; ++d) {
       if (c2p_) t.query_cross[n * D + d] += root * K[d];
       if (p2c_) t.key_cross[n * D + d] += root * Q[d];
@@ -142,7 +150,7 @@ void Disentangled::lower_backward(const Batch& b, const Terms& g, const BatchGra
   for (std::int64_t n = 0; n < H * R; ++n) {
     const std::int64_t h = n / R;
     const double delta = double(g.first_distance + n % R);
-    const std::int64_t k = row_of(delta) * HD + h * D, q = row_of(-delta) * HD + h * D;
+    const std::int64_t k = row_of(delta) * HD + h * D, q = query_row(delta) * HD + h * D;
     for (std::int64_t d = 0; d < D; ++d) {
       if (c2p_) p.dK[k + d] += root * g.query_cross[n * D + d];
       if (p2c_) p.dQ[q + d] += root * g.key_cross[n * D + d];

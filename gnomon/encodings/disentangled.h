@@ -6,7 +6,9 @@ namespace gnomon {
 // Disentangled attention: what DeBERTa v1 and v2 share. He et al. 2020, https://arxiv.org/abs/2006.03654, equations 2
 // to 4; microsoft/DeBERTa, disentangled_attention.py.
 //
-//   s[h,i,j] = (q_i·k_j + q_i·K[row(δ)] + k_j·Q[row(−δ)] + Q[row(−δ)]·K[row(δ)])/√(f·D),   δ = p_i − p_j
+//   s[h,i,j] = (q_i·k_j + q_i·K[row(δ)] + k_j·Q[r] + Q[r]·K[row(δ)])/√(f·D),   δ = p_i − p_j
+//   r = row(δ) with direction=code: the authors gather by −(j − i) on the key axis and transpose, so every DeBERTa
+//   checkpoint has it;  r = row(−δ) with direction=paper: δ(j,i), as equation 4 prints it
 //   K = P·W_kᵀ + b_k, Q = P·W_qᵀ + b_q, P the table of 2·span rows; f = 1 + the number of terms beside q·k
 //
 // The terms are content→position (c2p), position→content (p2c), position→position (p2p). W are own, or those of
@@ -28,6 +30,7 @@ class Disentangled : public Encoding {
 
  private:
   std::int64_t row_of(double delta) const;
+  std::int64_t query_row(double delta) const { return row_of(paper_ ? -delta : delta); }
   std::int64_t rows() const { return 2 * span_; }
   // Offsets of the parameters.
   std::int64_t gain() const { return rows() * shape_.C; }
@@ -38,7 +41,7 @@ class Disentangled : public Encoding {
   void project_backward(const Batch& b, const Projected& p, const BatchGrad& grad) const;
   double projected(const Scene& s, Role role, std::int64_t row, std::int64_t channel) const;
 
-  const bool c2p_, p2c_, p2p_, shared_, norm_;
+  const bool c2p_, p2c_, p2p_, shared_, norm_, paper_;
   const double factor_;  // f
 };
 

@@ -5,7 +5,7 @@ Made with Python 3.11, torch 1.13 (Debian's python3-torch), numpy 1.24, mpmath 1
 transformers==4.33.3, x-transformers==2.31.10, positional-encodings==6.0.3, and the file
 tensor2tensor/layers/common_attention.py of tensor2tensor==1.15.7, given by its path:
 
-    python3 make_golden.py PATH/TO/common_attention.py
+    python3 make_conventions.py PATH/TO/common_attention.py
 
 Every case has `wrong`: specs of another convention, which must NOT reproduce its numbers.
 """
@@ -30,7 +30,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def write(name, source, cases):
-    content = {"source": source, "made_by": "tests/golden/make_golden.py", "cases": cases}
+    content = {"source": source, "made_by": "tests/golden/make_conventions.py", "cases": cases}
     (HERE / f"{name}.json").write_text(json.dumps(content, separators=(",", ":")) + "\n")
     print(name, len(cases), "cases")
 
