@@ -7,7 +7,7 @@ namespace gnomon::cli {
 
 struct EncodingsOptions {
   std::string name;
-  bool json = false;
+  bool json = false, markdown = false;
 };
 int encodings(const EncodingsOptions& options);
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "gnomon/core/error.h"
@@ -71,7 +72,10 @@ int run(int argc, char** argv) {
   auto* list = app.add_subcommand("encodings", "list the encodings, or describe one");
   list->add_option("NAME", e.name, "encoding or combination to describe");
   list->add_flag("--json", e.json, "a list of objects: name, title, paper, year, acts, options");
-  list->footer("Examples:\n  gnomon encodings\n  gnomon encodings rope\n  gnomon encodings --json");
+  list->add_flag("--markdown", e.markdown, "the reference page, docs/encodings.md");
+  list->footer(
+      "Examples:\n  gnomon encodings\n  gnomon encodings rope\n  gnomon encodings --json\n  gnomon encodings "
+      "--markdown > docs/encodings.md");
   list->callback([&] { code = encodings(e); });
 
   ShowOptions s;
@@ -132,6 +136,9 @@ int main(int argc, char** argv) {
     return int(e.fault());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "gnomon: out of memory\n");
+    return int(Fault::resource);
+  } catch (const std::system_error& e) {  // of fmt, when a long answer cannot be written
+    std::fprintf(stderr, "gnomon: %s\n", e.what());
     return int(Fault::resource);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "gnomon: this is a bug of gnomon's: %s\n", e.what());

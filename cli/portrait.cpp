@@ -15,14 +15,29 @@ double Sitter::input(double position, std::int64_t channel) const {
   return encoding.input({{one, 1, encoding.axes()}, {}, {}, w}, 0, channel);
 }
 
-// q = k = 0 leaves what the encoding adds.
+namespace {
+
+// A sequence at these positions whose words say nothing: every array is 0, and q and k can be given.
+struct Silent {
+  Placement place;
+  std::vector<double> q, k, zero;
+  Silent(const Encoding& e, const Placement& p)
+      : place(p), q(std::size_t(e.shape().H * p.T() * e.shape().D)), k(q) {
+    const Shape& s = e.shape();
+    zero.resize(std::size_t(std::max(p.T() * s.C, s.H * s.D * s.C)));
+  }
+  Scene scene(const std::vector<double>& w) const {
+    const double* none = zero.data();
+    return {place, q, k, w, zero, q, {none, none, none, none}};
+  }
+};
+
+}  // namespace
+
+// q = k = 0 leaves what the encoding adds. The query stands at the end of the distance.
 double Sitter::bias(std::int64_t head, std::int64_t delta) const {
-  const Shape& s = encoding.shape();
-  const std::vector<double> positions{0, double(std::abs(delta))};
-  const std::vector<double> zero(std::size_t(2 * s.H * s.D * s.C));
-  const double* none = zero.data();
-  const Scene scene{positions, zero, zero, w, zero, zero, {none, none, none, none}};
-  return delta >= 0 ? encoding.logit(scene, head, 1, 0) : encoding.logit(scene, head, 0, 1);
+  const Silent two(encoding, Placement::of(std::vector<double>{0, double(std::abs(delta))}));
+  return delta >= 0 ? encoding.logit(two.scene(w), head, 1, 0) : encoding.logit(two.scene(w), head, 0, 1);
 }
 
 namespace {
@@ -145,7 +160,7 @@ std::vector<Fact> facts(const Sitter& s, std::int64_t length) {
   std::vector<Fact> out;
   if (s.acts & kInput) input_facts(s, out);
   frequency_facts(s, length, out);
-  if (s.acts & kLogits) bias_facts(s, length, out);
+  if (s.acts & (kLogits | kRows)) bias_facts(s, length, out);
   return out;
 }
 
@@ -185,28 +200,101 @@ std::string bias_picture(const Sitter& s, std::int64_t length) {
   return report::draw(chart);
 }
 
-// What a pair of channels with q = k of length 1 adds to √D·logit, by distance: the cosine of its rotation.
-std::string rotation_picture(const Sitter& s, std::int64_t length) {
+// What a channel with q = k of length 1 adds to √D·logit, by distance: for a rotation the cosine of its angle.
+std::string channel_picture(const Sitter& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const std::int64_t D = shape.D;
-  const Placement place = Placement::consecutive(0, length);
-  const Positions positions = place;
-  report::HeatMap map{"Rotation: what channel c of q and k contributes at each distance",
-                      "q = k = the unit vector of the channel; logit times the root of the head size, from "
-                      "the definition: the cosine of the pair's angle.",
-                      "distance in tokens",
-                      "channel of the head",
-                      std::size_t(D),
-                      std::size_t(length),
-                      {}};
-  std::vector<double> q(std::size_t(shape.H * length * D));
+  Silent all(s.encoding, Placement::consecutive(0, length));
+  report::HeatMap map{
+      "What channel c of q and k contributes at each distance",
+      "q = k = the unit vector of the channel, in head 0; logit times the root of the head size, from "
+      "the definition. A rotation shows the cosine of its angle.",
+      "distance in tokens",
+      "channel of the head",
+      std::size_t(D),
+      std::size_t(length),
+      {}};
   for (std::int64_t c = 0; c < D; ++c) {
-    for (std::int64_t t = 0; t < length; ++t) q[std::size_t(t * D + c)] = 1;
+    for (std::int64_t t = 0; t < length; ++t) all.q[t * D + c] = all.k[t * D + c] = 1;
     for (std::int64_t delta = 0; delta < length; ++delta)
-      map.values.push_back(s.encoding.logit({positions, q, q, s.w}, 0, delta, 0) * std::sqrt(double(D)));
-    for (std::int64_t t = 0; t < length; ++t) q[std::size_t(t * D + c)] = 0;
+      map.values.push_back(s.encoding.logit(all.scene(s.w), 0, delta, 0) * std::sqrt(double(D)));
+    for (std::int64_t t = 0; t < length; ++t) all.q[t * D + c] = all.k[t * D + c] = 0;
   }
   return report::draw(map);
+}
+
+// Angles of the pairs as hands of clocks: sin on x, cos on y, clockwise.
+std::string clock_picture(const Sitter& s) {
+  const auto w = s.encoding.frequencies();
+  report::Clocks clocks{
+      "The hands of the clock: one a pair of channels",
+      "A hand points up at position 0 and turns clockwise: sin on x, cos on y. The first pair turns "
+      "fastest.",
+      {},
+      {}};
+  std::vector<std::size_t> pairs;
+  for (std::size_t n = 0; n < std::min<std::size_t>(w.size(), 9); ++n)
+    pairs.push_back(w.size() <= 9 ? n : n * (w.size() - 1) / 8);
+  for (const std::size_t n : pairs) clocks.columns.push_back(text("pair ", n));
+  for (const double p : {0.0, 1.0, 2.0, 5.0, 20.0, 100.0}) {
+    clocks.rows.push_back({text("position ", shortest(p)), {}});
+    for (const std::size_t n : pairs) clocks.rows.back().angles.push_back(p * w[n]);
+  }
+  return report::draw(clocks);
+}
+
+std::string wavelength_picture(const Sitter& s, std::int64_t length) {
+  const auto w = s.encoding.frequencies();
+  report::LineChart chart{
+      "Wavelength of each pair, against the context",
+      "Tokens for one full turn. Pairs above the line never turn once within the context.",
+      {"pair of channels"},
+      {"tokens", true},
+      {}};
+  report::Series line{"wavelength", {}, 0};
+  line.markers = true;
+  for (std::size_t n = 0; n < w.size(); ++n) {
+    if (w[n] > 0) line.points.emplace_back(double(n), 2 * std::numbers::pi / w[n]);
+  }
+  report::Series context{text("context of ", length, " tokens"), {}, 1};
+  context.points = {{0, double(length)}, {double(std::max<std::size_t>(w.size(), 2) - 1), double(length)}};
+  double least = double(length), most = double(length);
+  for (const auto& [pair, tokens] : line.points)
+    least = std::min(least, tokens), most = std::max(most, tokens);
+  for (double tick = 10; tick <= most; tick *= 10) {
+    if (tick >= least) chart.y.ticks.push_back(tick);
+  }
+  chart.series = {line, context};
+  return report::draw(chart);
+}
+
+std::string mask_picture(const Sitter& s, std::int64_t length) {
+  const std::int64_t T = std::min<std::int64_t>(length, 128);
+  const Silent all(s.encoding, Placement::consecutive(0, T));
+  report::HeatMap map{
+      "Which keys a query sees", "Red: seen.", "key", "query", std::size_t(T), std::size_t(T), {}};
+  for (std::int64_t n = 0; n < T * T; ++n) {
+    const std::int64_t i = n / T, j = n % T;
+    const bool seen = (j <= i || !s.encoding.shape().causal) && s.encoding.sees(all.scene(s.w), i, j);
+    map.values.push_back(seen ? 1 : 0);
+  }
+  return report::draw(map);
+}
+
+std::string sampler_picture(const Sitter& s, std::int64_t length) {
+  report::LineChart chart{"Where tokens stand after the sampler",
+                          "Three draws in training, and one in evaluation.",
+                          {"token"},
+                          {"position"},
+                          {}};
+  for (int draw = 0; draw < 4; ++draw) {
+    auto row = Placement::consecutive(0, length).values;
+    s.encoding.place(Random(1, "show"), std::uint64_t(draw), draw < 3, row);
+    report::Series line{draw < 3 ? text("draw ", draw + 1) : "evaluation", {}, draw};
+    for (std::size_t t = 0; t < row.size(); ++t) line.points.emplace_back(double(t), row[t]);
+    chart.series.push_back(line);
+  }
+  return report::draw(chart);
 }
 
 }  // namespace
@@ -214,8 +302,11 @@ std::string rotation_picture(const Sitter& s, std::int64_t length) {
 std::string pictures(const Sitter& s, std::int64_t length) {
   std::string out;
   if (s.acts & kInput) out += input_picture(s, length);
-  if (s.acts & kQk) out += rotation_picture(s, length);
-  if (s.acts & kLogits) out += bias_picture(s, length);
+  if (s.acts & (kQk | kCross)) out += channel_picture(s, std::min<std::int64_t>(length, 256));
+  if (s.acts & (kLogits | kRows)) out += bias_picture(s, length);
+  if (s.acts & kMask) out += mask_picture(s, length);
+  if (s.acts & kPositions) out += sampler_picture(s, length);
+  if (!s.encoding.frequencies().empty()) out += clock_picture(s) + wavelength_picture(s, length);
   return out;
 }
 

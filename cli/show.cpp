@@ -90,8 +90,12 @@ int show(const ShowOptions& o) {
   Position position = make_position(spec, shape);
   std::vector<Part> parts;
   if (spec.input) parts.push_back({*spec.input, std::move(position.input)});
-  for (std::size_t n = 0; n < spec.attention.size(); ++n)
-    parts.push_back({spec.attention[n], std::move(position.attention[n].encoding)});
+  std::vector<Named> inside = spec.attention;
+  for (const auto& layer : spec.layers) inside.insert(inside.end(), layer.begin(), layer.end());
+  for (std::size_t n = 0; n < inside.size(); ++n)
+    parts.push_back({inside[n], std::move(position.attention[n].encoding)});
+  for (std::size_t n = 0; n < spec.samplers.size(); ++n)
+    parts.push_back({spec.samplers[n], std::move(position.samplers[n])});
 
   report::Page page("gnomon: " + spec.print());
   page.lead(text("d = ", o.dim, ", ", o.heads, " heads, ", o.length, " tokens, ",
@@ -119,9 +123,11 @@ int show(const ShowOptions& o) {
       options += (options.empty() ? "" : ", ") + key + "=" + value;
     }
     if (!o.json)
-      fmt::print("\n{}: {}\n  {} ({}), acts on {}, {} parameters\n  {}\n", entry.name, entry.title,
-                 entry.paper, entry.year, site_names(entry.acts), part.encoding->param_count(), options);
+      fmt::print("\n{}: {}\n  {}\n  {} ({}), acts on {}, {} parameters\n  {}\n", entry.name, entry.title,
+                 entry.formula, entry.paper, entry.year, site_names(entry.acts), part.encoding->param_count(),
+                 options);
     std::string html =
+        report::paragraph(text(entry.formula)) +
         report::paragraph(text(entry.title, ". Acts on ", site_names(entry.acts), "; ",
                                part.encoding->param_count(),
                                " parameters. Options: ", options.empty() ? "none" : options, ".")) +

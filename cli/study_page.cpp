@@ -259,8 +259,23 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
     html += pictures({encoding, find_encoding(named.name).acts, w, from}, config.length);
   };
   if (position.input) draw(*config.position.input, *position.input, "position.input.");
-  for (std::size_t n = 0; n < config.position.attention.size(); ++n)
-    draw(config.position.attention[n], *position.attention[n].encoding, text("position.attention.", n, "."));
+  std::vector<Named> inside = config.position.attention;
+  for (const auto& layer : config.position.layers) inside.insert(inside.end(), layer.begin(), layer.end());
+  for (std::size_t n = 0; n < inside.size(); ++n) {
+    const Encoding& encoding = *position.attention[n].encoding;
+    std::int64_t first =
+        0;  // the first layer it acts in: of layers with parameters of their own, that one is shown
+    const auto acts_in = [&](std::int64_t l) {
+      const auto& active = position.in_layer(l);
+      return std::find(active.begin(), active.end(), n) != active.end();
+    };
+    while (first < config.layers && !acts_in(first)) ++first;
+    if (first == config.layers) continue;
+    draw(inside[n], encoding,
+         text("position.attention.", n, ".", encoding.per_layer() ? text(first, ".") : ""));
+  }
+  for (std::size_t n = 0; n < config.position.samplers.size(); ++n)
+    draw(config.position.samplers[n], *position.samplers[n], "");
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }
 

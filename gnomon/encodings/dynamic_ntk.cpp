@@ -23,7 +23,7 @@ class DynamicNtk final : public Rotary {
       : Rotary(shape, whole_head("dynamic_ntk", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")),
-        original_(options.number("original") > 0 ? options.number("original") : double(shape.length)) {
+        original_(original_length(options, shape)) {
     if (shape.D == 2)
       throw Error(Fault::usage, "dynamic_ntk: a head of 2 channels divides by zero; allowed are 4 or more");
   }
@@ -54,18 +54,7 @@ const Entry dynamic_ntk_entry = {
     .acts = kQk,
     .relative = false,
     .extrapolates = true,
-    .options = rotary_options(
-        {{.name = "factor",
-          .help = "by which the context grows",
-          .standard = "2",
-          .least = 1,
-          .most = 1000000.0},
-         {.name = "original",
-          .help = "length that the model was first trained for, in tokens; 0 = the training window",
-          .standard = "0",
-          .least = 0,
-          .most = 1000000000.0,
-          .whole = true}}),
+    .options = rotary_options({factor_option("2"), original_option()}),
     .make = [](const Options& options, const Shape& shape) {
       return std::make_unique<DynamicNtk>(options, shape);
     }};

@@ -41,54 +41,18 @@ class DynamicYarn final : public Rotary {
 }  // namespace
 
 extern const Entry dynamic_yarn_entry;
-const Entry dynamic_yarn_entry = {
-    .name = "dynamic_yarn",
-    .title = "YaRN with the factor that the context needs",
-    .paper = "https://arxiv.org/abs/2309.00071",
-    .formula = "YaRN with s = max(1, L/L0)",
-    .pitfall = "cached keys keep the frequencies they were turned with",
-    .year = 2023,
-    .acts = kQk,
-    .relative = false,
-    .extrapolates = true,
-    .options = rotary_options(
-        {{.name = "original",
-          .help = "length that the model was first trained for, in tokens; 0 = the training window",
-          .standard = "0",
-          .least = 0,
-          .most = 1000000000.0,
-          .whole = true},
-         {.name = "beta_fast",
-          .help = "turns in the original length from which a pair is left alone",
-          .standard = "32",
-          .least = 0.001,
-          .most = 1000000.0},
-         {.name = "beta_slow",
-          .help = "turns below which a pair is interpolated",
-          .standard = "1",
-          .least = 0.001,
-          .most = 1000000.0},
-         {.name = "truncate",
-          .help = "round the ends of the ramp to whole pairs",
-          .standard = "on",
-          .words = {"on", "off"}},
-         {.name = "attention_factor",
-          .help = "factor of q and of k; 0 = by the rule of mscale",
-          .standard = "0",
-          .least = 0,
-          .most = 1000.0},
-         {.name = "mscale",
-          .help = "with mscale_all_dim: the factor is the ratio of two rules; 0 = absent",
-          .standard = "0",
-          .least = 0,
-          .most = 1000.0},
-         {.name = "mscale_all_dim",
-          .help = "see mscale; 0 = absent",
-          .standard = "0",
-          .least = 0,
-          .most = 1000.0}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<DynamicYarn>(options, shape);
-    }};
+const Entry dynamic_yarn_entry = {.name = "dynamic_yarn",
+                                  .title = "YaRN with the factor that the context needs",
+                                  .paper = "https://arxiv.org/abs/2309.00071",
+                                  .formula = "YaRN with s = max(1, L/L0)",
+                                  .pitfall = "cached keys keep the frequencies they were turned with",
+                                  .year = 2023,
+                                  .acts = kQk,
+                                  .relative = false,
+                                  .extrapolates = true,
+                                  .options = rotary_options(yarn_options({original_option()})),
+                                  .make = [](const Options& options, const Shape& shape) {
+                                    return std::make_unique<DynamicYarn>(options, shape);
+                                  }};
 
 }  // namespace gnomon

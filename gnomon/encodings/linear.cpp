@@ -43,11 +43,7 @@ const Entry linear_entry = {
     .acts = kQk,
     .relative = true,
     .extrapolates = true,
-    .options = rotary_options({{.name = "factor",
-                                .help = "by which the context grows",
-                                .standard = "4",
-                                .least = 1,
-                                .most = 1000000.0}}),
+    .options = rotary_options({factor_option("4")}),
     .make = [](const Options& options, const Shape& shape) {
       return std::make_unique<Linear>(options, shape);
     }};

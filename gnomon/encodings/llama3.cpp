@@ -21,7 +21,7 @@ class Llama3 final : public Rotary {
       : Rotary(shape, whole_head("llama3", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")),
-        original_(options.number("original") > 0 ? options.number("original") : double(shape.length)),
+        original_(original_length(options, shape)),
         low_(options.number("low")),
         high_(options.number("high")) {
     if (!(high_ > low_))
@@ -57,28 +57,18 @@ const Entry llama3_entry = {
     .extrapolates = true,
     .options =
         [] {
-          auto all = rotary_options(
-              {{.name = "factor",
-                .help = "by which the context grows",
-                .standard = "8",
-                .least = 1,
-                .most = 1000000.0},
-               {.name = "original",
-                .help = "length that the model was first trained for, in tokens; 0 = the training window",
-                .standard = "0",
-                .least = 0,
-                .most = 1000000000.0,
-                .whole = true},
-               {.name = "low",
-                .help = "turns below which a pair is interpolated",
-                .standard = "1",
-                .least = 0.001,
-                .most = 1000000.0},
-               {.name = "high",
-                .help = "turns from which a pair is left alone",
-                .standard = "4",
-                .least = 0.001,
-                .most = 1000000.0}});
+          auto all = rotary_options({factor_option("8"),
+                                     original_option(),
+                                     {.name = "low",
+                                      .help = "turns below which a pair is interpolated",
+                                      .standard = "1",
+                                      .least = 0.001,
+                                      .most = 1000000.0},
+                                     {.name = "high",
+                                      .help = "turns from which a pair is left alone",
+                                      .standard = "4",
+                                      .least = 0.001,
+                                      .most = 1000000.0}});
           all[0].standard = "500000";
           return all;
         }(),

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/encodings/encoding.h"
+#include "gnomon/encodings/rotary.h"
 
 namespace gnomon {
 namespace {
@@ -19,8 +19,7 @@ class LogN final : public Encoding {
   LogN(const Options& options, const Shape& shape)
       : Encoding(shape),
         llama4_(options.word("rule") == "llama4"),
-        original_(std::max(
-            2.0, options.number("original") > 0 ? options.number("original") : double(shape.length))),
+        original_(std::max(2.0, original_length(options, shape))),
         scale_(options.number("scale")),
         floor_(options.number("floor")) {}
 
@@ -70,12 +69,7 @@ const Entry log_n_entry = {
                  .help = "log-n, or the rule of Llama 4",
                  .standard = "log",
                  .words = {"log", "llama4"}},
-                {.name = "original",
-                 .help = "length that the model was first trained for, in tokens; 0 = the training window",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1000000000.0,
-                 .whole = true},
+                original_option(),
                 {.name = "scale", .help = "a of rule=llama4", .standard = "0.1", .least = 0, .most = 100},
                 {.name = "floor",
                  .help = "F of rule=llama4, in tokens",

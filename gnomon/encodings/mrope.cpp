@@ -14,30 +14,12 @@
 namespace gnomon {
 namespace {
 
-// Pairs of the streams t, h, w: as given, or a share of the head. Throws Error(usage) if they do not sum to D/2.
-std::vector<std::int64_t> sections_of(const Options& options, const Shape& shape) {
-  std::vector<std::int64_t> sections;
-  for (const double x : options.numbers("sections")) sections.push_back(std::int64_t(x));
-  const std::int64_t pairs = shape.D / 2;
-  if (sections == std::vector<std::int64_t>{0}) {
-    const std::int64_t side = 3 * pairs / 8;
-    return {pairs - 2 * side, side, side};
-  }
-  std::int64_t sum = 0;
-  for (const std::int64_t x : sections) sum += x;
-  if (sections.size() != 3 || sum != pairs) {
-    throw Error(Fault::usage, text("mrope: sections=", options.word("sections"), " are ", sections.size(),
-                                   " numbers of sum ", sum, "; allowed are three of sum D/2 = ", pairs));
-  }
-  return sections;
-}
-
 class Mrope final : public Rotary {
  public:
   Mrope(const Options& options, const Shape& shape)
       : Rotary(shape, whole_head("mrope", options, shape)),
         theta_(options.number("theta")),
-        sections_(sections_of(options, shape)) {}
+        sections_(mrope_sections("mrope", options, shape, 3.0 / 8)) {}
   std::int64_t axes() const override { return 3; }
   std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
 

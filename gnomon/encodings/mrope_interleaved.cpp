@@ -15,31 +15,12 @@
 namespace gnomon {
 namespace {
 
-// Pairs of the streams t, h, w: as given, or a share of the head. Throws Error(usage) if they do not sum to D/2.
-std::vector<std::int64_t> sections_of(const Options& options, const Shape& shape) {
-  std::vector<std::int64_t> sections;
-  for (const double x : options.numbers("sections")) sections.push_back(std::int64_t(x));
-  const std::int64_t pairs = shape.D / 2;
-  if (sections == std::vector<std::int64_t>{0}) {
-    const std::int64_t side = 5 * pairs / 16;
-    return {pairs - 2 * side, side, side};
-  }
-  std::int64_t sum = 0;
-  for (const std::int64_t x : sections) sum += x;
-  if (sections.size() != 3 || sum != pairs) {
-    throw Error(Fault::usage,
-                text("mrope_interleaved: sections=", options.word("sections"), " are ", sections.size(),
-                     " numbers of sum ", sum, "; allowed are three of sum D/2 = ", pairs));
-  }
-  return sections;
-}
-
 class MropeInterleaved final : public Rotary {
  public:
   MropeInterleaved(const Options& options, const Shape& shape)
       : Rotary(shape, whole_head("mrope_interleaved", options, shape)),
         theta_(options.number("theta")),
-        sections_(sections_of(options, shape)) {}
+        sections_(mrope_sections("mrope_interleaved", options, shape, 5.0 / 16)) {}
   std::int64_t axes() const override { return 3; }
   std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
 

@@ -46,11 +46,7 @@ const Entry ntk_entry = {
     .acts = kQk,
     .relative = true,
     .extrapolates = true,
-    .options = rotary_options({{.name = "factor",
-                                .help = "by which the context grows",
-                                .standard = "4",
-                                .least = 1,
-                                .most = 1000000.0}}),
+    .options = rotary_options({factor_option("4")}),
     .make = [](const Options& options, const Shape& shape) { return std::make_unique<Ntk>(options, shape); }};
 
 }  // namespace gnomon

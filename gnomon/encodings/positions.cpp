@@ -51,18 +51,20 @@ Positions Positions::row(std::int64_t index) const {
 
 double coordinate(const Positions& positions, std::int64_t n, std::int64_t axis, const Grid& grid) {
   if (positions.axes == grid.axes) return positions.at(n, axis);
-  require(positions.axes == 1, text("positions have ", positions.axes, " axes; this encoding takes ",
-                                    grid.axes, ", or 1 that counts along a grid"));
+  if (positions.axes != 1) {
+    throw Error(Fault::usage, text("positions have ", positions.axes, " axes; this encoding takes ",
+                                   grid.axes, ", or 1 that counts along a grid"));
+  }
   double p = positions[n];
   for (std::int64_t a = grid.axes - 1; a > axis; --a) p = std::floor(p / double(grid.columns));
   return axis == 0 ? p : p - double(grid.columns) * std::floor(p / double(grid.columns));
 }
 
 std::int64_t whole_position(std::string_view owner, double position, std::int64_t end) {
-  require(position >= 0 && position < double(end) && position == std::floor(position),
-          text(owner, ": position ", shortest(position), " is not a row of the table; allowed are 0 to ",
-               end - 1));
-  return std::int64_t(position);
+  if (position >= 0 && position < double(end) && position == std::floor(position))
+    return std::int64_t(position);
+  throw Error(Fault::usage, text(owner, ": position ", shortest(position),
+                                 " is not a row of the table; allowed are 0 to ", end - 1));
 }
 
 Placement Placement::consecutive(double first, std::int64_t tokens) {

@@ -20,10 +20,40 @@ Ramp turning_ramp(const Turning& t, double fast, double slow) {
   return {low, high};
 }
 
+std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first) {
+  const OptionSpec own[] = {
+      {.name = "beta_fast",
+       .help = "turns in the original length from which a pair is left alone",
+       .standard = "32",
+       .least = 0.001,
+       .most = 1e6},
+      {.name = "beta_slow",
+       .help = "turns below which a pair is interpolated",
+       .standard = "1",
+       .least = 0.001,
+       .most = 1e6},
+      {.name = "truncate",
+       .help = "round the ends of the ramp to whole pairs",
+       .standard = "on",
+       .words = {"on", "off"}},
+      {.name = "attention_factor",
+       .help = "factor of q and of k; 0 = by the rule of mscale",
+       .standard = "0",
+       .least = 0,
+       .most = 1e3},
+      {.name = "mscale",
+       .help = "with mscale_all_dim: the factor is the ratio of two rules; 0 = absent",
+       .standard = "0",
+       .least = 0,
+       .most = 1e3},
+      {.name = "mscale_all_dim", .help = "see mscale; 0 = absent", .standard = "0", .least = 0, .most = 1e3}};
+  first.insert(first.end(), std::begin(own), std::end(own));
+  return first;
+}
+
 YarnRule yarn_rule(const Options& o, const Shape& shape) {
-  const double original = o.number("original");
   return {o.number("theta"),
-          original > 0 ? original : double(shape.length),
+          original_length(o, shape),
           shape.D,
           o.number("beta_fast"),
           o.number("beta_slow"),

@@ -26,6 +26,8 @@ struct YarnRule {
   bool truncate;
   double attention_factor, mscale, mscale_all_dim;  // 0 = not given
 };
+// What a spec may say of the rule, after `first`.
+std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first);
 YarnRule yarn_rule(const Options& options, const Shape& shape);
 std::vector<double> yarn_frequencies(const YarnRule& rule, double factor);
 double yarn_attention_factor(const YarnRule& rule, double factor);

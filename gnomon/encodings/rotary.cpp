@@ -25,12 +25,47 @@ std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more) {
   return all;
 }
 
+OptionSpec factor_option(std::string_view standard) {
+  return {
+      .name = "factor", .help = "by which the context grows", .standard = standard, .least = 1, .most = 1e6};
+}
+OptionSpec original_option() {
+  return {.name = "original",
+          .help = "length that the model was first trained for, in tokens; 0 = the training window",
+          .standard = "0",
+          .least = 0,
+          .most = 1e9,
+          .whole = true};
+}
+double original_length(const Options& options, const Shape& shape) {
+  const double given = options.number("original");
+  return given > 0 ? given : double(shape.length);
+}
+
 RotaryWindow whole_head(std::string_view owner, const Options& options, const Shape& shape) {
   if (shape.D % 2) {
     throw Error(Fault::usage,
                 text(owner, ": a head of ", shape.D, " channels has no pairs; allowed are even numbers"));
   }
   return {options.word("pairing") == "halves" ? Pairing::halves : Pairing::adjacent, 0, shape.D};
+}
+
+std::vector<std::int64_t> mrope_sections(std::string_view owner, const Options& options, const Shape& shape,
+                                         double share) {
+  std::vector<std::int64_t> sections;
+  for (const double x : options.numbers("sections")) sections.push_back(std::int64_t(x));
+  const std::int64_t pairs = shape.D / 2;
+  if (sections == std::vector<std::int64_t>{0}) {
+    const std::int64_t side = std::int64_t(share * double(pairs));
+    return {pairs - 2 * side, side, side};
+  }
+  std::int64_t sum = 0;
+  for (const std::int64_t x : sections) sum += x;
+  if (sections.size() != 3 || sum != pairs) {
+    throw Error(Fault::usage, text(owner, ": sections=", options.word("sections"), " are ", sections.size(),
+                                   " numbers of sum ", sum, "; allowed are three of sum D/2 = ", pairs));
+  }
+  return sections;
 }
 
 std::vector<double> geometric_frequencies(double theta, std::int64_t channels) {
@@ -150,15 +185,22 @@ double LearnedRotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std:
   return sum / std::sqrt(double(shape_.D));
 }
 
+std::vector<double> LearnedRotary::coordinates(const Positions& p) const {
+  std::vector<double> all;
+  for (std::int64_t n = 0; n < p.size() * grid_.axes; ++n)
+    all.push_back(coordinate(p, n / grid_.axes, n % grid_.axes, grid_));
+  return all;
+}
 void LearnedRotary::rotate_head(const Batch& b, const MapRows& rows, std::int64_t h, int sign,
                                 float* x) const {
   const std::int64_t pairs = window_.pairs(), size = b.tokens() * pairs;
   Floats table(2 * size);
+  const auto places = coordinates(b.positions);
   for (std::int64_t t = 0; t < b.tokens(); ++t) {
     for (std::int64_t n = 0; n < pairs; ++n) {
       double angle = 0;
       for (std::int64_t a = 0; a < grid_.axes; ++a)
-        angle += coordinate(b.positions, t, a, grid_) * theta(b.w[index(a, h, n)]);
+        angle += places[t * grid_.axes + a] * theta(b.w[index(a, h, n)]);
       table[t * pairs + n] = float(std::cos(angle));
       table[size + t * pairs + n] = float(std::sin(angle));
     }
@@ -177,6 +219,7 @@ void LearnedRotary::map_backward(const Batch& b, Role role, const MapRows& rows,
                                  const BatchGrad& grad) const {
   if (role != Role::q && role != Role::k) return;
   const RowLayout& at = rows.layout;
+  const auto places = coordinates(b.positions);
   std::vector<double> dtheta(std::size_t(grid_.axes * tables_of_heads() * window_.pairs()));
   for (std::int64_t h = 0; h < shape_.H; ++h) {
     for (std::int64_t m = 0; m < at.B * at.T; ++m) {
@@ -187,7 +230,7 @@ void LearnedRotary::map_backward(const Batch& b, Role role, const MapRows& rows,
         const std::int64_t lo = window_.low(n), hi = window_.high(n);
         const double dphi = double(row[lo]) * drow[hi] - double(row[hi]) * drow[lo];
         for (std::int64_t a = 0; a < grid_.axes; ++a)
-          dtheta[std::size_t(index(a, h, n))] += coordinate(b.positions, t, a, grid_) * dphi;
+          dtheta[std::size_t(index(a, h, n))] += places[t * grid_.axes + a] * dphi;
       }
     }
     rotate_head(b, rows, h, -1, dy);

@@ -21,8 +21,17 @@ struct RotaryWindow {
 
 // Options that most of the family share: theta and pairing; `more` come after them.
 std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more = {});
+// `factor`: by which the context grows; `original`: the length that the model was first trained for, in tokens,
+// where 0 is the training window.
+OptionSpec factor_option(std::string_view standard);
+OptionSpec original_option();
+double original_length(const Options& options, const Shape& shape);
 // The whole head as a window. Throws Error(usage) naming `owner` for a head of an odd number of channels.
 RotaryWindow whole_head(std::string_view owner, const Options& options, const Shape& shape);
+// Pairs of the three streams t, h, w of M-RoPE: as the option `sections` says, or, where it says 0, `share` of all pairs
+// for h and for w each. Throws Error(usage) for others than three that sum to D/2.
+std::vector<std::int64_t> mrope_sections(std::string_view owner, const Options& options, const Shape& shape,
+                                         double share);
 // theta^(−2i/channels), i = 0..pairs−1.
 std::vector<double> geometric_frequencies(double theta, std::int64_t channels);
 
@@ -104,6 +113,7 @@ class LearnedRotary : public Encoding {
   const bool shared_;
 
  private:
+  std::vector<double> coordinates(const Positions& positions) const;  // (tokens, axes)
   void rotate_head(const Batch& b, const MapRows& rows, std::int64_t h, int sign, float* x) const;
 };
 

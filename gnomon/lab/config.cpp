@@ -62,7 +62,7 @@ std::vector<std::string> items(std::string_view list) {
   int depth = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= list.size(); ++i) {
-    if (i < list.size()) depth += (list[i] == '(') - (list[i] == ')');
+    if (i < list.size()) depth += (list[i] == '(' || list[i] == '[') - (list[i] == ')' || list[i] == ']');
     if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
     const auto item = trim(list.substr(begin, i - begin));
     if (!item.empty()) found.emplace_back(item);

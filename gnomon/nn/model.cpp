@@ -89,7 +89,10 @@ struct Model::Impl {
   }
   std::int64_t declare_all(const std::string& prefix, const std::vector<ParamSpec>& specs) {
     const std::int64_t first = total;
-    for (const auto& s : specs) declare(prefix + s.name, s.shape, s.mean, s.deviation, s.decay);
+    for (const auto& s : specs) {
+      declare(prefix + s.name, s.shape, s.mean, s.deviation, s.decay);
+      params.back().spec.start = s.start;
+    }
     return first;
   }
   void declare_attention(std::size_t n) {
@@ -383,8 +386,8 @@ double Model::training_flops_per_token(std::int64_t T) const {
   const auto& c = config();
   const double d = double(c.width), pairs = c.causal ? (double(T) + 1) / 2 : double(T);
   double matrices = double(c.layers) * d * d * (4 + 2 * double(c.feed_forward)) + double(kVocabulary) * d;
-  for (const auto& p : params()) {
-    if (p.spec.name == "embed.combination.weight") matrices += double(p.spec.size());
+  for (const auto& p : params()) {  // matrices that join word and position, once a token
+    if (p.spec.decay && p.spec.name.rfind("embed.combination.", 0) == 0) matrices += double(p.spec.size());
   }
   return 6 * matrices + 12 * pairs * d * double(c.layers);
 }

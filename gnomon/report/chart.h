@@ -54,4 +54,17 @@ struct HeatMap {
 };
 std::string draw(const HeatMap& map);
 
+// Clock faces, one row a time and one column a hand: a hand points up at angle 0 and turns clockwise, so that its
+// end stands at (sin, cos).
+struct Clocks {
+  std::string title, note;
+  std::vector<std::string> columns;
+  struct Row {
+    std::string name;
+    std::vector<double> angles;  // radians
+  };
+  std::vector<Row> rows;
+};
+std::string draw(const Clocks& clocks);
+
 }  // namespace gnomon::report

@@ -15,23 +15,51 @@ WORK = ROOT / "build" / "mutants"
 
 MUTANTS = [
     ("sign of the ALiBi slope", "gnomon/encodings/alibi.cpp",
-     "return -slope(h) * std::abs(double(delta));", "return slope(h) * std::abs(double(delta));", "encodings_test"),
-    ("geometric slopes for every head count", "gnomon/encodings/alibi.cpp",
-     "P = geometric_ ? H :", "P = true ? H :", "golden_test"),
+     "return -slope(sides_ ==", "return slope(sides_ ==", "golden_test"),
+    ("geometric slopes for every head count", "gnomon/encodings/distance_bias.cpp",
+     "P = geometric ? H :", "P = true ? H :", "golden_test"),
     ("causal diagonal off by one", "gnomon/kernels/attend-inl.h",
-     "tile.i0 + a + shift_ - tile.j0 + 1, 0, tile.nj", "tile.i0 + a + shift_ - tile.j0, 0, tile.nj", "kernels_test"),
+     "s_.causal ? i + shift_ + 1 : s_.keys", "s_.causal ? i + shift_ : s_.keys", "kernels_test"),
     ("online softmax without its rescale", "gnomon/kernels/attend-inl.h",
      "total = total * shrink + sum(sum_now);", "total = total + sum(sum_now);", "kernels_test"),
     ("output not rescaled when the maximum grows", "gnomon/kernels/attend-inl.h",
      "if (shrink != 1.0f) {", "if (shrink > 1.0f) {", "kernels_test"),
-    ("wrong pairing in the fast rotation", "gnomon/encodings/rope.cpp",
+    ("wrong pairing in the rotation", "gnomon/encodings/rope.cpp",
      'options.word("pairing") == "halves" ? Pairing::halves', 'options.word("pairing") != "halves" ? Pairing::halves', "golden_test"),
-    ("gradient of the rotation turns forward", "gnomon/encodings/rope.cpp",
-     "turn(b, layout, -1, drows);", "turn(b, layout, +1, drows);", "encodings_test"),
-    ("T5 buckets mirrored", "gnomon/encodings/t5.cpp",
-     "!shape_.causal && delta < 0 ? B : 0", "!shape_.causal && delta > 0 ? B : 0", "golden_test"),
-    ("tensor2tensor divides by N instead of N - 1", "gnomon/encodings/sinusoidal.cpp",
-     "std::max<std::int64_t>(pairs() - 1, 1)", "std::max<std::int64_t>(pairs(), 1)", "golden_test"),
+    ("gradient of the rotation turns forward", "gnomon/encodings/rotary.cpp",
+     "apply(b, role, rows, -1, dx);", "apply(b, role, rows, +1, dx);", "encodings_test"),
+    ("T5 buckets mirrored", "gnomon/encodings/distance_bias.cpp",
+     "!b.causal && delta < 0 ? B : 0", "!b.causal && delta > 0 ? B : 0", "golden_test"),
+    ("tensor2tensor divides by N instead of N - 1", "gnomon/encodings/sines.cpp",
+     "std::max(pairs - 1, 1.0)", "std::max(pairs, 1.0)", "golden_test"),
+    ("DeBERTa's p2c reads the distance of the paper", "gnomon/encodings/disentangled.h",
+     "paper_ ? -delta : delta", "paper_ ? delta : -delta", "golden_test"),
+    ("DeBERTa's buckets by floor", "gnomon/encodings/deberta_v2.cpp", "std::ceil(", "std::floor(", "golden_test"),
+    ("YaRN's factor of the logits", "gnomon/encodings/ramp.cpp",
+     "0.1 * m * std::log(factor) + 1", "0.2 * m * std::log(factor) + 1", "golden_test"),
+    ("LongRoPE switches at the original length", "gnomon/encodings/longrope.cpp",
+     "reach.length() > original_", "reach.length() >= original_", "golden_test"),
+    ("leftover pairs of interleaved M-RoPE", "gnomon/encodings/mrope_interleaved.cpp",
+     "return 0;  // whatever is left follows t", "return pair % 3;", "golden_test"),
+    ("xPos scales k as q", "gnomon/encodings/xpos.cpp",
+     "role == Role::q ? exponent : -exponent", "exponent", "golden_test"),
+    ("CoPE's gate loses a factor in its gradient", "gnomon/encodings/cope.cpp",
+     "float(dsum) * g * (1 - g)", "float(dsum) * g", "encodings_test"),
+    ("FoX's gradient forgets what it subtracts", "gnomon/encodings/fox.cpp",
+     "double(g.by_query[first + l]) - double(g.by_key[first + l])",
+     "double(g.by_query[first + l]) + double(g.by_key[first + l])", "encodings_test"),
+    ("stick-breaking forgets the sign of what is left", "gnomon/encodings/stick_breaking.cpp",
+     "own * (1 - beta) - beta * sum", "own * (1 - beta) + beta * sum", "encodings_test"),
+    ("rules' gradients of q are lost", "gnomon/kernels/attend_rows-inl.h",
+     "own[c] + (c < s_.K", "(c < s_.K", "encodings_test"),
+    ("a window one key too wide", "gnomon/encodings/window.cpp", "< size_", "<= size_", "golden_test"),
+    ("documents leak in the backward pass", "gnomon/kernels/attend-inl.h",
+     "if (b < from) p =", "if (b < 0) p =", "positions_test"),
+    ("parameters do not start where they should", "gnomon/nn/model.cpp",
+     "params.back().spec.start = s.start;", "", "model_test"),
+    ("re-rotation turns the wrong way", "gnomon/encodings/rotary.cpp",
+     "(to.frequencies[n % pairs] - from.frequencies[n % pairs])",
+     "(from.frequencies[n % pairs] - to.frequencies[n % pairs])", "positions_test"),
     ("GELU gradient loses a term", "gnomon/kernels/pointwise.cpp",
      "hn::MulAdd(set(3.0f), cubic, one)", "hn::MulAdd(set(1.0f), cubic, one)", "kernels_test"),
     ("sign of the mean in the LayerNorm gradient", "gnomon/kernels/norm.cpp",
@@ -55,12 +83,12 @@ class Dummy final : public Encoding {
   using Encoding::Encoding;
   double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return s.positions[t] * double(c); }
   void input(const Batch& b, float* e) const override {
-    for (std::int64_t n = 0; n < b.T() * shape_.C; ++n) e[n] = float(b.positions[n / shape_.C] * double(n % shape_.C));
+    for (std::int64_t n = 0; n < b.tokens() * shape_.C; ++n) e[n] = float(b.positions[n / shape_.C] * double(n % shape_.C));
   }
 };
 }  // namespace
 extern const Entry dummy_entry;
-const Entry dummy_entry = {.name = "dummy", .title = "Dummy", .paper = "https://example.org", .year = 2026,
+const Entry dummy_entry = {.name = "dummy", .title = "Dummy", .paper = "https://example.org", .formula = "e = p*c", .pitfall = "a dummy", .year = 2026,
                            .acts = kInput, .relative = false, .options = {},
                            .make = [](const Options&, const Shape& s) { return std::make_unique<Dummy>(s); }};
 }  // namespace gnomon

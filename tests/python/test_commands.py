@@ -8,7 +8,7 @@ import numpy
 import pytest
 from safetensors.numpy import load_file
 
-from conftest import GNOMON, gnomon, study_arguments
+from conftest import GNOMON, ROOT, gnomon, study_arguments
 
 
 def fact(spec, name, *arguments):
@@ -17,13 +17,35 @@ def fact(spec, name, *arguments):
     return {row["name"]: row["values"] for row in facts[name]["rows"]}
 
 
+def test_the_reference_page_is_that_of_the_registry():
+    page = (ROOT / "docs" / "encodings.md").read_text()
+    assert gnomon("encodings", "--markdown", check=0).stdout == page
+    costs = (ROOT / "docs" / "costs.md").read_text()
+    for entry in json.loads(gnomon("encodings", "--json", check=0).stdout):
+        assert f"\n## {entry['name']}\n" in page
+        assert entry["acts"] == "positions" or f"| {entry['name']} |" in costs, entry["name"]
+
+
+@pytest.mark.parametrize("spec", ["rope", "alibi", "deberta", "fire", "window(size=4)", "randomised", "pope", "sinusoidal",
+                                  "[rope+chunk(size=8), log_n(rule=llama4)]"])
+def test_show_draws_every_kind(spec, tmp_path):
+    page = tmp_path / "page.html"
+    gnomon("show", spec, "--out", str(page), check=0)
+    html = page.read_text()
+    assert "<figure" in html
+    if spec in ("rope", "sinusoidal", "pope"):
+        assert "hands of the clock" in html and "against the context" in html
+
+
 def test_encodings_lists_objects():
     listed = json.loads(gnomon("encodings", "--json", check=0).stdout)
     assert {e["name"] for e in listed} >= {"none", "index", "normalised", "sinusoidal", "learned", "rope", "alibi", "t5"}
     for e in listed:
-        assert {"name", "title", "paper", "year", "acts", "options"} <= e.keys()
+        assert {"name", "title", "formula", "paper", "year", "acts", "pitfall", "options"} <= e.keys()
+        assert e["paper"].startswith("https://") and 2017 <= e["year"] <= 2026 and e["formula"] and e["pitfall"]
+    assert len(listed) >= 60
     one = json.loads(gnomon("encodings", "rope", "--json", check=0).stdout)
-    assert [o["name"] for o in one["options"]] == ["theta", "fraction", "pairing"]
+    assert [o["name"] for o in one["options"]] == ["theta", "pairing", "fraction", "offset", "side"]
     assert "rope" in gnomon("encodings", check=0).stdout
     assert "adjacent | halves" in gnomon("encodings", "rope", check=0).stdout
     assert "concat" in gnomon("encodings", "concat", check=0).stdout
@@ -135,6 +157,15 @@ def test_repeating_a_study_skips_what_is_finished_and_changes_nothing(study, tex
     assert "16 of 16 runs are finished already" in done.stderr
     for path, content in before.items():
         assert path.read_bytes() == content, path
+
+
+def test_arms_of_every_kind_run_to_a_report(text, tmp_path):
+    arms = "rope_learned, fox, [rope+window(size=4), fire], deberta, sinusoidal+shape, gate(learned), queries_keys(sinusoidal)"
+    done = gnomon(*study_arguments(text, tmp_path / "out", f"study.arms={arms}", "study.baseline=fox", "study.seeds=1",
+                                   "train.drop=0.9"), check=0)
+    assert "[rope+window(size=4), fire]" in done.stdout and "nan" not in done.stdout.lower()
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "hands of the clock" in html and "Which keys a query sees" in html
 
 
 def test_dry_run_prints_the_plan_and_runs_nothing(text, tmp_path):

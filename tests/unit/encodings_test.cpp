@@ -210,6 +210,8 @@ TEST(Registry, EveryEntryIsComplete) {
   for (const Entry* entry : encodings()) {
     EXPECT_TRUE(names.insert(entry->name).second) << entry->name << " is there twice";
     EXPECT_FALSE(entry->title.empty()) << entry->name;
+    EXPECT_FALSE(entry->formula.empty()) << entry->name;
+    EXPECT_FALSE(entry->pitfall.empty()) << entry->name;
     EXPECT_EQ(entry->paper.substr(0, 8), "https://") << entry->name;
     EXPECT_GE(entry->year, 2017) << entry->name;
     for (const auto& option : entry->options) {

@@ -198,6 +198,27 @@ TEST(Model, ArmsStartFromTheSameSharedTensors) {
   EXPECT_NE(wa, other);
 }
 
+TEST(Model, ParametersStartWhereTheirEncodingSays) {
+  for (const char* spec : {"alibi_learned", "kerple_log", "fope", "rope_learned", "shaw"}) {
+    const Model model(small(spec));
+    const Floats w = model.initial(5);
+    const auto e = make_encoding(spec, {16, 2, 8, 12, true});
+    std::size_t found = 0;
+    for (const auto& own : e->params()) {
+      for (const auto& p : model.params()) {
+        if (p.spec.name != "position.attention.0." + std::string(e->per_layer() ? "1." : "") + own.name)
+          continue;
+        ++found;
+        double distance = 0;
+        for (std::int64_t i = 0; i < own.size(); ++i)
+          distance += std::abs(w[p.offset + i] - own.initial(i, 0)) / double(own.size());
+        EXPECT_NEAR(distance, std::sqrt(2 / M_PI) * own.deviation, 1e-6 + 0.3 * own.deviation) << p.spec.name;
+      }
+    }
+    EXPECT_EQ(found, e->params().size());
+  }
+}
+
 TEST(Model, BitsDoNotDependOnTheRepetition) {
   Model model(small("learned+t5"));
   const Floats w = shaken(model);

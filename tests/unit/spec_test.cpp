@@ -26,6 +26,12 @@ TEST(Spec, PrintsItsShortestForm) {
       {"rope+alibi", "rope+alibi"},
       {"sinusoidal+t5(buckets=8)", "sinusoidal+t5(buckets=8)"},
       {"rope(theta=1e+05)", "rope(theta=100000)"},
+      {"[ rope + window(size=64), none ]", "[rope+window(size=64), none]"},
+      {"sinusoidal+[rope,none]+alibi", "sinusoidal+alibi+[rope, none]"},
+      {"rope+randomised(most=2048)", "rope+randomised(most=2048)"},
+      {"gate(learned, kind=scalar)+[fox]", "gate(learned, kind=scalar)+[fox]"},
+      {"longrope(short=1/1.10/1.2, long=4)", "longrope(short=1/1.1/1.2)"},
+      {"mrope(sections=16/24/24)", "mrope(sections=16/24/24)"},
   };
   for (const auto& [text, printed] : cases) {
     const Spec spec = Spec::parse(text);
