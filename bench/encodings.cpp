@@ -1,5 +1,5 @@
 // What every encoding costs in attention and how exact it is, as the table of docs/costs.md.
-// Usage: bench_encodings [--quick] > docs/costs.md
+// Usage: bench_encodings > docs/costs.md, or bench_encodings NAME ... for the rows of some
 //
 // Time: forward and backward of attention with the encoding's maps, terms and rules, medians of n runs in turn
 // with `none` in the same run, one thread. Error: largest difference of the fast path (float32) from the definition
@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 
 #include "gnomon/combine/spec.h"
@@ -201,9 +200,9 @@ const char* reason(unsigned acts, const Encoding& e) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
-  const int n = quick ? 1 : 5;
-  const std::int64_t longest = quick ? 1024 : 4096;
+  const int n = 5;
+  const std::int64_t longest = 4096;
+  const std::vector<std::string> names(argv + 1, argv + argc);
   set_thread_count(1);
   std::printf(
       "# What encodings cost, and how exact they are\n\nMade by `build/dev/bench/bench_encodings > "
@@ -225,6 +224,7 @@ int main(int argc, char** argv) {
   std::string above;
   for (const Entry* entry : encodings()) {
     if (entry->acts & kPositions) continue;
+    if (!names.empty() && std::find(names.begin(), names.end(), entry->name) == names.end()) continue;
     const Relative near = against_none(*entry, 4, 512, n), far = against_none(*entry, 1, longest, n);
     Attention held(*entry, 1, Placement::consecutive(0, longest));
     held.run();

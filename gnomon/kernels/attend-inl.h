@@ -56,9 +56,11 @@ class Head {
         for (std::int64_t a = 0; a < ni; ++a) soften(tile, a, most[a], total[a], &out[a * Dp_]);
         rows_times(tile, logits_.data(), &v_[j0 * Dp_], Dp_, out.data());
         if (t_.terms.value) {
-          to_band(tile, logits_.data());
-          product({ni, Dp_, tile.width}, {band_.data(), ldg_, 1}, value_.data() + band_start(tile) * Dp_, Dp_,
-                  out.data(), Dp_, true);
+          each_panel(tile, [&](const Panel& panel) {
+            to_band(panel, logits_.data());
+            product({panel.m, Dp_, panel.width}, {band_.data(), ldg_, 1}, value_.data() + panel.start * Dp_,
+                    Dp_, &out[panel.a0 * Dp_], Dp_, true);
+          });
         }
       }
       for (std::int64_t a = 0; a < ni; ++a) {
@@ -226,37 +228,73 @@ class Head {
   void compute_logits(const Tile& tile) {
     times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_);
     if (t_.terms.query_cross) {
-      band_.resize(bq_ * ldg_);
-      product({tile.ni, tile.width, s_.K}, {q_.data(), Kp_, 1}, query_cross_t_.data() + band_start(tile),
-              span_, band_.data(), ldg_, false);
-      from_band(tile, logits_.data());
+      each_panel(tile, [&](const Panel& panel) {
+        product({panel.m, panel.width, s_.K}, {&q_[panel.a0 * Kp_], Kp_, 1},
+                query_cross_t_.data() + panel.start, span_, band_.data(), ldg_, false);
+        from_band(panel, logits_.data());
+      });
     }
     if (t_.terms.key_cross) add_key_cross(tile);
   }
-  // s[a,b] += band[a, b − a + ni − 1]
-  void from_band(const Tile& tile, float* s) const {
-    for (std::int64_t a = 0; a < tile.ni; ++a) {
-      const float* band = &band_[a * ldg_ + tile.ni - 1 - a];
-      for (std::int64_t b = 0, n = visible(tile, a); b < n; ++b) s[a * ld_ + b] += band[b];
+  // Rows a0..a0+m of a tile with the columns that they see: row a reads entry b − (a − a0) + m − 1 of a band that
+  // begins at `start` of an array over distances. Few rows waste little of the band.
+  struct Panel {
+    std::int64_t a0, m, n, width, start;
+    std::int64_t at(std::int64_t a) const { return m - 1 - (a - a0); }
+  };
+  template <class Body>
+  void each_panel(const Tile& tile, const Body& f) {
+    constexpr std::int64_t kPanel = 2 * kRows;
+    band_.resize(kPanel * ldg_);
+    for (std::int64_t a0 = 0; a0 < tile.ni; a0 += kPanel) {
+      const std::int64_t m = std::min(kPanel, tile.ni - a0), n = visible(tile, a0 + m - 1);
+      if (n > 0) f(Panel{a0, m, n, m + n - 1, zero_ + tile.j0 - (tile.i0 + a0 + m - 1 + shift_)});
     }
   }
-  // band[a, b − a + ni − 1] = s[a,b], and 0 elsewhere
-  void to_band(const Tile& tile, const float* s) {
-    band_.assign(bq_ * ldg_, 0.0f);
-    for (std::int64_t a = 0; a < tile.ni; ++a) {
-      std::copy_n(s + a * ld_, visible(tile, a), &band_[a * ldg_ + tile.ni - 1 - a]);
+  // s[a,b] += band[a − a0, b − (a − a0) + m − 1]
+  void from_band(const Panel& panel, float* s) const {
+    for (std::int64_t a = panel.a0; a < panel.a0 + panel.m; ++a) {
+      const float* band = &band_[(a - panel.a0) * ldg_ + panel.at(a)];
+      float* row = s + a * ld_;
+      for (std::int64_t b = 0; b < panel.n; b += N_)
+        store(hn::Add(load(row + b, panel.n - b), load(band + b, panel.n - b)), row + b, panel.n - b);
+    }
+  }
+  // The other way, and 0 elsewhere. Columns that a row does not see hold 0 in s.
+  void to_band(const Panel& panel, const float* s) {
+    for (std::int64_t a = panel.a0; a < panel.a0 + panel.m; ++a) {
+      float* band = &band_[(a - panel.a0) * ldg_];
+      std::fill_n(band, panel.at(a), 0.0f);
+      std::copy_n(s + a * ld_, panel.n, band + panel.at(a));
+      std::fill(band + panel.at(a) + panel.n, band + round_up(panel.width, 2 * N_), 0.0f);
+    }
+  }
+  // The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
+  // b − b0 − a + ni − 1 of a band that begins at `start`.
+  struct Columns {
+    std::int64_t b0, n, a0, width, start;
+  };
+  template <class Body>
+  void each_columns(const Tile& tile, const Body& f) {
+    constexpr std::int64_t kColumns = 2 * kRows;
+    key_band_.resize(kColumns * ldg_);
+    for (std::int64_t b0 = 0; b0 < tile.nj; b0 += kColumns) {
+      const std::int64_t n = std::min(kColumns, tile.nj - b0);
+      const std::int64_t a0 = s_.causal ? std::max<std::int64_t>(0, tile.j0 + b0 - (tile.i0 + shift_)) : 0;
+      if (a0 < tile.ni) f(Columns{b0, n, a0, tile.ni - a0 + n - 1, band_start(tile) + b0});
     }
   }
   // g[b,x] = k_b·key_cross[x]; s[a,b] += g[b, b − a + ni − 1]
   void add_key_cross(const Tile& tile) {
-    key_band_.resize((bk_ + kRows) * ldg_);
-    product({tile.nj, tile.width, s_.K}, {&k_t_[tile.j0], 1, keys_}, key_cross_t_.data() + band_start(tile),
-            span_, key_band_.data(), ldg_, false);
-    for (std::int64_t a = 0; a < tile.ni; ++a) {
-      for (std::int64_t b = 0, n = visible(tile, a); b < n; ++b) {
-        logits_[a * ld_ + b] += key_band_[b * ldg_ + b - a + tile.ni - 1];
+    each_columns(tile, [&](const Columns& c) {
+      product({c.n, c.width, s_.K}, {&k_t_[tile.j0 + c.b0], 1, keys_}, key_cross_t_.data() + c.start, span_,
+              key_band_.data(), ldg_, false);
+      for (std::int64_t a = c.a0; a < tile.ni; ++a) {
+        float* row = &logits_[a * ld_ + c.b0];
+        const float* band = &key_band_[tile.ni - 1 - a];
+        for (std::int64_t b = 0; b < c.n; ++b) row[b] += band[b * (ldg_ + 1)];
       }
-    }
+    });
   }
 
   // What is added to vector b.. of row a: from the distance, and (difference first: two large sums meet
@@ -330,10 +368,11 @@ class Head {
     compute_logits(tile);
     times_columns(tile, {dout, Dp_, 1}, v_t_, s_.D, dp_);
     if (t_.terms.value) {
-      band_.resize(bq_ * ldg_);
-      product({tile.ni, tile.width, s_.D}, {dout, Dp_, 1}, value_t_.data() + band_start(tile), span_,
-              band_.data(), ldg_, false);
-      from_band(tile, dp_.data());
+      each_panel(tile, [&](const Panel& panel) {
+        product({panel.m, panel.width, s_.D}, {dout + panel.a0 * Dp_, Dp_, 1}, value_t_.data() + panel.start,
+                span_, band_.data(), ldg_, false);
+        from_band(panel, dp_.data());
+      });
     }
     for (std::int64_t a = 0; a < tile.ni; ++a) soften_backward(tile, a);
     // logits_ now holds p, dp_ holds ds.
@@ -341,9 +380,11 @@ class Head {
     columns_times(tile, dp_.data(), q_.data(), Kp_, &dk_[tile.j0 * Kp_]);
     rows_times(tile, dp_.data(), &k_[tile.j0 * Kp_], Kp_, dq_.data());
     if (t_.terms.value && t_.dterms.value) {
-      to_band(tile, logits_.data());
-      product({tile.width, Dp_, tile.ni}, {band_.data(), 1, ldg_}, dout, Dp_,
-              dvalue_.data() + band_start(tile) * Dp_, Dp_, true);
+      each_panel(tile, [&](const Panel& panel) {
+        to_band(panel, logits_.data());
+        product({panel.width, Dp_, panel.m}, {band_.data(), 1, ldg_}, dout + panel.a0 * Dp_, Dp_,
+                dvalue_.data() + panel.start * Dp_, Dp_, true);
+      });
     }
     if (t_.terms.query_cross) query_cross_backward(tile);
     if (t_.terms.key_cross) key_cross_backward(tile);
@@ -379,28 +420,30 @@ class Head {
   }
 
   void query_cross_backward(const Tile& tile) {
-    to_band(tile, dp_.data());
-    const std::int64_t from = band_start(tile);
-    // dq is scaled when it is written, and query_cross_ carries 1/scale.
-    product({tile.ni, Kp_, tile.width}, {band_.data(), ldg_, 1}, query_cross_.data() + from * Kp_, Kp_,
-            dq_.data(), Kp_, true);
-    if (!t_.dterms.query_cross) return;
-    product({tile.width, Kp_, tile.ni}, {band_.data(), 1, ldg_}, q_.data(), Kp_,
-            dquery_cross_.data() + from * Kp_, Kp_, true);
+    each_panel(tile, [&](const Panel& panel) {
+      to_band(panel, dp_.data());
+      // dq is scaled when it is written, and query_cross_ carries 1/scale.
+      product({panel.m, Kp_, panel.width}, {band_.data(), ldg_, 1}, query_cross_.data() + panel.start * Kp_,
+              Kp_, &dq_[panel.a0 * Kp_], Kp_, true);
+      if (!t_.dterms.query_cross) return;
+      product({panel.width, Kp_, panel.m}, {band_.data(), 1, ldg_}, &q_[panel.a0 * Kp_], Kp_,
+              dquery_cross_.data() + panel.start * Kp_, Kp_, true);
+    });
   }
   void key_cross_backward(const Tile& tile) {
-    key_band_.assign((bk_ + kRows) * ldg_, 0.0f);
-    for (std::int64_t a = 0; a < tile.ni; ++a) {
-      for (std::int64_t b = 0, n = visible(tile, a); b < n; ++b) {
-        key_band_[b * ldg_ + b - a + tile.ni - 1] = dp_[a * ld_ + b];
+    each_columns(tile, [&](const Columns& c) {
+      std::fill_n(key_band_.begin(), c.n * ldg_, 0.0f);
+      for (std::int64_t a = c.a0; a < tile.ni; ++a) {
+        const float* ds = &dp_[a * ld_ + c.b0];
+        float* band = &key_band_[tile.ni - 1 - a];
+        for (std::int64_t b = 0; b < c.n; ++b) band[b * (ldg_ + 1)] = ds[b];
       }
-    }
-    const std::int64_t from = band_start(tile);
-    product({tile.nj, Kp_, tile.width}, {key_band_.data(), ldg_, 1}, key_cross_.data() + from * Kp_, Kp_,
-            &dk_[tile.j0 * Kp_], Kp_, true);
-    if (!t_.dterms.key_cross) return;
-    product({tile.width, Kp_, tile.nj}, {key_band_.data(), 1, ldg_}, &k_[tile.j0 * Kp_], Kp_,
-            dkey_cross_.data() + from * Kp_, Kp_, true);
+      product({c.n, Kp_, c.width}, {key_band_.data(), ldg_, 1}, key_cross_.data() + c.start * Kp_, Kp_,
+              &dk_[(tile.j0 + c.b0) * Kp_], Kp_, true);
+      if (!t_.dterms.key_cross) return;
+      product({c.width, Kp_, c.n}, {key_band_.data(), 1, ldg_}, &k_[(tile.j0 + c.b0) * Kp_], Kp_,
+              dkey_cross_.data() + c.start * Kp_, Kp_, true);
+    });
   }
 
   void finish_gradients() {
