@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -14,6 +15,8 @@ struct Positions {
   std::int64_t rows = 1, axes = 1;
 
   Positions(const std::vector<double>& one_row) : values(one_row) {}  // NOLINT: a row is a Positions
+  template <std::size_t n>
+  Positions(const double (&one_row)[n]) : values(one_row) {}  // NOLINT: likewise
   Positions(std::span<const double> all, std::int64_t row_count, std::int64_t axis_count)
       : values(all), rows(row_count), axes(axis_count) {}
   std::int64_t size() const { return std::int64_t(values.size()) / axes; }

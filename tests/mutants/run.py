@@ -118,7 +118,7 @@ def is_killed(name, file, before, after, test):
         raise SystemExit(f"{name}: '{before}' stands {original.count(before)} times in {file}")
     path.write_text(original.replace(before, after))
     try:
-        ran = subprocess.run([build(test) / "tests" / test, "--gtest_brief=1"], capture_output=True, text=True)
+        ran = subprocess.run([build(test) / "tests" / test, "--gtest_brief=1", "--gtest_filter=-*/SSE4:*/SCALAR"], capture_output=True, text=True)
     finally:
         path.write_text(original)
     return ran.returncode != 0 and "FAILED" in ran.stdout
@@ -139,7 +139,7 @@ def dummy_is_known():
 def main():
     copy_tree()
     for test in sorted({m[4] for m in MUTANTS}):  # without a mutation they pass
-        subprocess.run([build(test) / "tests" / test, "--gtest_brief=1"], check=True, capture_output=True)
+        subprocess.run([build(test) / "tests" / test, "--gtest_brief=1", "--gtest_filter=-*/SSE4:*/SCALAR"], check=True, capture_output=True)
     survivors = 0
     for mutant in MUTANTS:
         killed = is_killed(*mutant)
