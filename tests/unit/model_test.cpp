@@ -198,6 +198,31 @@ TEST(Model, ArmsStartFromTheSameSharedTensors) {
   EXPECT_NE(wa, other);
 }
 
+// DroPE: a model whose positions are dropped is the model without them, on the same weights.
+TEST(Model, DroppedPositionsAreNone) {
+  Text text;
+  const Tokens tokens = text.tokens(2, 9);
+  for (const char* spec : {"rope", "sinusoidal+fox", "[shaw, alibi]", "queries_keys(learned)"}) {
+    Model with(small(spec)), without(small("none"));
+    const Floats w = shaken(with);
+    Floats plain(without.param_count());
+    for (const auto& p : without.params())
+      std::copy_n(&w[with.param(p.spec.name).offset], p.spec.size(), &plain[p.offset]);
+    Floats losses(18);
+    const double positioned = with.loss(tokens, w, losses);
+    Tokens dropped = tokens;
+    dropped.drop_positions = true;
+    EXPECT_NEAR(with.loss(dropped, w, losses), without.loss(tokens, plain, losses), 1e-6) << spec;
+    EXPECT_GT(std::abs(with.loss(dropped, w, losses) - positioned), 1e-4) << spec;
+    Floats gradient(w.size());  // and what is dropped learns nothing
+    with.loss(dropped, w, losses, gradient);
+    for (const auto& p : with.params()) {
+      if (p.spec.name.rfind("position.", 0) != 0) continue;
+      for (std::int64_t i = 0; i < p.spec.size(); ++i) ASSERT_EQ(gradient[p.offset + i], 0) << p.spec.name;
+    }
+  }
+}
+
 TEST(Model, ParametersStartWhereTheirEncodingSays) {
   for (const char* spec : {"alibi_learned", "kerple_log", "fope", "rope_learned", "shaw"}) {
     const Model model(small(spec));
