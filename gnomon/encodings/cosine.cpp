@@ -11,21 +11,10 @@
 namespace gnomon {
 namespace {
 
-class Cosine final : public FixedInput {
+class Cosine final : public OneWave {
  public:
-  Cosine(const Options& options, const Shape& shape) : FixedInput(shape) {
-    for (double c = 0; c < double(shape.C); ++c)
-      frequencies_.push_back(std::pow(options.number("base"), -c / double(shape.C)));
-  }
-  std::vector<double> frequencies() const override { return frequencies_; }
-
- protected:
-  double at(const Positions& p, std::int64_t t, std::int64_t c) const override {
-    return std::cos(p[t] * frequencies_[c]);
-  }
-
- private:
-  std::vector<double> frequencies_;
+  Cosine(const Options& options, const Shape& shape)
+      : OneWave(options, shape, [](double x) { return std::cos(x); }) {}
 };
 
 }  // namespace
@@ -40,11 +29,7 @@ const Entry cosine_entry = {.name = "cosine",
                             .acts = kInput,
                             .relative = false,
 
-                            .options = {{.name = "base",
-                                         .help = "ratio of the longest to the shortest wavelength",
-                                         .standard = "10000",
-                                         .least = 1,
-                                         .most = 1e12}},
+                            .options = OneWave::options(),
                             .make = [](const Options& options, const Shape& shape) {
                               return std::make_unique<Cosine>(options, shape);
                             }};

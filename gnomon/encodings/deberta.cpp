@@ -31,7 +31,6 @@ const Entry deberta_entry = {
     .year = 2020,
     .acts = kCross,
     .relative = true,
-    .extrapolates = true,
     .options = Disentangled::options("own", {{.name = "span",
                                               .help = "k: distances from -k to k-1 have rows of their own",
                                               .standard = "32",

@@ -51,7 +51,6 @@ const Entry deberta_v2_entry = {
     .year = 2021,
     .acts = kCross,
     .relative = true,
-    .extrapolates = true,
     .options = Disentangled::options("shared", {{.name = "buckets",
                                                  .help = "B: buckets to each side",
                                                  .standard = "32",

@@ -26,6 +26,23 @@ std::int64_t t5_bucket(const Buckets& b, double delta) {
   return side + std::min(B - 1, exact + std::int64_t(log));
 }
 
+OptionSpec bucket_count_option() {
+  return {.name = "buckets",
+          .help = "rows of the bias table",
+          .standard = "32",
+          .least = 2,
+          .most = 1 << 20,
+          .whole = true};
+}
+OptionSpec bucket_distance_option() {
+  return {.name = "distance",
+          .help = "distance in tokens from which all share the last bucket",
+          .standard = "128",
+          .least = 2,
+          .most = 1 << 24,
+          .whole = true};
+}
+
 void check_buckets(std::string_view owner, const Buckets& b) {
   const std::int64_t exact = (b.causal ? b.count : b.count / 2) / 2;
   if (b.count % 2 || exact < 1 || b.distance <= exact) {

@@ -47,6 +47,8 @@ struct Buckets {
   bool causal;
 };
 std::int64_t t5_bucket(const Buckets& buckets, double delta);
+OptionSpec bucket_count_option();     // `buckets`
+OptionSpec bucket_distance_option();  // `distance`
 // Throws Error(usage) naming `owner` for an odd number of buckets, 0, or a distance that leaves no logarithm.
 void check_buckets(std::string_view owner, const Buckets& buckets);
 

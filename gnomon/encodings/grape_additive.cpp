@@ -115,7 +115,6 @@ const Entry grape_additive_entry = {
     .acts = kQk | kRows,
     .relative = true,
     .causal_only = true,
-    .extrapolates = true,
     .options = {},
     .make = [](const Options& options, const Shape& shape) {
       return std::make_unique<GrapeAdditive>(options, shape);

@@ -49,6 +49,14 @@ Positions Positions::row(std::int64_t index) const {
   return {values.subspan(std::size_t((rows > 1 ? index : 0) * numbers), std::size_t(numbers)), 1, axes};
 }
 
+OptionSpec columns_option() {
+  return {.name = "columns",
+          .help = "grid that tokens with one coordinate stand on",
+          .standard = "16",
+          .least = 1,
+          .most = 1e9,
+          .whole = true};
+}
 double coordinate(const Positions& positions, std::int64_t n, std::int64_t axis, const Grid& grid) {
   if (positions.axes == grid.axes) return positions.at(n, axis);
   if (positions.axes != 1) {

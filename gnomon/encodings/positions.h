@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gnomon/encodings/options.h"
+
 namespace gnomon {
 
 // Where tokens stand, as encodings see it: `rows` sequences of T tokens with 1 to 4 coordinates each, one
@@ -32,6 +34,7 @@ struct Positions {
 struct Grid {
   std::int64_t axes, columns;
 };
+OptionSpec columns_option();  // of encodings that take positions on a grid
 double coordinate(const Positions& positions, std::int64_t n, std::int64_t axis, const Grid& grid);
 
 // The position of token n as a whole number in [0, end). Throws Error(usage) that names the value, its owner

@@ -62,12 +62,7 @@ const Entry rope_axial_entry = {
                                 .standard = "reset",
                                 .words = {"reset", "continued"},
                                 .must_be_named = true},
-                               {.name = "columns",
-                                .help = "grid that tokens with one coordinate stand on",
-                                .standard = "16",
-                                .least = 1,
-                                .most = 1000000000.0,
-                                .whole = true}}),
+                               columns_option()}),
     .make = [](const Options& options, const Shape& shape) {
       return std::make_unique<RopeAxial>(options, shape);
     }};

@@ -64,12 +64,7 @@ const Entry rope_mixed_entry = {
     .relative = true,
     .options =
         [] {
-          auto all = rotary_options({{.name = "columns",
-                                      .help = "grid that tokens with one coordinate stand on",
-                                      .standard = "16",
-                                      .least = 1,
-                                      .most = 1000000000.0,
-                                      .whole = true}});
+          auto all = rotary_options({columns_option()});
           all[0].standard = "10";
           return all;
         }(),

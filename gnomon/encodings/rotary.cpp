@@ -50,24 +50,6 @@ RotaryWindow whole_head(std::string_view owner, const Options& options, const Sh
   return {options.word("pairing") == "halves" ? Pairing::halves : Pairing::adjacent, 0, shape.D};
 }
 
-std::vector<std::int64_t> mrope_sections(std::string_view owner, const Options& options, const Shape& shape,
-                                         double share) {
-  std::vector<std::int64_t> sections;
-  for (const double x : options.numbers("sections")) sections.push_back(std::int64_t(x));
-  const std::int64_t pairs = shape.D / 2;
-  if (sections == std::vector<std::int64_t>{0}) {
-    const std::int64_t side = std::int64_t(share * double(pairs));
-    return {pairs - 2 * side, side, side};
-  }
-  std::int64_t sum = 0;
-  for (const std::int64_t x : sections) sum += x;
-  if (sections.size() != 3 || sum != pairs) {
-    throw Error(Fault::usage, text(owner, ": sections=", options.word("sections"), " are ", sections.size(),
-                                   " numbers of sum ", sum, "; allowed are three of sum D/2 = ", pairs));
-  }
-  return sections;
-}
-
 std::vector<double> geometric_frequencies(double theta, std::int64_t channels) {
   std::vector<double> w;
   for (std::int64_t i = 0; i < channels / 2; ++i)
@@ -147,6 +129,49 @@ void Rotary::apply(const Batch& b, Role role, const MapRows& rows, int sign, flo
   const float* cos = b.tables.data() + (role == Role::k && scales_differ() ? 2 * size : 0);
   rotate({window_.pairing, window_.pairs(), cos, cos + size, b.positions.rows > 1}, rows.layout, sign,
          x + window_.first);
+}
+
+namespace {
+
+std::vector<std::int64_t> sections_of(std::string_view owner, const Options& options, const Shape& shape,
+                                      double share) {
+  std::vector<std::int64_t> sections;
+  for (const double x : options.numbers("sections")) sections.push_back(std::int64_t(x));
+  const std::int64_t pairs = shape.D / 2;
+  if (sections == std::vector<std::int64_t>{0}) {
+    const std::int64_t side = std::int64_t(share * double(pairs));
+    return {pairs - 2 * side, side, side};
+  }
+  std::int64_t sum = 0;
+  for (const std::int64_t x : sections) sum += x;
+  if (sections.size() != 3 || sum != pairs) {
+    throw Error(Fault::usage, text(owner, ": sections=", options.word("sections"), " are ", sections.size(),
+                                   " numbers of sum ", sum, "; allowed are three of sum D/2 = ", pairs));
+  }
+  return sections;
+}
+
+}  // namespace
+
+StreamRotary::StreamRotary(std::string_view owner, const Options& options, const Shape& shape, double share)
+    : Rotary(shape, whole_head(owner, options, shape)),
+      owner_(owner),
+      theta_(options.number("theta")),
+      sections_(sections_of(owner, options, shape, share)) {}
+std::vector<OptionSpec> StreamRotary::options() {
+  return rotary_options({{.name = "sections",
+                          .help = "pairs of t, h and w, as in 16/24/24; 0 = a fixed share of the head",
+                          .standard = "0",
+                          .least = 0,
+                          .most = 1 << 16,
+                          .whole = true,
+                          .list = true}});
+}
+double StreamRotary::turn(const Positions& p, std::int64_t t, std::int64_t pair) const {
+  if (p.axes == 1) return p[t];  // text: t = h = w
+  if (p.axes == 3) return p.at(t, stream(pair));
+  throw Error(Fault::usage,
+              text(owner_, ": positions have ", p.axes, " axes; allowed are 3 (t, h, w), or 1"));
 }
 
 Turns Rotary::turns_at(double length) const {

@@ -28,10 +28,6 @@ OptionSpec original_option();
 double original_length(const Options& options, const Shape& shape);
 // The whole head as a window. Throws Error(usage) naming `owner` for a head of an odd number of channels.
 RotaryWindow whole_head(std::string_view owner, const Options& options, const Shape& shape);
-// Pairs of the three streams t, h, w of M-RoPE: as the option `sections` says, or, where it says 0, `share` of all pairs
-// for h and for w each. Throws Error(usage) for others than three that sum to D/2.
-std::vector<std::int64_t> mrope_sections(std::string_view owner, const Options& options, const Shape& shape,
-                                         double share);
 // theta^(−2i/channels), i = 0..pairs−1.
 std::vector<double> geometric_frequencies(double theta, std::int64_t channels);
 
@@ -76,6 +72,27 @@ class Rotary : public Encoding {
   const RotaryWindow window_;
 };
 
+// M-RoPE: pair n turns by the coordinate of its stream, t, h or w; the frequency index counts on over all pairs. Tokens
+// with one coordinate are text, t = h = w, which is RoPE. Option `sections`: the pairs of t, h and w, three that sum to
+// D/2, or 0 for `share` of all pairs for h and for w each. Throws Error(usage) for others.
+class StreamRotary : public Rotary {
+ public:
+  StreamRotary(std::string_view owner, const Options& options, const Shape& shape, double share);
+  static std::vector<OptionSpec> options();
+  std::int64_t axes() const override { return 3; }
+  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+
+ protected:
+  virtual std::int64_t stream(std::int64_t pair) const = 0;  // 0, 1, 2: t, h, w
+  double turn(const Positions& p, std::int64_t t, std::int64_t pair) const override;
+  const std::vector<std::int64_t>& sections() const { return sections_; }
+
+ private:
+  const std::string_view owner_;
+  const double theta_;
+  const std::vector<std::int64_t> sections_;
+};
+
 // Cached keys, turned with `from`, become in place what `to` would have made of them: R(p·(θ' − θ))·k times the ratio
 // of the factors. For a context whose frequencies changed (dynamic NTK, dynamic YaRN, the switch of LongRoPE). The
 // angle is taken in double, so the error is one rounding. Throws Error(usage) for frequencies that do not fit the
@@ -103,7 +120,6 @@ class LearnedRotary : public Encoding {
  protected:
   virtual double theta(double w) const = 0;
   virtual double theta_slope(double w) const = 0;  // dθ/dw
-  const RotaryWindow& window() const { return window_; }
   std::int64_t tables_of_heads() const { return shared_ ? 1 : shape_.H; }
   std::int64_t index(std::int64_t axis, std::int64_t h, std::int64_t pair) const {
     return (axis * tables_of_heads() + (shared_ ? 0 : h)) * window_.pairs() + pair;

@@ -76,7 +76,6 @@ const Entry shaw_entry = {
     .year = 2018,
     .acts = kCross | kValue,
     .relative = true,
-    .extrapolates = true,
     .options = {{.name = "clip",
                  .help = "distance in tokens from which all share a row",
                  .standard = "16",

@@ -11,21 +11,10 @@
 namespace gnomon {
 namespace {
 
-class Sine final : public FixedInput {
+class Sine final : public OneWave {
  public:
-  Sine(const Options& options, const Shape& shape) : FixedInput(shape) {
-    for (double c = 0; c < double(shape.C); ++c)
-      frequencies_.push_back(std::pow(options.number("base"), -c / double(shape.C)));
-  }
-  std::vector<double> frequencies() const override { return frequencies_; }
-
- protected:
-  double at(const Positions& p, std::int64_t t, std::int64_t c) const override {
-    return std::sin(p[t] * frequencies_[c]);
-  }
-
- private:
-  std::vector<double> frequencies_;
+  Sine(const Options& options, const Shape& shape)
+      : OneWave(options, shape, [](double x) { return std::sin(x); }) {}
 };
 
 }  // namespace
@@ -41,11 +30,7 @@ const Entry sine_entry = {
     .acts = kInput,
     .relative = false,
 
-    .options = {{.name = "base",
-                 .help = "ratio of the longest to the shortest wavelength",
-                 .standard = "10000",
-                 .least = 1,
-                 .most = 1e12}},
+    .options = OneWave::options(),
     .make = [](const Options& options, const Shape& shape) {
       return std::make_unique<Sine>(options, shape);
     }};

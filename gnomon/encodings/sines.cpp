@@ -15,6 +15,19 @@ Floats FixedInput::tables(const Positions& positions) const {
 }
 void FixedInput::input(const Batch& b, float* e) const { std::copy(b.tables.begin(), b.tables.end(), e); }
 
+OneWave::OneWave(const Options& options, const Shape& shape, double (*wave)(double))
+    : FixedInput(shape), wave_(wave) {
+  for (double c = 0; c < double(shape.C); ++c)
+    frequencies_.push_back(std::pow(options.number("base"), -c / double(shape.C)));
+}
+std::vector<OptionSpec> OneWave::options() {
+  return {{.name = "base",
+           .help = "ratio of the longest to the shortest wavelength",
+           .standard = "10000",
+           .least = 1,
+           .most = 1e12}};
+}
+
 double Sines::at(double position, std::int64_t c) const {
   const std::int64_t pairs = std::int64_t(frequencies.size());
   if (c >= 2 * pairs) return 0;

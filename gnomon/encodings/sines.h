@@ -17,6 +17,23 @@ class FixedInput : public Encoding {
   virtual double at(const Positions& positions, std::int64_t t, std::int64_t c) const = 0;
 };
 
+// Sines or cosines alone, one frequency for each channel: wave(p·base^(−c/C)).
+class OneWave : public FixedInput {
+ public:
+  OneWave(const Options& options, const Shape& shape, double (*wave)(double));
+  std::vector<double> frequencies() const override { return frequencies_; }
+  static std::vector<OptionSpec> options();
+
+ protected:
+  double at(const Positions& p, std::int64_t t, std::int64_t c) const override {
+    return wave_(p[t] * frequencies_[c]);
+  }
+
+ private:
+  double (*const wave_)(double);
+  std::vector<double> frequencies_;
+};
+
 // Sines and cosines of a vector of `channels`: pair i of the pairs, sin then cos; an odd last channel is 0.
 struct Sines {
   bool halves;  // [sin sin cos cos], else [sin cos sin cos]

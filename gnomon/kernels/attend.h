@@ -89,7 +89,7 @@ class RowRule {
  public:
   virtual ~RowRule() = default;
   virtual std::int64_t param_count() const { return 0; }
-  // s[first..end) of every head, in place. `hidden` keys (padding, or null) hold −∞ before and after.
+  // s[first..end) of every head, in place. Keys that are padding hold −∞, before and after.
   virtual void forward(const QueryRow& query, LogitRows s) const = 0;
   // ds in place, from the gradient of what forward left to that of what it found, `before`.
   virtual void backward(const QueryRow& query, LogitRows before, LogitRows ds,

@@ -50,10 +50,10 @@ TEST_P(Laws, GradientsAreCentralDifferencesOfTheDefinition) {
           sum += e.input(c.scene(), n / shape.C, n % shape.C) * gi[n];
         return sum;
       };
-      const double bound = first > 100 ? 2e-3 : 2e-4;  // a gradient by frequency grows with the position
+      const double bound = first > 100 ? 3e-4 : 1e-4;  // a gradient by frequency grows with the position
       expect_gradient(c.q, fast.dq, loss, 13, bound);
       expect_gradient(c.k, fast.dk, loss, 13, bound);
-      expect_gradient(c.v, fast.dv, loss, 29, bound);
+      expect_gradient(c.v, fast.dv, loss, 13, bound);
       expect_gradient(c.w, fast.dw, loss, c.w.size() > 50 ? 1 + c.w.size() / 37 : 1, bound);
       if (!e.reads_content()) continue;
       expect_gradient(c.x, fast.dx, loss, 17, bound);
@@ -69,7 +69,7 @@ TEST_P(Laws, TileSizeDoesNotMatter) {
     const Fast small(e, entry.acts, c, g, gi, 5), large(e, entry.acts, c, g, gi, 64);
     for (std::size_t i = 0; i < c.q.size(); ++i) {
       ASSERT_NEAR(small.out[i], large.out[i], 1e-5);
-      ASSERT_NEAR(small.dq[i], large.dq[i], 2e-5 * std::max(1.0f, std::abs(large.dq[i])));
+      ASSERT_NEAR(small.dq[i], large.dq[i], 2e-5);
     }
     for (std::size_t i = 0; i < c.w.size(); ++i)
       ASSERT_NEAR(small.dw[i], large.dw[i], 1e-4 * std::max(1.0f, std::abs(large.dw[i])));

@@ -172,10 +172,10 @@ void expect_anywhere(const Placement& place, bool causal, bool ordered = true) {
       for (std::size_t i = 0; i < out.size(); ++i) sum += out[i] * g[i];
       return sum;
     };
-    expect_gradient(c.q, fast.dq, loss, 37, 2e-4);
-    expect_gradient(c.k, fast.dk, loss, 37, 2e-4);
-    expect_gradient(c.v, fast.dv, loss, 53, 2e-4);
-    expect_gradient(c.w, fast.dw, loss, 1 + c.w.size() / 13, 2e-4);
+    expect_gradient(c.q, fast.dq, loss, 37, 1e-4);
+    expect_gradient(c.k, fast.dk, loss, 37, 1e-4);
+    expect_gradient(c.v, fast.dv, loss, 53, 1e-4);
+    expect_gradient(c.w, fast.dw, loss, 1 + c.w.size() / 13, 1e-4);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
