@@ -27,6 +27,14 @@ struct StudyOptions {
 };
 int study(const StudyOptions& options);
 
+struct ClaimsOptions {
+  std::vector<std::string> ids;  // none: list
+  std::string text, out = "claims";
+  bool quick = false, quiet = false, json = false;
+  std::string command;  // as typed
+};
+int claims(const ClaimsOptions& options);
+
 struct WorkerOptions {
   std::string study, key;
   long long parent = 0;

@@ -62,6 +62,21 @@ void describe_study(CLI::App& app, StudyOptions& o) {
       "continues interrupted ones, to the same bits.");
 }
 
+void describe_claims(CLI::App& app, ClaimsOptions& o) {
+  app.add_option("ID", o.ids,
+                 "claims to measure: all, a text (000 to 004) or single ones (004-16); none lists them");
+  app.add_option("--text", o.text, "the text that models are trained on, UTF-8");
+  app.add_option("--out", o.out, "folder of the page and of the trained models")->capture_default_str();
+  app.add_flag("--quick", o.quick, "one seed and short training: three minutes, no inference");
+  app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  app.add_flag("--json", o.json, "the findings as JSON");
+  app.footer(
+      "Examples:\n  gnomon claims\n  gnomon claims 004-16\n  gnomon claims 000 --text book.txt --quick\n  "
+      "gnomon claims all "
+      "--text book.txt\nTrained models are kept and reused. Exit code 1: a verdict differs from the recorded "
+      "one.");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon");
   app.set_version_flag("--version", std::string("gnomon ") + GNOMON_VERSION);
@@ -101,6 +116,13 @@ int run(int argc, char** argv) {
       app.add_subcommand("study", "train a Transformer under each encoding on a text and compare");
   describe_study(*study_command, t);
   study_command->callback([&] { code = study(t); });
+
+  ClaimsOptions c;
+  c.command = as_typed(argc, argv);
+  auto* claims_command =
+      app.add_subcommand("claims", "what is said about word and position, measured, with verdicts");
+  describe_claims(*claims_command, c);
+  claims_command->callback([&] { code = claims(c); });
 
   WorkerOptions w;
   auto* worker_command = app.add_subcommand("worker", "one run of a study; started by `study`")->group("");

@@ -1,17 +1,13 @@
 #include "cli/study_page.h"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <thread>
 
+#include "cli/machine.h"
 #include "cli/portrait.h"
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/kernels/targets.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
 
@@ -279,18 +275,7 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }
 
-std::string processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) == 0)
-      return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
-  }
-  return "unknown processor";
-}
-
 std::string method(const StudySummary& s, const Corpus& corpus, const std::string& command) {
-  struct utsname system {};
-  uname(&system);
   const double tokens = double(s.config.train.steps * s.config.train.batch * s.config.model.length);
   std::string html = report::paragraph(
       text("Text: ", s.config.text_path, ", ", corpus.bytes().size(), " bytes, SHA-256 ", corpus.sha256(),
@@ -307,10 +292,7 @@ std::string method(const StudySummary& s, const Corpus& corpus, const std::strin
   html += "<h3>The command</h3>\n" + report::preformatted(command);
   html += "<h3>The resolved configuration (study.toml)</h3>\n" + report::preformatted(print_toml(s.config));
   html += "<h3>Version and machine</h3>\n" +
-          report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", processor(), ", ",
-                                    std::thread::hardware_concurrency(), " logical cores, SIMD ",
-                                    simd_target(), "\n", system.sysname, " ", system.release, " ",
-                                    system.machine, "\ncompiler ", __VERSION__));
+          report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", machine()));
   return html;
 }
 

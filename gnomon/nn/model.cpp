@@ -153,7 +153,7 @@ struct Model::Impl {
             config.norm,
             pass.padding.empty() ? t.padding : pass.padding.data()};
   }
-  void run(const Tokens& tokens, std::span<const float> w, bool training);
+  void run(const Tokens& tokens, std::span<const float> w, bool training, const LayerHook& hook = {});
   void run_backward(const Tokens& tokens, std::span<const float> w, std::span<float> g);
 };
 
@@ -236,7 +236,7 @@ void Model::Impl::make_groups(const Tokens& tokens, std::span<const float> w) {
   }
 }
 
-void Model::Impl::run(const Tokens& tokens, std::span<const float> w, bool training) {
+void Model::Impl::run(const Tokens& tokens, std::span<const float> w, bool training, const LayerHook& hook) {
   Pass& p = pass;
   const std::int64_t N = tokens.B * tokens.T, C = config.width, step = row_step(C);
   const std::int64_t dw = position.combination->word_width(), word_step = row_step(dw);
@@ -259,6 +259,7 @@ void Model::Impl::run(const Tokens& tokens, std::span<const float> w, bool train
   const float* h = p.h.data();
   for (std::size_t l = 0; l < layers.size(); ++l) {
     layer_forward(layer_shape(tokens), layers[l], w.data(), p.groups[p.group_of[l]], h, p.layers[l]);
+    if (hook) hook({std::int64_t(l), h, p.layers[l].middle.data(), p.layers[l].out.data()});
     if (again() && l + 1 < layers.size()) add_input(tokens, p.layers[l].out);
     h = p.layers[l].out.data();
   }
@@ -373,6 +374,16 @@ double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<flo
   double sum = 0;
   for (const float x : losses) sum += x;
   return sum / double(scored);
+}
+
+double Model::observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+                      const LayerHook& hook) {
+  impl_->run(tokens, w, false, hook);
+  cross_entropy({tokens.B * tokens.T, kVocabulary, 0, row_step(kVocabulary)}, impl_->pass.logits.data(),
+                tokens.targets.data(), losses.data());
+  double sum = 0;
+  for (const float x : losses) sum += x;
+  return sum / double(std::max<std::int64_t>(count_scored(tokens.targets), 1));
 }
 
 void Model::logits(const Tokens& tokens, std::span<const float> w, std::span<float> out) {

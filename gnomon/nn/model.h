@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,14 @@ struct Tokens {
   bool drop_positions = false;  // as if the spec had no encoding in it (DroPE)
 };
 
+// The residual stream around one layer while the forward pass is there: rows (B·T, width), row_step(width) apart.
+struct LayerView {
+  std::int64_t layer;
+  const float *before, *middle;  // before the layer; after its attention
+  float* after;                  // after its feed-forward part; what is written here goes on
+};
+using LayerHook = std::function<void(const LayerView&)>;
+
 // The model as a function of its parameters: it holds none. Every array is flat, in the order of params().
 class Model {
  public:
@@ -70,6 +79,9 @@ class Model {
   // the parameters) it adds d(mean loss)/d(parameter). Throws Error(usage) for a length without positions.
   double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
               std::span<float> gradient = {});
+  // The mean loss, without a gradient, showing every layer to `hook`, which may rewrite what the layer left.
+  double observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+                 const LayerHook& hook);
   // logits (B·T, kVocabulary), dense.
   void logits(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
 

@@ -1,0 +1,231 @@
+#include "gnomon/claims/answer.h"
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/report/chart.h"
+#include "gnomon/report/page.h"
+
+namespace gnomon::claims {
+namespace {
+
+std::string shown(const Number& n) {
+  return std::isnan(n.half_width) ? fixed(n.value, n.digits)
+                                  : text(fixed(n.value, n.digits), " ± ", fixed(n.half_width, n.digits));
+}
+std::string asked(const Number& n) {
+  const bool low = std::isfinite(n.low), high = std::isfinite(n.high);
+  if (low && high && n.low == n.high) return text("= ", shortest(n.low));
+  const auto end = [&](double x) {
+    return fixed(x, std::abs(x) >= 1e-3 || x == 0 ? std::max(n.digits, 2) : 10);
+  };
+  if (low && high) return text(end(n.low), " to ", end(n.high));
+  return low ? text("≥ ", end(n.low)) : high ? text("≤ ", end(n.high)) : "";
+}
+
+std::string badge(Verdict v) {
+  const char* kind[] = {"holds", "conditional", "wrong", "undecided", "no_inference", "differs"};
+  return text("<span class=\"verdict ", kind[int(v)], "\">", name(v), "</span>");
+}
+
+const Answered* find(const std::vector<Answered>& answers, std::string_view id) {
+  for (const Answered& a : answers) {
+    if (a.claim->id == id) return &a;
+  }
+  return nullptr;
+}
+
+std::string numbers(const Finding& f) {
+  report::Table t;
+  t.head = {"number", "found", "n", "asked for", ""};
+  for (const Number& n : f.numbers)
+    t.rows.push_back({{n.name},
+                      {shown(n), n.value, true},
+                      {text(n.n), double(n.n), true},
+                      {asked(n)},
+                      {!n.asked() ? ""
+                       : n.fits() ? "✓"
+                                  : "✗"}});
+  return report::draw(t);
+}
+
+std::string claim_html(const Answered& a) {
+  const Claim& c = *a.claim;
+  const auto item = [](const char* term, std::string_view content) {
+    return text("<dt>", term, "</dt><dd>", report::escape(content), "</dd>");
+  };
+  return text("<h3 class=\"claim\" id=\"c", c.id, "\">", c.id, ". ", report::escape(c.says), "</h3>\n<p>",
+              badge(a.finding.verdict), a.as_expected() ? "" : text(" recorded: ", name(c.expected)),
+              "</p>\n", report::paragraph(a.finding.answer), a.finding.figures, "<details><summary>",
+              a.finding.numbers.size(), " numbers, method, command</summary>\n", numbers(a.finding), "<dl>",
+              item("How it is measured", c.method), item("What must come out, and why", c.expects),
+              item("What to do about it", c.advice),
+              item("Again", text("gnomon claims ", c.id, c.recipes ? " --text FILE" : "")),
+              "</dl></details>\n");
+}
+
+constexpr std::string_view kTexts[] = {
+    "000: a blog repost, \"Transformer WE PE\": one joint matrix, four terms, two orthogonal subspaces",
+    "001: tensor2tensor issue 1591, \"Why add positional embedding instead of concatenate?\" "
+    "(https://github.com/tensorflow/tensor2tensor/issues/1591)",
+    "002: StackExchange, on the sum, the rotation and the amplitude of sinusoidal codes",
+    "003: blog notes, \"Transformer Position Encoding\": index, clock, circles, survival through layers",
+    "004: StackExchange, on implicit order, a normalised index and dot products"};
+
+std::string summary(const std::vector<Answered>& answers) {
+  std::size_t counts[6] = {};
+  for (const Answered& a : answers) ++counts[int(a.finding.verdict)];
+  std::string out;
+  for (int v = 0; v < 6; ++v) {
+    if (counts[v]) out += text(out.empty() ? "" : ", ", counts[v], " ", name(Verdict(v)));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const Claim*>& claims,
+                                            const MeasureHooks& hooks) {
+  std::vector<Recipe> needed;
+  for (const Claim* c : claims) {
+    if (!c->recipes) continue;
+    for (Recipe& r : c->recipes(desk)) needed.push_back(std::move(r));
+  }
+  if (!desk.train(needed, hooks.train)) return std::nullopt;
+  std::vector<Answered> out;
+  for (const Claim* c : claims) {
+    if (hooks.train.stop()) return std::nullopt;
+    const auto start = std::chrono::steady_clock::now();
+    Finding f = c->measure(desk);
+    if (desk.quick && c->statistical && f.verdict != Verdict::differs) f.verdict = Verdict::no_inference;
+    out.push_back(
+        {c, std::move(f), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    hooks.measured(out.back());
+  }
+  return out;
+}
+
+std::string answer_of(const Question& question, const std::vector<Answered>& answers) {
+  std::string out;
+  std::string_view rest = question.answer;
+  for (auto open = rest.find('{'); open != rest.npos; open = rest.find('{')) {
+    const auto close = rest.find('}', open), bar = rest.find('|', open);
+    if (close == rest.npos || bar > close)
+      throw Error(Fault::bug, text("question ", question.key, ": a number is not closed"));
+    out += rest.substr(0, open);
+    const Answered* a = find(answers, rest.substr(open + 1, bar - open - 1));
+    std::string value = "…";
+    for (const Number& n : a ? a->finding.numbers : std::vector<Number>()) {
+      if (n.name == rest.substr(bar + 1, close - bar - 1)) value = shown(n);
+    }
+    out += value, rest = rest.substr(close + 1);
+  }
+  return out + std::string(rest);
+}
+
+std::string page(const std::vector<Answered>& answers, const Circumstances& how) {
+  report::Page p("Word + position: every statement and question, measured");
+  p.lead(text(answers.size(),
+              " claims of five texts about how a Transformer gets order, each with a measurement that anyone "
+              "can repeat: ",
+              summary(answers), "."));
+  if (how.quick)
+    p.lead(
+        "A quick run: one seed, short training. Nothing here about training is evidence; run it without "
+        "--quick.");
+  for (const Question& q : questions()) {
+    std::string html;
+    for (const Answered& a : answers) {
+      if (a.claim->question == q.key) html += claim_html(a);
+    }
+    if (!html.empty())
+      p.section(std::string(q.title),
+                text("<p><strong>", report::escape(answer_of(q, answers)), "</strong></p>\n", html));
+  }
+  report::Table t;
+  t.head = {"claim", "in our words", "verdict", "recorded", "seconds"};
+  for (const Answered& a : answers)
+    t.rows.push_back({{std::string(a.claim->id)},
+                      {std::string(a.claim->says)},
+                      {std::string(name(a.finding.verdict))},
+                      {std::string(name(a.claim->expected))},
+                      {fixed(a.seconds, 1), a.seconds, true}});
+  p.section("All verdicts", text("<div class=\"wide\">", report::draw(t), "</div>"));
+  std::string sources;
+  for (const auto source : kTexts) sources += report::paragraph(std::string(source));
+  p.section("Sources", sources);
+  p.section("How it was run",
+            report::paragraph(
+                text("Models: trained by gnomon on ", how.text,
+                     "; 2 layers of width 96 on windows of 64 bytes where nothing else is said; ", how.seeds,
+                     " seed", how.seeds == 1 ? "" : "s",
+                     " (models of other depths: at most 3). A seed fixes the start and the order of the "
+                     "data, so differences are paired. ± is the half-width of a 95 % t interval over seeds. "
+                     "A number with a range "
+                     "asked for must lie in it. Intervals are not corrected for how many there are.")) +
+                report::preformatted(text(how.command, "\n", how.version, "\n", how.machine, "\n",
+                                          fixed(how.minutes, 1), " minutes")));
+  return p.html();
+}
+
+std::string markdown(const std::vector<Answered>& answers, const Circumstances& how) {
+  std::string out =
+      text("# What the five texts say, measured\n\nGenerated by `", how.command, "` (", how.version, ", ",
+           how.machine, ", ", fixed(how.minutes, 0), " minutes, ", how.seeds, " seeds, text: ", how.text,
+           "). ± is a 95 % t interval over seeds.\n\n", answers.size(), " claims: ", summary(answers), ".\n");
+  for (const Question& q : questions()) {
+    out += text("\n## ", q.title, "\n\n**", answer_of(q, answers), "**\n");
+    for (const Answered& a : answers) {
+      if (a.claim->question != q.key) continue;
+      out += text("\n### ", a.claim->id, ": ", a.claim->says, "\n\n**", name(a.finding.verdict), "**",
+                  a.as_expected() ? "" : text(" (recorded: ", name(a.claim->expected), ")"), ". ",
+                  a.finding.answer, "\n\n*Measured:* ", a.claim->method, ". *Must come out:* ",
+                  a.claim->expects, ". *Advice:* ", a.claim->advice, "\n\n");
+      std::size_t exact = 0;
+      for (const Number& n : a.finding.numbers) exact += n.asked();
+      if (exact)
+        out += text("- ", exact, " numbers within what was asked for",
+                    a.finding.fits() ? "" : ", **not all**", "\n");
+      for (const Number& n : a.finding.numbers) {
+        if (!n.asked() || !n.fits())
+          out += text("- ", n.name, ": ", shown(n), n.n > 1 ? text(" (n = ", n.n, ")") : "",
+                      n.fits() ? "" : text(", asked for ", asked(n)), "\n");
+      }
+    }
+  }
+  return out;
+}
+
+std::string json(const std::vector<Answered>& answers, const Circumstances& how) {
+  using Json = nlohmann::ordered_json;
+  const auto real = [](double x) { return std::isfinite(x) ? Json(x) : Json(); };
+  Json all{{"command", how.command},
+           {"version", how.version},
+           {"quick", how.quick},
+           {"seeds", how.seeds},
+           {"claims", Json::array()}};
+  for (const Answered& a : answers) {
+    Json one{{"id", a.claim->id},
+             {"says", a.claim->says},
+             {"verdict", name(a.finding.verdict)},
+             {"recorded", name(a.claim->expected)},
+             {"as_expected", a.as_expected()},
+             {"answer", a.finding.answer},
+             {"numbers", Json::array()}};
+    for (const Number& n : a.finding.numbers)
+      one["numbers"].push_back({{"name", n.name},
+                                {"value", real(n.value)},
+                                {"half_width", real(n.half_width)},
+                                {"n", n.n},
+                                {"low", real(n.low)},
+                                {"high", real(n.high)},
+                                {"fits", n.fits()}});
+    all["claims"].push_back(std::move(one));
+  }
+  return all.dump(1) + "\n";
+}
+
+}  // namespace gnomon::claims

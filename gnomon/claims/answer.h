@@ -1,0 +1,42 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gnomon/claims/claim.h"
+
+namespace gnomon::claims {
+
+// A claim with what its measurement found.
+struct Answered {
+  const Claim* claim;
+  Finding finding;
+  double seconds;
+  // The verdict is the recorded one; a quick run of a statistical claim is not held against it.
+  bool as_expected() const {
+    return finding.verdict == claim->expected || finding.verdict == Verdict::no_inference;
+  }
+};
+
+// Trains what the claims need, then measures them in order. nullopt: stopped.
+struct MeasureHooks {
+  TrainHooks train;
+  std::function<void(const Answered&)> measured;
+};
+std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const Claim*>& claims,
+                                            const MeasureHooks& hooks);
+
+// What was run, for the reader.
+struct Circumstances {
+  std::string command, machine, text, version;
+  bool quick;
+  std::int64_t seeds;
+  double minutes;
+};
+std::string page(const std::vector<Answered>& answers, const Circumstances& how);
+std::string markdown(const std::vector<Answered>& answers, const Circumstances& how);
+std::string json(const std::vector<Answered>& answers, const Circumstances& how);
+
+// The question's answer with the numbers that were found put in for {ID|number}; "…" for one that was not measured.
+std::string answer_of(const Question& question, const std::vector<Answered>& answers);
+
+}  // namespace gnomon::claims

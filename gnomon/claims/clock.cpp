@@ -1,0 +1,325 @@
+// The code as a clock with many hands, and its pictures.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/claims/parts.h"
+#include "gnomon/lens/stream.h"
+#include "gnomon/report/scenes.h"
+
+namespace gnomon::claims {
+
+extern const Claim claim_003_06;
+const Claim claim_003_06 = {
+    .id = "003-06",
+    .question = "clock",
+    .says = "The wavelengths run from 2π to 10000·2π.",
+    .method = "longest wavelength over 2π for four widths, in both conventions",
+    .expects = "10000^((d−2)/d) in the paper's formula; exactly 10000 only in tensor2tensor's",
+    .advice = "At small widths the difference is large: 3,162 instead of 10,000 at d = 16.",
+    .expected = Verdict::conditional,
+    .measure = [](Desk&) {
+      Finding f;
+      const std::pair<std::int64_t, double> longest[] = {
+          {16, 3162.28}, {64, 7498.94}, {512, 9646.62}, {768, 9763.00}};
+      for (const auto& [d, expected] : longest) {
+        const auto w = sinusoid_frequencies(d);
+        f.near(text("shortest / 2π, d = ", d), 1 / w.front(), 1, 1e-12, 2);
+        f.near(text("longest / 2π, d = ", d), 1 / w.back(), expected, 6e-3, 2);
+      }
+      f.near("longest / 2π, tensor2tensor, d = 512", 1 / sinusoid_frequencies(512, kTensor2tensor).back(),
+             10000, 1e-6, 2);
+      f.conclude(Verdict::conditional,
+                 "The paper's formula ends at 9,647·2π for d = 512, not at 10,000·2π; tensor2tensor's "
+                 "frequencies, which differ, end at exactly that.");
+      return f;
+    }};
+
+extern const Claim claim_003_07;
+const Claim claim_003_07 = {.id = "003-07",
+                            .question = "clock",
+                            .says = "512 channels are 256 pairs, i = 0 to 255.",
+                            .method = "the number of frequencies of the encoding, and each pair's channels",
+                            .expects = "256",
+                            .advice = "An odd width leaves one channel at 0.",
+                            .expected = Verdict::holds,
+                            .measure = [](Desk&) {
+                              Finding f;
+                              const auto w = sinusoid_frequencies(512);
+                              f.near("pairs at d = 512", double(w.size()), 256, 0, 0);
+                              f.near("exponent of the last frequency",
+                                     -std::log(w.back()) / std::log(10000.0), 2.0 * 255 / 512, 1e-12, 6);
+                              f.conclude(Verdict::holds, "256 pairs, numbered 0 to 255.");
+                              return f;
+                            }};
+
+extern const Claim claim_003_08;
+const Claim claim_003_08 = {
+    .id = "003-08",
+    .question = "clock",
+    .says = "Towards the right of the picture the values alternate between 0 and 1.",
+    .method =
+        "pairs whose sine stays below 0.1 and whose cosine stays above 0.995, over the first 50 and 128 "
+        "positions, d = 512",
+    .expects =
+        "83 and 57 pairs, interleaved; in tensor2tensor's layout the two halves each end in a flat block",
+    .advice = "The picture tells the layout: stripes are interleaved, two flat blocks are halves.",
+    .expected = Verdict::conditional,
+    .measure = [](Desk&) {
+      Finding f;
+      const auto flat = [](std::int64_t T) {
+        const Matrix e = sinusoid(512, T);
+        double count = 0;
+        for (std::int64_t i = 0; i < 256; ++i) {
+          bool all = true;
+          for (std::int64_t p = 0; p < T; ++p)
+            all &= std::abs(e.at(p, 2 * i)) < .1 && e.at(p, 2 * i + 1) > .99499;
+          count += all;
+        }
+        return count;
+      };
+      f.near("flat pairs, positions below 50", flat(50), 83, 0, 0);
+      f.near("flat pairs, positions below 128", flat(128), 57, 0, 0);
+      const Matrix paper = sinusoid(512, 50), halves = sinusoid(512, 50, 0, kTensor2tensor);
+      f.figures = draw(report::HeatMap{"Fifty positions, 512 channels: the paper's layout",
+                                       "To the right, sines near 0 alternate with cosines near 1.", "channel",
+                                       "position", 50, 512, paper.values}) +
+                  draw(report::HeatMap{"The same, tensor2tensor's layout",
+                                       "Sines on the left half, cosines on the right: no stripes.", "channel",
+                                       "position", 50, 512, halves.values});
+      f.conclude(Verdict::conditional,
+                 "It is so in the interleaved layout: 83 of 256 pairs over 50 positions. In tensor2tensor's "
+                 "layout, from which many pictures come, the right "
+                 "ends of the two halves are flat blocks of 0 and of 1.");
+      return f;
+    }};
+
+extern const Claim claim_003_09;
+const Claim claim_003_09 = {
+    .id = "003-09",
+    .question = "clock",
+    .says = "The small example: sixteen positions of 32 channels.",
+    .method = "rows 0, 1, 2 and 15 at channels 0 to 3, 30 and 31",
+    .expects = "the values printed below, to four digits",
+    .advice = "A table this small is the quickest check of a new implementation.",
+    .expected = Verdict::holds,
+    .measure = [](Desk&) {
+      Finding f;
+      const Matrix e = sinusoid(32, 16);
+      const std::int64_t rows[] = {0, 1, 2, 15}, channels[] = {0, 1, 2, 3, 30, 31};
+      const double expected[4][6] = {{0, 1, 0, 1, 0, 1},
+                                     {.8415, .5403, .5332, .8460, .0002, 1},
+                                     {.9093, -.4161, .9021, .4315, .0004, 1},
+                                     {.6503, -.7597, .8358, -.5490, .0027, 1}};
+      for (int r = 0; r < 4; ++r) {
+        for (int c = 0; c < 6; ++c)
+          f.near(text("row ", rows[r], ", channel ", channels[c]), e.at(rows[r], channels[c]), expected[r][c],
+                 5.1e-5);
+      }
+      f.figures = draw(report::HeatMap{"Sixteen positions, 32 channels",
+                                       "A row a position: fast pairs on the left, slow ones on the right.",
+                                       "channel", "position", 16, 32, e.values});
+      f.conclude(Verdict::holds, "All 24 values of the example come out to four digits.");
+      return f;
+    }};
+
+extern const Claim claim_003_10;
+const Claim claim_003_10 = {
+    .id = "003-10",
+    .question = "clock",
+    .says =
+        "Every pair is a point on the unit circle that moves clockwise: a clock with 256 hands, the later "
+        "the slower.",
+    .method =
+        "the radius of every pair; the sense and the speed of its turn, with the sine on x and the cosine on "
+        "y",
+    .expects = "radius 1; clockwise for (x, y) = (sin, cos), the other way round for (cos, sin); speed w_i",
+    .advice = "State the axes: the direction depends on them.",
+    .expected = Verdict::conditional,
+    .measure = [](Desk&) {
+      Finding f;
+      const Matrix e = sinusoid(512, 129);
+      const auto w = sinusoid_frequencies(512);
+      double radius = 0, speed = 0, turned = 0;
+      for (std::int64_t i = 0; i < 256; ++i) {
+        for (std::int64_t p = 0; p < 128; ++p) {
+          const double x = e.at(p, 2 * i), y = e.at(p, 2 * i + 1), x1 = e.at(p + 1, 2 * i),
+                       y1 = e.at(p + 1, 2 * i + 1);
+          radius = std::max(radius, std::abs(std::hypot(x, y) - 1));
+          const double angle = std::atan2(x1 * y - y1 * x, x * x1 + y * y1);  // clockwise positive
+          speed = std::max(speed, std::abs(angle - w[std::size_t(i)]));
+          turned += angle > 0;
+        }
+      }
+      f.between("largest |radius − 1|", radius, 0, 1e-7, 15);
+      f.near("steps that turn clockwise, of 32,768", turned, 256 * 128, 0, 0);
+      f.between("largest |angular speed − w_i|", speed, 0, 1e-9, 12);
+      report::Dial dial{"A clock for every position",
+                        "The first hand turns once in 2π tokens; each later one is slower. Sine to the "
+                        "right, cosine up: clockwise. Move the slider.",
+                        {},
+                        128};
+      const auto w32 = sinusoid_frequencies(32);
+      for (std::size_t i = 0; i < w32.size(); i += 1) dial.frequencies.push_back(w32[i]);
+      f.figures = draw(dial);
+      f.conclude(Verdict::conditional,
+                 "So it is, with the sine on x and the cosine on y: every pair keeps to the unit circle and "
+                 "turns clockwise by w_i radians a token. With the axes "
+                 "exchanged it turns the other way.");
+      return f;
+    }};
+
+extern const Claim claim_003_11;
+const Claim claim_003_11 = {
+    .id = "003-11",
+    .question = "clock",
+    .says = "Each position is a unique time on the clock.",
+    .method = "least distance of two codes over all offsets up to 20,000, d = 512; and the same in float32",
+    .expects = "the neighbours' distance, 3.714",
+    .advice =
+        "Uniqueness holds for any length in use; it says nothing about whether a model learned what those "
+        "codes mean.",
+    .expected = Verdict::holds,
+    .measure = [](Desk&) {
+      Finding f;
+      const auto w = sinusoid_frequencies(512);
+      double least = INFINITY;
+      for (std::int64_t k = 1; k <= 20000; ++k)
+        least = std::min(least, 512 * (1 - sinusoid_kernel(w, double(k))));
+      f.near("least distance of two positions, d = 512", std::sqrt(least), 3.714270, 1e-6, 6);
+      const Matrix e = sinusoid(512, 2);
+      f.near("distance of neighbours, d = 512", distance(e.row(0), e.row(1)), 3.714270, 1e-6, 6);
+      f.near("length of every code", std::sqrt(dot(e.row(1), e.row(1))), 16, 1e-9, 6);
+      f.conclude(Verdict::holds,
+                 "No two of 20,000 positions come nearer than neighbours do, 3.71 at a length of 16.");
+      return f;
+    }};
+
+extern const Claim claim_003_12;
+const Claim claim_003_12 = {
+    .id = "003-12",
+    .question = "clock",
+    .says = "The first two channels of word + position lie on a unit circle around the word.",
+    .method =
+        "largest | |h − word| − 1 | over the first pair, in trained models, of words and positions of "
+        "held-out text",
+    .expects =
+        "1 exactly, where the word is taken as it enters the sum (times √d here), and the code is not scaled",
+    .advice = "In tensor2tensor's layout the pair is channels i and i + d/2, not 2i and 2i + 1.",
+    .expected = Verdict::conditional,
+    .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
+    .measure =
+        [](Desk& desk) {
+          Finding f;
+          const Recipe r = desk.language("sinusoidal");
+          const Outcome& o = desk.models(r).front();
+          const Sample sample = desk.held_out(r, 8);
+          const Written parts = written(o.look(), sample);
+          const auto h = streams(o.look(), sample);
+          double worst = 0;
+          for (std::int64_t n = 0; n < h[0].rows; ++n)
+            worst = std::max(worst, std::abs(std::hypot(h[0].at(n, 0) - parts.word.at(n, 0),
+                                                        h[0].at(n, 1) - parts.word.at(n, 1)) -
+                                             1));
+          f.between("largest | |h − word| − 1 |, first pair", worst, 0, 1e-5, 9);
+          report::Orbits orbits{"Words with the circle of their positions",
+                                "First two channels of a trained model: a dot is a letter as it enters the "
+                                "sum, its circle holds letter + position, the marks are positions 0 to 5.",
+                                {},
+                                6,
+                                sinusoid_frequencies(r.width).front()};
+          const Matrix table = parameter(o.look(), "embed.word");
+          const double scale = std::sqrt(double(r.width));
+          for (const char letter : {'e', 't', 'a', 'o', 'n', 'h', 's', 'd', 'L', ' '})
+            orbits.words.push_back({letter == ' ' ? "space" : std::string(1, letter),
+                                    scale * table.at(letter, 0), scale * table.at(letter, 1)});
+          f.figures = draw(orbits);
+          f.conclude(Verdict::conditional,
+                     "Exactly so, around the word as it enters the sum: here the table's row times √d. If "
+                     "the code is scaled by A, the radius is A.");
+          return f;
+        }};
+
+extern const Claim claim_004_02;
+const Claim claim_004_02 = {
+    .id = "004-02",
+    .question = "clock",
+    .says = "Different frequencies let the model see short and long distances.",
+    .method =
+        "the share of |e_{p+k} − e_p|² that each octave of frequencies carries, at k = 1 and k = 64, d = "
+        "512; and the loss of trained "
+        "models when an octave of their code is set to its mean",
+    .expects = "fast pairs tell neighbours apart, slower ones tell far positions apart",
+    .advice = "At length T, pairs with wavelengths beyond a few T carry nothing that training could use.",
+    .expected = Verdict::holds,
+    .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
+    .measure =
+        [](Desk& desk) {
+          Finding f;
+          const auto w = sinusoid_frequencies(512);
+          const auto share = [&](double k, double low, double high) {
+            double band = 0, all = 0;
+            for (const double x : w) {
+              const double part = 1 - std::cos(k * x);
+              all += part, band += x > low && x <= high ? part : 0;
+            }
+            return band / all;
+          };
+          f.between("share of pairs with w > 1/8 in the step between neighbours", share(1, .125, 2), .95, 1,
+                    3);
+          f.between("share of pairs with w <= 1/8 between positions 64 apart", share(64, 0, .125), .4, 1, 3);
+          // The code as a learned table, so that an octave of it can be silenced.
+          const Recipe r = desk.language("sinusoidal");
+          ModelConfig config = r.model();
+          config.position = Spec::parse("learned");
+          const Model model(config);
+          const auto own = sinusoid_frequencies(r.width);
+          report::LineChart chart{
+              "What an octave of the code is worth",
+              "Loss with the channels of one octave of frequencies set to their mean over positions, less "
+              "the loss intact.",
+              {"wavelength in tokens, start of the octave", true, {8, 16, 32, 64, 128, 256, 512}},
+              {"nats per byte"},
+              {}};
+          report::Series mean{"mean of the seeds", {}, 0, false, true};
+          for (double wavelength = 2 * std::numbers::pi; wavelength < 1000; wavelength *= 2) {
+            const auto cost = each(desk, r, [&](const Outcome& o) {
+              const Sample sample = desk.held_out(r, desk.quick ? 16 : 64);
+              Matrix e = positions_of(o, sample);
+              const auto means = column_means(e);
+              for (std::size_t i = 0; i < own.size(); ++i) {
+                const double lambda = 2 * std::numbers::pi / own[i];
+                if (lambda < wavelength * .999 || lambda >= 2 * wavelength * .999) continue;
+                for (std::int64_t p = 0; p < e.rows; ++p) {
+                  for (const std::int64_t c : {2 * std::int64_t(i), 2 * std::int64_t(i) + 1})
+                    e.at(p, c) = means[std::size_t(c)];
+                }
+              }
+              Floats weights(std::size_t(model.param_count()));
+              for (const Param& p : model.params()) {
+                if (p.spec.name == "position.input.table") {
+                  std::copy(e.values.begin(), e.values.end(), weights.begin() + p.offset);
+                } else {
+                  const Param& from = o.model->param(p.spec.name);
+                  std::copy_n(o.w.begin() + from.offset, p.spec.size(), weights.begin() + p.offset);
+                }
+              }
+              return mean_loss({model, weights}, sample) - mean_loss(o.look(), sample);
+            });
+            const Estimate e = mean_interval(cost);
+            f.estimate(
+                text("loss without wavelengths ", fixed(wavelength, 0), " to ", fixed(2 * wavelength, 0)), e);
+            mean.points.emplace_back(wavelength, e.mean);
+          }
+          chart.series = {mean};
+          f.figures = draw(chart);
+          f.conclude(
+              Verdict::holds,
+              text("Pairs faster than 1/8 radian a token carry ", fixed(100 * share(1, .125, 2), 0),
+                   " % of the step between neighbours, slower ones ", fixed(100 * share(64, 0, .125), 0),
+                   " % of the way between positions 64 apart. Trained models lose most when the octaves of "
+                   "short wavelengths are silenced."));
+          return f;
+        }};
+
+}  // namespace gnomon::claims

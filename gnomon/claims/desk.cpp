@@ -1,0 +1,113 @@
+#include "gnomon/claims/desk.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "gnomon/claims/task.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
+
+namespace gnomon::claims {
+
+Desk::Desk(const Corpus* text, bool quick_run, Path models)
+    : quick(quick_run), text_(text), folder_(std::move(models)) {
+  make_folders(folder_);
+}
+
+Recipe Desk::language(std::string_view spec) const {
+  Recipe r{.data = "text", .spec = std::string(spec), .steps = 1000, .learning_rate = 2e-3};
+  if (quick) r.steps = 100, r.batch = 8, r.width = 64;
+  return r;
+}
+Recipe Desk::encoder(std::string_view spec) const {
+  Recipe r = language(spec);
+  r.causal = false;
+  r.steps *= 2;  // a seventh of the targets a window
+  return r;
+}
+Recipe Desk::task(std::string_view data, std::string_view spec) const {
+  Recipe r{.data = std::string(data), .spec = std::string(spec)};
+  const std::int64_t own = task_length(data);
+  r.width = 64, r.length = own ? own : 32, r.batch = own ? 64 : 16, r.steps = quick ? 250 : 500;
+  return r;
+}
+
+// Each job is one model on one thread; as many side by side as there are threads.
+bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
+  struct Job {
+    const Recipe* recipe;
+    std::int64_t seed;
+  };
+  std::vector<Job> jobs;
+  for (std::int64_t seed = 1; seed <= seeds(); ++seed) {
+    for (const Recipe& r : recipes) {
+      auto& kept = kept_[r.print()];
+      if (seed > r.seeds || std::int64_t(kept.size()) >= seed) continue;
+      kept.resize(std::size_t(seed));
+      jobs.push_back({&r, seed});
+    }
+  }
+  std::atomic<std::size_t> next = 0, done = 0;
+  std::atomic<bool> stopped = false;
+  std::exception_ptr failure;
+  std::mutex guard;
+  const auto work = [&] {
+    set_thread_count(1);
+    while (!stopped) {
+      const std::size_t n = next++;
+      if (n >= jobs.size()) return;
+      try {
+        Outcome o = train_or_load(*jobs[n].recipe, jobs[n].seed, text_, folder_,
+                                  [&] { return stopped || hooks.stop(); });
+        const std::lock_guard lock(guard);
+        if (!o.model) {
+          stopped = true;
+          return;
+        }
+        kept_[jobs[n].recipe->print()][std::size_t(jobs[n].seed - 1)] = std::move(o);
+        hooks.progress(++done, jobs.size(), jobs[n].recipe->print());
+      } catch (...) {
+        const std::lock_guard lock(guard);
+        failure = std::current_exception();
+        stopped = true;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < thread_count(); ++t) threads.emplace_back(work);
+  for (auto& t : threads) t.join();
+  if (failure) std::rethrow_exception(failure);
+  return !stopped;
+}
+
+const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
+  const auto found = kept_.find(recipe.print());
+  if (found == kept_.end())
+    throw Error(Fault::bug, gnomon::text("a claim asks for a model that it did not name: ", recipe.print()));
+  return found->second;
+}
+
+const Corpus& Desk::text() const {
+  if (!text_) throw Error(Fault::usage, "this needs a text: give one with --text FILE");
+  return *text_;
+}
+
+Sample Desk::held_out(const Recipe& recipe, std::int64_t windows) const {
+  return test_windows(recipe, text_, recipe.length, windows, 1);
+}
+
+std::vector<double> losses(Desk& desk, const Recipe& recipe) {
+  return each(desk, recipe, [](const Outcome& o) { return o.nats; });
+}
+Estimate loss(Desk& desk, const Recipe& recipe) { return mean_interval(losses(desk, recipe)); }
+Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b) {
+  auto x = losses(desk, a), y = losses(desk, b);
+  const std::size_t n = std::min(x.size(), y.size());
+  x.resize(n), y.resize(n);
+  return paired_interval(x, y);
+}
+
+}  // namespace gnomon::claims

@@ -1,0 +1,55 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gnomon/claims/recipe.h"
+#include "gnomon/lab/statistics.h"
+#include "gnomon/lens/stream.h"
+
+namespace gnomon::claims {
+
+// Where measurements are made: the text, the size of the run, and the trained models.
+class Desk {
+ public:
+  // text may be null: then only what needs none can be measured.
+  Desk(const Corpus* text, bool quick, Path models);
+
+  const bool quick;
+  std::int64_t seeds() const { return quick ? 1 : 5; }
+  std::int64_t draws(std::int64_t full) const { return quick ? full / 4 : full; }
+
+  // A language model under this spec at the size of this run; a model on a task.
+  Recipe language(std::string_view spec) const;
+  Recipe encoder(std::string_view spec) const;  // the same, bidirectional: masked tokens are predicted
+  Recipe task(std::string_view data, std::string_view spec) const;
+
+  // Trains what is not there yet, several at a time. stop() is asked between steps; false = stopped.
+  bool train(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
+  // The recipe's models of all seeds, in order of seed.
+  const std::vector<Outcome>& models(const Recipe& recipe);
+  const Corpus& text() const;  // throws Error(usage) where there is none
+
+  // Held-out windows of the text for models of this recipe; examples of a task.
+  Sample held_out(const Recipe& recipe, std::int64_t windows) const;
+
+ private:
+  const Corpus* text_;
+  const Path folder_;
+  std::map<std::string, std::vector<Outcome>> kept_;
+};
+
+// The held-out losses of the recipe's models, by seed; their mean; the paired difference of two.
+std::vector<double> losses(Desk& desk, const Recipe& recipe);
+Estimate loss(Desk& desk, const Recipe& recipe);
+Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b);
+// f(model) for every seed.
+template <class F>
+std::vector<double> each(Desk& desk, const Recipe& recipe, F&& f) {
+  std::vector<double> out;
+  for (const Outcome& o : desk.models(recipe)) out.push_back(f(o));
+  return out;
+}
+
+}  // namespace gnomon::claims

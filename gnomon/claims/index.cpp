@@ -1,0 +1,390 @@
+// Why not the index itself, or an index between 0 and 1?
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/claims/parts.h"
+#include "gnomon/claims/task.h"
+#include "gnomon/combine/spec.h"
+#include "gnomon/lens/attention.h"
+
+namespace gnomon::claims {
+namespace {
+
+// Recognising x_w from LN(x_w + p·u): the share of words whose nearest normalised word is the right one.
+double word_after_norm(const Matrix& x, const Matrix& u, double p) {
+  const auto normed = [&](std::int64_t w, double place) {
+    std::vector<double> h(x.row(w).begin(), x.row(w).end());
+    double mean = 0, square = 0;
+    for (std::size_t c = 0; c < h.size(); ++c) h[c] += place * u.values[c], mean += h[c] / double(h.size());
+    for (double& v : h) v -= mean, square += v * v;
+    for (double& v : h) v /= std::sqrt(square);
+    return h;
+  };
+  Matrix words(x.rows, x.columns), sums(x.rows, x.columns);
+  for (std::int64_t w = 0; w < x.rows; ++w) {
+    const auto a = normed(w, 0), b = normed(w, p);
+    std::copy(a.begin(), a.end(), words.row(w).begin()), std::copy(b.begin(), b.end(), sums.row(w).begin());
+  }
+  const Matrix scores = product_transposed(sums, words);
+  double right = 0;
+  for (std::int64_t w = 0; w < x.rows; ++w)
+    right += std::max_element(scores.row(w).begin(), scores.row(w).end()) - scores.row(w).begin() == w;
+  return right / double(x.rows);
+}
+
+Finding grows(Desk& desk) {
+  Finding f;
+  const Matrix x = gaussian_words(1000, 96, 51), u = gaussian_words(1, 96, 52);
+  report::LineChart chart{
+      "A raw index drowns the word",
+      "1,000 Gaussian words, d = 96, h = LN(x + p·u) with u of the words' size; nearest word by cosine.",
+      {"position p", true, {1, 4, 16, 64, 256, 1024}},
+      {"share of words found"},
+      {}};
+  report::Series s{"raw index", {}, 1, false, true};
+  for (const double p : {1.0, 4.0, 16.0, 64.0, 256.0, 1024.0}) {
+    const double share = word_after_norm(x, u, p);
+    s.points.emplace_back(p, share);
+    if (p == 1) f.between("words found at p = 1", share, .99, 1, 3);
+    if (p == 1024) f.number("words found at p = 1024", share, 3);
+  }
+  chart.series = {s};
+  const auto length_at = [&](double p) {
+    Matrix h = x;
+    for (std::size_t n = 0; n < h.values.size(); ++n) h.values[n] += p * u.values[n % u.values.size()];
+    return std::sqrt(squares(h));
+  };
+  f.near("|h| at p = 1024 over |h| at p = 16", length_at(1024) / length_at(16), 64, 1, 1);
+  const Estimate cost = loss_difference(desk, desk.language("index"), desk.language("sinusoidal"));
+  f.estimate("loss with the raw index, less the sinusoid's (nats)", cost);
+  f.figures = draw(chart);
+  f.conclude(Verdict::holds, text("Yes: the vector grows as p, and after a LayerNorm the word shrinks as "
+                                  "1/p. In training within 64 tokens the raw index is ",
+                                  compared(cost), " against the sinusoid."));
+  return f;
+}
+
+Recipe lengths_task(const Desk& d, const char* spec) {
+  Recipe r = d.task("lengths", spec);
+  r.causal = false, r.steps = d.quick ? 400 : 2000, r.learning_rate = 2e-3;
+  return r;
+}
+
+Finding inconsistent(Desk& desk) {
+  Finding f;
+  for (const std::int64_t L : {4, 100}) {
+    const Matrix e = [&] {
+      const auto n = make_encoding("normalised", width_of(4, L));
+      std::vector<double> w(std::size_t(n->param_count()), 1.0);
+      const Placement place = Placement::consecutive(0, L);
+      const Scene scene{place, {}, {}, w};
+      Matrix m(L, 1);
+      for (std::int64_t t = 0; t < L; ++t) m.at(t, 0) = n->input(scene, t, 0);
+      return m;
+    }();
+    f.near(text("step between neighbours, L = ", L), e.at(1, 0) - e.at(0, 0), 1 / double(L - 1), 1e-12, 6);
+  }
+  report::LineChart chart{
+      "Read the token before you, in windows of any length",
+      "Trained on windows of 8 to 32 tokens, without a causal mask; two layers; mean over seeds.",
+      {"tokens of the window"},
+      {"share of right answers"},
+      {}};
+  double normalised = 0, rope = 0;
+  int style = 0;
+  for (const char* spec : {"normalised", "sinusoidal", "rope", "alibi"}) {
+    const Recipe r = lengths_task(desk, spec);
+    report::Series s{spec, {}, style++, false, true};
+    for (const std::int64_t L : {8, 16, 32, 48, 64}) {
+      const auto right = each(
+          desk, r, [&](const Outcome& o) { return accuracy(o.look(), test_windows(r, nullptr, L, 64, 2)); });
+      const Estimate e = mean_interval(right);
+      f.estimate(text(spec, ", windows of ", L), e, 3);
+      s.points.emplace_back(double(L), e.mean);
+      if (L == 32 && s.name == "normalised") normalised = e.mean;
+      if (L == 32 && s.name == "rope") rope = e.mean;
+    }
+    chart.series.push_back(std::move(s));
+  }
+  f.figures = draw(chart);
+  f.conclude(
+      normalised < rope - .2 ? Verdict::holds : Verdict::undecided,
+      text("The step between neighbours is 1/(L − 1): another one for every length. Trained on windows of 8 "
+           "to 32 tokens, a model with the normalised index finds the token before it in ",
+           fixed(100 * normalised, 0), " % of cases at 32 tokens, one with RoPE in ", fixed(100 * rope, 0),
+           " %."));
+  return f;
+}
+
+Finding bob(Desk&) {
+  Finding f;
+  const auto n = make_encoding("normalised", width_of(4, 4));
+  std::vector<double> w(std::size_t(n->param_count()), 1.0);
+  const Placement place = Placement::consecutive(0, 4);
+  const Scene scene{place, {}, {}, w};
+  for (std::int64_t t = 0; t < 4; ++t)
+    f.near(text("position ", t, " of \"My name is Bob\""), n->input(scene, t, 0), double(t) / 3, 1e-12, 6);
+  f.conclude(Verdict::conditional,
+             "It can be written down, 0, 1/3, 2/3, 1, and is unique within one text. The same word three "
+             "places on has another value in every other length (003-03).");
+  return f;
+}
+
+Finding absolute_only(Desk& desk) {
+  Finding f;
+  // Logits that are linear in the position of the key: the most that the token before can get.
+  double most = 0;
+  for (double r = .01; r < 1; r += .001) most = std::max(most, r * (1 - r));
+  f.near("most weight on the previous token, logits linear in the key's position", most, .25, 1e-6, 6);
+  const double decay = std::exp(-.5);
+  f.near("ALiBi's slope 1/2: weight on the previous token", decay * (1 - decay), .2387, 1e-4, 4);
+  f.near("on the own token", 1 - decay, .3935, 1e-4, 4);
+  report::IntervalChart chart{
+      "Most weight that a head puts on the token before",
+      text(
+          "One-layer models trained to name the token before; the best head; bars are 95 % t intervals over ",
+          desk.seeds(), " seeds. The bound for linear logits is 0.25."),
+      "mean attention weight on the previous token",
+      {}};
+  double alibi = 0, rope = 0;
+  for (const char* spec : {"none", "alibi", "rope", "t5", "sinusoidal"}) {
+    Recipe r = desk.task("previous", spec);
+    r.layers = 1;
+    const Sample sample = desk.held_out(r, 24);
+    const Estimate mass = mean_interval(each(desk, r, [&](const Outcome& o) {
+      double best = 0;
+      for (const HeadHabits& h : head_habits(o.look(), 0, streams(o.look(), sample)[0], sample.T))
+        best = std::max(best, h.previous);
+      return best;
+    }));
+    const Estimate right =
+        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), sample); }));
+    f.estimate(text(spec, ": weight on the previous token, best head"), mass, 3);
+    f.estimate(text(spec, ": right answers"), right, 3);
+    chart.rows.push_back({spec, mass.mean, mass.half_width, int(chart.rows.size())});
+    if (std::string_view(spec) == "alibi") alibi = mass.mean;
+    if (std::string_view(spec) == "rope") rope = mass.mean;
+  }
+  f.figures = draw(chart);
+  f.conclude(alibi < .3 && rope > .6 ? Verdict::conditional : Verdict::undecided,
+             text("Imprecise: products of (p, 1) give p − q exactly, so the information is there. The limit "
+                  "is another one: logits that are linear in the position put at most a quarter of the "
+                  "weight on the token before. Trained for nothing else, ALiBi's best head reaches ",
+                  fixed(alibi, 2), ", RoPE's ", fixed(rope, 2), "."));
+  return f;
+}
+
+Finding periodic(Desk& desk) {
+  Finding f;
+  report::IntervalChart chart{
+      "Name the token eight places before",
+      "One-layer models; share of right answers; bars are 95 % t intervals over seeds.",
+      "share of right answers",
+      {}};
+  for (const char* spec : {"none", "alibi", "t5", "sinusoidal", "rope"}) {
+    Recipe r = desk.task("offset8", spec);
+    r.layers = 1;
+    const Sample sample = desk.held_out(r, 64);
+    const Estimate right =
+        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), sample); }));
+    f.estimate(text(spec, ": right answers"), right, 3);
+    chart.rows.push_back({spec, right.mean, right.half_width, int(chart.rows.size())});
+  }
+  f.figures = draw(chart);
+  f.conclude(Verdict::undecided,
+             "Poems were not measured. What can be said: a fixed distance of eight tokens, as a refrain has, "
+             "is learned in one layer from sinusoids, RoPE and T5's buckets, and not from ALiBi or from the "
+             "mask alone.");
+  return f;
+}
+
+Finding river(Desk&) {
+  Finding f;
+  const double near_pair = (1.0 / 3) * (2.0 / 3), far_pair = (33.0 / 99) * (66.0 / 99);
+  f.near("product of positions 1 and 2 of 4", near_pair, .2222, 1e-4, 4);
+  f.near("product of positions 33 and 66 of 100", far_pair, .2222, 1e-4, 4);
+  f.near("their difference", near_pair - far_pair, 0, 1e-12, 12);
+  const auto w = sinusoid_frequencies(64);
+  f.between("the sinusoid's similarity at distance 1, less that at 33",
+            sinusoid_kernel(w, 1) - sinusoid_kernel(w, 33), .2, 1, 3);
+  f.conclude(Verdict::holds,
+             "With positions between 0 and 1, neighbours in a text of 4 and tokens 33 apart in a text of 100 "
+             "have the same product, 2/9. The sinusoid tells them apart.");
+  return f;
+}
+
+Finding same_weight(Desk&) {
+  Finding f;
+  const Matrix e = sinusoid(64, 256);
+  double spread = 0;
+  for (std::int64_t p = 0; p + 3 < 256; ++p)
+    spread = std::max(spread, std::abs(dot(e.row(p), e.row(p + 3)) - dot(e.row(0), e.row(3))));
+  f.between("spread of the dot product at distance 3, all positions", spread, 0, 1e-12, 15);
+  report::LineChart chart{"The same product, another weight",
+                          "Attention by the dot products of the sinusoid alone (d = 64, over √d): weight of "
+                          "the last query on the key 3 before.",
+                          {"tokens L", true, {4, 8, 16, 32, 64, 128, 256}},
+                          {"attention weight", true, {.03125, .0625, .125, .25}},
+                          {}};
+  report::Series s{"weight at distance 3", {}, 0, false, true};
+  double first = 0, last = 0;
+  for (const std::int64_t L : {4, 8, 16, 32, 64, 128, 256}) {
+    double total = 0;
+    for (std::int64_t j = 0; j < L; ++j) total += std::exp(dot(e.row(L - 1), e.row(j)) / 8);
+    const double weight = std::exp(dot(e.row(L - 1), e.row(L - 4)) / 8) / total;
+    s.points.emplace_back(double(L), weight);
+    (L == 4 ? first : last) = weight;
+  }
+  chart.series = {s};
+  f.number("weight at distance 3, L = 4", first, 3), f.number("weight at distance 3, L = 256", last, 4);
+  f.between("ratio of the two", first / last, 5, 1e3, 1);
+  f.figures = draw(chart);
+  f.conclude(Verdict::conditional,
+             text("The product of n and n + k is the same for every n and every length. The weight is not: "
+                  "the softmax shares 1 among all keys, so at L = 256 it is ",
+                  fixed(first / last, 0), " times smaller than at L = 4, and the word terms come on top."));
+  return f;
+}
+
+Finding code_of_the_answer(Desk&) {
+  Finding f;
+  const Matrix near_ = sinusoid(16, 128), far = sinusoid(16, 2, 100005);
+  f.near("105 and 106", dot(near_.row(105), near_.row(106)), 7.485166243, 1e-6, 9);
+  f.near("5 and 6", dot(near_.row(5), near_.row(6)), 7.485166243, 1e-6, 9);
+  f.near("5 and 10", dot(near_.row(5), near_.row(10)), 6.137039961, 1e-6, 9);
+  const Matrix t2t = sinusoid(16, 128, 0, kTensor2tensor);
+  f.near("tensor2tensor, 5 and 6", dot(t2t.row(5), t2t.row(6)), 7.501743870, 1e-6, 9);
+  f.near("tensor2tensor, 5 and 10", dot(t2t.row(5), t2t.row(10)), 6.442037617, 1e-6, 9);
+  f.near("100,005 and 100,006, angles in double", dot(far.row(0), far.row(1)), 7.485166243, 1e-6, 9);
+  double single = 0;
+  for (int i = 0; i < 8; ++i) {
+    const float w = std::pow(10000.0f, -2.0f * float(i) / 16.0f), a = 100005.0f * w, b = 100006.0f * w;
+    single += double(std::sin(a) * std::sin(b) + std::cos(a) * std::cos(b));
+  }
+  f.between("|100,005 and 100,006, angles in float32, less the true value|", std::abs(single - 7.485166243),
+            1e-5, 1e-2, 6);
+  const double kernel[] = {8, 7.4852, 6.3683, 5.5431, 5.5597, 6.1370, 6.4448, 5.8922, 4.6972};
+  for (int k = 0; k < 9; ++k)
+    f.near(text("dot product at distance ", k), dot(near_.row(20), near_.row(20 + k)), kernel[k], 5.1e-5);
+  f.conclude(Verdict::holds,
+             "7.485166, 7.485166, 6.137040: the text's code is right for the paper's convention; "
+             "tensor2tensor's gives 7.501744 and 6.442038. The 7.4850 at position 100,005 is float32 "
+             "rounding of the angle, not a property of the code.");
+  return f;
+}
+
+std::vector<Recipe> one_layer(const Desk& d, const char* task, std::initializer_list<const char*> specs) {
+  std::vector<Recipe> all;
+  for (const char* s : specs) all.push_back(d.task(task, s)), all.back().layers = 1;
+  return all;
+}
+
+}  // namespace
+
+extern const Claim claim_003_02;
+const Claim claim_003_02 = {.id = "003-02",
+                            .question = "index",
+                            .says = "The index itself is not used, because it grows large.",
+                            .method =
+                                "words found by the nearest neighbour after LN(x + p·u); length of x + p·u; "
+                                "models trained with a raw index",
+                            .expects = "|h| grows as p, and the word vanishes behind it",
+                            .advice = "Never feed a raw index into a network with norms.",
+                            .expected = Verdict::holds,
+                            .recipes =
+                                [](const Desk& d) {
+                                  return std::vector{d.language("index"), d.language("sinusoidal")};
+                                },
+                            .measure = grows};
+extern const Claim claim_003_03;
+const Claim claim_003_03 = {
+    .id = "003-03",
+    .question = "index",
+    .says = "An index between 0 and 1 means different things in texts of different length.",
+    .method =
+        "step between neighbours, 1/(L − 1); encoders trained to name the token before, on windows of 8 to "
+        "32 tokens, tested at 8 to 64",
+    .expects = "fails where relative or unnormalised codes succeed",
+    .advice = "Never normalise by the length of the input, unless position means a share of the text.",
+    .expected = Verdict::holds,
+    .statistical = true,
+    .recipes =
+        [](const Desk& d) {
+          return std::vector{lengths_task(d, "normalised"), lengths_task(d, "sinusoidal"),
+                             lengths_task(d, "rope"), lengths_task(d, "alibi")};
+        },
+    .measure = inconsistent};
+extern const Claim claim_004_06;
+const Claim claim_004_06 = {.id = "004-06",
+                            .question = "index",
+                            .says = "\"My name is Bob\" could have positions 0 to 3 divided by the length.",
+                            .method = "the values of the encoding `normalised`",
+                            .expects = "0, 1/3, 2/3, 1",
+                            .advice = "See 003-03 for what goes wrong.",
+                            .expected = Verdict::conditional,
+                            .measure = bob};
+extern const Claim claim_004_09;
+const Claim claim_004_09 = {
+    .id = "004-09",
+    .question = "index",
+    .says = "A linear index gives only absolute information without more processing.",
+    .method =
+        "most weight on the previous token for logits linear in the key's position, r(1 − r); one-layer "
+        "models trained to name the token before: weight of the best head",
+    .expects = "at most 1/4 for ALiBi and all linear logits; nearly 1 for RoPE and T5",
+    .advice = "If your task needs the exact neighbour, do not rely on a linear bias alone.",
+    .expected = Verdict::conditional,
+    .statistical = true,
+    .recipes =
+        [](const Desk& d) {
+          return one_layer(d, "previous", {"none", "alibi", "rope", "t5", "sinusoidal"});
+        },
+    .measure = absolute_only};
+extern const Claim claim_004_10;
+const Claim claim_004_10 = {
+    .id = "004-10",
+    .question = "index",
+    .says = "Periodic codes help with periodic structure, such as repetition in poems.",
+    .method = "one-layer models trained to name the token eight places before",
+    .expects = "no support for or against poems; a fixed distance is learned by several encodings",
+    .advice = "Try it on your poems with `gnomon study`.",
+    .expected = Verdict::undecided,
+    .statistical = true,
+    .recipes =
+        [](const Desk& d) {
+          return one_layer(d, "offset8", {"none", "alibi", "t5", "sinusoidal", "rope"});
+        },
+    .measure = periodic};
+extern const Claim claim_004_14;
+const Claim claim_004_14 = {
+    .id = "004-14",
+    .question = "index",
+    .says = "With positions between 0 and 1, near words of a short text look like far words of a long one.",
+    .method = "1/3·2/3 against 33/99·66/99",
+    .expects = "both 2/9",
+    .advice = "Same as 003-03.",
+    .expected = Verdict::holds,
+    .measure = river};
+extern const Claim claim_004_15;
+const Claim claim_004_15 = {
+    .id = "004-15",
+    .question = "index",
+    .says = "The dot product of n and n + k is the same for any length, so the attention weight is the same.",
+    .method = "dot products of the sinusoid at distance 3; softmax over them for L from 4 to 256",
+    .expects = "equal products; weights that fall with L",
+    .advice = "For longer inputs, mind the softmax: log-n scaling exists for this.",
+    .expected = Verdict::conditional,
+    .measure = same_weight};
+extern const Claim claim_004_16;
+const Claim claim_004_16 = {
+    .id = "004-16",
+    .question = "waves",
+    .says = "Code with d = 16 prints 7.4852, 7.4852, 6.1370.",
+    .method =
+        "dot products in double, both conventions, near and far positions; the same with float32 angles",
+    .expects = "the paper's convention gives them",
+    .advice = "Use these numbers to tell which convention a code has.",
+    .expected = Verdict::holds,
+    .measure = code_of_the_answer};
+
+}  // namespace gnomon::claims

@@ -1,0 +1,580 @@
+// How order arises, and what happens without positions.
+#include "gnomon/lens/order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "gnomon/claims/parts.h"
+#include "gnomon/claims/task.h"
+#include "gnomon/lens/attention.h"
+#include "gnomon/lens/probe.h"
+
+namespace gnomon::claims {
+namespace {
+
+Recipe with(Recipe r, std::int64_t layers, bool causal) {
+  r.layers = layers, r.causal = causal;
+  return r;
+}
+
+// A model with a spec that was not trained.
+struct Untrained {
+  Model model;
+  Floats w;
+  Untrained(const char* spec, std::int64_t layers, bool causal, std::uint64_t seed = 1)
+      : model({.layers = layers,
+               .width = 64,
+               .heads = 4,
+               .length = 32,
+               .causal = causal,
+               .position = Spec::parse(spec)}),
+        w(model.initial(seed)) {}
+  Trained look() const { return {model, w}; }
+};
+Sample letters(std::int64_t T, std::int64_t windows) {
+  return make_task("previous", T, windows, Random(3, "letters"));
+}
+
+// Plug-in mutual information of token and position, in nats: (first tokens of) windows at these starts.
+double information(const std::vector<std::vector<unsigned char>>& windows) {
+  const std::size_t T = windows.front().size();
+  std::vector<double> joint(256 * T, 0.0), token(256, 0.0);
+  const double n = double(windows.size() * T);
+  for (const auto& w : windows) {
+    for (std::size_t t = 0; t < T; ++t) joint[w[t] * T + t] += 1 / n, token[w[t]] += 1 / n;
+  }
+  double sum = 0;
+  for (std::size_t k = 0; k < joint.size(); ++k)
+    sum += joint[k] > 0 ? joint[k] * std::log(joint[k] / (token[k / T] / double(T))) : 0;
+  return sum;
+}
+struct Excess {
+  double found, null, null_sd;
+};
+Excess information_excess(std::vector<std::vector<unsigned char>> windows, std::int64_t shuffles) {
+  Excess e{information(windows), 0, 0};
+  const Random random(8, "shuffled positions");
+  std::vector<double> nulls;
+  for (std::int64_t s = 0; s < shuffles; ++s) {
+    std::uint64_t draw = std::uint64_t(s) * 10000000;
+    for (auto& w : windows) {
+      for (std::size_t i = w.size() - 1; i > 0; --i) std::swap(w[i], w[random.below(draw++, i + 1)]);
+    }
+    nulls.push_back(information(windows));
+  }
+  for (const double v : nulls) e.null += v / double(nulls.size());
+  for (const double v : nulls) e.null_sd += (v - e.null) * (v - e.null) / double(nulls.size() - 1);
+  e.null_sd = std::sqrt(e.null_sd);
+  return e;
+}
+
+Finding related(Desk& desk) {
+  Finding f;
+  const std::string_view bytes = desk.text().bytes();
+  constexpr std::size_t T = 16;
+  const std::int64_t wanted = desk.draws(4000);
+  std::vector<std::size_t> line_starts;
+  for (std::size_t at = 0; at + T + 1 < bytes.size(); ++at) {
+    if (bytes[at] == '\n') line_starts.push_back(at + 1);
+  }
+  std::vector<std::vector<unsigned char>> lines, anywhere;
+  const Random random(4, "places in a text");
+  for (std::int64_t n = 0; n < wanted; ++n) {
+    const auto take = [&](std::size_t at) {
+      return std::vector<unsigned char>(bytes.begin() + std::ptrdiff_t(at),
+                                        bytes.begin() + std::ptrdiff_t(at + T));
+    };
+    if (!line_starts.empty())
+      lines.push_back(take(line_starts[random.below(std::uint64_t(2 * n), line_starts.size())]));
+    anywhere.push_back(take(random.below(std::uint64_t(2 * n + 1), bytes.size() - T - 1)));
+  }
+  const Excess start = information_excess(lines, desk.draws(100)),
+               crop = information_excess(anywhere, desk.draws(100));
+  f.between("I(letter; position) at line starts, less shuffled (nats)", start.found - start.null, .01, 10, 4);
+  f.number("deviation of the shuffled", start.null_sd, 5);
+  f.between("the same at random places, in deviations of the shuffled",
+            (crop.found - crop.null) / crop.null_sd, -4, 4, 2);
+  f.number("the same at random places (nats)", crop.found - crop.null, 5);
+  f.conclude(Verdict::conditional,
+             text("True inside a text cut at random places: nothing beyond chance. Wrong where windows begin "
+                  "with documents or lines: there the position says ",
+                  fixed(start.found - start.null, 3),
+                  " nats about the letter. [CLS] and [SEP] of BERT are the extreme case."));
+  return f;
+}
+
+Finding tom_bit(Desk& desk) {
+  Finding f;
+  report::IntervalChart chart{"Who bites? Right answers on pairs that differ in order alone",
+                              text("Names and verbs in lower case, a fixed last token asks; ", desk.seeds(),
+                                   " seeds. Both orders of a pair are always asked: one half is chance."),
+                              "share of right answers",
+                              {}};
+  struct Arm {
+    const char *spec, *name;
+    std::int64_t layers;
+    bool causal;
+    double low, high;
+  };
+  for (const Arm& a : {Arm{"none", "no position, encoder, 2 layers", 2, false, .5, .5},
+                       {"none", "no position, causal, 1 layer", 1, true, .49, .51},
+                       {"none", "no position, causal, 2 layers", 2, true, .95, 1},
+                       {"sinusoidal", "sinusoid, encoder, 2 layers", 2, false, .95, 1},
+                       {"rope", "RoPE, encoder, 2 layers", 2, false, .95, 1}}) {
+    const Recipe r = with(desk.task("order", a.spec), a.layers, a.causal);
+    const Sample pairs = desk.held_out(r, 512);
+    const Estimate right =
+        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), pairs); }));
+    f.estimate(a.name, right, 3);
+    f.numbers.back().low = a.low, f.numbers.back().high = a.high;
+    chart.rows.push_back({a.name, right.mean, right.half_width, int(chart.rows.size())});
+  }
+  const Untrained m("none", 2, false);
+  const Sample s = letters(8, 4);
+  f.between("encoder without positions: change of the pooled logits under a permutation",
+            equivariance_error(m.look(), s, 20, 5), 0, 1e-5, 9);
+  f.figures = draw(chart);
+  f.conclude(Verdict::conditional,
+             "Without positions an encoder of any depth answers exactly half of the pairs. A causal mask "
+             "changes that: one layer is still blind to the order before the last token, two layers answer "
+             "all. (As printed, \"a\" and \"A\" are different tokens, so the two sentences differ anyway.)");
+  return f;
+}
+
+Finding at_once(Desk&) {
+  Finding f;
+  const Untrained m("sinusoidal", 2, true);
+  const Sample s = letters(16, 1);
+  const Matrix all = logits(m.look(), s);
+  double worst = 0;
+  for (std::int64_t t = 1; t <= 16; ++t) {
+    Sample prefix{t, {s.inputs.begin(), s.inputs.begin() + t}, {s.targets.begin(), s.targets.begin() + t}};
+    const Matrix step = logits(m.look(), prefix);
+    for (std::int64_t c = 0; c < all.columns; ++c)
+      worst = std::max(worst, std::abs(step.at(t - 1, c) - all.at(t - 1, c)));
+  }
+  f.between("largest difference of a logit, all at once against one by one", worst, 0, 1e-4, 7);
+  f.conclude(Verdict::holds,
+             "One pass over all tokens gives the logits of sixteen passes over growing prefixes: a causal "
+             "model takes them at once.");
+  return f;
+}
+
+Finding permutations(Desk& desk) {
+  Finding f;
+  const Sample s = letters(24, 4);
+  const std::int64_t n = desk.draws(100);
+  std::vector<std::pair<std::string, std::vector<double>>> rows;
+  for (const char* spec : {"none", "sinusoidal", "rope", "t5"}) {
+    for (const bool causal : {false, true}) {
+      const Untrained m(spec, 2, causal);
+      const double e = equivariance_error(m.look(), s, n, 6);
+      const std::string name = text(spec, causal ? ", causal" : ", encoder");
+      rows.push_back({name, {e}});
+      if (std::string_view(spec) == "none" && !causal) f.between(name, e, 0, 1e-5, 9);
+      if (causal) f.between(name, e, .1, 1e9, 3);
+      if (!causal && std::string_view(spec) != "none") f.between(name, e, .005, 1e9, 3);
+    }
+  }
+  const Untrained one("none", 1, true), two("none", 2, true);
+  f.between("causal, 1 layer: change of the last logits when two earlier tokens swap",
+            swap_difference(one.look(), s, 20, 7), 0, 1e-5, 8);
+  f.between("causal, 2 layers: the same", swap_difference(two.look(), s, 20, 7), 1e-3, 1e9, 4);
+  f.figures = table({{"|f(Px) − P·f(x)| / |f(x)|", "relative"}, rows, 7});
+  f.conclude(Verdict::holds,
+             "Because attention has nothing to tell order by: without positions and mask a model returns the "
+             "permuted answer for the permuted input, to rounding. A causal mask breaks that.");
+  return f;
+}
+
+Finding rows_together(Desk&) {
+  Finding f;
+  const Untrained m("none", 2, false);
+  const Sample s = letters(24, 1);
+  const Matrix h = streams(m.look(), s)[0];
+  Matrix reversed(h.rows, h.columns);
+  for (std::int64_t t = 0; t < h.rows; ++t)
+    std::copy(h.row(t).begin(), h.row(t).end(), reversed.row(h.rows - 1 - t).begin());
+  const auto a = attention_maps(m.look(), 0, h).weights, b = attention_maps(m.look(), 0, reversed).weights;
+  double worst = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    for (std::int64_t i = 0; i < h.rows; ++i) {
+      for (std::int64_t j = 0; j < h.rows; ++j)
+        worst = std::max(worst, std::abs(a[k].at(i, j) - b[k].at(h.rows - 1 - i, h.rows - 1 - j)));
+    }
+  }
+  f.between("largest difference of attention weights after reversing the rows", worst, 0, 1e-12, 15);
+  f.conclude(Verdict::wrong,
+             "No. The rows of Q, K and V permute together, and the weights with them: which row a token has "
+             "says nothing to the model.");
+  return f;
+}
+
+Finding takes_load(Desk& desk) {
+  Finding f;
+  const char* specs[] = {"none", "learned", "sinusoidal", "alibi", "t5", "rope"};
+  report::LineChart chart{"Held-out loss while training",
+                          "Causal models of two layers on text; mean over seeds.",
+                          {"thousand bytes seen"},
+                          {"nats per byte"},
+                          {}};
+  const double goal = loss(desk, desk.language("none")).mean;
+  double none = 0, rope = 0;
+  for (const char* spec : specs) {
+    const auto& models = desk.models(desk.language(spec));
+    report::Series s{spec, {}, int(chart.series.size())};
+    for (const Outcome& o : models) {
+      s.points.resize(o.curve.size());
+      for (std::size_t k = 0; k < o.curve.size(); ++k)
+        s.points[k] = {o.curve[k].first / 1e3,
+                       s.points[k].second + o.curve[k].second / double(models.size())};
+    }
+    const auto reached = std::find_if(s.points.begin(), s.points.end(),
+                                      [&](const auto& p) { return p.second <= goal + 1e-9; });
+    const double at = reached == s.points.end() ? std::nan("") : reached->first;
+    f.number(text("thousand bytes until the final loss of `none`, ", spec), at, 0);
+    if (std::string_view(spec) == "none") none = at;
+    if (std::string_view(spec) == "rope") rope = at;
+    chart.series.push_back(std::move(s));
+  }
+  const Estimate gain = loss_difference(desk, desk.language("rope"), desk.language("none"));
+  f.estimate("loss of RoPE, less no position (nats)", gain);
+  f.figures = draw(chart);
+  f.conclude(sign(gain) == Sign::below ? Verdict::holds : Verdict::undecided,
+             text("Yes, as far as training goes: what a model without positions reaches after ",
+                  fixed(none, 0), " thousand bytes, one with RoPE reaches after ", fixed(rope, 0),
+                  " thousand; at the end it is ", compared(gain), "."));
+  return f;
+}
+
+Finding implicit(Desk& desk) {
+  Finding f;
+  const Recipe none = desk.language("none"), sinus = desk.language("sinusoidal"),
+               table_ = desk.language("learned");
+  const Estimate gap = loss_difference(desk, none, sinus), to_learned = loss_difference(desk, none, table_);
+  f.estimate("causal, loss without positions, less the sinusoid's (nats)", gap);
+  f.estimate("causal, loss without positions, less a learned table's (nats)", to_learned);
+  const Recipe deep_none = none.deep(8), deep_sinus = sinus.deep(8);
+  const Estimate deep_gap = loss_difference(desk, deep_none, deep_sinus);
+  f.estimate("causal, 8 layers, loss without positions, less the sinusoid's (nats)", deep_gap);
+  const Sample sample = desk.held_out(none, desk.quick ? 60 : 300);
+  std::vector<double> before, after;
+  for (const Outcome& o : desk.models(deep_none)) {
+    const auto h = streams(o.look(), sample);
+    before.push_back(probe_positions(h.front(), sample.T).r2);
+    double best = 0;
+    for (const Matrix& x : h) best = std::max(best, probe_positions(x, sample.T).r2);
+    after.push_back(best);
+  }
+  f.estimate("no position, 8 layers: R² of a position probe at the embedding", mean_interval(before), 3);
+  f.estimate("no position, 8 layers: best R² in any layer", mean_interval(after), 3);
+  std::vector<std::pair<std::string, std::vector<double>>> rows;
+  for (const std::int64_t kept : {0, 1, 2, 4, 8, 16}) {
+    const Estimate cost = mean_interval(each(desk, none, [&](const Outcome& o) {
+      return shuffle_cost(o.look(), desk.held_out(none, desk.quick ? 64 : 256), kept, 9);
+    }));
+    rows.push_back({text("all shuffled but the last ", kept), {cost.mean, cost.half_width}});
+  }
+  f.figures = table(
+      {{"no position, causal, 2 layers", "loss of the next byte, more than intact (nats)", "±"}, rows, 3});
+  const bool learns = mean_interval(after).mean > .5 && mean_interval(before).mean < .1;
+  f.conclude(learns ? Verdict::holds : Verdict::undecided,
+             text("Yes: without any encoding a causal model of eight layers makes itself a position, "
+                  "readable with R² ",
+                  fixed(mean_interval(after).mean, 2), " where the embedding has ",
+                  fixed(mean_interval(before).mean, 2),
+                  ". An encoding still saves work: without one the loss of two layers is ", compared(gap),
+                  ", of eight layers ", compared(deep_gap), "."));
+  return f;
+}
+
+Finding equivariant(Desk& desk) {
+  Finding f;
+  const Untrained m("none", 2, false);
+  const Sample s = letters(24, 4);
+  f.between("encoder without positions: equivariance error",
+            equivariance_error(m.look(), s, desk.draws(100), 6), 0, 1e-5, 9);
+  // Not invariant: the output rows do move with the input rows.
+  Sample reversed = s;
+  for (std::int64_t w = 0; w < s.count(); ++w)
+    std::reverse(reversed.inputs.begin() + w * s.T, reversed.inputs.begin() + (w + 1) * s.T);
+  const Matrix a = logits(m.look(), s), b = logits(m.look(), reversed);
+  f.between("change of the rows themselves under reversal, relative",
+            std::sqrt(squares(sum(a, b, -1)) / squares(a)), .1, 10, 3);
+  const Estimate gap = loss_difference(desk, desk.encoder("none"), desk.encoder("sinusoidal"));
+  f.estimate("masked tokens, loss without positions, less the sinusoid's (nats)", gap);
+  f.conclude(sign(gap) == Sign::above || desk.quick ? Verdict::conditional : Verdict::undecided,
+             text("Not invariant but equivariant: outputs permute with inputs, and only a pooled output is "
+                  "invariant. So BERT has no implicit position: in our encoders the loss on masked letters "
+                  "without positions is ",
+                  compared(gap), "."));
+  return f;
+}
+
+Finding token_wise(Desk&) {
+  Finding f;
+  const Untrained m("none", 1, false);
+  const Sample s = letters(24, 1);
+  const Matrix h = streams(m.look(), s)[0], all = projected_rows(m.look(), 0, h);
+  double worst = 0;
+  for (std::int64_t t = 0; t < h.rows; ++t) {
+    const Matrix alone = projected_rows(m.look(), 0, h.block(t, 1));
+    for (std::int64_t c = 0; c < all.columns; ++c)
+      worst = std::max(worst, std::abs(alone.at(0, c) - all.at(t, c)));
+  }
+  f.between("q, k, v of a token alone, less those within the window", worst, 0, 1e-12, 15);
+  const auto size = [](std::int64_t T) {
+    return double(Model({.layers = 2, .width = 64, .heads = 4, .length = T, .position = Spec::parse("none")})
+                      .param_count());
+  };
+  f.near("parameters for windows of 1,024 tokens, less those for 32", size(1024) - size(32), 0, 0, 0);
+  f.conclude(
+      Verdict::holds,
+      "Each token's q, k and v depend on that token alone, and the weights do not depend on the length.");
+  return f;
+}
+
+Finding bag_of_words(Desk& desk) {
+  Finding f;
+  for (const char* spec : {"none", "sinusoidal"}) {
+    const Recipe r = with(desk.task("majority", spec), 2, false);
+    const Estimate right = mean_interval(
+        each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), desk.held_out(r, 512)); }));
+    f.estimate(text("majority of letters, ", spec), right, 3);
+    f.numbers.back().low = .97;
+  }
+  const Recipe r = with(desk.task("order", "none"), 2, false);
+  const Estimate order_right = mean_interval(
+      each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), desk.held_out(r, 512)); }));
+  f.estimate("who bites, none", order_right, 3);
+  f.numbers.back().low = .5, f.numbers.back().high = .5;
+  f.conclude(Verdict::holds,
+             "A question that needs no order, which letter is most frequent, is answered without positions "
+             "as well as with them; one that does is answered at chance.");
+  return f;
+}
+
+Finding oranges(Desk& desk) {
+  Finding f;
+  for (const auto& [spec, causal, low, high] : {std::tuple{"none", false, .5, .5},
+                                                {"none", true, .9, 1.0},
+                                                {"sinusoidal", false, .95, 1.0},
+                                                {"alibi", true, .95, 1.0}}) {
+    const Recipe r = with(desk.task("binding", spec), 2, causal);
+    const Estimate right = mean_interval(
+        each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), desk.held_out(r, 512)); }));
+    f.estimate(text(spec, causal ? ", causal" : ", encoder"), right, 3);
+    f.numbers.back().low = low, f.numbers.back().high = high;
+  }
+  f.conclude(Verdict::holds,
+             "\"3 oranges and 4 bananas\" and \"4 oranges and 3 bananas\" hold the same words: an encoder "
+             "without positions answers exactly half of such pairs, one with positions all.");
+  return f;
+}
+
+Finding recurrent(Desk&) {
+  Finding f;
+  // An Elman network with random weights, read after its last token: h = tanh(W·h + U·x).
+  const std::int64_t d = 64, T = 24;
+  const Matrix w = gaussian(Random(1, "recurrent"), d, d), x = gaussian_words(T, d, 61);
+  const auto read = [&](const std::vector<std::int64_t>& order) {
+    Matrix h(1, d);
+    for (const std::int64_t t : order) {
+      Matrix next = product_transposed(h, w);
+      for (std::int64_t c = 0; c < d; ++c)
+        next.at(0, c) = std::tanh(next.at(0, c) / std::sqrt(double(d)) + x.at(t, c));
+      h = std::move(next);
+    }
+    return h;
+  };
+  std::vector<std::int64_t> order(static_cast<std::size_t>(T));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const Matrix intact = read(order);
+  std::swap(order[20], order[21]);
+  f.between("change of the state when tokens 20 and 21 of 24 swap, relative",
+            std::sqrt(squares(sum(read(order), intact, -1)) / squares(intact)), .01, 10, 3);
+  const Untrained m("none", 1, true);
+  f.between("the same for one causal layer of attention (logits)",
+            swap_difference(m.look(), letters(24, 4), 20, 7), 0, 1e-5, 8);
+  f.conclude(Verdict::holds,
+             "A recurrent network reads its input in order by construction: even with random weights a swap "
+             "of two tokens shows in its state. One causal layer of attention does not see it.");
+  return f;
+}
+
+}  // namespace
+
+extern const Claim claim_000_06;
+const Claim claim_000_06 = {
+    .id = "000-06",
+    .question = "order",
+    .says = "There is no reason to think that a word and its position are related.",
+    .method =
+        "plug-in mutual information of letter and position in windows of 16, less the mean of 100 copies "
+        "with shuffled positions; 4,000 windows at line starts and at random places of the text",
+    .expects = "more than 0 at the starts of lines or documents, nothing at random places",
+    .advice = "Crop training windows at random if positions should say nothing about words.",
+    .expected = Verdict::conditional,
+    .recipes = [](const Desk& d) { return d.text(), std::vector<Recipe>(); },
+    .measure = related};
+extern const Claim claim_002_14;
+const Claim claim_002_14 = {
+    .id = "002-14",
+    .question = "order",
+    .says = "RNNs and LSTMs know the order of their input.",
+    .method =
+        "the state of a random recurrent network when two tokens swap; one causal attention layer beside it",
+    .expects = "the state changes",
+    .advice = "What recurrence gives for free, a Transformer needs an encoding or a mask for.",
+    .expected = Verdict::holds,
+    .measure = recurrent};
+extern const Claim claim_003_01;
+const Claim claim_003_01 = {
+    .id = "003-01",
+    .question = "order",
+    .says = "Without positions, \"Tom bit a dog\" and \"A dog bit Tom\" are the same to the model.",
+    .method =
+        "models trained to say who bites, on pairs that differ in order alone, with a fixed last token that "
+        "asks; share of right answers",
+    .expects =
+        "exactly one half for an encoder without positions and for one causal layer; all for two causal "
+        "layers",
+    .advice =
+        "An encoder needs positions; a decoder of two layers or more can do without, but learns more slowly.",
+    .expected = Verdict::conditional,
+    .recipes =
+        [](const Desk& d) {
+          return std::vector{with(d.task("order", "none"), 2, false), with(d.task("order", "none"), 1, true),
+                             with(d.task("order", "none"), 2, true),
+                             with(d.task("order", "sinusoidal"), 2, false),
+                             with(d.task("order", "rope"), 2, false)};
+        },
+    .measure = tom_bit};
+extern const Claim claim_004_01;
+const Claim claim_004_01 = {
+    .id = "004-01",
+    .question = "order",
+    .says = "All tokens enter a Transformer at once.",
+    .method = "logits of one pass over 16 tokens against those of 16 growing prefixes, causal",
+    .expects = "equal to rounding",
+    .advice = "This is why training is parallel.",
+    .expected = Verdict::holds,
+    .measure = at_once};
+extern const Claim claim_004_03;
+const Claim claim_004_03 = {.id = "004-03",
+                            .question = "order",
+                            .says = "Why does order not emerge from attention itself?",
+                            .method =
+                                "|f(Px) − P·f(x)|/|f(x)| over random permutations, untrained models, with "
+                                "and without a causal mask; swaps of two tokens before the last",
+                            .expects = "below 1e-5 without positions and mask; above 0.1 with a mask",
+                            .advice = "Use this test on any implementation: it takes a second.",
+                            .expected = Verdict::holds,
+                            .measure = permutations};
+extern const Claim claim_004_04;
+const Claim claim_004_04 = {.id = "004-04",
+                            .question = "order",
+                            .says = "Is the order not implicit in the rows of Q, K and V?",
+                            .method = "attention weights after reversing the rows of the input",
+                            .expects = "the weights reverse with them",
+                            .advice = "The index of a row is bookkeeping, not input.",
+                            .expected = Verdict::wrong,
+                            .measure = rows_together};
+extern const Claim claim_004_05;
+const Claim claim_004_05 = {
+    .id = "004-05",
+    .question = "order",
+    .says = "Do positions take load off the attention?",
+    .method =
+        "bytes of training until the loss that a model without positions ends at; final losses paired by "
+        "seed",
+    .expects = "fewer with positions",
+    .advice = "Even if positions are dropped later, they pay for themselves in training.",
+    .expected = Verdict::holds,
+    .statistical = true,
+    .recipes =
+        [](const Desk& d) {
+          std::vector<Recipe> all;
+          for (const char* s : {"none", "learned", "sinusoidal", "alibi", "t5", "rope"})
+            all.push_back(d.language(s));
+          return all;
+        },
+    .measure = takes_load};
+extern const Claim claim_004_07;
+const Claim claim_004_07 = {
+    .id = "004-07",
+    .question = "order",
+    .says = "Causal language models learn order implicitly; an encoding reduces the burden.",
+    .method =
+        "loss without positions less with, at 2 and 8 layers, paired; a linear probe for the position in "
+        "models without any; the loss when the text before the last tokens is shuffled",
+    .expects = "a gap that is small beside the encoder's; a position that appears after some layers",
+    .advice = "A decoder without positions works; give it depth and time.",
+    .expected = Verdict::holds,
+    .statistical = true,
+    .recipes =
+        [](const Desk& d) {
+          return std::vector{d.language("none"), d.language("sinusoidal"), d.language("learned"),
+                             d.language("none").deep(8), d.language("sinusoidal").deep(8)};
+        },
+    .measure = implicit};
+extern const Claim claim_004_08;
+const Claim claim_004_08 = {.id = "004-08",
+                            .question = "order",
+                            .says = "Attention is permutation-invariant; BERT has no implicit position.",
+                            .method =
+                                "equivariance error and change of the rows under reversal; loss on masked "
+                                "letters without positions less with",
+                            .expects = "equivariant, invariant after pooling; a large loss without positions",
+                            .advice = "Never train an encoder without positions.",
+                            .expected = Verdict::conditional,
+                            .recipes =
+                                [](const Desk& d) {
+                                  return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
+                                },
+                            .measure = equivariant};
+extern const Claim claim_004_11;
+const Claim claim_004_11 = {
+    .id = "004-11",
+    .question = "order",
+    .says = "Q, K and V are made token by token, so they hold no position.",
+    .method = "q, k, v of a token alone and within its window; parameters against length",
+    .expects = "equal; constant",
+    .advice = "Whatever knows the order must be added, multiplied or masked in.",
+    .expected = Verdict::holds,
+    .measure = token_wise};
+extern const Claim claim_004_12;
+const Claim claim_004_12 = {.id = "004-12",
+                            .question = "order",
+                            .says = "A bag of words is enough for simple classification, not for language.",
+                            .method = "encoders without positions on the majority letter and on who bites",
+                            .expects = "all right, and one half",
+                            .advice = "Check whether your labels need order before paying for positions.",
+                            .expected = Verdict::holds,
+                            .recipes =
+                                [](const Desk& d) {
+                                  return std::vector{with(d.task("majority", "none"), 2, false),
+                                                     with(d.task("majority", "sinusoidal"), 2, false),
+                                                     with(d.task("order", "none"), 2, false)};
+                                },
+                            .measure = bag_of_words};
+extern const Claim claim_004_13;
+const Claim claim_004_13 = {
+    .id = "004-13",
+    .question = "order",
+    .says = "\"3 oranges and 4 bananas\" and \"4 oranges and 3 bananas\" need positions to be told apart.",
+    .method = "models trained to say how many of one fruit, on pairs with the numbers exchanged",
+    .expects = "one half without positions, all with",
+    .advice = "Binding is order: test it before dropping positions.",
+    .expected = Verdict::holds,
+    .recipes =
+        [](const Desk& d) {
+          return std::vector{
+              with(d.task("binding", "none"), 2, false), with(d.task("binding", "none"), 2, true),
+              with(d.task("binding", "sinusoidal"), 2, false), with(d.task("binding", "alibi"), 2, true)};
+        },
+    .measure = oranges};
+
+}  // namespace gnomon::claims

@@ -1,0 +1,85 @@
+#include "gnomon/claims/parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gnomon/combine/spec.h"
+
+namespace gnomon::claims {
+
+std::vector<double> sinusoid_frequencies(std::int64_t d, std::string_view spec) {
+  return make_encoding(spec, width_of(d))->frequencies();
+}
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+double distance(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+Matrix uniform_words(std::int64_t V, std::int64_t d, std::uint64_t seed) {
+  const Random random(seed, "uniform words");
+  Matrix x(V, d);
+  for (std::size_t n = 0; n < x.values.size(); ++n) x.values[n] = 2 * random.uniform(n) - 1;
+  return x;
+}
+Matrix gaussian_words(std::int64_t V, std::int64_t d, std::uint64_t seed) {
+  return gaussian(Random(seed, "gaussian words"), V, d);
+}
+
+Matrix words_of(const Outcome& o, const Sample& sample) {
+  const Written parts = written(o.look(), sample.first(1));
+  // One window says how much the table's rows are scaled; the rows themselves come from the table.
+  const Matrix words = parameter(o.look(), "embed.word");
+  const auto row = words.row(sample.inputs.front());
+  const double scale = std::sqrt(dot(parts.word.row(0), parts.word.row(0)) / dot(row, row));
+  std::vector<std::int32_t> seen = sample.inputs;
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  Matrix out(std::int64_t(seen.size()), words.columns);
+  for (std::size_t n = 0; n < seen.size(); ++n) {
+    for (std::int64_t c = 0; c < words.columns; ++c)
+      out.at(std::int64_t(n), c) = scale * words.at(seen[n], c);
+  }
+  return out;
+}
+Matrix positions_of(const Outcome& o, const Sample& sample) {
+  return written(o.look(), sample.first(1)).position;
+}
+
+std::string told(const Estimate& e, int digits) {
+  return std::isnan(e.half_width)
+             ? text(fixed(e.mean, digits), " (n = ", e.n, ", no interval)")
+             : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits), " (n = ", e.n, ")");
+}
+std::string compared(const Estimate& e, int digits) {
+  switch (sign(e)) {
+    case Sign::below:
+      return text("lower by ", fixed(-e.mean, digits), " ± ", fixed(e.half_width, digits), " nats");
+    case Sign::above:
+      return text("higher by ", fixed(e.mean, digits), " ± ", fixed(e.half_width, digits), " nats");
+    case Sign::open:
+      break;
+  }
+  return text("not told apart: ", told(e, digits));
+}
+
+std::string table(const Tabled& t) {
+  report::Table out;
+  out.head = t.head;
+  for (const auto& [name, values] : t.rows) {
+    out.rows.push_back({{name}});
+    for (const double v : values)
+      out.rows.back().push_back({std::isnan(v)                             ? "–"
+                                 : v == std::round(v) && std::abs(v) < 1e9 ? fixed(v, 0)
+                                                                           : fixed(v, t.digits),
+                                 v, true});
+  }
+  return report::draw(out);
+}
+
+}  // namespace gnomon::claims

@@ -1,0 +1,51 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gnomon/claims/claim.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lens/table.h"
+#include "gnomon/report/chart.h"
+#include "gnomon/report/page.h"
+
+// What several measurements share.
+namespace gnomon::claims {
+
+inline Shape width_of(std::int64_t d, std::int64_t T = 128) { return {d, 1, d, T, true}; }
+
+constexpr std::string_view kPaper = "sinusoidal";
+constexpr std::string_view kTensor2tensor = "sinusoidal(layout=halves, frequencies=tensor2tensor)";
+// Rows of a sinusoidal table.
+inline Matrix sinusoid(std::int64_t d, std::int64_t T, double first = 0, std::string_view spec = kPaper) {
+  return position_table(spec, width_of(d), T, first);
+}
+std::vector<double> sinusoid_frequencies(std::int64_t d, std::string_view spec = kPaper);
+
+double dot(std::span<const double> a, std::span<const double> b);
+double distance(std::span<const double> a, std::span<const double> b);
+
+// V words with numbers uniform in [−1, 1], as the second text imagines them; Gaussian words of unit variance.
+Matrix uniform_words(std::int64_t V, std::int64_t d, std::uint64_t seed);
+Matrix gaussian_words(std::int64_t V, std::int64_t d, std::uint64_t seed);
+
+// The word vectors that occur in a sample, as they enter the model (times √d where the combination scales), unweighted,
+// and the position vectors (T, C) as they are added, of a trained additive model.
+Matrix words_of(const Outcome& o, const Sample& sample);
+Matrix positions_of(const Outcome& o, const Sample& sample);
+
+// "−0.081 ± 0.093 (n = 5)".
+std::string told(const Estimate& e, int digits = 3);
+// What the sign of a difference in nats says: "lower by ...", "higher by ...", "not told apart: ...".
+std::string compared(const Estimate& e, int digits = 3);
+
+// A table of numbers for the page.
+struct Tabled {
+  std::vector<std::string> head;
+  std::vector<std::pair<std::string, std::vector<double>>> rows;
+  int digits;
+};
+std::string table(const Tabled& grid);
+
+}  // namespace gnomon::claims

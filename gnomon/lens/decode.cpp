@@ -1,0 +1,90 @@
+#include "gnomon/lens/decode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gnomon/lens/subspace.h"
+
+namespace gnomon {
+namespace {
+
+// The share of (word, position) whose nearest row of `among` to x_w + e_p is the right one: argmin |y − a|² is
+// argmax of y·a − |a|²/2.
+double nearest_share(const Matrix& x, const Matrix& e, bool word) {
+  const Matrix& among = word ? x : e;
+  const Matrix by_word = product_transposed(x, among), by_place = product_transposed(e, among);
+  std::vector<double> half(std::size_t(among.rows));
+  for (std::int64_t a = 0; a < among.rows; ++a)
+    half[std::size_t(a)] =
+        std::inner_product(among.row(a).begin(), among.row(a).end(), among.row(a).begin(), 0.0) / 2;
+  std::int64_t right = 0;
+  for (std::int64_t w = 0; w < x.rows; ++w) {
+    for (std::int64_t p = 0; p < e.rows; ++p) {
+      const auto score = [&](std::int64_t a) {
+        return by_word.at(w, a) + by_place.at(p, a) - half[std::size_t(a)];
+      };
+      const std::int64_t own = word ? w : p;
+      const double best = score(own);
+      bool first = true;
+      for (std::int64_t a = 0; first && a < among.rows; ++a) first = a == own || score(a) < best;
+      right += first;
+    }
+  }
+  return double(right) / double(x.rows * e.rows);
+}
+
+}  // namespace
+
+// Of the variance of the positions: what "their subspace" is, where it would be the whole space otherwise.
+constexpr double kSubspaceShare = 0.999;
+
+WordDecoding decode_words(const Matrix& x, const Matrix& e) {
+  WordDecoding out{};
+  out.naive = nearest_share(x, e, true);
+  out.mean_removed = nearest_share(x, centred(e), true);
+  const Spectrum s = spectrum(e);
+  const Matrix basis = s.basis(s.count(kSubspaceShare));
+  const auto outside = [&](const Matrix& m) {
+    return sum(m, product_transposed(product(m, basis), basis), -1);
+  };
+  out.projected = nearest_share(outside(x), outside(centred(e)), true);
+  return out;
+}
+
+double decode_positions(const Matrix& x, const Matrix& e) { return nearest_share(x, e, false); }
+
+double neighbour_recall(const Matrix& x, const Matrix& e, std::int64_t k) {
+  Matrix unit = x;
+  for (std::int64_t r = 0; r < x.rows; ++r) {
+    const auto row = unit.row(r);
+    const double norm = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+    for (double& v : row) v /= norm;
+  }
+  const auto nearest = [&](std::span<const double> scores, std::int64_t self) {
+    std::vector<std::int64_t> order(scores.size());
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::erase(order, self);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                      [&](auto a, auto b) { return scores[std::size_t(a)] > scores[std::size_t(b)]; });
+    order.resize(std::size_t(k));
+    std::sort(order.begin(), order.end());
+    return order;
+  };
+  const Matrix by_word = product_transposed(x, unit), by_place = product_transposed(e, unit);
+  double found = 0, asked = 0;
+  std::vector<double> scores(std::size_t(x.rows));
+  for (std::int64_t w = 0; w < x.rows; ++w) {
+    const auto own = nearest(by_word.row(w), w);
+    for (const std::int64_t p : {e.rows / 4, e.rows - 1}) {
+      for (std::int64_t a = 0; a < x.rows; ++a) scores[std::size_t(a)] = by_word.at(w, a) + by_place.at(p, a);
+      std::vector<std::int64_t> both;
+      const auto seen = nearest(scores, w);
+      std::set_intersection(own.begin(), own.end(), seen.begin(), seen.end(), std::back_inserter(both));
+      found += double(both.size()), asked += double(k);
+    }
+  }
+  return found / asked;
+}
+
+}  // namespace gnomon

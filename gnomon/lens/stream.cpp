@@ -1,0 +1,203 @@
+#include "gnomon/lens/stream.h"
+
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::int64_t kAtOnce = 16;  // windows in one forward pass
+
+// f(first, tokens) for batches of windows.
+template <class F>
+void in_batches(const Sample& s, F&& f) {
+  for (std::int64_t first = 0; first < s.count(); first += kAtOnce) {
+    const std::int64_t B = std::min(kAtOnce, s.count() - first);
+    const auto part = [&](const std::vector<std::int32_t>& all) {
+      return std::span(all).subspan(std::size_t(first * s.T), std::size_t(B * s.T));
+    };
+    Tokens tokens{B, s.T, part(s.inputs), part(s.targets)};
+    tokens.placement = s.placement;
+    f(first * s.T, tokens);
+  }
+}
+
+// The parameters with the output of attention set to nothing.
+Floats without_attention(const Trained& m) {
+  Floats w(m.w.begin(), m.w.end());
+  for (const Param& p : m.model.params()) {
+    if (p.spec.name.find(".attention.out.") != std::string::npos)
+      std::fill_n(&w[p.offset], p.spec.size(), 0.0f);
+  }
+  return w;
+}
+
+void copy_rows(const float* from, std::int64_t step, std::int64_t rows, double* to, std::int64_t columns) {
+  for (std::int64_t n = 0; n < rows; ++n) {
+    for (std::int64_t c = 0; c < columns; ++c) to[n * columns + c] = double(from[n * step + c]);
+  }
+}
+
+void cut(const LayerView& v, std::int64_t numbers) {
+  for (std::int64_t n = 0; n < numbers; ++n) v.after[n] -= v.before[n];
+}
+
+// Every look has a model of its own to run: a Model keeps what its last pass left.
+template <class Look>
+double pass(const Trained& m, const Sample& sample, const Surgery& surgery, const Look& look,
+            std::vector<float>* all_losses = nullptr) {
+  const Floats changed = surgery.no_attention ? without_attention(m) : Floats();
+  const std::span<const float> w = surgery.no_attention ? std::span<const float>(changed) : m.w;
+  Model model(m.model.config());
+  const std::int64_t C = model.config().width, step = row_step(C);
+  std::vector<float> losses;
+  double sum = 0, scored = 0;
+  in_batches(sample, [&](std::int64_t row, const Tokens& tokens) {
+    losses.resize(tokens.inputs.size());
+    model.observe(tokens, w, losses, [&](const LayerView& v) {
+      if (v.layer == surgery.cut) cut(v, tokens.B * tokens.T * step);
+      look(row, tokens.B * tokens.T, v);
+    });
+    for (std::size_t n = 0; n < losses.size(); ++n) {
+      sum += double(losses[n]), scored += tokens.targets[n] >= 0;
+    }
+    if (all_losses) all_losses->insert(all_losses->end(), losses.begin(), losses.end());
+  });
+  return sum / std::max(scored, 1.0);
+}
+
+}  // namespace
+
+Sample Sample::first(std::int64_t windows) const {
+  const auto n = std::size_t(std::min(windows, count()) * T);
+  return {T,
+          {inputs.begin(), inputs.begin() + std::ptrdiff_t(n)},
+          {targets.begin(), targets.begin() + std::ptrdiff_t(n)},
+          placement};
+}
+
+std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surgery& surgery) {
+  const std::int64_t C = m.model.config().width, N = std::int64_t(sample.inputs.size());
+  std::vector<Matrix> h(std::size_t(m.model.config().layers + 1), Matrix(N, C));
+  pass(m, sample, surgery, [&](std::int64_t row, std::int64_t rows, const LayerView& v) {
+    if (v.layer == 0) copy_rows(v.before, row_step(C), rows, &h[0].at(row, 0), C);
+    copy_rows(v.after, row_step(C), rows, &h[std::size_t(v.layer) + 1].at(row, 0), C);
+  });
+  return h;
+}
+
+Written written(const Trained& m, const Sample& sample) {
+  const ModelConfig& c = m.model.config();
+  const std::int64_t N = std::int64_t(sample.inputs.size());
+  Written out;
+  out.attention.assign(std::size_t(c.layers), Matrix(N, c.width));
+  out.feed_forward = out.attention;
+  out.word = Matrix(N, c.width);
+  const auto difference = [&](const float* a, const float* b, std::int64_t rows, Matrix& to,
+                              std::int64_t row) {
+    for (std::int64_t n = 0; n < rows; ++n) {
+      for (std::int64_t k = 0; k < c.width; ++k)
+        to.at(row + n, k) = double(a[n * row_step(c.width) + k]) - double(b[n * row_step(c.width) + k]);
+    }
+  };
+  pass(m, sample, {}, [&](std::int64_t row, std::int64_t rows, const LayerView& v) {
+    if (v.layer == 0) copy_rows(v.before, row_step(c.width), rows, &out.word.at(row, 0), c.width);
+    difference(v.middle, v.before, rows, out.attention[std::size_t(v.layer)], row);
+    difference(v.after, v.middle, rows, out.feed_forward[std::size_t(v.layer)], row);
+  });
+  // What enters the first layer with the positions left out, and what they add to it.
+  Model model(c);
+  Matrix alone(N, c.width);
+  in_batches(sample, [&](std::int64_t row, Tokens tokens) {
+    std::vector<float> losses(tokens.inputs.size());
+    tokens.drop_positions = true;
+    model.observe(tokens, m.w, losses, [&](const LayerView& v) {
+      if (v.layer == 0)
+        copy_rows(v.before, row_step(c.width), tokens.B * tokens.T, &alone.at(row, 0), c.width);
+    });
+  });
+  out.position = sum(out.word, alone, -1);
+  out.word = std::move(alone);
+  return out;
+}
+
+double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery, std::vector<float>* losses) {
+  return pass(
+      m, sample, surgery, [](std::int64_t, std::int64_t, const LayerView&) {}, losses);
+}
+
+Matrix logits(const Trained& m, const Sample& sample) {
+  Model model(m.model.config());
+  Matrix out(std::int64_t(sample.inputs.size()), kVocabulary);
+  in_batches(sample, [&](std::int64_t row, const Tokens& tokens) {
+    std::vector<float> all(tokens.inputs.size() * std::size_t(kVocabulary));
+    model.logits(tokens, m.w, all);
+    std::copy(all.begin(), all.end(), &out.at(row, 0));
+  });
+  return out;
+}
+
+Matrix parameter(const Trained& m, std::string_view name) {
+  const Param& p = m.model.param(name);
+  Matrix out(p.spec.shape.front(), p.spec.size() / p.spec.shape.front());
+  std::copy_n(m.w.begin() + p.offset, p.spec.size(), out.values.begin());
+  return out;
+}
+
+namespace {
+
+// The two sets of means, one after the other (tokens over what positions leave), and how many rows are behind each.
+struct Means {
+  Matrix position, token;
+  std::vector<double> tokens;
+};
+Means two_way_means(const Matrix& x, const Sample& s) {
+  const std::int64_t S = s.count(), T = s.T, C = x.columns;
+  Means m{Matrix(T, C), Matrix(kVocabulary, C), std::vector<double>(std::size_t(kVocabulary), 0.0)};
+  for (const std::int32_t w : s.inputs) m.tokens[std::size_t(w)] += 1;
+  // Alternating projections: word and position are nearly independent, so a few rounds settle it.
+  for (int round = 0; round < 4; ++round) {
+    Matrix position(T, C), token(kVocabulary, C);
+    for (std::int64_t n = 0; n < x.rows; ++n) {
+      const std::int64_t w = s.inputs[std::size_t(n)];
+      for (std::int64_t c = 0; c < C; ++c)
+        position.at(n % T, c) += (x.at(n, c) - m.token.at(w, c)) / double(S);
+    }
+    m.position = std::move(position);
+    for (std::int64_t n = 0; n < x.rows; ++n) {
+      const std::int64_t w = s.inputs[std::size_t(n)];
+      for (std::int64_t c = 0; c < C; ++c)
+        token.at(w, c) += (x.at(n, c) - m.position.at(n % T, c)) / m.tokens[std::size_t(w)];
+    }
+    m.token = std::move(token);
+  }
+  return m;
+}
+
+}  // namespace
+
+VarianceShares variance_shares(const Matrix& rows, const Sample& s) {
+  const Matrix x = centred(rows);
+  const Means m = two_way_means(x, s);
+  const double S = double(s.count()), N = double(x.rows);
+  double position = S * squares(centred(m.position)), token = 0, kinds = 0;
+  for (std::int64_t w = 0; w < kVocabulary; ++w) {
+    const double n = m.tokens[std::size_t(w)];
+    kinds += n > 0;
+    for (const double v : m.token.row(w)) token += n * v * v;
+  }
+  const double total = squares(x), rest = std::max(0.0, total - position - token);
+  // Means over finitely many rows carry rest variance: (groups − 1)/(degrees of freedom of the rest) of it.
+  const double freedom = std::max(1.0, N - double(s.T) - kinds + 1);
+  position = std::max(0.0, position - rest * double(s.T - 1) / freedom);
+  token = std::max(0.0, token - rest * (kinds - 1) / freedom);
+  return {position / total, token / total, 1 - (position + token) / total};
+}
+
+VarianceParts variance_parts(const Matrix& rows, const Sample& sample) {
+  Means m = two_way_means(centred(rows), sample);
+  return {std::move(m.position), std::move(m.token)};
+}
+
+}  // namespace gnomon

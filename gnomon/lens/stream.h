@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "gnomon/lens/matrix.h"
+#include "gnomon/nn/model.h"
+
+namespace gnomon {
+
+// A model with its parameters, to be looked at.
+struct Trained {
+  const Model& model;
+  std::span<const float> w;
+};
+
+// Windows of T tokens, one after the other.
+struct Sample {
+  std::int64_t T;
+  std::vector<std::int32_t> inputs, targets;
+  const Placement* placement = nullptr;  // null: 0..T−1
+  std::int64_t count() const { return std::int64_t(inputs.size()) / T; }
+  Sample first(std::int64_t windows) const;
+};
+
+// What is done to the residual stream while it passes.
+struct Surgery {
+  std::int64_t cut = -1;      // after this layer only what the layer wrote goes on: h_out − h_in
+  bool no_attention = false;  // attention writes nothing, in any layer
+};
+
+// The residual stream of every window: [0] what enters the first layer, [l] what layer l−1 left; rows (windows·T, C).
+std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surgery& surgery = {});
+// What each part wrote into it: words and positions (layer 0's input split; positions as the combination adds them),
+// then attention and feed-forward of every layer. Rows as above.
+struct Written {
+  Matrix word, position;
+  std::vector<Matrix> attention, feed_forward;
+};
+Written written(const Trained& m, const Sample& sample);
+// Mean loss in nats of the scored targets; losses of each token, if asked for.
+double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery = {},
+                 std::vector<float>* losses = nullptr);
+// Logits (windows·T, kVocabulary).
+Matrix logits(const Trained& m, const Sample& sample);
+// A parameter as a matrix: its first extent by the rest.
+Matrix parameter(const Trained& m, std::string_view name);
+
+// Where the variance of rows (S·T, C) about their mean lies: in the position (means over sequences), in the token
+// (means over its occurrences), in neither. Shares of the total; corrected for what means of finitely many rows carry
+// by chance. After Song, Zhong 2023 (https://arxiv.org/abs/2310.04861).
+struct VarianceShares {
+  double position, token, rest;
+};
+VarianceShares variance_shares(const Matrix& rows, const Sample& sample);
+// The parts themselves: h = mean + position_t + token_w + rest.
+struct VarianceParts {
+  Matrix position, token;  // (T,C); (kVocabulary,C), zero for tokens that do not occur
+};
+VarianceParts variance_parts(const Matrix& rows, const Sample& sample);
+
+}  // namespace gnomon

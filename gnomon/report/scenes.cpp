@@ -1,0 +1,127 @@
+#include "gnomon/report/scenes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/report/chart.h"
+#include "gnomon/report/picture.h"
+
+namespace gnomon::report {
+namespace {
+
+std::string figure(const std::string& title, const std::string& body, const std::string& note) {
+  return text("<figure><figcaption>", escape(title), "</figcaption>", body, "<p class=\"note\">",
+              escape(note), "</p></figure>\n");
+}
+
+constexpr double kShown = 20;  // the position that is drawn without scripts
+
+// The slider's work: every hand's end is (sin, cos) of its angle.
+constexpr const char* kTurn = R"(<script>
+{const f=document.currentScript.previousElementSibling,s=f.querySelector('input'),b=f.querySelector('button'),o=f.querySelector('output');
+const set=()=>{const p=+s.value;o.textContent=p.toFixed(0);
+for(const h of f.querySelectorAll('[data-w]')){const a=p*h.dataset.w,r=+h.dataset.r;h.setAttribute('x2',+h.getAttribute('x1')+r*Math.sin(a));h.setAttribute('y2',+h.getAttribute('y1')-r*Math.cos(a))}};
+let run=0,last=0;const go=t=>{if(!run)return;if(last){let p=+s.value+(t-last)/250;if(p>+s.max)p=0;s.value=p;set()}last=t;requestAnimationFrame(go)};
+s.addEventListener('input',set);b.addEventListener('click',()=>{run=!run;last=0;b.textContent=run?'stop':'run';requestAnimationFrame(go)});f.querySelector('.turn').hidden=false;set()}
+</script>)";
+
+std::string hand(double x, double y, double r, double w, const std::string& style) {
+  const double a = kShown * w;
+  return text("<line data-w=\"", shortest(w), "\" data-r=\"", r, "\" x1=\"", x, "\" y1=\"", y, "\" x2=\"",
+              fixed(x + r * std::sin(a), 2), "\" y2=\"", fixed(y - r * std::cos(a), 2), "\" ", style, "/>");
+}
+
+std::string face(double x, double y, double r) {
+  return text("<circle cx=\"", x, "\" cy=\"", y, "\" r=\"", r,
+              "\" fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.35\"/>");
+}
+
+}  // namespace
+
+std::string draw(const Dial& d) {
+  constexpr double kBig = 120, kSmall = 30, kColumn = 84, kRow = 96;
+  const std::size_t columns = 5, rows = (d.frequencies.size() + columns - 1) / columns;
+  const double left = 2 * kBig + 40, width = left + kColumn * double(columns),
+               height = std::max(2 * kBig + 30, kRow * double(rows) + 10);
+  std::string svg = text("<svg viewBox=\"0 0 ", width, " ", height, "\" role=\"img\" aria-label=\"",
+                         escape(d.title), "\">", face(kBig + 10, height / 2, kBig));
+  const auto shade = [&](std::size_t n) {
+    return fixed(210.0 - 190.0 * double(n) / double(std::max<std::size_t>(d.frequencies.size() - 1, 1)), 0);
+  };
+  for (std::size_t n = 0; n < d.frequencies.size(); ++n) {
+    const std::string colour =
+        text("stroke=\"hsl(", shade(n), " 75% 45%)\" stroke-linecap=\"round\" stroke-width=\"");
+    svg += hand(kBig + 10, height / 2, kBig * (.55 + .42 * double(n) / double(d.frequencies.size())),
+                d.frequencies[n], colour + "2.5\"");
+    const double x = left + kColumn * (double(n % columns) + .5),
+                 y = 12 + kSmall + kRow * double(n / columns);
+    svg += face(x, y, kSmall) + hand(x, y, kSmall, d.frequencies[n], colour + "3\"") + "\n";
+    const double tokens = 2 * std::numbers::pi / d.frequencies[n];
+    svg += text("<text x=\"", x, "\" y=\"", y + kSmall + 16, "\" text-anchor=\"middle\">",
+                tokens < 100 ? fixed(tokens, 1) : fixed(tokens, 0), "</text>");
+  }
+  const std::string controls =
+      text("<p class=\"turn\" hidden><label>position <output>", kShown,
+           "</output> <input type=\"range\" min=\"0\" max=\"", d.positions, "\" step=\"any\" value=\"",
+           kShown, "\" aria-label=\"position\"></label> <button type=\"button\">run</button></p>");
+  return "<div>" +
+         figure(d.title, controls + svg + "</svg>",
+                text(d.note, " Numbers: tokens for one turn. Drawn at position ", kShown, ".")) +
+         "</div>" + kTurn + "\n";
+}
+
+std::string draw(const Orbits& o) {
+  constexpr double kWidth = 640, kMargin = 24;
+  std::vector<Orbits::Word> shown;
+  for (const auto& w : o.words) {
+    if (std::all_of(shown.begin(), shown.end(),
+                    [&](const auto& s) { return std::hypot(s.x - w.x, s.y - w.y) > .5; }))
+      shown.push_back(w);
+  }
+  double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
+  for (const auto& w : shown)
+    left = std::min(left, w.x - 1.1), right = std::max(right, w.x + 1.1), low = std::min(low, w.y - 1.1),
+    high = std::max(high, w.y + 1.1);
+  const double unit = std::min((kWidth - 2 * kMargin) / (right - left), 560 / (high - low)),
+               height = 2 * kMargin + unit * (high - low);
+  const auto px = [&](double x) { return kMargin + (x - left) * unit; };
+  const auto py = [&](double y) { return height - kMargin - (y - low) * unit; };
+  std::string svg = text("<svg viewBox=\"0 0 ", kWidth, " ", fixed(height, 0),
+                         "\" role=\"img\" aria-label=\"", escape(o.title), "\">");
+  for (std::size_t n = 0; n < shown.size(); ++n) {
+    const auto& w = shown[n];
+    svg += text("<circle cx=\"", fixed(px(w.x), 1), "\" cy=\"", fixed(py(w.y), 1), "\" r=\"", fixed(unit, 1),
+                "\" fill=\"none\" stroke=\"#0072B2\" stroke-opacity=\"0.55\"/><circle cx=\"",
+                fixed(px(w.x), 1), "\" cy=\"", fixed(py(w.y), 1), "\" r=\"4\" fill=\"#D55E00\"/>");
+    for (std::int64_t p = 0; p < o.marks; ++p) {
+      const double a = double(p) * o.frequency;
+      svg += text("<circle cx=\"", fixed(px(w.x + std::sin(a)), 1), "\" cy=\"",
+                  fixed(py(w.y + std::cos(a)), 1), "\" r=\"2.2\" fill=\"#0072B2\"/>");
+    }
+    svg += text("<text x=\"", fixed(px(w.x) + 7, 1), "\" y=\"", fixed(py(w.y) + 4, 1),
+                "\" font-weight=\"600\" style=\"paint-order:stroke;stroke:var(--paper);stroke-width:3px\">",
+                escape(w.name), "</text>\n");
+  }
+  return figure(o.title, svg + "</svg>", o.note);
+}
+
+std::string draw(const Maps& m) {
+  double most = 0;
+  for (const auto& one : m.maps) {
+    for (const double v : one.values) most = std::max(most, std::abs(v));
+  }
+  std::string body = "<div class=\"maps\">";
+  for (const auto& one : m.maps) {
+    body += text("<div><p>", escape(one.name), "</p><img class=\"pixels\" alt=\"", escape(one.name),
+                 "\" src=\"data:image/png;base64,",
+                 base64(diverging_png(m.size, m.size, one.values, most == 0 ? 1 : most)), "\"></div>");
+  }
+  return figure(m.title, body + "</div>",
+                text(m.note, " Down: ", m.y_label, "; across: ", m.x_label,
+                     ". Blue is below the row's mean, red above; the scale ends at ±", fixed(most, 2), "."));
+}
+
+}  // namespace gnomon::report
