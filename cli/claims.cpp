@@ -21,7 +21,7 @@ int list_claims() {
   for (const Question& q : questions()) {
     fmt::print("{}\n", q.title);
     for (const Claim* c : all_claims()) {
-      if (c->question == q.key) fmt::print("  {}  {:28}{}\n", c->id, name(c->expected), c->says);
+      if (c->question == q.key) fmt::print("  {}  {:31}{}\n", c->id, name(c->expected), c->says);
     }
   }
   fmt::print(
@@ -47,7 +47,7 @@ class Told {
 };
 
 void print(const Answered& a) {
-  fmt::print("{}  {:28}{}\n         {}\n", a.claim->id, name(a.finding.verdict), a.claim->says,
+  fmt::print("{}  {:31}{}\n         {}\n", a.claim->id, name(a.finding.verdict), a.claim->says,
              a.finding.answer);
   for (const Number& n : a.finding.numbers) {
     if (!n.fits()) fmt::print("         {}: found {}, asked for {} to {}\n", n.name, n.value, n.low, n.high);

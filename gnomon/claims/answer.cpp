@@ -75,6 +75,15 @@ constexpr std::string_view kTexts[] = {
     "003: blog notes, \"Transformer Position Encoding\": index, clock, circles, survival through layers",
     "004: StackExchange, on implicit order, a normalised index and dot products"};
 
+// The answers to a question, its leading claim first.
+std::vector<const Answered*> of_question(const Question& q, const std::vector<Answered>& answers) {
+  std::vector<const Answered*> out;
+  for (const Answered& a : answers) {
+    if (a.claim->question == q.key) out.insert(a.claim->id == q.lead ? out.begin() : out.end(), &a);
+  }
+  return out;
+}
+
 std::string summary(const std::vector<Answered>& answers) {
   std::size_t counts[6] = {};
   for (const Answered& a : answers) ++counts[int(a.finding.verdict)];
@@ -138,9 +147,7 @@ std::string page(const std::vector<Answered>& answers, const Circumstances& how)
         "--quick.");
   for (const Question& q : questions()) {
     std::string html;
-    for (const Answered& a : answers) {
-      if (a.claim->question == q.key) html += claim_html(a);
-    }
+    for (const Answered* a : of_question(q, answers)) html += claim_html(*a);
     if (!html.empty())
       p.section(std::string(q.title),
                 text("<p><strong>", report::escape(answer_of(q, answers)), "</strong></p>\n", html));
@@ -178,8 +185,8 @@ std::string markdown(const std::vector<Answered>& answers, const Circumstances& 
            "). ± is a 95 % t interval over seeds.\n\n", answers.size(), " claims: ", summary(answers), ".\n");
   for (const Question& q : questions()) {
     out += text("\n## ", q.title, "\n\n**", answer_of(q, answers), "**\n");
-    for (const Answered& a : answers) {
-      if (a.claim->question != q.key) continue;
+    for (const Answered* one : of_question(q, answers)) {
+      const Answered& a = *one;
       out += text("\n### ", a.claim->id, ": ", a.claim->says, "\n\n**", name(a.finding.verdict), "**",
                   a.as_expected() ? "" : text(" (recorded: ", name(a.claim->expected), ")"), ". ",
                   a.finding.answer, "\n\n*Measured:* ", a.claim->method, ". *Must come out:* ",

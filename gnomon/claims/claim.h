@@ -34,7 +34,7 @@ struct Number {
   bool asked() const {
     return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
   }
-  bool fits() const { return value >= low && value <= high; }
+  bool fits() const { return !asked() || (value >= low && value <= high); }
 };
 
 // What a measurement found.
@@ -58,6 +58,7 @@ struct Finding {
 // The questions that people ask, in the order of the page.
 struct Question {
   std::string_view key, title;
+  std::string_view lead;    // the claim that is shown first
   std::string_view answer;  // two sentences; {ID|number} is replaced by that number as found
 };
 std::span<const Question> questions();

@@ -164,7 +164,7 @@ const Claim claim_003_10 = {
       f.figures = draw(dial);
       f.conclude(Verdict::conditional,
                  "So it is, with the sine on x and the cosine on y: every pair keeps to the unit circle and "
-                 "turns clockwise by w_i radians a token. With the axes "
+                 "turns clockwise at its own constant speed. With the axes "
                  "exchanged it turns the other way.");
       return f;
     }};

@@ -60,6 +60,8 @@ Finding survive(Desk& desk) {
                             {"layers passed"},
                             {"share of the variance", false},
                             {}};
+    for (std::int64_t l = 0; l <= layers; ++l) probe.x.ticks.push_back(double(l));
+    share.x.ticks = probe.x.ticks;
     int style = 0;
     for (const char* spec : {"sinusoidal", "none"}) {
       for (const bool causal : {true, false}) {

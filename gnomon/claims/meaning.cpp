@@ -206,7 +206,7 @@ Finding separable(Desk& desk) {
   report::LineChart chart{
       "What can be read after each layer",
       "Linear probes on 8-layer models trained on text, mean over seeds; split by sequence.",
-      {"layers passed"},
+      {"layers passed", false, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
       {"accuracy, or R²"},
       {}};
   report::Series place{"position, R²", {}, 0, false, true}, word{"own letter, accuracy", {}, 1, false, true};

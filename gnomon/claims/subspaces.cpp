@@ -50,10 +50,12 @@ Finding nearly_orthogonal(Desk& desk) {
       cosines.push_back(c), mean += c / double(pairs), square += c * c / double(pairs);
     }
     std::sort(cosines.begin(), cosines.end());
-    f.near(text("E|cos|, d = ", r.d), mean, r.mean, 2e-3, 3);
-    f.near(text("deviation of cos, d = ", r.d), std::sqrt(square), r.sd, 2e-3, 3);
-    f.near(text("99 % of |cos| below, d = ", r.d), cosines[std::size_t(.99 * double(pairs))], r.at99, 8e-3,
-           3);
+    // The printed digits, and three standard errors of this many pairs.
+    const double error = 3 * r.sd / std::sqrt(double(pairs));
+    f.near(text("E|cos|, d = ", r.d), mean, r.mean, 5e-4 + .6 * error, 3);
+    f.near(text("deviation of cos, d = ", r.d), std::sqrt(square), r.sd, 5e-4 + .71 * error, 3);
+    f.near(text("99 % of |cos| below, d = ", r.d), cosines[std::size_t(.99 * double(pairs))], r.at99,
+           5e-4 + 3.5 * error, 3);
     if (r.d == 384) continue;
     report::Series s{text("d = ", r.d), {}, style++};
     for (double low = 0; low < .4; low += .02) {
@@ -212,7 +214,7 @@ Finding layers_help(Desk& desk) {
   report::LineChart chart{"Overlap of position and token through the layers",
                           "Mean cos² between the first 8 directions of the position means and of the token "
                           "means; mean over seeds. Dashed: chance, 8/96.",
-                          {"layers passed"},
+                          {"layers passed", false, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
                           {"mean cos²"},
                           {}};
   const std::int64_t r = 8;

@@ -251,6 +251,16 @@ std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std:
 
 namespace {
 
+// Throws where an encoding does more than a matrix of logits shows.
+void only_logits(const ModelConfig& c) {
+  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
+  for (const auto& inside : position.attention) {
+    if (inside.acts & kValue)
+      throw Error(Fault::usage,
+                  text("loss_with: '", c.position.print(), "' changes the values beside the logits"));
+  }
+}
+
 // The layer again, with these attention weights; rows of one window, dense.
 void rest_of_layer(const Trained& m, std::int64_t layer, const std::vector<Matrix>& weights, const Matrix& v,
                    std::vector<float>& h) {
@@ -280,6 +290,7 @@ void rest_of_layer(const Trained& m, std::int64_t layer, const std::vector<Matri
 }  // namespace
 
 double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, const LogitEdit& edit) {
+  only_logits(m.model.config());
   Model model(m.model.config());
   const std::int64_t C = model.config().width, T = sample.T;
   double total = 0, scored = 0;

@@ -45,7 +45,7 @@ std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std:
                                 std::int64_t T);
 
 // Mean loss with the logits of one layer edited: edit(window, head, logits) before the softmax. Runs the layer's rest
-// as the model does.
+// as the model does. Throws Error(usage) where an encoding also changes the values.
 using LogitEdit = std::function<void(std::int64_t window, std::int64_t head, Matrix& logits)>;
 double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, const LogitEdit& edit);
 

@@ -42,8 +42,8 @@ std::string face(double x, double y, double r) {
 }  // namespace
 
 std::string draw(const Dial& d) {
-  constexpr double kBig = 120, kSmall = 30, kColumn = 84, kRow = 96;
-  const std::size_t columns = 5, rows = (d.frequencies.size() + columns - 1) / columns;
+  constexpr double kBig = 150, kSmall = 34, kColumn = 96, kRow = 98;
+  const std::size_t columns = 4, rows = (d.frequencies.size() + columns - 1) / columns;
   const double left = 2 * kBig + 40, width = left + kColumn * double(columns),
                height = std::max(2 * kBig + 30, kRow * double(rows) + 10);
   std::string svg = text("<svg viewBox=\"0 0 ", width, " ", height, "\" role=\"img\" aria-label=\"",

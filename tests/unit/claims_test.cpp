@@ -1,0 +1,173 @@
+// The claims: complete, consistent, and those that need no training measured in full.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "gnomon/claims/answer.h"
+#include "gnomon/claims/task.h"
+#include "gnomon/core/error.h"
+#include "gnomon/kernels/loss.h"
+
+namespace gnomon::claims {
+namespace {
+
+TEST(Claims, EveryStatementOfTheTextsHasARecord) {
+  std::set<std::string> ids, keys;
+  for (const Question& q : questions()) keys.insert(std::string(q.key));
+  for (const Claim* c : all_claims()) {
+    EXPECT_TRUE(ids.insert(std::string(c->id)).second) << c->id;
+    EXPECT_TRUE(keys.contains(std::string(c->question))) << c->id;
+    for (const auto text : {c->says, c->method, c->expects, c->advice}) EXPECT_FALSE(text.empty()) << c->id;
+    EXPECT_NE(c->measure, nullptr) << c->id;
+    EXPECT_NE(c->expected, Verdict::differs);
+    EXPECT_NE(c->expected, Verdict::no_inference);
+    EXPECT_TRUE(!c->statistical || c->recipes) << c->id;
+  }
+  const std::pair<const char*, int> texts[] = {
+      {"000", 13}, {"001", 16}, {"002", 15}, {"003", 15}, {"004", 16}};
+  for (const auto& [text_, count] : texts) {
+    for (int n = 1; n <= count; ++n)
+      EXPECT_TRUE(ids.contains(text(text_, n < 10 ? "-0" : "-", n))) << text_ << n;
+  }
+  EXPECT_EQ(ids.size(), 75u);
+  for (const Question& q : questions()) EXPECT_TRUE(ids.contains(std::string(q.lead))) << q.key;
+}
+
+TEST(Claims, AreChosenByIdTextOrAll) {
+  const auto count = [](std::vector<std::string> names) { return select_claims(names).size(); };
+  EXPECT_EQ(count({"all"}), 75u);
+  EXPECT_EQ(count({"000"}), 13u);
+  EXPECT_EQ(count({"000-05", "000", "000-05"}), 13u);
+  EXPECT_EQ(select_claims(std::vector<std::string>{"004-16"}).front()->id, "004-16");
+  for (const char* wrong : {"", "00", "005", "000-14", "000-1"}) EXPECT_THROW(count({wrong}), Error) << wrong;
+}
+
+class Deterministic : public testing::TestWithParam<const Claim*> {};
+TEST_P(Deterministic, ComesOutAsRecorded) {
+  Desk desk(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
+  const Finding f = GetParam()->measure(desk);
+  for (const Number& n : f.numbers)
+    EXPECT_TRUE(n.fits()) << n.name << ": " << n.value << " is not in " << n.low << " to " << n.high;
+  EXPECT_EQ(name(f.verdict), name(GetParam()->expected)) << f.answer;
+  EXPECT_FALSE(f.answer.empty());
+  EXPECT_GE(f.numbers.size(), 1u);
+}
+std::vector<const Claim*> without_models() {
+  std::vector<const Claim*> out;
+  for (const Claim* c : all_claims()) {
+    if (!c->recipes) out.push_back(c);
+  }
+  return out;
+}
+std::string id_of(const testing::TestParamInfo<const Claim*>& claim) {
+  std::string id(claim.param->id);
+  id[3] = '_';
+  return id;
+}
+INSTANTIATE_TEST_SUITE_P(Claims, Deterministic, testing::ValuesIn(without_models()), id_of);
+
+TEST(Claims, ANumberThatDoesNotFitIsTold) {
+  Finding f;
+  f.near("two", 2, 2, 1e-9);
+  f.number("free", std::nan(""));
+  f.conclude(Verdict::holds, "fine");
+  EXPECT_EQ(f.verdict, Verdict::holds);
+  f.near("three", 3.1, 3, .05);
+  f.conclude(Verdict::holds, "not fine");
+  EXPECT_EQ(f.verdict, Verdict::differs);
+  f.numbers.back().value = std::nan("");
+  EXPECT_FALSE(f.fits());
+}
+
+TEST(Claims, IntervalsDecide) {
+  EXPECT_EQ(sign({-.1, .05, 5}), Sign::below);
+  EXPECT_EQ(sign({.1, .05, 5}), Sign::above);
+  EXPECT_EQ(sign({.1, .2, 5}), Sign::open);
+  EXPECT_EQ(sign({.1, std::nan(""), 1}), Sign::open);
+  EXPECT_TRUE(within({.005, .01, 5}, .02));
+  EXPECT_FALSE(within({.015, .01, 5}, .02));
+  EXPECT_FALSE(within({0, std::nan(""), 1}, .02)) << "one seed shows nothing";
+}
+
+TEST(Claims, TasksAskWhatTheySay) {
+  for (const char* task : {"order", "binding"}) {
+    const Sample s = make_task(task, 0, 200, Random(1, "t"));
+    for (std::int64_t n = 0; n < s.count();
+         n += 2) {  // two windows of the same symbols in another order, other answers
+      const auto window = [&](std::int64_t k) {
+        return std::multiset<std::int32_t>(s.inputs.begin() + k * s.T, s.inputs.begin() + (k + 1) * s.T);
+      };
+      EXPECT_EQ(window(n), window(n + 1)) << task;
+      EXPECT_NE(s.targets[std::size_t((n + 1) * s.T - 1)], s.targets[std::size_t((n + 2) * s.T - 1)]) << task;
+      EXPECT_EQ(window(n).count(s.targets[std::size_t((n + 1) * s.T - 1)]), 1u) << task;
+    }
+  }
+  const Sample before = make_task("previous", 9, 5, Random(1, "t")),
+               eight = make_task("offset8", 20, 5, Random(1, "t"));
+  for (std::size_t n = 0; n < before.inputs.size(); ++n)
+    EXPECT_EQ(before.targets[n], n % 9 ? before.inputs[n - 1] : kUnscored);
+  for (std::size_t n = 0; n < eight.inputs.size(); ++n)
+    EXPECT_EQ(eight.targets[n], n % 20 < 8 ? kUnscored : eight.inputs[n - 8]);
+  const Sample most = make_task("majority", 0, 50, Random(1, "t"));
+  int asked = 0;
+  for (std::int64_t n = 0; n < most.count(); ++n) {
+    const auto answer = most.targets[std::size_t(n * 10 + 9)];
+    if (answer == kUnscored) continue;
+    ++asked;
+    const auto of = [&](std::int32_t letter) {
+      return std::count(most.inputs.begin() + n * 10, most.inputs.begin() + n * 10 + 9, letter);
+    };
+    for (const std::int32_t other : {'a', 'b', 'c'}) EXPECT_TRUE(other == answer || of(other) < of(answer));
+  }
+  EXPECT_GT(asked, 30);
+  EXPECT_THROW(make_task("nonsense", 4, 1, Random(1, "t")), Error);
+}
+
+TEST(Claims, AModelIsTrainedOnceAndReadBack) {
+  const auto folder = std::filesystem::temp_directory_path() / "gnomon-claims-models";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  Recipe r{.data = "order",
+           .spec = "sinusoidal",
+           .layers = 1,
+           .width = 16,
+           .heads = 2,
+           .length = 4,
+           .steps = 20,
+           .batch = 4,
+           .snapshots = true};
+  const Outcome first = train_or_load(r, 3, nullptr, folder, {}),
+                again = train_or_load(r, 3, nullptr, folder, {});
+  EXPECT_EQ(first.w, again.w);
+  EXPECT_EQ(first.snapshots.size(), again.snapshots.size());
+  EXPECT_EQ(first.snapshots.back().second, first.w);
+  EXPECT_EQ(again.snapshots.front().second,
+            r.model().position == Spec::parse("sinusoidal") ? again.model->initial(3) : first.w);
+  EXPECT_EQ(first.curve.size(), again.curve.size());
+  EXPECT_NE(train_or_load(r, 4, nullptr, folder, {}).w, first.w);
+  r.frozen_words = true;
+  const Outcome frozen = train_or_load(r, 3, nullptr, folder, {});
+  const Param& words = frozen.model->param("embed.word");
+  const Floats start = frozen.model->initial(3);
+  for (std::int64_t n = 0; n < words.spec.size(); ++n)
+    ASSERT_EQ(frozen.w[std::size_t(words.offset + n)], start[std::size_t(words.offset + n)]);
+  EXPECT_NE(frozen.w, start);
+  r.seeds = 2;
+  EXPECT_EQ(train_or_load(r, 5, nullptr, folder, [] { return true; }).model, nullptr) << "stopped";
+  r.data = "text";
+  EXPECT_THROW(train_or_load(r, 1, nullptr, folder, {}), Error);
+}
+
+TEST(Claims, QuestionsTakeTheirNumbersFromTheFindings) {
+  Finding f;
+  f.number("x", 1.25, 2);
+  Claim c = *all_claims().front();
+  c.id = "009-01";
+  const Question q{"k", "t", "009-01", "It is {009-01|x}, not {009-01|y}."};
+  EXPECT_EQ(answer_of(q, {{&c, f, 0}}), "It is 1.25, not ….");
+  EXPECT_THROW(answer_of({"k", "t", "", "open {009-01|x"}, {}), Error);
+}
+
+}  // namespace
+}  // namespace gnomon::claims
