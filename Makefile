@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study test build release bench mutants format clean
+.PHONY: help study claims test build release bench mutants format clean
 
 TEXT := build/text/king-james.txt
 GNOMON := build/release/gnomon
@@ -9,6 +9,9 @@ help:  ## this list
 
 study: release $(TEXT)  ## compare position encodings on the King James Bible (about six minutes); STUDY=--quick for one
 	$(GNOMON) study --text $(TEXT) --out study $(STUDY)
+
+claims: release $(TEXT)  ## measure what is said about word and position (half an hour to an hour); CLAIMS=--quick for three minutes
+	$(GNOMON) claims all --text $(TEXT) --out claims $(CLAIMS)
 
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
@@ -46,6 +49,6 @@ build/venv/.ready: tests/python/requirements.txt
 	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-build study test release: | build/.
+build study claims test release: | build/.
 build/.:
 	mkdir -p build

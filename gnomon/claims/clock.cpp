@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "gnomon/claims/parts.h"
+#include "gnomon/lens/rotary_use.h"
 #include "gnomon/lens/stream.h"
 #include "gnomon/report/scenes.h"
 
@@ -240,6 +241,40 @@ const Claim claim_003_12 = {
           return f;
         }};
 
+namespace {
+
+// What the pairs of RoPE do in the first layer, a column a pair: the share of the logits' variance, mean over seeds.
+std::string rotary_picture(Desk& desk, Finding& f) {
+  const Recipe r = desk.language("rope");
+  const Sample sample = desk.held_out(r, desk.quick ? 4 : 24);
+  const std::size_t pairs = std::size_t(r.width / r.heads / 2);
+  std::vector<double> shares(pairs * std::size_t(r.heads), 0.0), concentration(pairs, 0.0);
+  const auto& models = desk.models(r);
+  for (const Outcome& o : models) {
+    const auto use = rotary_use(o.look(), 0, streams(o.look(), sample)[0], sample.T);
+    for (std::size_t h = 0; h < use.size(); ++h) {
+      for (std::size_t i = 0; i < pairs; ++i) {
+        shares[h * pairs + i] += use[h][i].share / double(models.size());
+        concentration[i] += use[h][i].concentration / double(models.size() * use.size());
+      }
+    }
+  }
+  const auto w =
+      make_encoding("rope", Shape{r.width, r.heads, r.width / r.heads, r.length, true})->frequencies();
+  const Turns t = turns_within(w, r.length);
+  f.number(text("RoPE pairs that turn fully in ", r.length, " tokens"), double(t.full), 0);
+  f.number("RoPE pairs that turn partly (up to four windows)", double(t.partial), 0);
+  f.number("RoPE pairs that hardly turn", double(t.constant), 0);
+  f.number("RoPE, first pair: concentration of the angle between query and key", concentration.front(), 3);
+  f.number("RoPE, last pair: concentration of the angle between query and key", concentration.back(), 3);
+  return draw(report::HeatMap{"What the pairs of RoPE carry in the first layer",
+                              "Share of each pair in the variance of a head's logits within rows, mean over "
+                              "seeds. Fast pairs on the left.",
+                              "pair, fast to slow", "head", std::size_t(r.heads), pairs, shares});
+}
+
+}  // namespace
+
 extern const Claim claim_004_02;
 const Claim claim_004_02 = {
     .id = "004-02",
@@ -252,7 +287,10 @@ const Claim claim_004_02 = {
     .expects = "fast pairs tell neighbours apart, slower ones tell far positions apart",
     .advice = "At length T, pairs with wavelengths beyond a few T carry nothing that training could use.",
     .expected = Verdict::holds,
-    .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
+    .recipes =
+        [](const Desk& d) {
+          return std::vector{d.language("sinusoidal"), d.language("rope")};
+        },
     .measure =
         [](Desk& desk) {
           Finding f;
@@ -312,7 +350,7 @@ const Claim claim_004_02 = {
             mean.points.emplace_back(wavelength, e.mean);
           }
           chart.series = {mean};
-          f.figures = draw(chart);
+          f.figures = draw(chart) + rotary_picture(desk, f);
           f.conclude(
               Verdict::holds,
               text("Pairs faster than 1/8 radian a token carry ", fixed(100 * share(1, .125, 2), 0),

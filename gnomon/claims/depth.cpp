@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gnomon/claims/parts.h"
+#include "gnomon/lens/attention.h"
 #include "gnomon/lens/probe.h"
 
 namespace gnomon::claims {
@@ -40,6 +41,58 @@ report::Series line(std::string name, const std::vector<double>& values, int sty
   report::Series s{std::move(name), {}, style, false, true};
   for (std::size_t l = first; l < values.size(); ++l) s.points.emplace_back(double(l), values[l]);
   return s;
+}
+
+// By layer, the share of the variance of attention's logits within rows that involves the position: the stream as
+// position means, token means and the rest, and the terms in which the first of them asks or is asked.
+std::vector<double> asked_by_position(const Outcome& o, const Sample& sample) {
+  const auto h = streams(o.look(), sample);
+  const Sample few = sample.first(24);
+  std::vector<double> out;
+  for (std::int64_t l = 0; l < o.model->config().layers; ++l) {
+    const Matrix& x = h[std::size_t(l)];
+    const VarianceParts parts = variance_parts(x, sample);
+    const std::int64_t N = std::int64_t(few.inputs.size());
+    Matrix place(N, x.columns), token(N, x.columns), rest(N, x.columns);
+    for (std::int64_t n = 0; n < N; ++n) {
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        place.at(n, c) = parts.position.at(n % sample.T, c),
+                    token.at(n, c) = parts.token.at(few.inputs[std::size_t(n)], c);
+        rest.at(n, c) = x.at(n, c) - place.at(n, c) - token.at(n, c);
+      }
+    }
+    const auto heads = term_shares(o.look(), l, {place, token, rest}, sample.T);
+    double mean = 0;
+    for (const Matrix& m : heads) {
+      for (std::int64_t k = 0; k < m.columns; ++k)
+        mean += (m.at(0, k) + (k ? m.at(k, 0) : 0)) / double(heads.size());
+    }
+    out.push_back(mean);
+  }
+  return out;
+}
+
+// What attention in each of eight layers makes of the position.
+std::string attention_picture(Desk& desk) {
+  report::LineChart chart{"How much of attention's logits involves the position, layer by layer",
+                          "8-layer causal models; share of the variance within rows; the stream split into "
+                          "position means, token means and the rest; mean over heads and seeds.",
+                          {"layer", false, {1, 2, 3, 4, 5, 6, 7, 8}},
+                          {"share of the variance"},
+                          {}};
+  for (const char* spec : {"sinusoidal", "none"}) {
+    const Recipe r = deep(desk, spec, true, 8);
+    report::Series s{arm(spec, true), {}, spec[0] == 's' ? 0 : 2, false, true};
+    const auto& models = desk.models(r);
+    for (const Outcome& o : models) {
+      const auto shares = asked_by_position(o, desk.held_out(r, desk.quick ? 60 : 240));
+      s.points.resize(shares.size());
+      for (std::size_t l = 0; l < shares.size(); ++l)
+        s.points[l] = {double(l + 1), s.points[l].second + shares[l] / double(models.size())};
+    }
+    chart.series.push_back(std::move(s));
+  }
+  return draw(chart);
 }
 
 Finding survive(Desk& desk) {
@@ -108,6 +161,7 @@ Finding survive(Desk& desk) {
     }
     f.figures += draw(probe) + draw(share);
   }
+  f.figures += attention_picture(desk);
   f.figures += table({{"nats more than intact", "residual cut after layer 1", "no attention"}, costs, 3});
   const bool answered = kept.mean > .5 && made.mean > .5 && none_encoder.mean < .2;
   f.conclude(

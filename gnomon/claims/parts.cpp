@@ -31,6 +31,18 @@ Matrix gaussian_words(std::int64_t V, std::int64_t d, std::uint64_t seed) {
   return gaussian(Random(seed, "gaussian words"), V, d);
 }
 
+Matrix scaled(Matrix m, double factor) {
+  for (double& v : m.values) v *= factor;
+  return m;
+}
+
+std::vector<Recipe> additive(const Desk& desk) { return {desk.language("sinusoidal")}; }
+Outcome at_start(const Outcome& o) {
+  Outcome start = o;
+  start.w = o.model->initial(std::uint64_t(o.seed));
+  return start;
+}
+
 Matrix words_of(const Outcome& o, const Sample& sample) {
   const Written parts = written(o.look(), sample.first(1));
   // One window says how much the table's rows are scaled; the rows themselves come from the table.

@@ -30,6 +30,12 @@ double distance(std::span<const double> a, std::span<const double> b);
 Matrix uniform_words(std::int64_t V, std::int64_t d, std::uint64_t seed);
 Matrix gaussian_words(std::int64_t V, std::int64_t d, std::uint64_t seed);
 
+Matrix scaled(Matrix m, double factor);
+
+// What most measurements of trained models look at; a model as it was before training.
+std::vector<Recipe> additive(const Desk& desk);
+Outcome at_start(const Outcome& o);
+
 // The word vectors that occur in a sample, as they enter the model (times √d where the combination scales), unweighted,
 // and the position vectors (T, C) as they are added, of a trained additive model.
 Matrix words_of(const Outcome& o, const Sample& sample);

@@ -83,7 +83,7 @@ class Training {
         tokens / std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     out_.nats = out_.curve.back().second;
     out_.w = trainer_.w;
-    out_.model = std::make_shared<Model>(std::move(trainer_.model));
+    out_.model = std::make_shared<Model>(recipe_.model());  // a new one: the old keeps its last batch
     return std::move(out_);
   }
 

@@ -377,6 +377,24 @@ const Claim claim_002_12 = {
               mean_interval(each(desk, r, [&](const Outcome& o) { return low(nullptr, o); }));
           f.estimate("energy in the lowest eighth, at the start", start, 3);
           f.estimate("energy in the lowest eighth, trained", trained, 3);
+          const auto gram = [](const Outcome& o) {
+            const Matrix e = centred(parameter(o.look(), "position.input.table"));
+            return product_transposed(e, e);
+          };
+          f.estimate(
+              "products explained by the offset alone, trained",
+              mean_interval(
+                  each(desk, r, [&](const Outcome& o) { return offset_share(gram(o), Diagonal::without); })),
+              3);
+          f.estimate(
+              "products fall with the distance up to 20 (rank correlation)",
+              mean_interval(each(desk, r, [&](const Outcome& o) { return monotonicity(gram(o), 20); })), 3);
+          f.estimate("roughness: 2 for independent rows",
+                     mean_interval(each(desk, r,
+                                        [&](const Outcome& o) {
+                                          return roughness(parameter(o.look(), "position.input.table"));
+                                        })),
+                     2);
           report::LineChart chart{"What frequencies a learned table is made of",
                                   "Mean over seeds; energy of the columns about their means.",
                                   {"whole waves in the window"},

@@ -179,6 +179,7 @@ std::string draw(const LineChart& chart) {
     }
   }
   for (const double t : chart.x.ticks) rx.add(t);
+  for (const double t : chart.y.ticks) ry.add(t);
   rx.widen(chart.x.logarithmic ? 0 : 0.02, chart.x.logarithmic);
   ry.widen(0.06, chart.y.logarithmic);
   const Scale sx{rx.low, rx.high, kLeft, kWidth - kRight, chart.x.logarithmic},
