@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands.h"
@@ -16,6 +17,22 @@ namespace gnomon::cli {
 namespace {
 
 using namespace gnomon::claims;
+
+int list_json() {
+  auto all = nlohmann::ordered_json::array();
+  for (const Claim* c : all_claims()) {
+    all.push_back({{"id", c->id},
+                   {"question", c->question},
+                   {"says", c->says},
+                   {"method", c->method},
+                   {"expects", c->expects},
+                   {"advice", c->advice},
+                   {"recorded", name(c->expected)},
+                   {"needs_text", c->recipes != nullptr}});
+  }
+  fmt::print("{}\n", all.dump(1));
+  return 0;
+}
 
 int list_claims() {
   for (const Question& q : questions()) {
@@ -59,7 +76,7 @@ void print(const Answered& a) {
 }  // namespace
 
 int claims(const ClaimsOptions& o) {
-  if (o.ids.empty()) return list_claims();
+  if (o.ids.empty()) return o.json ? list_json() : list_claims();
   const auto start = std::chrono::steady_clock::now();
   const auto chosen = select_claims(o.ids);
   std::optional<Corpus> corpus;

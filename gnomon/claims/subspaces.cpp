@@ -70,6 +70,10 @@ Finding subspaces_orthogonal(Desk& desk) {
   }));
   f.estimate("share of the variance of positions inside the first 16 word directions", energy, 3);
   f.number("the same by chance", 16.0 / double(r.width), 3);
+  const Estimate like_words = mean_interval(each(desk, r, [&](const Outcome& o) {
+    return overlap_within(words_of(o, sample), 16, desk.draws(40), 9).mean_cos2;
+  }));
+  f.estimate("mean cos² of random directions with the words' own covariance, r = 16", like_words, 3);
   f.figures = draw(chart);
   const bool below = trained.mean + trained.half_width < null.mean_cos2;
   f.conclude(below ? Verdict::holds : Verdict::conditional,

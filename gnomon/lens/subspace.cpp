@@ -71,17 +71,15 @@ double energy_within(const Matrix& rows, const Matrix& basis) {
   return squares(product(x, basis)) / squares(x);
 }
 
-OverlapNull random_overlap(const SubspaceSizes& sizes, std::int64_t draws, std::uint64_t seed) {
-  const Random random(seed, "overlap null");
+namespace {
+
+// Means and deviations over draws of the cosines that draw(n) returns.
+template <class Draw>
+OverlapNull over_draws(std::int64_t draws, const Draw& draw) {
   std::vector<double> means, largest;
   for (std::int64_t n = 0; n < draws; ++n) {
-    // One of the two may stay fixed: only their relative position counts.
-    const Matrix v = random_subspace(random, std::uint64_t(n), sizes.d, std::max(sizes.a, sizes.b));
-    Matrix s(std::min(sizes.a, sizes.b), v.columns);  // Uᵀ·V of the first coordinate directions
-    for (std::int64_t i = 0; i < s.rows; ++i) std::copy_n(v.row(i).begin(), v.columns, s.row(i).begin());
-    const auto cosines = singular_values(s);
-    means.push_back(squares(s) / double(s.rows));
-    largest.push_back(cosines.front());
+    const Overlap o = draw(std::uint64_t(n));
+    means.push_back(o.mean_cos2), largest.push_back(o.max_cos);
   }
   const auto mean_sd = [](const std::vector<double>& x) {
     const double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
@@ -89,9 +87,30 @@ OverlapNull random_overlap(const SubspaceSizes& sizes, std::int64_t draws, std::
     for (const double v : x) sum += (v - mean) * (v - mean);
     return std::pair(mean, std::sqrt(sum / double(std::max<std::size_t>(x.size() - 1, 1))));
   };
-  const auto [m, msd] = mean_sd(means);
-  const auto [l, lsd] = mean_sd(largest);
-  return {m, msd, l, lsd};
+  const auto [m, m_sd] = mean_sd(means);
+  const auto [l, l_sd] = mean_sd(largest);
+  return {m, m_sd, l, l_sd};
+}
+
+}  // namespace
+
+OverlapNull random_overlap(const SubspaceSizes& sizes, std::int64_t draws, std::uint64_t seed) {
+  const Random random(seed, "overlap null");
+  Matrix fixed(sizes.d,
+               std::min(sizes.a, sizes.b));  // one of the two may stay: only their relative position counts
+  for (std::int64_t i = 0; i < fixed.columns; ++i) fixed.at(i, i) = 1;
+  return over_draws(draws, [&](std::uint64_t n) {
+    return overlap(fixed, random_subspace(random, n, sizes.d, std::max(sizes.a, sizes.b)));
+  });
+}
+
+OverlapNull overlap_within(const Matrix& rows, std::int64_t r, std::int64_t draws, std::uint64_t seed) {
+  const Random random(seed, "anisotropic null");
+  const Matrix x = centred(rows), basis = spectrum(rows).basis(r);
+  return over_draws(draws, [&](std::uint64_t n) {
+    const Matrix mixed = product(gaussian(Random(random.bits(n), "mixture"), r, x.rows), x);
+    return overlap(basis, orthonormal(transpose(mixed)));
+  });
 }
 
 double wachter_edge(const SubspaceSizes& sizes) {

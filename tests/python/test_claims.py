@@ -31,6 +31,8 @@ def test_the_list_names_every_claim_by_question():
     assert sum(line.startswith("  00") for line in listed.splitlines()) == 75
     assert "Why add, and not concatenate?" in listed
     assert "wrong" in listed
+    described = json.loads(gnomon("claims", "--json", check=0).stdout)
+    assert len(described) == 75 and all(c["says"] and c["method"] and c["advice"] for c in described)
 
 
 def test_one_claim_needs_no_text(tmp_path):

@@ -123,6 +123,15 @@ TEST(Lens, RandomOverlapIsNumpysAndTheorys) {
   EXPECT_EQ(wachter_edge({10, 6, 6}), 1);
 }
 
+TEST(Lens, AnAnisotropicNullKnowsTheStrongDirections) {
+  Matrix rows = noise(6000, 40, 30);
+  EXPECT_NEAR(overlap_within(rows, 8, 100, 1).mean_cos2, random_overlap({40, 8, 8}, 100, 1).mean_cos2, .02);
+  for (std::int64_t n = 0; n < rows.rows; ++n) {
+    for (std::int64_t c = 0; c < 8; ++c) rows.at(n, c) *= 100;
+  }
+  EXPECT_GT(overlap_within(rows, 8, 100, 1).mean_cos2, .9);
+}
+
 TEST(Lens, OffsetsOfGramMatrices) {
   for (const auto& c : numpy()["toeplitz"]) {
     const std::int64_t d = c["d"], T = c["T"];
