@@ -102,7 +102,8 @@ int claims(const ClaimsOptions& o) {
                           text("gnomon ", GNOMON_VERSION),
                           o.quick,
                           desk.seeds(),
-                          minutes};
+                          minutes,
+                          desk.diverged()};
   const Path folder = o.out;
   write_file(folder / "claims.html", page(*answers, how));
   write_file(folder / "claims.json", json(*answers, how));

@@ -7,6 +7,10 @@
 namespace gnomon::claims {
 namespace {
 
+Recipe at_amplitude(const Desk& d, double a) {
+  return d.language(a == 1 ? "sinusoidal" : text("add(sinusoidal, amplitude=", a, ")"));
+}
+
 Finding comparable(Desk& desk) {
   Finding f;
   struct Start {
@@ -51,7 +55,7 @@ Finding amplitude(Desk& desk) {
   double best = INFINITY, best_at = 1;
   std::vector<std::pair<double, Estimate>> found;
   for (const double a : {.01, .03, .1, .3, 1.0, 3.0, 10.0}) {
-    const Recipe r = desk.language(a == 1 ? "sinusoidal" : text("add(sinusoidal, amplitude=", a, ")"));
+    const Recipe r = at_amplitude(desk, a);
     const Estimate e = loss(desk, r);
     const Sample sample = desk.held_out(r, 64);
     const Estimate rho = mean_interval(each(desk, r, [&](const Outcome& o) {
@@ -65,11 +69,11 @@ Finding amplitude(Desk& desk) {
   }
   for (std::int64_t s = 0; s < desk.seeds(); ++s) {
     report::Series one{"", {}, 0, true};
-    for (const auto& [a, e] : found)
-      one.points.emplace_back(
-          a,
-          losses(desk, desk.language(a == 1 ? "sinusoidal"
-                                            : text("add(sinusoidal, amplitude=", a, ")")))[std::size_t(s)]);
+    for (const auto& [a, e] : found) {
+      for (const Outcome& o : desk.models(at_amplitude(desk, a))) {
+        if (o.seed == s + 1) one.points.emplace_back(a, o.nats);
+      }
+    }
     chart.series.push_back(std::move(one));
   }
   chart.series.push_back(mean);
@@ -142,7 +146,7 @@ Finding magnitudes(Desk& desk) {
   bool toward = true;
   std::string told_all;
   for (const double a : {.1, 1.0, 10.0}) {
-    Recipe r = desk.language(a == 1 ? "sinusoidal" : text("add(sinusoidal, amplitude=", a, ")"));
+    Recipe r = at_amplitude(desk, a);
     r.snapshots = true, r.seeds = 3;
     const Sample sample = desk.held_out(r, 64);
     report::Series s{text("A = ", a), {}, style++, false, true};

@@ -95,83 +95,119 @@ std::string attention_picture(Desk& desk) {
   return draw(chart);
 }
 
+// One arm at one depth: intact, with the stream cut after the first layer, with attention silenced.
+struct Arm {
+  std::string name;
+  bool causal;
+  Curves intact, cut, quiet;
+  Estimate cost_cut, cost_quiet;  // nats more than intact
+};
+Arm measure_arm(Desk& desk, const char* spec, bool causal, std::int64_t layers) {
+  const Recipe r = deep(desk, spec, causal, layers);
+  const Sample sample = desk.held_out(r, 60);
+  const auto cost = [&](const Surgery& surgery) {
+    return mean_interval(each(desk, r, [&](const Outcome& o) {
+      return mean_loss(o.look(), sample, surgery) - mean_loss(o.look(), sample);
+    }));
+  };
+  return {arm(spec, causal),
+          causal,
+          through(desk, r, {}),
+          through(desk, r, {.cut = 0}),
+          through(desk, r, {.no_attention = true}),
+          cost({.cut = 0}),
+          cost({.no_attention = true})};
+}
+
+std::string depth_picture(std::int64_t layers, const std::vector<Arm>& arms) {
+  report::LineChart probe{text("Reading the position after each of ", layers, " layers"),
+                          "R² of a linear probe on held-out text, fitted anew for each layer; mean over "
+                          "seeds. Cut: only what the "
+                          "first layer wrote goes on. No attention: attention writes nothing in any layer.",
+                          {"layers passed"},
+                          {"R² of the position"},
+                          {}};
+  report::LineChart share{text("How much of the residual stream is position, ", layers, " layers"),
+                          "Share of the variance that the means over texts explain, corrected for chance.",
+                          {"layers passed"},
+                          {"share of the variance"},
+                          {}};
+  for (std::int64_t l = 0; l <= layers; ++l) probe.x.ticks.push_back(double(l));
+  share.x.ticks = probe.x.ticks;
+  int style = 0;
+  for (const Arm& a : arms) {
+    probe.series.push_back(line(a.name, a.intact.r2, style));
+    share.series.push_back(line(a.name, a.intact.share, style));
+    if (a.causal) {
+      probe.series.push_back(line(a.name + ", cut after layer 1", a.cut.r2, style + 4, 1));
+      probe.series.push_back(line(a.name + ", no attention", a.quiet.r2, style + 5));
+    }
+    ++style;
+  }
+  return draw(probe) + draw(share);
+}
+
+// What is left at the end when the stream is cut after one layer, whichever.
+std::string cut_picture(Desk& desk) {
+  report::LineChart chart{"Cutting the residual stream of 8 layers once",
+                          "R² of the position after the last layer, when after one layer only what that "
+                          "layer wrote goes on; mean over seeds.",
+                          {"layer after which it is cut; 0: not cut", false, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
+                          {"R² of the position at the end"},
+                          {}};
+  for (const char* spec : {"sinusoidal", "none"}) {
+    const Recipe r = deep(desk, spec, true, 8);
+    const Sample sample = desk.held_out(r, desk.quick ? 60 : 240);
+    report::Series s{arm(spec, true), {}, spec[0] == 's' ? 0 : 2, false, true};
+    for (std::int64_t cut = -1; cut < 8; ++cut) {
+      const auto left = each(desk, r, [&](const Outcome& o) {
+        return std::max(0.0, probe_positions(streams(o.look(), sample, {.cut = cut}).back(), sample.T).r2);
+      });
+      s.points.emplace_back(double(cut + 1), mean_interval(left).mean);
+    }
+    chart.series.push_back(std::move(s));
+  }
+  return draw(chart);
+}
+
 Finding survive(Desk& desk) {
   Finding f;
-  std::string loss_rows;
   std::vector<std::pair<std::string, std::vector<double>>> costs;
-  Estimate kept{}, made{}, none_encoder{}, cut_here{}, silent{};
+  std::vector<Arm> arms;
   for (const std::int64_t layers : kDepths) {
-    report::LineChart probe{
-        text("Reading the position after each of ", layers, " layers"),
-        "R² of a linear probe on held-out text, fitted anew for each layer; mean over seeds. Cut: only what "
-        "the first layer wrote goes on. No attention: attention writes nothing in any layer.",
-        {"layers passed"},
-        {"R² of the position"},
-        {}};
-    report::LineChart share{text("How much of the residual stream is position, ", layers, " layers"),
-                            "Share of the variance that the means over texts explain, corrected for chance.",
-                            {"layers passed"},
-                            {"share of the variance", false},
-                            {}};
-    for (std::int64_t l = 0; l <= layers; ++l) probe.x.ticks.push_back(double(l));
-    share.x.ticks = probe.x.ticks;
-    int style = 0;
+    arms.clear();
     for (const char* spec : {"sinusoidal", "none"}) {
-      for (const bool causal : {true, false}) {
-        const Recipe r = deep(desk, spec, causal, layers);
-        const Curves intact = through(desk, r, {});
-        f.estimate(text(layers, " layers, ", arm(spec, causal), ": R² after the last"),
-                   mean_interval(intact.last), 3);
-        f.number(text(layers, " layers, ", arm(spec, causal), ": share of position after the last"),
-                 intact.share.back(), 3);
-        probe.series.push_back(line(arm(spec, causal), intact.r2, style));
-        share.series.push_back(line(arm(spec, causal), intact.share, style));
-        if (layers == 8 && spec[0] == 's' && causal) kept = mean_interval(intact.last);
-        if (layers == 8 && spec[0] == 'n' && causal) {
-          made = mean_interval(each(desk, r, [&](const Outcome&) {
-            return *std::max_element(intact.r2.begin(), intact.r2.end());
-          }));
-        }
-        if (layers == 8 && spec[0] == 'n' && !causal) none_encoder = mean_interval(intact.last);
-        // Surgery: what carries it?
-        const Curves cut = through(desk, r, {.cut = 0});
-        const Curves quiet = through(desk, r, {.no_attention = true});
-        f.number(text(layers, " layers, ", arm(spec, causal), ": R² right after the cut"), cut.r2[1], 3);
-        f.estimate(text(layers, " layers, ", arm(spec, causal), ": R² at the end, cut"),
-                   mean_interval(cut.last), 3);
-        f.estimate(text(layers, " layers, ", arm(spec, causal), ": R² at the end, no attention"),
-                   mean_interval(quiet.last), 3);
-        if (causal) {
-          probe.series.push_back(line(arm(spec, causal) + ", cut after layer 1", cut.r2, style + 4, 1));
-          probe.series.push_back(line(arm(spec, causal) + ", no attention", quiet.r2, style + 5));
-          if (spec[0] == 's' && layers == 8)
-            cut_here = mean_interval(cut.last), silent = mean_interval(quiet.last);
-        }
-        std::vector<double> loss_cut, loss_quiet;
-        const Sample sample = desk.held_out(r, 60);
-        for (const Outcome& o : desk.models(r)) {
-          const double whole = mean_loss(o.look(), sample);
-          loss_cut.push_back(mean_loss(o.look(), sample, {.cut = 0}) - whole),
-              loss_quiet.push_back(mean_loss(o.look(), sample, {.no_attention = true}) - whole);
-        }
-        costs.push_back({text(layers, " layers, ", arm(spec, causal)),
-                         {mean_interval(loss_cut).mean, mean_interval(loss_quiet).mean}});
-        ++style;
-      }
+      for (const bool causal : {true, false}) arms.push_back(measure_arm(desk, spec, causal, layers));
     }
-    f.figures += draw(probe) + draw(share);
+    for (const Arm& a : arms) {
+      const std::string at = text(layers, " layers, ", a.name);
+      f.estimate(at + ": R² after the last", mean_interval(a.intact.last), 3);
+      f.number(at + ": highest R² of any layer", *std::max_element(a.intact.r2.begin(), a.intact.r2.end()),
+               3);
+      f.number(at + ": share of position after the last", a.intact.share.back(), 3);
+      f.number(at + ": R² right after the cut", a.cut.r2[1], 3);
+      f.estimate(at + ": R² at the end, cut", mean_interval(a.cut.last), 3);
+      f.estimate(at + ": R² at the end, no attention", mean_interval(a.quiet.last), 3);
+      costs.push_back(
+          {at, {a.cost_cut.mean, a.cost_cut.half_width, a.cost_quiet.mean, a.cost_quiet.half_width}});
+    }
+    f.figures += depth_picture(layers, arms);
   }
-  f.figures += attention_picture(desk);
-  f.figures += table({{"nats more than intact", "residual cut after layer 1", "no attention"}, costs, 3});
-  const bool answered = kept.mean > .5 && made.mean > .5 && none_encoder.mean < .2;
-  f.conclude(
-      answered ? Verdict::conditional : Verdict::undecided,
-      text("The residual stream carries them: what was added at the bottom is still there after eight layers "
-           "(R² ",
-           fixed(kept.mean, 2), ", and ", fixed(silent.mean, 2),
-           " with attention silenced), and cutting the stream once leaves ", fixed(cut_here.mean, 2),
-           ". A causal model makes positions anew: without any encoding R² rises from 0 to ",
-           fixed(made.mean, 2), "; an encoder without one stays at ", fixed(none_encoder.mean, 2), "."));
+  f.figures += cut_picture(desk) + attention_picture(desk);
+  f.figures += table({{"nats more than intact", "cut after layer 1", "±", "no attention", "±"}, costs, 3});
+  // The deepest arms, in their order: sinusoid causal, encoder; none causal, encoder.
+  const auto r2 = [](const std::vector<double>& last) { return fixed(mean_interval(last).mean, 2); };
+  const double made = *std::max_element(arms[2].intact.r2.begin(), arms[2].intact.r2.end()),
+               never = mean_interval(arms[3].intact.last).mean;
+  const bool answered = mean_interval(arms[0].intact.last).mean > .5 && made > .5 && never < .2;
+  f.conclude(answered ? Verdict::conditional : Verdict::undecided,
+             text("The residual stream carries them, and every layer writes them again: what was added at "
+                  "the bottom is read after eight layers with R² ",
+                  r2(arms[0].intact.last), ", with attention silenced ", r2(arms[0].quiet.last),
+                  ", and with the stream cut once, after the first layer, still ", r2(arms[0].cut.last),
+                  ". A causal mask makes positions anew: without any encoding R² rises from 0 to ",
+                  fixed(made, 2), ", and to ", r2(arms[2].quiet.last),
+                  " with attention silenced; an encoder without one stays at ", fixed(never, 2), "."));
   return f;
 }
 

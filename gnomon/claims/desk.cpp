@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -80,6 +81,13 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   for (int t = 0; t < thread_count(); ++t) threads.emplace_back(work);
   for (auto& t : threads) t.join();
   if (failure) std::rethrow_exception(failure);
+  for (auto& [recipe, outcomes] : kept_) {
+    std::erase_if(outcomes, [&, &name = recipe](const Outcome& o) {
+      const bool gone = o.model && std::isnan(o.nats);
+      if (gone) diverged_.push_back(gnomon::text(name, ", seed ", o.seed));
+      return gone;
+    });
+  }
   return !stopped;
 }
 
@@ -87,6 +95,8 @@ const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
   const auto found = kept_.find(recipe.print());
   if (found == kept_.end())
     throw Error(Fault::bug, gnomon::text("a claim asks for a model that it did not name: ", recipe.print()));
+  if (found->second.empty())
+    throw Error(Fault::input, gnomon::text("every training diverged: ", recipe.print()));
   return found->second;
 }
 
@@ -104,9 +114,12 @@ std::vector<double> losses(Desk& desk, const Recipe& recipe) {
 }
 Estimate loss(Desk& desk, const Recipe& recipe) { return mean_interval(losses(desk, recipe)); }
 Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b) {
-  auto x = losses(desk, a), y = losses(desk, b);
-  const std::size_t n = std::min(x.size(), y.size());
-  x.resize(n), y.resize(n);
+  std::vector<double> x, y;
+  for (const Outcome& one : desk.models(a)) {
+    for (const Outcome& other : desk.models(b)) {
+      if (one.seed == other.seed) x.push_back(one.nats), y.push_back(other.nats);
+    }
+  }
   return paired_interval(x, y);
 }
 

@@ -27,8 +27,9 @@ class Desk {
 
   // Trains what is not there yet, several at a time. stop() is asked between steps; false = stopped.
   bool train(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
-  // The recipe's models of all seeds, in order of seed.
+  // The recipe's models, in order of seed; without those whose training diverged, which diverged() names.
   const std::vector<Outcome>& models(const Recipe& recipe);
+  const std::vector<std::string>& diverged() const { return diverged_; }
   const Corpus& text() const;  // throws Error(usage) where there is none
 
   // Held-out windows of the text for models of this recipe; examples of a task.
@@ -38,6 +39,7 @@ class Desk {
   const Corpus* text_;
   const Path folder_;
   std::map<std::string, std::vector<Outcome>> kept_;
+  std::vector<std::string> diverged_;
 };
 
 // The held-out losses of the recipe's models, by seed; their mean; the paired difference of two.

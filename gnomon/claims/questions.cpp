@@ -41,11 +41,12 @@ std::span<const Question> questions() {
        "Attention alone has none: permuting the input permutes the output. A causal mask gives it from the "
        "second layer on, an encoding gives it at once and saves training."},
       {"depth", "How do positions survive through many layers?", "003-15",
-       "The residual stream carries what was added: after eight layers a linear probe still reads the "
-       "position with R² {003-15|8 layers, sinusoidal, causal: R² after the last}, and {003-15|8 layers, "
-       "sinusoidal, causal: R² at the end, cut} when the stream is cut once. Under a causal mask models "
-       "without positions make their own, R² {003-15|8 layers, none, causal: R² after the last} after the "
-       "last of eight layers; encoders without positions cannot."}};
+       "The residual stream carries what was added at the bottom, and every layer writes it again: after "
+       "eight layers a linear probe reads the position with R² {003-15|8 layers, sinusoidal, causal: R² "
+       "after the last}, and still {003-15|8 layers, sinusoidal, causal: R² at the end, cut} when the stream "
+       "is cut after the first layer. Under a causal mask models without positions make their own, R² "
+       "{003-15|8 layers, none, causal: highest R² of any layer} in their best layer; encoders without "
+       "positions cannot."}};
   return all;
 }
 

@@ -69,11 +69,12 @@ class Training {
     for (std::int64_t step = 0; step < recipe_.steps; ++step) {
       if (stop && stop()) return {};
       const Sample batch = training_batch(recipe_, text_, order_, step);
-      if (!std::isfinite(trainer_.train(tokens_of(batch))))
-        throw Error(Fault::bug, text("training diverged: ", recipe_.print(), ", seed ", out_.seed));
+      if (!std::isfinite(trainer_.train(tokens_of(batch)))) {
+        out_.curve.emplace_back(tokens, std::nan(""));  // diverged: told, not trained again
+        break;
+      }
       if (recipe_.frozen_words) std::copy(start.begin(), start.end(), &trainer_.w[words.offset]);
       tokens += double(batch.inputs.size());
-      out_.curve.back().first = tokens;
       if ((step + 1) % std::max<std::int64_t>(1, recipe_.steps / kCurvePoints) == 0 ||
           step + 1 == recipe_.steps) {
         look(), out_.curve.back().first = tokens;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "gnomon/core/array.h"
 #include "gnomon/core/error.h"
 #include "gnomon/kernels/pointwise.h"
 
@@ -19,8 +20,10 @@ using dnnl::memory;
 // Everything that a compiled product depends on. A model has a few dozen shapes: the map stays that small.
 using Key = std::array<std::int64_t, 10>;
 
+// The scratchpad is ours, one for each thread: oneDNN's own is shared by the primitives that a thread made, so two threads
+// that execute at once would write over each other (kernels_test: ProductsOfTwoThreads).
 struct Product {
-  memory::desc a, b, c, bias;
+  memory::desc a, b, c, bias, scratchpad;
   dnnl::matmul primitive;
 };
 
@@ -34,13 +37,13 @@ memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_st
   return {{rows, columns}, memory::data_type::f32, memory::dims{row_step, column_step}};
 }
 
-dnnl::matmul make_primitive(const Product& p, bool has_bias, const dnnl::primitive_attr& attr) {
+dnnl::matmul::primitive_desc describe(const Product& p, bool has_bias, const dnnl::primitive_attr& attr) {
 #if DNNL_VERSION_MAJOR >= 3
-  return has_bias ? dnnl::matmul({engine(), p.a, p.b, p.bias, p.c, attr})
-                  : dnnl::matmul({engine(), p.a, p.b, p.c, attr});
+  return has_bias ? dnnl::matmul::primitive_desc(engine(), p.a, p.b, p.bias, p.c, attr)
+                  : dnnl::matmul::primitive_desc(engine(), p.a, p.b, p.c, attr);
 #else
   const auto d = has_bias ? dnnl::matmul::desc(p.a, p.b, p.bias, p.c) : dnnl::matmul::desc(p.a, p.b, p.c);
-  return dnnl::matmul({d, attr, engine()});
+  return {d, attr, engine()};
 #endif
 }
 
@@ -52,12 +55,15 @@ Product make_product(const Key& key) {
   p.c = matrix(M, N, ldc, 1);
   p.bias = matrix(1, N, N, 1);
   dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (accumulate) {
     dnnl::post_ops sum;
     sum.append_sum(1.0f);
     attr.set_post_ops(sum);
   }
-  p.primitive = make_primitive(p, mode & 1, attr);
+  const auto description = describe(p, mode & 1, attr);
+  p.scratchpad = description.scratchpad_desc();
+  p.primitive = dnnl::matmul(description);
   return p;
 }
 
@@ -87,6 +93,11 @@ void matmul(const Matmul& s, const float* a, const float* b, float* c, const flo
     std::unordered_map<int, memory> arguments{
         {DNNL_ARG_SRC, view(p.a, a)}, {DNNL_ARG_WEIGHTS, view(p.b, b)}, {DNNL_ARG_DST, view(p.c, c)}};
     if (bias) arguments.emplace(DNNL_ARG_BIAS, view(p.bias, bias));
+    thread_local Scratch scratchpad;  // as large as this thread's largest product wants
+    if (const std::size_t wanted = p.scratchpad.get_size() / sizeof(float) + 1; scratchpad.size() < wanted)
+      scratchpad.resize(wanted);
+    if (p.scratchpad.get_size() > 0)
+      arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(p.scratchpad, engine(), scratchpad.data()));
     dnnl::stream stream(engine());
     p.primitive.execute(stream, arguments);
     stream.wait();

@@ -1,9 +1,13 @@
 // Every kernel against its definition in double, on every SIMD target and for every tail.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <thread>
 #include <vector>
 
+#include "gnomon/core/parallel.h"
 #include "gnomon/kernels/adamw.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/kernels/matmul.h"
@@ -178,6 +182,51 @@ TEST(Matmul, AgreesWithItsDefinition) {
       }
     }
   }
+}
+
+// Two threads of the caller, each with products of its own at the same time: what one computes alone is what it
+// computes beside the other.
+TEST(Matmul, ProductsOfTwoThreads) {
+  struct Product {
+    Matmul shape;
+    Floats a, b, alone;
+  };
+  std::vector<Product> all;
+  const int threads = thread_count();
+  set_thread_count(1);
+  for (const auto& [M, N, K] :
+       {std::array<std::int64_t, 3>{512, 96, 96}, {512, 384, 96}, {512, 96, 384}, {96, 384, 512}}) {
+    for (const int kind : {0, 1, 2}) {
+      const Op transposed = Op::transposed;
+      Product p{{.M = M,
+                 .N = N,
+                 .K = K,
+                 .a_op = kind == 2 ? transposed : Op::plain,
+                 .b_op = kind == 1 ? transposed : Op::plain,
+                 .accumulate = kind == 2},
+                normals(M * K, 1),
+                normals(K * N, 2),
+                Floats(static_cast<std::size_t>(M * N))};
+      matmul(p.shape, p.a.data(), p.b.data(), p.alone.data());
+      all.push_back(std::move(p));
+    }
+  }
+  std::atomic<int> wrong = 0;
+  const auto work = [&](std::uint64_t seed) {
+    set_thread_count(1);
+    const Random random(seed, "which product");
+    for (std::uint64_t n = 0; n < 1500; ++n) {
+      const Product& p = all[random.below(n, all.size())];
+      Floats c(p.alone.size());
+      matmul(p.shape, p.a.data(), p.b.data(), c.data());
+      wrong += c != p.alone;
+    }
+  };
+  std::thread other(work, 1);
+  work(2);
+  other.join();
+  set_thread_count(threads);
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Pointwise, ColumnSumsAndSquaresAreExactEnough) {
