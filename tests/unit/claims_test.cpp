@@ -7,6 +7,7 @@
 #include "gnomon/claims/answer.h"
 #include "gnomon/claims/task.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
 #include "gnomon/kernels/loss.h"
 
 namespace gnomon::claims {
@@ -157,6 +158,28 @@ TEST(Claims, AModelIsTrainedOnceAndReadBack) {
   EXPECT_EQ(train_or_load(r, 5, nullptr, folder, [] { return true; }).model, nullptr) << "stopped";
   r.data = "text";
   EXPECT_THROW(train_or_load(r, 1, nullptr, folder, {}), Error);
+}
+
+TEST(Claims, AModelTrainedBesideOthersIsTheSame) {
+  const auto folder = std::filesystem::temp_directory_path() / "gnomon-claims-beside";
+  std::filesystem::remove_all(folder);
+  std::vector<Recipe> recipes;
+  for (const char* spec : {"sinusoidal", "rope", "none", "project(sinusoidal)"})
+    recipes.push_back(
+        {.data = "previous", .spec = spec, .width = 48, .heads = 2, .length = 32, .steps = 40, .seeds = 2});
+  const int threads = thread_count();
+  set_thread_count(4);  // more at once than a small machine has
+  Desk desk(nullptr, false, folder);
+  EXPECT_TRUE(desk.train(recipes, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  set_thread_count(1);
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  for (const Recipe& r : recipes) {
+    ASSERT_EQ(desk.models(r).size(), 2u);
+    for (const Outcome& o : desk.models(r))
+      EXPECT_EQ(train_or_load(r, o.seed, nullptr, folder, {}).w, o.w) << r.print();
+  }
+  set_thread_count(threads);
 }
 
 TEST(Claims, QuestionsTakeTheirNumbersFromTheFindings) {
