@@ -74,7 +74,7 @@ const Claim claim_003_08 = {
         for (std::int64_t i = 0; i < 256; ++i) {
           bool all = true;
           for (std::int64_t p = 0; p < T; ++p)
-            all &= std::abs(e.at(p, 2 * i)) < .1 && e.at(p, 2 * i + 1) > .99499;
+            all &= std::abs(e.at(p, 2 * i)) < .1 && e.at(p, 2 * i + 1) > .995;
           count += all;
         }
         return count;

@@ -7,6 +7,62 @@
 #include "gnomon/core/error.h"
 
 namespace gnomon {
+namespace {
+
+using Complex = std::complex<double>;
+
+// The rotation of a layer: its frequencies, and which channels of a head make a pair.
+struct Turning {
+  std::vector<double> w;
+  bool halves;
+};
+Turning rotation_of(const ModelConfig& c, std::int64_t layer) {
+  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
+  const auto& active = position.in_layer(layer);
+  Turning r{{}, false};
+  if (active.size() == 1 && c.position.attention.size() == 1) {
+    const Named& named = c.position.attention.front();
+    r.w = position.attention[active[0]].encoding->frequencies();
+    for (const OptionSpec& option : find_encoding(named.name).options) {
+      if (option.name == "pairing") r.halves = option.standard == "halves";
+    }
+    for (const auto& [key, value] : named.options) {
+      if (key == "pairing") r.halves = value == "halves";
+    }
+  }
+  if (std::int64_t(r.w.size()) * 2 != c.head_size())
+    throw Error(Fault::usage, text("'", c.position.print(), "' does not rotate whole heads"));
+  return r;
+}
+
+// q·conj(k) of every query, key and pair of one head, over √D: [pair](T,T) without the turn by position.
+struct Pairs {
+  const ModelConfig& c;
+  const Turning& rotation;
+  const Matrix& qkv;
+  std::int64_t head;
+
+  Complex at(std::int64_t t, bool key, std::size_t i) const {
+    const std::int64_t D = c.head_size(), first = (key ? c.width : 0) + head * D, n = std::int64_t(i);
+    return rotation.halves ? Complex(qkv.at(t, first + n), qkv.at(t, first + n + D / 2))
+                           : Complex(qkv.at(t, first + 2 * n), qkv.at(t, first + 2 * n + 1));
+  }
+  Complex product(std::int64_t p, std::int64_t q, std::size_t i) const {
+    return at(p, false, i) * std::conj(at(q, true, i));
+  }
+  Matrix logits(std::size_t i) const {
+    Matrix l(qkv.rows, qkv.rows);
+    for (std::int64_t p = 0; p < l.rows; ++p) {
+      for (std::int64_t q = 0; q < l.columns; ++q) {
+        const Complex turned = product(p, q, i) * std::polar(1.0, double(p - q) * rotation.w[i]);
+        l.at(p, q) = turned.real() / std::sqrt(double(c.head_size()));
+      }
+    }
+    return l;
+  }
+};
+
+}  // namespace
 
 Turns turns_within(std::span<const double> frequencies, std::int64_t T) {
   Turns t{};
@@ -17,51 +73,50 @@ Turns turns_within(std::span<const double> frequencies, std::int64_t T) {
   return t;
 }
 
+std::vector<Matrix> pair_logits(const Trained& m, std::int64_t layer, const Matrix& h, std::int64_t head) {
+  const Turning rotation = rotation_of(m.model.config(), layer);
+  const Matrix qkv = projected_rows(m, layer, h);
+  std::vector<Matrix> out;
+  for (std::size_t i = 0; i < rotation.w.size(); ++i)
+    out.push_back(Pairs{m.model.config(), rotation, qkv, head}.logits(i));
+  return out;
+}
+
 std::vector<std::vector<PairUse>> rotary_use(const Trained& m, std::int64_t layer, const Matrix& stream,
                                              std::int64_t T) {
   const ModelConfig& c = m.model.config();
-  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
-  const auto& active = position.in_layer(layer);
-  const auto w =
-      active.size() == 1 ? position.attention[active[0]].encoding->frequencies() : std::vector<double>();
-  if (std::int64_t(w.size()) * 2 != c.head_size())
-    throw Error(Fault::usage, text("rotary_use: '", c.position.print(), "' does not rotate whole heads"));
-  const std::int64_t windows = stream.rows / T, D = c.head_size();
-  std::vector<std::vector<PairUse>> use(std::size_t(c.heads), std::vector<PairUse>(w.size(), PairUse{}));
+  const Turning rotation = rotation_of(c, layer);
+  const std::size_t pairs = rotation.w.size();
+  std::vector<std::vector<PairUse>> use(std::size_t(c.heads), std::vector<PairUse>(pairs, PairUse{}));
   for (std::int64_t h = 0; h < c.heads; ++h) {
-    std::vector<double> covariance(w.size(), 0.0), count(w.size(), 0.0);
-    std::vector<std::complex<double>> angle(w.size());
-    double variance = 0;
-    for (std::int64_t s = 0; s < windows; ++s) {
-      const Matrix qk = projected_rows(m, layer, stream.block(s * T, T));
-      const auto pair = [&](std::int64_t t, std::int64_t key, std::size_t i) {
-        const std::int64_t column = key * c.width + h * D + 2 * std::int64_t(i);
-        return std::complex<double>(qk.at(t, column), qk.at(t, column + 1));
-      };
+    std::vector<Complex> angle(pairs);
+    double variance = 0, count = 0;
+    for (std::int64_t s = 0; s < stream.rows / T; ++s) {
+      const Matrix qkv = projected_rows(m, layer, stream.block(s * T, T));
+      const Pairs here{c, rotation, qkv, h};
       std::vector<Matrix> parts;
       Matrix total(T, T);
-      for (std::size_t i = 0; i < w.size(); ++i) {
-        Matrix l(T, T);
+      for (std::size_t i = 0; i < pairs; ++i) {
+        parts.push_back(row_centred(here.logits(i), c.causal));
+        total = sum(total, parts.back());
         for (std::int64_t p = 0; p < T; ++p) {
           for (std::int64_t q = 0; q <= (c.causal ? p : T - 1); ++q) {
-            const auto z = pair(p, 0, i) * std::conj(pair(q, 1, i));
-            l.at(p, q) = (z * std::polar(1.0, double(p - q) * w[i])).real() / std::sqrt(double(D));
-            use[std::size_t(h)][i].bound += std::abs(z), angle[i] += z / std::max(std::abs(z), 1e-12),
-                count[i] += 1;
+            const Complex z = here.product(p, q, i);
+            use[std::size_t(h)][i].bound += std::abs(z);
+            angle[i] += z / std::max(std::abs(z), 1e-12);
+            count += i == 0;
           }
         }
-        parts.push_back(row_centred(l, c.causal));
-        total = sum(total, parts.back());
       }
       variance += squares(total);
-      for (std::size_t i = 0; i < w.size(); ++i) {
+      for (std::size_t i = 0; i < pairs; ++i) {
         for (std::size_t n = 0; n < total.values.size(); ++n)
-          covariance[i] += parts[i].values[n] * total.values[n];
+          use[std::size_t(h)][i].share += parts[i].values[n] * total.values[n];
       }
     }
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      auto& u = use[std::size_t(h)][i];
-      u = {u.bound / count[i], covariance[i] / variance, std::abs(angle[i]) / count[i]};
+    for (std::size_t i = 0; i < pairs; ++i) {
+      PairUse& u = use[std::size_t(h)][i];
+      u = {u.bound / count, u.share / variance, std::abs(angle[i]) / count};
     }
   }
   return use;

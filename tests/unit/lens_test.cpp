@@ -338,6 +338,11 @@ TEST(Lens, HabitsOfUniformHeads) {
   }
 }
 
+TEST(Lens, TheBaseOfNtkAtTwiceTheLength) {
+  const auto w = make_encoding("ntk(factor=2)", Shape{64, 1, 64, 64, true})->frequencies();
+  EXPECT_NEAR(std::pow(w[1], -32), 20452, 1);  // w_1 = base^(−2/64); base = 10000·2^(64/62)
+}
+
 TEST(Lens, RotaryPairs) {
   const auto turns = [](std::int64_t d, std::int64_t T) {
     std::vector<double> w;
@@ -351,6 +356,18 @@ TEST(Lens, RotaryPairs) {
   EXPECT_EQ(turns(64, 2048), (V{21, 4, 7}));
   EXPECT_EQ(turns(32, 128), (V{6, 2, 8}));
   EXPECT_EQ(turns(128, 4096), (V{46, 9, 9}));
+  for (const char* spec : {"rope", "rope(pairing=adjacent)", "linear(factor=2)"}) {
+    const Small r(spec);
+    const Matrix h = streams(r.look(), letters(1))[1];
+    for (std::int64_t head = 0; head < 2; ++head) {
+      Matrix total(h.rows, h.rows);
+      for (const Matrix& l : pair_logits(r.look(), 1, h, head)) total = sum(total, l);
+      const Matrix truth = attention_maps(r.look(), 1, h).logits[std::size_t(head)];
+      for (std::int64_t i = 0; i < h.rows; ++i) {
+        for (std::int64_t j = 0; j <= i; ++j) EXPECT_NEAR(total.at(i, j), truth.at(i, j), 1e-9) << spec;
+      }
+    }
+  }
   const Small m("rope");
   const Sample s = letters(3);
   for (const auto& head : rotary_use(m.look(), 1, streams(m.look(), s)[1], s.T)) {
