@@ -320,6 +320,7 @@ const Claim claim_004_02 = {
               {"nats per byte"},
               {}};
           report::Series mean{"mean of the seeds", {}, 0, false, true};
+          double most = 0, most_at = 0;
           for (double wavelength = 2 * std::numbers::pi; wavelength < 1000; wavelength *= 2) {
             const auto cost = each(desk, r, [&](const Outcome& o) {
               const Sample sample = desk.held_out(r, desk.quick ? 16 : 64);
@@ -348,6 +349,7 @@ const Claim claim_004_02 = {
             f.estimate(
                 text("loss without wavelengths ", fixed(wavelength, 0), " to ", fixed(2 * wavelength, 0)), e);
             mean.points.emplace_back(wavelength, e.mean);
+            if (e.mean > most) most = e.mean, most_at = wavelength;
           }
           chart.series = {mean};
           f.figures = draw(chart) + rotary_picture(desk, f);
@@ -355,8 +357,11 @@ const Claim claim_004_02 = {
               Verdict::holds,
               text("Pairs faster than 1/8 radian a token carry ", fixed(100 * share(1, .125, 2), 0),
                    " % of the step between neighbours, slower ones ", fixed(100 * share(64, 0, .125), 0),
-                   " % of the way between positions 64 apart. Trained models lose most when the octaves of "
-                   "short wavelengths are silenced."));
+                   " % of the way between positions 64 apart. Trained models, whose windows have ", r.length,
+                   " tokens, lose most, ", fixed(most, 2), " nats, without the wavelengths from ",
+                   fixed(most_at, 0), " to ", fixed(2 * most_at, 0),
+                   ": no single octave of short ones is indispensable, because its neighbours tell nearly "
+                   "the same."));
           return f;
         }};
 
