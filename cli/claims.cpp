@@ -103,6 +103,7 @@ int claims(const ClaimsOptions& o) {
                           o.quick,
                           desk.seeds(),
                           minutes,
+                          desk.trained(),
                           desk.diverged()};
   const Path folder = o.out;
   write_file(folder / "claims.html", page(*answers, how));

@@ -31,6 +31,7 @@ struct Circumstances {
   bool quick;
   std::int64_t seeds;
   double minutes;
+  std::int64_t trained;               // models; the others were there
   std::vector<std::string> diverged;  // trainings that did, left out
 };
 std::string page(const std::vector<Answered>& answers, const Circumstances& how);

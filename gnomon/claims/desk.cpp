@@ -68,6 +68,7 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
           stopped = true;
           return;
         }
+        trained_ += !o.found;
         kept_[jobs[n].recipe->print()][std::size_t(jobs[n].seed - 1)] = std::move(o);
         hooks.progress(++done, jobs.size(), jobs[n].recipe->print());
       } catch (...) {

@@ -30,7 +30,8 @@ class Desk {
   // The recipe's models, in order of seed; without those whose training diverged, which diverged() names.
   const std::vector<Outcome>& models(const Recipe& recipe);
   const std::vector<std::string>& diverged() const { return diverged_; }
-  const Corpus& text() const;  // throws Error(usage) where there is none
+  std::int64_t trained() const { return trained_; }  // models, not found
+  const Corpus& text() const;                        // throws Error(usage) where there is none
 
   // Held-out windows of the text for models of this recipe; examples of a task.
   Sample held_out(const Recipe& recipe, std::int64_t windows) const;
@@ -40,6 +41,7 @@ class Desk {
   const Path folder_;
   std::map<std::string, std::vector<Outcome>> kept_;
   std::vector<std::string> diverged_;
+  std::int64_t trained_ = 0;
 };
 
 // The held-out losses of the recipe's models, by seed; their mean; the paired difference of two.

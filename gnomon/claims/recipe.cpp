@@ -119,6 +119,7 @@ void save(const Path& path, const Recipe& r, const Outcome& o) {
 Outcome load(const Path& path, const Recipe& r, std::int64_t seed) {
   const TensorFile file = read_safetensors(path);
   Outcome o;
+  o.found = true;
   o.seed = seed, o.model = std::make_shared<Model>(r.model());
   for (const Tensor& t : file.tensors) {
     const Floats numbers(t.data.begin(), t.data.end());

@@ -41,6 +41,7 @@ struct Outcome {
   std::vector<std::pair<double, double>> curve;  // tokens seen, held-out nats
   std::vector<std::pair<std::int64_t, Floats>> snapshots;  // steps done, parameters
   double tokens_per_second = 0;
+  bool found = false;  // read back, not trained now
   Trained look() const { return {*model, w}; }
 };
 
