@@ -28,7 +28,7 @@ int list_json() {
                    {"expects", c->expects},
                    {"advice", c->advice},
                    {"recorded", name(c->expected)},
-                   {"needs_text", c->recipes != nullptr}});
+                   {"trains_models", c->recipes != nullptr}});
   }
   fmt::print("{}\n", all.dump(1));
   return 0;

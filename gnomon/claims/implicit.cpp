@@ -170,7 +170,11 @@ const Claim claim_000_06 = {
     .expects = "more than 0 at the starts of lines or documents, nothing at random places",
     .advice = "Crop training windows at random if positions should say nothing about words.",
     .expected = Verdict::conditional,
-    .recipes = [](const Desk& d) { return d.text(), std::vector<Recipe>(); },
+    .recipes =
+        [](const Desk& d) {
+          d.text();  // no model, but the text: to be missed before anything is measured
+          return std::vector<Recipe>();
+        },
     .measure = related};
 
 extern const Claim claim_004_05;
