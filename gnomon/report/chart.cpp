@@ -98,8 +98,9 @@ std::string axes(const Axis& x, const Axis& y, const Scale& sx, const Scale& sy)
     out += line_at(sx(t), kHeight - kBottom, sx(t), kHeight - kBottom + 5, "axis");
     if (sx(t) - last < 34) continue;  // labels of close ticks would touch
     last = sx(t);
-    out += text_at(sx(t), kHeight - kBottom + 19, "middle",
-                   tick_text(t, x.ticks.empty() && xs.size() > 1 ? xs[1] - xs[0] : 1));
+    const std::string label = tick_text(t, x.ticks.empty() && xs.size() > 1 ? xs[1] - xs[0] : 1);
+    const double half = 3.6 * double(label.size());  // of its width: a label at the right edge moves in
+    out += text_at(std::min(sx(t), kWidth - half), kHeight - kBottom + 19, "middle", label);
   }
   out += line_at(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis") +
          line_at(kLeft, kTop, kLeft, kHeight - kBottom, "axis");
