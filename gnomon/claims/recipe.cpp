@@ -102,17 +102,18 @@ class Training {
   Outcome out_;
 };
 
-// A file holds the parameters, those of the snapshots, and the curve as tensors of its own.
+// A file holds the parameters, those of the snapshots, and, as text that reads back exactly, the curve.
 void save(const Path& path, const Recipe& r, const Outcome& o) {
-  std::vector<float> curve;
-  for (const auto& [tokens, nats] : o.curve) curve.insert(curve.end(), {float(tokens), float(nats)});
-  std::vector<Tensor> tensors{{"parameters", {std::int64_t(o.w.size())}, o.w},
-                              {"curve", {std::int64_t(o.curve.size()), 2}, curve}};
+  std::string curve;
+  for (const auto& [tokens, nats] : o.curve)
+    curve += text(curve.empty() ? "" : ",", shortest(tokens), ":", shortest(nats));
+  std::vector<Tensor> tensors{{"parameters", {std::int64_t(o.w.size())}, o.w}};
   for (const auto& [step, w] : o.snapshots)
     tensors.push_back({text("step.", step), {std::int64_t(w.size())}, w});
   write_safetensors(path, tensors,
                     {{"gnomon.recipe", r.print()},
                      {"gnomon.seed", text(o.seed)},
+                     {"gnomon.curve", curve},
                      {"gnomon.speed", shortest(o.tokens_per_second)}});
 }
 
@@ -126,8 +127,13 @@ Outcome load(const Path& path, const Recipe& r, std::int64_t seed) {
     if (t.name == "parameters") o.w = numbers;
     if (t.name.rfind("step.", 0) == 0)
       o.snapshots.emplace_back(integer(t.name.substr(5), "snapshot"), numbers);
-    for (std::size_t n = 0; t.name == "curve" && n + 1 < numbers.size(); n += 2)
-      o.curve.emplace_back(double(numbers[n]), double(numbers[n + 1]));
+  }
+  const auto curve = file.metadata.find("gnomon.curve");
+  if (curve != file.metadata.end()) {
+    for (const std::string_view point : split(curve->second, ',')) {
+      const auto colon = point.find(':');
+      o.curve.emplace_back(number(point.substr(0, colon), "curve"), number(point.substr(colon + 1), "curve"));
+    }
   }
   std::sort(o.snapshots.begin(), o.snapshots.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

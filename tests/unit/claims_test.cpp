@@ -145,7 +145,9 @@ TEST(Claims, AModelIsTrainedOnceAndReadBack) {
   EXPECT_EQ(first.snapshots.back().second, first.w);
   EXPECT_EQ(again.snapshots.front().second,
             r.model().position == Spec::parse("sinusoidal") ? again.model->initial(3) : first.w);
-  EXPECT_EQ(first.curve.size(), again.curve.size());
+  EXPECT_EQ(first.curve, again.curve);
+  EXPECT_EQ(first.nats, again.nats);
+  EXPECT_TRUE(again.found && !first.found);
   EXPECT_NE(train_or_load(r, 4, nullptr, folder, {}).w, first.w);
   r.frozen_words = true;
   const Outcome frozen = train_or_load(r, 3, nullptr, folder, {});
