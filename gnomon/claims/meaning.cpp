@@ -148,14 +148,13 @@ Finding separable(Desk& desk) {
                                   return probe_positions(written(o.look(), sample).word, sample.T).r2;
                                 })),
              3);
-  f.estimate("control: position after 8 layers before training, R²",
-             mean_interval(each(desk, r,
-                                [&](const Outcome& o) {
-                                  Outcome start = o;
-                                  start.w = o.model->initial(std::uint64_t(o.seed));
-                                  return probe_positions(streams(start.look(), sample).back(), sample.T).r2;
-                                })),
-             3);
+  f.estimate(
+      "control: position after 8 layers before training, R²",
+      mean_interval(each(desk, r,
+                         [&](const Outcome& o) {
+                           return probe_positions(streams(at_start(o).look(), sample).back(), sample.T).r2;
+                         })),
+      3);
   f.estimate("position at the embedding, R²", mean_interval(first_place), 3);
   f.estimate("letter at the embedding, accuracy", mean_interval(first_word), 3);
   f.estimate("position after 8 layers, R²", mean_interval(last_place), 3);

@@ -328,11 +328,8 @@ const Claim claim_002_07 = {
           Finding f;
           const Recipe r = desk.language("sinusoidal");
           const Estimate trained = mean_interval(each(desk, r, rotation_excess));
-          const Estimate start = mean_interval(each(desk, r, [&](const Outcome& o) {
-            Outcome before = o;
-            before.w = o.model->initial(std::uint64_t(o.seed));
-            return rotation_excess(before);
-          }));
+          const Estimate start =
+              mean_interval(each(desk, r, [&](const Outcome& o) { return rotation_excess(at_start(o)); }));
           f.estimate("rotation energy over chance, at the start", start, 2);
           f.estimate("rotation energy over chance, trained", trained, 2);
           f.conclude(
@@ -404,8 +401,7 @@ const Claim claim_002_12 = {
           report::Series after{"trained", {}, 0}, before{"at the start", {}, 1};
           for (const Outcome& o : models) {
             const auto e = frequency_energy(parameter(o.look(), "position.input.table"));
-            Outcome s = o;
-            s.w = o.model->initial(std::uint64_t(o.seed));
+            const Outcome s = at_start(o);
             const auto e0 = frequency_energy(parameter(s.look(), "position.input.table"));
             after.points.resize(e.size()), before.points.resize(e.size());
             for (std::size_t k = 0; k < e.size(); ++k) {

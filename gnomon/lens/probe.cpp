@@ -40,15 +40,13 @@ Split split(const Matrix& rows, std::int64_t T) {
           b * T};
 }
 
-Matrix part(const Matrix& y, std::int64_t first, std::int64_t count) { return y.block(first, count); }
-
 // The prediction for the told rows, with the lambda that is best on the rows that choose.
 template <class Loss>
 Matrix best_prediction(const Split& s, const Matrix& y, const Loss& loss) {
   double least = INFINITY;
   Matrix chosen;
   for (const double lambda : kLambdas) {
-    const Matrix w = ridge(s.fit, part(y, 0, s.fit.rows), lambda * double(s.fit.rows));
+    const Matrix w = ridge(s.fit, y.block(0, s.fit.rows), lambda * double(s.fit.rows));
     const double found = loss(product(s.choose, w), s.first_choose);
     if (found < least) least = found, chosen = product(s.told, w);
   }
@@ -114,17 +112,6 @@ PositionProbe probe_positions(const Matrix& rows, std::int64_t T) {
 
 LabelProbe probe_labels(const Matrix& rows, std::span<const std::int32_t> labels, std::int64_t T) {
   return labels_by(split(rows, T), labels);
-}
-
-double probe_target(const Matrix& rows, std::span<const double> target, std::int64_t T) {
-  const Split s = split(rows, T);
-  Matrix y(rows.rows, 1);
-  double mean = 0;
-  for (const double t : target) mean += t / double(target.size());
-  for (std::size_t n = 0; n < target.size(); ++n) y.values[n] = target[n] - mean;
-  const Matrix told = best_prediction(
-      s, y, [&](const Matrix& found, std::int64_t first) { return unexplained(found, y, first); });
-  return 1 - unexplained(told, y, s.first_told);
 }
 
 }  // namespace gnomon

@@ -25,7 +25,4 @@ struct LabelProbe {
 };
 LabelProbe probe_labels(const Matrix& rows, std::span<const std::int32_t> labels, std::int64_t T);
 
-// R² of a target (one number a row) by the same protocol.
-double probe_target(const Matrix& rows, std::span<const double> target, std::int64_t T);
-
 }  // namespace gnomon

@@ -30,14 +30,6 @@ std::int64_t Channels::range_above(double threshold) const {
 std::int64_t Channels::deviation_above(double threshold) const {
   return std::count_if(variance.begin(), variance.end(), [&](double v) { return std::sqrt(v) > threshold; });
 }
-double Channels::gini() const {
-  std::vector<double> v = variance;
-  std::sort(v.begin(), v.end());
-  double weighted = 0, total = 0;
-  for (std::size_t i = 0; i < v.size(); ++i) weighted += double(i + 1) * v[i], total += v[i];
-  const double n = double(v.size());
-  return 2 * weighted / (n * total) - (n + 1) / n;
-}
 
 Channels channels(const Matrix& table) {
   Channels out;

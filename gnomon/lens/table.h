@@ -17,7 +17,6 @@ struct Channels {
   std::vector<double> range, variance;  // largest less smallest value; over the rows
   std::int64_t range_above(double threshold) const;
   std::int64_t deviation_above(double threshold) const;
-  double gini() const;  // of the variances: 0 all equal, 1 all in one channel
 };
 Channels channels(const Matrix& table);
 
