@@ -8,10 +8,10 @@ help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 study: release $(TEXT)  ## compare position encodings on the King James Bible (about six minutes); STUDY=--quick for one
-	$(GNOMON) study --text $(TEXT) --out study $(STUDY)
+	$(GNOMON) study --text $(TEXT) --out study$(findstring -quick,$(STUDY)) $(STUDY)
 
 claims: release $(TEXT)  ## measure what is said about word and position (half an hour to an hour); CLAIMS=--quick for three minutes
-	$(GNOMON) claims all --text $(TEXT) --out claims $(CLAIMS)
+	$(GNOMON) claims all --text $(TEXT) --out claims$(findstring -quick,$(CLAIMS)) $(CLAIMS)
 
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev

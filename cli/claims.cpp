@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/machine.h"
+#include "cli/signals.h"
 #include "gnomon/claims/answer.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -73,6 +74,38 @@ void print(const Answered& a) {
   std::fflush(stdout);
 }
 
+// The page that stands in a folder is replaced by one that has all of its claims, measured on the same text in the same
+// way, or by none.
+void respect(const Path& folder, const std::vector<const Claim*>& chosen, const std::string& text_sha256,
+             bool quick) {
+  const Path shown = folder / "claims.json";
+  if (!std::filesystem::exists(shown)) return;
+  const auto json = nlohmann::json::parse(read_file(shown), nullptr, false);
+  std::string why;
+  try {
+    if (json.at("quick") != quick) why = quick ? "of a full run" : "of a quick run";
+    if (json.value("text_sha256", "?") != text_sha256) why = "of another text";
+    std::size_t lost = 0;
+    for (const auto& claim : json.at("claims")) {
+      const std::string id = claim.at("id");
+      if (std::any_of(chosen.begin(), chosen.end(), [&](const Claim* c) { return c->id == id; })) continue;
+      if (!lost++) why = text(id, why.empty() ? "" : " " + why);
+    }
+    if (lost > 1) why += text(" and ", lost - 1, " more");
+  } catch (const nlohmann::json::exception&) {
+    return;  // it says nothing
+  }
+  if (!why.empty())
+    throw Error(Fault::usage,
+                text((folder / "claims.html").string(), " shows claims that this command would lose (", why,
+                     "): name them too, give another folder with --out, or --replace"));
+}
+
+bool trains(const Desk& desk, const std::vector<const Claim*>& chosen) {
+  return std::any_of(chosen.begin(), chosen.end(),
+                     [&](const Claim* c) { return c->recipes && !c->recipes(desk).empty(); });
+}
+
 }  // namespace
 
 int claims(const ClaimsOptions& o) {
@@ -81,17 +114,29 @@ int claims(const ClaimsOptions& o) {
   const auto chosen = select_claims(o.ids);
   std::optional<Corpus> corpus;
   if (!o.text.empty()) corpus.emplace(o.text, 256);
-  Desk desk(corpus ? &*corpus : nullptr, o.quick, Path(o.out) / "models");
+  const Path folder = o.out.empty() ? "claims" : o.out;
+  Desk desk(corpus ? &*corpus : nullptr, o.quick, folder / "models");
+  // What trains nothing is printed and writes nothing, unless a folder is named.
+  const bool writes = !o.out.empty() || trains(desk, chosen);
+  std::optional<FileLock> lock;
+  if (writes) {
+    make_folders(folder);
+    lock.emplace(folder / "lock", text("the folder of claims ", folder.string()));
+    if (!o.replace) respect(folder, chosen, corpus ? corpus->sha256() : "", o.quick);
+  }
   Told told_so_far(o.quiet);
+  std::optional<Patient> until_models_are_kept(std::in_place);
   const auto answers = answer(
       desk, chosen,
       {.train = {.stop = [] { return interruptions() > 0; },
                  .progress = [&](auto done, auto all,
                                  const std::string& recipe) { told_so_far.training(done, all, recipe); }},
-       .measured = [&](const Answered& a) {
-         if (!o.json) print(a);
-       }});
-  if (!answers) {
+       .trained = [&] { until_models_are_kept.reset(); },
+       .measured =
+           [&](const Answered& a) {
+             if (!o.json) print(a);
+           }});
+  if (!answers || interruptions()) {
     fmt::print(stderr, "gnomon: interrupted; finished models are kept, the same command goes on with them\n");
     return 128 + last_signal();
   }
@@ -99,24 +144,27 @@ int claims(const ClaimsOptions& o) {
   const Circumstances how{o.command,
                           machine(),
                           o.text.empty() ? "no text" : Path(o.text).filename().string(),
+                          corpus ? corpus->sha256() : "",
                           text("gnomon ", GNOMON_VERSION),
                           o.quick,
                           desk.seeds(),
                           minutes,
                           desk.trained(),
                           desk.diverged()};
-  const Path folder = o.out;
-  write_file(folder / "claims.html", page(*answers, how));
-  write_file(folder / "claims.json", json(*answers, how));
-  write_file(folder / "claims.md", markdown(*answers, how));
+  if (writes) {
+    write_file(folder / "claims.html", page(*answers, how));
+    write_file(folder / "claims.json", json(*answers, how));
+    write_file(folder / "claims.md", markdown(*answers, how));
+  }
   const auto differing =
       std::count_if(answers->begin(), answers->end(), [](const Answered& a) { return !a.as_expected(); });
   if (o.json) {
     fmt::print("{}", json(*answers, how));
   } else {
-    fmt::print("\n{} claims, {} with another verdict than recorded, {:.1f} minutes\npage: {}\n",
-               answers->size(), differing, minutes,
-               std::filesystem::absolute(folder / "claims.html").lexically_normal().string());
+    fmt::print("\n{} claim{}, {} with another verdict than recorded, {:.1f} minutes\n", answers->size(),
+               answers->size() == 1 ? "" : "s", differing, minutes);
+    if (writes)
+      fmt::print("page: {}\n", std::filesystem::absolute(folder / "claims.html").lexically_normal().string());
   }
   return differing ? 1 : 0;
 }

@@ -21,7 +21,7 @@ int show(const ShowOptions& options);
 struct StudyOptions {
   std::string config, text, out = "study";
   std::vector<std::string> set;
-  bool quick = false, dry_run = false, quiet = false, json = false;
+  bool quick = false, dry_run = false, quiet = false, json = false, replace = false;
   std::string program;  // this executable, to start workers with
   std::string command;  // as typed, for the report
 };
@@ -29,8 +29,8 @@ int study(const StudyOptions& options);
 
 struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list
-  std::string text, out = "claims";
-  bool quick = false, quiet = false, json = false;
+  std::string text, out;         // folder; empty: "claims", where something is trained
+  bool quick = false, quiet = false, json = false, replace = false;
   std::string command;  // as typed
 };
 int claims(const ClaimsOptions& options);
@@ -40,8 +40,5 @@ struct WorkerOptions {
   long long parent = 0;
 };
 int worker(const WorkerOptions& options);
-
-int interruptions();  // signals INT and TERM received so far
-int last_signal();
 
 }  // namespace gnomon::cli

@@ -1,34 +1,19 @@
-// The command line: the only part of gnomon that prints, exits, handles signals and reads the environment.
-#include <signal.h>
-#include <unistd.h>
-
+// The command line: the only part of gnomon that prints, exits, meets signals and reads the environment.
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include "cli/commands.h"
+#include "cli/signals.h"
 #include "gnomon/core/error.h"
 
 namespace gnomon::cli {
 namespace {
-
-volatile sig_atomic_t g_interruptions = 0, g_signal = 0;
-void on_signal(int signal) {
-  g_interruptions = g_interruptions + 1;
-  g_signal = signal;
-}
-
-void handle_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;  // no SA_RESTART: a wait ends, and its loop looks at interruptions()
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);  // a reader that went away is met where output is flushed
-}
 
 // What was printed is there, or the reader has gone (`| head`), which is quiet; a full disk is an error.
 int flushed(int code) {
@@ -53,6 +38,7 @@ void describe_study(CLI::App& app, StudyOptions& o) {
   app.add_option("--set", o.set, "key=value, as in study.toml; may be repeated")->allow_extra_args(false);
   app.add_flag("--quick", o.quick, "one seed and a third of the steps: a first look, no inference");
   app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, run nothing");
+  app.add_flag("--replace", o.replace, "replace the report of another study in this folder");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "print results.json instead of the table");
   app.footer(
@@ -66,8 +52,11 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
   app.add_option("ID", o.ids,
                  "claims to measure: all, a text (000 to 004) or single ones (004-16); none lists them");
   app.add_option("--text", o.text, "the text that models are trained on, UTF-8");
-  app.add_option("--out", o.out, "folder of the page and of the trained models")->capture_default_str();
+  app.add_option(
+      "--out", o.out,
+      "folder of the page and of the trained models; not given: `claims`, and only if something is trained");
   app.add_flag("--quick", o.quick, "one seed and short training: three minutes, no inference");
+  app.add_flag("--replace", o.replace, "replace a page that has other claims, or of another text");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "the findings as JSON");
   app.footer(
@@ -142,16 +131,12 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-int interruptions() { return g_interruptions; }
-int last_signal() { return g_signal; }
-
 }  // namespace gnomon::cli
 
 int main(int argc, char** argv) {
   using namespace gnomon;
-  cli::handle_signals();
   try {
+    cli::watch_signals(argc > 1 && std::string_view(argv[1]) == "worker");
     return cli::flushed(cli::run(argc, argv));
   } catch (const Error& e) {
     std::fprintf(stderr, "gnomon: %s\n", e.what());

@@ -12,8 +12,10 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/signals.h"
 #include "cli/study_page.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/store.h"
@@ -40,12 +42,6 @@ StudyConfig configure(const StudyOptions& o) {
   return config;
 }
 
-std::string bytes(double n) {
-  constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB"};
-  int unit = 0;
-  while (n >= 1000 && unit < 4) n /= 1000, ++unit;
-  return fmt::format("{:.{}f} {}", n, unit > 1 && n < 100 ? 1 : 0, units[unit]);
-}
 std::string duration(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", seconds);
   return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
@@ -71,14 +67,14 @@ int dry_run(const StudyConfig& config, const std::vector<RunPlan>& plan, const C
     if (run.seed != 1) continue;
     const RunEstimate e = estimate(config, run, corpus);
     fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", run.arm, width, e.parameters,
-               e.training_flops / 1e12, duration(e.seconds), bytes(double(e.memory_bytes)));
+               e.training_flops / 1e12, duration(e.seconds), bytes_text(double(e.memory_bytes)));
     seconds += e.seconds * double(config.seeds);
     memory = std::max(memory, double(e.memory_bytes));
     disk += double(e.disk_bytes) * double(config.seeds);
   }
   fmt::print("\n{} runs ({} finished), {} side by side: about {} in all, {} of memory, {} of disk in {}\n",
              plan.size(), done, config.workers, duration(seconds / double(config.workers)),
-             bytes(memory * double(config.workers)), bytes(disk), folder.folder.string());
+             bytes_text(memory * double(config.workers)), bytes_text(disk), folder.folder.string());
   fmt::print("text: {} bytes, {} of them for training, {} held out; {} tokens a run are {:.2f} epochs\n",
              corpus.bytes().size(), corpus.training_bytes(), corpus.held_out_bytes(),
              config.train.steps * config.train.batch * config.model.length,
@@ -111,7 +107,7 @@ void print_table(const StudySummary& s) {
     for (const auto& l : a.by_length)
       row += fmt::format("  {:>7}", l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d");
     fmt::print("{}  {:>10}  {:>8.0f}  {:>7}{}\n", row, a.runs.front().parameters, a.tokens_per_second,
-               bytes(double(a.peak_memory_bytes)),
+               bytes_text(double(a.peak_memory_bytes)),
                a.failed.empty() ? "" : fmt::format("  ({} failed)", a.failed.size()));
   }
   fmt::print("\nnats, bits: held-out loss a byte over whole windows of {} tokens, mean of {} seed{}.\n",
@@ -124,14 +120,63 @@ void print_table(const StudySummary& s) {
       s.config.score);
 }
 
-// Results of the runs that have one, in the order of the plan.
+// Results of the runs that have one, in the order of the plan. Throws Error(input) for one that is damaged or another's.
 std::vector<RunResult> collect(const StudyFolder& folder, const std::vector<RunPlan>& plan) {
   std::vector<RunResult> results;
   for (const auto& run : plan) {
-    if (std::filesystem::exists(folder.run(run).result()))
-      results.push_back(result_from_json(folder.run(run).result()));
+    if (std::filesystem::exists(folder.run(run).result())) results.push_back(result_of(run, folder.run(run)));
   }
   return results;
+}
+
+// What a folder holds of another study stays, unless that was asked for; what other numerics computed is done again.
+void respect(const StudyFolder& folder, const std::vector<RunPlan>& plan, bool replace) {
+  const Leftovers left = leftovers(folder, plan);
+  if (!left.lost.empty() && !replace) {
+    throw Error(
+        Fault::usage,
+        text(folder.report().string(), " shows ", left.lost.size(), " runs that this command does not have (",
+             left.lost.front(), left.lost.size() > 1 ? ", ..." : "",
+             "): give another folder with --out, the same settings with more arms or seeds, or --replace"));
+  }
+  if (left.other_numerics) {
+    fmt::print(
+        stderr,
+        "gnomon: {} finished runs of this study in {} were computed by '{}'; here it is '{}', whose bits "
+        "differ: they are done again\n",
+        left.other_numerics, folder.runs().string(), left.found, plan.front().numerics);
+  }
+}
+
+// Does what is not done yet; returns the number of runs that crashed.
+std::size_t perform_open(const StudyOptions& o, const StudyConfig& config, const std::vector<RunPlan>& plan,
+                         const StudyFolder& folder) {
+  std::vector<RunPlan> open;
+  for (const auto& run : plan) {
+    if (!std::filesystem::exists(folder.run(run).result())) open.push_back(run);
+  }
+  const std::size_t workers =
+      std::min<std::size_t>(std::size_t(config.workers), std::max<std::size_t>(open.size(), 1));
+  Progress progress(o.quiet, workers, plan.size(), plan.size() - open.size());
+  const auto note = [&](const std::optional<std::string>& sentence) {
+    if (sentence) progress.note(*sentence);
+  };
+  note(write_store(folder.store(), collect(folder, plan)));
+  const std::vector<std::string> command{o.program,  "worker",      "--study", folder.folder.string(),
+                                         "--parent", text(getpid())};
+  return perform_all(open, workers, command,
+                     {.interruptions = interruptions,
+                      .progress = [&](std::size_t slot, const RunPlan& run,
+                                      const RunProgress& p) { progress.update(slot, run, p); },
+                      .finished =
+                          [&](std::size_t slot, const RunPlan& run) {
+                            const RunResult result = result_of(run, folder.run(run));
+                            note(put_in_store(folder.store(), result));
+                            if (!result.failure.empty())
+                              progress.note(text(run.arm, ", seed ", run.seed, " failed: ", result.failure));
+                            progress.finished(slot, run);
+                          },
+                      .note = [&](const std::string& sentence) { progress.note(sentence); }});
 }
 
 }  // namespace
@@ -144,46 +189,23 @@ int study(const StudyOptions& o) {
   const StudyFolder folder{o.out};
   if (o.dry_run) return dry_run(config, plan, corpus, folder);
 
+  check_memory(config, plan, corpus);
   make_folders(folder.folder);
   const FileLock lock(folder.lock(), "the study");
+  respect(folder, plan, o.replace);
   write_file(folder.config(), print_toml(config));
-  Store store(folder.store());
-  store.keep_only(plan);
-  std::vector<RunPlan> open;
-  for (const auto& run : plan) {
-    if (std::filesystem::exists(folder.run(run).result())) {
-      store.put(result_from_json(folder.run(run).result()));
-    } else {
-      open.push_back(run);
-    }
-  }
-  const std::size_t workers =
-      std::min<std::size_t>(std::size_t(config.workers), std::max<std::size_t>(open.size(), 1));
   std::size_t crashed = 0;
   {
-    Progress progress(o.quiet, workers, plan.size(), plan.size() - open.size());
-    const std::vector<std::string> command{o.program,  "worker",      "--study", folder.folder.string(),
-                                           "--parent", text(getpid())};
-    crashed =
-        perform_all(open, workers, command,
-                    {.interruptions = interruptions,
-                     .progress = [&](std::size_t slot, const RunPlan& run,
-                                     const RunProgress& p) { progress.update(slot, run, p); },
-                     .finished =
-                         [&](std::size_t slot, const RunPlan& run) {
-                           const RunResult result = result_from_json(folder.run(run).result());
-                           store.put(result);
-                           if (!result.failure.empty())
-                             progress.note(text(run.arm, ", seed ", run.seed, " failed: ", result.failure));
-                           progress.finished(slot, run);
-                         },
-                     .note = [&](const std::string& sentence) { progress.note(sentence); }});
+    const Patient until_workers_have_ended;
+    crashed = perform_open(o, config, plan, folder);
   }
   if (interruptions()) {
     fmt::print(stderr, "gnomon: interrupted; the same command continues where it stopped\n");
     return 128 + last_signal();
   }
-  const StudySummary summary = summarise(config, plan, collect(folder, plan));
+  const std::vector<RunResult> results = collect(folder, plan);
+  if (const auto problem = write_store(folder.store(), results)) fmt::print(stderr, "gnomon: {}\n", *problem);
+  const StudySummary summary = summarise(config, plan, results);
   write_file(folder.csv(), results_csv(summary));
   write_file(folder.json(), results_json(summary));
   write_file(folder.report(), study_page(summary, corpus, folder, o.command));
@@ -199,7 +221,6 @@ int study(const StudyOptions& o) {
 int worker(const WorkerOptions& o) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphans: a killed study continues from its checkpoints
   if (getppid() != pid_t(o.parent)) return 1;
-  signal(SIGINT, SIG_IGN);  // Ctrl-C reaches the whole group; the parent decides and sends TERM
   const auto tell = [](const std::string& line) {
     std::fputs(line.c_str(), stdout);
     std::fflush(stdout);
@@ -214,6 +235,7 @@ int worker(const WorkerOptions& o) {
     const auto run = std::find_if(plan.begin(), plan.end(), [&](const RunPlan& p) { return p.key == o.key; });
     if (run == plan.end())
       throw Error(Fault::input, text("the study has no run ", o.key, "; did ", config.text_path, " change?"));
+    const Patient until_it_is_saved;
     const auto result = perform(config, *run, corpus, folder.run(*run),
                                 {.stop = [] { return interruptions() > 0; },
                                  .progress = [&](const RunProgress& p) { tell(tell_progress(p)); },

@@ -111,9 +111,9 @@ std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const 
     for (Recipe& r : c->recipes(desk)) needed.push_back(std::move(r));
   }
   if (!desk.train(needed, hooks.train)) return std::nullopt;
+  hooks.trained();
   std::vector<Answered> out;
   for (const Claim* c : claims) {
-    if (hooks.train.stop()) return std::nullopt;
     const auto start = std::chrono::steady_clock::now();
     Finding f = c->measure(desk);
     if (desk.quick && c->statistical && f.verdict != Verdict::differs) f.verdict = Verdict::no_inference;
@@ -219,11 +219,8 @@ std::string markdown(const std::vector<Answered>& answers, const Circumstances& 
 std::string json(const std::vector<Answered>& answers, const Circumstances& how) {
   using Json = nlohmann::ordered_json;
   const auto real = [](double x) { return std::isfinite(x) ? Json(x) : Json(); };
-  Json all{{"command", how.command},
-           {"version", how.version},
-           {"quick", how.quick},
-           {"seeds", how.seeds},
-           {"claims", Json::array()}};
+  Json all{{"command", how.command}, {"version", how.version}, {"text_sha256", how.text_sha256},
+           {"quick", how.quick},     {"seeds", how.seeds},     {"claims", Json::array()}};
   for (const Answered& a : answers) {
     Json one{{"id", a.claim->id},
              {"says", a.claim->says},

@@ -20,6 +20,7 @@ struct Answered {
 // Trains what the claims need, then measures them in order. nullopt: stopped.
 struct MeasureHooks {
   TrainHooks train;
+  std::function<void()> trained;  // all of them; what follows takes minutes at most and keeps nothing
   std::function<void(const Answered&)> measured;
 };
 std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const Claim*>& claims,
@@ -27,7 +28,7 @@ std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const 
 
 // What was run, for the reader.
 struct Circumstances {
-  std::string command, machine, text, version;
+  std::string command, machine, text, text_sha256, version;
   bool quick;
   std::int64_t seeds;
   double minutes;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "gnomon/claims/task.h"
@@ -14,9 +15,7 @@
 namespace gnomon::claims {
 
 Desk::Desk(const Corpus* text, bool quick_run, Path models)
-    : quick(quick_run), text_(text), folder_(std::move(models)) {
-  make_folders(folder_);
-}
+    : quick(quick_run), text_(text), folder_(std::move(models)) {}
 
 Recipe Desk::language(std::string_view spec) const {
   Recipe r{.data = "text", .spec = std::string(spec), .steps = 1000, .learning_rate = 2e-3};
@@ -36,7 +35,7 @@ Recipe Desk::task(std::string_view data, std::string_view spec) const {
   return r;
 }
 
-// Each job is one model on one thread; as many side by side as there are threads.
+// Each job is one model on one thread; as many side by side as there are threads, or as the system lets be made.
 bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   struct Job {
     const Recipe* recipe;
@@ -78,8 +77,14 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
       }
     }
   };
+  if (!jobs.empty()) make_folders(folder_);
   std::vector<std::thread> threads;
-  for (int t = 0; t < thread_count(); ++t) threads.emplace_back(work);
+  try {
+    for (int t = 0; t < std::min(thread_count(), int(jobs.size())); ++t) threads.emplace_back(work);
+  } catch (const std::system_error& e) {
+    if (threads.empty())
+      throw Error(Fault::resource, gnomon::text("cannot start a thread to train on: ", e.what()));
+  }
   for (auto& t : threads) t.join();
   if (failure) std::rethrow_exception(failure);
   for (auto& [recipe, outcomes] : kept_) {

@@ -9,16 +9,17 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/run.h"
+#include "gnomon/nn/numerics.h"
 
 namespace gnomon::claims {
 namespace {
 
-constexpr const char* kFormat = "gnomon claims 1";  // a change of what training does changes this
+constexpr const char* kFormat = "gnomon claims 2";  // of the file
 constexpr std::int64_t kTestWindows = 256, kCurvePoints = 16;
 
 std::string key_of(const Recipe& r, std::int64_t seed, const Corpus* text) {
-  return sha256(
-             gnomon::text(kFormat, "\n", r.print(), "\n", seed, "\n", r.data == "text" ? text->sha256() : ""))
+  return sha256(gnomon::text(kFormat, "\n", numerics(1), "\n", r.print(), "\n", seed, "\n",
+                             r.data == "text" ? text->sha256() : ""))
       .substr(0, 24);
 }
 

@@ -51,7 +51,8 @@ struct TrainHooks {
 };
 
 // The model of one seed from its file in `folder`, trained first if it is not there. nullptr model: stopped. `text` is
-// needed for data = "text". A file is named by the hash of the recipe, the seed, the text and the format.
+// needed for data = "text". A file is named by the hash of the recipe, the seed, the
+// text, the numerics and the format.
 Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Corpus* text, const Path& folder,
                       const std::function<bool()>& stop);
 

@@ -1,15 +1,16 @@
 // The door to oneDNN: no other file knows it. Builds with its version 2 (Debian 12) and version 3 interfaces.
 #include "gnomon/kernels/matmul.h"
 
-#include <omp.h>
-
 #include <array>
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <set>
+#include <vector>
 
 #include "gnomon/core/array.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
 #include "gnomon/kernels/pointwise.h"
 
 namespace gnomon {
@@ -76,33 +77,86 @@ const Product& product(const Key& key) {
   return found->second;
 }
 
+void execute(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
+  const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
+  const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
+  const std::int64_t threads = thread_count();  // baked into the compiled code
+  const Key key{
+      s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};
+  const Product& p = product(key);
+  const auto view = [](const memory::desc& desc, const float* data) {
+    return memory(desc, engine(), const_cast<float*>(data));
+  };
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, view(p.a, a)}, {DNNL_ARG_WEIGHTS, view(p.b, b)}, {DNNL_ARG_DST, view(p.c, c)}};
+  if (bias) arguments.emplace(DNNL_ARG_BIAS, view(p.bias, bias));
+  thread_local Scratch scratchpad;  // as large as this thread's largest product wants
+  if (const std::size_t wanted = p.scratchpad.get_size() / sizeof(float) + 1; scratchpad.size() < wanted)
+    scratchpad.resize(wanted);
+  if (p.scratchpad.get_size() > 0)
+    arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(p.scratchpad, engine(), scratchpad.data()));
+  dnnl::stream stream(engine());
+  p.primitive.execute(stream, arguments);
+  stream.wait();
+}
+
+// A team smaller than the one a product was compiled for leaves a part of it uncomputed, and says nothing. So one
+// product of small whole numbers, whose sums are exact, is compared with plain loops.
+void compare_once(int threads) {
+  static std::mutex mutex;
+  static std::set<int> compared;
+  const std::lock_guard lock(mutex);
+  if (compared.count(threads)) return;
+  constexpr std::int64_t M = 256, N = 192, K = 24;
+  std::vector<float> a(M * K), b(K * N), c(M * N, -1.0f);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = float(std::int64_t(i * 7 % 13) - 6);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = float(std::int64_t(i * 5 % 11) - 5);
+  execute({.M = M, .N = N, .K = K}, a.data(), b.data(), c.data(), nullptr);
+  for (std::int64_t m = 0; m < M; ++m) {
+    for (std::int64_t n = 0; n < N; ++n) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < K; ++k) sum += a[std::size_t(m * K + k)] * b[std::size_t(k * N + n)];
+      if (c[std::size_t(m * N + n)] != sum)
+        throw Error(Fault::resource,
+                    text(product_library(), " on ", threads, " threads: a product is wrong: found ",
+                         c[std::size_t(m * N + n)], " instead of ", sum, " in row ", m, ", column ", n,
+                         "; try OMP_NUM_THREADS=1"));
+    }
+  }
+  compared.insert(threads);
+}
+
 }  // namespace
+
+std::string product_library() {
+  static const std::pair<dnnl::cpu_isa, const char*> names[] = {
+      {dnnl::cpu_isa::sse41, "sse41"},
+      {dnnl::cpu_isa::avx, "avx"},
+      {dnnl::cpu_isa::avx2, "avx2"},
+      {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
+      {dnnl::cpu_isa::avx512_core, "avx512_core"},
+      {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+      {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"}};
+  const dnnl_version_t* version = dnnl_version();
+  const auto isa = dnnl::get_effective_cpu_isa();
+  std::string instructions = text("instructions ", int(isa));
+  for (const auto& [value, name] : names) {
+    if (value == isa) instructions = name;
+  }
+  return text("oneDNN ", version->major, ".", version->minor, ".", version->patch, " ", instructions);
+}
 
 void matmul(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
   if (s.M == 0 || s.N == 0) return;
-  const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
-  const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
-  const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();  // baked into the compiled code
-  const Key key{
-      s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};
+  const FixedTeam team;
   try {
-    const Product& p = product(key);
-    const auto view = [](const memory::desc& desc, const float* data) {
-      return memory(desc, engine(), const_cast<float*>(data));
-    };
-    std::unordered_map<int, memory> arguments{
-        {DNNL_ARG_SRC, view(p.a, a)}, {DNNL_ARG_WEIGHTS, view(p.b, b)}, {DNNL_ARG_DST, view(p.c, c)}};
-    if (bias) arguments.emplace(DNNL_ARG_BIAS, view(p.bias, bias));
-    thread_local Scratch scratchpad;  // as large as this thread's largest product wants
-    if (const std::size_t wanted = p.scratchpad.get_size() / sizeof(float) + 1; scratchpad.size() < wanted)
-      scratchpad.resize(wanted);
-    if (p.scratchpad.get_size() > 0)
-      arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(p.scratchpad, engine(), scratchpad.data()));
-    dnnl::stream stream(engine());
-    p.primitive.execute(stream, arguments);
-    stream.wait();
+    compare_once(thread_count());
+    execute(s, a, b, c, bias);
   } catch (const dnnl::error& e) {
-    throw Error(Fault::bug, text("oneDNN: product (", s.M, ",", s.K, ")·(", s.K, ",", s.N, "): ", e.what()));
+    const bool memory_is_out = e.status == dnnl_out_of_memory;
+    throw Error(memory_is_out ? Fault::resource : Fault::bug,
+                text("oneDNN: product (", s.M, ",", s.K, ")·(", s.K, ",", s.N, "): ", e.what(),
+                     memory_is_out ? ": out of memory" : ""));
   }
 }
 

@@ -1,13 +1,20 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace gnomon {
 
 enum class Op : bool { plain, transposed };
 
 // c (M,N) = op(a) op(b) [+ bias] [+ c], all row-major float32. op(a) is (M,K), op(b) is (K,N); ld* is the
-// distance between the stored rows in numbers, 0 = dense. Runs on all threads of the pool outside a parallel
-// loop, on one inside. Equal inputs, machine and thread count give equal bits.
+// distance between the stored rows in numbers, 0 = dense. Runs on thread_count() threads. Equal inputs, machine and thread
+// count give equal bits. The first product on each number of threads in a process compares one with exact sums and
+// throws Error(resource) if they differ.
+//
+// For hosts: while a product runs, oneDNN's generated code points the stack register into the heap
+// (github.com/oneapi-src/oneDNN/issues/4845). A signal handler that runs on such a thread writes its frame there and
+// corrupts the heap. Block signals in threads that call gnomon, before OpenMP makes its own from them, or give every
+// thread an alternate stack (sigaltstack) and every handler SA_ONSTACK.
 struct Matmul {
   std::int64_t M, N, K;
   Op a_op = Op::plain, b_op = Op::plain;
@@ -15,6 +22,9 @@ struct Matmul {
   std::int64_t lda = 0, ldb = 0, ldc = 0;
 };
 void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
+
+// What computes products, and with which instructions: "oneDNN 2.6.3 avx512_core".
+std::string product_library();
 
 // A dense layer: x (N,in), weight (out,in), bias (out), y (N,out); *_step is the distance between rows, 0 =
 // dense.

@@ -59,7 +59,17 @@ class Run {
         trainer_(model_of(study, plan.arm), study.train, std::uint64_t(plan.seed)) {}
 
   std::optional<RunResult> perform() {
-    resume();
+    try {
+      resume();
+      return finish();
+    } catch (const Stopped&) {  // asked for in the middle of a pass, which is done again
+      write_checkpoint();
+      return std::nullopt;
+    }
+  }
+
+ private:
+  RunResult finish() {
     RunResult result{plan_,
                      "",
                      trainer_.model.param_count(),
@@ -70,15 +80,14 @@ class Run {
                      {},
                      "",
                      {}};
-    const bool finished = train(result.failure);
-    if (!finished) return std::nullopt;
+    train(result.failure);
     result.curve = state_.curve;
     result.cost.training_seconds = state_.training_seconds;
     result.cost.tokens_per_second = double(trainer_.step * study_.train.batch * study_.model.length) /
                                     std::max(state_.training_seconds, 1e-9);
     if (result.failure.empty()) {
       const auto start = Clock::now();
-      if (!evaluate(result)) return std::nullopt;
+      evaluate(result);
       result.cost.evaluation_seconds = seconds_since(start);
       write_model();
     }
@@ -92,26 +101,23 @@ class Run {
     return result;
   }
 
- private:
   // --- Training
 
-  // False: stopped. A failure is told and ends the training.
-  bool train(std::string& failure) {
+  // A failure is told and ends the training.
+  void train(std::string& failure) {
     auto last_checkpoint = Clock::now(), last_told = last_checkpoint;
-    while (trainer_.step < study_.train.steps) {
-      if (hooks_.stop()) {
-        write_checkpoint();
-        return false;
-      }
+    for (;;) {
       const auto start = Clock::now();
+      if (point_is_due()) add_point();
+      if (trainer_.step == study_.train.steps) return;
+      if (hooks_.stop()) throw Stopped{};
       const double loss = trainer_.train(batch(trainer_.step));
       if (!std::isfinite(loss)) {
         failure = text("the loss was not finite at step ", trainer_.step);
-        return true;
+        return;
       }
       state_.loss_sum += loss;
       ++state_.loss_count;
-      if (trainer_.step % interval() == 0 || trainer_.step == study_.train.steps) add_point();
       state_.training_seconds += seconds_since(start);
       if (seconds_since(last_told) > 0.2) {
         last_told = Clock::now();
@@ -124,9 +130,14 @@ class Run {
         last_checkpoint = Clock::now();
       }
     }
-    return true;
   }
-  std::int64_t interval() const { return std::max<std::int64_t>(1, study_.train.steps / study_.points); }
+  // The curve has a point every so many steps and at the end; a run that was stopped within one still owes it.
+  bool point_is_due() const {
+    const std::int64_t step = trainer_.step,
+                       interval = std::max<std::int64_t>(1, study_.train.steps / study_.points);
+    return step > 0 && (step % interval == 0 || step == study_.train.steps) &&
+           (state_.curve.empty() || state_.curve.back().step < step);
+  }
 
   Tokens batch(std::int64_t step) {
     const std::int64_t T = study_.model.length, B = study_.train.batch,
@@ -137,7 +148,9 @@ class Run {
           T, std::int64_t(order_.below(std::uint64_t(step * B + b), std::uint64_t(available))));
     Random masks(order_.bits(std::uint64_t(step)), "masks");
     batch_ = windows_at(corpus_, starts, T, study_.model.causal, &masks);
-    return {B, T, batch_.inputs, batch_.targets};
+    Tokens tokens{B, T, batch_.inputs, batch_.targets};
+    tokens.stop = &hooks_.stop;
+    return tokens;
   }
 
   void add_point() {
@@ -171,6 +184,7 @@ class Run {
       Tokens tokens{B, T, w.inputs, w.targets};
       tokens.draw = first,
       tokens.drop_positions = trainer_.dropped();  // samplers that draw in evaluation too
+      tokens.stop = &hooks_.stop;
       trainer_.model.loss(tokens, trainer_.w, losses_);
       for (std::int64_t n = 0; n < B * T; ++n) {
         if (w.targets[n] == kUnscored) continue;
@@ -189,21 +203,16 @@ class Run {
     return count > 0 ? sum / count : std::nan("");
   }
 
-  bool evaluate(RunResult& result) {
+  void evaluate(RunResult& result) {
     const auto ends = corpus_.held_out_ends(study_.longest(), study_.windows);
     result.nats = held_out_loss(ends, study_.model.length, study_.model.length, &result.by_position);
     for (const double factor : study_.lengths) {
-      if (hooks_.stop()) {
-        write_checkpoint();
-        return false;
-      }
       const std::int64_t T = study_.tokens_at(factor);
       const auto end = trainer_.model.positions_end();
       const bool defined = !end || T <= *end;
       result.by_length.push_back(
           {factor, T, defined ? std::optional(held_out_loss(ends, T, study_.score, nullptr)) : std::nullopt});
     }
-    return true;
   }
 
   // --- Files
@@ -315,13 +324,26 @@ std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, 
   make_folders(folder.folder);
   const FileLock lock(folder.lock(), text("run ", plan.key),
                       5000);  // a killed predecessor may need a moment to go
-  if (std::filesystem::exists(folder.result())) return result_from_json(folder.result());
+  if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
   return Run(study, plan, corpus, folder, hooks).perform();
 }
 
+RunResult result_of(const RunPlan& plan, const RunFolder& folder) {
+  RunResult found = result_from_json(folder.result());
+  const RunPlan& p = found.plan;
+  if (p.key != plan.key || p.arm != plan.arm || p.seed != plan.seed) {
+    throw Error(Fault::input, text(folder.result().string(), ": the result of '", p.arm, "', seed ", p.seed,
+                                   ", key ", p.key, ", where that of '", plan.arm, "', seed ", plan.seed,
+                                   ", key ", plan.key, " belongs; remove the file to run it again"));
+  }
+  return found;
+}
+
 std::string result_json(const RunResult& r) {
-  Json j{{"key", r.plan.key},    {"arm", r.plan.arm},          {"seed", r.plan.seed},
-         {"failure", r.failure}, {"parameters", r.parameters}, {"flops_per_token", r.flops_per_token}};
+  Json j{{"key", r.plan.key},           {"asked", r.plan.asked},
+         {"numerics", r.plan.numerics}, {"arm", r.plan.arm},
+         {"seed", r.plan.seed},         {"failure", r.failure},
+         {"parameters", r.parameters},  {"flops_per_token", r.flops_per_token}};
   j["nats"] = r.nats;
   j["curve"] = to_json(r.curve);
   j["by_length"] = Json::array();
@@ -344,7 +366,7 @@ RunResult result_from_json(const Path& path) {
     const auto real = [](const Json& x) {
       return x.is_null() ? std::nan("") : x.get<double>();
     };  // JSON has no NaN
-    RunResult r{{j.at("key"), j.at("arm"), j.at("seed")},
+    RunResult r{{j.at("key"), j.at("arm"), j.at("seed"), j.at("asked"), j.at("numerics")},
                 j.at("failure"),
                 j.at("parameters"),
                 j.at("flops_per_token"),

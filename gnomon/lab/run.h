@@ -17,6 +17,8 @@ struct RunPlan {
   std::string key;  // of everything that its result depends on; the name of its folder
   std::string arm;  // spec, printed
   std::int64_t seed;
+  std::string asked;     // the hash of what is asked: the key without the numerics
+  std::string numerics;  // what the bits depend on beside that (nn/numerics.h)
 };
 
 struct CurvePoint {
@@ -59,13 +61,16 @@ struct RunFolder {
   Path lock() const { return folder / "lock"; }
 };
 
+// The result in its folder. Throws Error(input) for one that is damaged or belongs to another run than this.
+RunResult result_of(const RunPlan& plan, const RunFolder& folder);
+
 struct RunProgress {
   std::int64_t step, steps;
   double nats, tokens_per_second;
 };
 // What a run asks and tells while it works.
 struct RunHooks {
-  std::function<bool()> stop;  // true: write a checkpoint and return
+  std::function<bool()> stop;  // true: write a checkpoint and return; asked before every layer
   std::function<void(const RunProgress&)> progress;
   std::function<void(const std::string&)> note;  // a sentence worth a line
 };

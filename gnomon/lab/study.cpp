@@ -3,26 +3,35 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/memory.h"
+#include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
+#include "gnomon/nn/memory.h"
+#include "gnomon/nn/numerics.h"
 
 namespace gnomon {
 namespace {
 
 // The keys of study.toml that a single run's result does not depend on.
-constexpr std::string_view kNotOfARun[] = {"study.text",  "study.arms",    "study.baseline",
-                                           "study.seeds", "study.workers", "train.checkpoint_seconds"};
+constexpr std::string_view kNotOfARun[] = {
+    "study.text",    "study.arms",    "study.baseline",          "study.seeds",
+    "study.workers", "study.threads", "train.checkpoint_seconds"};
 
-std::string run_key(StudyConfig config, const std::string& arm, std::int64_t seed, const Corpus& corpus) {
-  std::string everything =
-      text("gnomon ", GNOMON_VERSION, "\narm ", arm, "\nseed ", seed, "\ntext ", corpus.sha256(), "\n");
+std::string hash(const std::string& content) { return sha256(content).substr(0, 16); }
+
+// The settings that a run's result depends on, as lines.
+std::string asked_of(const StudyConfig& config, const std::string& arm, std::int64_t seed,
+                     const Corpus& corpus) {
+  std::string everything = text("arm ", arm, "\nseed ", seed, "\ntext ", corpus.sha256(), "\n");
   const std::string settings = print_toml(config);
   for (const std::string_view line : split(settings, '\n')) {
     everything += text(line.substr(0, line.find("  #")), "\n");
   }
-  return sha256(everything).substr(0, 16);
+  return hash(everything);
 }
 
 double median(std::vector<double> x) {
@@ -44,43 +53,140 @@ std::vector<RunPlan> plan_runs(const StudyConfig& config, const Corpus& corpus) 
       continue;
     std::visit([&](auto* to) { *to = *std::get<decltype(to)>(neutral[i].value); }, actual[i].value);
   }
+  const std::string how = numerics(threads_granted(int(config.threads)));
   std::vector<RunPlan> plan;
   for (std::int64_t seed = 1; seed <= config.seeds; ++seed) {
     for (const auto& arm : config.arms) {
       const std::string printed = Spec::parse(arm).print();
-      plan.push_back({run_key(of_a_run, printed, seed, corpus), printed, seed});
+      const std::string asked = asked_of(of_a_run, printed, seed, corpus);
+      plan.push_back({hash(asked + how), printed, seed, asked, how});
     }
   }
   return plan;
 }
 
-RunEstimate estimate(const StudyConfig& c, const RunPlan& plan, const Corpus& corpus) {
-  Trainer trainer(model_of(c, plan.arm), c.train, std::uint64_t(plan.seed));
-  const std::int64_t T = c.model.length, B = c.train.batch, tokens = B * T;
-  std::vector<std::int64_t> starts(B);
-  for (std::int64_t b = 0; b < B; ++b)
-    starts[b] = corpus.training_start(T, b * corpus.training_windows(T) / B);
-  const Random masks(0, "estimate");
-  const Windows w = windows_at(corpus, starts, T, c.model.causal, &masks);
-  std::vector<double> seconds;
-  for (int i = 0; i < 4; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    trainer.train({B, T, w.inputs, w.targets});
-    if (i) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+namespace {
+
+// The runs that a results.json shows; none of a file that cannot be read: it is written anew, from the run folders.
+std::vector<RunPlan> runs_shown(const Path& results) {
+  std::vector<RunPlan> all;
+  std::error_code none;
+  if (!std::filesystem::exists(results, none)) return all;
+  const auto json = nlohmann::json::parse(read_file(results), nullptr, false);
+  try {
+    for (const auto& arm : json.at("arms")) {
+      for (const auto& run : arm.at("runs"))
+        all.push_back({run.at("key"), run.at("arm"), run.at("seed"), run.at("asked"), run.at("numerics")});
+    }
+  } catch (const nlohmann::json::exception&) {
+    all.clear();
   }
+  return all;
+}
+
+}  // namespace
+
+Leftovers leftovers(const StudyFolder& folder, std::span<const RunPlan> plan) {
+  std::map<std::string, const RunPlan*> of_asked;
+  for (const RunPlan& run : plan) of_asked[run.asked] = &run;
+  Leftovers left;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.runs(), none)) {
+    const Path result = RunFolder{entry.path()}.result();
+    if (!std::filesystem::exists(result)) continue;
+    try {
+      const RunPlan found = result_from_json(result).plan;
+      const auto same = of_asked.find(found.asked);
+      if (same == of_asked.end() || same->second->key == found.key) continue;
+      ++left.other_numerics, left.found = found.numerics;
+    } catch (const Error&) {  // of another version of gnomon; one of this plan is met when it is collected
+    }
+  }
+  for (const RunPlan& run : runs_shown(folder.json())) {
+    if (!of_asked.count(run.asked)) left.lost.push_back(text(run.arm, ", seed ", run.seed));
+  }
+  return left;
+}
+
+namespace {
+
+constexpr std::int64_t kProcessBytes =
+    23'000'000;  // of a worker beside its arrays: libraries, compiled products
+
+// FLOP a second of a small model of the arm, over a few steps; of one without position where the arm cannot be so small.
+double measured_speed(const StudyConfig& c, const std::string& arm) {
+  StudyConfig small = c;
+  small.model.layers = 1;
+  small.model.heads = std::clamp<std::int64_t>(256 / c.model.head_size(), 1, c.model.heads);
+  small.model.width = c.model.head_size() * small.model.heads;
+  small.model.length = std::min<std::int64_t>(c.model.length, 128);
+  try {
+    Trainer trainer(model_of(small, arm), small.train, 1);
+    const std::int64_t T = small.model.length, B = std::min<std::int64_t>(c.train.batch, 4);
+    const std::vector<std::int32_t> tokens(std::size_t(B * T), 'e');
+    std::vector<double> seconds;
+    for (int i = 0; i < 4; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      trainer.train({B, T, tokens, tokens});
+      if (i)
+        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    return trainer.model.training_flops_per_token(T) * double(B * T) / std::max(median(seconds), 1e-9);
+  } catch (const Error&) {
+    if (arm == "none") throw;
+    return measured_speed(c, "none");
+  }
+}
+
+}  // namespace
+
+std::int64_t memory_of_a_run(const StudyConfig& c, const std::string& arm, const Corpus& corpus) {
+  const ModelConfig model = model_of(c, arm);
+  std::int64_t most = 0;
+  for (const double factor : c.lengths) {
+    const std::int64_t T = c.tokens_at(factor),
+                       windows = std::clamp<std::int64_t>(c.train.batch * c.model.length / T, 1, c.windows);
+    most =
+        std::max(most, trainer_bytes(model, {c.train.batch, c.model.length}, {windows, T}, int(c.threads)));
+  }
+  return most + std::int64_t(corpus.bytes().size()) + kProcessBytes;
+}
+
+void check_memory(const StudyConfig& c, std::span<const RunPlan> plan, const Corpus& corpus) {
+  std::int64_t most = 0;
+  std::string arm;
+  for (const RunPlan& run : plan) {
+    if (run.seed != plan.front().seed) continue;
+    if (const std::int64_t bytes = memory_of_a_run(c, run.arm, corpus); bytes > most)
+      most = bytes, arm = run.arm;
+  }
+  const AvailableMemory there = available_memory();
+  const std::int64_t side_by_side = std::clamp<std::int64_t>(c.workers, 1, std::int64_t(plan.size()));
+  const auto refuse = [](std::int64_t needed, const std::string& by, std::int64_t found,
+                         const std::string& what) {
+    throw Error(Fault::usage,
+                text("not enough memory: ", by, " would take about ", bytes_text(double(needed)), "; ",
+                     bytes_text(double(found)), " are ", what,
+                     " (lower study.workers, train.batch, model.length, model.width or evaluate.lengths)"));
+  };
+  if (most > there.own_bytes) refuse(most, text("a run of '", arm, "'"), there.own_bytes, there.own_by);
+  if (most > there.shared_bytes / side_by_side)
+    refuse(most * side_by_side, text(side_by_side, " runs side by side"), there.shared_bytes,
+           there.shared_by);
+}
+
+RunEstimate estimate(const StudyConfig& c, const RunPlan& plan, const Corpus& corpus) {
+  const Model model(model_of(c, plan.arm));
+  const std::int64_t T = c.model.length, tokens = c.train.batch * T;
   double evaluated = double(c.windows * T + c.points * std::min<std::int64_t>(c.windows, 32) * T);
   for (const double factor : c.lengths) evaluated += double(c.windows * c.tokens_at(factor));
-  const double a_token = median(seconds) / double(tokens);
+  const double a_token = model.training_flops_per_token(T);
   RunEstimate e{};
-  e.parameters = trainer.model.param_count();
-  e.training_flops = trainer.model.training_flops_per_token(T) * double(tokens * c.train.steps);
-  e.seconds = a_token * (double(tokens * c.train.steps) + evaluated / 3);  // forward is a third of a step
-  const auto& m = c.model;
-  const std::int64_t a_layer =
-      5 * row_step(m.width) + row_step(3 * m.width) + 2 * row_step(m.feed_forward * m.width);
-  const std::int64_t in_flight = std::max(tokens, c.longest());
-  e.memory_bytes = 4 * (4 * e.parameters + in_flight * (a_layer * m.layers + a_layer)) +
-                   2 * std::int64_t(corpus.bytes().size()) + (40 << 20);
+  e.parameters = model.param_count();
+  e.training_flops = a_token * double(tokens) * double(c.train.steps);
+  e.seconds = (e.training_flops + a_token * evaluated / 3) /
+              measured_speed(c, plan.arm);  // forward is a third of a step
+  e.memory_bytes = memory_of_a_run(c, plan.arm, corpus);
   e.disk_bytes = 4 * e.parameters + (1 << 16);
   return e;
 }

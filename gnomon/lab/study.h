@@ -20,20 +20,35 @@ struct StudyFolder {
   Path report() const { return folder / "report.html"; }
   Path csv() const { return folder / "results.csv"; }
   Path json() const { return folder / "results.json"; }
-  RunFolder run(const RunPlan& plan) const { return {folder / "runs" / plan.key}; }
+  Path runs() const { return folder / "runs"; }
+  RunFolder run(const RunPlan& plan) const { return {runs() / plan.key}; }
 };
 
-// The runs of a study, all arms of a seed before the next seed, so that a part of them is balanced.
+// The runs of a study, all arms of a seed before the next seed, so that a part of them is balanced. Their keys are of
+// the settings, the text and the numerics of this process.
 std::vector<RunPlan> plan_runs(const StudyConfig& config, const Corpus& corpus);
 
-// What a run will need, before it starts: computed, but for the speed, which is measured on a few steps of
-// this arm.
+// What stands in a study's folder and is not of this plan.
+struct Leftovers {
+  std::size_t other_numerics = 0;  // finished runs of this study that were computed by other numerics
+  std::string found;               // those numerics, of one of them
+  std::vector<std::string>
+      lost;  // "arm, seed": runs in results.json and so in the report that are not in this plan
+};
+Leftovers leftovers(const StudyFolder& folder, std::span<const RunPlan> plan);
+
+// What a run will need, before it starts. All is computed but the speed, which is that of a small model of this arm
+// (one layer, at most 128 channels and 128 tokens) on the threads of this process, scaled by FLOPs.
 struct RunEstimate {
   std::int64_t parameters;
   double training_flops, seconds;
   std::int64_t memory_bytes, disk_bytes;
 };
 RunEstimate estimate(const StudyConfig& config, const RunPlan& plan, const Corpus& corpus);
+// Bytes that the process of a run of this arm takes at its peak.
+std::int64_t memory_of_a_run(const StudyConfig& config, const std::string& arm, const Corpus& corpus);
+// Throws Error(usage) with the numbers where the runs that go side by side need more memory than there is.
+void check_memory(const StudyConfig& config, std::span<const RunPlan> plan, const Corpus& corpus);
 
 // One arm over its seeds.
 struct ArmSummary {

@@ -43,8 +43,15 @@ Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawnattr_t attributes;  // what this process blocks is its own affair
+  posix_spawnattr_init(&attributes);
+  sigset_t nothing;
+  sigemptyset(&nothing);
+  posix_spawnattr_setsigmask(&attributes, &nothing);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  const int error = ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (error) {
@@ -75,7 +82,8 @@ class Pool {
       const bool going_on = signalled_ == 0 && !fatal_;
       bool busy = false;
       for (std::size_t i = 0; i < slots_.size(); ++i) {
-        if (!slots_[i] && going_on && next_ < runs_.size()) slots_[i] = start(runs_[next_++], command_);
+        if (!slots_[i] && going_on && next_ < runs_.size())
+          try_to([&] { slots_[i] = start(runs_[next_++], command_); });
         busy |= slots_[i].has_value();
       }
       if (!busy) break;
@@ -90,6 +98,19 @@ class Pool {
     signalled_ = interruptions;
     for (auto& slot : slots_) {
       if (slot) ::kill(slot->pid, interruptions > 1 ? SIGKILL : SIGTERM);
+    }
+  }
+  // An error ends the study, but the other runs are saved first.
+  void give_up(const Error& e) {
+    if (!fatal_) fatal_ = e;
+    if (!signalled_) ask_to_stop(1);
+  }
+  template <class F>
+  void try_to(const F& f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      give_up(e);
     }
   }
   void listen() {
@@ -137,14 +158,15 @@ class Pool {
     slots_[i].reset();
     ::close(worker.pipe);
     int status = 0;
-    while (::waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {
+    pid_t waited = 0;
+    while ((waited = ::waitpid(worker.pid, &status, 0)) < 0 && errno == EINTR) {
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return hooks_.finished(i, worker.plan);
-    if (!worker.error.empty()) {
-      if (!fatal_) fatal_ = Error(Fault(worker.fault), worker.error);
-      return ask_to_stop(1);
-    }
-    if (signalled_ > 0) return;  // it was asked to
+    if (waited < 0) throw Error(Fault::resource, text("cannot wait for a worker: ", std::strerror(errno)));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      return try_to([&] { hooks_.finished(i, worker.plan); });
+    if (!worker.error.empty()) return give_up(Error(Fault(worker.fault), worker.error));
+    const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (signalled_ > 0 && (code == 128 + SIGTERM || code == 128 + SIGKILL)) return;  // it was asked to
     ++crashed_;
     hooks_.note(text(worker.plan.arm, ", seed ", worker.plan.seed, ": the worker ended ",
                      WIFSIGNALED(status)

@@ -258,6 +258,7 @@ void Model::Impl::run(const Tokens& tokens, std::span<const float> w, bool train
   p.layers.resize(layers.size());
   const float* h = p.h.data();
   for (std::size_t l = 0; l < layers.size(); ++l) {
+    if (tokens.stop && (*tokens.stop)()) throw Stopped{};
     layer_forward(layer_shape(tokens), layers[l], w.data(), p.groups[p.group_of[l]], h, p.layers[l]);
     if (hook) hook({std::int64_t(l), h, p.layers[l].middle.data(), p.layers[l].out.data()});
     if (again() && l + 1 < layers.size()) add_input(tokens, p.layers[l].out);
@@ -299,6 +300,7 @@ void Model::Impl::run_backward(const Tokens& tokens, std::span<const float> w, s
     if (group.e) group.de = later.data();
   }
   for (std::size_t l = layers.size(); l-- > 0;) {
+    if (tokens.stop && (*tokens.stop)()) throw Stopped{};
     const float* x = l ? p.layers[l - 1].out.data() : p.h.data();
     LayerPositions& group = p.groups[p.group_of[l]];
     set_gradients(l, group, g);

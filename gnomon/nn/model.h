@@ -47,7 +47,10 @@ struct Tokens {
   // The random choices of samplers are functions of these.
   std::uint64_t seed = 0, draw = 0;
   bool drop_positions = false;  // as if the spec had no encoding in it (DroPE)
+  // Asked before every layer, forward and backward; true: the pass throws Stopped.
+  const std::function<bool()>* stop = nullptr;
 };
+struct Stopped {};  // a pass was given up; nothing but scratch has changed
 
 // The residual stream around one layer while the forward pass is there: rows (B·T, width), row_step(width) apart.
 struct LayerView {

@@ -162,11 +162,15 @@ TEST_F(Lab, TheKeyOfARunIsOfWhatItsResultDependsOn) {
   StudyConfig other = config_;
   other.seeds = 1, other.workers = 7, other.baseline = "t5", other.checkpoint_seconds = 1;
   EXPECT_EQ(keys(other), std::vector<std::string>(before.begin(), before.begin() + 3));
+  other.threads = 2;  // other sums in products
+  EXPECT_NE(keys(other)[0], before[0]);
+  other.threads = 1;
   other.train.learning_rate *= 2;
   EXPECT_NE(keys(other)[0], before[0]);
 }
 
-// Stopped after every few steps and continued, a run ends in the bits of one that never stopped.
+// Stopped in the middle of passes, of steps, points of the curve and evaluations alike, and continued, a run ends in the bits
+// of one that never stopped. Each session may ask a little more often than the one before, so that an evaluation ends.
 TEST_F(Lab, ResumedRunsEndInTheSameBits) {
   const Corpus c = corpus();
   for (const auto& plan : plan_runs(config_, c)) {
@@ -175,11 +179,11 @@ TEST_F(Lab, ResumedRunsEndInTheSameBits) {
     std::optional<RunResult> pieces;
     int sessions = 0;
     for (; !pieces; ++sessions) {
-      int steps = 7;
+      int asked = 5 + 9 * sessions;
       pieces =
-          perform(config_, plan, c, {folder_ / "pieces" / plan.key}, quiet([&] { return steps-- == 0; }));
+          perform(config_, plan, c, {folder_ / "pieces" / plan.key}, quiet([&] { return asked-- <= 0; }));
     }
-    EXPECT_GT(sessions, 3);
+    EXPECT_GT(sessions, 4);
     EXPECT_EQ(bits(*pieces), bits(*whole));
     EXPECT_EQ(bits(result_from_json(RunFolder{folder_ / "pieces" / plan.key}.result())), bits(*whole));
   }
@@ -250,22 +254,81 @@ TEST_F(Lab, AnEncoderFillsInMaskedBytes) {
   EXPECT_LT(result->nats, std::log(256.0));
 }
 
-TEST_F(Lab, TheStoreKeepsWhatItIsGiven) {
+TEST_F(Lab, NothingThatHappensToTheStoreStopsAStudy) {
+  const Corpus c = corpus();
+  const RunResult result = *perform(config_, plan_runs(config_, c)[0], c, {folder_ / "s"}, quiet());
+  const Path path = folder_ / "study.sqlite";
+  const auto rows = [&] { return std::filesystem::file_size(path); };
+  EXPECT_EQ(put_in_store(path, result), std::nullopt);
+  const auto size = rows();
+  EXPECT_GT(size, 4096u);
+  EXPECT_EQ(put_in_store(path, result), std::nullopt);  // again: replaced, not doubled
+  EXPECT_EQ(rows(), size);
+  write_file(path, "x");  // no database
+  EXPECT_EQ(put_in_store(path, result), std::nullopt);
+  std::string bytes = read_file(path);
+  for (std::size_t at = 100; at < bytes.size(); at += 7) bytes[at] = char(bytes[at] ^ 0x55);
+  write_file(path, bytes);
+  EXPECT_EQ(write_store(path, std::span(&result, 1)), std::nullopt);
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  const auto problem = put_in_store(path, result);
+  ASSERT_TRUE(problem);
+  EXPECT_NE(problem->find("is not up to date"), std::string::npos) << *problem;
+}
+
+TEST_F(Lab, AResultOfAnotherRunIsRefused) {
   const Corpus c = corpus();
   const auto plan = plan_runs(config_, c);
-  const auto result = perform(config_, plan[0], c, {folder_ / "s"}, quiet());
-  Store store(folder_ / "study.sqlite");
-  store.put(*result);
-  store.put(*result);  // again: replaced, not doubled
-  store.keep_only(plan);
-  EXPECT_GT(std::filesystem::file_size(folder_ / "study.sqlite"), 0u);
+  const RunFolder folder{folder_ / "r"};
+  perform(config_, plan[0], c, folder, quiet());
+  EXPECT_EQ(result_of(plan[0], folder).plan.key, plan[0].key);
+  RunPlan other = plan[0];
+  other.seed = 7;
+  EXPECT_THROW(result_of(other, folder), Error);
+  other = plan[0], other.arm = "rope";
+  EXPECT_THROW(result_of(other, folder), Error);
+  EXPECT_THROW(result_of(plan[1], folder), Error);
+}
+
+TEST_F(Lab, WhatAnotherStudyLeftIsSeen) {
+  const Corpus c = corpus();
+  const auto plan = plan_runs(config_, c);
+  const StudyFolder folder{folder_ / "study"};
+  std::vector<RunResult> results;
+  for (const auto& run : plan) results.push_back(*perform(config_, run, c, folder.run(run), quiet()));
+  write_file(folder.json(), results_json(summarise(config_, plan, results)));
+  EXPECT_TRUE(leftovers(folder, plan).lost.empty());
+  EXPECT_EQ(leftovers(folder, plan).other_numerics, 0u);
+  StudyConfig more = config_, fewer = config_, elsewhere = config_;
+  more.seeds = 3, more.arms.push_back("rope");
+  EXPECT_TRUE(leftovers(folder, plan_runs(more, c)).lost.empty());
+  fewer.arms.pop_back();
+  EXPECT_EQ(leftovers(folder, plan_runs(fewer, c)).lost,
+            (std::vector<std::string>{"t5, seed 1", "t5, seed 2"}));
+  elsewhere.threads = 2;  // other numerics of the same study
+  EXPECT_TRUE(leftovers(folder, plan_runs(elsewhere, c)).lost.empty());
+  EXPECT_EQ(leftovers(folder, plan_runs(elsewhere, c)).other_numerics, plan.size());
+  EXPECT_EQ(leftovers(folder, plan_runs(elsewhere, c)).found, plan[0].numerics);
+}
+
+TEST_F(Lab, MoreMemoryThanThereIsIsRefusedBeforeAnythingIsTaken) {
+  const Corpus c = corpus();
+  config_.model.width = 16384, config_.model.heads = 128, config_.model.layers = 200;
+  try {
+    check_memory(config_, plan_runs(config_, c), c);
+    FAIL() << "a terabyte was accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault(), Fault::usage);
+    EXPECT_NE(std::string(e.what()).find("TB"), std::string::npos) << e.what();
+  }
 }
 
 TEST_F(Lab, DifferencesArePairedBySeed) {
   RunResult a, b;
   std::vector<RunResult> results;
   for (std::int64_t seed = 1; seed <= 2; ++seed) {
-    a.plan = {"a", "sinusoidal", seed}, b.plan = {"b", "learned", seed};
+    a.plan = {"a", "sinusoidal", seed, "", ""}, b.plan = {"b", "learned", seed, "", ""};
     a.nats = double(seed), b.nats = double(seed) + 0.5;
     results.push_back(b), results.push_back(a);
   }

@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace gnomon {
+
+// How much memory this process may still take, in bytes, and what says so: the machine's free memory, the limit of its
+// control group, or a limit of the process (ulimit -v).
+struct AvailableMemory {
+  std::int64_t shared_bytes;  // by all processes of a command together
+  std::string shared_by;
+  std::int64_t own_bytes;  // by one process
+  std::string own_by;
+};
+AvailableMemory available_memory();
+
+std::int64_t resident_bytes();  // of this process now
+
+// "61.5 MB", "2.1 GB": powers of 1000.
+std::string bytes_text(double n);
+
+}  // namespace gnomon

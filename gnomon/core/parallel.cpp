@@ -1,0 +1,69 @@
+#include "gnomon/core/parallel.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+namespace {
+
+// Makes n threads that live at the same time, and lets them go.
+void try_threads(int n) {
+  std::mutex mutex;
+  std::condition_variable all_there;
+  bool done = false;
+  std::vector<std::thread> threads;
+  std::string refusal;
+  try {
+    while (int(threads.size()) < n) {
+      threads.emplace_back([&] {
+        std::unique_lock lock(mutex);
+        all_there.wait(lock, [&] { return done; });
+      });
+    }
+  } catch (const std::exception& e) {
+    refusal = text("cannot run on ", n + 1, " threads: ", e.what(), " after ", threads.size() + 1);
+  }
+  {
+    const std::lock_guard lock(mutex);
+    done = true;
+  }
+  all_there.notify_all();
+  for (auto& t : threads) t.join();
+  if (!refusal.empty()) throw Error(Fault::resource, refusal);
+}
+
+}  // namespace
+
+int threads_granted(int n) {
+  if (omp_in_parallel() || omp_get_max_active_levels() < 1) return 1;
+  return std::max(1, std::min(n, omp_get_thread_limit()));
+}
+int thread_count() { return threads_granted(omp_get_max_threads()); }
+
+void set_thread_count(int n) {
+  static std::atomic<int> had = 1;  // so many were made before
+  if (const int granted = threads_granted(n); granted > had) {
+    try_threads(granted - 1);
+    had = granted;
+  }
+  omp_set_num_threads(n);
+}
+
+FixedTeam::FixedTeam() : threads_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) {
+  omp_set_num_threads(thread_count());
+  omp_set_dynamic(0);
+}
+FixedTeam::~FixedTeam() {
+  omp_set_num_threads(threads_);
+  omp_set_dynamic(dynamic_);
+}
+
+}  // namespace gnomon
