@@ -24,6 +24,8 @@ const char* const kVariants[] = {"deberta(projections=shared)",
                                  "stick_breaking(current=on)",
                                  "dynamic_ntk(original=8)",
                                  "dynamic_yarn(original=8)",
+                                 "rerope(window=4)",
+                                 "self_extend(window=4, group=2)",
                                  "rope(pairing=adjacent)",
                                  "rope(fraction=0.5)",
                                  "window(size=3)",
@@ -235,7 +237,22 @@ Names split_by(const Parts& parts) {
   return split;
 }
 
-const Names kSplitIntoPairs{"rope", "rope(pairing=adjacent)", "sinusoidal+rope"};
+// Turned by one set of frequencies, whole heads, at the lengths and windows of these specs.
+const Names kSplitIntoPairs{"rope",
+                            "rope(pairing=adjacent)",
+                            "sinusoidal+rope",
+                            "linear",
+                            "ntk",
+                            "ntk_by_parts",
+                            "llama3",
+                            "proportional",
+                            "mrope",
+                            "mrope_interleaved",
+                            "rope_value",
+                            "dynamic_ntk",
+                            "dynamic_yarn",
+                            "rerope",
+                            "self_extend"};
 
 TEST(LensLaws, PairsAddUpToTheLogits) {
   EXPECT_EQ(split_by([](const Trained& m, auto layer, const Matrix& h, auto head) {
@@ -245,16 +262,39 @@ TEST(LensLaws, PairsAddUpToTheLogits) {
 }
 TEST(LensLaws, RotaryUseRefusesWhatPairsDo) {
   EXPECT_EQ(split_by([](const Trained& m, auto layer, const Matrix& h, auto head) {
+              const auto use = rotary_use(m, layer, h, h.rows);
               double shares = 0;
-              for (const PairUse& use : rotary_use(m, layer, h, h.rows)[std::size_t(head)])
-                shares += use.share;
+              for (const PairUse& pair : use[std::size_t(head)]) shares += pair.share;
               EXPECT_NEAR(shares, 1, 1e-9);
               return pair_logits(m, layer, h, head);
             }),
             kSplitIntoPairs);
 }
 
-const Names kSplitIntoTerms{"none"};
+// Position in the input, or in who is seen, or in a factor that is 1 at this length.
+const Names kSplitIntoTerms{"none",
+                            "sinusoidal",
+                            "multi_sinusoidal",
+                            "scaled_sinusoidal",
+                            "sine",
+                            "cosine",
+                            "index",
+                            "normalised",
+                            "random",
+                            "permuted",
+                            "rotated",
+                            "binary",
+                            "learned",
+                            "axial",
+                            "fourier",
+                            "window",
+                            "chunk",
+                            "window(size=3)",
+                            "chunk(size=5)",
+                            "every_layer(sinusoidal)",
+                            "concat(sinusoidal, width=6)",
+                            "gate(learned)",
+                            "log_n"};
 
 TEST(LensLaws, TermsAddUpToTheLogits) {
   EXPECT_EQ(split_by([](const Trained& m, auto layer, const Matrix& h, auto head) {

@@ -185,8 +185,8 @@ TEST(LensRefusals, APositionTableIsOfAnInputEncodingByItself) {
     if (!refuses([&] { (void)position_table(entry->name, shape, 12); }))
       tables.insert(std::string(entry->name));
   }
-  EXPECT_EQ(tables, (Names{"binary", "cosine", "multi_sinusoidal", "normalised", "permuted", "random",
-                           "rotated", "scaled_sinusoidal", "sine", "sinusoidal"}));
+  EXPECT_EQ(tables, (Names{"binary", "cosine", "multi_sinusoidal", "permuted", "random", "rotated", "sine",
+                           "sinusoidal"}));
   EXPECT_REFUSED(position_table("concat(sinusoidal, width=6)", shape, 12));
   EXPECT_REFUSED(position_table("sinusoidal+rope", shape, 12));
   EXPECT_REFUSED(position_table("sinusoidal", shape, 0));
