@@ -66,34 +66,49 @@ Matrix with_constant(Matrix rows, const std::vector<double>& c) {
   return rows;
 }
 
-void softmax(Matrix& a) {
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    const auto row = a.row(i);
-    const double most = *std::max_element(row.begin(), row.end());
+// The weights of these logits; a query that sees no key has none.
+void to_weights(Matrix& logits, bool softmax) {
+  for (std::int64_t i = 0; i < logits.rows; ++i) {
+    const auto row = logits.row(i);
+    const double most = softmax ? *std::max_element(row.begin(), row.end()) : 0;
     double total = 0;
-    for (double& v : row) total += v = std::exp(v - most);
+    for (double& v : row) total += v = std::exp(v - (most == kHidden ? 0 : most));
+    if (!softmax || total == 0) continue;
     for (double& v : row) v /= total;
   }
 }
 
-// What acts on the logits of a layer, with its parameters in double.
+// Throws Error(usage) where the lens would show something else than what the model computes.
+[[noreturn]] void refuse(const ModelConfig& c, std::string_view why) {
+  throw Error(Fault::usage, text("'", c.position.print(), "': ", why));
+}
+void check_layer(const ModelConfig& c, std::int64_t layer) {
+  if (layer < 0 || layer >= c.layers)
+    throw Error(Fault::usage, text("layer ", layer, " of a model that has layers 0 to ", c.layers - 1));
+}
+void check_head(const ModelConfig& c, std::int64_t head) {
+  if (head < 0 || head >= c.heads)
+    throw Error(Fault::usage, text("head ", head, " of a model that has heads 0 to ", c.heads - 1));
+}
+
+// What acts on the logits of a layer, or null, with its parameters in double.
 struct Acting {
-  const Encoding* encoding;
+  const Encoding* encoding = nullptr;
   std::vector<double> w;
 };
-std::vector<Acting> acting(const Trained& m, const Position& position, std::int64_t layer) {
-  std::vector<Acting> out;
+Acting acting(const Trained& m, const Position& position, std::int64_t layer) {
+  Acting a;
   for (const std::size_t n : position.in_layer(layer)) {
-    const Encoding& e = *position.attention[n].encoding;
-    Acting a{&e, {}};
-    for (const auto& spec : e.params()) {
-      const std::string own = e.per_layer() ? text(layer, ".") : "";
+    if (a.encoding)
+      refuse(m.model.config(), text("layer ", layer, " has several encodings; logits are shown of one"));
+    a.encoding = position.attention[n].encoding.get();
+    for (const auto& spec : a.encoding->params()) {
+      const std::string own = a.encoding->per_layer() ? text(layer, ".") : "";
       const auto values = vector_of(m, text("position.attention.", n, ".", own, spec.name));
       a.w.insert(a.w.end(), values.begin(), values.end());
     }
-    out.push_back(std::move(a));
   }
-  return out;
+  return a;
 }
 
 // (H,T,D) of the columns [which·C, (which+1)·C) of qkv.
@@ -109,47 +124,56 @@ std::vector<double> by_head(const Matrix& qkv, std::int64_t which, std::int64_t 
   return out;
 }
 
+// One layer of one window: what its encodings read. x (T,C) is what q and k are projected from.
 struct Opened {
-  Matrix normed, qkv;
+  Position position;
+  Projection by;
+  Matrix x, qkv;
 };
 Opened open(const Trained& m, std::int64_t layer, const Matrix& h) {
-  const Projection p = projection(m, layer);
-  Matrix normed = scaled(m, layer, h, h);
-  return {normed, with_constant(projected(p, normed, 0, p.weight.rows), constant(p, 0, p.weight.rows))};
+  const ModelConfig& c = m.model.config();
+  check_layer(c, layer);
+  if (h.rows < 1 || h.columns != c.width) {
+    throw Error(Fault::usage, text("what enters a layer has rows of ", c.width,
+                                   " numbers, at least one; found ", h.rows, " of ", h.columns));
+  }
+  Opened o{make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal}),
+           projection(m, layer),
+           scaled(m, layer, h, h),
+           {}};
+  if (o.position.input && o.position.combination->injection() == Injection::queries_and_keys)
+    refuse(c, "position vectors enter queries and keys; the stream does not hold them");
+  o.qkv = with_constant(projected(o.by, o.x, 0, 3 * c.width), constant(o.by, 0, 3 * c.width));
+  if (!o.by.beta.empty()) o.x = with_constant(std::move(o.x), o.by.beta);
+  return o;
 }
 
-std::vector<Matrix> logits_of(const Trained& m, std::int64_t layer, const Opened& o) {
+// The logits of every head, from the definition, and whether a softmax makes them weights.
+struct Logits {
+  std::vector<Matrix> of_head;
+  bool softmax;
+};
+Logits logits_of(const Trained& m, std::int64_t layer, const Opened& o) {
   const ModelConfig& c = m.model.config();
-  const Shape shape{c.width, c.heads, c.head_size(), c.length, c.causal};
-  const Position position = make_position(c.position, shape);
-  const auto inside = acting(m, position, layer);
-  if (inside.size() > 1)
-    throw Error(Fault::usage,
-                text("attention_maps: '", c.position.print(), "' has several encodings in a layer"));
-  const std::int64_t T = o.qkv.rows, D = c.head_size();
+  const Acting inside = acting(m, o.position, layer);
+  if (!o.position.samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
+  const Encoding plain({c.width, c.heads, c.head_size(), c.length, c.causal});
+  const Encoding& encoding = inside.encoding ? *inside.encoding : plain;
+  const std::int64_t T = o.qkv.rows, C = c.width;
   const Placement placement = Placement::consecutive(0, T);
   const auto q = by_head(o.qkv, 0, c.heads), k = by_head(o.qkv, 1, c.heads), v = by_head(o.qkv, 2, c.heads);
-  std::vector<Matrix> out;
+  const double *weight = o.by.weight.values.data(), *bias = o.by.bias.data();
+  const Scene scene{placement, q, k, inside.w, o.x.values, v, {weight, weight + C * C, bias, bias + C}};
+  Logits out{{}, encoding.softmax()};
   for (std::int64_t h = 0; h < c.heads; ++h) {
     Matrix l(T, T);
     for (std::int64_t i = 0; i < T; ++i) {
       for (std::int64_t j = 0; j < T; ++j) {
-        if (c.causal && j > i) {
-          l.at(i, j) = kHidden;
-        } else if (inside.empty()) {
-          double dot = 0;
-          for (std::int64_t d = 0; d < D; ++d)
-            dot += q[std::size_t((h * T + i) * D + d)] * k[std::size_t((h * T + j) * D + d)];
-          l.at(i, j) = dot / std::sqrt(double(D));
-        } else {
-          const Scene scene{placement, q, k, inside.front().w, o.normed.values, v};
-          l.at(i, j) = inside.front().encoding->sees(scene, i, j)
-                           ? inside.front().encoding->logit(scene, h, i, j)
-                           : kHidden;
-        }
+        const bool seen = !(c.causal && j > i) && encoding.sees(scene, i, j);
+        l.at(i, j) = seen ? encoding.logit(scene, h, i, j) : kHidden;
       }
     }
-    out.push_back(std::move(l));
+    out.of_head.push_back(std::move(l));
   }
   return out;
 }
@@ -159,16 +183,30 @@ std::vector<Matrix> logits_of(const Trained& m, std::int64_t layer, const Opened
 Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h) { return open(m, layer, h).qkv; }
 
 AttentionMaps attention_maps(const Trained& m, std::int64_t layer, const Matrix& h) {
-  AttentionMaps maps{logits_of(m, layer, open(m, layer, h)), {}};
-  maps.weights = maps.logits;
-  for (Matrix& a : maps.weights) softmax(a);
+  Logits logits = logits_of(m, layer, open(m, layer, h));
+  AttentionMaps maps{logits.of_head, std::move(logits.of_head)};
+  for (Matrix& a : maps.weights) to_weights(a, logits.softmax);
   return maps;
+}
+
+void must_add_up(const Trained& m, const std::vector<Matrix>& parts, const Matrix& logits,
+                 std::string_view who) {
+  double size = 1;
+  for (const double v : logits.values) size = std::isfinite(v) ? std::max(size, std::abs(v)) : size;
+  for (std::size_t n = 0; n < logits.values.size(); ++n) {
+    if (logits.values[n] == kHidden) continue;
+    double total = 0;
+    for (const Matrix& part : parts) total += part.values[n];
+    if (std::abs(total - logits.values[n]) <= 1e-9 * size) continue;
+    refuse(m.model.config(), text(who, ": the parts add up to ", total, " where the logit is ",
+                                  logits.values[n], "; the encoding does more to q·k"));
+  }
 }
 
 std::vector<HeadHabits> head_habits(const Trained& m, std::int64_t layer, const Matrix& stream,
                                     std::int64_t T) {
   std::vector<HeadHabits> habits(std::size_t(m.model.config().heads), HeadHabits{});
-  const std::int64_t windows = stream.rows / T;
+  const std::int64_t windows = windows_of(stream, T, 3, "head_habits");
   for (std::int64_t s = 0; s < windows; ++s) {
     const AttentionMaps maps = attention_maps(m, layer, stream.block(s * T, T));
     for (std::size_t h = 0; h < habits.size(); ++h) {
@@ -190,10 +228,13 @@ std::vector<HeadHabits> head_habits(const Trained& m, std::int64_t layer, const 
 std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                               std::int64_t head) {
   const ModelConfig& c = m.model.config();
+  check_head(c, head);
+  if (components.empty()) throw Error(Fault::usage, "term_maps: no components");
   const std::int64_t D = c.head_size(), T = components.front().rows;
   Matrix whole = components.front();
   for (std::size_t a = 1; a < components.size(); ++a) whole = sum(whole, components[a]);
-  const Projection p = projection(m, layer);
+  const Opened opened = open(m, layer, whole);
+  const Projection& p = opened.by;
   const auto parts = [&](std::int64_t first) {
     std::vector<Matrix> out;
     for (const Matrix& x : components) out.push_back(projected(p, scaled(m, layer, x, whole), first, D));
@@ -209,6 +250,7 @@ std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::v
       terms.push_back(std::move(t));
     }
   }
+  must_add_up(m, terms, logits_of(m, layer, opened).of_head[std::size_t(head)], "term_maps");
   return terms;
 }
 
@@ -225,25 +267,27 @@ Matrix row_centred(const Matrix& logits, bool causal) {
 
 std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                                 std::int64_t T) {
-  const std::int64_t n = std::int64_t(components.size()) + 1, windows = components.front().rows / T;
+  if (components.empty()) throw Error(Fault::usage, "term_shares: no components");
+  const std::int64_t n = std::int64_t(components.size()) + 1,
+                     windows = windows_of(components.front(), T, 2, "term_shares");
   const bool causal = m.model.config().causal;
   std::vector<Matrix> shares;
   for (std::int64_t h = 0; h < m.model.config().heads; ++h) {
     Matrix covariance(n, n);
-    double variance = 0;
+    double variance = 0, raw = 0;
     for (std::int64_t s = 0; s < windows; ++s) {
       std::vector<Matrix> here;
       for (const Matrix& x : components) here.push_back(x.block(s * T, T));
       auto terms = term_maps(m, layer, here, h);
       Matrix total(T, T);
-      for (Matrix& t : terms) t = row_centred(t, causal), total = sum(total, t);
+      for (Matrix& t : terms) raw += squares(t), t = row_centred(t, causal), total = sum(total, t);
       variance += squares(total);
       for (std::size_t t = 0; t < terms.size(); ++t) {
         for (std::size_t i = 0; i < total.values.size(); ++i)
           covariance.values[t] += terms[t].values[i] * total.values[i];
       }
     }
-    for (double& v : covariance.values) v /= variance;
+    for (double& v : covariance.values) v = share(v, variance, raw, "term_shares: the logits of a row");
     shares.push_back(std::move(covariance));
   }
   return shares;
@@ -255,9 +299,7 @@ namespace {
 void only_logits(const ModelConfig& c) {
   const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
   for (const auto& inside : position.attention) {
-    if (inside.acts & kValue)
-      throw Error(Fault::usage,
-                  text("loss_with: '", c.position.print(), "' changes the values beside the logits"));
+    if (inside.acts & kValue) refuse(c, "loss_with: it changes the values beside the logits");
   }
 }
 
@@ -291,9 +333,13 @@ void rest_of_layer(const Trained& m, std::int64_t layer, const std::vector<Matri
 
 double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, const LogitEdit& edit) {
   only_logits(m.model.config());
+  check_layer(m.model.config(), layer);
+  sample.check();
+  if (sample.placement)
+    throw Error(Fault::usage, "loss_with: the sample has positions of its own; the lens knows 0 to T-1");
   Model model(m.model.config());
   const std::int64_t C = model.config().width, T = sample.T;
-  double total = 0, scored = 0;
+  Scored scored;
   std::vector<float> losses(static_cast<std::size_t>(T)), rows(static_cast<std::size_t>(T * C));
   for (std::int64_t s = 0; s < sample.count(); ++s) {
     Tokens tokens{1, T, std::span(sample.inputs).subspan(std::size_t(s * T), std::size_t(T)),
@@ -306,9 +352,9 @@ double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, con
       }
       std::copy(h.values.begin(), h.values.end(), rows.begin());
       const Opened o = open(m, layer, h);
-      auto weights = logits_of(m, layer, o);
+      auto [weights, softmax] = logits_of(m, layer, o);
       for (std::size_t k = 0; k < weights.size(); ++k)
-        edit(s, std::int64_t(k), weights[k]), softmax(weights[k]);
+        edit(s, std::int64_t(k), weights[k]), to_weights(weights[k], softmax);
       Matrix values(T, C);
       for (std::int64_t t = 0; t < T; ++t)
         std::copy_n(o.qkv.row(t).begin() + 2 * C, C, values.row(t).begin());
@@ -316,10 +362,9 @@ double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, con
       for (std::int64_t t = 0; t < T; ++t)
         std::copy_n(&rows[std::size_t(t * C)], C, v.after + t * row_step(C));
     });
-    for (std::size_t n = 0; n < losses.size(); ++n)
-      total += double(losses[n]), scored += tokens.targets[n] >= 0;
+    scored.add(losses, tokens.targets);
   }
-  return total / std::max(scored, 1.0);
+  return scored.mean();
 }
 
 }  // namespace gnomon

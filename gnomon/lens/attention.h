@@ -7,17 +7,22 @@
 
 namespace gnomon {
 
-// Attention laid open: (T,T) matrices of one layer and one window. Slow, and from the encodings' definition.
-// h (T,C) is what enters the layer. Keys that a query does not see hold −∞ (logits) and 0 (weights).
+// A lens is right to rounding, or throws Error(usage) that names the spec and why; so does a layer, a head or rows that
+// the model does not have.
+
+// Attention laid open: (T,T) matrices of one layer and one window at positions 0..T−1. Slow, and from the encodings'
+// definition. h (T,C) is what enters the layer. Keys that a query does not see hold −∞ (logits) and 0 (weights); where
+// no softmax follows (Encoding::softmax) the weights are exp(logit). Refuses several encodings in the layer, positions
+// that are drawn, and position vectors that enter queries and keys beside h.
 struct AttentionMaps {
   std::vector<Matrix> logits, weights;  // of each head
 };
 AttentionMaps attention_maps(const Trained& m, std::int64_t layer, const Matrix& h);
 
-// q, k and v (T, 3C) of a layer before any encoding maps them.
+// q, k and v (T, 3C) of a layer before any encoding maps them. Refuses position vectors that enter queries and keys.
 Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h);
 
-// What a head looks at: means over queries and windows. Types as in docs: previous, sink, or spread.
+// What a head looks at: means over queries and windows of at least 3 tokens. Types as in docs: previous, sink, or spread.
 struct HeadHabits {
   double distance;              // Σ_j a_ij·(i − j)
   double entropy;               // nats
@@ -31,10 +36,14 @@ std::vector<HeadHabits> head_habits(const Trained& m, std::int64_t layer, const 
 
 // The logits of one layer as a sum over pairs of components of what enters it, h = Σ_a h_a:
 //   logit_ij = Σ_ab q_a,i · k_b,j,   q_a,i = W_q(γ·(h_a,i − mean)/σ_i)/√D,  and one more component, the biases.
-// Exact, with each token's own σ. For models whose q and k no encoding maps. terms[a·(n+1) + b] (T,T), query
-// component a, key component b; the last index is the biases.
+// Exact, with each token's own σ. For models whose q and k no encoding maps: refuses where the terms do not add up to
+// the logits. terms[a·(n+1) + b] (T,T), query component a, key component b; the last index is the biases.
 std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                               std::int64_t head);
+
+// Throws Error(usage) for `who` unless the parts add up to these logits of a head wherever a query sees a key.
+void must_add_up(const Trained& m, const std::vector<Matrix>& parts, const Matrix& logits,
+                 std::string_view who);
 
 // Every row less its mean over the keys that the query sees: softmax does not see the rest. Unseen keys become 0.
 Matrix row_centred(const Matrix& logits, bool causal);
@@ -44,8 +53,9 @@ Matrix row_centred(const Matrix& logits, bool causal);
 std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                                 std::int64_t T);
 
-// Mean loss with the logits of one layer edited: edit(window, head, logits) before the softmax. Runs the layer's rest
-// as the model does. Throws Error(usage) where an encoding also changes the values.
+// Mean loss with the logits of one layer edited: edit(window, head, logits) before they become weights. Runs the layer's
+// rest as the model does. Refuses what attention_maps does, a sample with positions of its own, and encodings that
+// also change the values.
 using LogitEdit = std::function<void(std::int64_t window, std::int64_t head, Matrix& logits)>;
 double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, const LogitEdit& edit);
 

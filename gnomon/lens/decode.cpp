@@ -4,14 +4,23 @@
 #include <cmath>
 #include <numeric>
 
+#include "gnomon/core/error.h"
 #include "gnomon/lens/subspace.h"
 
 namespace gnomon {
 namespace {
 
+void check(const Matrix& x, const Matrix& e) {
+  if (x.rows < 1 || e.rows < 1 || x.columns != e.columns) {
+    throw Error(Fault::usage, text("decoding: words (", x.rows, ", ", x.columns, ") and positions (", e.rows,
+                                   ", ", e.columns, ") need rows, and of one width"));
+  }
+}
+
 // The share of (word, position) whose nearest row of `among` to x_w + e_p is the right one: argmin |y − a|² is
 // argmax of y·a − |a|²/2.
 double nearest_share(const Matrix& x, const Matrix& e, bool word) {
+  check(x, e);
   const Matrix& among = word ? x : e;
   const Matrix by_word = product_transposed(x, among), by_place = product_transposed(e, among);
   std::vector<double> half(std::size_t(among.rows));
@@ -55,11 +64,14 @@ WordDecoding decode_words(const Matrix& x, const Matrix& e) {
 double decode_positions(const Matrix& x, const Matrix& e) { return nearest_share(x, e, false); }
 
 double neighbour_recall(const Matrix& x, const Matrix& e, std::int64_t k) {
+  check(x, e);
+  if (k < 1 || k >= x.rows)
+    throw Error(Fault::usage, text("neighbour_recall: ", k, " neighbours among ", x.rows, " words"));
   Matrix unit = x;
   for (std::int64_t r = 0; r < x.rows; ++r) {
     const auto row = unit.row(r);
     const double norm = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
-    for (double& v : row) v /= norm;
+    for (double& v : row) v = share(v, norm, norm, "neighbour_recall: the length of a word");
   }
   const auto nearest = [&](std::span<const double> scores, std::int64_t self) {
     std::vector<std::int64_t> order(scores.size());

@@ -25,6 +25,7 @@ void same(bool ok, const char* what) {
 }  // namespace
 
 Matrix Matrix::block(std::int64_t first, std::int64_t count) const {
+  same(first >= 0 && count >= 0 && first + count <= rows, "a block of rows");
   Matrix m(count, columns);
   std::copy_n(values.begin() + first * columns, count * columns, m.values.begin());
   return m;
@@ -61,6 +62,22 @@ Matrix centred(const Matrix& a) {
   return out;
 }
 
+void must_vary(double whole, double scale, std::string_view who) {
+  if (std::isfinite(whole) && whole > kRounding * scale) return;
+  throw Error(Fault::usage, text(who, ": nothing varies (", whole, " of ", scale, "), or is not finite"));
+}
+double share(double part, double whole, double scale, std::string_view who) {
+  must_vary(whole, scale, who);
+  return part / whole;
+}
+std::int64_t windows_of(const Matrix& rows, std::int64_t T, std::int64_t least, std::string_view who) {
+  if (T < least || rows.rows < 1 || rows.rows % T != 0) {
+    throw Error(Fault::usage, text(who, ": ", rows.rows, " rows are no windows of ", T,
+                                   " tokens; allowed are whole windows of at least ", least));
+  }
+  return rows.rows / T;
+}
+
 std::vector<double> singular_values(const Matrix& a) {
   const Eigen::BDCSVD<Dense> svd(view(a));
   const auto& s = svd.singularValues();
@@ -68,7 +85,7 @@ std::vector<double> singular_values(const Matrix& a) {
 }
 
 SymmetricEigen symmetric_eigen(const Matrix& a) {
-  same(a.rows == a.columns, "an eigenvalue problem");
+  same(a.rows == a.columns && a.rows > 0, "an eigenvalue problem");
   const Eigen::SelfAdjointEigenSolver<Dense> solver(view(a));
   SymmetricEigen out;
   const auto& values = solver.eigenvalues();
@@ -79,6 +96,7 @@ SymmetricEigen symmetric_eigen(const Matrix& a) {
 }
 
 Matrix orthonormal(const Matrix& a) {
+  same(a.columns <= a.rows, "an orthonormal basis");
   const Eigen::HouseholderQR<Dense> qr(view(a));
   return of(qr.householderQ() * Dense::Identity(a.rows, a.columns));
 }
@@ -99,13 +117,16 @@ Matrix ridge(const Matrix& x, const Matrix& y, double lambda) {
 }
 
 double pearson(std::span<const double> a, std::span<const double> b) {
+  same(a.size() == b.size(), "a correlation");
   const double n = double(a.size()), ma = std::accumulate(a.begin(), a.end(), 0.0) / n,
                mb = std::accumulate(b.begin(), b.end(), 0.0) / n;
-  double ab = 0, aa = 0, bb = 0;
+  double ab = 0, aa = 0, bb = 0, raw_a = 0, raw_b = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     ab += (a[i] - ma) * (b[i] - mb);
     aa += (a[i] - ma) * (a[i] - ma), bb += (b[i] - mb) * (b[i] - mb);
+    raw_a += a[i] * a[i], raw_b += b[i] * b[i];
   }
+  must_vary(aa, raw_a, "correlation"), must_vary(bb, raw_b, "correlation");
   return ab / std::sqrt(aa * bb);
 }
 

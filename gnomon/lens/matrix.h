@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "gnomon/core/random.h"
@@ -47,6 +48,16 @@ Matrix gaussian(const Random& random, std::int64_t rows, std::int64_t columns);
 
 // argmin_W |X·W − Y|² + lambda·|W|², by the normal equations and a Cholesky factorisation.
 Matrix ridge(const Matrix& x, const Matrix& y, double lambda);
+
+// What the lenses refuse, with Error(usage) that names `who`: a share of nothing, and rows that are no windows.
+//
+// `whole` is what remains of the sum of squares `scale` when means are taken from it: 0, or no more than the rounding of
+// that, is no variance, and share() = part/whole would be noise. 10^4 sums, each rounded to 10^-16 of its size; squared:
+inline constexpr double kRounding = 1e-24;
+void must_vary(double whole, double scale, std::string_view who);
+double share(double part, double whole, double scale, std::string_view who);
+// The number of windows of T rows, at least one and whole; T is at least `least`.
+std::int64_t windows_of(const Matrix& rows, std::int64_t T, std::int64_t least, std::string_view who);
 
 double pearson(std::span<const double> a, std::span<const double> b);
 double spearman(std::span<const double> a, std::span<const double> b);  // ties share their mean rank

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "gnomon/core/error.h"
 #include "gnomon/kernels/loss.h"
 
 namespace gnomon {
@@ -17,6 +18,13 @@ std::vector<std::int64_t> permutation(const Random& random, std::uint64_t draw, 
     std::swap(order[std::size_t(i)], order[j]);
   }
   return order;
+}
+
+// Throws where `tokens` in each of `draws` orders cannot change places.
+void can_move(std::int64_t tokens, std::int64_t draws, std::string_view who) {
+  if (tokens >= 2 && draws >= 1) return;
+  throw Error(Fault::usage, text(who, ": ", draws, " orders of ", tokens,
+                                 " tokens move nothing; allowed are at least 1 of at least 2"));
 }
 
 // Every window with its tokens t taken from order[t].
@@ -34,6 +42,7 @@ Sample rearranged(const Sample& s, const std::vector<std::vector<std::int64_t>>&
 
 double equivariance_error(const Trained& m, const Sample& sample, std::int64_t permutations,
                           std::uint64_t seed) {
+  can_move(sample.T, permutations, "equivariance_error");
   const Random random(seed, "permutations");
   const Matrix intact = logits(m, sample);
   double error = 0;
@@ -46,20 +55,26 @@ double equivariance_error(const Trained& m, const Sample& sample, std::int64_t p
       for (std::int64_t c = 0; c < moved.columns; ++c)
         difference += std::pow(moved.at(r, c) - intact.at(from, c), 2);
     }
-    error += std::sqrt(difference / squares(intact)) / double(permutations);
+    const double size = squares(intact);
+    error +=
+        std::sqrt(share(difference, size, size, "equivariance_error: the logits")) / double(permutations);
   }
   return error;
 }
 
 double swap_difference(const Trained& m, const Sample& sample, std::int64_t pairs, std::uint64_t seed) {
+  can_move(sample.T - 1, pairs, "swap_difference");
   const Random random(seed, "swaps");
   const Matrix intact = logits(m, sample);
   double most = 0;
+  std::int64_t swapped = 0;
   for (std::int64_t n = 0; n < pairs; ++n) {
     std::vector<std::int64_t> order(std::size_t(sample.T));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     const auto a = random.below(std::uint64_t(2 * n), std::uint64_t(sample.T - 1)),
                b = random.below(std::uint64_t(2 * n + 1), std::uint64_t(sample.T - 1));
+    if (a == b) continue;
+    ++swapped;
     std::swap(order[a], order[b]);
     const Matrix moved = logits(m, rearranged(sample, {order}));
     for (std::int64_t s = 0; s < sample.count(); ++s) {
@@ -68,10 +83,12 @@ double swap_difference(const Trained& m, const Sample& sample, std::int64_t pair
         most = std::max(most, std::abs(moved.at(r, c) - intact.at(r, c)));
     }
   }
+  can_move(2, swapped, "swap_difference");
   return most;
 }
 
 double shuffle_cost(const Trained& m, const Sample& sample, std::int64_t kept, std::uint64_t seed) {
+  can_move(kept < 0 ? 0 : sample.T - kept, 1, "shuffle_cost");
   const Random random(seed, "prefix shuffles");
   Sample last = sample;
   for (std::size_t n = 0; n < last.targets.size(); ++n) {
@@ -87,6 +104,9 @@ double shuffle_cost(const Trained& m, const Sample& sample, std::int64_t kept, s
 }
 
 ShiftEffect shift_effect(const Trained& m, const Sample& sample, double shift) {
+  if (sample.placement || !std::isfinite(shift))
+    throw Error(Fault::usage, text("shift_effect: moves positions 0 to T-1 by a number, found ", shift,
+                                   sample.placement ? " and a sample with positions of its own" : ""));
   const Placement moved = Placement::consecutive(shift, sample.T);
   Sample there = sample;
   there.placement = &moved;

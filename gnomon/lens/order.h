@@ -5,7 +5,8 @@
 
 namespace gnomon {
 
-// What a model makes of the order of its tokens.
+// What a model makes of the order of its tokens. Each throws Error(usage) where nothing would be moved: then its number
+// would say nothing of the model.
 
 // |f(Px) − P f(x)|/|f(x)| over logits and random permutations P of a window: 0 for a model that treats tokens as a set.
 double equivariance_error(const Trained& m, const Sample& sample, std::int64_t permutations,
@@ -14,7 +15,7 @@ double equivariance_error(const Trained& m, const Sample& sample, std::int64_t p
 double swap_difference(const Trained& m, const Sample& sample, std::int64_t pairs, std::uint64_t seed);
 // Mean loss of the last target when all tokens before the last `kept` are shuffled, less the loss intact.
 double shuffle_cost(const Trained& m, const Sample& sample, std::int64_t kept, std::uint64_t seed);
-// The same text with its positions moved by `shift`: largest change of a logit, and of the mean loss.
+// The same text with its positions 0..T−1 moved by `shift`: largest change of a logit, and of the mean loss.
 struct ShiftEffect {
   double largest_logit, loss;
 };

@@ -15,10 +15,11 @@ struct Split {
   Matrix fit, choose, told;  // standardised, with a column of ones
   std::int64_t first_choose, first_told;
 };
-Split split(const Matrix& rows, std::int64_t T) {
-  const std::int64_t S = rows.rows / T, a = S * 6 / 10, b = S * 8 / 10;
+Split split(const Matrix& rows, std::int64_t T, std::int64_t least) {
+  const std::int64_t S = windows_of(rows, T, least, "probe"), a = S * 6 / 10, b = S * 8 / 10;
   if (a < 1 || b <= a || S <= b)
     throw Error(Fault::usage, text("a probe needs at least 5 sequences, found ", S));
+  if (!std::isfinite(squares(rows))) throw Error(Fault::usage, "a probe found rows that are not finite");
   const Matrix fit = rows.block(0, a * T);
   const auto mean = column_means(fit);
   std::vector<double> deviation(mean.size(), 0.0);
@@ -72,7 +73,7 @@ double classified(const Matrix& scores, std::span<const std::int32_t> labels, st
 
 double unexplained(const Matrix& found, const Matrix& y, std::int64_t first) {
   const Matrix wanted = y.block(first, found.rows);
-  return squares(sum(wanted, found, -1)) / squares(centred(wanted));
+  return share(squares(sum(wanted, found, -1)), squares(centred(wanted)), squares(wanted), "probe");
 }
 
 LabelProbe labels_by(const Split& s, std::span<const std::int32_t> labels) {
@@ -91,7 +92,7 @@ LabelProbe labels_by(const Split& s, std::span<const std::int32_t> labels) {
 }  // namespace
 
 PositionProbe probe_positions(const Matrix& rows, std::int64_t T) {
-  const Split s = split(rows, T);
+  const Split s = split(rows, T, 2);
   Matrix y(rows.rows, 1);
   std::vector<std::int32_t> labels(std::size_t(rows.rows));
   for (std::int64_t n = 0; n < rows.rows; ++n) {
@@ -111,7 +112,9 @@ PositionProbe probe_positions(const Matrix& rows, std::int64_t T) {
 }
 
 LabelProbe probe_labels(const Matrix& rows, std::span<const std::int32_t> labels, std::int64_t T) {
-  return labels_by(split(rows, T), labels);
+  if (std::int64_t(labels.size()) != rows.rows)
+    throw Error(Fault::usage, text("probe_labels: ", labels.size(), " labels of ", rows.rows, " rows"));
+  return labels_by(split(rows, T, 1), labels);
 }
 
 }  // namespace gnomon

@@ -8,7 +8,7 @@ namespace gnomon {
 
 // Linear probes: what can be read from rows (S·T, C) of S sequences by a ridge regression. Features are standardised;
 // the first 60 % of the sequences fit, the next 20 % choose lambda, the last 20 % are told: split by sequence, never by
-// token.
+// token. Throw Error(usage) unless rows are finite, in whole windows of T; positions need T >= 2.
 
 // Which position a row has. Chance: R² 0, mean absolute error T/4 for the constant, T/3 for a uniform guess.
 struct PositionProbe {

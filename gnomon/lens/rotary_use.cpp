@@ -60,6 +60,13 @@ struct Pairs {
     }
     return l;
   }
+  // Of every pair; throws unless they add up to the logits that the definition gives.
+  std::vector<Matrix> all(const Trained& m, const AttentionMaps& truth) const {
+    std::vector<Matrix> out;
+    for (std::size_t i = 0; i < rotation.w.size(); ++i) out.push_back(logits(i));
+    must_add_up(m, out, truth.logits[std::size_t(head)], "pairs of channels");
+    return out;
+  }
 };
 
 }  // namespace
@@ -74,49 +81,56 @@ Turns turns_within(std::span<const double> frequencies, std::int64_t T) {
 }
 
 std::vector<Matrix> pair_logits(const Trained& m, std::int64_t layer, const Matrix& h, std::int64_t head) {
+  const AttentionMaps truth = attention_maps(m, layer, h);
+  if (head < 0 || head >= m.model.config().heads)
+    throw Error(Fault::usage, text("pair_logits: head ", head, " of ", m.model.config().heads));
   const Turning rotation = rotation_of(m.model.config(), layer);
   const Matrix qkv = projected_rows(m, layer, h);
-  std::vector<Matrix> out;
-  for (std::size_t i = 0; i < rotation.w.size(); ++i)
-    out.push_back(Pairs{m.model.config(), rotation, qkv, head}.logits(i));
-  return out;
+  return Pairs{m.model.config(), rotation, qkv, head}.all(m, truth);
 }
 
 std::vector<std::vector<PairUse>> rotary_use(const Trained& m, std::int64_t layer, const Matrix& stream,
                                              std::int64_t T) {
   const ModelConfig& c = m.model.config();
   const Turning rotation = rotation_of(c, layer);
-  const std::size_t pairs = rotation.w.size();
-  std::vector<std::vector<PairUse>> use(std::size_t(c.heads), std::vector<PairUse>(pairs, PairUse{}));
-  for (std::int64_t h = 0; h < c.heads; ++h) {
-    std::vector<Complex> angle(pairs);
-    double variance = 0, count = 0;
-    for (std::int64_t s = 0; s < stream.rows / T; ++s) {
-      const Matrix qkv = projected_rows(m, layer, stream.block(s * T, T));
-      const Pairs here{c, rotation, qkv, h};
-      std::vector<Matrix> parts;
+  const std::size_t pairs = rotation.w.size(), heads = std::size_t(c.heads);
+  const std::int64_t windows = windows_of(stream, T, 2, "rotary_use");
+  std::vector<std::vector<PairUse>> use(heads, std::vector<PairUse>(pairs, PairUse{}));
+  std::vector<std::vector<Complex>> angle(heads, std::vector<Complex>(pairs));
+  std::vector<double> variance(heads), raw(heads);
+  double count = 0;
+  for (std::int64_t s = 0; s < windows; ++s) {
+    const Matrix h = stream.block(s * T, T), qkv = projected_rows(m, layer, h);
+    const AttentionMaps truth = attention_maps(m, layer, h);
+    for (std::size_t k = 0; k < heads; ++k) {
+      const Pairs here{c, rotation, qkv, std::int64_t(k)};
+      std::vector<Matrix> parts = here.all(m, truth);
       Matrix total(T, T);
       for (std::size_t i = 0; i < pairs; ++i) {
-        parts.push_back(row_centred(here.logits(i), c.causal));
-        total = sum(total, parts.back());
+        raw[k] += squares(parts[i]);
+        parts[i] = row_centred(parts[i], c.causal);
+        total = sum(total, parts[i]);
         for (std::int64_t p = 0; p < T; ++p) {
           for (std::int64_t q = 0; q <= (c.causal ? p : T - 1); ++q) {
             const Complex z = here.product(p, q, i);
-            use[std::size_t(h)][i].bound += std::abs(z);
-            angle[i] += z / std::max(std::abs(z), 1e-12);
-            count += i == 0;
+            use[k][i].bound += std::abs(z);
+            angle[k][i] += z / std::max(std::abs(z), 1e-12);
+            count += i == 0 && k == 0;
           }
         }
       }
-      variance += squares(total);
+      variance[k] += squares(total);
       for (std::size_t i = 0; i < pairs; ++i) {
         for (std::size_t n = 0; n < total.values.size(); ++n)
-          use[std::size_t(h)][i].share += parts[i].values[n] * total.values[n];
+          use[k][i].share += parts[i].values[n] * total.values[n];
       }
     }
+  }
+  for (std::size_t k = 0; k < heads; ++k) {
     for (std::size_t i = 0; i < pairs; ++i) {
-      PairUse& u = use[std::size_t(h)][i];
-      u = {u.bound / count, u.share / variance, std::abs(angle[i]) / count};
+      PairUse& u = use[k][i];
+      u = {u.bound / count, share(u.share, variance[k], raw[k], "rotary_use: the logits of a row"),
+           std::abs(angle[k][i]) / count};
     }
   }
   return use;

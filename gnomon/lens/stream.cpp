@@ -12,6 +12,7 @@ constexpr std::int64_t kAtOnce = 16;  // windows in one forward pass
 // f(first, tokens) for batches of windows.
 template <class F>
 void in_batches(const Sample& s, F&& f) {
+  s.check();
   for (std::int64_t first = 0; first < s.count(); first += kAtOnce) {
     const std::int64_t B = std::min(kAtOnce, s.count() - first);
     const auto part = [&](const std::vector<std::int32_t>& all) {
@@ -45,31 +46,59 @@ void cut(const LayerView& v, std::int64_t numbers) {
 
 // Every look has a model of its own to run: a Model keeps what its last pass left.
 template <class Look>
-double pass(const Trained& m, const Sample& sample, const Surgery& surgery, const Look& look,
+Scored pass(const Trained& m, const Sample& sample, const Surgery& surgery, const Look& look,
             std::vector<float>* all_losses = nullptr) {
+  if (surgery.cut < -1 || surgery.cut >= m.model.config().layers) {
+    throw Error(Fault::usage, text("surgery: a cut after layer ", surgery.cut,
+                                   " of a model that has layers 0 to ", m.model.config().layers - 1));
+  }
   const Floats changed = surgery.no_attention ? without_attention(m) : Floats();
   const std::span<const float> w = surgery.no_attention ? std::span<const float>(changed) : m.w;
   Model model(m.model.config());
   const std::int64_t C = model.config().width, step = row_step(C);
   std::vector<float> losses;
-  double sum = 0, scored = 0;
+  Scored scored;
   in_batches(sample, [&](std::int64_t row, const Tokens& tokens) {
     losses.resize(tokens.inputs.size());
     model.observe(tokens, w, losses, [&](const LayerView& v) {
       if (v.layer == surgery.cut) cut(v, tokens.B * tokens.T * step);
       look(row, tokens.B * tokens.T, v);
     });
-    for (std::size_t n = 0; n < losses.size(); ++n) {
-      sum += double(losses[n]), scored += tokens.targets[n] >= 0;
-    }
+    scored.add(losses, tokens.targets);
     if (all_losses) all_losses->insert(all_losses->end(), losses.begin(), losses.end());
   });
-  return sum / std::max(scored, 1.0);
+  return scored;
 }
 
 }  // namespace
 
+void Scored::add(std::span<const float> losses, std::span<const std::int32_t> targets) {
+  for (std::size_t n = 0; n < losses.size(); ++n) sum += double(losses[n]), count += targets[n] >= 0;
+}
+double Scored::mean() const {
+  if (count == 0) throw Error(Fault::usage, "a mean loss needs at least one scored target");
+  return sum / count;
+}
+
+void Sample::check() const {
+  const std::size_t n = inputs.size();
+  if (T < 1 || n == 0 || n % std::size_t(T) != 0 || targets.size() != n) {
+    throw Error(Fault::usage,
+                text("a sample of windows of ", T, " tokens has ", n, " inputs and ", targets.size(),
+                     " targets; allowed are whole windows, at least one, of as many targets"));
+  }
+  for (std::size_t t = 0; t < n; ++t) {
+    if (inputs[t] < 0 || inputs[t] >= kVocabulary || targets[t] >= kVocabulary)
+      throw Error(Fault::usage, text("a sample of bytes has ", inputs[t], " with the target ", targets[t]));
+  }
+  if (placement && placement->rows != 1) {
+    throw Error(Fault::usage, text("positions of a sample are one row for all its windows; found ",
+                                   placement->rows, " rows"));
+  }
+}
 Sample Sample::first(std::int64_t windows) const {
+  check();
+  if (windows < 1) throw Error(Fault::usage, text("the first ", windows, " windows of a sample are none"));
   const auto n = std::size_t(std::min(windows, count()) * T);
   return {T,
           {inputs.begin(), inputs.begin() + std::ptrdiff_t(n)},
@@ -81,14 +110,19 @@ std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surger
   const std::int64_t C = m.model.config().width, N = std::int64_t(sample.inputs.size());
   std::vector<Matrix> h(std::size_t(m.model.config().layers + 1), Matrix(N, C));
   pass(m, sample, surgery, [&](std::int64_t row, std::int64_t rows, const LayerView& v) {
-    if (v.layer == 0) copy_rows(v.before, row_step(C), rows, &h[0].at(row, 0), C);
-    copy_rows(v.after, row_step(C), rows, &h[std::size_t(v.layer) + 1].at(row, 0), C);
+    copy_rows(v.before, row_step(C), rows, &h[std::size_t(v.layer)].at(row, 0), C);
+    if (std::size_t(v.layer) + 2 == h.size()) copy_rows(v.after, row_step(C), rows, &h.back().at(row, 0), C);
   });
   return h;
 }
 
 Written written(const Trained& m, const Sample& sample) {
   const ModelConfig& c = m.model.config();
+  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
+  if (c.layers > 1 && position.input && position.combination->injection() == Injection::every_layer) {
+    throw Error(Fault::usage, text("written: '", c.position.print(),
+                                   "' adds positions before every layer; the parts are of the first alone"));
+  }
   const std::int64_t N = std::int64_t(sample.inputs.size());
   Written out;
   out.attention.assign(std::size_t(c.layers), Matrix(N, c.width));
@@ -123,8 +157,8 @@ Written written(const Trained& m, const Sample& sample) {
 }
 
 double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery, std::vector<float>* losses) {
-  return pass(
-      m, sample, surgery, [](std::int64_t, std::int64_t, const LayerView&) {}, losses);
+  const auto nothing = [](std::int64_t, std::int64_t, const LayerView&) {};
+  return pass(m, sample, surgery, nothing, losses).mean();
 }
 
 Matrix logits(const Trained& m, const Sample& sample) {
@@ -139,7 +173,14 @@ Matrix logits(const Trained& m, const Sample& sample) {
 }
 
 Matrix parameter(const Trained& m, std::string_view name) {
-  const Param& p = m.model.param(name);
+  const auto all = m.model.params();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Param& p) { return p.spec.name == name; });
+  if (found == all.end()) {
+    throw Error(Fault::usage,
+                text("'", m.model.config().position.print(), "': the model has no parameter '", name, "'"));
+  }
+  const Param& p = *found;
   Matrix out(p.spec.shape.front(), p.spec.size() / p.spec.shape.front());
   std::copy_n(m.w.begin() + p.offset, p.spec.size(), out.values.begin());
   return out;
@@ -153,7 +194,10 @@ struct Means {
   std::vector<double> tokens;
 };
 Means two_way_means(const Matrix& x, const Sample& s) {
-  const std::int64_t S = s.count(), T = s.T, C = x.columns;
+  s.check();
+  const std::int64_t S = windows_of(x, s.T, 1, "variance parts"), T = s.T, C = x.columns;
+  if (S != s.count())
+    throw Error(Fault::usage, text("variance parts: ", x.rows, " rows for ", s.inputs.size(), " tokens"));
   Means m{Matrix(T, C), Matrix(kVocabulary, C), std::vector<double>(std::size_t(kVocabulary), 0.0)};
   for (const std::int32_t w : s.inputs) m.tokens[std::size_t(w)] += 1;
   // Alternating projections: word and position are nearly independent, so a few rounds settle it.
@@ -189,10 +233,15 @@ VarianceShares variance_shares(const Matrix& rows, const Sample& s) {
   }
   const double total = squares(x), rest = std::max(0.0, total - position - token);
   // Means over finitely many rows carry rest variance: (groups − 1)/(degrees of freedom of the rest) of it.
-  const double freedom = std::max(1.0, N - double(s.T) - kinds + 1);
+  const double freedom = N - double(s.T) - kinds + 1;
+  if (freedom < 1) {
+    throw Error(Fault::usage, text("variance shares: ", N, " rows do not tell ", s.T, " positions from ",
+                                   kinds, " tokens; more windows do"));
+  }
   position = std::max(0.0, position - rest * double(s.T - 1) / freedom);
   token = std::max(0.0, token - rest * (kinds - 1) / freedom);
-  return {position / total, token / total, 1 - (position + token) / total};
+  const auto of_total = [&](double part) { return share(part, total, squares(rows), "variance shares"); };
+  return {of_total(position), of_total(token), 1 - of_total(position + token)};
 }
 
 VarianceParts variance_parts(const Matrix& rows, const Sample& sample) {

@@ -18,9 +18,19 @@ struct Trained {
 struct Sample {
   std::int64_t T;
   std::vector<std::int32_t> inputs, targets;
-  const Placement* placement = nullptr;  // null: 0..T−1
+  const Placement* placement = nullptr;  // one row for all windows; null: 0..T−1
   std::int64_t count() const { return std::int64_t(inputs.size()) / T; }
+  // The first windows, at least one; all where there are fewer.
   Sample first(std::int64_t windows) const;
+  // Throws Error(usage) unless these are bytes and their targets in whole windows, at least one.
+  void check() const;
+};
+
+// Losses of scored targets, added up.
+struct Scored {
+  double sum = 0, count = 0;
+  void add(std::span<const float> losses, std::span<const std::int32_t> targets);
+  double mean() const;  // throws Error(usage) where no target was scored
 };
 
 // What is done to the residual stream while it passes.
@@ -29,16 +39,17 @@ struct Surgery {
   bool no_attention = false;  // attention writes nothing, in any layer
 };
 
-// The residual stream of every window: [0] what enters the first layer, [l] what layer l−1 left; rows (windows·T, C).
+// The residual stream of every window: [l] what enters layer l, the last what the last layer left; rows (windows·T, C).
 std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surgery& surgery = {});
 // What each part wrote into it: words and positions (layer 0's input split; positions as the combination adds them),
-// then attention and feed-forward of every layer. Rows as above.
+// then attention and feed-forward of every layer. Rows as above. They add up to the stream: so it refuses position
+// vectors that enter again before later layers.
 struct Written {
   Matrix word, position;
   std::vector<Matrix> attention, feed_forward;
 };
 Written written(const Trained& m, const Sample& sample);
-// Mean loss in nats of the scored targets; losses of each token, if asked for.
+// Mean loss in nats of the scored targets, at least one; losses of each token, if asked for.
 double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery = {},
                  std::vector<float>* losses = nullptr);
 // Logits (windows·T, kVocabulary).
@@ -48,7 +59,7 @@ Matrix parameter(const Trained& m, std::string_view name);
 
 // Where the variance of rows (S·T, C) about their mean lies: in the position (means over sequences), in the token
 // (means over its occurrences), in neither. Shares of the total; corrected for what means of finitely many rows carry
-// by chance. After Song, Zhong 2023 (https://arxiv.org/abs/2310.04861).
+// by chance, for which there must be more rows than positions and tokens. After Song, Zhong 2023 (https://arxiv.org/abs/2310.04861).
 struct VarianceShares {
   double position, token, rest;
 };

@@ -4,17 +4,20 @@
 #include <cmath>
 #include <numeric>
 
+#include "gnomon/core/error.h"
+
 namespace gnomon {
 
 double Spectrum::variance() const { return std::accumulate(values.begin(), values.end(), 0.0); }
 double Spectrum::participation_ratio() const {
   double second = 0;
   for (const double v : values) second += v * v;
-  return variance() * variance() / second;
+  return share(variance() * variance(), second, second, "participation ratio");
 }
 double Spectrum::effective_rank() const {
   const double total = variance();
   double entropy = 0;
+  must_vary(total, total, "effective rank");
   for (const double v : values) entropy -= v > 0 ? v / total * std::log(v / total) : 0;
   return std::exp(entropy);
 }
@@ -28,6 +31,10 @@ std::int64_t Spectrum::count(double share) const {
   return std::int64_t(values.size());
 }
 Matrix Spectrum::basis(std::int64_t r) const {
+  if (r < 0 || r > directions.columns) {
+    throw Error(Fault::usage,
+                text("a basis of ", r, " directions of a cloud that varies in ", directions.columns));
+  }
   Matrix out(directions.rows, r);
   for (std::int64_t i = 0; i < out.rows; ++i) std::copy_n(directions.row(i).begin(), r, out.row(i).begin());
   return out;
@@ -35,12 +42,15 @@ Matrix Spectrum::basis(std::int64_t r) const {
 
 // By the smaller of the two Gram matrices; directions of no variance are left out.
 Spectrum spectrum(const Matrix& rows) {
+  if (rows.rows < 1 || rows.columns < 1)
+    throw Error(Fault::usage, text("spectrum: found ", rows.rows, " rows of ", rows.columns, " numbers"));
   const Matrix x = centred(rows), xt = transpose(x);
   const bool wide = x.columns > x.rows;
   SymmetricEigen e = symmetric_eigen(wide ? product(x, xt) : product(xt, x));
   Spectrum out;
+  const double rounding = std::max(1e-12 * e.values.front(), kRounding * squares(rows));
   for (const double v : e.values) {
-    if (v > 1e-12 * e.values.front()) out.values.push_back(v / double(x.rows));
+    if (v > rounding) out.values.push_back(v / double(x.rows));
   }
   const std::int64_t kept = std::int64_t(out.values.size());
   out.directions = Matrix(x.columns, kept);
@@ -55,6 +65,10 @@ Spectrum spectrum(const Matrix& rows) {
 }
 
 Overlap overlap(const Matrix& u, const Matrix& v) {
+  if (u.columns < 1 || v.columns < 1 || u.rows != v.rows) {
+    throw Error(Fault::usage, text("overlap: bases (", u.rows, ", ", u.columns, ") and (", v.rows, ", ",
+                                   v.columns, "); allowed are columns of one length, at least one"));
+  }
   const auto s = singular_values(product(transpose(u), v));
   Overlap o{0, s.front(), 0};
   for (const double x : s) {
@@ -68,7 +82,7 @@ Overlap overlap(const Matrix& u, const Matrix& v) {
 
 double energy_within(const Matrix& rows, const Matrix& basis) {
   const Matrix x = centred(rows);
-  return squares(product(x, basis)) / squares(x);
+  return share(squares(product(x, basis)), squares(x), squares(rows), "energy within a subspace");
 }
 
 namespace {
@@ -76,6 +90,7 @@ namespace {
 // Means and deviations over draws of the cosines that draw(n) returns.
 template <class Draw>
 OverlapNull over_draws(std::int64_t draws, const Draw& draw) {
+  if (draws < 2) throw Error(Fault::usage, text("an overlap by chance needs 2 draws or more, found ", draws));
   std::vector<double> means, largest;
   for (std::int64_t n = 0; n < draws; ++n) {
     const Overlap o = draw(std::uint64_t(n));
@@ -95,6 +110,9 @@ OverlapNull over_draws(std::int64_t draws, const Draw& draw) {
 }  // namespace
 
 OverlapNull random_overlap(const SubspaceSizes& sizes, std::int64_t draws, std::uint64_t seed) {
+  if (std::min(sizes.a, sizes.b) < 1 || std::max(sizes.a, sizes.b) > sizes.d) {
+    throw Error(Fault::usage, text("subspaces of ", sizes.a, " and ", sizes.b, " dimensions in ", sizes.d));
+  }
   const Random random(seed, "overlap null");
   Matrix fixed(sizes.d,
                std::min(sizes.a, sizes.b));  // one of the two may stay: only their relative position counts

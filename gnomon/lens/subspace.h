@@ -5,7 +5,8 @@
 
 namespace gnomon {
 
-// How many dimensions a cloud of rows has, about its mean.
+// How many dimensions a cloud of rows has, about its mean. Rows that do not vary have none: then there are no values, and
+// the ratio and the rank throw Error(usage).
 struct Spectrum {
   std::vector<double> values;  // of the covariance (divided by the number of rows), descending
   Matrix directions;           // (d, number of values), orthonormal columns
@@ -14,12 +15,12 @@ struct Spectrum {
   double participation_ratio() const;      // (Σλ)²/Σλ²
   double effective_rank() const;           // exp of the entropy of λ/Σλ (Roy, Vetterli 2007)
   std::int64_t count(double share) const;  // the least number of components with this share of the variance
-  Matrix basis(std::int64_t r) const;      // the first r directions (d, r)
+  Matrix basis(std::int64_t r) const;      // the first r directions (d, r); throws Error(usage) beyond them
 };
 Spectrum spectrum(const Matrix& rows);
 
 // How two subspaces with orthonormal bases (d,a) and (d,b) lie to each other: s are the cosines of the principal
-// angles, the singular values of UᵀV (Björck, Golub 1973).
+// angles, the singular values of UᵀV (Björck, Golub 1973). Throws Error(usage) for bases of no columns.
 struct Overlap {
   double mean_cos2;  // Σs²/min(a,b): 0 orthogonal, 1 one within the other
   double max_cos;
@@ -29,7 +30,8 @@ Overlap overlap(const Matrix& u, const Matrix& v);
 // The share of the rows' energy about their mean that lies in the subspace.
 double energy_within(const Matrix& rows, const Matrix& basis);
 
-// The same for Haar-random subspaces: what chance alone gives. The mean of mean_cos2 is max(a,b)/d.
+// The same for Haar-random subspaces: what chance alone gives. The mean of mean_cos2 is max(a,b)/d. At least two draws,
+// and 1 <= a, b <= d, or Error(usage).
 struct OverlapNull {
   double mean_cos2, mean_cos2_sd, max_cos, max_cos_sd;
   double z(const Overlap& found) const { return (found.mean_cos2 - mean_cos2) / mean_cos2_sd; }

@@ -11,7 +11,14 @@
 namespace gnomon {
 
 Matrix position_table(std::string_view spec, const Shape& shape, std::int64_t T, double first) {
-  const auto encoding = make_encoding(spec, shape);
+  const Spec parsed = Spec::parse(spec);
+  Spec alone = Spec::parse("none");
+  alone.input = parsed.input;
+  if (!parsed.input || !(parsed == alone) || T < 1) {
+    throw Error(Fault::usage, text("position_table: ", T, " vectors of '", spec,
+                                   "'; allowed is an input encoding by itself, and at least 1"));
+  }
+  const auto encoding = make_encoding(*parsed.input, shape);
   if (encoding->param_count() > 0)
     throw Error(Fault::usage,
                 text("position_table: '", spec, "' has parameters, so it has no table of its own"));
@@ -24,6 +31,16 @@ Matrix position_table(std::string_view spec, const Shape& shape, std::int64_t T,
   return table;
 }
 
+namespace {
+
+void check_square(const Matrix& g, std::string_view who) {
+  if (g.rows != g.columns || g.rows < 1)
+    throw Error(Fault::usage,
+                text(who, ": found (", g.rows, ", ", g.columns, "); allowed are square matrices"));
+}
+
+}  // namespace
+
 std::int64_t Channels::range_above(double threshold) const {
   return std::count_if(range.begin(), range.end(), [&](double r) { return r > threshold; });
 }
@@ -32,6 +49,7 @@ std::int64_t Channels::deviation_above(double threshold) const {
 }
 
 Channels channels(const Matrix& table) {
+  if (table.rows < 1) throw Error(Fault::usage, "channels: a table without rows");
   Channels out;
   const Matrix x = centred(table);
   for (std::int64_t c = 0; c < x.columns; ++c) {
@@ -53,7 +71,8 @@ double roughness(const Matrix& table) {
       steps += step * step;
     }
   }
-  return steps / double(table.rows - 1) / (squares(centred(table)) / double(table.rows));
+  const double rows = double(table.rows);
+  return share(steps / (rows - 1), squares(centred(table)) / rows, squares(table) / rows, "roughness");
 }
 
 std::vector<double> frequency_energy(const Matrix& table) {
@@ -75,11 +94,12 @@ std::vector<double> frequency_energy(const Matrix& table) {
     }
   }
   const double total = squares(x);
-  for (double& e : energy) e /= total;
+  for (double& e : energy) e = share(e, total, squares(table), "frequency_energy");
   return energy;
 }
 
 double offset_share(const Matrix& g, Diagonal diagonal) {
+  check_square(g, "offset_share");
   const std::int64_t T = g.rows;
   const auto counts = [&](std::int64_t i, std::int64_t j) { return diagonal == Diagonal::with || i != j; };
   std::vector<double> sums(std::size_t(2 * T - 1), 0.0), number(std::size_t(2 * T - 1), 0.0);
@@ -100,11 +120,14 @@ double offset_share(const Matrix& g, Diagonal diagonal) {
       rest += own * own, all += whole * whole;
     }
   }
-  return 1 - rest / all;
+  return 1 - share(rest, all, squares(g), "offset_share");
 }
 
 double causal_offset_share(const Matrix& g, std::int64_t reach) {
+  check_square(g, "causal_offset_share");
   const std::int64_t T = g.rows;
+  if (reach < 1 || reach >= T)
+    throw Error(Fault::usage, text("causal_offset_share: a reach of ", reach, " in ", T, " tokens"));
   Matrix x = g;
   for (std::int64_t i = 0; i < T; ++i) {
     double mean = 0;
@@ -124,15 +147,17 @@ double causal_offset_share(const Matrix& g, std::int64_t reach) {
       rest += own * own, all += value * value;
     }
   }
-  return 1 - rest / all;
+  return 1 - share(rest, all, squares(g), "causal_offset_share");
 }
 
 double symmetric_share(const Matrix& g) {
+  check_square(g, "symmetric_share");
   Matrix half = sum(g, transpose(g));
-  return squares(half) / 4 / squares(g);
+  return share(squares(half) / 4, squares(g), squares(g), "symmetric_share");
 }
 
 double monotonicity(const Matrix& g, std::int64_t reach) {
+  check_square(g, "monotonicity");
   std::vector<double> values, nearness;
   for (std::int64_t i = 0; i < g.rows; ++i) {
     for (std::int64_t j = 0; j < g.rows; ++j) {
@@ -144,21 +169,26 @@ double monotonicity(const Matrix& g, std::int64_t reach) {
 }
 
 double sinusoid_kernel(std::span<const double> frequencies, double k) {
+  if (frequencies.empty()) throw Error(Fault::usage, "sinusoid_kernel: no frequencies");
   double sum = 0;
   for (const double w : frequencies) sum += std::cos(k * w);
   return sum / double(frequencies.size());
 }
 
 double rotation_share(const Matrix& m) {
+  check_square(m, "rotation_share");
   double captured = 0;
   for (std::int64_t c = 0; c + 1 < m.rows; c += 2) {
     const double a = (m.at(c, c) + m.at(c + 1, c + 1)) / 2, b = (m.at(c, c + 1) - m.at(c + 1, c)) / 2;
     captured += 2 * (a * a + b * b);
   }
-  return captured / squares(m);
+  return share(captured, squares(m), squares(m), "rotation_share");
 }
 
 double shift_error(const Matrix& table, std::int64_t k) {
+  if (k < 1 || k >= table.rows)
+    throw Error(Fault::usage,
+                text("shift_error: a shift by ", k, " in a table of ", table.rows, " positions"));
   const std::int64_t n = table.rows - k;
   const Matrix from = table.block(0, n), to = table.block(k, n);
   // A least-squares fit by the singular directions that carry anything: slow channels are nearly collinear.
@@ -173,7 +203,7 @@ double shift_error(const Matrix& table, std::int64_t k) {
   for (std::int64_t r = 0; r < rank; ++r) {
     for (double& v : fit.row(r)) v /= e.values[std::size_t(r)];
   }
-  return squares(sum(to, product(scores, fit), -1)) / squares(centred(to));
+  return share(squares(sum(to, product(scores, fit), -1)), squares(centred(to)), squares(to), "shift_error");
 }
 
 NormRatio norm_ratio(const Matrix& positions, const Matrix& words) {
@@ -183,8 +213,11 @@ NormRatio norm_ratio(const Matrix& positions, const Matrix& words) {
       total += std::sqrt(std::inner_product(m.row(r).begin(), m.row(r).end(), m.row(r).begin(), 0.0));
     return total / double(m.rows);
   };
-  return {mean_length(positions) / mean_length(words),
-          mean_length(centred(positions)) / mean_length(centred(words))};
+  if (positions.rows < 1) throw Error(Fault::usage, "norm_ratio: no positions");
+  const double raw = mean_length(words), about_mean = mean_length(centred(words));
+  for (const double length : {raw, about_mean})
+    must_vary(length * length, raw * raw, "norm_ratio: the words");
+  return {mean_length(positions) / raw, mean_length(centred(positions)) / about_mean};
 }
 
 }  // namespace gnomon

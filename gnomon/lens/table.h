@@ -7,9 +7,11 @@
 
 namespace gnomon {
 
-// Measurements on a table of position vectors, a row a position, or on any matrix of logits.
+// Measurements on a table of position vectors, a row a position, or on any matrix of logits. Each throws Error(usage)
+// where nothing varies, so that there is nothing to measure.
 
-// The vectors (T,C) of positions first .. first+T−1, from the definition of an input encoding without parameters.
+// The vectors (T,C) of positions first .. first+T−1, from the definition of an input encoding without parameters. Throws
+// Error(usage) for anything else, and for positions that it has no vectors of.
 Matrix position_table(std::string_view spec, const Shape& shape, std::int64_t T, double first = 0);
 
 // How far each channel moves over the positions.
@@ -30,7 +32,7 @@ std::vector<double> frequency_energy(const Matrix& table);
 // The diagonal alone makes half of it for independent rows: so it is left out unless asked for.
 enum class Diagonal { with, without };
 double offset_share(const Matrix& g, Diagonal diagonal);
-// The same for causal logits: pairs j <= i, offsets up to `reach`, each row less its mean.
+// The same for causal logits: pairs j <= i, offsets up to `reach` < T, each row less its mean.
 double causal_offset_share(const Matrix& g, std::int64_t reach);
 double symmetric_share(const Matrix& g);  // |(G+Gᵀ)/2|²/|G|²
 // Spearman correlation of g_ij with −|i−j| over 0 < |i−j| <= reach: 1 = falls with the distance.
@@ -41,7 +43,7 @@ double sinusoid_kernel(std::span<const double> frequencies, double k);
 // The share of the energy of a map M (C,C) that commutes with all shifts of an interleaved sinusoidal code: its
 // projection on blocks [[a,b],[−b,a]] for each pair. 1/C for a random M.
 double rotation_share(const Matrix& m);
-// The best linear map from e_p to e_{p+k}, by least squares: the share of variance it leaves unexplained.
+// The best linear map from e_p to e_{p+k}, 0 < k < T, by least squares: the share of variance it leaves unexplained.
 double shift_error(const Matrix& table, std::int64_t k);
 
 // Ratio of lengths: mean |e_p| over mean |x_w|, as they are, and about their means.
