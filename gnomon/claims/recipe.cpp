@@ -118,7 +118,7 @@ void save(const Path& path, const Recipe& r, const Outcome& o) {
 }
 
 Outcome load(const Path& path, const Recipe& r, std::int64_t seed) {
-  const TensorFile file = read_safetensors(path);
+  const TensorFile file = read_safetensors(path, Digest::required);
   Outcome o;
   o.found = true;
   o.seed = seed, o.model = std::make_shared<Model>(r.model());

@@ -251,7 +251,7 @@ class Run {
     }
   }
   void load(const Path& path) {
-    const TensorFile file = read_safetensors(path);
+    const TensorFile file = read_safetensors(path, Digest::required);
     const auto state = file.metadata.find("gnomon.state"), key = file.metadata.find("gnomon.key");
     if (state == file.metadata.end() || key == file.metadata.end() || key->second != plan_.key)
       throw Error(Fault::input, text(path.string(), ": not a checkpoint of run ", plan_.key));
