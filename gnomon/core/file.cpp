@@ -78,12 +78,14 @@ void sync_folder(const Path& folder) {
 }  // namespace
 
 std::string read_file(const Path& path) {
-  const Descriptor d(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO would wait for its writer
+  const Descriptor d(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO would wait for its writer
   const int reason = errno;
   struct stat info {};
   const bool seen = (d.get() < 0 ? ::stat(path.c_str(), &info) : ::fstat(d.get(), &info)) == 0;
   if (seen && !S_ISREG(info.st_mode))
-    throw Error(Fault::resource, text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
+    throw Error(Fault::resource,
+                text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
   errno = reason;
   if (d.get() < 0) throw failed("open", path);
   const std::uint64_t most = available_memory();

@@ -172,7 +172,9 @@ Fault fault_of(const JsonValue& number) {
 }
 
 // With what is not UTF-8, as in a path, replaced.
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 
@@ -198,10 +200,8 @@ std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers,
 }
 
 std::string tell_progress(const RunProgress& p) {
-  return line_of({{"step", p.step},
-                  {"steps", p.steps},
-                  {"nats", p.nats},
-                  {"tokens_per_second", p.tokens_per_second}});
+  return line_of(
+      {{"step", p.step}, {"steps", p.steps}, {"nats", p.nats}, {"tokens_per_second", p.tokens_per_second}});
 }
 std::string tell_note(const std::string& note) { return line_of({{"note", note}}); }
 std::string tell_error(int fault, const std::string& message) {
