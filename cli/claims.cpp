@@ -81,13 +81,16 @@ int claims(const ClaimsOptions& o) {
   const auto chosen = select_claims(o.ids);
   std::optional<Corpus> corpus;
   if (!o.text.empty()) corpus.emplace(o.text, 256);
+  for (const auto& note : corpus ? corpus->notes() : std::vector<std::string>())
+    fmt::print(stderr, "gnomon: {}\n", note);
   Desk desk(corpus ? &*corpus : nullptr, o.quick, Path(o.out) / "models");
   Told told_so_far(o.quiet);
   const auto answers = answer(
       desk, chosen,
       {.train = {.stop = [] { return interruptions() > 0; },
                  .progress = [&](auto done, auto all,
-                                 const std::string& recipe) { told_so_far.training(done, all, recipe); }},
+                                 const std::string& recipe) { told_so_far.training(done, all, recipe); },
+                 .note = [](const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }},
        .measured = [&](const Answered& a) {
          if (!o.json) print(a);
        }});

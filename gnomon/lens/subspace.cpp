@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "gnomon/core/error.h"
+
 namespace gnomon {
 
 double Spectrum::variance() const { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -28,6 +30,8 @@ std::int64_t Spectrum::count(double share) const {
   return std::int64_t(values.size());
 }
 Matrix Spectrum::basis(std::int64_t r) const {
+  if (r > directions.columns)
+    throw Error(Fault::usage, text("a spectrum of ", directions.columns, " directions has no basis of ", r));
   Matrix out(directions.rows, r);
   for (std::int64_t i = 0; i < out.rows; ++i) std::copy_n(directions.row(i).begin(), r, out.row(i).begin());
   return out;

@@ -14,7 +14,8 @@ struct Spectrum {
   double participation_ratio() const;      // (Σλ)²/Σλ²
   double effective_rank() const;           // exp of the entropy of λ/Σλ (Roy, Vetterli 2007)
   std::int64_t count(double share) const;  // the least number of components with this share of the variance
-  Matrix basis(std::int64_t r) const;      // the first r directions (d, r)
+  Matrix basis(
+      std::int64_t r) const;  // the first r directions (d, r); throws Error(usage) for more than there are
 };
 Spectrum spectrum(const Matrix& rows);
 

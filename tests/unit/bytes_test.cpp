@@ -13,6 +13,7 @@
 
 #include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/claims/desk.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/study.h"
@@ -313,6 +314,49 @@ TEST_F(Bytes, CheckpointsWithAnImpossibleStateArePassedOver) {
     EXPECT_EQ(bits(folder, &notes), clean) << bad.substr(0, 60);
     ASSERT_EQ(notes.size(), 1u) << bad.substr(0, 60);
     EXPECT_NE(notes[0].find("damaged checkpoint passed over"), std::string::npos);
+  }
+}
+
+TEST_F(Bytes, ADamagedModelOfAClaimIsTrainedAgain) {
+  const claims::Recipe recipe{
+      .data = "previous", .spec = "none", .layers = 1, .width = 16, .heads = 2, .length = 8, .steps = 4};
+  std::vector<std::string> notes;
+  const claims::TrainHooks hooks{
+      .stop = {}, .progress = {}, .note = [&](const std::string& n) { notes.push_back(n); }};
+  const claims::Outcome first = claims::train_or_load(recipe, 1, nullptr, folder_, hooks);
+  const Path kept = std::filesystem::directory_iterator(folder_)->path();
+  const std::string whole = read_file(kept);
+  const TensorFile good = read_safetensors(kept, Digest::required);
+  const auto with = [&](const char* key, const char* value) {
+    Metadata metadata = good.metadata;
+    value ? void(metadata[key] = value) : void(metadata.erase(key));
+    write_safetensors(kept, good.tensors, metadata);
+  };
+  const std::function<void()> damages[] = {
+      [&] { std::ofstream(kept) << whole.substr(0, whole.size() - 1); },
+      [&] {
+        std::string flipped = whole;
+        flipped.back() ^= 1;
+        std::ofstream(kept) << flipped;
+      },
+      [&] { with("gnomon.speed", nullptr); },
+      [&] { with("gnomon.speed", "fast"); },
+      [&] { with("gnomon.curve", nullptr); },
+      [&] { with("gnomon.curve", ""); },
+      [&] { with("gnomon.curve", "1:x"); },
+      [&] { with("gnomon.recipe", "another"); },
+      [&] { with("gnomon.seed", "2"); },
+      [&] { write_safetensors(kept, std::vector<Tensor>{}, good.metadata); }};
+  for (const auto& damage : damages) {
+    notes.clear();
+    damage();
+    const claims::Outcome again = claims::train_or_load(recipe, 1, nullptr, folder_, hooks);
+    EXPECT_FALSE(again.found);
+    EXPECT_EQ(again.w, first.w);
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_NE(notes[0].find("damaged model removed and trained again"), std::string::npos);
+    EXPECT_TRUE(claims::train_or_load(recipe, 1, nullptr, folder_, hooks).found);
+    EXPECT_EQ(notes.size(), 1u);
   }
 }
 
