@@ -114,6 +114,8 @@ int claims(const ClaimsOptions& o) {
   const auto chosen = select_claims(o.ids);
   std::optional<Corpus> corpus;
   if (!o.text.empty()) corpus.emplace(o.text, 256);
+  for (const auto& note : corpus ? corpus->notes() : std::vector<std::string>())
+    fmt::print(stderr, "gnomon: {}\n", note);
   const Path folder = o.out.empty() ? "claims" : o.out;
   Desk desk(corpus ? &*corpus : nullptr, o.quick, folder / "models");
   // What trains nothing is printed and writes nothing, unless a folder is named.
@@ -130,7 +132,8 @@ int claims(const ClaimsOptions& o) {
       desk, chosen,
       {.train = {.stop = [] { return interruptions() > 0; },
                  .progress = [&](auto done, auto all,
-                                 const std::string& recipe) { told_so_far.training(done, all, recipe); }},
+                                 const std::string& recipe) { told_so_far.training(done, all, recipe); },
+                 .note = [](const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }},
        .trained = [&] { until_models_are_kept.reset(); },
        .measured =
            [&](const Answered& a) {

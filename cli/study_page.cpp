@@ -244,7 +244,7 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
       if (!a.runs.empty()) {
         const Path path = folder.run(a.runs.front().plan).model();
         if (std::filesystem::exists(path)) {
-          file = read_safetensors(path);
+          file = read_safetensors(path, Digest::required);
           values = file.at(prefix + p.name, path).data;
           from = text("trained, seed ", a.runs.front().plan.seed);
         }

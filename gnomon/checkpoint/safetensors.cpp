@@ -1,17 +1,21 @@
 #include "gnomon/checkpoint/safetensors.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <optional>
 
+#include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
 
 namespace gnomon {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors is little-endian");
-using Json = nlohmann::ordered_json;
+using Json = StrictJson;
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation
+constexpr std::size_t kMostTensors = 1'000'000, kLongestName = 64 * 1024;
 constexpr const char* kChecksum = "gnomon.sha256";
 
 std::string_view bytes_of(std::span<const float> x) {
@@ -19,11 +23,13 @@ std::string_view bytes_of(std::span<const float> x) {
 }
 
 Json header_of(std::span<const Tensor> tensors, const Metadata& metadata) {
-  Json header;
-  header["__metadata__"] = metadata;
+  Json header = Json::object();
+  auto& members = header.get_ref<Json::object_t&>();  // to append to: header[name] would look through all
+  members.emplace_back("__metadata__", metadata);
   std::uint64_t at = 0;
   for (const Tensor& t : tensors) {
-    header[t.name] = {{"dtype", "F32"}, {"shape", t.shape}, {"data_offsets", {at, at + t.data.size_bytes()}}};
+    members.emplace_back(
+        t.name, Json{{"dtype", "F32"}, {"shape", t.shape}, {"data_offsets", {at, at + t.data.size_bytes()}}});
     at += t.data.size_bytes();
   }
   return header;
@@ -37,9 +43,61 @@ std::string checksum(std::span<const Tensor> tensors, Metadata metadata) {
   return sha256(pieces);
 }
 
+// What a header says of one tensor, checked by itself: the bytes are those of its shape.
+struct Entry {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin, end;  // bytes of the data
+};
+
+Entry entry_of(std::string_view name, const JsonValue& json) {
+  if (name.size() > kLongestName) json.wrong(text("a name of at most ", kLongestName, " bytes"));
+  if (const JsonValue dtype = json.member("dtype"); dtype.text() != "F32") dtype.wrong("\"F32\"");
+  Entry e{std::string(name), {}, 0, 0};
+  const JsonValue shape = json.member("shape"), offsets = json.member("data_offsets");
+  std::uint64_t size = 4;
+  for (const JsonValue& extent : shape.list()) {
+    e.shape.push_back(extent.whole(0, std::numeric_limits<std::int64_t>::max()));
+    if (__builtin_mul_overflow(size, std::uint64_t(e.shape.back()), &size))
+      shape.wrong("extents with a product below 2^62");
+  }
+  const auto both = offsets.list(2);
+  e.begin = both[0].unsigned_whole(), e.end = both[1].unsigned_whole();
+  if (e.end < e.begin || e.end - e.begin != size)
+    throw Error(Fault::input, text(offsets.where(), ": found ", e.begin, " to ", e.end,
+                                   ", allowed is a range of ", size, " bytes, as the shape says"));
+  return e;
+}
+
+// The tensors of a header in the order of their data, which its own need not be.
+std::vector<Entry> entries_of(const Json& header, const Path& path, Metadata& metadata) {
+  const JsonValue top(header, text(path.string(), ", header"));
+  std::vector<Entry> entries;
+  for (const auto& [name, json] : top.members()) {
+    if (name == "__metadata__") {
+      for (const auto& [key, value] : json.members()) metadata.emplace(key, value.text());
+    } else {
+      entries.push_back(entry_of(name, json));
+    }
+  }
+  if (entries.size() > kMostTensors) top.wrong(text("at most ", kMostTensors, " tensors"));
+  // Empty ones come before the one that begins there; among themselves they stay as written, for the checksum.
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  return entries;
+}
+
+void check_utf8(std::string_view words) {
+  if (first_invalid_utf8(words) != words.npos)
+    throw Error(Fault::usage, text("a safetensors file cannot hold ", printable(words), ": it is not UTF-8"));
+}
+
 }  // namespace
 
 void write_safetensors(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata) {
+  for (const Tensor& t : tensors) check_utf8(t.name);
+  for (const auto& [key, value] : metadata) check_utf8(key), check_utf8(value);
   Metadata complete = metadata;
   complete[kChecksum] = checksum(tensors, metadata);
   std::string header = header_of(tensors, complete).dump();
@@ -57,7 +115,7 @@ const Tensor& TensorFile::at(const std::string& name, const Path& path) const {
   throw Error(Fault::input, text(path.string(), ": there is no tensor '", name, "'"));
 }
 
-TensorFile read_safetensors(const Path& path) {
+TensorFile read_safetensors(const Path& path, Digest digest) {
   const std::string bytes = read_file(path);
   const auto bad = [&](const auto&... why) { return Error(Fault::input, text(path.string(), ": ", why...)); };
   if (bytes.size() < 8)
@@ -70,50 +128,38 @@ TensorFile read_safetensors(const Path& path) {
               " after it (at most ", kLongestHeader, " are allowed)");
   }
   const std::string_view data = std::string_view(bytes).substr(8 + length);
-  const Json header = Json::parse(std::string_view(bytes).substr(8, length), nullptr, false);
-  if (!header.is_object()) throw bad("bytes 8 to ", 8 + length, ": the header is not a JSON object");
-
   TensorFile file;
-  file.numbers.resize(data.size() / 4);
-  if (!file.numbers.empty()) std::memcpy(file.numbers.data(), data.data(), file.numbers.size() * 4);
+  const std::vector<Entry> entries =
+      entries_of(parse_json(std::string_view(bytes).substr(8, length), text(path.string(), ", header")), path,
+                 file.metadata);
   std::uint64_t at = 0;
-  try {
-    for (const auto& [name, entry] : header.items()) {
-      if (name == "__metadata__") {
-        file.metadata = entry.get<Metadata>();
-        continue;
-      }
-      if (entry.at("dtype") != "F32")
-        throw bad("tensor '", name, "': dtype ", entry.at("dtype").dump(), ", allowed is \"F32\"");
-      const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
-      const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
-      std::uint64_t count = 1;
-      for (const auto extent : shape) {
-        if (extent < 0 || __builtin_mul_overflow(count, std::uint64_t(extent), &count))
-          throw bad("tensor '", name, "': impossible shape ", entry.at("shape").dump());
-      }
-      if (offsets.size() != 2 || offsets[0] != at || offsets[1] < offsets[0] ||
-          (offsets[1] - offsets[0]) / 4 != count || offsets[1] % 4) {
-        throw bad("tensor '", name, "': data_offsets ", entry.at("data_offsets").dump(), " do not hold its ",
-                  count, " numbers from byte ", at, " on");
-      }
-      if (offsets[1] > data.size())
-        throw bad("tensor '", name, "' ends at byte ", offsets[1],
-                  " of the data, but the file is truncated: it holds ", data.size());
-      file.tensors.push_back({name, shape, std::span(file.numbers).subspan(offsets[0] / 4, count)});
-      at = offsets[1];
-    }
-  } catch (const nlohmann::json::exception& e) {
-    throw bad("the header is malformed: ", e.what());
+  for (const Entry& e : entries) {
+    if (e.begin != at)
+      throw bad("tensor ", printable(e.name), " begins at byte ", e.begin,
+                " of the data, but the one before ends at byte ", at,
+                "; tensors follow each other without gaps");
+    if (e.end > data.size())
+      throw bad("tensor ", printable(e.name), " ends at byte ", e.end,
+                " of the data, but the file is truncated: it holds ", data.size());
+    at = e.end;
   }
   if (at != data.size())
     throw bad("the tensors end at byte ", at, " of the data, but the file holds ", data.size());
+  file.numbers.resize(data.size() / 4);
+  if (!data.empty()) std::memcpy(file.numbers.data(), data.data(), data.size());
+  for (const Entry& e : entries)
+    file.tensors.push_back(
+        {e.name, e.shape, std::span(file.numbers).subspan(e.begin / 4, (e.end - e.begin) / 4)});
   const auto expected = file.metadata.find(kChecksum);
-  if (expected != file.metadata.end()) {
-    const std::string found = checksum(file.tensors, file.metadata);
-    if (found != expected->second)
-      throw bad("the content does not match its checksum: found ", found, ", expected ", expected->second);
+  if (expected == file.metadata.end()) {
+    if (digest == Digest::required)
+      throw bad("there is no checksum (", kChecksum, "): not a file of gnomon's, or a damaged one");
+    return file;
   }
+  const std::string found = checksum(file.tensors, file.metadata);
+  if (found != expected->second)
+    throw bad("the content does not match its checksum: found ", found, ", expected ",
+              printable(expected->second));
   return file;
 }
 

@@ -20,7 +20,7 @@ struct Tensor {
 using Metadata = std::map<std::string, std::string>;
 
 // Writes atomically. The metadata gain "gnomon.sha256", which covers the names, the shapes, the other
-// metadata and every number. Throws Error(resource).
+// metadata and every number. Throws Error(resource); Error(usage) for a name or a text that is not UTF-8.
 void write_safetensors(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata);
 
 struct TensorFile {
@@ -29,8 +29,10 @@ struct TensorFile {
   Floats numbers;
   const Tensor& at(const std::string& name, const Path& path) const;  // throws Error(input)
 };
+// Whether a file without "gnomon.sha256" is believed: our own always have it, those of strangers never.
+enum class Digest { required, if_present };
 // Throws Error(input), naming the file, the place, what was found and what is allowed, for a file that is
-// truncated, malformed, or whose checksum does not match; Error(resource) for one that cannot be read.
-TensorFile read_safetensors(const Path& path);
+// truncated, malformed, or whose checksum is missing or does not match; Error(resource) for one that cannot be read.
+TensorFile read_safetensors(const Path& path, Digest digest);
 
 }  // namespace gnomon

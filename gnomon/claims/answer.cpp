@@ -27,7 +27,8 @@ std::string asked(const Number& n) {
 }
 
 std::string badge(Verdict v) {
-  const char* kind[] = {"holds", "conditional", "wrong", "undecided", "no_inference", "differs"};
+  const char* kind[] = {"holds",        "conditional",  "wrong",  "undecided",
+                        "no_inference", "unmeasurable", "differs"};
   return text("<span class=\"verdict ", kind[int(v)], "\">", name(v), "</span>");
 }
 
@@ -92,13 +93,26 @@ std::string left_out(const Circumstances& how) {
 }
 
 std::string summary(const std::vector<Answered>& answers) {
-  std::size_t counts[6] = {};
+  constexpr int kVerdicts = int(Verdict::differs) + 1;
+  std::size_t counts[kVerdicts] = {};
   for (const Answered& a : answers) ++counts[int(a.finding.verdict)];
   std::string out;
-  for (int v = 0; v < 6; ++v) {
+  for (int v = 0; v < kVerdicts; ++v) {
     if (counts[v]) out += text(out.empty() ? "" : ", ", counts[v], " ", name(Verdict(v)));
   }
   return out;
+}
+
+Finding measured(const Claim& c, Desk& desk) {
+  Finding f;
+  try {
+    f = c.measure(desk);
+  } catch (const NotMeasurable& missing) {
+    f.verdict = Verdict::unmeasurable, f.answer = missing.what();
+    return f;
+  }
+  if (desk.quick && c.statistical && f.verdict != Verdict::differs) f.verdict = Verdict::no_inference;
+  return f;
 }
 
 }  // namespace
@@ -115,8 +129,7 @@ std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const 
   std::vector<Answered> out;
   for (const Claim* c : claims) {
     const auto start = std::chrono::steady_clock::now();
-    Finding f = c->measure(desk);
-    if (desk.quick && c->statistical && f.verdict != Verdict::differs) f.verdict = Verdict::no_inference;
+    Finding f = measured(*c, desk);
     out.push_back(
         {c, std::move(f), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     hooks.measured(out.back());

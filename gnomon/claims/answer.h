@@ -11,9 +11,11 @@ struct Answered {
   const Claim* claim;
   Finding finding;
   double seconds;
-  // The verdict is the recorded one; a quick run of a statistical claim is not held against it.
+  // The verdict is the recorded one; a quick run of a statistical claim, and a text that lacks what is needed, are not
+  // held against it.
   bool as_expected() const {
-    return finding.verdict == claim->expected || finding.verdict == Verdict::no_inference;
+    return finding.verdict == claim->expected || finding.verdict == Verdict::no_inference ||
+           finding.verdict == Verdict::unmeasurable;
   }
 };
 

@@ -50,6 +50,8 @@ std::string_view name(Verdict v) {
       return "not decidable at this scale";
     case Verdict::no_inference:
       return "no inference from a quick run";
+    case Verdict::unmeasurable:
+      return "not measurable on this text";
     case Verdict::differs:
       break;
   }

@@ -19,6 +19,7 @@ enum class Verdict {
   wrong,         // the answer gives the correction
   undecided,     // not decidable at this scale: the interval says why
   no_inference,  // a quick run of something that needs seeds
+  unmeasurable,  // the text lacks what the measurement needs: the answer says what
   differs        // a number did not come out: the answer cannot be given
 };
 std::string_view name(Verdict v);  // "holds", "holds with a condition", ...

@@ -15,7 +15,10 @@
 namespace gnomon::claims {
 
 Desk::Desk(const Corpus* text, bool quick_run, Path models)
-    : quick(quick_run), text_(text), folder_(std::move(models)) {}
+    : quick(quick_run),
+      text_(text),
+      one_byte_(text && text->bytes().find_first_not_of(text->bytes().front()) == std::string_view::npos),
+      folder_(std::move(models)) {}
 
 Recipe Desk::language(std::string_view spec) const {
   Recipe r{.data = "text", .spec = std::string(spec), .steps = 1000, .learning_rate = 2e-3};
@@ -45,7 +48,7 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   for (std::int64_t seed = 1; seed <= seeds(); ++seed) {
     for (const Recipe& r : recipes) {
       auto& kept = kept_[r.print()];
-      if (seed > r.seeds || std::int64_t(kept.size()) >= seed) continue;
+      if (says_nothing(r) || seed > r.seeds || std::int64_t(kept.size()) >= seed) continue;
       kept.resize(std::size_t(seed));
       jobs.push_back({&r, seed});
     }
@@ -54,14 +57,20 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   std::atomic<bool> stopped = false;
   std::exception_ptr failure;
   std::mutex guard;
+  const TrainHooks of_one{.stop = [&] { return stopped || hooks.stop(); },
+                          .progress = {},
+                          .note =
+                              [&](const std::string& sentence) {
+                                const std::lock_guard lock(guard);
+                                if (hooks.note) hooks.note(sentence);
+                              }};
   const auto work = [&] {
     set_thread_count(1);
     while (!stopped) {
       const std::size_t n = next++;
       if (n >= jobs.size()) return;
       try {
-        Outcome o = train_or_load(*jobs[n].recipe, jobs[n].seed, text_, folder_,
-                                  [&] { return stopped || hooks.stop(); });
+        Outcome o = train_or_load(*jobs[n].recipe, jobs[n].seed, text_, folder_, of_one);
         const std::lock_guard lock(guard);
         if (!o.model) {
           stopped = true;
@@ -98,6 +107,8 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
 }
 
 const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
+  if (says_nothing(recipe))
+    throw NotMeasurable("The text repeats one byte: it needs at least two for a model to learn anything.");
   const auto found = kept_.find(recipe.print());
   if (found == kept_.end())
     throw Error(Fault::bug, gnomon::text("a claim asks for a model that it did not name: ", recipe.print()));

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "gnomon/lens/stream.h"
 
 namespace gnomon::claims {
+
+// Thrown by a measurement that needs more of the text than there is; says what. It is a verdict, not a fault.
+struct NotMeasurable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Where measurements are made: the text, the size of the run, and the trained models.
 class Desk {
@@ -27,7 +33,8 @@ class Desk {
 
   // Trains what is not there yet, several at a time. stop() is asked between steps; false = stopped.
   bool train(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
-  // The recipe's models, in order of seed; without those whose training diverged, which diverged() names.
+  // The recipe's models, in order of seed; without those whose training diverged, which diverged() names. Throws
+  // NotMeasurable for models of a text that repeats one byte.
   const std::vector<Outcome>& models(const Recipe& recipe);
   const std::vector<std::string>& diverged() const { return diverged_; }
   std::int64_t trained() const { return trained_; }  // models, not found
@@ -37,7 +44,10 @@ class Desk {
   Sample held_out(const Recipe& recipe, std::int64_t windows) const;
 
  private:
+  bool says_nothing(const Recipe& recipe) const { return one_byte_ && recipe.data == "text"; }
+
   const Corpus* text_;
+  const bool one_byte_;  // the text is one byte again and again: no model learns anything from it
   const Path folder_;
   std::map<std::string, std::vector<Outcome>> kept_;
   std::vector<std::string> diverged_;

@@ -53,6 +53,12 @@ Finding related(Desk& desk) {
   for (std::size_t at = 0; at + T + 1 < bytes.size(); ++at) {
     if (bytes[at] == '\n') line_starts.push_back(at + 1);
   }
+  constexpr std::size_t kLines = 100;  // fewer, drawn again and again, would be told by heart
+  if (line_starts.size() < kLines)
+    throw NotMeasurable(text("The text has ", line_starts.size(), " line", line_starts.size() == 1 ? "" : "s",
+                             " to begin windows with: this needs at least ", kLines, "."));
+  if (bytes.find_first_not_of(bytes.front()) == bytes.npos)
+    throw NotMeasurable("The text repeats one byte, which says nothing about any position.");
   std::vector<std::vector<unsigned char>> lines, anywhere;
   const Random random(4, "places in a text");
   for (std::int64_t n = 0; n < wanted; ++n) {
@@ -60,8 +66,7 @@ Finding related(Desk& desk) {
       return std::vector<unsigned char>(bytes.begin() + std::ptrdiff_t(at),
                                         bytes.begin() + std::ptrdiff_t(at + T));
     };
-    if (!line_starts.empty())
-      lines.push_back(take(line_starts[random.below(std::uint64_t(2 * n), line_starts.size())]));
+    lines.push_back(take(line_starts[random.below(std::uint64_t(2 * n), line_starts.size())]));
     anywhere.push_back(take(random.below(std::uint64_t(2 * n + 1), bytes.size() - T - 1)));
   }
   const Excess start = information_excess(lines, desk.draws(100)),

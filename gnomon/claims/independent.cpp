@@ -54,7 +54,8 @@ double block_energy(const Outcome& o, const Sample& sample, std::uint64_t rotate
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight");
   const ModelConfig& c = o.model->config();
   const std::int64_t D = c.head_size();
-  Matrix word = spectrum(words_of(o, sample)).basis(16), place = spectrum(positions_of(o, sample)).basis(16);
+  Matrix word = letter_directions(words_of(o, sample), 16),
+         place = spectrum(positions_of(o, sample)).basis(16);
   if (rotate)
     word = random_subspace(Random(rotate, "rotated words"), 1, c.width, 16),
     place = random_subspace(Random(rotate, "rotated words"), 2, c.width, 16);

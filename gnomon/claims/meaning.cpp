@@ -132,8 +132,7 @@ Finding separable(Desk& desk) {
     const auto h = streams(o.look(), sample);
     place.points.resize(h.size()), word.points.resize(h.size());
     for (std::size_t l = 0; l < h.size(); ++l) {
-      const double p = probe_positions(h[l], sample.T).r2,
-                   w = probe_labels(h[l], sample.inputs, sample.T).accuracy;
+      const double p = probe_positions(h[l], sample.T).r2, w = letters_read(h[l], sample);
       place.points[l] = {double(l), place.points[l].second + p / double(models.size())};
       word.points[l] = {double(l), word.points[l].second + w / double(models.size())};
       if (l == 0) first_place.push_back(p), first_word.push_back(w);
@@ -183,9 +182,8 @@ Finding learnable(Desk& desk) {
   const Recipe learned = desk.language("sinusoidal"), fixed_words = frozen(desk);
   const Sample sample = desk.held_out(learned, desk.quick ? 60 : 300);
   const auto word = [&](const Recipe& r) {
-    return mean_interval(each(desk, r, [&](const Outcome& o) {
-      return probe_labels(streams(o.look(), sample)[0], sample.inputs, sample.T).accuracy;
-    }));
+    return mean_interval(
+        each(desk, r, [&](const Outcome& o) { return letters_read(streams(o.look(), sample)[0], sample); }));
   };
   const Estimate a = word(learned), b = word(fixed_words), cost = loss_difference(desk, fixed_words, learned);
   f.estimate("letter from the sum, words learned", a, 3);

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "gnomon/combine/spec.h"
+#include "gnomon/lens/probe.h"
+#include "gnomon/lens/subspace.h"
 
 namespace gnomon::claims {
 
@@ -43,15 +45,43 @@ Outcome at_start(const Outcome& o) {
   return start;
 }
 
+namespace {
+std::vector<std::int32_t> letters_of(const Sample& sample) {
+  std::vector<std::int32_t> seen = sample.inputs;
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  return seen;
+}
+}  // namespace
+
+void need_letters(const Sample& sample, std::size_t least) {
+  const std::size_t found = letters_of(sample).size();
+  if (found < least)
+    throw NotMeasurable(text("The held-out windows of the text show ", found, " different byte",
+                             found == 1 ? "" : "s", ": this needs at least ", least, "."));
+}
+
+Matrix letter_directions(const Matrix& by_letter, std::int64_t r) {
+  const Spectrum s = spectrum(by_letter);
+  if (std::int64_t(s.values.size()) < r)
+    throw NotMeasurable(text("The different bytes of the text vary in ", s.values.size(), " direction",
+                             s.values.size() == 1 ? "" : "s", ": this needs ", r, "."));
+  return s.basis(r);
+}
+
+double letters_read(const Matrix& rows, const Sample& sample) {
+  need_letters(sample, 2);
+  return probe_labels(rows, sample.inputs, sample.T).accuracy;
+}
+
 Matrix words_of(const Outcome& o, const Sample& sample) {
   const Written parts = written(o.look(), sample.first(1));
   // One window says how much the table's rows are scaled; the rows themselves come from the table.
   const Matrix words = parameter(o.look(), "embed.word");
   const auto row = words.row(sample.inputs.front());
   const double scale = std::sqrt(dot(parts.word.row(0), parts.word.row(0)) / dot(row, row));
-  std::vector<std::int32_t> seen = sample.inputs;
-  std::sort(seen.begin(), seen.end());
-  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  need_letters(sample, 2);
+  const std::vector<std::int32_t> seen = letters_of(sample);
   Matrix out(std::int64_t(seen.size()), words.columns);
   for (std::size_t n = 0; n < seen.size(); ++n) {
     for (std::int64_t c = 0; c < words.columns; ++c)

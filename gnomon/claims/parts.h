@@ -41,6 +41,13 @@ Outcome at_start(const Outcome& o);
 Matrix words_of(const Outcome& o, const Sample& sample);
 Matrix positions_of(const Outcome& o, const Sample& sample);
 
+// What a sample has to show, or NotMeasurable is thrown: `least` different letters; so many that their vectors, or what
+// else differs by letter, vary in r directions, which are returned as an orthonormal basis.
+void need_letters(const Sample& sample, std::size_t least);
+Matrix letter_directions(const Matrix& by_letter, std::int64_t r);
+// The share of letters that a linear probe reads from the rows of a sample. Needs two different ones.
+double letters_read(const Matrix& rows, const Sample& sample);
+
 // "−0.081 ± 0.093 (n = 5)".
 std::string told(const Estimate& e, int digits = 3);
 // What the sign of a difference in nats says: "lower by ...", "higher by ...", "not told apart: ...".

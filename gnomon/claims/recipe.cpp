@@ -119,7 +119,15 @@ void save(const Path& path, const Recipe& r, const Outcome& o) {
 }
 
 Outcome load(const Path& path, const Recipe& r, std::int64_t seed) {
-  const TensorFile file = read_safetensors(path);
+  const TensorFile file = read_safetensors(path, Digest::required);
+  const auto said = [&](const char* key) -> const std::string& {
+    const auto found = file.metadata.find(key);
+    if (found == file.metadata.end())
+      throw Error(Fault::input, gnomon::text(path.string(), ": the metadata have no ", key));
+    return found->second;
+  };
+  if (said("gnomon.recipe") != r.print() || said("gnomon.seed") != gnomon::text(seed))
+    throw Error(Fault::input, gnomon::text(path.string(), ": a model of another recipe or seed"));
   Outcome o;
   o.found = true;
   o.seed = seed, o.model = std::make_shared<Model>(r.model());
@@ -129,20 +137,17 @@ Outcome load(const Path& path, const Recipe& r, std::int64_t seed) {
     if (t.name.rfind("step.", 0) == 0)
       o.snapshots.emplace_back(integer(t.name.substr(5), "snapshot"), numbers);
   }
-  const auto curve = file.metadata.find("gnomon.curve");
-  if (curve != file.metadata.end()) {
-    for (const std::string_view point : split(curve->second, ',')) {
-      const auto colon = point.find(':');
-      o.curve.emplace_back(number(point.substr(0, colon), "curve"), number(point.substr(colon + 1), "curve"));
-    }
+  for (const std::string_view point : split(said("gnomon.curve"), ',')) {
+    const auto colon = std::min(point.find(':'), point.size() - 1);
+    o.curve.emplace_back(number(point.substr(0, colon), "curve"), number(point.substr(colon + 1), "curve"));
   }
   std::sort(o.snapshots.begin(), o.snapshots.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (std::int64_t(o.w.size()) != o.model->param_count() || o.curve.empty())
-    throw Error(Fault::input,
-                text(path.string(), ": not a model of this recipe; remove the file to train it again"));
+  if (std::int64_t(o.w.size()) != o.model->param_count())
+    throw Error(Fault::input, gnomon::text(path.string(), ": found ", o.w.size(),
+                                           " parameters, the model has ", o.model->param_count()));
   o.nats = o.curve.back().second;
-  o.tokens_per_second = number(file.metadata.at("gnomon.speed"), "speed");
+  o.tokens_per_second = number(said("gnomon.speed"), "speed");
   return o;
 }
 
@@ -173,11 +178,20 @@ ModelConfig Recipe::model() const {
 TrainConfig Recipe::train() const { return {.steps = steps, .batch = batch, .learning_rate = learning_rate}; }
 
 Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Corpus* corpus, const Path& folder,
-                      const std::function<bool()>& stop) {
+                      const TrainHooks& hooks) {
   on_text(recipe, corpus);
   const Path path = folder / (key_of(recipe, seed, corpus) + ".safetensors");
-  if (std::filesystem::exists(path)) return load(path, recipe, seed);
-  Outcome out = Training(recipe, seed, corpus).run(stop);
+  if (std::filesystem::exists(path)) {
+    try {
+      return load(path, recipe, seed);
+    } catch (const Error& e) {
+      // A number that is none is called a fault of usage by number(): here nobody typed it.
+      if (e.fault() != Fault::input && e.fault() != Fault::usage) throw;
+      if (hooks.note) hooks.note(text("damaged model removed and trained again: ", e.what()));
+      std::filesystem::remove(path);
+    }
+  }
+  Outcome out = Training(recipe, seed, corpus).run(hooks.stop);
   if (out.model) save(path, recipe, out);
   return out;
 }

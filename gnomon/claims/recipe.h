@@ -48,13 +48,14 @@ struct Outcome {
 struct TrainHooks {
   std::function<bool()> stop;
   std::function<void(std::size_t done, std::size_t all, const std::string& recipe)> progress;
+  std::function<void(const std::string&)> note = {};  // a sentence worth a line
 };
 
-// The model of one seed from its file in `folder`, trained first if it is not there. nullptr model: stopped. `text` is
-// needed for data = "text". A file is named by the hash of the recipe, the seed, the
-// text, the numerics and the format.
+// The model of one seed from its file in `folder`, trained first if it is not there or damaged. nullptr model: stopped.
+// `text` is needed for data = "text". A file is named by the hash of the recipe, the seed, the text, the
+// numerics and the format. Asks hooks.stop, tells hooks.note.
 Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Corpus* text, const Path& folder,
-                      const std::function<bool()>& stop);
+                      const TrainHooks& hooks);
 
 // `count` windows of T tokens that training never shows, of the text or of a task; `draw` numbers the batch.
 Sample test_windows(const Recipe& recipe, const Corpus* text, std::int64_t T, std::int64_t count,

@@ -11,7 +11,7 @@ namespace {
 
 // Overlap of the first r principal directions of words and positions of a model.
 Overlap model_overlap(const Outcome& o, const Sample& sample, std::int64_t r) {
-  return overlap(spectrum(positions_of(o, sample)).basis(r), spectrum(words_of(o, sample)).basis(r));
+  return overlap(spectrum(positions_of(o, sample)).basis(r), letter_directions(words_of(o, sample), r));
 }
 
 Finding subspaces_orthogonal(Desk& desk) {
@@ -66,7 +66,7 @@ Finding subspaces_orthogonal(Desk& desk) {
         {text("r = ", size, ", trained"), trained.mean - null.mean_cos2, trained.half_width, 0});
   }
   const Estimate energy = mean_interval(each(desk, r, [&](const Outcome& o) {
-    return energy_within(positions_of(o, sample), spectrum(words_of(o, sample)).basis(16));
+    return energy_within(positions_of(o, sample), letter_directions(words_of(o, sample), 16));
   }));
   f.estimate("share of the variance of positions inside the first 16 word directions", energy, 3);
   f.number("the same by chance", 16.0 / double(r.width), 3);
@@ -100,7 +100,7 @@ std::vector<double> overlap_by_layer(const Outcome& o, const Sample& sample, std
       seen.values.insert(seen.values.end(), parts.token.row(w).begin(), parts.token.row(w).end());
       ++seen.rows;
     }
-    out.push_back(overlap(spectrum(parts.position).basis(r), spectrum(seen).basis(r)).mean_cos2);
+    out.push_back(overlap(spectrum(parts.position).basis(r), letter_directions(seen, r)).mean_cos2);
   }
   return out;
 }
@@ -160,7 +160,7 @@ Finding caveat(Desk& desk) {
     const Written parts = written(o.look(), sample);
     const auto of = [&](const Matrix& rows) {
       const VarianceParts p = variance_parts(rows, sample);
-      return overlap(spectrum(p.position).basis(8), spectrum(p.token).basis(8)).mean_cos2;
+      return overlap(spectrum(p.position).basis(8), letter_directions(p.token, 8)).mean_cos2;
     };
     attention.push_back(of(parts.attention[0])), feed_forward.push_back(of(parts.feed_forward[0]));
   }
@@ -217,11 +217,10 @@ Finding not_mixed(Desk& desk) {
   const Sample sample = desk.held_out(r, desk.quick ? 60 : 400);
   const Estimate place = mean_interval(each(
       desk, r, [&](const Outcome& o) { return probe_positions(streams(o.look(), sample)[0], sample.T).r2; }));
-  const Estimate word = mean_interval(each(desk, r, [&](const Outcome& o) {
-    return probe_labels(streams(o.look(), sample)[0], sample.inputs, sample.T).accuracy;
-  }));
+  const Estimate word = mean_interval(
+      each(desk, r, [&](const Outcome& o) { return letters_read(streams(o.look(), sample)[0], sample); }));
   const Estimate before = mean_interval(each(desk, r, [&](const Outcome& o) {
-    return probe_labels(streams(at_start(o).look(), sample)[0], sample.inputs, sample.T).accuracy;
+    return letters_read(streams(at_start(o).look(), sample)[0], sample);
   }));
   f.estimate("position from the sum: R²", place, 3);
   f.estimate("word from the sum: accuracy", word, 3);

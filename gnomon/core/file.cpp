@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -47,6 +50,26 @@ void write_all(int fd, std::string_view bytes, const Path& path) {
   }
 }
 
+std::string_view kind(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe (FIFO)";
+  if (S_ISSOCK(mode)) return "a socket";
+  return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
+}
+
+// What this process may still take, in bytes: what the kernel calls available, or the limit on its address space.
+std::uint64_t available_memory() {
+  struct rlimit limit {};
+  std::uint64_t most = ::getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+  const Descriptor d(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
+  char content[4096] = {};
+  if (d.get() >= 0 && ::read(d.get(), content, sizeof content - 1) > 0) {
+    const char* line = std::strstr(content, "MemAvailable:");
+    if (line) most = std::min<std::uint64_t>(most, std::strtoull(line + 13, nullptr, 10) * 1024);
+  }
+  return most;
+}
+
 void sync_folder(const Path& folder) {
   const Descriptor d(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (d.get() < 0 || ::fsync(d.get()) != 0) throw failed("sync the folder", folder);
@@ -55,11 +78,25 @@ void sync_folder(const Path& folder) {
 }  // namespace
 
 std::string read_file(const Path& path) {
-  const Descriptor d(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (d.get() < 0) throw failed("open", path);
-  std::string content;
+  const Descriptor d(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO would wait for its writer
+  const int reason = errno;
   struct stat info {};
-  if (::fstat(d.get(), &info) == 0 && S_ISREG(info.st_mode)) content.reserve(std::size_t(info.st_size) + 1);
+  const bool seen = (d.get() < 0 ? ::stat(path.c_str(), &info) : ::fstat(d.get(), &info)) == 0;
+  if (seen && !S_ISREG(info.st_mode))
+    throw Error(Fault::resource,
+                text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
+  errno = reason;
+  if (d.get() < 0) throw failed("open", path);
+  const std::uint64_t most = available_memory();
+  const auto fits = [&](std::uint64_t size) {
+    if (size > most)
+      throw Error(Fault::resource, text(path.string(), ": the file has ", size, " bytes, but only ", most,
+                                        " bytes of memory are available"));
+    return std::size_t(size);
+  };
+  std::string content;
+  content.reserve(fits(std::uint64_t(info.st_size)) + 1);
   char block[1 << 16];
   for (;;) {
     const ssize_t n = ::read(d.get(), block, sizeof block);
@@ -67,6 +104,7 @@ std::string read_file(const Path& path) {
     if (n < 0) throw failed("read", path);
     if (n == 0) return content;
     content.append(block, std::size_t(n));
+    fits(content.size());  // a file may grow, and those of /proc tell no size
   }
 }
 

@@ -105,6 +105,22 @@ std::string unknown(std::string_view kind, std::string_view word,
               near.empty() ? ". There are: " : " There are: ", join(candidates, ", "));
 }
 
+std::string printable(std::string_view words) {
+  constexpr std::size_t kShown = 80;
+  std::string out = "\"";
+  for (const char c : words.substr(0, kShown)) {
+    const auto byte = (unsigned char)c;
+    if (byte < 0x20 || byte > 0x7E) {
+      constexpr char digits[] = "0123456789ABCDEF";
+      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    } else {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out + (words.size() > kShown ? text("\"… (", words.size(), " bytes)") : "\"");
+}
+
 std::size_t first_invalid_utf8(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return i < bytes.size() ? (unsigned char)bytes[i] : 0u; };
   const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {

@@ -212,6 +212,14 @@ void StudyConfig::check() const {
     throw Error(Fault::usage, text(key, ": found ", shortest(x), ", allowed are ", shortest(least), " to ",
                                    shortest(most)));
   };
+  // study.toml, from which workers read the path, can hold neither.
+  const bool control = std::any_of(text_path.begin(), text_path.end(),
+                                   [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
+  if (control || first_invalid_utf8(text_path) != std::string::npos)
+    throw Error(Fault::usage,
+                text("study.text: found ", printable(text_path),
+                     ", allowed are paths of UTF-8 without line ends and other control characters; "
+                     "rename the file or its folder"));
   ModelConfig frame = model;
   frame.tied = false;  // which needs to know the arm
   frame.check();

@@ -1,6 +1,8 @@
 #include "gnomon/lab/corpus.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -21,6 +23,31 @@ std::string hex(unsigned char c) {
   return {'0', 'x', digits[c >> 4], digits[c & 15]};
 }
 
+// Turns CRLF into LF, in one pass; how many there were.
+std::int64_t read_line_ends_as_lf(std::string& bytes) {
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    const bool before_lf = at + 1 < bytes.size() && bytes[at + 1] == '\n';
+    if (bytes[at] != '\r' || !before_lf) bytes[kept++] = bytes[at];
+  }
+  const std::size_t dropped = bytes.size() - kept;
+  bytes.resize(kept);
+  return std::int64_t(dropped);
+}
+
+// Order-0 entropy of the bytes, in bits: prose has about 4.
+double bits_a_byte(const std::string& bytes) {
+  std::array<std::int64_t, 256> counts{};
+  for (const char c : bytes) ++counts[(unsigned char)c];
+  double sum = 0;
+  for (const std::int64_t count : counts) {
+    const double share = double(count) / double(bytes.size());
+    if (count) sum -= share * std::log2(share);
+  }
+  return sum;
+}
+constexpr double kAlmostNothing = 0.5;  // bits
+
 }  // namespace
 
 Corpus::Corpus(const Path& path, std::int64_t longest) : bytes_(read_file(path)) {
@@ -32,18 +59,16 @@ Corpus::Corpus(const Path& path, std::int64_t longest) : bytes_(read_file(path))
     throw bad(place(bytes_, at), ": found ", hex((unsigned char)bytes_[at]),
               ", which is not UTF-8 there; convert the text first (iconv -t UTF-8)");
   }
-  std::int64_t line_ends = 0;
-  for (std::size_t at = bytes_.find("\r\n"); at != std::string::npos; at = bytes_.find("\r\n", at)) {
-    bytes_.erase(at, 1);
-    ++line_ends;
-  }
-  if (line_ends)
+  if (const auto line_ends = read_line_ends_as_lf(bytes_))
     notes_.push_back(text(path.string(), ": ", line_ends, " Windows line ends (CRLF) were read as LF"));
   const std::int64_t n = std::int64_t(bytes_.size());
   if (n < least_bytes(longest)) {
     throw bad("the text has ", n, " bytes; windows of ", longest, " tokens need at least ",
               least_bytes(longest), " (shorten model.length or evaluate.lengths, or take a longer text)");
   }
+  if (const double bits = bits_a_byte(bytes_); bits < kAlmostNothing)
+    notes_.push_back(text(path.string(), ": the text says almost nothing: ", fixed(bits, 3),
+                          " bits a byte; losses of all arms will look alike"));
   sha256_ = gnomon::sha256(bytes_);
 
   const std::int64_t parts = std::clamp<std::int64_t>(n / 10 / (8 * (longest + 1)), 1, 16),

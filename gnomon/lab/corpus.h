@@ -13,7 +13,8 @@ namespace gnomon {
 // A text for a study: its bytes, cut into contiguous parts for training and parts that are held out.
 class Corpus {
  public:
-  // Reads a UTF-8 text. Windows line ends (CRLF) become LF, and notes() says how many. Held out are 10 % of
+  // Reads a UTF-8 text. Windows line ends (CRLF) become LF, and notes() says how many, and says so of a text
+  // without entropy. Held out are 10 % of
   // the bytes in up to 16 evenly spaced parts, each longer than `longest` tokens. Throws Error(resource) for
   // a file that cannot be read; Error(input), with the place and what is allowed, for NUL bytes, bytes that
   // are not UTF-8, and a text too short for windows of `longest` tokens.

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <limits>
 
+#include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -15,7 +16,7 @@
 namespace gnomon {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = StrictJson;
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -40,11 +41,24 @@ Json to_json(const std::vector<CurvePoint>& curve) {
   for (const auto& p : curve) all.push_back({p.step, p.training, p.held_out});
   return all;
 }
-std::vector<CurvePoint> curve_from(const Json& all) {
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Throws Error(input) for points that are out of order or after `last`.
+std::vector<CurvePoint> curve_from(const JsonValue& json, std::int64_t last) {
   std::vector<CurvePoint> curve;
-  for (const auto& p : all) curve.push_back({p.at(0), p.at(1), p.at(2)});
+  for (const JsonValue& point : json.list()) {
+    const auto parts = point.list(3);
+    const std::int64_t least = curve.empty() ? 0 : curve.back().step + 1;
+    curve.push_back({parts[0].whole(least, last), parts[1].number_or_nan(), parts[2].number_or_nan()});
+  }
   return curve;
 }
+
+// A result ends with the SHA-256 of all bytes before, so that no changed byte passes.
+std::string sealed(const std::string& content) {
+  return text(content, ",\n \"sha256\": \"", sha256(content), "\"\n}\n");
+}
+const std::size_t kSealBytes = sealed("").size();
 
 class Run {
  public:
@@ -260,11 +274,12 @@ class Run {
     }
   }
   void load(const Path& path) {
-    const TensorFile file = read_safetensors(path);
+    // Everything is looked at before anything is taken over: what is passed over must leave no trace.
+    const TensorFile file = read_safetensors(path, Digest::required);
     const auto state = file.metadata.find("gnomon.state"), key = file.metadata.find("gnomon.key");
     if (state == file.metadata.end() || key == file.metadata.end() || key->second != plan_.key)
       throw Error(Fault::input, text(path.string(), ": not a checkpoint of run ", plan_.key));
-    const auto copy = [&](const std::string& prefix, Floats& to) {
+    const auto values = [&](const std::string& prefix, Floats to) {
       for (const auto& p : trainer_.model.params()) {
         const Tensor& t = file.at(prefix + p.spec.name, path);
         if (t.shape != p.spec.shape)
@@ -272,12 +287,18 @@ class Run {
                       text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
         std::copy(t.data.begin(), t.data.end(), to.begin() + p.offset);
       }
+      return to;
     };
-    copy("model.", trainer_.w), copy("optimiser.m.", trainer_.m), copy("optimiser.v.", trainer_.v);
-    const Json json = Json::parse(state->second);  // covered by the checksum
-    trainer_.step = json.at("step");
-    state_ = {curve_from(json.at("curve")), json.at("loss_sum"), json.at("loss_count"),
-              json.at("training_seconds")};
+    Floats w = values("model.", trainer_.w), m = values("optimiser.m.", trainer_.m),
+           v = values("optimiser.v.", trainer_.v);
+    const std::string where = text(path.string(), ": gnomon.state");
+    const Json json = parse_json(state->second, where);
+    const JsonValue kept(json, where);
+    const std::int64_t step = kept.member("step").whole(0, study_.train.steps);
+    Progress progress{curve_from(kept.member("curve"), step), kept.member("loss_sum").number(),
+                      kept.member("loss_count").whole(0, step), kept.member("training_seconds").number()};
+    trainer_.step = step, trainer_.w = std::move(w), trainer_.m = std::move(m), trainer_.v = std::move(v);
+    state_ = std::move(progress);
   }
 
   const StudyConfig& study_;
@@ -356,39 +377,47 @@ std::string result_json(const RunResult& r) {
                {"evaluation_seconds", r.cost.evaluation_seconds},
                {"tokens_per_second", r.cost.tokens_per_second},
                {"peak_memory_bytes", r.cost.peak_memory_bytes}};
-  return j.dump(1) + "\n";
+  std::string content = j.dump(1);
+  content.resize(content.size() - 2);  // the last line, "}"
+  return sealed(content);
 }
+
+namespace {
+RunResult result_from(const JsonValue& j) {
+  RunResult r{{j.member("key").text(), j.member("arm").text(), j.member("seed").whole(0, kMost),
+               j.member("asked").text(), j.member("numerics").text()},
+              j.member("failure").text(),
+              j.member("parameters").whole(0, kMost),
+              j.member("flops_per_token").number(),
+              j.member("nats").number_or_nan(),
+              curve_from(j.member("curve"), kMost),
+              {},
+              {},
+              j.member("weights_sha256").text(),
+              {}};
+  for (const JsonValue& l : j.member("by_length").list()) {
+    const JsonValue nats = l.member("nats");
+    r.by_length.push_back({l.member("factor").number(), l.member("tokens").whole(1, kMost),
+                           nats.null() ? std::nullopt : std::optional(nats.number())});
+  }
+  for (const JsonValue& nats : j.member("by_position").list()) r.by_position.push_back(nats.number_or_nan());
+  const JsonValue cost = j.member("cost");
+  r.cost = {cost.member("training_seconds").number(), cost.member("evaluation_seconds").number(),
+            cost.member("tokens_per_second").number(), cost.member("peak_memory_bytes").whole(0, kMost)};
+  return r;
+}
+}  // namespace
 
 RunResult result_from_json(const Path& path) {
   const std::string bytes = read_file(path);
   try {
-    const Json j = Json::parse(bytes);
-    const auto real = [](const Json& x) {
-      return x.is_null() ? std::nan("") : x.get<double>();
-    };  // JSON has no NaN
-    RunResult r{{j.at("key"), j.at("arm"), j.at("seed"), j.at("asked"), j.at("numerics")},
-                j.at("failure"),
-                j.at("parameters"),
-                j.at("flops_per_token"),
-                real(j.at("nats")),
-                curve_from(j.at("curve")),
-                {},
-                {},
-                j.at("weights_sha256"),
-                {}};
-    for (const auto& l : j.at("by_length")) {
-      r.by_length.push_back(
-          {l.at("factor"), l.at("tokens"),
-           l.at("nats").is_null() ? std::nullopt : std::optional<double>(l.at("nats").get<double>())});
-    }
-    for (const auto& x : j.at("by_position")) r.by_position.push_back(real(x));
-    const Json& cost = j.at("cost");
-    r.cost = {cost.at("training_seconds"), cost.at("evaluation_seconds"), cost.at("tokens_per_second"),
-              cost.at("peak_memory_bytes")};
-    return r;
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(Fault::input, text(path.string(), ": not the result of a run: ", e.what(),
-                                   "; remove the file to run it again"));
+    const std::string content = bytes.substr(0, bytes.size() - std::min(bytes.size(), kSealBytes));
+    if (bytes != sealed(content))
+      throw Error(Fault::input, text(path.string(), ": the content does not match the SHA-256 at its end"));
+    const Json json = parse_json(bytes, path.string());
+    return result_from(JsonValue(json, path.string()));
+  } catch (const Error& e) {
+    throw Error(e.fault(), text(e.what(), "; remove the file to run it again"));
   }
 }
 

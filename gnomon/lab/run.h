@@ -49,7 +49,8 @@ struct RunResult {
   } cost;
 };
 std::string result_json(const RunResult& result);
-RunResult result_from_json(const Path& path);  // throws Error(input)
+// Throws Error(input) for a file that is not, to the byte, what result_json made.
+RunResult result_from_json(const Path& path);
 
 // Where a run keeps its files.
 struct RunFolder {

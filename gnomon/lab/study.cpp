@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
@@ -72,13 +73,14 @@ std::vector<RunPlan> runs_shown(const Path& results) {
   std::vector<RunPlan> all;
   std::error_code none;
   if (!std::filesystem::exists(results, none)) return all;
-  const auto json = nlohmann::json::parse(read_file(results), nullptr, false);
   try {
-    for (const auto& arm : json.at("arms")) {
-      for (const auto& run : arm.at("runs"))
-        all.push_back({run.at("key"), run.at("arm"), run.at("seed"), run.at("asked"), run.at("numerics")});
+    const StrictJson json = parse_json(read_file(results), results.string());
+    for (const JsonValue& arm : JsonValue(json, results.string()).member("arms").list()) {
+      for (const JsonValue& run : arm.member("runs").list())
+        all.push_back({run.member("key").text(), run.member("arm").text(), run.member("seed").whole(1, 1000),
+                       run.member("asked").text(), run.member("numerics").text()});
     }
-  } catch (const nlohmann::json::exception&) {
+  } catch (const Error&) {
     all.clear();
   }
   return all;

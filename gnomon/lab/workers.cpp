@@ -9,9 +9,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/core/error.h"
 
 extern char** environ;
@@ -19,7 +19,8 @@ extern char** environ;
 namespace gnomon {
 namespace {
 
-using Json = nlohmann::json;
+using Json = StrictJson;
+constexpr std::size_t kLongestLine = 1 << 20;  // of a worker; a longer one is none of ours
 
 struct Worker {
   RunPlan plan;
@@ -27,7 +28,7 @@ struct Worker {
   int pipe = -1;
   std::string pending;  // bytes of an unfinished line
   std::string error;    // what it reported before it ended
-  int fault = 0;
+  Fault fault = Fault::bug;
 };
 
 Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
@@ -58,7 +59,7 @@ Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
     ::close(ends[0]);
     throw Error(Fault::resource, text("cannot start ", words[0], ": ", std::strerror(error)));
   }
-  return {plan, pid, ends[0], "", "", 0};
+  return {plan, pid, ends[0], "", "", Fault::bug};
 }
 
 class Pool {
@@ -135,22 +136,23 @@ class Pool {
     worker.pending.append(block, std::size_t(n));
     for (std::size_t at; (at = worker.pending.find('\n')) != std::string::npos;
          worker.pending.erase(0, at + 1)) {
-      understand(i, Json::parse(worker.pending.substr(0, at), nullptr, false));
+      understand(i, std::string_view(worker.pending).substr(0, at));
     }
+    if (worker.pending.size() > kLongestLine) worker.pending.clear();
   }
-  void understand(std::size_t i, const Json& line) {
+  // A library may write to the worker's standard output too: what is no line of ours says nothing.
+  void understand(std::size_t i, std::string_view line) {
     Worker& worker = *slots_[i];
-    if (!line.is_object()) return;
-    if (line.contains("step")) {
-      hooks_.progress(i, worker.plan,
-                      {line.at("step"), line.at("steps"), line.at("nats"), line.at("tokens_per_second")});
-    } else if (line.contains("note")) {
-      hooks_.note(
-          text(worker.plan.arm, ", seed ", worker.plan.seed, ": ", line.at("note").get<std::string>()));
-    } else if (line.contains("error")) {
-      worker.error = line.at("error");
-      worker.fault = line.at("fault");
+    std::optional<WorkerLine> said;
+    try {
+      said = read_worker_line(line);
+    } catch (const Error&) {
+      return;
     }
+    if (said->progress) hooks_.progress(i, worker.plan, *said->progress);
+    if (!said->note.empty())
+      hooks_.note(text(worker.plan.arm, ", seed ", worker.plan.seed, ": ", said->note));
+    if (!said->error.empty()) worker.error = said->error, worker.fault = said->fault;
   }
   // The pipe is closed: the worker is ending.
   void end(std::size_t i) {
@@ -164,7 +166,7 @@ class Pool {
     if (waited < 0) throw Error(Fault::resource, text("cannot wait for a worker: ", std::strerror(errno)));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
       return try_to([&] { hooks_.finished(i, worker.plan); });
-    if (!worker.error.empty()) return give_up(Error(Fault(worker.fault), worker.error));
+    if (!worker.error.empty()) return give_up(Error(worker.fault, worker.error));
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (signalled_ > 0 && (code == 128 + SIGTERM || code == 128 + SIGKILL)) return;  // it was asked to
     ++crashed_;
@@ -183,7 +185,36 @@ class Pool {
   std::optional<Error> fatal_;
 };
 
+Fault fault_of(const JsonValue& number) {
+  const auto code = int(number.whole(0, 255));
+  for (const Fault f : {Fault::usage, Fault::input, Fault::resource, Fault::busy}) {
+    if (code == int(f)) return f;
+  }
+  return Fault::bug;
+}
+
+// With what is not UTF-8, as in a path, replaced.
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
+
+WorkerLine read_worker_line(std::string_view line) {
+  const Json json = parse_json(line, "a worker's line");
+  const JsonValue said(json, "a worker's line");
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  WorkerLine out;
+  if (json.contains("step")) {
+    out.progress = {said.member("step").whole(0, kMost), said.member("steps").whole(0, kMost),
+                    said.member("nats").number_or_nan(), said.member("tokens_per_second").number_or_nan()};
+  } else if (json.contains("note")) {
+    out.note = said.member("note").text();
+  } else {
+    out.error = said.member("error").text(), out.fault = fault_of(said.member("fault"));
+  }
+  return out;
+}
 
 std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers,
                         const std::vector<std::string>& command, const WorkerHooks& hooks) {
@@ -191,16 +222,12 @@ std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers,
 }
 
 std::string tell_progress(const RunProgress& p) {
-  return Json{{"step", p.step},
-              {"steps", p.steps},
-              {"nats", p.nats},
-              {"tokens_per_second", p.tokens_per_second}}
-             .dump() +
-         "\n";
+  return line_of(
+      {{"step", p.step}, {"steps", p.steps}, {"nats", p.nats}, {"tokens_per_second", p.tokens_per_second}});
 }
-std::string tell_note(const std::string& note) { return Json{{"note", note}}.dump() + "\n"; }
+std::string tell_note(const std::string& note) { return line_of({{"note", note}}); }
 std::string tell_error(int fault, const std::string& message) {
-  return Json{{"fault", fault}, {"error", message}}.dump() + "\n";
+  return line_of({{"fault", fault}, {"error", message}});
 }
 
 }  // namespace gnomon

@@ -1,8 +1,11 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "gnomon/core/error.h"
 #include "gnomon/lab/run.h"
 
 namespace gnomon {
@@ -27,5 +30,12 @@ std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers,
 std::string tell_progress(const RunProgress& progress);
 std::string tell_note(const std::string& note);
 std::string tell_error(int fault, const std::string& message);
+// What one of them says. Throws Error(input) for any other line.
+struct WorkerLine {
+  std::optional<RunProgress> progress;
+  std::string note, error;
+  Fault fault = Fault::bug;  // of the error
+};
+WorkerLine read_worker_line(std::string_view line);
 
 }  // namespace gnomon

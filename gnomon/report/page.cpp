@@ -28,7 +28,7 @@ button{font:inherit;font-size:.8rem;margin-top:6px;padding:2px 10px}
 pre{background:var(--tint);padding:12px;overflow-x:auto;font-size:.82rem;white-space:pre-wrap;overflow-wrap:anywhere}
 .maps{display:flex;flex-wrap:wrap;gap:12px 16px}.maps div{flex:0 0 auto}.maps p{margin:0 0 2px;font-size:.8rem}.maps img{width:170px;height:170px;display:block;border:1px solid var(--line)}
 .verdict{display:inline-block;font-size:.8rem;font-weight:600;border-radius:4px;padding:1px 8px;border:1px solid currentColor;white-space:nowrap}
-.holds{color:#0a7d55}.conditional{color:#946200}.wrong{color:#c0392b}.undecided,.no_inference{color:var(--soft)}.differs{color:#fff;background:#c0392b}
+.holds{color:#0a7d55}.conditional{color:#946200}.wrong{color:#c0392b}.undecided,.no_inference,.unmeasurable{color:var(--soft)}.differs{color:#fff;background:#c0392b}
 @media(prefers-color-scheme:dark){.holds{color:#4cc79a}.conditional{color:#e0ab4a}.wrong{color:#ff8a7a}}
 details{margin:.6em 0}summary{cursor:pointer;color:var(--link)}dl{margin:.4em 0}dt{font-weight:600;font-size:.875rem;margin-top:.5em}dd{margin:0;overflow-wrap:anywhere}
 h3.claim{margin:2em 0 .3em}.turn input{vertical-align:middle;width:min(320px,60vw)}

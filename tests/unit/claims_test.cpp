@@ -156,7 +156,9 @@ TEST(Claims, AModelIsTrainedOnceAndReadBack) {
     ASSERT_EQ(frozen.w[std::size_t(words.offset + n)], start[std::size_t(words.offset + n)]);
   EXPECT_NE(frozen.w, start);
   r.seeds = 2;
-  EXPECT_EQ(train_or_load(r, 5, nullptr, folder, [] { return true; }).model, nullptr) << "stopped";
+  EXPECT_EQ(train_or_load(r, 5, nullptr, folder, {.stop = [] { return true; }, .progress = {}}).model,
+            nullptr)
+      << "stopped";
   r.data = "text";
   EXPECT_THROW(train_or_load(r, 1, nullptr, folder, {}), Error);
 }

@@ -121,7 +121,7 @@ TEST_F(Files, SafetensorsRoundTripAndEveryDamageIsNoticed) {
   const Path path = folder_ / "m.safetensors";
   const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{7};
   write_safetensors(path, std::vector<Tensor>{{"a", {2, 3}, a}, {"b", {}, b}}, {{"step", "12"}});
-  const TensorFile file = read_safetensors(path);
+  const TensorFile file = read_safetensors(path, Digest::required);
   EXPECT_EQ(file.metadata.at("step"), "12");
   EXPECT_EQ(file.at("a", path).shape, (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(file.at("b", path).data[0], 7);
@@ -130,15 +130,15 @@ TEST_F(Files, SafetensorsRoundTripAndEveryDamageIsNoticed) {
   const std::string whole = read_file(path);
   for (std::size_t cut = 0; cut < whole.size(); ++cut) {  // truncated anywhere
     write_file(path, whole.substr(0, cut));
-    EXPECT_THROW(read_safetensors(path), Error) << "cut at " << cut;
+    EXPECT_THROW(read_safetensors(path, Digest::required), Error) << "cut at " << cut;
   }
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {  // one bit flipped anywhere
     std::string flipped = whole;
     flipped[bit / 8] = char(flipped[bit / 8] ^ 1 << bit % 8);
     write_file(path, flipped);
     try {
-      const TensorFile read = read_safetensors(path);
-      // What still reads is the padding of the header, or the name of the checksum itself.
+      const TensorFile read = read_safetensors(path, Digest::required);
+      // What still reads is the padding of the header.
       EXPECT_TRUE(read.tensors.size() == 2 && read.metadata.at("step") == "12") << "bit " << bit;
     } catch (const Error& e) {
       EXPECT_EQ(e.fault(), Fault::input) << "bit " << bit;
@@ -161,10 +161,10 @@ TEST_F(Files, HostileSafetensorsHeadersAreRefused) {
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,18446744073709551612]}}",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}"}) {
-    EXPECT_THROW(read_safetensors(with(header, std::string(8, '\0'))), Error) << header;
+    EXPECT_THROW(read_safetensors(with(header, std::string(8, '\0')), Digest::if_present), Error) << header;
   }
   write_file(path, std::string(8, '\xff'));
-  EXPECT_THROW(read_safetensors(path), Error);
+  EXPECT_THROW(read_safetensors(path, Digest::if_present), Error);
 }
 
 }  // namespace

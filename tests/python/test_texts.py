@@ -1,0 +1,78 @@
+"""Texts that a measurement cannot use: a verdict that says what is missing, never a crash or a number that is none."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import GNOMON, gnomon
+
+UNMEASURABLE = "not measurable on this text"
+PROSE = "It was a bright cold day in April, and the clocks were striking thirteen; nobody knew why.\n"
+CYRILLIC = "В начале сотворил Бог небо и землю. Земля же была безвидна и пуста, и тьма над бездною.\n"
+
+# Texts, and of some claims what the verdict must say is missing; None: it is measured.
+WORDS = ["000-07", "000-08", "000-09", "001-14", "003-14"]
+CASES = {
+    "one byte": ("a" * 20000, {id: "repeats one byte" for id in WORDS} |
+                 {"000-06": "has 0 lines", "000-11": "repeats one byte", "000-13": "repeats one byte",
+                  "001-03": "repeats one byte", "004-16": None}),
+    "only newlines": ("\n" * 20000, {"000-06": "repeats one byte", "000-08": "repeats one byte", "004-16": None}),
+    "nearly one byte": ("b" + "a" * 20000, {"000-07": "show 1 different byte", "003-14": "show 1 different byte"}),
+    "two bytes": ("ab" * 10000, {"000-06": "has 0 lines", "000-07": None, "000-08": "vary in 1 direction",
+                                 "000-09": "vary in 1 direction", "003-14": None}),
+    "no newline": (PROSE.strip() * 100, {"000-06": "has 0 lines", "000-08": None}),
+    "3 kB": (PROSE * 33, {"000-06": "has 33 lines", "000-08": None, "003-14": None}),
+    "Cyrillic": (CYRILLIC * 120, {"000-06": None, "000-08": None}),
+}
+
+
+def claims(text, out, ids, code=(0,)):
+    done = gnomon("claims", *ids, "--text", text, "--out", out, "--quick", "--quiet", "--json")
+    assert done.returncode in code, f"exit {done.returncode}\n{done.stderr}"
+    return done
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_claim_says_what_it_misses(tmp_path, name):
+    content, expected = CASES[name]
+    (tmp_path / "text").write_text(content)
+    done = claims(tmp_path / "text", tmp_path / "out", expected)
+    for found in json.loads(done.stdout)["claims"]:
+        missing = expected[found["id"]]
+        assert (found["verdict"] == UNMEASURABLE) == (missing is not None), found
+        assert found["as_expected"] and (missing or "") in found["answer"], found
+        assert all(number["value"] is not None for number in found["numbers"]), found
+    assert "nan" not in (tmp_path / "out" / "claims.md").read_text().lower().split()
+    assert ("says almost nothing" in done.stderr) == (len(set(content)) == 1 or name == "nearly one byte")
+    if UNMEASURABLE in done.stdout:
+        assert UNMEASURABLE in (tmp_path / "out" / "claims.html").read_text()
+
+
+def test_a_damaged_model_of_a_claim_is_told_and_trained_again(text, tmp_path):
+    first = claims(text, tmp_path / "out", ["003-14"]).stdout
+    (model,) = (tmp_path / "out" / "models").glob("*.safetensors")
+    model.write_bytes(model.read_bytes()[:-3])
+    done = claims(text, tmp_path / "out", ["003-14"])
+    assert "damaged model removed and trained again" in done.stderr and model.name in done.stderr
+    assert json.loads(done.stdout)["claims"] == json.loads(first)["claims"]
+
+
+def test_a_text_that_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in [(tmp_path / "pipe", "a pipe"), ("/dev/zero", "a device"), (tmp_path, "a folder")]:
+        for command in (["study", "--dry-run"], ["claims", "000-06"]):
+            done = gnomon(*command, "--text", path, "--out", tmp_path / "out", check=4, timeout=20)
+            assert f"found {kind}" in done.stderr and "regular file" in done.stderr
+
+
+@pytest.mark.parametrize("name, shown", [(b"two\nlines", "two\\x0Alines"), (b"\xff.txt", "\\xFF.txt")])
+def test_a_path_that_study_toml_cannot_hold_is_named(text, tmp_path, name, shown):
+    path = bytes(tmp_path) + b"/" + name
+    with open(path, "wb") as out:
+        out.write(text.read_bytes())
+    done = subprocess.run([bytes(GNOMON), b"study", b"--text", path, b"--out", bytes(tmp_path) + b"/out"],
+                          capture_output=True, timeout=60)
+    assert done.returncode == 2
+    assert b"study.text" in done.stderr and shown.encode() in done.stderr and b"study.toml" not in done.stderr
