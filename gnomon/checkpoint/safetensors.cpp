@@ -3,8 +3,11 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
 
 namespace gnomon {
 namespace {
@@ -13,6 +16,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors is little
 using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation
 constexpr const char* kChecksum = "gnomon.sha256";
+constexpr const char* kMetadata = "__metadata__";
 
 std::string_view bytes_of(std::span<const float> x) {
   return {reinterpret_cast<const char*>(x.data()), x.size_bytes()};
@@ -20,7 +24,7 @@ std::string_view bytes_of(std::span<const float> x) {
 
 Json header_of(std::span<const Tensor> tensors, const Metadata& metadata) {
   Json header;
-  header["__metadata__"] = metadata;
+  header[kMetadata] = metadata;
   std::uint64_t at = 0;
   for (const Tensor& t : tensors) {
     header[t.name] = {{"dtype", "F32"}, {"shape", t.shape}, {"data_offsets", {at, at + t.data.size_bytes()}}};
@@ -37,9 +41,29 @@ std::string checksum(std::span<const Tensor> tensors, Metadata metadata) {
   return sha256(pieces);
 }
 
+// What the header, which is JSON, can say.
+void check(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata) {
+  const auto utf8 = [&](std::string_view what, const std::string& word) {
+    const std::size_t at = first_invalid_utf8(word);
+    if (at == std::string::npos) return;
+    throw Error(Fault::usage, text(path.string(), ": ", what, " '", word, "' is not UTF-8 at byte ", at));
+  };
+  for (const auto& [key, value] : metadata)
+    utf8("the metadata's key", key), utf8("the metadata's value", value);
+  std::set<std::string_view> names{kMetadata};
+  for (const Tensor& t : tensors) {
+    utf8("the tensor name", t.name);
+    if (!names.insert(t.name).second)
+      throw Error(Fault::usage, text(path.string(), ": the tensor name '", t.name, "' is taken"));
+    const std::string place = text(path.string(), ": tensor '", t.name, "'");
+    check_size(place, "data", t.data.size(), count_numbers(place, t.shape));
+  }
+}
+
 }  // namespace
 
 void write_safetensors(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata) {
+  check(path, tensors, metadata);
   Metadata complete = metadata;
   complete[kChecksum] = checksum(tensors, metadata);
   std::string header = header_of(tensors, complete).dump();
@@ -79,7 +103,7 @@ TensorFile read_safetensors(const Path& path) {
   std::uint64_t at = 0;
   try {
     for (const auto& [name, entry] : header.items()) {
-      if (name == "__metadata__") {
+      if (name == kMetadata) {
         file.metadata = entry.get<Metadata>();
         continue;
       }

@@ -5,7 +5,9 @@
 
 namespace gnomon {
 
-// Threads that parallel_for may use; the pool is OpenMP's, the one oneDNN uses too.
+// Threads that parallel_for may use; the pool is OpenMP's, the one oneDNN uses too. A child that was forked after the
+// pool's first use has none of its threads, and its first loop waits for them for ever: start other processes
+// by posix_spawn (or exec at once), or fork before anything of gnomon is called.
 inline int thread_count() { return omp_get_max_threads(); }
 inline void set_thread_count(int n) { omp_set_num_threads(n); }
 

@@ -9,6 +9,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "gnomon/core/array.h"
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/kernels/pointwise.h"
 
@@ -79,9 +80,14 @@ const Product& product(const Key& key) {
 }  // namespace
 
 void matmul(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
-  if (s.M == 0 || s.N == 0) return;
   const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
   const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
+  check_extents("matmul",
+                {{"M", s.M, 0, kMostNumbers}, {"N", s.N, 0, kMostNumbers}, {"K", s.K, 0, kMostNumbers}});
+  check_rows("matmul", {"a", a, ta ? s.M : s.K, {{{ta ? s.K : s.M, lda}}}}, true);
+  check_rows("matmul", {"b", b, tb ? s.K : s.N, {{{tb ? s.N : s.K, ldb}}}}, true);
+  check_rows("matmul", {"c", c, s.N, {{{s.M, s.ldc ? s.ldc : s.N}}}}, true);
+  if (s.M == 0 || s.N == 0) return;
   const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();  // baked into the compiled code
   const Key key{
       s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};

@@ -7,7 +7,8 @@ enum class Op : bool { plain, transposed };
 
 // c (M,N) = op(a) op(b) [+ bias] [+ c], all row-major float32. op(a) is (M,K), op(b) is (K,N); ld* is the
 // distance between the stored rows in numbers, 0 = dense. Runs on all threads of the pool outside a parallel
-// loop, on one inside. Equal inputs, machine and thread count give equal bits.
+// loop, on one inside. Equal inputs, machine and thread count give equal bits. Throws Error(usage) for extents below 0,
+// rows nearer than they are wide, or null arrays.
 struct Matmul {
   std::int64_t M, N, K;
   Op a_op = Op::plain, b_op = Op::plain;
