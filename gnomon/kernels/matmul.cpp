@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -77,20 +78,35 @@ const Product& product(const Key& key) {
   return found->second;
 }
 
+// K = 0, where oneDNN may divide by K: an empty sum is 0.
+void no_products(const Matmul& s, std::int64_t ldc, float* c, const float* bias) {
+  for (std::int64_t m = 0; m < s.M; ++m) {
+    float* row = c + m * ldc;
+    if (!s.accumulate) std::fill_n(row, s.N, 0.0f);
+    for (std::int64_t n = 0; bias && n < s.N; ++n) row[n] += bias[n];
+  }
+}
+
 }  // namespace
 
 void matmul(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
   const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
-  const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
+  const std::int64_t lda = s.lda ? s.lda
+                           : ta  ? s.M
+                                 : s.K,
+                     ldb = s.ldb ? s.ldb
+                           : tb  ? s.K
+                                 : s.N,
+                     ldc = s.ldc ? s.ldc : s.N;
   check_extents("matmul",
                 {{"M", s.M, 0, kMostNumbers}, {"N", s.N, 0, kMostNumbers}, {"K", s.K, 0, kMostNumbers}});
   check_rows("matmul", {"a", a, ta ? s.M : s.K, {{{ta ? s.K : s.M, lda}}}}, true);
   check_rows("matmul", {"b", b, tb ? s.K : s.N, {{{tb ? s.N : s.K, ldb}}}}, true);
-  check_rows("matmul", {"c", c, s.N, {{{s.M, s.ldc ? s.ldc : s.N}}}}, true);
+  check_rows("matmul", {"c", c, s.N, {{{s.M, ldc}}}}, true);
   if (s.M == 0 || s.N == 0) return;
+  if (s.K == 0) return no_products(s, ldc, c, bias);
   const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();  // baked into the compiled code
-  const Key key{
-      s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};
+  const Key key{s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, ldc, threads << 1 | (bias != nullptr)};
   try {
     const Product& p = product(key);
     const auto view = [](const memory::desc& desc, const float* data) {
