@@ -91,13 +91,8 @@ void no_products(const Matmul& s, std::int64_t ldc, float* c, const float* bias)
 
 void matmul(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
   const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
-  const std::int64_t lda = s.lda ? s.lda
-                           : ta  ? s.M
-                                 : s.K,
-                     ldb = s.ldb ? s.ldb
-                           : tb  ? s.K
-                                 : s.N,
-                     ldc = s.ldc ? s.ldc : s.N;
+  const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
+  const std::int64_t ldc = s.ldc ? s.ldc : s.N;
   check_extents("matmul",
                 {{"M", s.M, 0, kMostNumbers}, {"N", s.N, 0, kMostNumbers}, {"K", s.K, 0, kMostNumbers}});
   check_rows("matmul", {"a", a, ta ? s.M : s.K, {{{ta ? s.K : s.M, lda}}}}, true);
