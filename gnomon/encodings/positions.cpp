@@ -94,9 +94,10 @@ void Placement::check() const {
   if (!document.empty()) check_size("positions", "document", document.size(), std::int64_t(tokens));
   if (!padding.empty()) check_size("positions", "padding", padding.size(), std::int64_t(tokens));
   for (const double x : values) {
-    if (std::abs(x) <= kExact) continue;  // NaN is not
-    throw Error(Fault::usage,
-                text("positions: found ", shortest(x), "; allowed are numbers up to 2^53, of either sign"));
+    if (std::abs(x) <= kExact) continue;
+    throw Error(Fault::usage, text("positions: ", shortest(x),
+                                   std::isnan(x) ? " is not a number"
+                                                 : " is beyond 2^53, the last whole number that is exact"));
   }
 }
 

@@ -60,9 +60,9 @@ TEST(DoorPlacement, SizesAndNumbersAreBounded) {
   refused("extent of a grid is -1", [&] { Placement::grid(lengths(-1, 4)); });
   refused("found -5 tokens", [] { Placement::consecutive(0, -5); });
   refused("tokens", [] { Placement::consecutive(0, kMost); });
-  refused("nan", [] { Placement::consecutive(std::nan(""), 5); });
-  refused("2^53", [] { Placement::consecutive(1e300, 5); });
-  refused("nan", [] { Placement::of(std::vector<double>{0, std::nan("")}); });
+  refused("nan is not a number", [] { Placement::consecutive(std::nan(""), 5); });
+  refused("beyond 2^53", [] { Placement::consecutive(1e300, 5); });
+  refused("nan is not a number", [] { Placement::of(std::vector<double>{0, std::nan("")}); });
   refused("rows is -2", [] { Placement::of(std::vector<double>{0, 1}, -2); });
   refused("rows is", [] { Placement::of(std::vector<double>{0, 1}, kMost, 4); });
   refused("axes is 5", [] { Placement::of(std::vector<double>(5), 1, 5); });
@@ -82,7 +82,7 @@ TEST(DoorPlacement, SizesAndNumbersAreBounded) {
   p = Placement::consecutive(0, 4), p.padding = {1};
   refused("padding has 1", [&] { terms_for(p, true); });
   p = Placement::consecutive(0, 4), p.values[1] = std::nan("");
-  refused("found nan", [&] { terms_for(p, true); });
+  refused("nan is not a number", [&] { terms_for(p, true); });
   const std::vector<double> values(4);
   refused("rows is 0", [&] { Positions(values, 0, 1); });
   refused("axes is 0", [&] { Positions(values, 1, 0); });
@@ -166,7 +166,7 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
   p = Placement::consecutive(0, 5);
   refused("for a batch of", [&] { loss(t); });
   p = Placement::consecutive(0, 4), p.values[2] = std::nan("");
-  refused("found nan", [&] { loss(t); });
+  refused("nan is not a number", [&] { loss(t); });
   p = Placement::consecutive(0, 4), p.padding = {0, 0};
   refused("padding has 2", [&] { loss(t); });
 }
