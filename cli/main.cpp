@@ -120,6 +120,9 @@ int run(int argc, char** argv) {
   worker_command->add_option("KEY", w.key)->required();
   worker_command->callback([&] { code = worker(w); });
 
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return printable(error.what()) + "\nRun with --help for more information.\n";
+  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -54,7 +54,7 @@ class Builder {
     auto& members = open_.back()->get_ref<StrictJson::object_t&>();
     member_ = &members.emplace_back(name, nullptr).second;
     return keys_.back().insert(std::move(name)).second ||
-           fail(text("the key ", printable(members.back().first), " is there twice"));
+           fail(text("the key ", excerpt(members.back().first), " is there twice"));
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) {
     // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while ...; last read: ..."
@@ -104,7 +104,7 @@ class Builder {
 };
 
 std::string described(const StrictJson& value) {
-  if (value.is_string()) return printable(value.get_ref<const std::string&>());
+  if (value.is_string()) return excerpt(value.get_ref<const std::string&>());
   if (value.is_array()) return text("a list of ", value.size());
   if (value.is_object()) return text("an object of ", value.size());
   return value.dump();
@@ -129,15 +129,15 @@ JsonValue JsonValue::member(std::string_view key) const {
   if (!value_.is_object()) wrong("an object");
   const auto found = value_.find(std::string(key));
   if (found == value_.end())
-    throw Error(Fault::input, gnomon::text(where_, ": there is no key ", printable(key)));
-  return {*found, gnomon::text(where_, ", ", printable(key))};
+    throw Error(Fault::input, gnomon::text(where_, ": there is no key ", excerpt(key)));
+  return {*found, gnomon::text(where_, ", ", excerpt(key))};
 }
 
 std::vector<std::pair<std::string_view, JsonValue>> JsonValue::members() const {
   if (!value_.is_object()) wrong("an object");
   std::vector<std::pair<std::string_view, JsonValue>> all;
   for (const auto& [key, value] : value_.items())
-    all.emplace_back(key, JsonValue(value, gnomon::text(where_, ", ", printable(key))));
+    all.emplace_back(key, JsonValue(value, gnomon::text(where_, ", ", excerpt(key))));
   return all;
 }
 

@@ -4,8 +4,10 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "gnomon/checkpoint/json-inl.h"
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -17,6 +19,7 @@ using Json = StrictJson;
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // the limit of the reference implementation
 constexpr std::size_t kMostTensors = 1'000'000, kLongestName = 64 * 1024;
 constexpr const char* kChecksum = "gnomon.sha256";
+constexpr const char* kMetadata = "__metadata__";
 
 std::string_view bytes_of(std::span<const float> x) {
   return {reinterpret_cast<const char*>(x.data()), x.size_bytes()};
@@ -25,7 +28,7 @@ std::string_view bytes_of(std::span<const float> x) {
 Json header_of(std::span<const Tensor> tensors, const Metadata& metadata) {
   Json header = Json::object();
   auto& members = header.get_ref<Json::object_t&>();  // to append to: header[name] would look through all
-  members.emplace_back("__metadata__", metadata);
+  members.emplace_back(kMetadata, metadata);
   std::uint64_t at = 0;
   for (const Tensor& t : tensors) {
     members.emplace_back(
@@ -74,7 +77,7 @@ std::vector<Entry> entries_of(const Json& header, const Path& path, Metadata& me
   const JsonValue top(header, text(path.string(), ", header"));
   std::vector<Entry> entries;
   for (const auto& [name, json] : top.members()) {
-    if (name == "__metadata__") {
+    if (name == kMetadata) {
       for (const auto& [key, value] : json.members()) metadata.emplace(key, value.text());
     } else {
       entries.push_back(entry_of(name, json));
@@ -88,16 +91,29 @@ std::vector<Entry> entries_of(const Json& header, const Path& path, Metadata& me
   return entries;
 }
 
-void check_utf8(std::string_view words) {
-  if (first_invalid_utf8(words) != words.npos)
-    throw Error(Fault::usage, text("a safetensors file cannot hold ", printable(words), ": it is not UTF-8"));
+// What the header, which is JSON, can say.
+void check(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata) {
+  const auto utf8 = [&](std::string_view what, const std::string& word) {
+    const std::size_t at = first_invalid_utf8(word);
+    if (at == std::string::npos) return;
+    throw Error(Fault::usage, text(path.string(), ": ", what, " '", word, "' is not UTF-8 at byte ", at));
+  };
+  for (const auto& [key, value] : metadata)
+    utf8("the metadata's key", key), utf8("the metadata's value", value);
+  std::set<std::string_view> names{kMetadata};
+  for (const Tensor& t : tensors) {
+    utf8("the tensor name", t.name);
+    if (!names.insert(t.name).second)
+      throw Error(Fault::usage, text(path.string(), ": the tensor name '", t.name, "' is taken"));
+    const std::string place = text(path.string(), ": tensor '", t.name, "'");
+    check_size(place, "data", t.data.size(), count_numbers(place, t.shape));
+  }
 }
 
 }  // namespace
 
 void write_safetensors(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata) {
-  for (const Tensor& t : tensors) check_utf8(t.name);
-  for (const auto& [key, value] : metadata) check_utf8(key), check_utf8(value);
+  check(path, tensors, metadata);
   Metadata complete = metadata;
   complete[kChecksum] = checksum(tensors, metadata);
   std::string header = header_of(tensors, complete).dump();
@@ -133,15 +149,34 @@ TensorFile read_safetensors(const Path& path, Digest digest) {
       entries_of(parse_json(std::string_view(bytes).substr(8, length), text(path.string(), ", header")), path,
                  file.metadata);
   std::uint64_t at = 0;
-  for (const Entry& e : entries) {
-    if (e.begin != at)
-      throw bad("tensor ", printable(e.name), " begins at byte ", e.begin,
-                " of the data, but the one before ends at byte ", at,
-                "; tensors follow each other without gaps");
-    if (e.end > data.size())
-      throw bad("tensor ", printable(e.name), " ends at byte ", e.end,
-                " of the data, but the file is truncated: it holds ", data.size());
-    at = e.end;
+  try {
+    for (const auto& [name, entry] : header.items()) {
+      if (name == kMetadata) {
+        file.metadata = entry.get<Metadata>();
+        continue;
+      }
+      if (entry.at("dtype") != "F32")
+        throw bad("tensor '", name, "': dtype ", entry.at("dtype").dump(), ", allowed is \"F32\"");
+      const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
+      const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
+      std::uint64_t count = 1;
+      for (const auto extent : shape) {
+        if (extent < 0 || __builtin_mul_overflow(count, std::uint64_t(extent), &count))
+          throw bad("tensor '", name, "': impossible shape ", entry.at("shape").dump());
+      }
+      if (offsets.size() != 2 || offsets[0] != at || offsets[1] < offsets[0] ||
+          (offsets[1] - offsets[0]) / 4 != count || offsets[1] % 4) {
+        throw bad("tensor '", name, "': data_offsets ", entry.at("data_offsets").dump(), " do not hold its ",
+                  count, " numbers from byte ", at, " on");
+      }
+      if (offsets[1] > data.size())
+        throw bad("tensor '", name, "' ends at byte ", offsets[1],
+                  " of the data, but the file is truncated: it holds ", data.size());
+      file.tensors.push_back({name, shape, std::span(file.numbers).subspan(offsets[0] / 4, count)});
+      at = offsets[1];
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw bad("the header is malformed: ", e.what());
   }
   if (at != data.size())
     throw bad("the tensors end at byte ", at, " of the data, but the file holds ", data.size());
@@ -159,7 +194,7 @@ TensorFile read_safetensors(const Path& path, Digest digest) {
   const std::string found = checksum(file.tensors, file.metadata);
   if (found != expected->second)
     throw bad("the content does not match its checksum: found ", found, ", expected ",
-              printable(expected->second));
+              excerpt(expected->second));
   return file;
 }
 

@@ -20,7 +20,8 @@ struct Tensor {
 using Metadata = std::map<std::string, std::string>;
 
 // Writes atomically. The metadata gain "gnomon.sha256", which covers the names, the shapes, the other
-// metadata and every number. Throws Error(resource); Error(usage) for a name or a text that is not UTF-8.
+// metadata and every number. Throws Error(resource); Error(usage), before anything is written, for a name or metadata
+// that are not UTF-8, a name that is used twice or by the format itself, and numbers that are not of their shape.
 void write_safetensors(const Path& path, std::span<const Tensor> tensors, const Metadata& metadata);
 
 struct TensorFile {

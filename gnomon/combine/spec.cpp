@@ -203,6 +203,7 @@ std::string Spec::print() const {
 }
 
 std::unique_ptr<Encoding> make_encoding(const Named& named, const Shape& shape) {
+  shape.check();
   const Entry& entry = find_encoding(named.name);
   return entry.make(Options(named.name, entry.options, named.options), shape);
 }
@@ -246,6 +247,7 @@ void check_pattern(const std::vector<const Entry*>& entries) {
 }  // namespace
 
 Position make_position(const Spec& spec, const Shape& shape) {
+  shape.check();
   const CombinationEntry* entry = find_combination(spec.combination.name);
   if (!entry) throw Error(Fault::usage, text("unknown combination '", spec.combination.name, "'"));
   Position position;

@@ -1,7 +1,9 @@
 #pragma once
+#include <locale>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace gnomon {
@@ -16,20 +18,25 @@ enum class Fault {
   bug = 70,      // ours
 };
 
-// Every error of the library. The message names the place, what was found and what is allowed.
+// Control characters (a terminal obeys them) and bytes that are not UTF-8, written as \n, \t, \x1b; the rest as it is.
+std::string printable(std::string_view message);
+
+// Every error of the library. The message names the place, what was found and what is allowed; it may quote
+// what a user wrote, so it is made printable here.
 class Error : public std::runtime_error {
  public:
-  Error(Fault fault, const std::string& message) : std::runtime_error(message), fault_(fault) {}
+  Error(Fault fault, std::string_view message) : std::runtime_error(printable(message)), fault_(fault) {}
   Fault fault() const { return fault_; }
 
  private:
   Fault fault_;
 };
 
-// The arguments, written one after the other.
+// The arguments, written one after the other, whatever locale the host has set: 2000 is never 2.000.
 template <class... Parts>
 std::string text(Parts&&... parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());
   (out << ... << std::forward<Parts>(parts));
   return out.str();
 }

@@ -6,7 +6,9 @@
 namespace gnomon {
 
 // Threads that a parallel loop started here really gets: not what was asked for, but what OpenMP's limits leave of it
-// (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS); 1 inside a parallel loop. The pool is OpenMP's, the one oneDNN uses too.
+// (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS); 1 inside a parallel loop. The pool is OpenMP's, the one oneDNN uses too. A child
+// that was forked after the pool's first use has none of its threads, and its first loop waits for them for ever: start other
+// processes by posix_spawn (or exec at once), or fork before anything of gnomon is called.
 int thread_count();
 // The same, if set_thread_count(n) had been called.
 int threads_granted(int n);

@@ -105,7 +105,7 @@ std::string unknown(std::string_view kind, std::string_view word,
               near.empty() ? ". There are: " : " There are: ", join(candidates, ", "));
 }
 
-std::string printable(std::string_view words) {
+std::string excerpt(std::string_view words) {
   constexpr std::size_t kShown = 80;
   std::string out = "\"";
   for (const char c : words.substr(0, kShown)) {

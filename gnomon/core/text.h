@@ -28,7 +28,7 @@ std::string unknown(std::string_view kind, std::string_view word,
 std::string join(std::span<const std::string_view> words, std::string_view separator);
 
 // A stranger's words for a message: in quotes, as \xNN what is not printable ASCII, cut after 80 bytes.
-std::string printable(std::string_view words);
+std::string excerpt(std::string_view words);
 
 // The offset of the first byte that is not part of well-formed UTF-8, or npos.
 std::size_t first_invalid_utf8(std::string_view bytes);

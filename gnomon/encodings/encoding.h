@@ -35,9 +35,10 @@ std::string site_names(unsigned acts);  // "input", "qk", "logits, value"; "none
 
 // What an encoding is made for.
 struct Shape {
-  std::int64_t C, H, D;  // width of a position vector; heads; head size
-  std::int64_t length;   // tokens of a training window
-  bool causal;           // a query sees only keys that are not after it
+  std::int64_t C, H, D;        // width of a position vector, which need not be H·D; heads; head size
+  std::int64_t length;         // tokens of a training window
+  bool causal;                 // a query sees only keys that are not after it
+  const Shape& check() const;  // throws Error(usage): what was found, what is allowed
 };
 
 enum class Role { q, k, v, out };  // out: what attention returns, before its projection
@@ -84,7 +85,10 @@ struct ContentGrad {
   Projections<float> projections;
 };
 
-// What the fast path sees of a batch. Tokens count through the rows of the positions.
+// What the fast path sees of a batch. Tokens count through the rows of the positions. That these belong together is
+// the duty of who makes it (Model does): tables from tables() of this encoding for these very positions, w of
+// param_count() numbers, content of as many tokens. No method looks again; arrays that are too short are read past
+// their end.
 struct Batch {
   Positions positions;
   const Floats& tables;              // what tables() returned for these positions
@@ -111,7 +115,7 @@ struct Widths {
 // added to what its array holds, and every forward has its backward beside it.
 class Encoding {
  public:
-  explicit Encoding(const Shape& shape) : shape_(shape) {}
+  explicit Encoding(const Shape& shape) : shape_(shape.check()) {}
   virtual ~Encoding() = default;
   const Shape& shape() const { return shape_; }
 
@@ -171,13 +175,13 @@ class Encoding {
 };
 
 // Empty terms for tokens at these places: the distances that occur, whom the documents let see whom, and the
-// places themselves where they do not follow each other by 1. Throws Error(usage) for fractions (arrays over
-// distances have no room for them) only when such arrays are asked for.
+// places themselves where they do not follow each other by 1. Throws Error(usage) for a placement that check() refuses;
+// for fractions (arrays over distances have no room for them) only when such arrays are asked for.
 Terms terms_for(const Placement& placement, bool causal);
 Terms terms_for(const Positions& positions, bool causal);
 
 // Narrows what the queries see: sees(row, i, j) must be true for one run of keys around i, whose ends do not fall
-// with i.
+// with i. Throws Error(usage) for terms that are not of as many tokens as the positions.
 void limit_keys(Terms& terms, const Positions& positions,
                 const std::function<bool(const Positions& row, std::int64_t i, std::int64_t j)>& sees);
 

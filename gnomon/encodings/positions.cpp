@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -10,21 +11,27 @@ namespace gnomon {
 namespace {
 
 constexpr double kExact = 9007199254740992;  // 2^53: whole numbers up to here are doubles
+constexpr std::int64_t kMostPlaces = std::int64_t{1} << 27;
 
 void require(bool ok, const std::string& message) {
   if (!ok) throw Error(Fault::usage, message);
 }
 void check_shape(std::size_t numbers, std::int64_t rows, std::int64_t axes) {
-  require(axes >= 1 && axes <= 4, text("positions: found ", axes, " axes; allowed are 1 to 4"));
-  require(
-      rows >= 1 && numbers > 0 && std::int64_t(numbers) % (rows * axes) == 0,
-      text("positions: ", numbers, " numbers are not ", rows, " rows of tokens with ", axes, " coordinates"));
+  check_extents("positions", {{"axes", axes, 1, 4}, {"rows", rows, 1, kMostPlaces}});
+  if (std::int64_t(numbers) % (rows * axes) == 0) return;
+  throw Error(Fault::usage, text("positions: ", numbers, " numbers are not ", rows, " rows of tokens with ",
+                                 axes, " coordinates"));
+}
+void check_tokens(double tokens) {
+  require(tokens >= 1 && tokens <= double(kMostPlaces),
+          text("positions: found ", shortest(tokens), " tokens; allowed are 1 to ", kMostPlaces));
 }
 Placement padded(std::span<const std::int64_t> lengths, bool left) {
   require(!lengths.empty(), "positions: no sequences");
   const std::int64_t T = *std::max_element(lengths.begin(), lengths.end());
   require(*std::min_element(lengths.begin(), lengths.end()) >= 0 && T > 0,
           "positions: lengths must be 0 or more, and one of them above 0");
+  check_tokens(double(T) * double(lengths.size()));
   Placement p;
   p.rows = std::int64_t(lengths.size());
   for (const std::int64_t length : lengths) {
@@ -44,7 +51,12 @@ Placement padded(std::span<const std::int64_t> lengths, bool left) {
 
 }  // namespace
 
+Positions::Positions(std::span<const double> all, std::int64_t row_count, std::int64_t axis_count)
+    : values(all), rows(row_count), axes(axis_count) {
+  check_shape(all.size(), rows, axes);
+}
 Positions Positions::row(std::int64_t index) const {
+  if (rows > 1) check_extents("positions", {{"row", index, 0, rows - 1}});
   const std::int64_t numbers = T() * axes;
   return {values.subspan(std::size_t((rows > 1 ? index : 0) * numbers), std::size_t(numbers)), 1, axes};
 }
@@ -75,25 +87,34 @@ std::int64_t whole_position(std::string_view owner, double position, std::int64_
                                  " is not a row of the table; allowed are 0 to ", end - 1));
 }
 
+void Placement::check() const {
+  check_shape(values.size(), rows, axes);
+  const double tokens = double(values.size()) / double(axes);
+  check_tokens(tokens);
+  if (!document.empty()) check_size("positions", "document", document.size(), std::int64_t(tokens));
+  if (!padding.empty()) check_size("positions", "padding", padding.size(), std::int64_t(tokens));
+  for (const double x : values) {
+    if (std::abs(x) <= kExact) continue;
+    throw Error(Fault::usage, text("positions: ", shortest(x),
+                                   std::isnan(x) ? " is not a number"
+                                                 : " is beyond 2^53, the last whole number that is exact"));
+  }
+}
+
 Placement Placement::consecutive(double first, std::int64_t tokens) {
+  check_tokens(double(tokens));
   Placement p;
   for (std::int64_t t = 0; t < tokens; ++t) p.values.push_back(first + double(t));
+  p.check();
   return p;
 }
 Placement Placement::of(std::span<const std::int64_t> positions, std::int64_t rows, std::int64_t axes) {
-  std::vector<double> values;
-  for (const std::int64_t x : positions) {
-    require(double(x) >= -kExact && double(x) <= kExact,
-            text("positions: ", x, " is beyond 2^53, the last whole number that is exact"));
-    values.push_back(double(x));
-  }
-  return of(std::move(values), rows, axes);
+  return of(std::vector<double>(positions.begin(), positions.end()), rows, axes);
 }
 Placement Placement::of(std::vector<double> positions, std::int64_t rows, std::int64_t axes) {
-  check_shape(positions.size(), rows, axes);
-  for (const double x : positions) require(std::isfinite(x), text("positions: ", x, " is not a number"));
   Placement p;
   p.values = std::move(positions), p.rows = rows, p.axes = axes;
+  p.check();
   return p;
 }
 Placement Placement::grid(std::span<const std::int64_t> extents) {
@@ -101,7 +122,8 @@ Placement Placement::grid(std::span<const std::int64_t> extents) {
           text("positions: a grid of ", extents.size(), " axes; allowed are 1 to 4"));
   std::int64_t places = 1;
   for (const std::int64_t e : extents) {
-    require(e >= 1, text("positions: a grid with an extent of ", e));
+    check_extents("positions", {{"an extent of a grid", e, 1, kMostPlaces}});
+    check_tokens(double(places) * double(e));
     places *= e;
   }
   Placement p;
@@ -120,6 +142,7 @@ Placement Placement::packed(std::span<const std::int64_t> lengths) {
   Placement p;
   for (std::size_t d = 0; d < lengths.size(); ++d) {
     require(lengths[d] >= 1, text("positions: document ", d, " has ", lengths[d], " tokens"));
+    check_tokens(double(p.values.size()) + double(lengths[d]));
     for (std::int64_t t = 0; t < lengths[d]; ++t) {
       p.values.push_back(double(t));
       p.document.push_back(std::int32_t(d));

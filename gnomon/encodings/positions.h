@@ -19,13 +19,14 @@ struct Positions {
   Positions(const std::vector<double>& one_row) : values(one_row) {}  // NOLINT: a row is a Positions
   template <std::size_t n>
   Positions(const double (&one_row)[n]) : values(one_row) {}  // NOLINT: likewise
-  Positions(std::span<const double> all, std::int64_t row_count, std::int64_t axis_count)
-      : values(all), rows(row_count), axes(axis_count) {}
+  // Throws Error(usage) for numbers that are not `row_count` rows of tokens with 1 to 4 coordinates.
+  Positions(std::span<const double> all, std::int64_t row_count, std::int64_t axis_count);
   std::int64_t size() const { return std::int64_t(values.size()) / axes; }
   std::int64_t T() const { return size() / rows; }
   double operator[](std::int64_t n) const { return values[n * axes]; }
   double at(std::int64_t n, std::int64_t axis) const { return values[n * axes + axis]; }
-  Positions row(std::int64_t index) const;  // one sequence
+  Positions row(std::int64_t index)
+      const;  // one sequence; throws Error(usage) beyond the rows, where there are several
 };
 
 // Coordinate `axis` of token n for an encoding of `wanted` axes. Tokens with that many coordinates have their
@@ -41,7 +42,8 @@ double coordinate(const Positions& positions, std::int64_t n, std::int64_t axis,
 // and what is allowed.
 std::int64_t whole_position(std::string_view owner, double position, std::int64_t end);
 
-// Positions with what a batch also needs to know: which tokens see each other.
+// Positions with what a batch also needs to know: which tokens see each other. At most 2^27 tokens; every position
+// is finite and within ±2^53. The factories throw Error(usage) for others.
 struct Placement {
   std::vector<double> values;
   std::int64_t rows = 1, axes = 1;
@@ -50,7 +52,9 @@ struct Placement {
   std::vector<std::uint8_t> padding;  // (rows,T): 1 = no token. Empty: none
 
   operator Positions() const { return {values, rows, axes}; }
-  std::int64_t T() const { return std::int64_t(values.size()) / (rows * axes); }
+  std::int64_t T() const { return Positions(*this).T(); }
+  void check()
+      const;  // throws Error(usage) for arrays that do not fit and positions that are none; O(tokens)
 
   static Placement consecutive(double first, std::int64_t tokens);
   // Whole numbers (rows,T,axes). Throws Error(usage) for sizes that do not fit or beyond ±2^53.

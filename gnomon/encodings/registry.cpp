@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
@@ -27,6 +28,15 @@ const Entry& find_encoding(std::string_view name) {
     names.push_back(entry->name);
   }
   throw Error(Fault::usage, unknown("encoding", name, names));
+}
+
+const Shape& Shape::check() const {
+  check_extents("shape", {{"C", C, 1, kMostWidth},
+                          {"H", H, 1, kMostHeads},
+                          {"D", D, 1, kMostWidth},
+                          {"length", length, 1, kMostTokens}});
+  check_extents("shape", {{"H·D", H * D, 1, 16 * kMostWidth}});
+  return *this;
 }
 
 std::string site_names(unsigned acts) {
@@ -76,7 +86,7 @@ void make_over_distances(Terms& t, Floats& array, std::int64_t H, std::int64_t w
                 "positions are not whole numbers, and an encoding with values for whole distances "
                 "has none between them");
   }
-  array.resize(H * t.distances * width);
+  array.resize(std::size_t(count_numbers("arrays over distances", {H, t.distances, width})));
 }
 void add_by_distance(Terms& t, std::int64_t H, const std::function<double(std::int64_t, std::int64_t)>& f) {
   make_over_distances(t, t.by_distance, H, 1);

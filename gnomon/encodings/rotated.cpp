@@ -6,6 +6,7 @@
 // does with single channels would change, what it does with the subspace would not. Acts on the input. No parameters.
 #include <cmath>
 
+#include "gnomon/core/check.h"
 #include "gnomon/encodings/sines.h"
 
 namespace gnomon {
@@ -13,6 +14,7 @@ namespace {
 
 // Gram-Schmidt, twice, on normal numbers: rows of an orthogonal matrix.
 std::vector<double> random_orthogonal(std::int64_t n, std::uint64_t seed) {
+  check_extents("rotated", {{"C", n, 1, 4096}});  // O(n³): beyond, it takes more than minutes
   const Random random(seed, "rotated positions");
   std::vector<double> q(std::size_t(n * n));
   for (std::int64_t r = 0; r < n; ++r) {

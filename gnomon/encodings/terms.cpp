@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
@@ -66,6 +67,7 @@ void cover_places(const Placement& p, bool causal, Terms& terms) {
 }  // namespace
 
 Terms terms_for(const Placement& p, bool causal) {
+  p.check();
   Terms terms;
   if (!p.document.empty()) see_documents(p, terms);
   if (regular(p)) {
@@ -84,8 +86,15 @@ Terms terms_for(const Positions& p, bool causal) {
 void limit_keys(Terms& terms, const Positions& positions,
                 const std::function<bool(const Positions&, std::int64_t, std::int64_t)>& sees) {
   const std::int64_t T = positions.T();
+  check_extents("a mask by position", {{"T", T, 1, kMostTokens}});
   const auto rows_of = [&](const std::vector<std::int32_t>& x) { return std::int64_t(x.size()) / T; };
   const std::int64_t rows = std::max({positions.rows, rows_of(terms.first_key), std::int64_t{1}});
+  for (const std::int64_t found :
+       {std::int64_t(terms.first_key.size()), std::int64_t(terms.end_key.size()), positions.rows * T}) {
+    if (found == 0 || found == T || found == rows * T) continue;
+    throw Error(Fault::usage,
+                text("a mask by position: ", found, " numbers for ", rows, " sequences of ", T, " tokens"));
+  }
   const auto old = [&](const std::vector<std::int32_t>& x, std::int64_t r, std::int64_t i,
                        std::int64_t open) {
     return x.empty() ? open : std::int64_t(x[(rows_of(x) > 1 ? r * T : 0) + i]);

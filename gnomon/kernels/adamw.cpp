@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -35,7 +37,25 @@ HWY_AFTER_NAMESPACE();
 namespace gnomon {
 HWY_EXPORT(AdamWRange);
 
+namespace {
+void check(const AdamW& s) {
+  const auto within = [](std::string_view name, double x, bool ok, std::string_view allowed) {
+    if (ok && std::isfinite(x)) return;
+    throw Error(Fault::usage, text("adamw: ", name, " is ", x, "; allowed ", allowed));
+  };
+  within("rate", s.rate, true, "is a finite number");
+  within("beta1", s.beta1, s.beta1 >= 0 && s.beta1 < 1, "are 0 to below 1");
+  within("beta2", s.beta2, s.beta2 >= 0 && s.beta2 < 1, "are 0 to below 1");
+  within("epsilon", s.epsilon, s.epsilon >= 0, "is a finite number from 0 on");
+  within("decay", s.decay, true, "is a finite number");
+  within("gradient", s.gradient, true, "is a finite number");
+}
+}  // namespace
+
 void adamw(const AdamW& s, std::int64_t n, const float* g, float* w, float* m, float* v) {
+  check_extents("adamw", {{"n", n, 0, kMostNumbers}, {"t", s.t, 1, kMostNumbers}});
+  check_pointers("adamw", n, {{"g", g}, {"w", w}, {"m", m}, {"v", v}});
+  check(s);
   const double c1 = 1 - std::pow(s.beta1, double(s.t)), c2 = 1 - std::pow(s.beta2, double(s.t));
   const float constants[] = {float(s.gradient),
                              float(s.beta1),

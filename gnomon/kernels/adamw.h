@@ -4,6 +4,7 @@
 namespace gnomon {
 
 // Adam with decoupled weight decay. Loshchilov, Hutter 2017, arXiv 1711.05101, algorithm 2.
+// Throws Error(usage) for n < 0, t < 1, numbers that are not finite, β outside [0,1) or null arrays.
 //   m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  w ← w − rate·( (m/c₁)/(√(v/c₂) + ε) + decay·w ),  c = 1 − βᵗ
 struct AdamW {
   double rate, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, decay = 0;

@@ -175,7 +175,9 @@ class Head {
     return zero_ + tile.j0 - (tile.i0 + tile.ni - 1 + shift_);
   }
   // Query row i sees the keys first_of(i) ≤ j < end_of(i).
-  std::int64_t first_of(std::int64_t i) const { return t_.first_key ? t_.first_key[i + shift_] : 0; }
+  std::int64_t first_of(std::int64_t i) const {
+    return t_.first_key ? std::max<std::int64_t>(0, t_.first_key[i + shift_]) : 0;
+  }
   std::int64_t end_of(std::int64_t i) const {
     const std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
     return t_.end_key ? std::min<std::int64_t>(end, t_.end_key[i + shift_]) : end;

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/attend_head.h"
 #include "gnomon/kernels/attend_rows.h"
 
@@ -42,35 +42,7 @@ Terms Terms::zeros() const {
 
 namespace {
 
-void check(const AttendShape& s, const Terms& t) {
-  const auto expect = [](const Floats& array, std::int64_t size, const char* name) {
-    if (array.empty() || std::int64_t(array.size()) == size) return;
-    throw Error(Fault::bug,
-                text("attend: terms.", name, " has ", array.size(), " numbers, its shape asks for ", size));
-  };
-  expect(t.by_distance, s.H * t.distances, "by_distance");
-  expect(t.by_query, s.B * s.H * s.queries, "by_query");
-  expect(t.by_key, s.B * s.H * s.keys, "by_key");
-  expect(t.query_cross, s.H * t.distances * s.K, "query_cross");
-  expect(t.key_cross, s.H * t.distances * s.K, "key_cross");
-  expect(t.value, s.H * t.distances * s.D, "value");
-  const auto one_or_each = [&](std::size_t size, const char* name) {
-    if (size == 0 || std::int64_t(size) == s.keys || std::int64_t(size) == s.B * s.keys) return;
-    throw Error(Fault::bug, text("attend: terms.", name, " has ", size, " numbers for ", s.B,
-                                 " sequences of ", s.keys, " tokens"));
-  };
-  one_or_each(t.first_key.size(), "first_key");
-  one_or_each(t.end_key.size(), "end_key");
-  one_or_each(t.places.size(), "places");
-  const std::int64_t least = s.causal ? 0 : 1 - s.queries;
-  if (t.over_distances() && t.places.empty() &&
-      (t.first_distance > least || t.first_distance + t.distances < s.keys)) {
-    throw Error(Fault::bug,
-                text("attend: terms cover the distances ", t.first_distance, "..",
-                     t.first_distance + t.distances - 1, ", attention needs ", least, "..", s.keys - 1));
-  }
-  if (s.queries > s.keys) throw Error(Fault::bug, "attend: more queries than keys");
-}
+bool empty(const AttendShape& s) { return s.B == 0 || s.H == 0 || s.keys == 0; }
 
 Rows rows(Heads<const float> heads, std::int64_t b, std::int64_t h) {
   return {const_cast<float*>(heads.row(b, 0, h)), heads.token};
@@ -135,7 +107,14 @@ class SharedGradients {
 
 void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse) {
-  check(s, terms);
+  check_shape(s);
+  check_heads(s, "q", q, {s.queries, s.K + s.beside});
+  check_heads(s, "k", k, {s.keys, s.K + s.beside});
+  check_heads(s, "v", v, {s.keys, s.D});
+  check_heads(s, "out", out, {s.queries, s.D});
+  check_pointers("attend", s.B * s.H * s.queries, {{"lse", lse}});
+  check_terms(s, terms);
+  if (empty(s)) return;
   if (by_rows(terms)) return attend_rows(s, q, k, v, terms, out, lse);
   parallel_for(s.B * s.H, [&](std::int64_t n) {
     const std::int64_t b = n / s.H, h = n % s.H;
@@ -151,7 +130,17 @@ void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, He
 
 void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& terms,
                      const AttendGrad& grad) {
-  check(s, terms);
+  check_shape(s);
+  const HeadRows asking{s.queries, s.K + s.beside}, asked{s.keys, s.K + s.beside}, given{s.keys, s.D},
+      returned{s.queries, s.D};
+  check_heads(s, "q", f.q, asking), check_heads(s, "dq", grad.dq, asking);
+  check_heads(s, "k", f.k, asked), check_heads(s, "dk", grad.dk, asked);
+  check_heads(s, "v", f.v, given), check_heads(s, "dv", grad.dv, given);
+  check_heads(s, "out", f.out, returned), check_heads(s, "dout", f.dout, returned);
+  check_pointers("attend_backward", s.B * s.H * s.queries, {{"lse", f.lse}});
+  check_terms(s, terms);
+  check_gradients(terms, grad);
+  if (empty(s)) return;
   if (by_rows(terms)) return attend_rows_backward(s, f, terms, grad);
   Terms none;
   Terms& dterms = grad.dterms ? *grad.dterms : none;

@@ -36,7 +36,7 @@ struct Terms {
   // Factor of scale·q·k, before anything is added. DeBERTa, TUPE
   float content_scale = 1;
   // (B,tokens), or (1,tokens) for all: query i sees the keys first_key[i] ≤ j < end_key[i] and no others.
-  // Both do not fall with i. Packed documents, windows, chunks
+  // Both do not fall with i (where they do, what is seen is not defined). Packed documents, windows, chunks
   std::vector<std::int32_t> first_key, end_key;
   // (B,tokens), or (1,tokens): the places p of the tokens. Empty: they follow each other by 1.
   std::vector<std::int64_t> places;
@@ -103,7 +103,8 @@ class RowRule {
 // row of out is 0. Online softmax over tiles (Milakov, Gimelshein 2018, arXiv 1805.02867; Dao 2022, arXiv
 // 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)). With rules
 // or places that do not follow each other by 1 it goes by rows (attend_rows.cpp): O(keys·H·(K+D)). Throws
-// Error(bug) for terms whose shapes do not fit.
+// Error(usage) for extents, steps and terms that do not fit each other (attend_check.h). That q, k, v, out, lse and
+// padding are as large as the shape says is the caller's duty: they are pointers.
 void attend(const AttendShape& shape, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse);
 
@@ -113,7 +114,7 @@ struct AttendResult {
   const float* lse;
   Heads<const float> dout;
 };
-// dq, dk, dv are overwritten; the arrays that dterms has are added to.
+// dq, dk, dv are overwritten; the arrays that dterms has, of the shapes of the terms, are added to. Throws as attend().
 struct AttendGrad {
   Heads<float> dq, dk, dv;
   Terms* dterms;

@@ -96,15 +96,10 @@ class SequenceRows {
     const auto own = [&](const std::vector<std::int32_t>& x) {
       return std::int64_t(x[(std::int64_t(x.size()) > s_.keys ? t_.b * s_.keys : 0) + token]);
     };
-    const std::int64_t end = s_.causal ? token + 1 : s_.keys;
-    return {t_.b,
-            token,
-            t.first_key.empty() ? 0 : own(t.first_key),
-            t.end_key.empty() ? end : std::min(end, own(t.end_key)),
-            s_.H,
-            t_.q,
-            t_.k,
-            i};
+    const std::int64_t last = s_.causal ? token + 1 : s_.keys;
+    const std::int64_t end = t.end_key.empty() ? last : std::clamp<std::int64_t>(own(t.end_key), 0, last);
+    const std::int64_t first = t.first_key.empty() ? 0 : std::clamp<std::int64_t>(own(t.first_key), 0, end);
+    return {t_.b, token, first, end, s_.H, t_.q, t_.k, i};
   }
   // Column of the arrays over distances.
   std::int64_t column(const QueryRow& query, std::int64_t j) const {

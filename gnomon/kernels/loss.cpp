@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -43,6 +45,18 @@ HWY_EXPORT(CrossEntropyRow);
 
 void cross_entropy(const CrossEntropy& s, float* logits, const std::int32_t* targets, float* losses) {
   const std::int64_t step = s.step ? s.step : s.V;
+  check_extents("cross_entropy",
+                {{"N", s.N, 0, kMostNumbers}, {"V", s.V, 1, std::numeric_limits<std::int32_t>::max()}});
+  check_rows("cross_entropy", {"logits", logits, s.V, {{{s.N, step}}}}, true);
+  check_pointers("cross_entropy", s.N, {{"targets", targets}, {"losses", losses}});
+  if (!(s.dscale >= 0 && std::isfinite(s.dscale)))
+    throw Error(Fault::usage,
+                text("cross_entropy: dscale is ", s.dscale, "; allowed is a finite number from 0 on"));
+  for (std::int64_t n = 0; n < s.N; ++n) {
+    if (targets[n] == kUnscored || (targets[n] >= 0 && targets[n] < s.V)) continue;
+    throw Error(Fault::usage, text("cross_entropy: target ", n, " is ", targets[n], "; allowed are 0 to ",
+                                   s.V - 1, ", and ", kUnscored, " for none"));
+  }
   parallel_ranges(s.N, 64, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
       float* row = logits + n * step;

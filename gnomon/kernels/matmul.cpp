@@ -1,6 +1,7 @@
 // The door to oneDNN: no other file knows it. Builds with its version 2 (Debian 12) and version 3 interfaces.
 #include "gnomon/kernels/matmul.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "gnomon/core/array.h"
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/pointwise.h"
@@ -77,12 +79,18 @@ const Product& product(const Key& key) {
   return found->second;
 }
 
+// What a caller leaves to us is filled in.
+Matmul with_steps(Matmul s) {
+  if (!s.lda) s.lda = s.a_op == Op::transposed ? s.M : s.K;
+  if (!s.ldb) s.ldb = s.b_op == Op::transposed ? s.K : s.N;
+  if (!s.ldc) s.ldc = s.N;
+  return s;
+}
+
 void execute(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
-  const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
-  const std::int64_t lda = s.lda ? s.lda : ta ? s.M : s.K, ldb = s.ldb ? s.ldb : tb ? s.K : s.N;
   const std::int64_t threads = thread_count();  // baked into the compiled code
-  const Key key{
-      s.M, s.N, s.K, ta, tb, s.accumulate, lda, ldb, s.ldc ? s.ldc : s.N, threads << 1 | (bias != nullptr)};
+  const Key key{s.M,   s.N,   s.K,   s.a_op == Op::transposed,        s.b_op == Op::transposed, s.accumulate,
+                s.lda, s.ldb, s.ldc, threads << 1 | (bias != nullptr)};
   const Product& p = product(key);
   const auto view = [](const memory::desc& desc, const float* data) {
     return memory(desc, engine(), const_cast<float*>(data));
@@ -100,6 +108,15 @@ void execute(const Matmul& s, const float* a, const float* b, float* c, const fl
   stream.wait();
 }
 
+// K = 0, where oneDNN may divide by K: an empty sum is 0.
+void no_products(const Matmul& s, float* c, const float* bias) {
+  for (std::int64_t m = 0; m < s.M; ++m) {
+    float* row = c + m * s.ldc;
+    if (!s.accumulate) std::fill_n(row, s.N, 0.0f);
+    for (std::int64_t n = 0; bias && n < s.N; ++n) row[n] += bias[n];
+  }
+}
+
 // A team smaller than the one a product was compiled for leaves a part of it uncomputed, and says nothing. So one
 // product of small whole numbers, whose sums are exact, is compared with plain loops.
 void compare_once(int threads) {
@@ -111,7 +128,7 @@ void compare_once(int threads) {
   std::vector<float> a(M * K), b(K * N), c(M * N, -1.0f);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = float(std::int64_t(i * 7 % 13) - 6);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = float(std::int64_t(i * 5 % 11) - 5);
-  execute({.M = M, .N = N, .K = K}, a.data(), b.data(), c.data(), nullptr);
+  execute(with_steps({.M = M, .N = N, .K = K}), a.data(), b.data(), c.data(), nullptr);
   for (std::int64_t m = 0; m < M; ++m) {
     for (std::int64_t n = 0; n < N; ++n) {
       float sum = 0;
@@ -124,7 +141,14 @@ void compare_once(int threads) {
     }
   }
   compared.insert(threads);
-}
+  // K = 0, where oneDNN may divide by K: an empty sum is 0.
+  void no_products(const Matmul& s, float* c, const float* bias) {
+    for (std::int64_t m = 0; m < s.M; ++m) {
+      float* row = c + m * s.ldc;
+      if (!s.accumulate) std::fill_n(row, s.N, 0.0f);
+      for (std::int64_t n = 0; bias && n < s.N; ++n) row[n] += bias[n];
+    }
+  }
 
 }  // namespace
 
@@ -146,8 +170,16 @@ std::string product_library() {
   return text("oneDNN ", version->major, ".", version->minor, ".", version->patch, " ", instructions);
 }
 
-void matmul(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
+void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias) {
+  const Matmul s = with_steps(shape);
+  const bool ta = s.a_op == Op::transposed, tb = s.b_op == Op::transposed;
+  check_extents("matmul",
+                {{"M", s.M, 0, kMostNumbers}, {"N", s.N, 0, kMostNumbers}, {"K", s.K, 0, kMostNumbers}});
+  check_rows("matmul", {"a", a, ta ? s.M : s.K, {{{ta ? s.K : s.M, s.lda}}}}, true);
+  check_rows("matmul", {"b", b, tb ? s.K : s.N, {{{tb ? s.N : s.K, s.ldb}}}}, true);
+  check_rows("matmul", {"c", c, s.N, {{{s.M, s.ldc}}}}, true);
   if (s.M == 0 || s.N == 0) return;
+  if (s.K == 0) return no_products(s, c, bias);
   const FixedTeam team;
   try {
     compare_once(thread_count());

@@ -9,7 +9,8 @@ enum class Op : bool { plain, transposed };
 // c (M,N) = op(a) op(b) [+ bias] [+ c], all row-major float32. op(a) is (M,K), op(b) is (K,N); ld* is the
 // distance between the stored rows in numbers, 0 = dense. Runs on thread_count() threads. Equal inputs, machine and thread
 // count give equal bits. The first product on each number of threads in a process compares one with exact sums and
-// throws Error(resource) if they differ.
+// throws Error(resource) if they differ. Throws Error(usage) for extents below 0, rows nearer than they are wide, or null
+// arrays.
 //
 // For hosts: while a product runs, oneDNN's generated code points the stack register into the heap
 // (github.com/oneapi-src/oneDNN/issues/4845). A signal handler that runs on such a thread writes its frame there and

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gnomon/core/array.h"
+#include "gnomon/core/check.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/pointwise.h"
 
@@ -69,11 +70,21 @@ HWY_EXPORT(NormaliseRowBackward);
 
 namespace {
 constexpr std::int64_t kRows = 128;  // rows a task; the tasks' sums of gain and bias are added in order
+
+std::int64_t step_of(const NormShape& s) { return s.step ? s.step : s.C; }
+
+void check_arrays(std::string_view place, const NormShape& s, std::initializer_list<Pointer> rows,
+                  std::initializer_list<Pointer> others) {
+  check_extents(place, {{"N", s.N, 0, kMostNumbers}, {"C", s.C, 1, kMostNumbers}});
+  for (const Pointer& p : rows) check_rows(place, {p.name, p.data, s.C, {{{s.N, step_of(s)}}}}, true);
+  check_pointers(place, s.N, others);
 }
+}  // namespace
 
 void normalise(const NormShape& s, const float* x, const float* gain, const float* bias, float* y,
                float* statistics) {
-  const std::int64_t step = s.step ? s.step : s.C;
+  check_arrays("normalise", s, {{"x", x}, {"y", y}}, {{"gain", gain}, {"statistics", statistics}});
+  const std::int64_t step = step_of(s);
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
       HWY_DYNAMIC_DISPATCH(NormaliseRow)
@@ -84,7 +95,9 @@ void normalise(const NormShape& s, const float* x, const float* gain, const floa
 
 void normalise_backward(const NormShape& s, const float* x, const float* gain, const float* statistics,
                         const float* dy, const NormGrad& grad) {
-  const std::int64_t pieces = (s.N + kRows - 1) / kRows, C = s.C, step = s.step ? s.step : C;
+  check_arrays("normalise_backward", s, {{"x", x}, {"dy", dy}, {"dx", grad.dx}},
+               {{"gain", gain}, {"statistics", statistics}, {"dgain", grad.dgain}});
+  const std::int64_t pieces = (s.N + kRows - 1) / kRows, C = s.C, step = step_of(s);
   Floats partial(pieces * 2 * C);  // (piece, gain then bias, C)
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
     float* dgain = &partial[begin / kRows * 2 * C];

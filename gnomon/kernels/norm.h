@@ -9,7 +9,8 @@ namespace gnomon {
 enum class Norm { layer, rms };
 inline constexpr float kNormEpsilon = 1e-5f;
 
-// x, y (N,C); gain, bias (C); statistics (N,2): mean (0 for rms) and 1/√(…), for the backward pass.
+// x, y (N,C); gain, bias (C); statistics (N,2): mean (0 for rms) and 1/√(…), for the backward pass. Throws Error(usage)
+// for extents that cannot be, rows nearer than C, or null arrays; bias may be null.
 struct NormShape {
   Norm kind;
   std::int64_t N, C;

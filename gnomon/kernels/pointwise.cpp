@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gnomon/core/array.h"
+#include "gnomon/core/check.h"
 #include "gnomon/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -86,27 +87,39 @@ HWY_EXPORT(SumOfSquares);
 
 namespace {
 constexpr std::int64_t kGrain = 1 << 14;  // numbers a task: about 10 µs
+
+void check(std::string_view place, std::int64_t n, std::initializer_list<Pointer> arrays) {
+  check_extents(place, {{"n", n, 0, kMostNumbers}});
+  check_pointers(place, n, arrays);
 }
+}  // namespace
 
 void gelu(std::int64_t n, const float* x, float* y) {
+  check("gelu", n, {{"x", x}, {"y", y}});
   parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Gelu)(b - a, x + a, y + a); });
 }
 void gelu_backward(std::int64_t n, const float* x, const float* dy, float* dx) {
+  check("gelu_backward", n, {{"x", x}, {"dy", dy}, {"dx", dx}});
   parallel_ranges(n, kGrain, [&](auto a, auto b) {
     HWY_DYNAMIC_DISPATCH(GeluBackward)(b - a, x + a, dy + a, dx + a);
   });
 }
 void add(std::int64_t n, const float* a, const float* b, float* sum) {
+  check("add", n, {{"a", a}, {"b", b}, {"sum", sum}});
   parallel_ranges(n, kGrain, [&](auto i, auto end) {
     HWY_DYNAMIC_DISPATCH(Add)(end - i, a + i, b + i, sum + i);
   });
 }
 void scale(std::int64_t n, float factor, float* x) {
+  check("scale", n, {{"x", x}});
   parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Scale)(b - a, factor, x + a); });
 }
 
 void add_column_sums(const RowsOf& rows, const float* x, float* out) {
   const std::int64_t N = rows.N, C = rows.C, step = rows.step ? rows.step : C;
+  check_extents("add_column_sums", {{"N", N, 0, kMostNumbers}, {"C", C, 0, kMostNumbers}});
+  check_rows("add_column_sums", {"x", x, C, {{{N, step}}}}, true);
+  check_pointers("add_column_sums", C, {{"out", out}});
   constexpr std::int64_t kRows = 256;  // a piece of rows; the pieces are then added in order
   const std::int64_t pieces = (N + kRows - 1) / kRows;
   Floats partial(pieces * C);
@@ -120,6 +133,7 @@ void add_column_sums(const RowsOf& rows, const float* x, float* out) {
 }
 
 double sum_of_squares(std::int64_t n, const float* x) {
+  check("sum_of_squares", n, {{"x", x}});
   std::vector<double> partial((n + kGrain - 1) / kGrain);
   parallel_ranges(n, kGrain, [&](auto a, auto b) {
     partial[a / kGrain] = HWY_DYNAMIC_DISPATCH(SumOfSquares)(b - a, x + a);

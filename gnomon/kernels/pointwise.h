@@ -3,6 +3,8 @@
 
 namespace gnomon {
 
+// All throw Error(usage) for a negative number of numbers, rows nearer than they are wide, or null arrays.
+
 // GELU in the tanh form: y = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks, Gimpel 2016, arXiv
 // 1606.08415, section 2. n numbers. Error of y against double: at most 4e-7·max(1,|x|) (kernels_test: Gelu).
 void gelu(std::int64_t n, const float* x, float* y);

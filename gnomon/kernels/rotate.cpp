@@ -1,5 +1,7 @@
 #include "gnomon/kernels/rotate.h"
 
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -54,7 +56,23 @@ namespace gnomon {
 HWY_EXPORT(RotateHalves);
 HWY_EXPORT(RotateAdjacent);
 
+std::int64_t check_layout(std::string_view place, const RowLayout& rows, std::int64_t width, const void* x) {
+  check_extents(place, {{"B", rows.B, 0, kMostTokens},
+                        {"T", rows.T, 0, kMostTokens},
+                        {"H", rows.H, 0, kMostHeads},
+                        {"width", width, 0, kMostWidth}});
+  check_rows(place, {"x", x, width, {{{rows.B, rows.batch}, {rows.T, rows.token}, {rows.H, rows.head}}}},
+             true);
+  return count_numbers(place, {rows.B, rows.T, rows.H, width});
+}
+
 void rotate(const Rotation& r, const RowLayout& rows, int sign, float* x) {
+  check_extents("rotate", {{"pairs", r.pairs, 0, kMostWidth / 2}});
+  if (sign != 1 && sign != -1)
+    throw Error(Fault::usage, text("rotate: sign is ", sign, "; allowed are 1 and -1"));
+  const std::int64_t numbers = check_layout("rotate", rows, 2 * r.pairs, x);
+  check_pointers("rotate", numbers, {{"cos", r.cos}, {"sin", r.sin}});
+  if (numbers == 0) return;
   parallel_ranges(rows.B * rows.T, 64, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
       const auto b = n / rows.T, t = n % rows.T;

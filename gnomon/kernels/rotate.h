@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 namespace gnomon {
 
@@ -18,11 +19,14 @@ struct Rotation {
 
 // Rows of B sequences × T tokens × H heads, in place: the row of (b,t,h) starts at
 // x + b·batch + t·token + h·head. `sign` +1 turns by the angle, −1 by its negative: the transpose, hence the
-// gradient. cos and sin of a token are loaded once for all its heads.
+// gradient. cos and sin of a token are loaded once for all its heads. Throws Error(usage) for extents below 0, rows
+// that overlap, another sign, or null arrays.
 struct RowLayout {
   std::int64_t B, T, H;
   std::int64_t batch, token, head;  // distances in numbers
 };
 void rotate(const Rotation& rotation, const RowLayout& rows, int sign, float* x);
+// How many numbers these rows have, of `width` each. Throws Error(usage) unless x may hold them, none over another.
+std::int64_t check_layout(std::string_view place, const RowLayout& rows, std::int64_t width, const void* x);
 
 }  // namespace gnomon

@@ -1,6 +1,7 @@
 #include "gnomon/kernels/stored.h"
 
 #include "gnomon/core/parallel.h"
+#include "gnomon/kernels/attend_check.h"
 
 namespace gnomon {
 namespace {
@@ -38,7 +39,10 @@ struct Wide {
 
 template <class S>
 void rotate_stored(const Rotation& rotation, const RowLayout& rows, int sign, std::int64_t width, S* x) {
-  Scratch wide(rows.B * rows.T * rows.H * width);
+  const std::int64_t numbers = check_layout("rotate_stored", rows, width, x);
+  check_extents("rotate_stored", {{"pairs", rotation.pairs, 0, width / 2}});
+  if (numbers == 0) return;
+  Scratch wide(numbers);
   const RowLayout dense{rows.B, rows.T, rows.H, rows.T * rows.H * width, rows.H * width, width};
   const auto each = [&](const auto& f) {
     for (std::int64_t n = 0; n < rows.B * rows.T * rows.H; ++n) {
@@ -59,6 +63,9 @@ template <class S>
 void attend_stored(const AttendShape& s, Heads<const S> q, Heads<const S> k, Heads<const S> v,
                    const Terms& terms, Heads<S> out, float* lse) {
   const std::int64_t W = s.K + s.beside;
+  check_shape(s);
+  check_heads(s, "q", q, {s.queries, W}), check_heads(s, "k", k, {s.keys, W});
+  check_heads(s, "v", v, {s.keys, s.D}), check_heads(s, "out", out, {s.queries, s.D});
   const Wide wq(s, s.queries, W, q), wk(s, s.keys, W, k), wv(s, s.keys, s.D, v);
   Wide wout(s, s.queries, s.D);
   attend(s, wq.rows(), wk.rows(), wv.rows(), terms, wout.heads(), lse);
@@ -69,6 +76,11 @@ template <class S>
 void attend_stored_backward(const AttendShape& s, const StoredResult<S>& f, const Terms& terms,
                             const StoredGrad<S>& grad) {
   const std::int64_t W = s.K + s.beside;
+  check_shape(s);
+  check_heads(s, "q", f.q, {s.queries, W}), check_heads(s, "dq", grad.dq, {s.queries, W});
+  check_heads(s, "k", f.k, {s.keys, W}), check_heads(s, "dk", grad.dk, {s.keys, W});
+  check_heads(s, "v", f.v, {s.keys, s.D}), check_heads(s, "dv", grad.dv, {s.keys, s.D});
+  check_heads(s, "out", f.out, {s.queries, s.D}), check_heads(s, "dout", f.dout, {s.queries, s.D});
   const Wide q(s, s.queries, W, f.q), k(s, s.keys, W, f.k), v(s, s.keys, s.D, f.v),
       out(s, s.queries, s.D, f.out), dout(s, s.queries, s.D, f.dout);
   Wide dq(s, s.queries, W), dk(s, s.keys, W), dv(s, s.keys, s.D);

@@ -217,7 +217,7 @@ void StudyConfig::check() const {
                                    [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
   if (control || first_invalid_utf8(text_path) != std::string::npos)
     throw Error(Fault::usage,
-                text("study.text: found ", printable(text_path),
+                text("study.text: found ", excerpt(text_path),
                      ", allowed are paths of UTF-8 without line ends and other control characters; "
                      "rename the file or its folder"));
   ModelConfig frame = model;

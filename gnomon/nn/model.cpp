@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/random.h"
@@ -14,6 +15,9 @@
 #include "gnomon/nn/layer.h"
 
 namespace gnomon {
+namespace {
+constexpr std::int64_t kMostParameters = std::int64_t{1} << 40;
+}
 
 void ModelConfig::check() const {
   const auto require = [](bool ok, const std::string& message) {
@@ -84,7 +88,8 @@ struct Model::Impl {
   std::int64_t declare(std::string name, std::vector<std::int64_t> shape, double mean, double deviation,
                        bool decay) {
     params.push_back({{std::move(name), std::move(shape), mean, deviation, decay}, total});
-    total += params.back().spec.size();
+    total += count_numbers(params.back().spec.name, params.back().spec.shape);
+    check_extents("model", {{"the number of parameters", total, 0, kMostParameters}});
     return params.back().offset;
   }
   std::int64_t declare_all(const std::string& prefix, const std::vector<ParamSpec>& specs) {
@@ -153,6 +158,8 @@ struct Model::Impl {
             config.norm,
             pass.padding.empty() ? t.padding : pass.padding.data()};
   }
+  void check(const Tokens& tokens, std::span<const float> w) const;
+  void check_scored(const Tokens& tokens, std::span<const float> losses) const;
   void run(const Tokens& tokens, std::span<const float> w, bool training, const LayerHook& hook = {});
   void run_backward(const Tokens& tokens, std::span<const float> w, std::span<float> g);
 };
@@ -165,11 +172,29 @@ std::int64_t count_scored(std::span<const std::int32_t> targets) {
 
 }  // namespace
 
+// What every pass reads; bytes are looked at once each, because they are rows of the word table.
+void Model::Impl::check(const Tokens& t, std::span<const float> w) const {
+  check_extents("model", {{"B", t.B, 1, kMostTokens}, {"T", t.T, 1, kMostTokens}});
+  check_size("model", "inputs", t.inputs.size(), t.B * t.T);
+  check_size("model", "w", w.size(), total);
+  const auto none = std::find_if(t.inputs.begin(), t.inputs.end(),
+                                 [](std::int32_t byte) { return byte < 0 || byte >= kVocabulary; });
+  if (none == t.inputs.end()) return;
+  throw Error(Fault::usage, text("model: input ", none - t.inputs.begin(), " is ", *none,
+                                 "; allowed are 0 to ", kVocabulary - 1));
+}
+// What a loss reads and writes beside; the targets themselves are cross_entropy's to look at.
+void Model::Impl::check_scored(const Tokens& t, std::span<const float> losses) const {
+  check_size("model", "targets", t.targets.size(), t.B * t.T);
+  check_size("model", "losses", losses.size(), t.B * t.T);
+}
+
 // Where the tokens stand, and which of them are padding.
 void Model::Impl::place(const Tokens& t, bool training) {
   Pass& p = pass;
   if (t.placement) {
     p.placement = *t.placement;
+    p.placement.check();
     if ((p.placement.rows != 1 && p.placement.rows != t.B) || p.placement.T() != t.T) {
       throw Error(Fault::usage, text("positions of ", p.placement.rows, " sequences of ", p.placement.T(),
                                      " tokens for a batch of ", t.B, " sequences of ", t.T));
@@ -366,6 +391,8 @@ Floats Model::initial(std::uint64_t seed) const {
 
 double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
                    std::span<float> gradient) {
+  impl_->check(tokens, w), impl_->check_scored(tokens, losses);
+  if (!gradient.empty()) check_size("model", "gradient", gradient.size(), param_count());
   impl_->run(tokens, w, !gradient.empty());
   auto& pass = impl_->pass;
   const std::int64_t scored = std::max<std::int64_t>(count_scored(tokens.targets), 1);
@@ -380,6 +407,7 @@ double Model::loss(const Tokens& tokens, std::span<const float> w, std::span<flo
 
 double Model::observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
                       const LayerHook& hook) {
+  impl_->check(tokens, w), impl_->check_scored(tokens, losses);
   impl_->run(tokens, w, false, hook);
   cross_entropy({tokens.B * tokens.T, kVocabulary, 0, row_step(kVocabulary)}, impl_->pass.logits.data(),
                 tokens.targets.data(), losses.data());
@@ -389,6 +417,8 @@ double Model::observe(const Tokens& tokens, std::span<const float> w, std::span<
 }
 
 void Model::logits(const Tokens& tokens, std::span<const float> w, std::span<float> out) {
+  impl_->check(tokens, w);
+  check_size("model", "logits", out.size(), tokens.B * tokens.T * kVocabulary);
   impl_->run(tokens, w, false);
   auto& pass = impl_->pass;
   for (std::int64_t n = 0; n < tokens.B * tokens.T; ++n)

@@ -39,7 +39,7 @@ struct Param {
 // Tokens of a batch, sequences of equal length one after the other, and what is to be predicted.
 struct Tokens {
   std::int64_t B, T;
-  std::span<const std::int32_t> inputs;   // (B·T) in [0, kVocabulary)
+  std::span<const std::int32_t> inputs;   // (B·T) in [0, kVocabulary); B and T are 1 or more
   std::span<const std::int32_t> targets;  // (B·T) likewise, or kUnscored
   const std::uint8_t* padding = nullptr;  // (B·T): 1 = no key to anyone
   // Where the tokens stand; its rows are 1 or B. Null: 0..T−1, through the samplers of the spec.
@@ -60,7 +60,8 @@ struct LayerView {
 };
 using LayerHook = std::function<void(const LayerView&)>;
 
-// The model as a function of its parameters: it holds none. Every array is flat, in the order of params().
+// The model as a function of its parameters: it holds none. Every array is flat, in the order of params(). One object
+// serves one thread at a time; see core/parallel.h for processes that fork.
 class Model {
  public:
   explicit Model(const ModelConfig& config);
@@ -79,13 +80,14 @@ class Model {
   Floats initial(std::uint64_t seed) const;
 
   // Mean loss over the scored targets, in nats. losses (B·T), 0 where unscored. With a gradient (the size of
-  // the parameters) it adds d(mean loss)/d(parameter). Throws Error(usage) for a length without positions.
+  // the parameters) it adds d(mean loss)/d(parameter). Throws Error(usage) for a length without positions, and, as
+  // observe() and logits() do, for arrays of other sizes than these and for bytes and targets that are none.
   double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
               std::span<float> gradient = {});
   // The mean loss, without a gradient, showing every layer to `hook`, which may rewrite what the layer left.
   double observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
                  const LayerHook& hook);
-  // logits (B·T, kVocabulary), dense.
+  // logits (B·T, kVocabulary), dense. Targets are not looked at.
   void logits(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
 
   // Multiply-adds ×2 for one token at window length T, forward and backward (three times the forward), matrix

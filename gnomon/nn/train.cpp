@@ -52,7 +52,7 @@ double Trainer::train(const Tokens& batch) {
   Tokens tokens = batch;
   tokens.seed = seed_, tokens.draw = std::uint64_t(step), tokens.drop_positions = dropped();
   std::fill(gradient_.begin(), gradient_.end(), 0.0f);
-  losses_.resize(tokens.B * tokens.T);
+  losses_.resize(tokens.inputs.size());
   const double loss = model.loss(tokens, w, losses_, gradient_);
   const double norm = std::sqrt(sum_of_squares(model.param_count(), gradient_.data()));
   ++step;

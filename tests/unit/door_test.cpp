@@ -1,0 +1,285 @@
+// The door of shapes, placements, encodings, models, texts and files.
+#include "tests/unit/door.h"
+
+#include <cmath>
+#include <filesystem>
+#include <locale>
+
+#include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/combine/spec.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/encoding.h"
+#include "gnomon/kernels/loss.h"
+#include "gnomon/nn/train.h"
+
+namespace gnomon {
+namespace {
+
+TEST(DoorShape, AbsurdShapesAreRefusedByEveryEncoding) {
+  const std::pair<const char*, std::int64_t Shape::*> fields[] = {
+      {"C", &Shape::C}, {"H", &Shape::H}, {"D", &Shape::D}, {"length", &Shape::length}};
+  for (const Entry* entry : encodings()) {
+    for (const auto& [name, field] : fields) {
+      for (const std::int64_t x :
+           {std::int64_t{0}, std::int64_t{-1}, kLeast, std::int64_t{1} << 31, kAbove[0], kAbove[1], kMost}) {
+        Shape shape{16, 2, 8, 32, true};
+        shape.*field = x;
+        const std::string words = text("shape: ", name, " is ", x);
+        refused(words, [&] { make_encoding(entry->name, shape); });
+        refused(words, [&] { make_position(Spec::parse(entry->name), shape); });
+      }
+    }
+  }
+  refused("H·D", [] { make_encoding("rope", Shape{16, 1 << 16, 1 << 16, 32, true}); });
+}
+
+TEST(DoorShape, RandomShapesAreAnswered) {
+  Dice dice("shape");
+  for (const Entry* entry : encodings()) {
+    for (int n = 0; n < 60; ++n) {
+      Shape shape{16, 2, 8, 32, dice.below(2) > 0};
+      std::int64_t Shape::*const fields[] = {&Shape::C, &Shape::H, &Shape::D, &Shape::length};
+      for (std::int64_t changes = dice.below(2) + 1; changes > 0; --changes) {
+        const std::int64_t small = dice.below(9) + 1;
+        shape.*fields[dice.below(4)] = dice.below(2) ? dice.number() : small;
+      }
+      answered([&] {
+        const auto encoding = make_encoding(entry->name, shape);
+        encoding->param_count();
+        if (encoding->axes() == 1) encoding->tables(Placement::consecutive(0, 4));
+      });
+    }
+  }
+}
+
+TEST(DoorPlacement, SizesAndNumbersAreBounded) {
+  const auto lengths = [](auto... x) { return std::vector<std::int64_t>{x...}; };
+  const std::int64_t huge = std::int64_t{1} << 40;
+  refused("positions:", [&] { Placement::grid(lengths(huge, huge)); });
+  refused("positions:", [&] { Placement::grid(lengths(1 << 20, 1 << 20)); });
+  refused("extent of a grid is -1", [&] { Placement::grid(lengths(-1, 4)); });
+  refused("found -5 tokens", [] { Placement::consecutive(0, -5); });
+  refused("tokens", [] { Placement::consecutive(0, kMost); });
+  refused("nan is not a number", [] { Placement::consecutive(std::nan(""), 5); });
+  refused("beyond 2^53", [] { Placement::consecutive(1e300, 5); });
+  refused("nan is not a number", [] { Placement::of(std::vector<double>{0, std::nan("")}); });
+  refused("rows is -2", [] { Placement::of(std::vector<double>{0, 1}, -2); });
+  refused("rows is", [] { Placement::of(std::vector<double>{0, 1}, kMost, 4); });
+  refused("axes is 5", [] { Placement::of(std::vector<double>(5), 1, 5); });
+  for (const std::int64_t x : {std::int64_t{-1}, huge, kMost, kLeast}) {
+    refused("positions:", [&] { Placement::packed(lengths(3, x)); });
+    refused("positions:", [&] { Placement::ragged(lengths(3, x)); });
+    refused("positions:", [&] { Placement::left_padded(lengths(3, x)); });
+  }
+  refused("positions:", [] { Placement::ragged(std::vector<std::int64_t>(1 << 14, 1 << 14)); });
+
+  Placement p = Placement::consecutive(0, 4);
+  p.rows = 0;
+  refused("rows is 0", [&] { p.T(); });
+  refused("rows is 0", [&] { terms_for(p, true); });
+  p = Placement::consecutive(0, 4), p.document = {0, 0};
+  refused("document has 2", [&] { terms_for(p, true); });
+  p = Placement::consecutive(0, 4), p.padding = {1};
+  refused("padding has 1", [&] { terms_for(p, true); });
+  p = Placement::consecutive(0, 4), p.values[1] = std::nan("");
+  refused("nan is not a number", [&] { terms_for(p, true); });
+  const std::vector<double> values(4);
+  refused("rows is 0", [&] { Positions(values, 0, 1); });
+  refused("axes is 0", [&] { Positions(values, 1, 0); });
+  refused("row is 2", [&] { Positions(values, 2, 1).row(2); });
+}
+
+TEST(DoorEncodings, WhatEncodingsShareIsChecked) {
+  const auto see = [](const Positions&, std::int64_t, std::int64_t) { return true; };
+  const Placement four = Placement::consecutive(0, 4);
+  Terms terms = terms_for(four, true);
+  terms.first_key = {0, 0, 0};
+  refused("3 numbers", [&] { limit_keys(terms, four, see); });
+  terms.first_key.assign(8, 0), terms.end_key.assign(12, 4);
+  refused("12 numbers", [&] { limit_keys(terms, four, see); });
+  Terms wide = terms_for(four, true);
+  wide.distances = kAbove[1];
+  refused("arrays over distances", [&] { make_over_distances(wide, wide.by_distance, 2, 1); });
+  refused("C is 8192", [] { make_encoding("rotated", Shape{8192, 2, 8, 32, true}); });
+}
+
+struct Small {
+  ModelConfig config;
+  Model model;
+  Floats w, gradient, losses = Floats(8), logits = Floats(8 * kVocabulary);
+  std::vector<std::int32_t> inputs = std::vector<std::int32_t>(8, 65),
+                            targets = std::vector<std::int32_t>(8, 66);
+  explicit Small(std::string_view spec)
+      : config(config_of(spec)), model(config), w(model.initial(1)), gradient(w.size()) {}
+  static ModelConfig config_of(std::string_view spec) {
+    ModelConfig c;
+    c.layers = 1, c.width = 8, c.heads = 2, c.feed_forward = 1, c.length = 4, c.position = Spec::parse(spec);
+    return c;
+  }
+  Tokens tokens() const { return {2, 4, inputs, targets}; }
+};
+
+TEST(DoorModel, SizesAndSymbolsAreChecked) {
+  Small s("rope");
+  const auto loss = [&](const Tokens& t) { s.model.loss(t, s.w, s.losses, s.gradient); };
+  loss(s.tokens());
+  for (const std::int64_t x : {std::int64_t{0}, std::int64_t{-1}, kLeast, kAbove[0], kAbove[1], kMost}) {
+    Tokens t = s.tokens();
+    t.B = x;
+    refused(text("model: B is ", x), [&] { loss(t); });
+    t = s.tokens(), t.T = x;
+    refused(text("model: T is ", x), [&] { s.model.logits(t, s.w, s.logits); });
+    refused(text("model: T is ", x), [&] { s.model.observe(t, s.w, s.losses, {}); });
+    Trainer trainer(s.config, {}, 1);
+    refused(text("model: T is ", x), [&] { trainer.train(t); });
+  }
+  Tokens t = s.tokens();
+  t.inputs = t.inputs.first(7);
+  refused("inputs has 7", [&] { loss(t); });
+  t = s.tokens(), t.targets = t.targets.first(7);
+  refused("targets has 7", [&] { loss(t); });
+  t = s.tokens();
+  const std::span<float> losses = s.losses, gradient = s.gradient, logits = s.logits;
+  const std::span<const float> w = s.w;
+  refused("losses has 7", [&] { s.model.loss(t, w, losses.first(7)); });
+  refused("losses has 7", [&] { s.model.observe(t, w, losses.first(7), {}); });
+  refused("gradient has 9", [&] { s.model.loss(t, w, losses, gradient.first(9)); });
+  refused("w has 9", [&] { s.model.loss(t, w.first(9), losses); });
+  refused("logits has 9", [&] { s.model.logits(t, w, logits.first(9)); });
+  for (const std::int32_t byte :
+       {-1, 256, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
+    s.inputs[5] = byte;
+    refused(text("input 5 is ", byte), [&] { loss(s.tokens()); });
+    refused(text("input 5 is ", byte), [&] { s.model.logits(s.tokens(), w, logits); });
+    s.inputs[5] = 65;
+    if (byte == kUnscored) continue;
+    s.targets[3] = byte;
+    refused(text("target 3 is ", byte), [&] { loss(s.tokens()); });
+    refused(text("target 3 is ", byte), [&] { s.model.observe(s.tokens(), w, losses, {}); });
+    s.targets[3] = 66;
+  }
+  Placement p = Placement::consecutive(0, 4);
+  t.placement = &p;
+  loss(t);
+  p.rows = 0;
+  refused("rows is 0", [&] { loss(t); });
+  p = Placement::consecutive(0, 5);
+  refused("for a batch of", [&] { loss(t); });
+  p = Placement::consecutive(0, 4), p.values[2] = std::nan("");
+  refused("nan is not a number", [&] { loss(t); });
+  p = Placement::consecutive(0, 4), p.padding = {0, 0};
+  refused("padding has 2", [&] { loss(t); });
+}
+
+TEST(DoorModel, AbsurdConfigurationsAreRefused) {
+  std::int64_t ModelConfig::*const fields[] = {&ModelConfig::layers, &ModelConfig::width, &ModelConfig::heads,
+                                               &ModelConfig::feed_forward, &ModelConfig::length};
+  for (const auto field : fields) {
+    for (const std::int64_t x : {std::int64_t{0}, std::int64_t{-1}, kLeast, kAbove[0], kAbove[1], kMost}) {
+      ModelConfig c = Small::config_of("rope");
+      c.*field = x;
+      refused("model.", [&] { Model{c}; });
+    }
+  }
+  ModelConfig c = Small::config_of("rope");
+  c.layers = 1000, c.width = 1 << 16, c.heads = 256, c.feed_forward = 64;
+  refused("the number of parameters", [&] { Model{c}; });
+}
+
+TEST(DoorModel, RandomTokensAreAnswered) {
+  Dice dice("tokens");
+  for (const char* spec : {"rope", "learned+t5", "sinusoidal+cope"}) {
+    Small s(spec);
+    for (int n = 0; n < 400; ++n) {
+      Tokens t = s.tokens();
+      Placement p = Placement::consecutive(0, 4);
+      std::span<float> losses = s.losses, gradient = s.gradient;
+      s.inputs.assign(8, 65), s.targets.assign(8, 66);
+      for (std::int64_t changes = dice.below(2) + 1; changes > 0; --changes) {
+        switch (dice.below(7)) {
+          case 0:
+            t.B = dice.number();
+            break;
+          case 1:
+            t.T = dice.number();
+            break;
+          case 2:
+            s.inputs[std::size_t(dice.below(8))] = std::int32_t(dice.number());
+            break;
+          case 3:
+            s.targets[std::size_t(dice.below(8))] = std::int32_t(dice.number());
+            break;
+          case 4:
+            losses = losses.first(std::size_t(dice.below(9)));
+            break;
+          case 5:
+            (dice.below(2) ? p.rows : p.axes) = dice.number(), t.placement = &p;
+            break;
+          default:
+            p.values[std::size_t(dice.below(4))] = double(dice.number()), t.placement = &p;
+        }
+      }
+      answered([&] { s.model.loss(t, s.w, losses, gradient); });
+      answered([&] { s.model.logits(t, s.w, s.logits); });
+    }
+  }
+}
+
+TEST(DoorModel, LogitsThatAreNoNumbersStayInside) {
+  Small s("cope");
+  std::fill(s.w.begin(), s.w.end(), kNaN);
+  EXPECT_TRUE(std::isnan(s.model.loss(s.tokens(), s.w, s.losses, s.gradient)));
+}
+
+// Digits in groups, as std::locale("de_DE") has them.
+struct Grouped final : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+TEST(DoorText, TheLocaleOfTheHostChangesNothing) {
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Grouped));
+  const std::string whole = text("steps = ", 2000), part = text(0.5), near = shortest(1234567.25);
+  const double read = number("1234.5", "a number");
+  std::locale::global(before);
+  EXPECT_EQ(whole, "steps = 2000");
+  EXPECT_EQ(part, "0.5");
+  EXPECT_EQ(near, "1234567.25");
+  EXPECT_EQ(read, 1234.5);
+}
+
+TEST(DoorText, ErrorsQuoteNothingThatATerminalObeys) {
+  EXPECT_EQ(std::string(Error(Fault::usage, "'\x1b[31mred\x07' \n\t\x7f").what()),
+            "'\\x1b[31mred\\x07' \\n\\t\\x7f");
+  EXPECT_EQ(printable("δ = i − j, 100 €"), "δ = i − j, 100 €");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "\\xc2\\x9b"
+            "31m");                                                  // CSI as one character
+  EXPECT_EQ(printable("a\xFFz\x9B\xC3"), "a\\xffz\\x9b\\xc3");       // no UTF-8
+  EXPECT_EQ(printable("\xC2\xA9 \xE2\x82"), "\xC2\xA9 \\xe2\\x82");  // © and a character that ends too early
+  refused("\\x1b[31m", [] { Spec::parse("\x1b[31m"); });
+}
+
+TEST(DoorSafetensors, WhatTheFormatCannotHoldIsRefused) {
+  const Path path = std::filesystem::temp_directory_path() / "gnomon-door.safetensors";
+  const Floats numbers(4);
+  const auto write = [&](const std::string& name, std::vector<std::int64_t> shape,
+                         const Metadata& metadata = {}) {
+    const Tensor tensors[] = {{"first", {4}, numbers}, {name, std::move(shape), numbers}};
+    write_safetensors(path, tensors, metadata);
+  };
+  refused("is not UTF-8 at byte 1", [&] { write("a\xFF", {4}); });
+  refused("is not UTF-8", [&] { write("a", {4}, {{"\xC0", "x"}}); });
+  refused("is not UTF-8", [&] { write("a", {4}, {{"x", "\xED\xA0\x80"}}); });
+  refused("is taken", [&] { write("first", {4}); });
+  refused("is taken", [&] { write("__metadata__", {4}); });
+  refused("data has 4", [&] { write("a", {5}); });
+  refused("an array of", [&] { write("a", {-1, -4}); });
+  refused("an array of", [&] { write("a", {kMost, kMost}); });
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace gnomon
