@@ -98,7 +98,7 @@ int run(int argc, char** argv) {
       app.add_subcommand("show", "the numbers of one encoding, from its definition, and a page of pictures");
   show_command->add_option("SPEC", s.spec, "such as sinusoidal, 'rope(theta=500)', 'alibi(slopes=geometric)'")
       ->required();
-  show_command->add_option("--dim", s.dim, "channels of the model")->capture_default_str();
+  show_command->add_option("--dim", s.dim, "channels of the model; without it 16 a head");
   show_command->add_option("--heads", s.heads, "attention heads")->capture_default_str();
   show_command->add_option("--length", s.length, "tokens to look at")->capture_default_str();
   show_command->add_flag("--bidirectional", s.bidirectional, "without a causal mask");

@@ -98,7 +98,7 @@ def test_show_tells_the_two_slope_rules_apart():
     (["show", "rope(theta=nan)"], "allowed is a number"),
     (["show", "rope(fraction=0.1)", "--dim", 32], "even numbers"),
     (["show", "sinusoidal", "--heads", 0], "--heads"),
-    (["show", "sinusoidal", "--heads", 3], "does not divide"),
+    (["show", "sinusoidal", "--dim", 64, "--heads", 3], "does not divide"),
     (["show", "concat(sinusoidal, width=64)"], "allowed are 1 to 63"),
     (["encodings", "alibye"], "did you mean 'alibi'?"),
     (["study"], "no text"),
