@@ -160,6 +160,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gnomon: out of memory\n");
     return int(Fault::resource);
   } catch (const std::system_error& e) {  // of fmt, when a long answer cannot be written
+    if (e.code().value() == EPIPE) return 0;
     std::fprintf(stderr, "gnomon: %s\n", e.what());
     return int(Fault::resource);
   } catch (const std::exception& e) {
