@@ -114,8 +114,8 @@ int claims(const ClaimsOptions& o) {
   if (o.json) {
     fmt::print("{}", json(*answers, how));
   } else {
-    fmt::print("\n{} claims, {} with another verdict than recorded, {:.1f} minutes\npage: {}\n",
-               answers->size(), differing, minutes,
+    fmt::print("\n{}, {} with another verdict than recorded, {:.1f} minutes\npage: {}\n",
+               counted(answers->size(), "claim"), differing, minutes,
                std::filesystem::absolute(folder / "claims.html").lexically_normal().string());
   }
   return differing ? 1 : 0;
