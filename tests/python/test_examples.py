@@ -71,19 +71,17 @@ def made_small(line):
     raise AssertionError(f"{line}: this test knows no way to run it")
 
 
-@pytest.fixture(scope="module")
-def folder(text, tmp_path_factory):
-    """One folder for all: finished runs and kept models are what a second command of a user finds, too."""
-    folder = tmp_path_factory.mktemp("examples")
+@pytest.fixture
+def folder(text, tmp_path):
     for name in (RELEASE, "bin/gnomon"):
-        (folder / name).parent.mkdir(parents=True)
-        (folder / name).symlink_to(GNOMON)
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).symlink_to(GNOMON)
     for name in ("book.txt", "build/text/king-james.txt"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(text.read_bytes())
-    (folder / "plan.toml").write_text('[study]\ntext = "book.txt"\n')
-    (folder / "docs").mkdir()
-    return folder
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text.read_bytes())
+    (tmp_path / "plan.toml").write_text('[study]\ntext = "book.txt"\n')
+    (tmp_path / "docs").mkdir()
+    return tmp_path
 
 
 @pytest.mark.parametrize("line", commands())
