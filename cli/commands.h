@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ int encodings(const EncodingsOptions& options);
 
 struct ShowOptions {
   std::string spec, out;
-  long long dim = 64, heads = 4, length = 128;
+  std::optional<long long> dim;  // 16 a head
+  long long heads = 4, length = 128;
   bool bidirectional = false, json = false;
 };
 int show(const ShowOptions& options);

@@ -87,7 +87,7 @@ int run(int argc, char** argv) {
       app.add_subcommand("show", "the numbers of one encoding, from its definition, and a page of pictures");
   show_command->add_option("SPEC", s.spec, "such as sinusoidal, 'rope(theta=500)', 'alibi(slopes=geometric)'")
       ->required();
-  show_command->add_option("--dim", s.dim, "channels of the model")->capture_default_str();
+  show_command->add_option("--dim", s.dim, "channels of the model; without it 16 a head");
   show_command->add_option("--heads", s.heads, "attention heads")->capture_default_str();
   show_command->add_option("--length", s.length, "tokens to look at")->capture_default_str();
   show_command->add_flag("--bidirectional", s.bidirectional, "without a causal mask");
@@ -148,6 +148,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gnomon: out of memory\n");
     return int(Fault::resource);
   } catch (const std::system_error& e) {  // of fmt, when a long answer cannot be written
+    if (e.code().value() == EPIPE) return 0;
     std::fprintf(stderr, "gnomon: %s\n", e.what());
     return int(Fault::resource);
   } catch (const std::exception& e) {

@@ -4,9 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "cli/bias.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
 #include "gnomon/report/chart.h"
+#include "gnomon/report/page.h"
 
 namespace gnomon::cli {
 
@@ -17,30 +20,21 @@ double Sitter::input(double position, std::int64_t channel) const {
 
 namespace {
 
-// A sequence at these positions whose words say nothing: every array is 0, and q and k can be given.
-struct Silent {
-  Placement place;
-  std::vector<double> q, k, zero;
-  Silent(const Encoding& e, const Placement& p)
-      : place(p), q(std::size_t(e.shape().H * p.T() * e.shape().D)), k(q) {
-    const Shape& s = e.shape();
-    zero.resize(std::size_t(std::max(p.T() * s.C, s.H * s.D * s.C)));
-  }
-  Scene scene(const std::vector<double>& w) const {
-    const double* none = zero.data();
-    return {place, q, k, w, zero, q, {none, none, none, none}};
-  }
-};
+constexpr const char* kByContent =
+    "depends on content, on what the words say; without them it is the same at every distance";
 
-}  // namespace
+// About how many numbers the definition reads to give one channel of one position. A table has one; a sine
+// costs as much as some thirty; what has parameters and no table may read them all.
+double input_cost(const Encoding& e) { return e.positions_end() ? 32 : 32 + double(e.param_count()); }
 
-// q = k = 0 leaves what the encoding adds. The query stands at the end of the distance.
-double Sitter::bias(std::int64_t head, std::int64_t delta) const {
-  const Silent two(encoding, Placement::of(std::vector<double>{0, double(std::abs(delta))}));
-  return delta >= 0 ? encoding.logit(two.scene(w), head, 1, 0) : encoding.logit(two.scene(w), head, 0, 1);
+// Positions whose vectors are compared with that of position 0: 20,000 where that is a matter of a second.
+std::int64_t compared(const Encoding& e) {
+  const double affordable = 6.5e8 / (input_cost(e) * double(e.shape().C));
+  return std::int64_t(std::clamp(affordable, 128.0, 20000.0));
 }
 
-namespace {
+// The longest context for which channels are shown.
+std::int64_t channel_tokens(std::int64_t length) { return std::min<std::int64_t>(length, 256); }
 
 std::vector<double> vector_at(const Sitter& s, double position) {
   std::vector<double> e;
@@ -101,20 +95,20 @@ void input_facts(const Sitter& s, std::vector<Fact>& out) {
   if (!kernel.rows.empty()) out.push_back(kernel);
 
   Fact distances{"distances", "Distance of the vectors of positions 0 and k", {"distance", "at k"}, {}, 6};
-  double least = INFINITY, at = 0;
-  const double last = std::min(20000.0, double(end) - 1);
-  for (double k = 1; k <= last; ++k) {
-    double squares = 0;
+  const std::int64_t last = std::min(compared(s.encoding), end - 1);
+  std::vector<double> squares(std::size_t(std::max<std::int64_t>(last, 0)));
+  parallel_for(last, [&](std::int64_t n) {
     for (std::int64_t c = 0; c < C; ++c) {
-      const double difference = s.input(k, c) - origin[std::size_t(c)];
-      squares += difference * difference;
+      const double difference = s.input(double(n + 1), c) - origin[std::size_t(c)];
+      squares[std::size_t(n)] += difference * difference;
     }
-    if (k == 1) distances.rows.push_back({"neighbour", {std::sqrt(squares), 1}});
-    if (squares < least) least = squares, at = k;
+  });
+  if (last >= 1) {
+    const auto least = std::min_element(squares.begin(), squares.end());
+    distances.rows = {{"neighbour", {std::sqrt(squares.front()), 1}},
+                      {text("least of 1..", last), {std::sqrt(*least), double(least - squares.begin() + 1)}}};
+    out.push_back(distances);
   }
-  if (std::isfinite(least))
-    distances.rows.push_back({text("least of 1..", shortest(last)), {std::sqrt(least), at}});
-  if (!distances.rows.empty()) out.push_back(distances);
 }
 
 void frequency_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& out) {
@@ -143,18 +137,31 @@ void frequency_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& ou
 
 void bias_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& out) {
   const Shape& shape = s.encoding.shape();
-  Fact f{"bias", "Added to the logit, by distance and head (" + s.parameters + ")", {}, {}, 6};
+  const Bias bias(s, length);
+  if (bias.by_content_only())
+    return out.push_back({"bias", "Added to the logit, by distance and head", {}, {}, 6, kByContent});
+  Fact f{"bias", text(bias.meaning(), ", by distance and head (", s.parameters, ")"), {}, {}, 6};
   const std::int64_t heads = std::min<std::int64_t>(shape.H, 12);
   for (std::int64_t h = 0; h < heads; ++h) f.head.push_back(text("head ", h));
   for (const std::int64_t delta : {-8, -1, 0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 256}) {
-    if ((shape.causal && delta < 0) || std::abs(delta) >= length) continue;
+    if ((shape.causal && delta < 0) || std::abs(delta) >= bias.tokens()) continue;
     f.rows.push_back({text("distance ", delta), {}});
-    for (std::int64_t h = 0; h < heads; ++h) f.rows.back().values.push_back(s.bias(h, delta));
+    for (std::int64_t h = 0; h < heads; ++h) f.rows.back().values.push_back(bias.at(h, delta));
   }
   out.push_back(f);
 }
 
 }  // namespace
+
+double work(const Encoding& e, unsigned acts, std::int64_t length) {
+  const Shape& s = e.shape();
+  const double D = double(s.D), logit = 32 * D + double(e.param_count()) / double(s.H);
+  double all = 0;
+  if (acts & kInput) all += double(s.C) * input_cost(e) * double(length + compared(e));
+  if (acts & (kQk | kCross)) all += D * double(channel_tokens(length)) * logit;
+  if (acts & (kLogits | kRows)) all += 8 * double(length) * logit;
+  return all;
+}
 
 std::vector<Fact> facts(const Sitter& s, std::int64_t length) {
   std::vector<Fact> out;
@@ -175,26 +182,34 @@ std::string input_picture(const Sitter& s, std::int64_t length) {
                       "position",
                       std::size_t(rows),
                       std::size_t(shape.C),
-                      {}};
-  for (std::int64_t t = 0; t < rows; ++t) {
-    for (std::int64_t c = 0; c < shape.C; ++c) map.values.push_back(s.input(double(t), c));
-  }
+                      std::vector<double>(std::size_t(rows * shape.C))};
+  parallel_for(rows, [&](std::int64_t t) {
+    for (std::int64_t c = 0; c < shape.C; ++c)
+      map.values[std::size_t(t * shape.C + c)] = s.input(double(t), c);
+  });
   return report::draw(map);
 }
 
 std::string bias_picture(const Sitter& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
+  const Bias bias(s, length);
+  const std::string title =
+      s.encoding.softmax() ? "Bias against distance, by head" : "Weight against distance, by head";
+  if (bias.by_content_only()) return report::paragraph(text(title, ": ", kByContent, "."));
   report::LineChart chart{
-      "Bias against distance, by head",
-      text("Added to the logit; distance is query minus key. From the definition; parameters: ", s.parameters,
+      title,
+      text(bias.meaning(), "; distance is query minus key. From the definition; parameters: ", s.parameters,
            "."),
       {"distance in tokens"},
-      {"bias, nats of logit"},
+      {s.encoding.softmax() ? "bias, nats of logit" : "ln of the weight"},
       {}};
+  const std::int64_t first = shape.causal ? 0 : 1 - bias.tokens();
   for (std::int64_t h = 0; h < std::min<std::int64_t>(shape.H, 8); ++h) {
     report::Series line{text("head ", h), {}, int(h)};
-    for (std::int64_t d = shape.causal ? 0 : 1 - length; d < length; ++d)
-      line.points.emplace_back(double(d), s.bias(h, d));
+    line.points.resize(std::size_t(bias.tokens() - first));
+    parallel_for(std::int64_t(line.points.size()), [&](std::int64_t n) {
+      line.points[std::size_t(n)] = {double(first + n), bias.at(h, first + n)};
+    });
     chart.series.push_back(line);
   }
   return report::draw(chart);
@@ -204,20 +219,24 @@ std::string bias_picture(const Sitter& s, std::int64_t length) {
 std::string channel_picture(const Sitter& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const std::int64_t D = shape.D;
+  const char* title = "What channel c of q and k contributes at each distance";
+  if (reads_rows(s)) return report::paragraph(text(title, ": ", kByContent, "."));
   Silent all(s.encoding, Placement::consecutive(0, length));
   report::HeatMap map{
-      "What channel c of q and k contributes at each distance",
+      title,
       "q = k = the unit vector of the channel, in head 0; logit times the root of the head size, from "
       "the definition. A rotation shows the cosine of its angle.",
       "distance in tokens",
       "channel of the head",
       std::size_t(D),
       std::size_t(length),
-      {}};
+      std::vector<double>(std::size_t(D * length))};
   for (std::int64_t c = 0; c < D; ++c) {
     for (std::int64_t t = 0; t < length; ++t) all.q[t * D + c] = all.k[t * D + c] = 1;
-    for (std::int64_t delta = 0; delta < length; ++delta)
-      map.values.push_back(s.encoding.logit(all.scene(s.w), 0, delta, 0) * std::sqrt(double(D)));
+    parallel_for(length, [&](std::int64_t delta) {
+      map.values[std::size_t(c * length + delta)] =
+          s.encoding.logit(all.scene(s.w), 0, delta, 0) * std::sqrt(double(D));
+    });
     for (std::int64_t t = 0; t < length; ++t) all.q[t * D + c] = all.k[t * D + c] = 0;
   }
   return report::draw(map);
@@ -302,7 +321,7 @@ std::string sampler_picture(const Sitter& s, std::int64_t length) {
 std::string pictures(const Sitter& s, std::int64_t length) {
   std::string out;
   if (s.acts & kInput) out += input_picture(s, length);
-  if (s.acts & (kQk | kCross)) out += channel_picture(s, std::min<std::int64_t>(length, 256));
+  if (s.acts & (kQk | kCross)) out += channel_picture(s, channel_tokens(length));
   if (s.acts & (kLogits | kRows)) out += bias_picture(s, length);
   if (s.acts & kMask) out += mask_picture(s, length);
   if (s.acts & kPositions) out += sampler_picture(s, length);

@@ -15,7 +15,6 @@ struct Sitter {
   std::string parameters;  // where they come from: "as they start", "trained, seed 1"
 
   double input(double position, std::int64_t channel) const;
-  double bias(std::int64_t head, std::int64_t delta) const;  // what is added to the logit at this distance
 };
 
 // A small table of numbers.
@@ -28,7 +27,10 @@ struct Fact {
   };
   std::vector<Row> rows;
   int digits;
+  std::string note = {};  // instead of rows: why there are none
 };
+// About how many numbers the definition reads for the facts and pictures of an encoding, a page's cost.
+double work(const Encoding& encoding, unsigned acts, std::int64_t length);
 std::vector<Fact> facts(const Sitter& sitter, std::int64_t length);
 
 // Figures for a page: a heat map of the position vectors, the bias against the distance, the rotation against

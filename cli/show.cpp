@@ -1,6 +1,11 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cli/commands.h"
 #include "cli/portrait.h"
@@ -39,6 +44,7 @@ std::string right(const std::string& s, std::size_t width) {
 
 void print(const Fact& f) {
   fmt::print("\n{}\n", f.title);
+  if (!f.note.empty()) return fmt::print("  {}\n", f.note);
   std::size_t name = 4;
   for (const auto& row : f.rows) name = std::max(name, width_of(row.name));
   std::vector<std::size_t> widths;
@@ -57,7 +63,8 @@ void print(const Fact& f) {
   }
 }
 
-report::Table table(const Fact& f) {
+std::string html(const Fact& f) {
+  if (!f.note.empty()) return report::paragraph(f.note);
   report::Table t;
   t.head.push_back("");
   t.head.insert(t.head.end(), f.head.begin(), f.head.end());
@@ -65,28 +72,81 @@ report::Table table(const Fact& f) {
     t.rows.push_back({{row.name}});
     for (const double x : row.values) t.rows.back().push_back({fixed(x, f.digits), x, true});
   }
-  return t;
+  return report::draw(t);
 }
 
 nlohmann::ordered_json json(const Fact& f) {
   nlohmann::ordered_json j{
       {"name", f.name}, {"title", f.title}, {"columns", f.head}, {"rows", nlohmann::json::array()}};
   for (const auto& row : f.rows) j["rows"].push_back({{"name", row.name}, {"values", row.values}});
+  if (!f.note.empty()) j["note"] = f.note;
   return j;
+}
+
+// Limits that no real model reaches. The last is on what they make together.
+constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 4096, kMostNumbers = 1 << 24;
+constexpr double kMostWork = 4e10;  // a minute or two
+
+Shape shape_of(const ShowOptions& o) {
+  const auto within = [](const char* key, std::int64_t x, std::int64_t most) {
+    if (x < 1 || x > most) throw Error(Fault::usage, text(key, ": found ", x, ", allowed are 1 to ", most));
+  };
+  within("--heads", o.heads, kMostHeads);
+  const std::int64_t dim = o.dim.value_or(16 * o.heads);
+  within("--dim", dim, kMostChannels);
+  within("--length", o.length, kMostTokens);
+  within("--dim times --length", dim * o.length, kMostNumbers);
+  if (dim % o.heads)
+    throw Error(Fault::usage, text("--heads: found ", o.heads, ", which does not divide --dim ", dim));
+  return {dim, o.heads, dim / o.heads, o.length, !o.bidirectional};
+}
+
+void check_work(const Part& part, const ShowOptions& o) {
+  const double numbers = work(*part.encoding, find_encoding(part.named.name).acts, o.length);
+  if (numbers > kMostWork)
+    throw Error(Fault::usage, text(part.named.name, ": its definition would read ", fixed(numbers / 1e9, 0),
+                                   "e9 numbers to be shown, allowed are ", fixed(kMostWork / 1e9, 0),
+                                   "e9; a smaller --dim, --length or option takes fewer"));
+}
+
+// Says on a terminal that something is being computed, once it takes longer than a second.
+class Waiting {
+ public:
+  explicit Waiting(std::string what) {
+    if (isatty(STDERR_FILENO))
+      teller_ = std::jthread([this, name = std::move(what)](std::stop_token stop) { tell(stop, name); });
+  }
+
+ private:
+  void tell(std::stop_token stop, const std::string& what) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    for (int seconds = 1;; ++seconds) {
+      ended.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+      if (stop.stop_requested()) break;
+      fmt::print(stderr, "\r\033[K{}: from the definition, {} s", what, seconds), std::fflush(stderr);
+    }
+    fmt::print(stderr, "\r\033[K");
+  }
+  std::jthread teller_;
+};
+
+// What takes time.
+struct Drawn {
+  std::vector<Fact> facts;
+  std::string pictures;  // of the page, if one is asked for
+};
+Drawn draw(const Part& part, const Sitter& sitter, const ShowOptions& o) {
+  const Waiting waiting(part.named.name);
+  return {facts(sitter, o.length), o.out.empty() ? "" : pictures(sitter, o.length)};
 }
 
 }  // namespace
 
 int show(const ShowOptions& o) {
-  const auto require = [](bool ok, const std::string& message) {
-    if (!ok) throw Error(Fault::usage, message);
-  };
-  require(o.dim >= 1 && o.dim <= 65536, text("--dim: found ", o.dim, ", allowed are 1 to 65536"));
-  require(o.heads >= 1 && o.dim % o.heads == 0,
-          text("--heads: found ", o.heads, ", which does not divide --dim ", o.dim));
-  require(o.length >= 1 && o.length <= 4096, text("--length: found ", o.length, ", allowed are 1 to 4096"));
   const Spec spec = Spec::parse(o.spec);
-  const Shape shape{o.dim, o.heads, o.dim / o.heads, o.length, !o.bidirectional};
+  const Shape shape = shape_of(o);
   Position position = make_position(spec, shape);
   std::vector<Part> parts;
   if (spec.input) parts.push_back({*spec.input, std::move(position.input)});
@@ -98,17 +158,18 @@ int show(const ShowOptions& o) {
     parts.push_back({spec.samplers[n], std::move(position.samplers[n])});
 
   report::Page page("gnomon: " + spec.print());
-  page.lead(text("d = ", o.dim, ", ", o.heads, " heads, ", o.length, " tokens, ",
+  page.lead(text("d = ", shape.C, ", ", o.heads, " heads, ", o.length, " tokens, ",
                  o.bidirectional ? "bidirectional" : "causal",
                  ". Every number and picture is computed in double from the definition."));
   nlohmann::ordered_json all{{"spec", spec.print()},
-                             {"dim", o.dim},
+                             {"dim", shape.C},
                              {"heads", o.heads},
                              {"length", o.length},
                              {"encodings", nlohmann::json::array()}};
   if (!o.json)
-    fmt::print("{}   (d = {}, {} heads, {} tokens, {})\n", spec.print(), o.dim, o.heads, o.length,
+    fmt::print("{}   (d = {}, {} heads, {} tokens, {})\n", spec.print(), shape.C, o.heads, o.length,
                o.bidirectional ? "bidirectional" : "causal");
+  for (const Part& part : parts) check_work(part, o);
   for (const Part& part : parts) {
     const Entry& entry = find_encoding(part.named.name);
     const Sitter sitter{*part.encoding, entry.acts, initial(*part.encoding), "as they start"};
@@ -126,19 +187,20 @@ int show(const ShowOptions& o) {
       fmt::print("\n{}: {}\n  {}\n  {} ({}), acts on {}, {} parameters\n  {}\n", entry.name, entry.title,
                  entry.formula, entry.paper, entry.year, site_names(entry.acts), part.encoding->param_count(),
                  options);
-    std::string html =
+    const Drawn drawn = draw(part, sitter, o);
+    std::string section =
         report::paragraph(text(entry.formula)) +
         report::paragraph(text(entry.title, ". Acts on ", site_names(entry.acts), "; ",
                                part.encoding->param_count(),
                                " parameters. Options: ", options.empty() ? "none" : options, ".")) +
         text("<p><a href=\"", entry.paper, "\">", entry.paper, "</a> (", entry.year, ")</p>\n") +
-        pictures(sitter, o.length);
-    for (const Fact& f : facts(sitter, o.length)) {
+        drawn.pictures;
+    for (const Fact& f : drawn.facts) {
       if (!o.json) print(f);
       j["facts"].push_back(json(f));
-      html += "<h3>" + f.title + "</h3>\n" + report::draw(table(f));
+      section += "<h3>" + f.title + "</h3>\n" + html(f);
     }
-    page.section(std::string(entry.name), html);
+    page.section(std::string(entry.name), section);
     all["encodings"].push_back(j);
   }
   if (parts.empty() && !o.json) fmt::print("\nNo position: the causal mask alone orders the tokens.\n");

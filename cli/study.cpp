@@ -27,15 +27,20 @@ namespace {
 // The configuration from the file, then --quick, then the flags, then --set: the later wins.
 StudyConfig configure(const StudyOptions& o) {
   StudyConfig config;
+  config.baseline.clear();  // until someone asks for one
   if (!o.config.empty()) read_toml(config, o.config);
   if (o.quick) make_quick(config);
   if (!o.text.empty()) config.text_path = o.text;
   for (const auto& assignment : o.set) set(config, assignment);
+  const bool as_asked = !config.baseline.empty() || choose_baseline(config);
   if (config.text_path.empty()) {
     throw Error(Fault::usage, "no text: give one with --text FILE, or as study.text in the configuration");
   }
   config.text_path = std::filesystem::absolute(config.text_path).lexically_normal().string();
   config.check();
+  if (!as_asked)
+    fmt::print(stderr, "gnomon: study.baseline: {} is no arm, so the first is the baseline: {}\n",
+               StudyConfig().baseline, config.baseline);
   if (!config.workers)
     config.workers =
         std::max<std::int64_t>(1, std::int64_t(std::thread::hardware_concurrency()) / config.threads);

@@ -88,8 +88,8 @@ Finding amplitude(Desk& desk) {
   f.conclude(sign(small) == Sign::above   ? Verdict::wrong
              : sign(small) == Sign::below ? Verdict::holds
                                           : Verdict::undecided,
-             text("At A = 0.1 the loss is ", compared(small), " than at A = 1. Best of the seven is A = ",
-                  best_at, "; within 0.05 nats of it: ", near_best,
+             text("At A = 0.1 the loss is ", compared(small, "that at A = 1"),
+                  ". Best of the seven is A = ", best_at, "; within 0.05 nats of it: ", near_best,
                   ". Words survive A = 1 as it is (002-03), and a quiet position is learned more slowly."));
   return f;
 }

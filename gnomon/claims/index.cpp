@@ -61,7 +61,7 @@ Finding grows(Desk& desk) {
   f.figures = draw(chart);
   f.conclude(Verdict::holds, text("Yes: the vector grows as p, and after a LayerNorm the word shrinks as "
                                   "1/p. In training within 64 tokens the raw index is ",
-                                  compared(cost), " against the sinusoid."));
+                                  compared(cost, "the sinusoid"), "."));
   return f;
 }
 

@@ -98,16 +98,20 @@ std::string told(const Estimate& e, int digits) {
              ? text(fixed(e.mean, digits), " (n = ", e.n, ", no interval)")
              : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits), " (n = ", e.n, ")");
 }
-std::string compared(const Estimate& e, int digits) {
+std::string compared(const Estimate& e, std::string_view other) {
+  const auto joined = [&](const char* by) { return other.empty() ? "" : text(by, other); };
+  const auto apart = [&](const char* word, double by) {
+    return text(word, " by ", fixed(by, 3), " ± ", fixed(e.half_width, 3), " nats", joined(" than "));
+  };
   switch (sign(e)) {
     case Sign::below:
-      return text("lower by ", fixed(-e.mean, digits), " ± ", fixed(e.half_width, digits), " nats");
+      return apart("lower", -e.mean);
     case Sign::above:
-      return text("higher by ", fixed(e.mean, digits), " ± ", fixed(e.half_width, digits), " nats");
+      return apart("higher", e.mean);
     case Sign::open:
       break;
   }
-  return text("not told apart: ", told(e, digits));
+  return text("not told apart", joined(" from "), ": ", told(e));
 }
 
 std::string table(const Tabled& t) {

@@ -50,8 +50,9 @@ double letters_read(const Matrix& rows, const Sample& sample);
 
 // "−0.081 ± 0.093 (n = 5)".
 std::string told(const Estimate& e, int digits = 3);
-// What the sign of a difference in nats says: "lower by ...", "higher by ...", "not told apart: ...".
-std::string compared(const Estimate& e, int digits = 3);
+// What the sign of a difference in nats says: "lower by 0.381 ± 0.144 nats", "higher by ...", "not told apart: ...",
+// each with what it is compared to, if that is named: "... than the sum's", "not told apart from the sum's: ...".
+std::string compared(const Estimate& e, std::string_view other = "");
 
 // A table of numbers for the page.
 struct Tabled {

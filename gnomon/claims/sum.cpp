@@ -222,7 +222,7 @@ Finding mixture(Desk& desk) {
                                          : Verdict::undecided,
              text("It can be done, with 5d² more parameters: an attention over the two sources of each "
                   "token. Its loss is ",
-                  compared(cost), " than the sum's."));
+                  compared(cost, "the sum's"), "."));
   return f;
 }
 

@@ -89,6 +89,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
+std::string counted(std::size_t n, std::string_view what) { return text(n, " ", what, n == 1 ? "" : "s"); }
+
 std::string join(std::span<const std::string_view> words, std::string_view separator) {
   std::string all;
   for (const auto word : words) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 std::string unknown(std::string_view kind, std::string_view word,
                     std::span<const std::string_view> candidates);
 
+// "1 claim", "75 claims".
+std::string counted(std::size_t n, std::string_view what);
 std::string join(std::span<const std::string_view> words, std::string_view separator);
 
 // A stranger's words for a message: in quotes, as \xNN what is not printable ASCII, cut after 80 bytes.

@@ -259,6 +259,16 @@ void StudyConfig::check() const {
   }
 }
 
+bool choose_baseline(StudyConfig& c) {
+  c.baseline = StudyConfig().baseline;
+  const std::string standard = Spec::parse(c.baseline).print();
+  for (const auto& arm : c.arms) {
+    if (Spec::parse(arm).print() == standard) return true;
+  }
+  if (!c.arms.empty()) c.baseline = c.arms.front();
+  return false;
+}
+
 void make_quick(StudyConfig& c) {
   c.seeds = 1;
   c.train.steps = std::max<std::int64_t>(1, c.train.steps / 3);

@@ -45,6 +45,8 @@ std::vector<Field> fields(StudyConfig& config);
 void read_toml(StudyConfig& config, const Path& path);       // throws Error(usage) with line and column
 void set(StudyConfig& config, std::string_view assignment);  // "train.steps=100"; throws Error(usage)
 std::string print_toml(StudyConfig config);                  // every key, with its help; reads back equal
-void make_quick(StudyConfig& config);                        // the smaller study of --quick
+// Without a baseline (""): the standard one if it is an arm, otherwise the first arm. true: the standard one.
+bool choose_baseline(StudyConfig& config);
+void make_quick(StudyConfig& config);  // the smaller study of --quick
 
 }  // namespace gnomon

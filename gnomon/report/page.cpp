@@ -24,6 +24,7 @@ ul.legend li{display:flex;align-items:center;gap:7px}svg.sample{width:30px;heigh
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;width:100%}
 th,td{padding:5px 7px;border-bottom:1px solid var(--line);text-align:left;white-space:nowrap}th{background:var(--tint);vertical-align:bottom;white-space:normal;min-width:4em}
 td.n,th.n{text-align:right}th[role=button]{cursor:pointer}
+.verdicts td:not(.n):not(:first-child){white-space:normal}.verdicts td:nth-child(3){min-width:14em}
 button{font:inherit;font-size:.8rem;margin-top:6px;padding:2px 10px}
 pre{background:var(--tint);padding:12px;overflow-x:auto;font-size:.82rem;white-space:pre-wrap;overflow-wrap:anywhere}
 .maps{display:flex;flex-wrap:wrap;gap:12px 16px}.maps div{flex:0 0 auto}.maps p{margin:0 0 2px;font-size:.8rem}.maps img{width:170px;height:170px;display:block;border:1px solid var(--line)}

@@ -38,6 +38,9 @@ def test_the_list_names_every_claim_by_question():
 def test_one_claim_needs_no_text(tmp_path):
     done = gnomon("claims", "004-16", "--out", tmp_path / "out", check=0)
     assert "7.485166" in done.stdout
+    assert "\n1 claim, 0 with another verdict" in done.stdout
+    page = (tmp_path / "out" / "claims.html").read_text()
+    assert ">1 claim of five texts" in page and "1 claims" not in page + (tmp_path / "out" / "claims.md").read_text()
     found = json.loads((tmp_path / "out" / "claims.json").read_text())["claims"]
     assert [c["id"] for c in found] == ["004-16"]
     assert found[0]["verdict"] == found[0]["recorded"] == "holds"
@@ -95,6 +98,27 @@ def test_the_page_is_whole(quick, width, dark):
         # Every label is at least 9 pixels high on the screen.
         small = "return [...document.querySelectorAll('svg text')].filter(t => t.getBoundingClientRect().height && t.getBoundingClientRect().height < 9 && !t.getAttribute('transform')).map(t => t.textContent)"
         assert driver.execute_script(small) == []
+    finally:
+        driver.quit()
+
+
+@pytest.mark.parametrize("width, media", [(1280, "screen"), (390, "screen"), (720, "print")])
+def test_every_verdict_is_seen(quick, width, media):
+    driver = open_page(quick[0] / "claims.html", width)
+    try:
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+        column = """
+        const table = document.querySelector('.verdicts table'), box = table.parentNode.getBoundingClientRect();
+        return [...table.rows].map(r => r.cells[1]).map(c => [c.textContent, box.left <= c.getBoundingClientRect().left,
+            c.getBoundingClientRect().right <= Math.min(box.right, innerWidth) && c.scrollWidth <= c.clientWidth]);"""
+        head, *verdicts = driver.execute_script(column)
+        assert head[0] == "verdict"
+        assert len(verdicts) == 75 and all(name for name, *_ in verdicts)
+        assert [name for name, begins, ends in [head, *verdicts] if not (begins and ends)] == []
+        if width != 390:
+            wide = "const t = document.querySelector('.verdicts table'); return t.scrollWidth <= t.parentNode.clientWidth"
+            assert driver.execute_script(wide), "no column is cut"
     finally:
         driver.quit()
 

@@ -1,6 +1,7 @@
 """The commands as a user types them: what they print, what they leave, and their exit codes."""
 
 import json
+import os
 import sqlite3
 import subprocess
 
@@ -98,7 +99,7 @@ def test_show_tells_the_two_slope_rules_apart():
     (["show", "rope(theta=nan)"], "allowed is a number"),
     (["show", "rope(fraction=0.1)", "--dim", 32], "even numbers"),
     (["show", "sinusoidal", "--heads", 0], "--heads"),
-    (["show", "sinusoidal", "--heads", 3], "does not divide"),
+    (["show", "sinusoidal", "--dim", 64, "--heads", 3], "does not divide"),
     (["show", "concat(sinusoidal, width=64)"], "allowed are 1 to 63"),
     (["encodings", "alibye"], "did you mean 'alibi'?"),
     (["study"], "no text"),
@@ -115,6 +116,12 @@ def test_wrong_usage_is_answered_and_exits_2(arguments, part):
 def test_closed_stdout_is_quiet_and_full_stdout_is_not():
     done = subprocess.run(f"{GNOMON} encodings --json | head -n 1", shell=True, capture_output=True, text=True)
     assert done.stderr == ""
+    for command in (["encodings"], ["encodings", "--markdown"], ["encodings", "--json"], ["show", "rope"], ["claims"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([GNOMON, *command], stdout=writer, stderr=subprocess.PIPE, text=True)
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (0, ""), command
     with open("/dev/full", "w") as full:
         done = subprocess.run([GNOMON, "encodings"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 4 and "cannot write" in done.stderr

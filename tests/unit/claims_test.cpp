@@ -1,10 +1,12 @@
 // The claims: complete, consistent, and those that need no training measured in full.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "gnomon/claims/answer.h"
+#include "gnomon/claims/parts.h"
 #include "gnomon/claims/task.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
@@ -42,6 +44,14 @@ TEST(Claims, AreChosenByIdTextOrAll) {
   EXPECT_EQ(count({"000-05", "000", "000-05"}), 13u);
   EXPECT_EQ(select_claims(std::vector<std::string>{"004-16"}).front()->id, "004-16");
   for (const char* wrong : {"", "00", "005", "000-14", "000-1"}) EXPECT_THROW(count({wrong}), Error) << wrong;
+}
+
+TEST(Claims, SentencesEndWithWhatIsCompared) {
+  const Estimate apart{0.381, 0.144, 5}, open{0.055, std::nan(""), 1};
+  EXPECT_EQ(compared(apart, "the sum's"), "higher by 0.381 ± 0.144 nats than the sum's");
+  EXPECT_EQ(compared(open, "the sum's"), "not told apart from the sum's: 0.055 (n = 1, no interval)");
+  EXPECT_EQ(compared({-0.5, 0.1, 5}), "lower by 0.500 ± 0.100 nats");
+  EXPECT_EQ(compared(open), "not told apart: 0.055 (n = 1, no interval)");
 }
 
 class Deterministic : public testing::TestWithParam<const Claim*> {};

@@ -1,0 +1,117 @@
+#include "cli/bias.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/random.h"
+
+namespace gnomon::cli {
+namespace {
+
+// Projections are arrays only for those that read more than q and k: (H·D,C) is large.
+std::size_t zeros(const Encoding& e, std::int64_t tokens) {
+  const Shape& s = e.shape();
+  return std::size_t(std::max(tokens * s.C, e.reads_content() ? s.H * s.D * s.C : 0));
+}
+
+// The same logit twice, up to the rounding of a sum.
+bool same(double a, double b) { return !(std::abs(a - b) > 1e-9 * (std::abs(a) + std::abs(b))); }
+
+constexpr std::int64_t kFew = 4;  // tokens that show what an encoding reads
+
+std::vector<double> numbers(std::size_t n, const char* name) {
+  const Random random(1, name);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < n; ++i) out.push_back(random.normal(i));
+  return out;
+}
+
+// Parameters beside those of the sitter: a table that starts at 0 hides what an encoding reads.
+std::vector<double> moved(const Sitter& s) {
+  auto w = numbers(s.w.size(), "parameters");
+  for (std::size_t n = 0; n < w.size(); ++n) w[n] = s.w[n] + 0.1 * w[n];
+  return w;
+}
+
+}  // namespace
+
+Silent::Silent(const Encoding& e, const Placement& place)
+    : q(std::size_t(e.shape().H * place.T() * e.shape().D)),
+      k(q.size()),
+      place_(place),
+      zero_(zeros(e, place.T())) {}
+
+Scene Silent::scene(const std::vector<double>& w) const {
+  const double* none = zero_.data();
+  return {place_, q, k, w, zero_, q, {none, none, none, none}};
+}
+
+bool reads_rows(const Sitter& s) {
+  if (!s.encoding.reads_content()) return false;
+  Silent few(s.encoding, Placement::consecutive(0, kFew));
+  few.q = few.k = numbers(few.q.size(), "words");
+  const auto x = numbers(zeros(s.encoding, kFew), "rows");
+  const auto w = moved(s);
+  const Scene without = few.scene(w);
+  Scene with = without;
+  with.x = x, with.projections = {x.data(), x.data(), x.data(), x.data()};
+  return !same(s.encoding.logit(without, 0, kFew - 1, 0), s.encoding.logit(with, 0, kFew - 1, 0));
+}
+
+// Those that treat position 0 apart (TUPE) are shown with the key beside it.
+Bias::Bias(const Sitter& s, std::int64_t length)
+    : sitter_(s),
+      reads_words_(by_content()),
+      key_(length > kFew && by_place()),
+      tokens_(std::min(length - key_, reads_words_ ? std::int64_t{256} : length)),
+      silent_(s.encoding, Placement::consecutive(0, tokens_ + key_)),
+      by_content_only_(reads_words_ && flat()) {}
+
+bool Bias::by_content() const {
+  if (reads_rows(sitter_)) return true;
+  const std::int64_t D = sitter_.encoding.shape().D;
+  const Silent silent(sitter_.encoding, Placement::consecutive(0, kFew));
+  Silent spoken = silent;
+  spoken.q = spoken.k = numbers(spoken.q.size(), "words");
+  double product = 0;
+  for (std::int64_t d = 0; d < D; ++d) product += spoken.q[(kFew - 1) * D + d] * spoken.k[d];
+  const auto w = moved(sitter_);
+  const auto logit = [&](const Silent& words) {
+    return sitter_.encoding.logit(words.scene(w), 0, kFew - 1, 0);
+  };
+  return !same(logit(spoken), logit(silent) + product / std::sqrt(double(D)));
+}
+
+bool Bias::by_place() const {
+  const Silent few(sitter_.encoding, Placement::consecutive(0, kFew));
+  const auto w = moved(sitter_);
+  const auto logit = [&](std::int64_t i, std::int64_t j) {
+    return sitter_.encoding.logit(few.scene(w), 0, i, j);
+  };
+  return !same(logit(1, 0), logit(3, 2));
+}
+
+double Bias::at(std::int64_t head, std::int64_t delta) const {
+  const std::int64_t far = key_ + std::abs(delta), i = delta < 0 ? key_ : far, j = delta < 0 ? far : key_;
+  const double added = sitter_.encoding.logit(silent_.scene(sitter_.w), head, i, j);
+  return std::isfinite(added) ? added : std::nan("");
+}
+
+bool Bias::flat() const {
+  for (std::int64_t h = 0; h < sitter_.encoding.shape().H; ++h) {
+    for (std::int64_t delta = 2; delta < tokens_; delta *= 2) {
+      if (!same(at(h, 1), at(h, delta))) return false;
+    }
+  }
+  return true;
+}
+
+std::string Bias::meaning() const {
+  return text(
+      sitter_.encoding.softmax() ? "Added to the logit" : "Logarithm of the weight, no softmax follows",
+      reads_words_ ? ", where words say nothing (q = k = x = 0)" : "",
+      key_ ? ", of the key at position 1" : "");
+}
+
+}  // namespace gnomon::cli

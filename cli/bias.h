@@ -1,0 +1,54 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/portrait.h"
+#include "gnomon/encodings/encoding.h"
+
+namespace gnomon::cli {
+
+// A sequence at these positions whose words say nothing: every array is 0, and q and k can be given.
+class Silent {
+ public:
+  Silent(const Encoding& encoding, const Placement& place);
+  Scene scene(const std::vector<double>& w) const;
+
+  std::vector<double> q, k;  // (H,T,D)
+
+ private:
+  const Placement place_;
+  std::vector<double> zero_;
+};
+
+// true: what the encoding makes of q and k depends on the rows that they are projected from, or on the layer's
+// own projections, so that q and k alone do not say it.
+bool reads_rows(const Sitter& sitter);
+
+// What is added to the logits, by head and distance, where q = k = x = 0. The tokens follow each other by 1, so
+// that encodings which count or gate the tokens between query and key find them there.
+class Bias {
+ public:
+  Bias(const Sitter& sitter, std::int64_t length);
+
+  // Distances are less than this: for those that read the tokens between, their cost grows with its square.
+  std::int64_t tokens() const { return tokens_; }
+  double at(std::int64_t head, std::int64_t delta) const;  // NaN: the query does not see the key
+  // true: nothing is known without the words; what is added without them is the same at every distance.
+  bool by_content_only() const { return by_content_only_; }
+  // "Added to the logit", or what it is instead and under what words and places.
+  std::string meaning() const;
+
+ private:
+  bool by_content() const;
+  bool by_place() const;
+  bool flat() const;
+
+  const Sitter& sitter_;
+  const bool reads_words_;
+  const std::int64_t key_;  // where it stands; the query stands at the end of the distance
+  const std::int64_t tokens_;
+  const Silent silent_;
+  const bool by_content_only_;
+};
+
+}  // namespace gnomon::cli

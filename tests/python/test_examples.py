@@ -1,0 +1,120 @@
+"""Every command that README.md or a --help shows is run, in an empty folder with a text book.txt, the slow ones made small."""
+
+import json
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from conftest import GNOMON, ROOT, SMALL, gnomon
+
+FINDS_QUICKLY = "000-02"  # a claim that trains one model
+RELEASE = "build/release/gnomon"
+
+
+def in_readme():
+    """Lines of the sh blocks, continued ones joined, comments taken off."""
+    fenced = re.findall(r"^```([^\n]*)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    assert {kind for kind, _ in fenced} <= {"sh", "cpp", ""}, "a block of a kind that no test reads"
+    lines = "".join(content for kind, content in fenced if kind == "sh").replace("\\\n", " ").splitlines()
+    return [line for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if line]
+
+
+def subcommands():
+    listed = gnomon("--help", check=0).stdout.split("Subcommands:\n")[1]
+    return [line.split()[0] for line in listed.splitlines() if line.strip()]
+
+
+def in_help(subcommand):
+    footer = gnomon(subcommand, "--help", check=0).stdout.split("Examples:\n")[1]
+    return [line.strip() for line in footer.splitlines() if line.startswith("  ")]
+
+
+def run_by_make(line):
+    """What the target of a line `make TARGET` would run of gnomon, or nothing for one that runs the tests themselves."""
+    planned = subprocess.run(["make", "-n", *shlex.split(line)[1:]], cwd=ROOT, capture_output=True, text=True)
+    assert planned.returncode == 0, planned.stderr
+    return [step for step in planned.stdout.splitlines() if step.startswith(RELEASE)]
+
+
+def commands():
+    found = []
+    for line in in_readme():
+        if line.startswith("make "):
+            steps = run_by_make(line)
+            assert steps or line == "make test", f"{line}: runs no gnomon"
+            found += steps
+        else:
+            assert line.startswith(RELEASE + " "), f"{line}: not the program that make builds"
+            found.append(line)
+    for subcommand in subcommands():
+        examples = in_help(subcommand)
+        assert examples and all(e.startswith(f"gnomon {subcommand}") for e in examples), subcommand
+        found += examples
+    return list(dict.fromkeys(found))
+
+
+def made_small(line):
+    """The same command, with little to train. Whatever is not known to be quick or made so here is an error."""
+    program, subcommand, *rest = shlex.split(line)
+    if subcommand in ("encodings", "show"):
+        return line
+    if subcommand == "study":
+        return line + "".join(f" --set {setting}" for setting in (*SMALL, "study.seeds=1"))
+    if subcommand == "claims" and "--text" not in rest:
+        return line
+    if subcommand == "claims":
+        known = {c["id"] for c in json.loads(gnomon("claims", "--json", check=0).stdout)}
+        assert rest[0] in known | {name[:3] for name in known} | {"all"}, line
+        return line.replace(f"claims {rest[0]} ", f"claims {FINDS_QUICKLY} ", 1) + (" --quick" if "--quick" not in rest else "")
+    raise AssertionError(f"{line}: this test knows no way to run it")
+
+
+@pytest.fixture
+def folder(text, tmp_path):
+    for name in (RELEASE, "bin/gnomon"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).symlink_to(GNOMON)
+    for name in ("book.txt", "build/text/king-james.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text.read_bytes())
+    (tmp_path / "plan.toml").write_text('[study]\ntext = "book.txt"\n')
+    (tmp_path / "docs").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", commands())
+def test_an_example_runs(line, folder):
+    done = subprocess.run(["bash", "-c", f"PATH={folder}/bin:$PATH; {made_small(line)}"], cwd=folder, capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 0, f"{made_small(line)}\n{done.stdout}\n{done.stderr}"
+    for option, name in re.findall(r"(--out|>) (\S+)", line):
+        assert (folder / name).exists() != ("--dry-run" in line), name
+
+
+def test_readme_and_help_show_commands_of_every_kind():
+    shown = commands()
+    assert len(shown) >= 20
+    for subcommand in subcommands():
+        assert sum(f"gnomon {subcommand}" in line for line in shown) >= 3, subcommand
+
+
+@pytest.mark.parametrize("line", ["gnomon worker 1", "gnomon claims 009 --text book.txt", "python3 x.py"])
+def test_what_is_not_known_is_an_error(line):
+    with pytest.raises(AssertionError):
+        made_small(line)
+
+
+@pytest.mark.parametrize("arms, baseline, code, told", [
+    ("none, rope", None, 0, "study.baseline: sinusoidal is no arm, so the first is the baseline: none"),
+    ("none, sinusoidal", None, 0, ""),
+    ("none, rope", "sinusoidal", 2, "study.baseline 'sinusoidal'"),
+    ("none, rope", "rope", 0, ""),
+    ("", None, 2, "study.arms: found none"),
+])
+def test_a_baseline_that_nobody_set_is_an_arm(text, tmp_path, arms, baseline, code, told):
+    chosen = ["--set", f"study.baseline={baseline}"] if baseline else []
+    done = gnomon("study", "--text", text, "--out", tmp_path / "out", "--dry-run", "--set", f"study.arms={arms}", *chosen, check=code)
+    assert told in done.stderr
+    assert ("so the first" in done.stderr) == ("so the first" in told)

@@ -1,0 +1,121 @@
+"""`gnomon show` draws what is so: distances are tokens, content is called content, and sizes have limits."""
+
+import json
+import os
+import pty
+import subprocess
+
+import numpy
+import pytest
+
+from conftest import GNOMON, gnomon, study_arguments
+
+
+def shown(spec, *arguments):
+    return json.loads(gnomon("show", spec, "--json", *arguments, check=0).stdout)
+
+
+def bias(spec, *arguments):
+    return next(f for f in shown(spec, *arguments)["encodings"][0]["facts"] if f["name"] == "bias")
+
+
+def by_distance(fact):
+    return {int(row["name"].split()[1]): row["values"] for row in fact["rows"]}
+
+
+@pytest.mark.parametrize("spec, one", [("fox", -numpy.log1p(numpy.exp(-5))), ("fox(bias=1)", -numpy.log1p(numpy.exp(-1))),
+                                       ("data_alibi", -numpy.log(2)), ("stick_breaking", -numpy.log(2))])
+def test_what_counts_tokens_finds_those_between(spec, one):
+    fact = bias(spec)
+    values = by_distance(fact)
+    for distance in (1, 2, 3, 8, 64):
+        assert numpy.allclose(values[distance], distance * one, rtol=1e-9), distance
+    assert "words say nothing" in fact["title"]
+
+
+def test_a_bias_by_distance_keeps_its_numbers():
+    fact = bias("alibi")
+    assert fact["title"] == "Added to the logit, by distance and head (as they start)"
+    for distance, values in by_distance(fact).items():
+        assert numpy.allclose(values, [-distance * s for s in (.25, .0625, .015625, .00390625)], rtol=0, atol=0)
+    assert set(by_distance(bias("alibi", "--length", 300))) == {0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 256}
+
+
+def test_weights_are_not_called_a_bias(tmp_path):
+    fact = bias("stick_breaking")
+    assert fact["title"].startswith("Logarithm of the weight")
+    assert by_distance(fact)[0] == [None] * 4, "no weight on the token itself"
+    gnomon("show", "stick_breaking", "--out", tmp_path / "page.html", check=0)
+    page = (tmp_path / "page.html").read_text()
+    assert "ln of the weight" in page and "bias, nats of logit" not in page
+
+
+@pytest.mark.parametrize("spec", ["cope", "rerope", "self_extend"])
+def test_what_only_words_decide_is_said(spec, tmp_path):
+    fact = bias(spec)
+    assert "depends on content" in fact["note"] and fact["rows"] == []
+    assert "depends on content" in gnomon("show", spec, "--out", tmp_path / "page.html", check=0).stdout
+    page = (tmp_path / "page.html").read_text()
+    assert "Bias against distance, by head: depends on content" in page
+    assert "bias, nats of logit" not in page
+
+
+@pytest.mark.parametrize("spec, said", [("deberta_v2", True), ("data_alibi", True), ("deberta", False), ("rope", False)])
+def test_channels_are_drawn_where_q_and_k_say_all(spec, said, tmp_path):
+    gnomon("show", spec, "--out", tmp_path / "page.html", check=0)
+    assert ("contributes at each distance: depends on content" in (tmp_path / "page.html").read_text()) == said
+
+
+def test_the_report_of_a_study_says_the_same(text, tmp_path):
+    gnomon(*study_arguments(text, tmp_path / "out", "study.arms=none, fox, cope", "study.baseline=none", "study.seeds=1"), check=0)
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert report.count("Bias against distance, by head: depends on content") == 1
+    assert "where words say nothing" in report
+
+
+def test_the_width_follows_the_heads():
+    assert [shown("alibi", "--heads", heads)["dim"] for heads in (4, 12)] == [64, 192]
+    assert shown("alibi", "--heads", 12, "--dim", 96)["dim"] == 96
+
+
+@pytest.mark.parametrize("arguments, told", [
+    (["sinusoidal", "--dim", 65536, "--heads", 256], "--dim: found 65536, allowed are 1 to 16384"),
+    (["sinusoidal", "--dim", 0], "--dim: found 0, allowed are 1 to 16384"),
+    (["alibi", "--heads", 100000], "--heads: found 100000, allowed are 1 to 1024"),
+    (["rope", "--length", 5000], "--length: found 5000, allowed are 1 to 4096"),
+    (["sinusoidal", "--dim", 16384, "--length", 4096], "--dim times --length: found 67108864, allowed are 1 to 16777216"),
+    (["fourier(features=4096)", "--dim", 1024, "--length", 2048], "fourier: its definition would read 3"),
+    (["rope", "--dim", 16384, "--heads", 1], "allowed are 40e9"),
+])
+def test_absurd_sizes_are_refused(arguments, told):
+    assert told in gnomon("show", *arguments, check=2).stderr
+
+
+@pytest.mark.parametrize("arguments", [["fourier(features=4096)"], ["sinusoidal", "--dim", 16384, "--heads", 128],
+                                       ["rope", "--dim", 8192, "--heads", 64, "--length", 2048]])
+def test_large_models_are_shown(arguments):
+    assert shown(*arguments)["encodings"][0]["facts"]
+
+
+def test_fewer_vectors_are_compared_where_each_costs_more():
+    rows = [next(f for f in shown(*spec)["encodings"][0]["facts"] if f["name"] == "distances")["rows"][1]["name"]
+            for spec in (["sinusoidal"], ["sinusoidal", "--dim", 4096], ["fourier(features=4096)"])]
+    assert rows == ["least of 1..20000", "least of 1..4959", "least of 1..128"]
+
+
+def test_what_takes_long_says_so_on_a_terminal(tmp_path):
+    terminal, end = pty.openpty()
+    command = [str(GNOMON), "show", "fourier(features=4096)", "--length", "512", "--out", str(tmp_path / "page.html")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end, env=os.environ | {"OMP_NUM_THREADS": "1"}) as process:
+        os.close(end)
+        told = b""
+        try:
+            while piece := os.read(terminal, 4096):
+                told += piece
+        except OSError:  # the other end is closed
+            pass
+    os.close(terminal)
+    assert process.returncode == 0
+    assert b"fourier: from the definition, 1 s" in told
+    assert told.endswith(b"\r\033[K"), "the line is taken away"
+    assert gnomon("show", "alibi", check=0).stderr == ""
