@@ -49,8 +49,10 @@ std::string with_its_checksum(std::string_view bytes, std::string_view complaint
   if (middle == complaint.npos || middle < before.size() + digits ||
       complaint.substr(middle - digits - before.size(), before.size()) != before)
     return "";
-  const std::string_view found = complaint.substr(middle - digits, digits),
-                         expected = complaint.substr(middle + between.size(), digits);
+  const std::string_view found = complaint.substr(middle - digits, digits);
+  std::string_view expected = complaint.substr(middle + between.size());
+  if (!expected.empty() && expected.front() == '"') expected.remove_prefix(1);
+  expected = expected.substr(0, digits);
   std::string mended(bytes);
   const std::size_t at = expected.size() == digits ? mended.find(expected) : mended.npos;
   return at == mended.npos ? "" : mended.replace(at, digits, found);

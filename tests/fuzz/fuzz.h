@@ -21,7 +21,7 @@ Path file_with(std::string_view bytes);  // its path, in a folder emptied before
 
 // The same content with the checksum that belongs to it, or nothing, when `complaint` is not about one. A
 // random edit never gets past a checksum; this does, so what lies behind it is tested too. It goes by the words
-// "found <64 digits>, expected <64 digits>", on which the files named good-behind-checksum-* of the corpus insist.
+// "found <64 digits>, expected <64 digits>" (or "<64 digits>" in quotes), on which the files named good-behind-checksum-* of the corpus insist.
 std::string with_its_checksum(std::string_view bytes, std::string_view complaint);
 
 }  // namespace gnomon::fuzz

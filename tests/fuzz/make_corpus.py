@@ -15,8 +15,8 @@ import sys
 import tempfile
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
-DEEP = 50_000  # brackets: more than a recursive reader has stack for. One file a target; for the others
-NESTED = 1000  # is more than anyone needs
+DEEP = 100_000  # brackets: more than a recursive reader has stack for
+NESTED = 1000   # more than anyone needs
 WORDS = "the cat sat on the mat. a dog ran far away. rain fell all night; we sang.\n" * 40
 
 # The shape of checkpoint.cpp.
@@ -171,7 +171,7 @@ def checkpoint_seeds(model):
             "step-2-64": state(step=2**64), "step-text": state(step="4"), "step-beyond": state(step=11),
             "no-curve": {"step": 4}, "curve-text": state(curve="x"), "curve-short": state(curve=[[1]]),
             "curve-object": state(curve={"a": [1, 2, 3]}), "count-minus": state(loss_count=-1),
-            "sum-text": state(loss_sum="0"), "deep": '{"curve":' + "[" * DEEP + "]" * DEEP + "}",
+            "sum-text": state(loss_sum="0"), "deep": '{"curve":' + "[" * NESTED + "]" * NESTED + "}",
         }.items()},
     })
 
@@ -185,6 +185,7 @@ def result_seeds(result):
 
     keep("result", {
         "good-run": text,
+        "good-behind-seal": re.sub(r'"parameters": (\d+)', r'"parameters": \g<1>1', text),
         "good-failed": changed(failure="the loss was not finite at step 3", nats=None, by_length=[], by_position=[]),
         "bad-empty": "",
         "bad-null": "null",
@@ -198,7 +199,7 @@ def result_seeds(result):
         "bad-length-without-nats": changed(by_length=[{"factor": 1, "tokens": 4}]),
         "bad-cost-list": changed(cost=[]),
         "bad-not-utf8": text.encode().replace(b"none", b"\xff\xfe\xfd\xfc"),
-        "bad-deep-curve": changed(curve=0).replace('"curve": 0', '"curve": ' + "[" * DEEP + "]" * DEEP),
+        "bad-deep-curve": changed(curve=0).replace('"curve": 0', '"curve": ' + "[" * (DEEP // 2) + "]" * (DEEP // 2)),
         "bad-deep-key": changed(key=0).replace('"key": 0', '"key": ' + '{"a":' * NESTED + "1" + "}" * NESTED),
         "bad-deep-open": "[" * NESTED,
         # Accepted or not, they may not crash: JSON of today says so less sharply than it could.
