@@ -1,8 +1,9 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims test build release bench mutants format clean
+.PHONY: help study claims test build release bench mutants torture fuzz format clean
 
 TEXT := build/text/king-james.txt
 GNOMON := build/release/gnomon
+MINUTES := 1
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -15,7 +16,7 @@ claims: release $(TEXT)  ## measure what is said about word and position (half a
 
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
-	build/venv/bin/python -m pytest tests/python
+	build/venv/bin/python -m pytest tests/python tests/torture
 
 build:
 	scripts/install-deps --test
@@ -35,6 +36,14 @@ bench: build  ## shares of this machine's float32 peak
 mutants: build build/venv/.ready  ## break the code on purpose, see that the tests notice (minutes)
 	build/venv/bin/python tests/mutants/run.py
 
+torture: build build/venv/.ready  ## fuzz, look for races, break system calls, send signals (under half an hour)
+	scripts/install-deps --torture
+	build/venv/bin/python tests/torture/run.py --minutes $(MINUTES)
+
+fuzz:  ## fuzz alone, two targets side by side, MINUTES=10 for each
+	scripts/install-deps --torture
+	python3 tests/torture/run.py fuzz --minutes $(MINUTES)
+
 format:  ## clang-format everything
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
@@ -49,6 +58,6 @@ build/venv/.ready: tests/python/requirements.txt
 	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-build study claims test release: | build/.
+build study claims test release torture fuzz: | build/.
 build/.:
 	mkdir -p build

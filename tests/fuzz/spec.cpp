@@ -1,0 +1,56 @@
+// Any bytes as a spec: parsed, or refused as a usage error. What was parsed is printed and parsed equal; where it
+// can be made for a small shape, a model of it gives a loss and gradients for eight tokens.
+#include "gnomon/combine/spec.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/nn/model.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace gnomon::fuzz {
+namespace {
+
+constexpr std::int64_t kMostNumbers = 1 << 20;  // larger tables are a matter of memory, not of reading
+
+std::int64_t param_count(const Position& position) {
+  std::int64_t count = position.input ? position.input->param_count() : 0;
+  for (const auto& at : position.attention) count += at.encoding->param_count();
+  return count;
+}
+
+bool passes_through(const Spec& spec, bool causal) try {
+  const ModelConfig config{.layers = 2,
+                           .width = 16,
+                           .heads = 2,
+                           .feed_forward = 1,
+                           .length = 8,
+                           .causal = causal,
+                           .position = spec};
+  if (param_count(make_position(spec, {16, 2, 8, 8, causal})) > kMostNumbers) return true;
+  Model model(config);
+  const std::vector<std::int32_t> bytes{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const Floats w = model.initial(1);
+  Floats losses(8), gradient(w.size());
+  const Tokens tokens{1, 8, std::span(bytes).first(8), std::span(bytes).last(8)};
+  model.loss(tokens, w, losses, gradient);
+  return true;
+} catch (const Error& e) {
+  require(e.fault() == Fault::usage, "a spec that cannot be made is a usage error, and nothing else");
+  return false;
+}
+
+}  // namespace
+
+bool accepts(std::string_view bytes) {
+  try {
+    const Spec spec = Spec::parse(bytes);
+    const std::string printed = spec.print();
+    require(Spec::parse(printed) == spec, text("what was printed parses equal: ", printed));
+    const bool decodes = passes_through(spec, true), encodes = passes_through(spec, false);
+    return decodes || encodes;
+  } catch (const Error& e) {
+    require(e.fault() == Fault::usage, "a wrong spec is a usage error, and nothing else");
+    return false;
+  }
+}
+
+}  // namespace gnomon::fuzz

@@ -1,0 +1,28 @@
+// Any bytes as a study.toml: read and checked, or refused as a usage error. What was read, printed and read again is equal.
+#include "gnomon/core/error.h"
+#include "gnomon/lab/config.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace gnomon::fuzz {
+
+bool accepts(std::string_view bytes) {
+  try {
+    StudyConfig config;
+    read_toml(config, file_with(bytes));
+    config.check();
+    const std::string printed = print_toml(config);
+    StudyConfig again;
+    try {
+      read_toml(again, file_with(printed));
+    } catch (const Error& e) {
+      require(false, text("what was printed reads back: ", e.what(), "\n", printed));
+    }
+    require(print_toml(again) == printed, "what was printed reads back equal");
+    return true;
+  } catch (const Error& e) {
+    require(e.fault() == Fault::usage, "a wrong configuration is a usage error, and nothing else");
+    return false;
+  }
+}
+
+}  // namespace gnomon::fuzz
