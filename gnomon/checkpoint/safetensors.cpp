@@ -149,34 +149,15 @@ TensorFile read_safetensors(const Path& path, Digest digest) {
       entries_of(parse_json(std::string_view(bytes).substr(8, length), text(path.string(), ", header")), path,
                  file.metadata);
   std::uint64_t at = 0;
-  try {
-    for (const auto& [name, entry] : header.items()) {
-      if (name == kMetadata) {
-        file.metadata = entry.get<Metadata>();
-        continue;
-      }
-      if (entry.at("dtype") != "F32")
-        throw bad("tensor '", name, "': dtype ", entry.at("dtype").dump(), ", allowed is \"F32\"");
-      const auto offsets = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
-      const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
-      std::uint64_t count = 1;
-      for (const auto extent : shape) {
-        if (extent < 0 || __builtin_mul_overflow(count, std::uint64_t(extent), &count))
-          throw bad("tensor '", name, "': impossible shape ", entry.at("shape").dump());
-      }
-      if (offsets.size() != 2 || offsets[0] != at || offsets[1] < offsets[0] ||
-          (offsets[1] - offsets[0]) / 4 != count || offsets[1] % 4) {
-        throw bad("tensor '", name, "': data_offsets ", entry.at("data_offsets").dump(), " do not hold its ",
-                  count, " numbers from byte ", at, " on");
-      }
-      if (offsets[1] > data.size())
-        throw bad("tensor '", name, "' ends at byte ", offsets[1],
-                  " of the data, but the file is truncated: it holds ", data.size());
-      file.tensors.push_back({name, shape, std::span(file.numbers).subspan(offsets[0] / 4, count)});
-      at = offsets[1];
-    }
-  } catch (const nlohmann::json::exception& e) {
-    throw bad("the header is malformed: ", e.what());
+  for (const Entry& e : entries) {
+    if (e.begin != at)
+      throw bad("tensor ", excerpt(e.name), " begins at byte ", e.begin,
+                " of the data, but the one before ends at byte ", at,
+                "; tensors follow each other without gaps");
+    if (e.end > data.size())
+      throw bad("tensor ", excerpt(e.name), " ends at byte ", e.end,
+                " of the data, but the file is truncated: it holds ", data.size());
+    at = e.end;
   }
   if (at != data.size())
     throw bad("the tensors end at byte ", at, " of the data, but the file holds ", data.size());

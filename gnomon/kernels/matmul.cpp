@@ -141,14 +141,7 @@ void compare_once(int threads) {
     }
   }
   compared.insert(threads);
-  // K = 0, where oneDNN may divide by K: an empty sum is 0.
-  void no_products(const Matmul& s, float* c, const float* bias) {
-    for (std::int64_t m = 0; m < s.M; ++m) {
-      float* row = c + m * s.ldc;
-      if (!s.accumulate) std::fill_n(row, s.N, 0.0f);
-      for (std::int64_t n = 0; bias && n < s.N; ++n) row[n] += bias[n];
-    }
-  }
+}
 
 }  // namespace
 
