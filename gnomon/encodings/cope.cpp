@@ -89,7 +89,7 @@ class Cope final : public Encoding {
       float f;
     };
     Place place_of(double sum) const {
-      const double last = double(count_ - 1), place = sum < last ? sum : last;  // NaN reads the last row
+      const double place = std::min(sum, double(count_ - 1));
       const std::int64_t low = std::int64_t(place);
       return {low, std::min(low + 1, count_ - 1), float(place - double(low))};
     }
