@@ -40,7 +40,7 @@ class Head {
 
   void forward() {
     pack_keys();
-    pack_rows(t_.v, s_.keys, s_.D, Dp_, 1, v_);
+    pack_rows(t_.v, {s_.keys, s_.D, Dp_}, 1, t_.padding, v_);
     if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
     logits_.resize(bq_ * ld_);
     Scratch out(bq_ * Dp_), most(bq_), total(bq_);
@@ -65,8 +65,8 @@ class Head {
       }
       for (std::int64_t a = 0; a < ni; ++a) {
         const float sum = total[a];
-        write_row(&out[a * Dp_], s_.D, sum > 0 ? 1.0f / sum : 0.0f, t_.out.at(i0 + a));
-        t_.lse[i0 + a] = sum > 0 ? most[a] + std::log(sum) : kMinusInfinity;
+        write_row(&out[a * Dp_], s_.D, sum == 0 ? 0.0f : 1.0f / sum, t_.out.at(i0 + a));
+        t_.lse[i0 + a] = sum == 0 ? kMinusInfinity : most[a] + std::log(sum);
       }
     }
   }
@@ -75,8 +75,8 @@ class Head {
   void backward() {
     pack_keys();
     pack_transposed(t_.v, s_.keys, s_.D, v_t_);
-    pack_rows(t_.k, s_.keys, s_.K, Kp_, 1, k_);
-    pack_rows(t_.dout, s_.queries, s_.D, Dp_, 1, dout_);
+    pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_);
+    pack_rows(t_.dout, {s_.queries, s_.D, Dp_}, 1, nullptr, dout_);
     if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
     logits_.resize(bq_ * ld_);
     dp_.resize(bq_ * ld_);
@@ -97,32 +97,42 @@ class Head {
   }
 
  private:
-  // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n.
+  // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n. A row that is padding
+  // becomes 0: nobody sees it, whatever it holds.
 
-  void pack_rows(const Rows& x, std::int64_t n, std::int64_t width, std::int64_t padded, float factor,
-                 Scratch& to) const {
-    to.resize(n * padded);
+  struct Extents {
+    std::int64_t n, width, padded;
+  };
+  void pack_rows(const Rows& x, const Extents& e, float factor, const std::uint8_t* padding, Scratch& to) {
+    to.resize(e.n * e.padded);
     float* row = to.data();
-    for (std::int64_t t = 0; t < n; ++t, row += padded) {
-      for (std::int64_t c = 0; c < padded; c += N_) {
-        const V v = c < width ? load(x.at(t) + c, width - c) : hn::Zero(F());
-        hn::StoreU(hn::Mul(v, set(factor)), F(), row + c);
+    V zeros = hn::Zero(F());
+    for (std::int64_t t = 0; t < e.n; ++t, row += e.padded) {
+      const std::int64_t width = padding && padding[t] ? 0 : e.width;
+      for (std::int64_t c = 0; c < e.padded; c += N_) {
+        const V v = hn::Mul(c < width ? load(x.at(t) + c, width - c) : hn::Zero(F()), set(factor));
+        zeros = hn::MulAdd(v, hn::Zero(F()), zeros);
+        hn::StoreU(v, F(), row + c);
       }
     }
+    finite_ = finite_ && sum(zeros) == 0;
   }
+  // Of keys.
   void pack_transposed(const Rows& x, std::int64_t n, std::int64_t width, Scratch& to) const {
     to.resize(width * keys_);
     constexpr std::int64_t kBlock = 16;  // columns at a time: their lines stay in the nearest cache
     for (std::int64_t c0 = 0; c0 < width; c0 += kBlock) {
       for (std::int64_t t = 0; t < n; ++t) {
         const float* row = x.at(t);
-        for (std::int64_t c = c0; c < std::min(c0 + kBlock, width); ++c) to[c * keys_ + t] = row[c];
+        const bool hide = t_.padding && t_.padding[t];
+        for (std::int64_t c = c0; c < std::min(c0 + kBlock, width); ++c)
+          to[c * keys_ + t] = hide ? 0.0f : row[c];
       }
     }
     for (std::int64_t c = 0; c < width; ++c) std::fill_n(&to[c * keys_ + n], keys_ - n, 0.0f);
   }
   void pack_queries(std::int64_t i0, std::int64_t ni) {
-    pack_rows({t_.q.at(i0), t_.q.step}, ni, s_.K, Kp_, s_.scale, q_);
+    pack_rows({t_.q.at(i0), t_.q.step}, {ni, s_.K, Kp_}, s_.scale, nullptr, q_);
   }
 
   void pack_keys() {
@@ -200,8 +210,14 @@ class Head {
     }
   }
   // c (rows, padded) += w (rows, columns)·x (columns, padded): only over the columns that a panel of rows
-  // sees.
+  // sees. w is 0 where a row of it does not; where 0·x may be NaN, each row goes alone over what it sees.
   void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    for (std::int64_t a = 0; !finite_ && a < tile.ni; ++a) {
+      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
+      product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded, c + a * padded,
+              padded, true);
+    }
+    if (!finite_) return;
     const std::int64_t panel = whole(tile) ? tile.ni : kRows;
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
       const std::int64_t m = std::min(panel, tile.ni - a), k = visible(tile, a + m - 1);
@@ -211,6 +227,12 @@ class Head {
   // c (columns, padded) += wᵀ·x (rows, padded): a panel of columns is seen by the rows from its first
   // position on.
   void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    for (std::int64_t a = 0; !finite_ && a < tile.ni; ++a) {
+      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
+      product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded, c + from * padded,
+              padded, true);
+    }
+    if (!finite_) return;
     const std::int64_t panel = whole(tile) ? tile.nj : kRows;
     for (std::int64_t b = 0; b < tile.nj; b += panel) {
       const std::int64_t m = std::min(panel, tile.nj - b);
@@ -317,21 +339,25 @@ class Head {
   }
 
   // Online softmax of row a: the tile's logits become exp(s − m); the sum and the output so far are rescaled
-  // when the maximum m grows. Columns that the row does not see become 0.
+  // when the maximum m grows. Columns that the row does not see become 0. A logit that is NaN or +∞ makes m NaN, and
+  // so the sum and the output.
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
     const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
     const RowBias bias = row_bias(tile, a);
-    const V lowest = set(kMinusInfinity);
+    const V lowest = set(kMinusInfinity), infinity = set(-kMinusInfinity);
     V top = lowest;
+    auto defined = hn::Lt(lowest, infinity);
     for (std::int64_t b = 0; b < n; b += N_) {
-      V v = bias(hn::LoadU(F(), s + b), b);
+      V v = bias(no_infinity(hn::LoadU(F(), s + b)), b);
       if (b + N_ > n) v = hn::IfThenElse(hn::FirstN(F(), n - b), v, lowest);
       if (b < from) v = hn::IfThenElse(hn::FirstN(F(), from - b), lowest, v);
       hn::StoreU(v, F(), s + b);
       top = hn::Max(top, v);
+      defined = hn::And(defined, hn::Lt(v, infinity));
     }
-    const float now = std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top)));
+    const float now = hn::AllTrue(F(), defined) ? std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top)))
+                                                : std::numeric_limits<float>::quiet_NaN();
     V sum_now = hn::Zero(F());
     std::int64_t b = 0;
     if (now != kMinusInfinity) {
@@ -404,14 +430,19 @@ class Head {
     std::int64_t b = 0;
     for (; b < n; b += N_) {
       V p = first(hn::Exp(F(), hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
-      if (b < from) p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
-      const V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
+      V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
+      if (b < from) {
+        p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
+        ds = hn::IfThenZeroElse(hn::FirstN(F(), from - b), ds);
+      }
       hn::StoreU(p, F(), s + b);
       hn::StoreU(ds, F(), dp + b);
       if (by_distance) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_distance + b)), F(), by_distance + b);
       if (by_key) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_key + b)), F(), by_key + b);
       row_sum = hn::Add(row_sum, ds);
     }
+    // Where lse is NaN so is Σ_j p dp, and ds with it, but hn::Exp made p 0.
+    if (std::isnan(lse)) std::fill(s + from, s + n, lse);
     if (t_.dterms.by_query) t_.dterms.by_query[i] += sum(row_sum);
     for (; b < end; b += N_) {
       hn::StoreU(hn::Zero(F()), F(), s + b);
@@ -481,6 +512,7 @@ class Head {
   const std::int64_t keys_;         // length of a packed row over keys, with room for whole vectors
   const std::int64_t ld_, ldg_;     // steps of the rows of a tile and of a band
   const std::int64_t zero_, span_;  // entry of e = 0, and length, of an array in the order of e
+  bool finite_ = true;              // so far, every row that was packed
 
   Scratch q_, k_, k_t_, v_, v_t_, dout_, by_key_, by_distance_;
   Scratch query_cross_, query_cross_t_, key_cross_, key_cross_t_, value_, value_t_;

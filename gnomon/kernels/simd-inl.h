@@ -45,6 +45,13 @@ HWY_INLINE V first(V v, std::int64_t count) {
   if (HWY_LIKELY(count >= lanes())) return v;
   return hn::IfThenElseZero(hn::FirstN(F(), count), v);
 }
+// e^x where NaN stays NaN: hn::Exp makes 0 of it.
+HWY_INLINE V exp(V x) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(F(), x)); }
+
+// x, or NaN for what is infinite: a product that overflowed is not the −∞ of a hidden key.
+HWY_INLINE V no_infinity(V x) { return hn::MulAdd(x, hn::Zero(F()), x); }
+HWY_INLINE float no_infinity(float x) { return x + 0 * x; }
+
 HWY_INLINE float sum(V v) { return hn::GetLane(hn::SumOfLanes(F(), v)); }
 
 }  // namespace gnomon::HWY_NAMESPACE

@@ -106,8 +106,10 @@ TEST_P(NotANumber, WhatMovesWithANumberIsNanWithIt) {
     for (const Place& place : places(e, trial)) {
       Trial moved = trial, nan = trial;
       place.set(moved, 1, 0.25), place.set(nan, 1, double(kNan));
-      EXPECT_EQ(survivor(base, moved.run(entry, e), nan.run(entry, e)), "")
-          << place.name << "[" << place.index << "], token " << place.token;
+      const std::string first = survivor(base, moved.run(entry, e), nan.run(entry, e));
+      if (first.empty()) continue;
+      ADD_FAILURE() << place.name << "[" << place.index << "], token " << place.token << ": " << first;
+      return;  // the next encoding
     }
   });
 }
@@ -140,16 +142,17 @@ TEST_P(NotANumber, ReachesNobodyWhoCannotSeeIt) {
           if (place.name != "x") expect(!own_key, "dk", base.dk, with.dk);
           expect(!own_key, "dv", base.dv, with.dv);
         });
-        EXPECT_EQ(reached, "") << place.name << " of token " << place.token << " is " << bad;
+        if (reached.empty()) continue;
+        ADD_FAILURE() << place.name << " of token " << place.token << " is " << bad << ": " << reached;
+        return;
       }
     }
   });
 }
 
-// q·k beyond float32: a logit of +infinity has no softmax. Without a softmax it is a weight of 1, which is right.
+// q·k beyond float32, to either side: of such a logit nothing is known, not even its sign.
 TEST_P(NotANumber, LogitsThatOverflowAreTold) {
   each_encoding(2, 8, 24, [](const Entry& entry, const Encoding& e, const Shape& shape) {
-    if (!e.softmax()) return;
     Trial trial(shape, e, 21);
     const std::int64_t i = 13, j = 9;
     for (std::int64_t h = 0; h < shape.H; ++h) {
@@ -158,14 +161,14 @@ TEST_P(NotANumber, LogitsThatOverflowAreTold) {
     }
     const Fast f = trial.run(entry, e);
     for (std::int64_t h = 0; h < shape.H; ++h) {
-      if (!e.sees(trial.c.scene(), i, j) || e.logit(trial.c.scene(), h, i, j) < 1e39) continue;
-      EXPECT_TRUE(std::isnan(f.a.lse[h * trial.T + i]));
+      if (!e.sees(trial.c.scene(), i, j) || !(std::abs(e.logit(trial.c.scene(), h, i, j)) > 1e39)) continue;
+      EXPECT_TRUE(!e.softmax() || std::isnan(f.a.lse[h * trial.T + i]));
       for (std::int64_t n = (h * trial.T + i) * trial.D; n < (h * trial.T + i + 1) * trial.D; ++n) {
-        ASSERT_TRUE(std::isnan(f.out[n])) << "out " << f.out[n];
-        ASSERT_TRUE(std::isnan(f.dq[n])) << "dq " << f.dq[n];
+        EXPECT_TRUE(std::isnan(f.out[n])) << "out " << f.out[n];
+        EXPECT_TRUE(std::isnan(f.dq[n])) << "dq " << f.dq[n];
       }
       for (std::int64_t n = (h * trial.T + j) * trial.D; n < (h * trial.T + j + 1) * trial.D; ++n)
-        ASSERT_TRUE(std::isnan(f.dv[n])) << "dv " << f.dv[n];
+        EXPECT_TRUE(std::isnan(f.dv[n])) << "dv " << f.dv[n];
     }
   });
 }
