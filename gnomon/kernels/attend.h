@@ -104,6 +104,9 @@ class RowRule {
 // 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)). With rules
 // or places that do not follow each other by 1 it goes by rows (attend_rows.cpp): O(keys·H·(K+D)). Throws
 // Error(bug) for terms whose shapes do not fit.
+// NaN in, NaN out: where a logit that a query sees is NaN, +∞ or a product beyond float32, its lse, its row of out and
+// all gradients that depend on them are NaN. −∞ in by_distance, by_query or by_key only hides a key. What a query
+// does not see changes no bit of its row: the future, another document, a padded key (rules are shown its row as it is).
 void attend(const AttendShape& shape, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse);
 

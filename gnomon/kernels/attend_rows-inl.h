@@ -90,14 +90,14 @@ class SequenceRows {
       body(i0, std::min(kBlock, s_.queries - i0));
   }
   // Rows a..a+m of a block and the keys first ≤ j < end: the whole block and what its last row sees, whose weights are
-  // 0 for who does not; where 0·x may be NaN, each row alone and what it sees.
+  // 0 for who does not; where 0·x may not be 0, each row alone and what it sees.
   struct Part {
     std::int64_t a, m, first, end;
     std::int64_t n() const { return end - first; }
   };
   template <class Body>
   void each_part(std::int64_t i0, std::int64_t ni, const Body& body) const {
-    if (finite_) return body(Part{0, ni, 0, seen(i0 + ni - 1)});
+    if (tame_) return body(Part{0, ni, 0, seen(i0 + ni - 1)});
     for (std::int64_t a = 0; a < ni; ++a) body(Part{a, 1, row(i0 + a).first, row(i0 + a).end});
   }
   float* at(Scratch& x, std::int64_t a, std::int64_t h) { return &x[(a * s_.H + h) * ld_]; }
@@ -134,15 +134,14 @@ class SequenceRows {
   };
   void pack_rows(Heads<const float> x, std::int64_t h, const Extents& e, const std::uint8_t* padding,
                  float* to) {
-    V zeros = hn::Zero(F());
+    auto tame = all_lanes();
     for (std::int64_t t = 0; t < e.n; ++t, to += e.padded) {
       const std::int64_t width = padding && padding[t] ? 0 : e.width;
       std::copy_n(x.row(t_.b, e.first + t, h), width, to);
       std::fill(to + width, to + e.padded, 0.0f);
-      for (std::int64_t c = 0; c < e.padded; c += N_)
-        zeros = hn::MulAdd(hn::LoadU(F(), to + c), hn::Zero(F()), zeros);
+      for (std::int64_t c = 0; c < e.padded; c += N_) tame = hn::And(tame, is_tame(hn::LoadU(F(), to + c)));
     }
-    finite_ = finite_ && sum(zeros) == 0;
+    tame_ = tame_ && hn::AllTrue(F(), tame);
   }
   // Of keys.
   void pack_transposed(Heads<const float> x, std::int64_t h, std::int64_t width, float* to) const {
@@ -334,7 +333,7 @@ class SequenceRows {
   const AttendShape& s_;
   const std::int64_t N_, shift_, Kp_, Wp_, Dp_;
   const std::int64_t ld_;  // distance between rows of logits, and of what is packed transposed
-  bool finite_ = true;     // so far, every row that was packed
+  bool tame_ = true;       // so far, every row that was packed
   Scratch q_, k_, k_t_, v_, v_t_, logits_, dp_;
   std::vector<Scratch> before_;  // what each rule found
 };

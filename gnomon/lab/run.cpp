@@ -80,7 +80,7 @@ class Run {
       const auto start = Clock::now();
       if (!evaluate(result)) return std::nullopt;
       result.cost.evaluation_seconds = seconds_since(start);
-      write_model();
+      if (result.failure.empty()) write_model();
     }
     result.weights_sha256 =
         sha256({reinterpret_cast<const char*>(trainer_.w.data()), trainer_.w.size() * sizeof(float)});
@@ -106,13 +106,14 @@ class Run {
       const auto start = Clock::now();
       const double loss = trainer_.train(batch(trainer_.step));
       if (!std::isfinite(loss)) {
-        failure = text("the loss was not finite at step ", trainer_.step);
+        failure = text(trainer_.not_finite, " was not finite at step ", trainer_.step);
         return true;
       }
       state_.loss_sum += loss;
       ++state_.loss_count;
-      if (trainer_.step % interval() == 0 || trainer_.step == study_.train.steps) add_point();
+      if (trainer_.step % interval() == 0 || trainer_.step == study_.train.steps) failure = add_point();
       state_.training_seconds += seconds_since(start);
+      if (!failure.empty()) return true;
       if (seconds_since(last_told) > 0.2) {
         last_told = Clock::now();
         hooks_.progress(
@@ -140,13 +141,16 @@ class Run {
     return {B, T, batch_.inputs, batch_.targets};
   }
 
-  void add_point() {
+  // What failed; empty: nothing.
+  std::string add_point() {
     const auto ends = corpus_.held_out_ends(study_.longest(), std::min<std::int64_t>(study_.windows, 32));
     std::vector<double> by_position;
     const double held_out = held_out_loss(ends, study_.model.length, study_.model.length, &by_position);
+    if (!std::isfinite(held_out)) return text("the held-out loss was not finite at step ", trainer_.step);
     state_.curve.push_back({trainer_.step, state_.loss_sum / double(state_.loss_count), held_out});
     state_.loss_sum = 0;
     state_.loss_count = 0;
+    return "";
   }
 
   // --- Evaluation
@@ -189,9 +193,19 @@ class Run {
     return count > 0 ? sum / count : std::nan("");
   }
 
+  // False: stopped.
   bool evaluate(RunResult& result) {
     const auto ends = corpus_.held_out_ends(study_.longest(), study_.windows);
-    result.nats = held_out_loss(ends, study_.model.length, study_.model.length, &result.by_position);
+    const auto finite = [&](double nats, std::int64_t T) {
+      if (!std::isfinite(nats)) {
+        result.failure = text("the held-out loss over windows of ", T, " tokens was not finite after step ",
+                              trainer_.step);
+      }
+      return std::isfinite(nats);
+    };
+    const double nats = held_out_loss(ends, study_.model.length, study_.model.length, &result.by_position);
+    if (!finite(nats, study_.model.length)) return true;
+    result.nats = nats;
     for (const double factor : study_.lengths) {
       if (hooks_.stop()) {
         write_checkpoint();
@@ -200,8 +214,11 @@ class Run {
       const std::int64_t T = study_.tokens_at(factor);
       const auto end = trainer_.model.positions_end();
       const bool defined = !end || T <= *end;
-      result.by_length.push_back(
-          {factor, T, defined ? std::optional(held_out_loss(ends, T, study_.score, nullptr)) : std::nullopt});
+      result.by_length.push_back({factor, T, std::nullopt});
+      if (!defined) continue;
+      const double loss = held_out_loss(ends, T, study_.score, nullptr);
+      if (!finite(loss, T)) return true;
+      result.by_length.back().nats = loss;
     }
     return true;
   }

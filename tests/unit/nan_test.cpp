@@ -299,8 +299,61 @@ TEST_P(NotANumber, PointwiseKernelsKeepItInItsPlace) {
       x[at] = bad;
       EXPECT_FALSE(all_finite(n, x.data()));
     }
+    for (const Norm kind : {Norm::layer, Norm::rms}) {
+      Floats row(n), statistics(2);
+      x[at] = 1e30f;  // its square is beyond float32
+      normalise({kind, 1, n}, x.data(), one.data(), one.data(), row.data(), statistics.data());
+      for (const float r : row) ASSERT_TRUE(std::isnan(r));
+    }
     x[at] = std::numeric_limits<float>::max();
     EXPECT_TRUE(all_finite(n, x.data()));
+  }
+}
+
+// --- Training
+
+std::vector<std::string> all_specs() {
+  std::vector<std::string> specs;
+  for (const Entry* e : encodings())
+    specs.push_back(e->acts & kPositions ? "sinusoidal+" + std::string(e->name) : std::string(e->name));
+  for (const CombinationEntry* c : combinations()) specs.push_back(std::string(c->name) + "(sinusoidal)");
+  return specs;
+}
+
+// One NaN in any array of parameters is told by the step; and where the loss depends on that number, by the loss.
+TEST(Training, OneNanInAnyArrayIsTold) {
+  for (const std::string& spec : all_specs()) {
+    ModelConfig config;
+    config.layers = 1, config.width = 16, config.heads = 2, config.length = 12;
+    config.position = Spec::parse(spec);
+    TrainConfig train;
+    train.steps = 10;
+    std::vector<std::int32_t> inputs, targets;
+    for (std::int32_t n = 0; n < 24; ++n) inputs.push_back(n * n % 31), targets.push_back(n * n % 31 + 1);
+    const Tokens tokens{2, 12, inputs, targets};
+    Trainer trainer(config, train, 1);
+    const Floats start = trainer.w;
+    Floats losses(24);
+    const auto loss = [&](std::int64_t at, float more) {
+      Floats w = start;
+      w[at] += more;
+      return trainer.model.loss(tokens, w, losses);
+    };
+    const double base = loss(0, 0);
+    for (const Param& p : trainer.model.params()) {
+      SCOPED_TRACE(spec + ": " + p.spec.name);
+      for (std::int64_t n = 0; n < p.spec.size(); n += 1 + p.spec.size() / 11) {
+        const std::int64_t at = p.offset + n;
+        EXPECT_TRUE(loss(at, 0.5f) == base || std::isnan(loss(at, kNan))) << "number " << n;
+      }
+      trainer.w = start, trainer.m.assign(start.size(), 0), trainer.v = trainer.m, trainer.step = 0;
+      trainer.w[p.offset + p.spec.size() / 2] = kNan;
+      EXPECT_TRUE(std::isnan(trainer.train(tokens)));
+      EXPECT_FALSE(trainer.not_finite.empty());
+    }
+    trainer.w = start, trainer.m.assign(start.size(), 0), trainer.v = trainer.m, trainer.step = 0;
+    EXPECT_TRUE(std::isfinite(trainer.train(tokens)));
+    EXPECT_EQ(trainer.not_finite, "");
   }
 }
 
