@@ -324,7 +324,7 @@ std::vector<std::string> all_specs() {
 TEST(Training, OneNanInAnyArrayIsTold) {
   for (const std::string& spec : all_specs()) {
     ModelConfig config;
-    config.layers = 1, config.width = 16, config.heads = 2, config.length = 12;
+    config.layers = 1, config.width = 24, config.heads = 2, config.length = 12;
     config.position = Spec::parse(spec);
     TrainConfig train;
     train.steps = 10;
