@@ -24,6 +24,7 @@ class Cope final : public Encoding {
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     double place = 0;
     for (std::int64_t u = j; u <= i; ++u) place += sigmoid(plain_logit(s, h, i, u));
+    if (std::isnan(place)) return place;
     place = std::min(place, double(count_ - 1));
     const std::int64_t low = std::int64_t(place), high = std::min(low + 1, count_ - 1);
     const double f = place - double(low), *q = &s.q[(h * s.T() + i) * shape_.D];
@@ -66,7 +67,8 @@ class Cope final : public Encoding {
           sum += gate(row[j]);
           const Place at = place_of(sum);
           dread[at.low] += (1 - at.f) * d[j], dread[at.high] += at.f * d[j];
-          dplace[j] = sum < double(count_ - 1) ? d[j] * (read[at.high] - read[at.low]) : 0.0f;
+          if (std::isnan(at.f)) std::fill(dread.begin(), dread.end(), at.f);  // any row might be the one
+          dplace[j] = sum >= double(count_ - 1) ? 0.0f : d[j] * (read[at.high] - read[at.low]);
         }
         double dsum = 0;  // a gate counts for every key before it
         for (std::int64_t j = query.first; j < query.end; ++j) {
@@ -89,6 +91,7 @@ class Cope final : public Encoding {
       float f;
     };
     Place place_of(double sum) const {
+      if (std::isnan(sum)) return {0, 0, float(sum)};  // no place: what is read there is NaN
       const double place = std::min(sum, double(count_ - 1));
       const std::int64_t low = std::int64_t(place);
       return {low, std::min(low + 1, count_ - 1), float(place - double(low))};

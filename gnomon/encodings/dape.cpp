@@ -129,8 +129,8 @@ class Dape final : public Encoding {
       const float* w = w_ + dape_.kernel();
       const double r = std::max(double(w[h]), 0.01), a = std::max(double(w[query.H + h]), 0.01);
       const double n = std::abs(row[query.at] - row[j]);
-      if (double(w[h]) >= 0.01) dw[h] -= float(d * std::log1p(a * n));
-      if (double(w[query.H + h]) >= 0.01) dw[query.H + h] -= float(d * r * n / (1 + a * n));
+      if (!(double(w[h]) < 0.01)) dw[h] -= float(d * std::log1p(a * n));
+      if (!(double(w[query.H + h]) < 0.01)) dw[query.H + h] -= float(d * r * n / (1 + a * n));
     }
     const Dape& dape_;
     const Positions positions_;

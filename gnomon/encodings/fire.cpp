@@ -33,7 +33,7 @@ class Fire final : public Encoding {
         psi(s.w[0], s.positions[i] - s.positions[j]) / normaliser(s.w[0], s.w[1], s.positions[i]);
     double sum = s.w[down() + shape_.H * hidden_ + h];
     for (std::int64_t n = 0; n < hidden_; ++n)
-      sum += s.w[down() + h * hidden_ + n] * std::max(0.0, s.w[2 + n] * x + s.w[2 + hidden_ + n]);
+      sum += s.w[down() + h * hidden_ + n] * std::max(s.w[2 + n] * x + s.w[2 + hidden_ + n], 0.0);
     return plain_logit(s, h, i, j) + sum;
   }
   std::shared_ptr<const RowRule> rule(const Batch& b, const MapRows&) const override {
@@ -59,7 +59,7 @@ class Fire final : public Encoding {
         for (std::int64_t h = 0; h < H; ++h) s.head(h)[j] += last[h];
         for (std::int64_t n = 0; n < N; ++n) {
           const float z = up[n] * x + bias[n];
-          for (std::int64_t h = 0; z > 0 && h < H; ++h) s.head(h)[j] += down[h * N + n] * z;
+          for (std::int64_t h = 0; !(z <= 0) && h < H; ++h) s.head(h)[j] += down[h * N + n] * z;
         }
       });
     }

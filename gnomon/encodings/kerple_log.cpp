@@ -35,8 +35,8 @@ class KerpleLog final : public DistanceBias {
   void bias_backward(std::span<const double> w, std::int64_t h, double delta, double d,
                      std::span<double> dw) const override {
     const double r = std::max(w[h], kLeast), a = std::max(w[shape_.H + h], kLeast), n = std::abs(delta);
-    if (w[h] >= kLeast) dw[h] -= d * std::log1p(a * n);
-    if (w[shape_.H + h] >= kLeast) dw[shape_.H + h] -= d * r * n / (1 + a * n);
+    if (!(w[h] < kLeast)) dw[h] -= d * std::log1p(a * n);
+    if (!(w[shape_.H + h] < kLeast)) dw[shape_.H + h] -= d * r * n / (1 + a * n);
   }
 };
 

@@ -38,8 +38,9 @@ class KerplePower final : public DistanceBias {
     if (delta == 0) return;
     const double a = std::max(w[h], kLeast), r = std::clamp(w[shape_.H + h], kLeast, kMost),
                  n = std::abs(delta);
-    if (w[h] >= kLeast) dw[h] -= d * std::pow(n, r);
-    if (w[shape_.H + h] == r) dw[shape_.H + h] -= d * a * std::pow(n, r) * std::log(n);
+    if (!(w[h] < kLeast)) dw[h] -= d * std::pow(n, r);
+    if (!(w[shape_.H + h] < r || w[shape_.H + h] > r))
+      dw[shape_.H + h] -= d * a * std::pow(n, r) * std::log(n);
   }
 };
 

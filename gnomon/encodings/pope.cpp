@@ -81,7 +81,8 @@ class Pope final : public Encoding {
       }
     });
     for (std::size_t n = 0; role == Role::k && n < dphase.size(); ++n) {
-      if (b.w[n] == float(clamped(b.w[n]))) grad.w[n] += float(dphase[n]);
+      const float inside = float(clamped(b.w[n]));
+      if (!(b.w[n] < inside || b.w[n] > inside)) grad.w[n] += float(dphase[n]);
     }
   }
 

@@ -65,7 +65,7 @@ class FarRule final : public RowRule {
       const float *q = query.query_head(h) + beside_, *k = query.key_head(h, j) + beside_;
       float sum = 0;
       for (std::int64_t d = 0; d < D_; ++d) sum += q[d] * k[d];
-      s.head(h)[j] = scale * sum;
+      s.head(h)[j] = scale * sum + 0 * sum;  // what overflowed is NaN, not the −∞ of a hidden key
     });
   }
   void backward(const QueryRow& query, LogitRows, LogitRows ds, const RuleGrad& grad) const override {

@@ -40,7 +40,8 @@ class Head {
 
   void forward() {
     pack_keys();
-    pack_rows(t_.v, s_.keys, s_.D, Dp_, 1, v_);
+    check_tame(k_t_.data(), s_.K * keys_);
+    pack_rows(t_.v, {s_.keys, s_.D, Dp_}, 1, t_.padding, v_);
     if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
     logits_.resize(bq_ * ld_);
     Scratch out(bq_ * Dp_), most(bq_), total(bq_);
@@ -65,8 +66,8 @@ class Head {
       }
       for (std::int64_t a = 0; a < ni; ++a) {
         const float sum = total[a];
-        write_row(&out[a * Dp_], s_.D, sum > 0 ? 1.0f / sum : 0.0f, t_.out.at(i0 + a));
-        t_.lse[i0 + a] = sum > 0 ? most[a] + std::log(sum) : kMinusInfinity;
+        write_row(&out[a * Dp_], s_.D, sum == 0 ? 0.0f : 1.0f / sum, t_.out.at(i0 + a));
+        t_.lse[i0 + a] = sum == 0 ? kMinusInfinity : most[a] + std::log(sum);
       }
     }
   }
@@ -75,8 +76,8 @@ class Head {
   void backward() {
     pack_keys();
     pack_transposed(t_.v, s_.keys, s_.D, v_t_);
-    pack_rows(t_.k, s_.keys, s_.K, Kp_, 1, k_);
-    pack_rows(t_.dout, s_.queries, s_.D, Dp_, 1, dout_);
+    pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_);
+    pack_rows(t_.dout, {s_.queries, s_.D, Dp_}, 1, nullptr, dout_);
     if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
     logits_.resize(bq_ * ld_);
     dp_.resize(bq_ * ld_);
@@ -97,19 +98,30 @@ class Head {
   }
 
  private:
-  // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n.
+  // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n. A row that is padding
+  // becomes 0: nobody sees it, whatever it holds.
 
-  void pack_rows(const Rows& x, std::int64_t n, std::int64_t width, std::int64_t padded, float factor,
-                 Scratch& to) const {
-    to.resize(n * padded);
+  struct Extents {
+    std::int64_t n, width, padded;
+  };
+  void pack_rows(const Rows& x, const Extents& e, float factor, const std::uint8_t* padding, Scratch& to) {
+    to.resize(e.n * e.padded);
     float* row = to.data();
-    for (std::int64_t t = 0; t < n; ++t, row += padded) {
-      for (std::int64_t c = 0; c < padded; c += N_) {
-        const V v = c < width ? load(x.at(t) + c, width - c) : hn::Zero(F());
-        hn::StoreU(hn::Mul(v, set(factor)), F(), row + c);
+    auto tame = all_lanes();
+    for (std::int64_t t = 0; t < e.n; ++t, row += e.padded) {
+      if (padding && padding[t]) {
+        std::fill_n(row, e.padded, 0.0f);
+        continue;
+      }
+      for (std::int64_t c = 0; c < e.padded; c += N_) {
+        const V v = hn::Mul(c < e.width ? load(x.at(t) + c, e.width - c) : hn::Zero(F()), set(factor));
+        tame = hn::And(tame, is_tame(v));
+        hn::StoreU(v, F(), row + c);
       }
     }
+    tame_ = tame_ && hn::AllTrue(F(), tame);
   }
+  // Of keys.
   void pack_transposed(const Rows& x, std::int64_t n, std::int64_t width, Scratch& to) const {
     to.resize(width * keys_);
     constexpr std::int64_t kBlock = 16;  // columns at a time: their lines stay in the nearest cache
@@ -119,10 +131,20 @@ class Head {
         for (std::int64_t c = c0; c < std::min(c0 + kBlock, width); ++c) to[c * keys_ + t] = row[c];
       }
     }
-    for (std::int64_t c = 0; c < width; ++c) std::fill_n(&to[c * keys_ + n], keys_ - n, 0.0f);
+    for (std::int64_t c = 0; c < width; ++c) {
+      std::fill_n(&to[c * keys_ + n], keys_ - n, 0.0f);
+      for (std::int64_t t = 0; t_.padding && t < n; ++t) {
+        if (t_.padding[t]) to[c * keys_ + t] = 0;
+      }
+    }
+  }
+  void check_tame(const float* x, std::int64_t n) {
+    auto tame = all_lanes();
+    for (std::int64_t i = 0; i < n; i += N_) tame = hn::And(tame, is_tame(load(x + i, n - i)));
+    tame_ = tame_ && hn::AllTrue(F(), tame);
   }
   void pack_queries(std::int64_t i0, std::int64_t ni) {
-    pack_rows({t_.q.at(i0), t_.q.step}, ni, s_.K, Kp_, s_.scale, q_);
+    pack_rows({t_.q.at(i0), t_.q.step}, {ni, s_.K, Kp_}, s_.scale, nullptr, q_);
   }
 
   void pack_keys() {
@@ -130,12 +152,15 @@ class Head {
     const HeadTerms& terms = t_.terms;
     if (terms.by_query || terms.by_key || t_.padding) {
       by_key_.assign(keys_, 0.0f);
+      if (terms.by_key) check_tame(terms.by_key, s_.keys);
+      if (terms.by_query) check_tame(terms.by_query, s_.queries);
       for (std::int64_t j = 0; j < s_.keys; ++j) {
         by_key_[j] = t_.padding && t_.padding[j] ? kMinusInfinity : terms.by_key ? terms.by_key[j] : 0.0f;
       }
     }
     if (terms.by_distance) {
       by_distance_.assign(span_, 0.0f);
+      check_tame(terms.by_distance, terms.distances);
       each_distance([&](std::int64_t r, std::int64_t x) { by_distance_[x] = terms.by_distance[r]; });
     }
     // q is packed with the scale of the logits, which the cross term does not have.
@@ -153,11 +178,11 @@ class Head {
     }
   }
   // Rows over distances (R,width), in the order of e: as rows, and transposed.
-  void pack_distances(const float* x, std::int64_t width, float factor, Scratch& rows,
-                      Scratch& transposed) const {
+  void pack_distances(const float* x, std::int64_t width, float factor, Scratch& rows, Scratch& transposed) {
     const std::int64_t padded = round_up(width, N_);
     rows.assign(span_ * padded, 0.0f);
     transposed.assign(width * span_, 0.0f);
+    check_tame(x, t_.terms.distances * width);
     each_distance([&](std::int64_t r, std::int64_t at) {
       for (std::int64_t c = 0; c < width; ++c) {
         rows[at * padded + c] = factor * x[r * width + c];
@@ -202,8 +227,14 @@ class Head {
     }
   }
   // c (rows, padded) += w (rows, columns)·x (columns, padded): only over the columns that a panel of rows
-  // sees.
+  // sees. w is 0 where a row of it does not; where 0·x may not be 0, each row goes alone over what it sees.
   void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
+      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
+      product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded, c + a * padded,
+              padded, true);
+    }
+    if (!tame_) return;
     const std::int64_t panel = whole(tile) ? tile.ni : kRows;
     for (std::int64_t a = 0; a < tile.ni; a += panel) {
       const std::int64_t m = std::min(panel, tile.ni - a), k = visible(tile, a + m - 1);
@@ -213,6 +244,12 @@ class Head {
   // c (columns, padded) += wᵀ·x (rows, padded): a panel of columns is seen by the rows from its first
   // position on.
   void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
+      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
+      product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded, c + from * padded,
+              padded, true);
+    }
+    if (!tame_) return;
     const std::int64_t panel = whole(tile) ? tile.nj : kRows;
     for (std::int64_t b = 0; b < tile.nj; b += panel) {
       const std::int64_t m = std::min(panel, tile.nj - b);
@@ -318,14 +355,27 @@ class Head {
     return bias;
   }
 
+  // No logit of columns from..n is NaN or +∞, or has overflowed to −∞: only what is added may be −∞, to hide a key.
+  bool all_defined(const RowBias& bias, const float* s, std::int64_t from, std::int64_t n) const {
+    auto defined = all_lanes();
+    for (std::int64_t b = from / N_ * N_; b < n; b += N_) {
+      V v = bias(no_infinity(hn::LoadU(F(), s + b)), b);
+      if (b < from) v = hn::IfThenZeroElse(hn::FirstN(F(), from - b), v);
+      defined = hn::And(defined, hn::Lt(first(v, n - b), set(-kMinusInfinity)));
+    }
+    return hn::AllTrue(F(), defined);
+  }
+
   // Online softmax of row a: the tile's logits become exp(s − m); the sum and the output so far are rescaled
-  // when the maximum m grows. Columns that the row does not see become 0.
+  // when the maximum m grows. Columns that the row does not see become 0. A logit that is no number makes m NaN, and
+  // so the sum and the output.
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
     const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
     const RowBias bias = row_bias(tile, a);
     const V lowest = set(kMinusInfinity);
     V top = lowest;
+    const bool defined = tame_ || all_defined(bias, s, from, n);
     for (std::int64_t b = 0; b < n; b += N_) {
       V v = bias(hn::LoadU(F(), s + b), b);
       if (b + N_ > n) v = hn::IfThenElse(hn::FirstN(F(), n - b), v, lowest);
@@ -333,7 +383,8 @@ class Head {
       hn::StoreU(v, F(), s + b);
       top = hn::Max(top, v);
     }
-    const float now = std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top)));
+    const float now = defined ? std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top)))
+                              : std::numeric_limits<float>::quiet_NaN();
     V sum_now = hn::Zero(F());
     std::int64_t b = 0;
     if (now != kMinusInfinity) {
@@ -406,14 +457,18 @@ class Head {
     std::int64_t b = 0;
     for (; b < n; b += N_) {
       V p = first(hn::Exp(F(), hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
-      if (b < from) p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
-      const V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
+      V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
+      if (b < from) {
+        p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
+        ds = hn::IfThenZeroElse(hn::FirstN(F(), from - b), ds);
+      }
       hn::StoreU(p, F(), s + b);
       hn::StoreU(ds, F(), dp + b);
       if (by_distance) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_distance + b)), F(), by_distance + b);
       if (by_key) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_key + b)), F(), by_key + b);
       row_sum = hn::Add(row_sum, ds);
     }
+    if (std::isnan(lse)) std::fill(s + from, s + n, lse);  // of NaN hn::Exp made 0; ds is NaN by the mean
     if (t_.dterms.by_query) t_.dterms.by_query[i] += sum(row_sum);
     for (; b < end; b += N_) {
       hn::StoreU(hn::Zero(F()), F(), s + b);
@@ -483,6 +538,7 @@ class Head {
   const std::int64_t keys_;         // length of a packed row over keys, with room for whole vectors
   const std::int64_t ld_, ldg_;     // steps of the rows of a tile and of a band
   const std::int64_t zero_, span_;  // entry of e = 0, and length, of an array in the order of e
+  bool tame_ = true;                // so far, everything that was packed
 
   Scratch q_, k_, k_t_, v_, v_t_, dout_, by_key_, by_distance_;
   Scratch query_cross_, query_cross_t_, key_cross_, key_cross_t_, value_, value_t_;

@@ -105,6 +105,9 @@ class RowRule {
 // or places that do not follow each other by 1 it goes by rows (attend_rows.cpp): O(keys·H·(K+D)). Throws
 // Error(usage) for extents, steps and terms that do not fit each other (attend_check.h). That q, k, v, out, lse and
 // padding are as large as the shape says is the caller's duty: they are pointers.
+// NaN in, NaN out: where a logit that a query sees is NaN, +∞ or a product beyond float32, its lse, its row of out and
+// all gradients that depend on them are NaN. −∞ in by_distance, by_query or by_key only hides a key. What a query
+// does not see changes no bit of its row: the future, another document, a padded key (rules are shown its row as it is).
 void attend(const AttendShape& shape, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse);
 

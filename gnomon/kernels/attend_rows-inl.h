@@ -34,8 +34,10 @@ class SequenceRows {
         for (std::int64_t h = 0; h < s_.H; ++h) soften(query, at(logits_, a, h), lse(h, i0 + a));
       }
       for (std::int64_t h = 0; h < s_.H; ++h) {
-        product({ni, Dp_, seen(i0 + ni - 1)}, {at(logits_, 0, h), s_.H * ld_, 1}, &v_[h * s_.keys * Dp_], Dp_,
-                out.data(), Dp_, false);
+        each_part(i0, ni, [&](const Part& p) {
+          product({p.m, Dp_, p.n()}, {at(logits_, p.a, h) + p.first, s_.H * ld_, 1},
+                  &v_[(h * s_.keys + p.first) * Dp_], Dp_, &out[p.a * Dp_], Dp_, false);
+        });
         for (std::int64_t a = 0; a < ni; ++a) {
           float* to = t_.out.row(t_.b, i0 + a, h);
           std::copy_n(&out[a * Dp_], s_.D, to);
@@ -54,20 +56,21 @@ class SequenceRows {
       compute_logits(i0, ni, logits_);
       std::fill(raw.begin(), raw.end(), 0.0f);
       for (std::int64_t h = 0; h < s_.H; ++h) {
-        pack_rows(t_.dout, i0, ni, h, s_.D, Dp_, dout.data());
+        pack_rows(t_.dout, h, {i0, ni, s_.D, Dp_}, nullptr, dout.data());
         product({ni, seen(i0 + ni - 1), s_.D}, {dout.data(), Dp_, 1}, &v_t_[h * s_.D * ld_], ld_,
                 at(dp_, 0, h), s_.H * ld_, false);
       }
       for (std::int64_t a = 0; a < ni; ++a) row_backward(row(i0 + a), a, &raw[a * s_.H * Wp_]);
       for (std::int64_t h = 0; h < s_.H; ++h) {
-        const std::int64_t end = seen(i0 + ni - 1);
-        pack_rows(t_.dout, i0, ni, h, s_.D, Dp_, dout.data());
-        product({end, Dp_, ni}, {at(logits_, 0, h), 1, s_.H * ld_}, dout.data(), Dp_,
-                t_.dv + h * s_.keys * Dp_, Dp_, true);
-        product({end, Kp_, ni}, {at(dp_, 0, h), 1, s_.H * ld_}, &q_[h * kBlock * Kp_], Kp_,
-                t_.dk + h * s_.keys * Wp_, Wp_, true);
-        product({ni, Kp_, end}, {at(dp_, 0, h), s_.H * ld_, 1}, &k_[h * s_.keys * Kp_], Kp_, dq.data(), Kp_,
-                false);
+        pack_rows(t_.dout, h, {i0, ni, s_.D, Dp_}, nullptr, dout.data());
+        each_part(i0, ni, [&](const Part& p) {
+          const std::int64_t key = h * s_.keys + p.first;
+          const float *w = at(logits_, p.a, h) + p.first, *ds = at(dp_, p.a, h) + p.first;
+          product({p.n(), Dp_, p.m}, {w, 1, s_.H * ld_}, &dout[p.a * Dp_], Dp_, t_.dv + key * Dp_, Dp_, true);
+          product({p.n(), Kp_, p.m}, {ds, 1, s_.H * ld_}, &q_[(h * kBlock + p.a) * Kp_], Kp_,
+                  t_.dk + key * Wp_, Wp_, true);
+          product({p.m, Kp_, p.n()}, {ds, s_.H * ld_, 1}, &k_[key * Kp_], Kp_, &dq[p.a * Kp_], Kp_, false);
+        });
         for (std::int64_t a = 0; a < ni; ++a) {
           float* to = t_.dq.row(t_.b, i0 + a, h);
           const float* own = &raw[(a * s_.H + h) * Wp_];
@@ -85,6 +88,17 @@ class SequenceRows {
   void each_block(const Body& body) {
     for (std::int64_t i0 = t_.piece * kBlock; i0 < s_.queries; i0 += t_.pieces * kBlock)
       body(i0, std::min(kBlock, s_.queries - i0));
+  }
+  // Rows a..a+m of a block and the keys first ≤ j < end: the whole block and what its last row sees, whose weights are
+  // 0 for who does not; where 0·x may not be 0, each row alone and what it sees.
+  struct Part {
+    std::int64_t a, m, first, end;
+    std::int64_t n() const { return end - first; }
+  };
+  template <class Body>
+  void each_part(std::int64_t i0, std::int64_t ni, const Body& body) const {
+    if (tame_) return body(Part{0, ni, 0, seen(i0 + ni - 1)});
+    for (std::int64_t a = 0; a < ni; ++a) body(Part{a, 1, row(i0 + a).first, row(i0 + a).end});
   }
   float* at(Scratch& x, std::int64_t a, std::int64_t h) { return &x[(a * s_.H + h) * ld_]; }
   LogitRows rows(Scratch& x, std::int64_t a) { return {at(x, a, 0), ld_}; }
@@ -109,17 +123,27 @@ class SequenceRows {
     return p[query.at] - p[j] - t.first_distance;
   }
 
-  void pack_rows(Heads<const float> x, std::int64_t i0, std::int64_t n, std::int64_t h, std::int64_t width,
-                 std::int64_t padded, float* to) const {
-    for (std::int64_t t = 0; t < n; ++t, to += padded) {
-      std::copy_n(x.row(t_.b, i0 + t, h), width, to);
-      std::fill(to + width, to + padded, 0.0f);
+  // Rows first..first+n of a head. A row that is padding becomes 0: nobody sees it, whatever it holds.
+  struct Extents {
+    std::int64_t first, n, width, padded;
+  };
+  void pack_rows(Heads<const float> x, std::int64_t h, const Extents& e, const std::uint8_t* padding,
+                 float* to) {
+    auto tame = all_lanes();
+    for (std::int64_t t = 0; t < e.n; ++t, to += e.padded) {
+      const std::int64_t width = padding && padding[t] ? 0 : e.width;
+      std::copy_n(x.row(t_.b, e.first + t, h), width, to);
+      std::fill(to + width, to + e.padded, 0.0f);
+      for (std::int64_t c = 0; c < e.padded; c += N_) tame = hn::And(tame, is_tame(hn::LoadU(F(), to + c)));
     }
+    tame_ = tame_ && hn::AllTrue(F(), tame);
   }
+  // Of keys.
   void pack_transposed(Heads<const float> x, std::int64_t h, std::int64_t width, float* to) const {
     for (std::int64_t t = 0; t < s_.keys; ++t) {
       const float* from = x.row(t_.b, t, h);
-      for (std::int64_t c = 0; c < width; ++c) to[c * ld_ + t] = from[c];
+      const bool hide = t_.padding && t_.padding[t];
+      for (std::int64_t c = 0; c < width; ++c) to[c * ld_ + t] = hide ? 0.0f : from[c];
     }
     for (std::int64_t c = 0; c < width; ++c) std::fill(to + c * ld_ + s_.keys, to + (c + 1) * ld_, 0.0f);
   }
@@ -129,9 +153,9 @@ class SequenceRows {
     if (t_.dk) k_.resize(s_.H * s_.keys * Kp_), v_t_.resize(s_.H * s_.D * ld_);
     for (std::int64_t h = 0; h < s_.H; ++h) {
       pack_transposed(t_.k, h, s_.K, &k_t_[h * s_.K * ld_]);
-      pack_rows(t_.v, 0, s_.keys, h, s_.D, Dp_, &v_[h * s_.keys * Dp_]);
+      pack_rows(t_.v, h, {0, s_.keys, s_.D, Dp_}, t_.padding, &v_[h * s_.keys * Dp_]);
       if (!t_.dk) continue;
-      pack_rows(t_.k, 0, s_.keys, h, s_.K, Kp_, &k_[h * s_.keys * Kp_]);
+      pack_rows(t_.k, h, {0, s_.keys, s_.K, Kp_}, t_.padding, &k_[h * s_.keys * Kp_]);
       pack_transposed(t_.v, h, s_.D, &v_t_[h * s_.D * ld_]);
     }
   }
@@ -142,7 +166,7 @@ class SequenceRows {
     const std::int64_t H = s_.H, R = t.distances;
     for (std::int64_t h = 0; h < H; ++h) {
       float* q = &q_[h * kBlock * Kp_];
-      pack_rows(t_.q, i0, ni, h, s_.K, Kp_, q);
+      pack_rows(t_.q, h, {i0, ni, s_.K, Kp_}, nullptr, q);
       for (std::int64_t n = 0; n < ni * Kp_; ++n) q[n] *= s_.scale;
       product({ni, seen(i0 + ni - 1), s_.K}, {q, Kp_, 1}, &k_t_[h * s_.K * ld_], ld_, at(to, 0, h), H * ld_,
               false);
@@ -154,6 +178,7 @@ class SequenceRows {
         const float by_query = t.by_query.empty() ? 0.0f : t.by_query[(t_.b * H + h) * s_.queries + i0 + a];
         const float* by_key = t.by_key.empty() ? nullptr : &t.by_key[(t_.b * H + h) * s_.keys];
         for (std::int64_t j = query.first; j < query.end; ++j) {
+          s[j] = no_infinity(s[j]);
           if (!t.by_distance.empty()) s[j] += t.by_distance[h * R + column(query, j)];
           if (by_key) s[j] += by_query + by_key[j];
           if (!by_key) s[j] += by_query;
@@ -173,9 +198,9 @@ class SequenceRows {
     const Terms& t = *t_.terms;
     for (std::int64_t j = query.first; j < query.end; ++j) {
       if (!t.query_cross.empty())
-        s[j] += dot(query.query_head(h), distance_row(t.query_cross, query, h, j, s_.K), s_.K);
+        s[j] += no_infinity(dot(query.query_head(h), distance_row(t.query_cross, query, h, j, s_.K), s_.K));
       if (!t.key_cross.empty())
-        s[j] += dot(query.key_head(h, j), distance_row(t.key_cross, query, h, j, s_.K), s_.K);
+        s[j] += no_infinity(dot(query.key_head(h, j), distance_row(t.key_cross, query, h, j, s_.K), s_.K));
     }
   }
   bool softmax() const {
@@ -188,12 +213,16 @@ class SequenceRows {
   // s becomes the weights; where nothing is seen they are 0.
   void soften(const QueryRow& query, float* s, float& lse) const {
     float most = kLowest, total = 0;
+    bool defined = true;  // no logit is NaN or +∞
     for (std::int64_t j = query.first; j < query.end; ++j) {
       if (t_.padding && t_.padding[j]) s[j] = kLowest;
       most = std::max(most, s[j]);
+      defined = defined && s[j] < -kLowest;
     }
     if (!softmax()) {
       lse = 0;
+    } else if (!defined) {
+      lse = std::numeric_limits<float>::quiet_NaN();
     } else if (most == kLowest) {
       lse = kLowest;
     } else {
@@ -209,7 +238,7 @@ class SequenceRows {
     const V most = set(lse);
     for (std::int64_t j = query.first; j < query.end; j += N_) {
       const std::int64_t n = query.end - j;
-      store(hn::Exp(F(), hn::Sub(load(s + j, n), most)), s + j, n);
+      store(exp(hn::Sub(load(s + j, n), most)), s + j, n);
     }
   }
   void add_values(const QueryRow& query, std::int64_t h, const float* p, float* out) const {
@@ -261,6 +290,7 @@ class SequenceRows {
     const std::int64_t R = t.distances;
     float by_query = 0;
     for (std::int64_t j = query.first; j < query.end; ++j) {
+      if (t_.padding && t_.padding[j]) continue;
       by_query += ds[j];
       if (!d.by_distance.empty()) d.by_distance[h * R + column(query, j)] += ds[j];
       if (!d.by_key.empty()) d.by_key[(t_.b * s_.H + h) * s_.keys + j] += ds[j];
@@ -298,6 +328,7 @@ class SequenceRows {
   const AttendShape& s_;
   const std::int64_t N_, shift_, Kp_, Wp_, Dp_;
   const std::int64_t ld_;  // distance between rows of logits, and of what is packed transposed
+  bool tame_ = true;       // so far, every row that was packed
   Scratch q_, k_, k_t_, v_, v_t_, logits_, dp_;
   std::vector<Scratch> before_;  // what each rule found
 };

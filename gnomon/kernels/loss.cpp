@@ -25,7 +25,7 @@ float CrossEntropyRow(std::int64_t Vocabulary, float dscale, float* logits, std:
   for (; whole < Vocabulary; ++whole) top = logits[whole] > top ? logits[whole] : top;
   auto total = hn::Zero(F());
   for (std::int64_t v = 0, n = Vocabulary; v < Vocabulary; v += N, n -= N) {
-    total = hn::Add(total, first(hn::Exp(F(), hn::Sub(load(logits + v, n), set(top))), n));
+    total = hn::Add(total, first(exp(hn::Sub(load(logits + v, n), set(top))), n));  // NaN: so is all below
   }
   const float normaliser = sum(total), loss = std::log(normaliser) + top - logits[target];
   if (dscale == 0) return loss;

@@ -7,8 +7,9 @@ inline constexpr std::int32_t kUnscored = -1;  // a target that no loss is asked
 
 // Cross-entropy of softmax(logits) against the target symbols, in nats. logits (N,V); targets (N) in [0,V) or
 // kUnscored, whose row counts 0. losses (N). With dscale > 0 the logits are replaced by their gradient
-// dscale·(softmax − onehot), 0 in unscored rows; with dscale = 0 they stay. Throws Error(usage), before anything is
-// written, for a target that is no symbol, extents that cannot be, rows nearer than V, or null arrays.
+// dscale·(softmax − onehot), 0 in unscored rows; with dscale = 0 they stay. A logit that is NaN or +∞ makes the loss of its
+// row and all of its gradient NaN. Throws Error(usage), before anything is written, for a target that is no symbol,
+// extents that cannot be, rows nearer than V, or null arrays.
 struct CrossEntropy {
   std::int64_t N, V;
   float dscale;

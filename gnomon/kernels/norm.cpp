@@ -32,7 +32,8 @@ void NormaliseRow(Norm kind, std::int64_t C, const float* x, const float* gain, 
     const auto v = hn::Sub(load(x + c, n), centre);
     return hn::Mul(v, v);
   });
-  const float inverse = 1.0f / std::sqrt(squares / float(C) + kNormEpsilon);
+  // Of squares beyond float32 nothing is known: not a row of zeros.
+  const float inverse = 1.0f / std::sqrt(no_infinity(squares) / float(C) + kNormEpsilon);
   statistics[0] = mean;
   statistics[1] = inverse;
   for (std::int64_t c = 0; c < C; c += lanes()) {

@@ -1,6 +1,7 @@
 #include "gnomon/kernels/pointwise.h"
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "gnomon/core/array.h"
@@ -74,6 +75,14 @@ double SumOfSquares(std::int64_t n, const float* x) {
   });
   return sum(squares);
 }
+
+// 0·x is 0 for what is finite, and NaN for the rest.
+bool AllFinite(std::int64_t n, const float* x) {
+  auto zeros = hn::Zero(F());
+  each(n, [&](std::int64_t i, std::int64_t count)
+              HWY_ATTR { zeros = hn::MulAdd(hn::Zero(F()), load(x + i, count), zeros); });
+  return sum(zeros) == 0;
+}
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -84,6 +93,7 @@ HWY_EXPORT(GeluBackward);
 HWY_EXPORT(Add);
 HWY_EXPORT(Scale);
 HWY_EXPORT(SumOfSquares);
+HWY_EXPORT(AllFinite);
 
 namespace {
 constexpr std::int64_t kGrain = 1 << 14;  // numbers a task: about 10 µs
@@ -141,6 +151,14 @@ double sum_of_squares(std::int64_t n, const float* x) {
   double sum = 0;
   for (const double p : partial) sum += p;
   return sum;
+}
+
+bool all_finite(std::int64_t n, const float* x) {
+  std::atomic<bool> finite = true;
+  parallel_ranges(n, kGrain, [&](auto a, auto b) {
+    if (!HWY_DYNAMIC_DISPATCH(AllFinite)(b - a, x + a)) finite = false;
+  });
+  return finite;
 }
 }  // namespace gnomon
 #endif

@@ -23,5 +23,7 @@ void add_column_sums(const RowsOf& rows, const float* x, float* out);
 
 // Σ x², in double, in an order that depends on n alone.
 double sum_of_squares(std::int64_t n, const float* x);
+// No x is NaN or infinite.
+bool all_finite(std::int64_t n, const float* x);
 
 }  // namespace gnomon

@@ -45,6 +45,18 @@ HWY_INLINE V first(V v, std::int64_t count) {
   if (HWY_LIKELY(count >= lanes())) return v;
   return hn::IfThenElseZero(hn::FirstN(F(), count), v);
 }
+// e^x where NaN stays NaN: hn::Exp makes 0 of it.
+HWY_INLINE V exp(V x) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(F(), x)); }
+
+using Mask = hn::Mask<F>;
+HWY_INLINE Mask all_lanes() { return hn::Eq(hn::Zero(F()), hn::Zero(F())); }
+// Where |x| < 2^50: a sum of 2^20 products of two such numbers is within float32 (2^128). NaN is not tame.
+HWY_INLINE Mask is_tame(V x) { return hn::Lt(hn::Abs(x), set(0x1p50f)); }
+
+// x, or NaN for what is infinite: a sum that overflowed is not the −∞ of a hidden key.
+HWY_INLINE V no_infinity(V x) { return hn::MulAdd(x, hn::Zero(F()), x); }
+HWY_INLINE float no_infinity(float x) { return x + 0 * x; }
+
 HWY_INLINE float sum(V v) { return hn::GetLane(hn::SumOfLanes(F(), v)); }
 
 }  // namespace gnomon::HWY_NAMESPACE

@@ -103,7 +103,7 @@ class Run {
       const auto start = Clock::now();
       evaluate(result);
       result.cost.evaluation_seconds = seconds_since(start);
-      write_model();
+      if (result.failure.empty()) write_model();
     }
     result.weights_sha256 =
         sha256({reinterpret_cast<const char*>(trainer_.w.data()), trainer_.w.size() * sizeof(float)});
@@ -122,12 +122,12 @@ class Run {
     auto last_checkpoint = Clock::now(), last_told = last_checkpoint;
     for (;;) {
       const auto start = Clock::now();
-      if (point_is_due()) add_point();
-      if (trainer_.step == study_.train.steps) return;
+      if (point_is_due()) failure = add_point();
+      if (!failure.empty() || trainer_.step == study_.train.steps) return;
       if (hooks_.stop()) throw Stopped{};
       const double loss = trainer_.train(batch(trainer_.step));
       if (!std::isfinite(loss)) {
-        failure = text("the loss was not finite at step ", trainer_.step);
+        failure = text(trainer_.not_finite, " was not finite at step ", trainer_.step);
         return;
       }
       state_.loss_sum += loss;
@@ -167,13 +167,16 @@ class Run {
     return tokens;
   }
 
-  void add_point() {
+  // What failed; empty: nothing.
+  std::string add_point() {
     const auto ends = corpus_.held_out_ends(study_.longest(), std::min<std::int64_t>(study_.windows, 32));
     std::vector<double> by_position;
     const double held_out = held_out_loss(ends, study_.model.length, study_.model.length, &by_position);
+    if (!std::isfinite(held_out)) return text("the held-out loss was not finite at step ", trainer_.step);
     state_.curve.push_back({trainer_.step, state_.loss_sum / double(state_.loss_count), held_out});
     state_.loss_sum = 0;
     state_.loss_count = 0;
+    return "";
   }
 
   // --- Evaluation
@@ -219,13 +222,25 @@ class Run {
 
   void evaluate(RunResult& result) {
     const auto ends = corpus_.held_out_ends(study_.longest(), study_.windows);
-    result.nats = held_out_loss(ends, study_.model.length, study_.model.length, &result.by_position);
+    const auto finite = [&](double nats, std::int64_t T) {
+      if (!std::isfinite(nats)) {
+        result.failure = text("the held-out loss over windows of ", T, " tokens was not finite after step ",
+                              trainer_.step);
+      }
+      return std::isfinite(nats);
+    };
+    const double nats = held_out_loss(ends, study_.model.length, study_.model.length, &result.by_position);
+    if (!finite(nats, study_.model.length)) return;
+    result.nats = nats;
     for (const double factor : study_.lengths) {
       const std::int64_t T = study_.tokens_at(factor);
       const auto end = trainer_.model.positions_end();
       const bool defined = !end || T <= *end;
-      result.by_length.push_back(
-          {factor, T, defined ? std::optional(held_out_loss(ends, T, study_.score, nullptr)) : std::nullopt});
+      result.by_length.push_back({factor, T, std::nullopt});
+      if (!defined) continue;
+      const double loss = held_out_loss(ends, T, study_.score, nullptr);
+      if (!finite(loss, T)) return;
+      result.by_length.back().nats = loss;
     }
   }
 

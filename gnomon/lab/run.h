@@ -77,8 +77,8 @@ struct RunHooks {
 };
 
 // Trains and evaluates, from the newest intact checkpoint on, and leaves result.json and model.safetensors; a
-// result that is already there is returned. nullopt: stopped by the hook, to be continued. A run whose loss
-// is not finite returns with `failure` set. Throws Error for anything else.
+// result that is already there is returned. nullopt: stopped by the hook, to be continued. A run in which a loss (in training or
+// held out), a gradient or a parameter is not finite returns with `failure` set: what, and at which step. Throws Error for anything else.
 std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus,
                                  const RunFolder& folder, const RunHooks& hooks);
 

@@ -56,7 +56,15 @@ double Trainer::train(const Tokens& batch) {
   const double loss = model.loss(tokens, w, losses_, gradient_);
   const double norm = std::sqrt(sum_of_squares(model.param_count(), gradient_.data()));
   ++step;
-  if (!std::isfinite(loss) || !std::isfinite(norm)) return std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  not_finite.clear();
+  if (!std::isfinite(loss)) {
+    not_finite = "the loss";
+  } else if (!std::isfinite(norm)) {
+    const std::string name = first_not_finite(gradient_);
+    not_finite = name.empty() ? "the norm of the gradient" : "the gradient of " + name;
+  }
+  if (!not_finite.empty()) return kNan;
   AdamW update{.rate = config.rate(step),
                .beta1 = config.beta1,
                .beta2 = config.beta2,
@@ -72,7 +80,16 @@ double Trainer::train(const Tokens& batch) {
     adamw(update, end - begin, &gradient_[begin], &w[begin], &m[begin], &v[begin]);
     first = last + 1;
   }
-  return loss;
+  if (all_finite(model.param_count(), w.data())) return loss;
+  not_finite = "the parameter " + first_not_finite(w);
+  return kNan;
+}
+
+std::string Trainer::first_not_finite(const Floats& numbers) const {
+  for (const auto& p : model.params()) {
+    if (!all_finite(p.spec.size(), &numbers[p.offset])) return p.spec.name;
+  }
+  return "";
 }
 
 }  // namespace gnomon

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "gnomon/nn/model.h"
 
@@ -32,13 +33,17 @@ class Trainer {
   Floats w, m, v;
   std::int64_t step = 0;  // steps done
 
-  // One step on a batch; the mean loss in nats before it. A loss or gradient that is not finite changes
-  // nothing but the step count and is returned as NaN.
+  // One step on a batch; the mean loss in nats before it. NaN, and `not_finite` says of what, when something is not
+  // finite: a loss or gradient, which changes nothing but the step count, or a parameter after the step.
   double train(const Tokens& tokens);
+  std::string not_finite;  // "the loss", "the gradient of NAME", "the parameter NAME"; empty: nothing
   // The next step, and any evaluation now, is without positions.
   bool dropped() const { return config.drop < 1 && double(step) >= config.drop * double(config.steps); }
 
  private:
+  // The first parameter whose numbers here, one for each, are not all finite; empty: all are.
+  std::string first_not_finite(const Floats& numbers) const;
+
   std::uint64_t seed_;
   Floats gradient_, losses_;
 };

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/store.h"
@@ -222,6 +223,52 @@ TEST_F(Lab, ALossThatIsNotFiniteFailsTheRunAndIsKept) {
   const auto summary = summarise(config_, plan, {*result});
   EXPECT_EQ(summary.failed, 1u);
   EXPECT_NE(results_csv(summary).find("not finite at step"), std::string::npos);
+}
+
+// Sixteen numbers of a parameter in the checkpoint of a run, with either sign, so that their mean is 0.
+void overwrite(const RunFolder& folder, const std::string& parameter, std::int64_t from, float value) {
+  TensorFile file = read_safetensors(folder.checkpoint());
+  const Tensor& t = file.at("model." + parameter, folder.checkpoint());
+  const std::int64_t offset = t.data.data() - file.numbers.data();
+  for (std::int64_t n = 0; n < 16; ++n) file.numbers[offset + from + n] = n % 2 ? -value : value;
+  file.metadata.erase("gnomon.sha256");
+  write_safetensors(folder.checkpoint(), file.tensors, file.metadata);
+}
+
+// A model may be well in training and not where it is held to account: the run fails, says where, and is kept.
+TEST_F(Lab, AHeldOutLossThatIsNotFiniteFailsTheRunAndIsKept) {
+  struct Given {
+    const char *arm, *parameter;
+    std::int64_t from;
+    float value;
+    const char* failure;
+    std::size_t points;
+  };
+  const Corpus plain = corpus();
+  std::string words = read_file(text_path());
+  for (const auto end : plain.held_out_ends(config_.longest(), config_.windows)) words[end - 5] = 'Z';
+  write_file(text_path(), words);
+  const Corpus c = corpus();
+  for (const Given& given :
+       {Given{"none", "embed.word", 'Z' * 16, 1e30f, "the held-out loss was not finite at step 12", 1},
+        Given{"index", "position.input.direction", 0, 1e17f,
+              "the held-out loss over windows of 64 tokens was not finite after step 30", 5},
+        Given{"none", "embed.word", 'a' * 16, 1e30f, "the loss was not finite at step 11", 1},
+        Given{"none", "embed.word", 'Q' * 16, NAN, "the parameter embed.word was not finite at step 11",
+              1}}) {
+    config_.arms = {given.arm}, config_.baseline = given.arm;
+    const auto plan = plan_runs(config_, c);
+    const RunFolder folder{folder_ / given.failure};
+    int steps = 10;
+    ASSERT_FALSE(perform(config_, plan[0], c, folder, quiet([&] { return steps-- == 0; })));
+    overwrite(folder, given.parameter, given.from, given.value);
+    const auto result = perform(config_, plan[0], c, folder, quiet());
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->failure, given.failure);
+    EXPECT_EQ(result->curve.size(), given.points);
+    EXPECT_FALSE(std::filesystem::exists(folder.model()));
+    EXPECT_EQ(bits(result_from_json(folder.result())), bits(*result));
+  }
 }
 
 TEST_F(Lab, ALearnedTableIsNotDefinedBeyondItsLength) {
