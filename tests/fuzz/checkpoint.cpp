@@ -45,7 +45,7 @@ std::string complaint_about(std::string_view bytes) {
   if (finished) {
     require(!finished->failure.empty(), "a run that finishes at its first step has failed");
   } else {
-    const TensorFile kept = read_safetensors(run.checkpoint());
+    const TensorFile kept = read_safetensors(run.checkpoint(), Digest::required);
     const std::int64_t step = nlohmann::json::parse(kept.metadata.at("gnomon.state")).at("step");
     require(step >= 0 && step <= tiny.study.train.steps, "a step of the run");
   }
