@@ -93,8 +93,11 @@ class Bytes : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   Path file() const { return folder_ / "f"; }
-  // Thousands of damaged files: without the syncs of write_file.
-  void put(const std::string& bytes) const { std::ofstream(file(), std::ios::binary) << bytes; }
+  // Thousands of damaged files: without the syncs of write_file, nor those of a file system for one that is replaced.
+  void put(const std::string& bytes) const {
+    std::filesystem::remove(file());
+    std::ofstream(file(), std::ios::binary) << bytes;
+  }
   std::string safetensors_refusal(const std::string& header, const std::string& data = "") {
     const std::uint64_t n = header.size();
     put(std::string(reinterpret_cast<const char*>(&n), 8) + header + data);
