@@ -39,6 +39,7 @@ Matrix Spectrum::basis(std::int64_t r) const {
 
 // By the smaller of the two Gram matrices; directions of no variance are left out.
 Spectrum spectrum(const Matrix& rows) {
+  if (rows.rows == 0) return {{}, Matrix(rows.columns, 0)};
   const Matrix x = centred(rows), xt = transpose(x);
   const bool wide = x.columns > x.rows;
   SymmetricEigen e = symmetric_eigen(wide ? product(x, xt) : product(xt, x));
