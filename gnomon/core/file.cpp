@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "gnomon/core/error.h"
 
@@ -27,15 +28,13 @@ Error failed(std::string_view action, const Path& path) {
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { close(); }
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
-  int close() {
-    const int result = fd_ < 0 ? 0 : ::close(fd_);
-    fd_ = -1;
-    return result;
-  }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -68,6 +67,25 @@ std::uint64_t available_memory() {
     if (line) most = std::min<std::uint64_t>(most, std::strtoull(line + 13, nullptr, 10) * 1024);
   }
   return most;
+}
+
+// An empty file for this writer alone; another that writes the same path is waited for. Its name is always the same, so
+// that what a killed writer leaves is used, and gone, at the next.
+int open_alone(const Path& path) {
+  for (;;) {
+    Descriptor d(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    if (d.get() < 0) throw failed("create", path);
+    while (::flock(d.get(), LOCK_EX) != 0) {
+      if (errno != EINTR) throw failed("lock", path);
+    }
+    struct stat mine {
+    }, now{};
+    const bool still_there = ::fstat(d.get(), &mine) == 0 && ::stat(path.c_str(), &now) == 0 &&
+                             mine.st_ino == now.st_ino && mine.st_dev == now.st_dev;
+    if (!still_there) continue;  // the writer before has given it its final name
+    if (::ftruncate(d.get(), 0) != 0) throw failed("empty", path);
+    return d.release();
+  }
 }
 
 void sync_folder(const Path& folder) {
@@ -111,12 +129,10 @@ std::string read_file(const Path& path) {
 void write_file(const Path& path, std::span<const std::string_view> pieces) {
   const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
   const Path temporary = path.string() + ".partial";
+  const Descriptor d(open_alone(temporary));  // until it has its final name, or is gone
   try {
-    Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (d.get() < 0) throw failed("create", temporary);
     for (const auto piece : pieces) write_all(d.get(), piece, path);
     if (::fsync(d.get()) != 0) throw failed("sync", path);
-    if (d.close() != 0) throw failed("close", path);
     if (::rename(temporary.c_str(), path.c_str()) != 0) throw failed("replace", path);
   } catch (...) {
     ::unlink(temporary.c_str());

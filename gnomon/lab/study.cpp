@@ -318,7 +318,10 @@ std::string results_json(const StudySummary& s) {
     a["peak_memory_bytes"] = arm.peak_memory_bytes;
     a["runs"] = Json::array();
     for (const auto* runs : {&arm.runs, &arm.failed}) {
-      for (const auto& r : *runs) a["runs"].push_back(Json::parse(result_json(r)));
+      for (const auto& r : *runs) {
+        a["runs"].push_back(Json::parse(result_json(r)));
+        a["runs"].back().erase("sha256");  // the seal of result.json, which covers the cost too
+      }
     }
     j["arms"].push_back(std::move(a));
   }

@@ -6,10 +6,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <thread>
 
 #include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/checkpoint/safetensors.h"
@@ -93,8 +95,11 @@ class Bytes : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   Path file() const { return folder_ / "f"; }
-  // Thousands of damaged files: without the syncs of write_file.
-  void put(const std::string& bytes) const { std::ofstream(file(), std::ios::binary) << bytes; }
+  // Thousands of damaged files: without the syncs of write_file, nor those of a file system for one that is replaced.
+  void put(const std::string& bytes) const {
+    std::filesystem::remove(file());
+    std::ofstream(file(), std::ios::binary) << bytes;
+  }
   std::string safetensors_refusal(const std::string& header, const std::string& data = "") {
     const std::uint64_t n = header.size();
     put(std::string(reinterpret_cast<const char*>(&n), 8) + header + data);
@@ -206,6 +211,27 @@ TEST_F(Bytes, OnlyRegularFilesThatFitAreRead) {
   EXPECT_NE(why(file()).find("the file has 8796093022208 bytes, but only "), std::string::npos);
   write_file(file(), "");
   EXPECT_EQ(read_file(file()), "");
+}
+
+TEST_F(Bytes, WritersOfOneFileWaitForEachOther) {
+  std::vector<std::thread> writers;
+  std::atomic<int> failed = 0;
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    writers.emplace_back([&, letter] {
+      for (int n = 0; n < 20; ++n) {
+        try {
+          write_file(file(), std::string(100'000, letter));
+        } catch (const Error&) {
+          ++failed;
+        }
+      }
+    });
+  }
+  for (auto& w : writers) w.join();
+  EXPECT_EQ(failed, 0);
+  const std::string last = read_file(file());
+  EXPECT_EQ(last, std::string(100'000, last.empty() ? ' ' : last.front()));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
 RunResult small_result() {
