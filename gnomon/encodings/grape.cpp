@@ -82,7 +82,7 @@ class Grape final : public Encoding {
     template <class W>
     Plane(const W* a_row, const W* b_row, std::int64_t D) : a(a_row, a_row + D), b(b_row, b_row + D) {
       for (std::int64_t d = 0; d < D; ++d) aa += a[d] * a[d], bb += b[d] * b[d], ab += a[d] * b[d];
-      s = std::sqrt(std::max(aa * bb - ab * ab, 0.0));
+      s = std::sqrt(std::max(0.0, aa * bb - ab * ab));
     }
     template <class X>
     Turned turn(const X* x, double p) const {
@@ -121,7 +121,7 @@ class Grape final : public Encoding {
     const double du = dA * (S + C * ab) - dB * C * aa, dv = -dA * C * bb + dB * (C * ab - S);
     const double ds =
         (dA * u - dB * v) * w.dsine + (dA * (ab * u - bb * v) - dB * (aa * u - ab * v)) * w.dcosine;
-    const double ds2 = s == 0 ? 0 : ds / (2 * s);
+    const double ds2 = s > 0 ? ds / (2 * s) : 0;
     const double daa = -dB * C * u + bb * ds2, dbb = -dA * C * v + aa * ds2,
                  dab = C * (dA * u + dB * v) - 2 * ab * ds2;
     for (std::int64_t d = 0; d < D; ++d) {

@@ -54,7 +54,7 @@ MUTANTS = [
      "own[c] + (c < s_.K", "(c < s_.K", "encodings_test"),
     ("a window one key too wide", "gnomon/encodings/window.cpp", "< size_", "<= size_", "golden_test"),
     ("documents leak in the backward pass", "gnomon/kernels/attend-inl.h",
-     "if (b < from) p =", "if (b < 0) p =", "positions_test"),
+     "if (b < from) {", "if (b < 0) {", "positions_test"),
     ("parameters do not start where they should", "gnomon/nn/model.cpp",
      "params.back().spec.start = s.start;", "", "model_test"),
     ("re-rotation turns the wrong way", "gnomon/encodings/rotary.cpp",

@@ -26,6 +26,8 @@ bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 // --- Encodings
 
+constexpr std::int64_t kTokens = 36;  // more than the smallest window of any variant
+
 // A case with the gradient of its output, and one number of them that a test changes.
 struct Trial {
   Case c;
@@ -100,8 +102,8 @@ std::string survivor(const Fast& base, const Fast& moved, const Fast& nan) {
 }
 
 TEST_P(NotANumber, WhatMovesWithANumberIsNanWithIt) {
-  each_encoding(2, 8, 24, [](const Entry& entry, const Encoding& e, const Shape& shape) {
-    const Trial trial(shape, e, 21);
+  each_encoding(2, 8, kTokens, [](const Entry& entry, const Encoding& e, const Shape& shape) {
+    const Trial trial(shape, e, kTokens - 1);
     const Fast base = trial.run(entry, e);
     for (const Place& place : places(e, trial)) {
       Trial moved = trial, nan = trial;
@@ -116,8 +118,8 @@ TEST_P(NotANumber, WhatMovesWithANumberIsNanWithIt) {
 
 // Rows that cannot see a token keep their bits whatever it holds.
 TEST_P(NotANumber, ReachesNobodyWhoCannotSeeIt) {
-  each_encoding(2, 8, 24, [](const Entry& entry, const Encoding& e, const Shape& shape) {
-    const Trial trial(shape, e, 21);
+  each_encoding(2, 8, kTokens, [](const Entry& entry, const Encoding& e, const Shape& shape) {
+    const Trial trial(shape, e, kTokens - 1);
     const Fast base = trial.run(entry, e);
     const Scene scene = trial.c.scene();
     const auto sees = [&](std::int64_t i, std::int64_t j) {
@@ -152,23 +154,26 @@ TEST_P(NotANumber, ReachesNobodyWhoCannotSeeIt) {
 
 // q·k beyond float32, to either side: of such a logit nothing is known, not even its sign.
 TEST_P(NotANumber, LogitsThatOverflowAreTold) {
-  each_encoding(2, 8, 24, [](const Entry& entry, const Encoding& e, const Shape& shape) {
-    Trial trial(shape, e, 21);
-    const std::int64_t i = 13, j = 9;
-    for (std::int64_t h = 0; h < shape.H; ++h) {
-      std::fill_n(&trial.c.q[(h * trial.T + i) * trial.D], trial.D, 1e30);
-      std::fill_n(&trial.c.k[(h * trial.T + j) * trial.D], trial.D, 1e30);
-    }
-    const Fast f = trial.run(entry, e);
-    for (std::int64_t h = 0; h < shape.H; ++h) {
-      if (!e.sees(trial.c.scene(), i, j) || !(std::abs(e.logit(trial.c.scene(), h, i, j)) > 1e39)) continue;
-      EXPECT_TRUE(!e.softmax() || std::isnan(f.a.lse[h * trial.T + i]));
-      for (std::int64_t n = (h * trial.T + i) * trial.D; n < (h * trial.T + i + 1) * trial.D; ++n) {
-        EXPECT_TRUE(std::isnan(f.out[n])) << "out " << f.out[n];
-        EXPECT_TRUE(std::isnan(f.dq[n])) << "dq " << f.dq[n];
+  each_encoding(2, 8, kTokens, [](const Entry& entry, const Encoding& e, const Shape& shape) {
+    for (const double key : {1e30, -1e30}) {
+      Trial trial(shape, e, kTokens - 1);
+      const std::int64_t T = trial.T, D = trial.D, i = T - 1, j = 1;
+      for (std::int64_t h = 0; h < shape.H; ++h) {
+        // One channel, the slowest of those that turn: nothing of another sign meets it.
+        std::fill_n(&trial.c.q[(h * T + i) * D], D, 0);
+        std::fill_n(&trial.c.k[(h * T + j) * D], D, 0);
+        trial.c.q[(h * T + i) * D + D - 1] = 1e30, trial.c.k[(h * T + j) * D + D - 1] = key;
       }
-      for (std::int64_t n = (h * trial.T + j) * trial.D; n < (h * trial.T + j + 1) * trial.D; ++n)
-        EXPECT_TRUE(std::isnan(f.dv[n])) << "dv " << f.dv[n];
+      const Fast f = trial.run(entry, e);
+      for (std::int64_t h = 0; h < shape.H; ++h) {
+        if (!e.sees(trial.c.scene(), i, j) || !(std::abs(e.logit(trial.c.scene(), h, i, j)) > 1e39)) continue;
+        EXPECT_TRUE(!e.softmax() || std::isnan(f.a.lse[h * T + i]));
+        for (std::int64_t d = 0; d < D; ++d) {
+          EXPECT_TRUE(std::isnan(f.out[(h * T + i) * D + d]));
+          EXPECT_TRUE(std::isnan(f.dq[(h * T + i) * D + d]));
+          EXPECT_TRUE(std::isnan(f.dv[(h * T + j) * D + d]));
+        }
+      }
     }
   });
 }
