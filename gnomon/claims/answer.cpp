@@ -110,6 +110,10 @@ Finding measured(const Claim& c, Desk& desk) {
   } catch (const NotMeasurable& missing) {
     f.verdict = Verdict::unmeasurable, f.answer = missing.what();
     return f;
+  } catch (const Error& refused) {  // a lens that was given what this text makes of it: no rows, no variance
+    if (refused.fault() != Fault::usage) throw;
+    f.verdict = Verdict::unmeasurable, f.answer = refused.what();
+    return f;
   }
   if (desk.quick && c.statistical && f.verdict != Verdict::differs) f.verdict = Verdict::no_inference;
   return f;

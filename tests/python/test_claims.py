@@ -61,6 +61,7 @@ def test_a_quick_run_finds_what_is_recorded(quick):
         assert claim["answer"], claim["id"]
         assert all(n["fits"] for n in claim["numbers"]), claim["id"]
     assert any(c["verdict"] == "no inference from a quick run" for c in found["claims"])
+    assert [c["id"] for c in found["claims"] if "not measurable" in c["verdict"]] == []
     page = (out / "claims.html").read_text()
     assert "Nothing here about training is evidence" in page
     assert "…" not in (out / "claims.md").read_text(), "a question asks for a number that no claim found"
