@@ -11,7 +11,7 @@ namespace {
 
 struct Tiny {
   StudyConfig study;
-  RunPlan plan{"fuzz", "none", 1};
+  RunPlan plan{"fuzz", "none", 1, "asked", "numerics"};
   Corpus corpus;
 
   Tiny() : study(config()), corpus(text_file(), study.longest() + 1) {}

@@ -1,6 +1,5 @@
-""
-    "Writes the seeds of the fuzz targets: good-* have to be accepted, bad-* refused (corpus_test.cpp). What fuzzing found
-    later stands beside them under the same names; this script leaves it alone.
+"""Writes the seeds of the fuzz targets: good-* have to be accepted, bad-* refused (corpus_test.cpp). What fuzzing found
+later stands beside them under the same names; this script leaves it alone.
 
     python3 tests/fuzz/make_corpus.py build/dev/gnomon
 """
@@ -19,7 +18,8 @@ CORPUS = pathlib.Path(__file__).parent / "corpus"
 DEEP = 100_000  # brackets: more than a recursive reader has stack for
 NESTED = 1000   # more than anyone needs
 WORDS = "the cat sat on the mat. a dog ran far away. rain fell all night; we sang.\n" * 40
-#The shape of checkpoint.cpp.
+
+# The shape of checkpoint.cpp.
 TINY = ["study.arms=none", "study.baseline=none", "study.seeds=1", "model.layers=1", "model.width=4", "model.heads=1",
         "model.feed_forward=1", "model.length=4", "model.tied=true", "train.steps=10", "train.batch=1",
         "evaluate.lengths=1", "evaluate.score=4", "evaluate.windows=1", "evaluate.points=5"]
@@ -31,7 +31,8 @@ def keep(target, seeds):
     for name, content in seeds.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
-#-- - safetensors
+
+# --- safetensors
 
 def compact(header):
     return json.dumps(header, separators=(",", ":")).encode()
@@ -125,7 +126,8 @@ def safetensors_seeds():
                                             b'"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', data[:4]),
     })
 
-#-- - checkpoints, results
+
+# --- checkpoints, results
 
 def state(**changes):
     curve = [[2, 5.5, 5.4], [4, 5.3, 5.2]]
@@ -148,8 +150,7 @@ def checkpoint_seeds(model):
         return sealed({"__metadata__": {"gnomon.key": key, "gnomon.state": words}} | (tensors or header), numbers or data)
 
     def renamed(old, new):
-        return {new if name == old else name: entry for name, entry in header.items()
-}
+        return {new if name == old else name: entry for name, entry in header.items()}
 
     good = checkpoint(state())
     first = next(iter(header))
@@ -190,7 +191,6 @@ def result_seeds(result):
         "bad-null": "null",
         "bad-list": "[1]",
         "bad-half": text[:len(text) // 2],
-        "bad-one-bracket-more": text + "}",
         "bad-seed-text": changed(seed="1"),
         "bad-curve-text": changed(curve="x"),
         "bad-curve-short": changed(curve=[[1]]),
@@ -201,7 +201,7 @@ def result_seeds(result):
         "bad-deep-curve": changed(curve=0).replace('"curve": 0', '"curve": ' + "[" * (DEEP // 2) + "]" * (DEEP // 2)),
         "bad-deep-key": changed(key=0).replace('"key": 0', '"key": ' + '{"a":' * NESTED + "1" + "}" * NESTED),
         "bad-deep-open": "[" * NESTED,
-#Accepted or not, they may not crash : JSON of today says so less sharply than it could.
+        # Accepted or not, they may not crash: JSON of today says so less sharply than it could.
         "point-nan": changed(curve=[[1, None, None]]),
         "duplicate-key": text.replace('"seed"', '"seed": 2,\n "seed"', 1),
         "seed-1.5": changed(seed=1.5),
@@ -211,7 +211,8 @@ def result_seeds(result):
         "nats-1e300": changed(nats=1e300),
     })
 
-#-- - what people write
+
+# --- what people write
 
 def toml_seeds(resolved):
     deep = "[" * 5000

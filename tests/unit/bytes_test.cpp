@@ -236,7 +236,7 @@ TEST_F(Bytes, WritersOfOneFileWaitForEachOther) {
 
 RunResult small_result() {
   RunResult r;
-  r.plan = {"abc", "rope", 1};
+  r.plan = {"abc", "rope", 1, "def", "numerics 2"};
   r.parameters = 12, r.flops_per_token = 1e6, r.nats = 1.25;
   r.curve = {{1, 2.5, 2.25}, {2, std::nan(""), std::nan("")}};
   r.by_length = {{1, 16, 1.5}, {2, 32, std::nullopt}};
