@@ -164,8 +164,8 @@ int claims(const ClaimsOptions& o) {
   if (o.json) {
     fmt::print("{}", json(*answers, how));
   } else {
-    fmt::print("\n{}, {} with another verdict than recorded, {:.1f} minutes\n", counted(answers->size(), "claim"),
-               differing, minutes);
+    fmt::print("\n{}, {} with another verdict than recorded, {:.1f} minutes\n",
+               counted(answers->size(), "claim"), differing, minutes);
     if (writes)
       fmt::print("page: {}\n", std::filesystem::absolute(folder / "claims.html").lexically_normal().string());
   }

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/signals.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/memory.h"
 
 namespace gnomon::cli {
 namespace {
@@ -145,7 +146,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gnomon: %s\n", e.what());
     return int(e.fault());
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "gnomon: out of memory\n");
+    std::fprintf(stderr, "gnomon: out of memory: %s\n", memory_text().c_str());
     return int(Fault::resource);
   } catch (const std::system_error& e) {  // of fmt, when a long answer cannot be written
     if (e.code().value() == EPIPE) return 0;

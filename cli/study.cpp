@@ -250,7 +250,7 @@ int worker(const WorkerOptions& o) {
     tell(tell_error(int(e.fault()), e.what()));
     return int(e.fault());
   } catch (const std::bad_alloc&) {
-    tell(tell_error(int(Fault::resource), "out of memory"));
+    tell(tell_error(int(Fault::resource), "out of memory: " + memory_text()));
     return int(Fault::resource);
   }
 }

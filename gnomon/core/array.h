@@ -11,7 +11,10 @@ namespace gnomon {
 // Cache lines and the widest vectors are 64 bytes: arrays begin on one, so that equal inputs meet equal code.
 inline constexpr std::size_t kAlignment = 64;
 
-// Allocator of aligned memory. With `zero` false, resize() leaves new numbers uninitialised.
+// Aligned memory. Throws Error(resource) that says how much was asked for.
+void* allocate_aligned(std::size_t bytes);
+
+// Allocator of it. With `zero` false, resize() leaves new numbers uninitialised.
 template <class T, bool zero>
 struct Aligned {
   using value_type = T;
@@ -22,9 +25,7 @@ struct Aligned {
   Aligned() = default;
   template <class U>
   Aligned(const Aligned<U, zero>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(kAlignment)));
-  }
+  T* allocate(std::size_t n) { return static_cast<T*>(allocate_aligned(n * sizeof(T))); }
   void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t(kAlignment)); }
   template <class U, class... Args>
   void construct(U* p, Args&&... args) {

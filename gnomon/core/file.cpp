@@ -3,20 +3,19 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/memory.h"
 
 namespace gnomon {
 namespace {
@@ -56,19 +55,6 @@ std::string_view kind(mode_t mode) {
   return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
 }
 
-// What this process may still take, in bytes: what the kernel calls available, or the limit on its address space.
-std::uint64_t available_memory() {
-  struct rlimit limit {};
-  std::uint64_t most = ::getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
-  const Descriptor d(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
-  char content[4096] = {};
-  if (d.get() >= 0 && ::read(d.get(), content, sizeof content - 1) > 0) {
-    const char* line = std::strstr(content, "MemAvailable:");
-    if (line) most = std::min<std::uint64_t>(most, std::strtoull(line + 13, nullptr, 10) * 1024);
-  }
-  return most;
-}
-
 // An empty file for this writer alone; another that writes the same path is waited for. Its name is always the same, so
 // that what a killed writer leaves is used, and gone, at the next.
 int open_alone(const Path& path) {
@@ -106,8 +92,10 @@ std::string read_file(const Path& path) {
                 text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
   errno = reason;
   if (d.get() < 0) throw failed("open", path);
-  const std::uint64_t most = available_memory();
   const auto fits = [&](std::uint64_t size) {
+    if (size < 1 << 20) return std::size_t(size);  // always there: nothing to ask the system for
+    const AvailableMemory there = available_memory();
+    const auto most = std::uint64_t(std::min(there.shared_bytes, there.own_bytes));
     if (size > most)
       throw Error(Fault::resource, text(path.string(), ": the file has ", size, " bytes, but only ", most,
                                         " bytes of memory are available"));
@@ -121,8 +109,8 @@ std::string read_file(const Path& path) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw failed("read", path);
     if (n == 0) return content;
+    if (content.size() + std::size_t(n) > content.capacity()) fits(2 * content.size());  // a file may grow
     content.append(block, std::size_t(n));
-    fits(content.size());  // a file may grow, and those of /proc tell no size
   }
 }
 

@@ -81,6 +81,16 @@ std::int64_t resident_bytes() {
   return file >> mapped >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
 }
 
+std::string memory_text() noexcept try {
+  const AvailableMemory there = available_memory();
+  const bool own = there.own_bytes < there.shared_bytes;
+  return text(bytes_text(double(resident_bytes())), " are in use, ",
+              bytes_text(double(own ? there.own_bytes : there.shared_bytes)), " are ",
+              own ? there.own_by : there.shared_by);
+} catch (...) {
+  return "none is left";  // short enough to need none
+}
+
 std::string bytes_text(double n) {
   constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   int unit = 0;

@@ -16,6 +16,8 @@ AvailableMemory available_memory();
 
 std::int64_t resident_bytes();  // of this process now
 
+std::string memory_text() noexcept;  // "61.5 MB are in use, 2.1 GB are free on this machine"
+
 // "61.5 MB", "2.1 GB": powers of 1000.
 std::string bytes_text(double n);
 

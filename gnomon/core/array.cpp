@@ -1,0 +1,14 @@
+#include "gnomon/core/array.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/memory.h"
+
+namespace gnomon {
+
+void* allocate_aligned(std::size_t bytes) {
+  if (void* p = ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow)) return p;
+  throw Error(Fault::resource,
+              text("out of memory: ", bytes_text(double(bytes)), " could not be had; ", memory_text()));
+}
+
+}  // namespace gnomon
