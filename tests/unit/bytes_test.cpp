@@ -177,7 +177,7 @@ TEST_F(Bytes, OurOwnFilesNeedTheirChecksum) {
                   write_safetensors(file(), std::vector<Tensor>{{"\xff", {2}, a}}, {});
                 },
                 Fault::usage)
-                .find("\"\\xFF\": it is not UTF-8"),
+                .find("the tensor name '\\xff' is not UTF-8"),
             std::string::npos);
 }
 
