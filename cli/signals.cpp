@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <system_error>
 #include <thread>
+
+#include "gnomon/core/error.h"
 
 namespace gnomon::cli {
 namespace {
@@ -36,7 +39,11 @@ void watch_signals(bool worker) {
     if (!worker || signal == SIGTERM) sigaddset(&watched, signal);
   }
   pthread_sigmask(SIG_BLOCK, &blocked, nullptr);  // threads made from now on inherit it
-  std::thread(wait_for, watched).detach();
+  try {
+    std::thread(wait_for, watched).detach();
+  } catch (const std::system_error& e) {
+    throw Error(Fault::resource, text("cannot start the thread that waits for signals: ", e.what()));
+  }
 }
 
 Patient::Patient() { ++g_patient; }

@@ -7,7 +7,7 @@ namespace gnomon::cli {
 
 // Called once, before any other thread exists. A signal then ends the program at once with 128 + its number, unless
 // somebody is Patient. A worker leaves SIGINT and SIGHUP, which reach its whole group, to its parent. SIGHUP that is
-// ignored already (nohup) stays so. Throws std::system_error when the thread cannot be made.
+// ignored already (nohup) stays so. Throws Error(resource) when the thread cannot be made.
 void watch_signals(bool worker);
 
 // While one lives, signals are counted, and the command ends when it is ready.

@@ -158,7 +158,11 @@ std::size_t perform_open(const StudyOptions& o, const StudyConfig& config, const
                          const StudyFolder& folder) {
   std::vector<RunPlan> open;
   for (const auto& run : plan) {
-    if (!std::filesystem::exists(folder.run(run).result())) open.push_back(run);
+    if (std::filesystem::exists(folder.run(run).result())) {
+      folder.run(run).forget_checkpoints();  // what a failure after the result left
+    } else {
+      open.push_back(run);
+    }
   }
   const std::size_t workers =
       std::min<std::size_t>(std::size_t(config.workers), std::max<std::size_t>(open.size(), 1));

@@ -112,7 +112,8 @@ Finding measured(const Claim& c, Desk& desk) {
     return f;
   } catch (const Error& refused) {  // a lens that was given what this text makes of it: no rows, no variance
     if (refused.fault() != Fault::usage) throw;
-    f.verdict = Verdict::unmeasurable, f.answer = refused.what();
+    f.verdict = Verdict::unmeasurable;
+    f.answer = text("The text gives too little to look at: ", refused.what(), ".");
     return f;
   }
   if (desk.quick && c.statistical && f.verdict != Verdict::differs) f.verdict = Verdict::no_inference;

@@ -109,9 +109,7 @@ class Run {
         sha256({reinterpret_cast<const char*>(trainer_.w.data()), trainer_.w.size() * sizeof(float)});
     result.cost.peak_memory_bytes = peak_memory_bytes();
     write_file(folder_.result(), result_json(result));
-    std::error_code ignored;  // a leftover checkpoint harms nobody: result.json is there
-    std::filesystem::remove(folder_.checkpoint(), ignored);
-    std::filesystem::remove(folder_.previous(), ignored);
+    folder_.forget_checkpoints();
     return result;
   }
 
@@ -362,6 +360,12 @@ std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, 
                       5000);  // a killed predecessor may need a moment to go
   if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
   return Run(study, plan, corpus, folder, hooks).perform();
+}
+
+void RunFolder::forget_checkpoints() const {
+  std::error_code ignored;
+  std::filesystem::remove(checkpoint(), ignored);
+  std::filesystem::remove(previous(), ignored);
 }
 
 RunResult result_of(const RunPlan& plan, const RunFolder& folder) {

@@ -60,6 +60,7 @@ struct RunFolder {
   Path checkpoint() const { return folder / "checkpoint.safetensors"; }
   Path previous() const { return folder / "checkpoint.previous.safetensors"; }
   Path lock() const { return folder / "lock"; }
+  void forget_checkpoints() const;  // of a finished run; one that stays harms nobody
 };
 
 // The result in its folder. Throws Error(input) for one that is damaged or belongs to another run than this.

@@ -83,6 +83,12 @@ std::string open_svg(double width, double height, const std::string& label) {
               escape(label), "\">");
 }
 
+// Under the axis; one at the right edge moves in.
+std::string tick_label(double x, double y, const std::string& label) {
+  const double half = 3.8 * double(label.size());  // of its width
+  return text_at(std::min(x, kWidth - half), y, "middle", label);
+}
+
 std::string axes(const Axis& x, const Axis& y, const Scale& sx, const Scale& sy) {
   std::string out;
   const auto ticks_of = [](const Axis& axis, const Scale& s, int count) {
@@ -99,8 +105,7 @@ std::string axes(const Axis& x, const Axis& y, const Scale& sx, const Scale& sy)
     if (sx(t) - last < 34) continue;  // labels of close ticks would touch
     last = sx(t);
     const std::string label = tick_text(t, x.ticks.empty() && xs.size() > 1 ? xs[1] - xs[0] : 1);
-    const double half = 3.6 * double(label.size());  // of its width: a label at the right edge moves in
-    out += text_at(std::min(sx(t), kWidth - half), kHeight - kBottom + 19, "middle", label);
+    out += tick_label(sx(t), kHeight - kBottom + 19, label);
   }
   out += line_at(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis") +
          line_at(kLeft, kTop, kLeft, kHeight - kBottom, "axis");
@@ -212,7 +217,7 @@ std::string draw(const IntervalChart& chart) {
   const auto ticks = round_ticks(range.low, range.high, 7);
   for (const double t : ticks) {
     svg += line_at(sx(t), kTop, sx(t), bottom, std::abs(t) < 1e-12 ? "axis" : "grid") +
-           text_at(sx(t), bottom + 19, "middle", tick_text(t, ticks.size() > 1 ? ticks[1] - ticks[0] : 1));
+           tick_label(sx(t), bottom + 19, tick_text(t, ticks.size() > 1 ? ticks[1] - ticks[0] : 1));
   }
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     const auto& r = chart.rows[i];

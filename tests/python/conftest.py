@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
@@ -21,6 +22,19 @@ def gnomon(*arguments, check=None, **options):
     if check is not None:
         assert done.returncode == check, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
+
+
+def start(*arguments, **options):
+    """The program running beside the test."""
+    return subprocess.Popen([str(GNOMON), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def wait_for(condition, seconds=60):
+    for _ in range(seconds * 100):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
 
 
 def study_arguments(text, out, *settings):

@@ -11,23 +11,10 @@ import time
 
 import pytest
 
-from conftest import GNOMON, gnomon, results, study_arguments
+from conftest import GNOMON, gnomon, results, start, study_arguments, wait_for
 
 # Long enough to be interrupted, with frequent checkpoints.
 LONGER = ["train.steps=4000", "train.checkpoint_seconds=0.05", "study.arms=sinusoidal, learned, t5"]
-
-
-def start(*arguments, **options):
-    return subprocess.Popen([str(GNOMON), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, **options)
-
-
-def wait_for(condition, seconds=60):
-    for _ in range(seconds * 100):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
 
 
 Alone = collections.namedtuple("Alone", "results seconds")

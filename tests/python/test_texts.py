@@ -18,7 +18,7 @@ CASES = {
     "one byte": ("a" * 20000, {"000-06": "has 0 lines", "000-07": ONE, "000-11": ONE, "000-13": ONE, "001-03": ONE,
                                "001-14": ONE, "003-14": ONE, "004-16": None}),
     "only newlines": ("\n" * 20000, {"000-06": ONE, "000-08": ONE, "004-16": None}),
-    "nearly one byte": ("b" + "a" * 20000, {"000-07": "show 1 different byte", "000-11": "vary in 0 directions"}),
+    "nearly one byte": ("b" + "a" * 20000, {"000-07": "show 1 different byte", "000-11": "too little to look at"}),
     "two bytes": ("ab" * 10000, {"000-06": "has 0 lines", "000-07": None, "000-08": "vary in 1 direction",
                                  "000-13": "vary in 1 direction", "003-14": None}),
     "no newline": (PROSE.strip() * 100, {"000-06": "has 0 lines", "001-14": None}),

@@ -7,29 +7,16 @@ import os
 import resource
 import signal
 import sqlite3
-import subprocess
 import time
 
 import pytest
 
-from conftest import GNOMON, gnomon, results, study_arguments
+from conftest import gnomon, results, start, study_arguments, wait_for
 
 ARMS = ["study.arms=none, rope", "study.baseline=none", "study.seeds=1"]
 # The model's shape stays the standard one: its products are what signals used to hit.
 SHAPE = ["study", "--quiet", "--set", "study.arms=none, rope", "--set", "study.baseline=none", "--set", "study.seeds=1", "--set",
          "study.workers=2", "--set", "evaluate.windows=2", "--set", "evaluate.points=2"]
-
-
-def start(*arguments, **options):
-    return subprocess.Popen([str(GNOMON), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-
-
-def wait_for(condition, seconds=60):
-    for _ in range(seconds * 100):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
 
 
 def weights(folder):
