@@ -1,8 +1,13 @@
 // The command line: the only part of gnomon that prints, exits, meets signals and reads the environment.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <string_view>
@@ -15,6 +20,26 @@
 
 namespace gnomon::cli {
 namespace {
+
+// Where no memory is left an exception may find no way out (a destructor, a thread, a library that promised not to throw).
+// Nothing here needs memory.
+[[noreturn]] void end_without_memory() {
+  if (const std::exception_ptr current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (const std::bad_alloc&) {
+      struct rusage usage {};
+      getrusage(RUSAGE_SELF, &usage);
+      char line[100];
+      const int n = std::snprintf(line, sizeof line, "gnomon: out of memory: %ld MB were in use\n",
+                                  usage.ru_maxrss / 1000);
+      [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, std::size_t(n));
+      _exit(int(Fault::resource));
+    } catch (...) {
+    }
+  }
+  std::abort();
+}
 
 // What was printed is there, or the reader has gone (`| head`), which is quiet; a full disk is an error.
 int flushed(int code) {
@@ -139,6 +164,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace gnomon;
+  std::set_terminate(cli::end_without_memory);
   try {
     cli::watch_signals(argc > 1 && std::string_view(argv[1]) == "worker");
     return cli::flushed(cli::run(argc, argv));

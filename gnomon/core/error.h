@@ -37,6 +37,7 @@ template <class... Parts>
 std::string text(Parts&&... parts) {
   std::ostringstream out;
   out.imbue(std::locale::classic());
+  out.exceptions(std::ios::badbit);  // a stream keeps bad_alloc to itself and leaves the rest out
   (out << ... << std::forward<Parts>(parts));
   return out.str();
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 
@@ -26,7 +27,7 @@ std::int64_t named_number(const std::string& path, std::string_view name, std::i
                           std::int64_t otherwise) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    if (line.rfind(name, 0) == 0) return std::stoll(line.substr(name.size())) * unit;
+    if (line.rfind(name, 0) == 0) return std::strtoll(line.c_str() + name.size(), nullptr, 10) * unit;
   }
   return otherwise;
 }
@@ -36,7 +37,7 @@ struct GroupFiles {
   std::string_view line, root, limit, used, cache;
 };
 constexpr GroupFiles kGroups[] = {{"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "},
-                                  {"memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                  {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                    "memory.usage_in_bytes", "total_inactive_file "}};
 
 std::int64_t left_in_group() {
@@ -50,7 +51,7 @@ std::int64_t left_in_group() {
       for (; folder.size() >= g.root.size(); folder = folder.substr(0, folder.rfind('/'))) {
         const auto file = [&](std::string_view name) { return text(folder, "/", name); };
         const std::int64_t most = number_in(file(g.limit), kNoLimit);
-        if (most == kNoLimit) continue;
+        if (most > kNoLimit / 4) continue;  // version 1 writes a huge number for none
         left = std::min(left,
                         most - number_in(file(g.used), 0) + named_number(file("memory.stat"), g.cache, 1, 0));
       }

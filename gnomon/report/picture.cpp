@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <new>
 
 #include "gnomon/core/error.h"
 
@@ -39,10 +40,10 @@ std::string diverging_png(std::size_t rows, std::size_t columns, std::span<const
   }
   uLongf size = compressBound(uLong(pixels.size()));
   std::string packed(size, '\0');
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(pixels.data()),
-                uLong(pixels.size()), 9) != Z_OK) {
-    throw Error(Fault::bug, "zlib cannot compress a picture");
-  }
+  const int code = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
+                             reinterpret_cast<const Bytef*>(pixels.data()), uLong(pixels.size()), 9);
+  if (code == Z_MEM_ERROR) throw std::bad_alloc();
+  if (code != Z_OK) throw Error(Fault::bug, text("zlib cannot compress a picture: code ", code));
   packed.resize(size);
   const std::string header =
       big_endian(std::uint32_t(columns)) + big_endian(std::uint32_t(rows)) + std::string{8, 2, 0, 0, 0};

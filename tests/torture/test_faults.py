@@ -60,11 +60,14 @@ def names_what_failed(said, folder):
     return any(word in said for word in [folder.name, "text.txt", *resources])
 
 
-def complaint(code, said, folder):
+def complaint(code, said, folder, fault):
     """What is wrong with how a command ended; empty: nothing."""
     if code not in (0, 1, 4):
         return f"exit code {code}"
-    if "by signal" in said or "bug of gnomon" in said or "with code 70" in said:
+    # oneDNN and libgcc end the process where they get no memory themselves: that ends a worker, is told, and costs a run its
+    # turn. Nothing else may.
+    in_a_library = fault.startswith("malloc") and fault.endswith("in=worker") and code == 1
+    if "by signal" in said and not in_a_library or "bug of gnomon" in said or "with code 70" in said:
         return "a worker crashed"
     if code and not names_what_failed(said, folder):
         return "it does not say what failed"
@@ -76,7 +79,7 @@ def strike(study, fault, shim, folder):
     folder.mkdir()
     arguments = study_arguments(study.text, folder / "out", *study.settings)
     code, said, struck = run_with_fault(arguments, fault, shim, folder)
-    wrong = complaint(code, said, folder)
+    wrong = complaint(code, said, folder, fault)
     if struck or wrong:
         again = gnomon(*arguments)
         if again.returncode != 0:
@@ -152,5 +155,5 @@ def test_claims_cannot_make_a_thread(text, shim, in_memory, what):
         folder.mkdir()
         arguments = ["claims", "000-06", "--text", text, "--out", folder / "claims", "--quick"]
         code, said, struck = run_with_fault(arguments, f"pthread_create:{n}:{what}", shim, folder)
-        assert not complaint(code, said, folder), (n, code, said)
+        assert not complaint(code, said, folder, fault), (n, code, said)
         assert struck or n > 1
