@@ -1,5 +1,5 @@
 // The sizes of the arrays in layer.h, model.cpp and the attention kernels, added up: a change there is a change here.
-// lab_test compares the sum with what trainings of all encodings really took.
+// test_trust.py compares the sum with what trainings under encodings of each kind really took.
 #include "gnomon/nn/memory.h"
 
 #include <algorithm>
