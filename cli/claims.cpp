@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "cli/signals.h"
+#include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/claims/answer.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -80,9 +80,10 @@ void respect(const Path& folder, const std::vector<const Claim*>& chosen, const 
              bool quick) {
   const Path shown = folder / "claims.json";
   if (!std::filesystem::exists(shown)) return;
-  const auto json = nlohmann::json::parse(read_file(shown), nullptr, false);
+  const std::string bytes = read_file(shown);
   std::string why;
   try {
+    const StrictJson json = parse_json(bytes, shown.string());
     if (json.at("quick") != quick) why = quick ? "of a full run" : "of a quick run";
     if (json.value("text_sha256", "?") != text_sha256) why = "of another text";
     std::size_t lost = 0;
@@ -92,8 +93,10 @@ void respect(const Path& folder, const std::vector<const Claim*>& chosen, const 
       if (!lost++) why = text(id, why.empty() ? "" : " " + why);
     }
     if (lost > 1) why += text(" and ", lost - 1, " more");
-  } catch (const nlohmann::json::exception&) {
+  } catch (const StrictJson::exception&) {
     return;  // it says nothing
+  } catch (const Error&) {
+    return;
   }
   if (!why.empty())
     throw Error(Fault::usage,
