@@ -33,7 +33,7 @@ class Cope final : public Encoding {
       sum += q[d] * ((1 - f) * s.w[low * shape_.D + d] + f * s.w[high * shape_.D + d]);
     return plain_logit(s, h, i, j) + sum;
   }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const MapRows&) const override {
+  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels&) const override {
     return std::make_shared<Rule>(b.w, count_, shape_.D);
   }
 

@@ -46,7 +46,7 @@ class Dape final : public Encoding {
     }
     return sum;
   }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const MapRows&) const override {
+  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels&) const override {
     return std::make_shared<Rule>(*this, b);
   }
 

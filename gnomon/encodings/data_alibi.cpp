@@ -35,29 +35,34 @@ class DataAlibi final : public Encoding {
     }
     return plain_logit(s, h, i, j) + sum;
   }
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
-    if (role != Role::q && role != Role::k) return;
-    each(rows, [&](std::int64_t n, std::int64_t h, std::int64_t place) {
-      for (std::int64_t c = 0; c < width_; ++c)
-        x[place + rows.beside + c] = float(project(b.w, role, h, c, b.content->x.row(n)));
-    });
-  }
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dy,
-                    const BatchGrad& grad) const override {
-    if (role != Role::q && role != Role::k) return;
-    each(rows, [&](std::int64_t n, std::int64_t h, std::int64_t place) {
-      const float* x = b.content->x.row(n);
-      float* dx = grad.content->x.row(n);
-      for (std::int64_t c = 0; c < width_; ++c) {
-        const float d = dy[place + rows.beside + c];
-        const std::int64_t weights = offset(role, h, c);
-        for (std::int64_t k = 0; k < shape_.C; ++k)
-          grad.w[weights + k] += d * x[k], dx[k] += d * b.w[weights + k];
+  // a of queries and b of keys, beside the product.
+  void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
+    const Content& content = *b.content;
+    for (const Role role : {Role::q, Role::k}) {
+      Widen wide{own.beside, width_, Floats(content.B * content.T * shape_.H * width_)};
+      for (std::int64_t n = 0; n < std::int64_t(wide.columns.size()); ++n) {
+        const std::int64_t c = n % width_, h = n / width_ % shape_.H, token = n / width_ / shape_.H;
+        wide.columns[n] = float(project(b.w, role, h, c, content.x.row(token)));
       }
-    });
+      steps.push_back({unsigned(role), std::move(wide), true});
+    }
   }
-  std::shared_ptr<const RowRule> rule(const Batch&, const MapRows& rows) const override {
-    return std::make_shared<Rule>(rows.beside, width_);
+  void map_backward(const Batch& b, std::span<const Step>, std::span<const Step> dsteps,
+                    const BatchGrad& grad) const override {
+    for (const Role role : {Role::q, Role::k}) {
+      const Floats& columns = std::get<Widen>(dsteps[role == Role::q ? 0 : 1].what).columns;
+      for (std::int64_t n = 0; n < std::int64_t(columns.size()); ++n) {
+        const std::int64_t c = n % width_, h = n / width_ % shape_.H, token = n / width_ / shape_.H;
+        const float* x = b.content->x.row(token);
+        float* dx = grad.content->x.row(token);
+        const std::int64_t weights = offset(role, h, c);
+        for (std::int64_t i = 0; i < shape_.C; ++i)
+          grad.w[weights + i] += columns[n] * x[i], dx[i] += columns[n] * b.w[weights + i];
+      }
+    }
+  }
+  std::shared_ptr<const RowRule> rule(const Batch&, const OwnChannels& own) const override {
+    return std::make_shared<Rule>(own.beside, width_);
   }
 
  private:
@@ -69,14 +74,6 @@ class DataAlibi final : public Encoding {
     double sum = 0;
     for (std::int64_t k = 0; k < shape_.C; ++k) sum += double(w[offset(role, h, c) + k]) * double(x[k]);
     return sum;
-  }
-  template <class Body>
-  static void each(const MapRows& rows, const Body& f) {
-    const RowLayout& at = rows.layout;
-    for (std::int64_t n = 0; n < at.B * at.T; ++n) {
-      for (std::int64_t h = 0; h < at.H; ++h)
-        f(n, h, n / at.T * at.batch + n % at.T * at.token + h * at.head);
-    }
   }
   class Rule final : public RowRule {
    public:

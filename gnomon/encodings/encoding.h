@@ -13,7 +13,7 @@
 #include "gnomon/encodings/options.h"
 #include "gnomon/encodings/positions.h"
 #include "gnomon/kernels/attend.h"
-#include "gnomon/kernels/rotate.h"
+#include "gnomon/kernels/steps.h"
 
 namespace gnomon {
 
@@ -40,8 +40,6 @@ struct Shape {
   bool causal;                 // a query sees only keys that are not after it
   const Shape& check() const;  // throws Error(usage): what was found, what is allowed
 };
-
-enum class Role { q, k, v, out };  // out: what attention returns, before its projection
 
 // A named array of parameters and how it starts.
 struct ParamSpec {
@@ -101,14 +99,13 @@ struct BatchGrad {
   ContentGrad* content = nullptr;
 };
 
-// Rows of q, k, v or the output of every head, D channels each, for an encoding to map. Its own additional
-// channels begin at `joined` (part of the product of q and k) and `beside` (for its rule to read).
-struct MapRows {
-  RowLayout layout;
-  std::int64_t joined, beside;
-};
+// Channels that an encoding adds to the rows of q and k: to the product of q and k (joined), and for what reads
+// rows beside the product. As numbers, and as the first of them.
 struct Widths {
   std::int64_t joined = 0, beside = 0;
+};
+struct OwnChannels {
+  std::int64_t joined, beside;
 };
 
 // A position encoding. Immutable; every method is const and keeps nothing between calls. Every gradient is
@@ -146,17 +143,17 @@ class Encoding {
   virtual bool softmax() const { return true; }
 
   // --- The fast path.
-  // What depends on positions alone: computed once for a batch, kept by the caller, handed back in
+  // Site input: what depends on positions alone, computed once for a batch, kept by the caller, handed back in
   // Batch::tables.
   virtual Floats tables(const Positions&) const { return {}; }
   // Site input: position vectors e (tokens,C), rows dense.
   virtual void input(const Batch&, float* /*e*/) const {}
   virtual void input_backward(const Batch&, const float* /*de*/, float* /*dw*/) const {}
-  // Sites qk and value: rows of q, k, v or the output, in place. The gradient likewise, in place, beside the
-  // rows that map left.
+  // Sites qk and value: appends the steps that the rows of q, k, v and the output go through.
   virtual Widths widths() const { return {}; }
-  virtual void map(const Batch&, Role, const MapRows&, float* /*rows*/) const {}
-  virtual void map_backward(const Batch&, Role, const MapRows&, const float* /*rows*/, float* /*drows*/,
+  virtual void map(const Batch&, const OwnChannels&, std::vector<Step>& /*steps*/) const {}
+  // From its own steps and their gradients, in the order in which map() appended them.
+  virtual void map_backward(const Batch&, std::span<const Step> /*steps*/, std::span<const Step> /*dsteps*/,
                             const BatchGrad&) const {}
   // Sites logits, cross, value, mask: adds its terms. `terms` comes from terms_for(). Those that read content
   // are asked in every layer, and get content; the others once for a batch.
@@ -164,7 +161,7 @@ class Encoding {
   virtual void lower(const Batch&, Terms&) const {}
   virtual void lower_backward(const Batch&, const Terms& /*dterms*/, const BatchGrad&) const {}
   // Site rows: null, or a rule for these positions and parameters, which outlive it.
-  virtual std::shared_ptr<const RowRule> rule(const Batch&, const MapRows&) const { return nullptr; }
+  virtual std::shared_ptr<const RowRule> rule(const Batch&, const OwnChannels&) const { return nullptr; }
   // Site positions: other positions instead of these, in place; `draw` numbers the random choices.
   virtual void place(const Random&, std::uint64_t /*draw*/, bool /*training*/,
                      std::span<double> /*row*/) const {}

@@ -36,7 +36,7 @@ class Fire final : public Encoding {
       sum += s.w[down() + h * hidden_ + n] * std::max(s.w[2 + n] * x + s.w[2 + hidden_ + n], 0.0);
     return plain_logit(s, h, i, j) + sum;
   }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const MapRows&) const override {
+  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels&) const override {
     return std::make_shared<Rule>(*this, b);
   }
 

@@ -13,7 +13,6 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/rotary.h"
-#include "gnomon/encodings/rows.h"
 
 namespace gnomon {
 namespace {
@@ -37,7 +36,6 @@ class Fope final : public Encoding {
     for (std::int64_t n = 0; n < shape_.H * P; ++n) eye[n * P + n % P] = 1;
     return {{"coefficients", {shape_.H, P, P}, 0, deviation_, false, eye}};
   }
-  Widths widths() const override { return {0, shape_.D}; }  // x itself, for the gradient of C
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
@@ -50,59 +48,37 @@ class Fope final : public Encoding {
     }
     return sum / std::sqrt(double(shape_.D));
   }
-  // cos (tokens, D/2) of the frequencies, then sin.
-  Floats tables(const Positions& p) const override {
-    const std::int64_t P = window_.pairs(), n = p.size() * P;
-    Floats all(2 * n);
-    for (std::int64_t at = 0; at < n; ++at) {
-      const double angle = p[at / P] * frequencies_[at % P];
-      all[at] = float(std::cos(angle)), all[n + at] = float(std::sin(angle));
-    }
-    return all;
-  }
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
-    if (role != Role::q && role != Role::k) return;
-    const Floats z = factors(b);
-    const std::int64_t P = window_.pairs(), size = b.tokens() * shape_.H * P;
-    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
-      float* row = x + place;
-      std::copy_n(row, shape_.D, row + rows.beside);
-      for (std::int64_t n = 0; n < P; ++n) {
-        const float re = z[(t * shape_.H + h) * P + n], im = z[size + (t * shape_.H + h) * P + n];
-        const float a = row[window_.low(n)], c = row[window_.high(n)];
-        row[window_.low(n)] = re * a - im * c, row[window_.high(n)] = re * c + im * a;
-      }
-    });
-  }
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
-                    const BatchGrad& grad) const override {
-    if (role != Role::q && role != Role::k) return;
-    const Floats z = factors(b);
-    const std::int64_t P = window_.pairs(), H = shape_.H, size = b.tokens() * H * P;
-    std::vector<double> dz(std::size_t(2 * size));
-    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
-      const float* x = y + place + rows.beside;
-      float* row = dy + place;
-      for (std::int64_t n = 0; n < P; ++n) {
-        const std::int64_t lo = window_.low(n), hi = window_.high(n), at = (t * H + h) * P + n;
-        dz[at] += double(x[lo]) * row[lo] + double(x[hi]) * row[hi];
-        dz[size + at] += double(x[lo]) * row[hi] - double(x[hi]) * row[lo];
-        const float a = row[lo], c = row[hi];
-        row[lo] = z[at] * a + z[size + at] * c, row[hi] = z[at] * c - z[size + at] * a;
-      }
-    });
-    const float *cos = b.tables.data(), *sin = cos + b.tokens() * P;
-    for (std::int64_t h = 0; h < H; ++h) {
-      for (std::int64_t f = 0; f < P; ++f) {
-        for (std::int64_t n = 0; n < P; ++n) {
-          double sum = 0;
-          for (std::int64_t t = 0; t < b.tokens(); ++t) {
-            const std::int64_t at = (t * H + h) * P + n;
-            sum += dz[at] * cos[t * P + f] + dz[size + at] * sin[t * P + f];
-          }
-          grad.w[(h * P + f) * P + n] += float(sum);
+  void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
+    const std::int64_t P = window_.pairs(), T = b.tokens();
+    const Waves waves = waves_at(b.positions);
+    Rotate z = window_.empty(shape_.H, T);
+    for (std::int64_t h = 0; h < shape_.H; ++h) {
+      for (std::int64_t t = 0; t < T; ++t) {
+        float *re = &z.cos[z.at(h, t)], *im = &z.sin[z.at(h, t)];
+        for (std::int64_t f = 0; f < P; ++f) {
+          const float* c = b.w + (h * P + f) * P;
+          for (std::int64_t n = 0; n < P; ++n)
+            re[n] += c[n] * waves.cos[t * P + f], im[n] += c[n] * waves.sin[t * P + f];
         }
       }
+    }
+    steps.push_back({Role::q | Role::k, std::move(z), true});
+  }
+  void map_backward(const Batch& b, std::span<const Step>, std::span<const Step> dsteps,
+                    const BatchGrad& grad) const override {
+    const std::int64_t P = window_.pairs();
+    const Waves waves = waves_at(b.positions);
+    const auto& dz = std::get<Rotate>(dsteps[0].what);
+    for (std::int64_t h = 0; h < shape_.H; ++h) {
+      std::vector<double> dc(std::size_t(P * P));
+      for (std::int64_t t = 0; t < b.tokens(); ++t) {
+        const float *re = &dz.cos[dz.at(h, t)], *im = &dz.sin[dz.at(h, t)];
+        for (std::int64_t f = 0; f < P; ++f) {
+          const double cos = waves.cos[t * P + f], sin = waves.sin[t * P + f];
+          for (std::int64_t n = 0; n < P; ++n) dc[f * P + n] += re[n] * cos + im[n] * sin;
+        }
+      }
+      for (std::int64_t n = 0; n < P * P; ++n) grad.w[h * P * P + n] += float(dc[n]);
     }
   }
 
@@ -119,21 +95,17 @@ class Fope final : public Encoding {
     }
     return z;
   }
-  // re (tokens,H,D/2), then im.
-  Floats factors(const Batch& b) const {
-    const std::int64_t P = window_.pairs(), size = b.tokens() * shape_.H * P;
-    const float *cos = b.tables.data(), *sin = cos + b.tokens() * P;
-    Floats z(2 * size);
-    for (std::int64_t t = 0; t < b.tokens(); ++t) {
-      for (std::int64_t h = 0; h < shape_.H; ++h) {
-        float *re = &z[(t * shape_.H + h) * P], *im = re + size;
-        for (std::int64_t f = 0; f < P; ++f) {
-          const float* c = b.w + (h * P + f) * P;
-          for (std::int64_t n = 0; n < P; ++n) re[n] += c[n] * cos[t * P + f], im[n] += c[n] * sin[t * P + f];
-        }
-      }
+  struct Waves {
+    Floats cos, sin;  // (tokens, D/2): of p·ω
+  };
+  Waves waves_at(const Positions& p) const {
+    const std::int64_t P = window_.pairs(), n = p.size() * P;
+    Waves all{Floats(n), Floats(n)};
+    for (std::int64_t at = 0; at < n; ++at) {
+      const double angle = p[at / P] * frequencies_[at % P];
+      all.cos[at] = float(std::cos(angle)), all.sin[at] = float(std::sin(angle));
     }
-    return z;
+    return all;
   }
   const RotaryWindow window_;
   const double deviation_;

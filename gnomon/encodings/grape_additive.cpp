@@ -32,30 +32,48 @@ class GrapeAdditive final : public Encoding {
                          gate(&s.w[H + (H + h) * D], &s.k[(h * s.T() + j) * D]);
     return plain_logit(s, h, i, j) - std::exp(s.w[h]) * (s.positions[i] - s.positions[j]) * gates;
   }
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
-    if (role != Role::q && role != Role::k) return;
-    each_row(rows.layout, b.positions, [&](std::int64_t, std::int64_t h, std::int64_t place) {
-      x[place + rows.beside] = float(gate(b.w + weights(role, h), x + place));
-    });
+  bool reads_content() const override { return true; }
+  void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
+    const Content& content = *b.content;
+    for (const Role role : {Role::q, Role::k}) {
+      Widen wide{own.beside, 1, Floats(content.B * content.T * shape_.H)};
+      const float* rows = role == Role::q ? content.q : content.k;
+      for (std::int64_t n = 0; n < std::int64_t(wide.columns.size()); ++n)
+        wide.columns[n] = float(gate(b.w + weights(role, n % shape_.H), rows + place(content, n)));
+      steps.push_back({unsigned(role), std::move(wide), true});
+    }
   }
   // softplus' = 1 − e^(−softplus)
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
+  void map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
                     const BatchGrad& grad) const override {
-    if (role != Role::q && role != Role::k) return;
     const double root = std::sqrt(double(shape_.D));
-    each_row(rows.layout, b.positions, [&](std::int64_t, std::int64_t h, std::int64_t place) {
-      const double d = dy[place + rows.beside] * -std::expm1(-double(y[place + rows.beside])) / root;
-      for (std::int64_t c = 0; c < shape_.D; ++c) {
-        grad.w[weights(role, h) + c] += float(d * y[place + c]);
-        dy[place + c] += float(d * b.w[weights(role, h) + c]);
+    for (const Role role : {Role::q, Role::k}) {
+      const std::size_t step = role == Role::q ? 0 : 1;
+      const Floats &gates = std::get<Widen>(steps[step].what).columns,
+                   &dgates = std::get<Widen>(dsteps[step].what).columns;
+      const float* rows = role == Role::q ? b.content->q : b.content->k;
+      float* drows = role == Role::q ? grad.content->q : grad.content->k;
+      for (std::int64_t n = 0; n < std::int64_t(gates.size()); ++n) {
+        const double d = dgates[n] * -std::expm1(-double(gates[n])) / root;
+        const std::int64_t w = weights(role, n % shape_.H), at = place(*b.content, n);
+        for (std::int64_t c = 0; c < shape_.D; ++c) {
+          grad.w[w + c] += float(d * rows[at + c]);
+          drows[at + c] += float(d * b.w[w + c]);
+        }
       }
-    });
+    }
   }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const MapRows& rows) const override {
-    return std::make_shared<Rule>(*this, b, rows.beside);
+  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels& own) const override {
+    return std::make_shared<Rule>(*this, b, own.beside);
   }
 
  private:
+  // Offset of the row of q or k for number n of an array (B·T, H).
+  std::int64_t place(const Content& content, std::int64_t n) const {
+    const RowLayout& at = content.heads;
+    const std::int64_t token = n / shape_.H;
+    return token / content.T * at.batch + token % content.T * at.token + n % shape_.H * at.head;
+  }
   std::int64_t weights(Role role, std::int64_t h) const {
     return shape_.H + ((role == Role::k ? shape_.H : 0) + h) * shape_.D;
   }

@@ -26,27 +26,16 @@ class LogN final : public Encoding {
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     return plain_logit(s, h, i, j) * factor(s.positions[i]);
   }
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
-    if (role == Role::q) multiply(b, rows.layout, x);
-  }
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
-                    const BatchGrad&) const override {
-    if (role == Role::q) multiply(b, rows.layout, dx);
+  void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
+    Scale scale{shape_.D, {}};
+    for (std::int64_t t = 0; t < b.tokens(); ++t) scale.factor.push_back(float(factor(b.positions[t])));
+    steps.push_back({unsigned(Role::q), std::move(scale)});
   }
 
  private:
   double factor(double p) const {
     if (llama4_) return 1 + scale_ * std::log(1 + std::floor(std::max(0.0, p + 1) / floor_));
     return std::max(1.0, std::log(std::max(1.0, p + 1)) / std::log(original_));
-  }
-  void multiply(const Batch& b, const RowLayout& at, float* x) const {
-    for (std::int64_t n = 0; n < at.B * at.T; ++n) {
-      const float f = float(factor(b.positions[b.positions.rows > 1 ? n : n % at.T]));
-      for (std::int64_t h = 0; h < at.H; ++h) {
-        float* row = x + n / at.T * at.batch + n % at.T * at.token + h * at.head;
-        for (std::int64_t d = 0; d < shape_.D; ++d) row[d] *= f;
-      }
-    }
   }
   const bool llama4_;
   const double original_, scale_, floor_;

@@ -43,70 +43,35 @@ class Pope final : public Encoding {
     }
     return sum / std::sqrt(double(shape_.D));
   }
-  // cos (tokens,D), then sin.
-  Floats tables(const Positions& p) const override {
-    const std::int64_t n = p.size() * shape_.D;
-    Floats all(2 * n);
-    for (std::int64_t at = 0; at < n; ++at) {
-      const double angle = p[at / shape_.D] * frequencies_[at % shape_.D];
-      all[at] = float(std::cos(angle)), all[n + at] = float(std::sin(angle));
+  // The size of a channel, turned by the position; of a key, by its phase too.
+  void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
+    const std::int64_t D = shape_.D, T = b.tokens();
+    steps.push_back({Role::q | Role::k, Softplus{D}});
+    Rotate turn{0, D, 1, own.joined, 1, T, Floats(T * D), Floats(T * D)};
+    for (std::int64_t n = 0; n < T * D; ++n) {
+      const double angle = b.positions[n / D] * frequencies_[n % D];
+      turn.cos[n] = float(std::cos(angle)), turn.sin[n] = float(std::sin(angle));
     }
-    return all;
+    steps.push_back({Role::q | Role::k, std::move(turn)});
+    Rotate phase{0, D, 1, own.joined, shape_.H, 1, Floats(shape_.H * D), Floats(shape_.H * D)};
+    for (std::int64_t n = 0; n < shape_.H * D; ++n) {
+      const double angle = clamped(b.w[n]);
+      phase.cos[n] = float(std::cos(angle)), phase.sin[n] = float(std::sin(angle));
+    }
+    steps.push_back({unsigned(Role::k), std::move(phase), true});
   }
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
-    if (role != Role::q && role != Role::k) return;
-    const Turn turn(*this, b, role);
-    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
-      float *low = x + place, *high = low + rows.joined;
-      for (std::int64_t d = 0; d < shape_.D; ++d) {
-        const float size = low[d] > 30 ? low[d] : std::log1p(std::exp(low[d]));
-        high[d] = size * turn.sin(t, h, d);
-        low[d] = size * turn.cos(t, h, d);
-      }
-    });
-  }
-  // The size is softplus(x) = √(low² + high²), and softplus' = 1 − e^(−size).
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
+  void map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
                     const BatchGrad& grad) const override {
-    if (role != Role::q && role != Role::k) return;
-    const Turn turn(*this, b, role);
-    std::vector<double> dphase(std::size_t(shape_.H * shape_.D));
-    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
-      for (std::int64_t d = 0; d < shape_.D; ++d) {
-        const std::int64_t low = place + d, high = low + rows.joined;
-        const float size = std::hypot(y[low], y[high]);
-        dphase[h * shape_.D + d] += double(y[low]) * dy[high] - double(y[high]) * dy[low];
-        const float dsize = dy[low] * turn.cos(t, h, d) + dy[high] * turn.sin(t, h, d);
-        dy[low] = -std::expm1(-size) * dsize;
-      }
-    });
-    for (std::size_t n = 0; role == Role::k && n < dphase.size(); ++n) {
+    const auto &phase = std::get<Rotate>(steps[2].what), &d = std::get<Rotate>(dsteps[2].what);
+    for (std::int64_t n = 0; n < shape_.H * shape_.D; ++n) {
       const float inside = float(clamped(b.w[n]));
-      if (!(b.w[n] < inside || b.w[n] > inside)) grad.w[n] += float(dphase[n]);
+      if (!(b.w[n] < inside || b.w[n] > inside))
+        grad.w[n] += phase.cos[n] * d.sin[n] - phase.sin[n] * d.cos[n];
     }
   }
 
  private:
   static double clamped(double w) { return std::clamp(w, -2 * std::numbers::pi, 0.0); }
-  // cos and sin of p·θ for q, of p·θ + δ for k.
-  struct Turn {
-    const float *c, *s;
-    std::int64_t D;
-    std::vector<float> phase_cos, phase_sin;
-    Turn(const Pope& pope, const Batch& b, Role role)
-        : c(b.tables.data()), s(c + b.tokens() * pope.shape_.D), D(pope.shape_.D) {
-      for (std::int64_t n = 0; n < pope.shape_.H * D; ++n) {
-        const double phase = role == Role::k ? clamped(b.w[n]) : 0;
-        phase_cos.push_back(float(std::cos(phase))), phase_sin.push_back(float(std::sin(phase)));
-      }
-    }
-    float cos(std::int64_t t, std::int64_t h, std::int64_t d) const {
-      return c[t * D + d] * phase_cos[h * D + d] - s[t * D + d] * phase_sin[h * D + d];
-    }
-    float sin(std::int64_t t, std::int64_t h, std::int64_t d) const {
-      return s[t * D + d] * phase_cos[h * D + d] + c[t * D + d] * phase_sin[h * D + d];
-    }
-  };
   const bool uniform_;
   std::vector<double> frequencies_;
 };

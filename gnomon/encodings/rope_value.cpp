@@ -31,12 +31,9 @@ class RopeValue final : public Rotary {
     }
     return v[d];
   }
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
-    apply(b, role, rows, role == Role::out ? -1 : +1, x);
-  }
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
-                    const BatchGrad&) const override {
-    apply(b, role, rows, role == Role::out ? +1 : -1, dx);
+  void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
+    steps.push_back(
+        {Role::q | Role::k | unsigned(Role::v) | unsigned(Role::out), rotation(b.positions, Role::q)});
   }
 
  private:

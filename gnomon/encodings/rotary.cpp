@@ -97,38 +97,33 @@ double Rotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_
   return sum / std::sqrt(double(shape_.D));
 }
 
-Floats Rotary::tables(const Positions& p) const {
-  const std::int64_t pairs = window_.pairs(), tokens = p.size(), T = p.T(), sets = scales_differ() ? 2 : 1;
-  Floats all(sets * 2 * tokens * pairs);
+Rotate RotaryWindow::empty(std::int64_t heads, std::int64_t tokens) const {
+  const bool far = pairing == Pairing::halves;
+  const Floats none(std::size_t(heads * tokens * pairs()));
+  return {first, pairs(), far ? 1 : 2, far ? pairs() : 1, heads, tokens, none, none};
+}
+
+Rotate Rotary::rotation(const Positions& p, Role role) const {
+  const std::int64_t pairs = window_.pairs(), T = p.T();
+  Rotate r = window_.empty(1, p.size());
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const Reach reach = reach_of(p.row(row));
     const auto theta = frequencies_in(reach);
     for (std::int64_t t = row * T; t < (row + 1) * T; ++t) {
       for (std::int64_t n = 0; n < pairs; ++n) {
-        const double angle = turn(p, t, n) * theta[n], cos = std::cos(angle), sin = std::sin(angle);
-        for (std::int64_t set = 0; set < sets; ++set) {
-          const double a = scale(set ? Role::k : Role::q, p[t], reach, n);
-          all[(set * 2 * tokens + t) * pairs + n] = float(a * cos);
-          all[((set * 2 + 1) * tokens + t) * pairs + n] = float(a * sin);
-        }
+        const double angle = turn(p, t, n) * theta[n], factor = scale(role, p[t], reach, n);
+        r.cos[t * pairs + n] = float(factor * std::cos(angle));
+        r.sin[t * pairs + n] = float(factor * std::sin(angle));
       }
     }
   }
-  return all;
+  return r;
 }
 
-void Rotary::map(const Batch& b, Role role, const MapRows& rows, float* x) const {
-  if (role == Role::q || role == Role::k) apply(b, role, rows, +1, x);
-}
-void Rotary::map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
-                          const BatchGrad&) const {
-  if (role == Role::q || role == Role::k) apply(b, role, rows, -1, dx);
-}
-void Rotary::apply(const Batch& b, Role role, const MapRows& rows, int sign, float* x) const {
-  const std::int64_t size = b.tokens() * window_.pairs();
-  const float* cos = b.tables.data() + (role == Role::k && scales_differ() ? 2 * size : 0);
-  rotate({window_.pairing, window_.pairs(), cos, cos + size, b.positions.rows > 1}, rows.layout, sign,
-         x + window_.first);
+void Rotary::map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const {
+  const unsigned keys = unsigned(Role::k);
+  steps.push_back({scales_differ() ? unsigned(Role::q) : Role::q | Role::k, rotation(b.positions, Role::q)});
+  if (scales_differ()) steps.push_back({keys, rotation(b.positions, Role::k)});
 }
 
 namespace {
@@ -216,49 +211,37 @@ std::vector<double> LearnedRotary::coordinates(const Positions& p) const {
     all.push_back(coordinate(p, n / grid_.axes, n % grid_.axes, grid_));
   return all;
 }
-void LearnedRotary::rotate_head(const Batch& b, const MapRows& rows, std::int64_t h, int sign,
-                                float* x) const {
-  const std::int64_t pairs = window_.pairs(), size = b.tokens() * pairs;
-  Floats table(2 * size);
+void LearnedRotary::map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const {
+  const std::int64_t pairs = window_.pairs(), tokens = b.tokens();
+  Rotate r = window_.empty(tables_of_heads(), tokens);
   const auto places = coordinates(b.positions);
-  for (std::int64_t t = 0; t < b.tokens(); ++t) {
-    for (std::int64_t n = 0; n < pairs; ++n) {
-      double angle = 0;
-      for (std::int64_t a = 0; a < grid_.axes; ++a)
-        angle += places[t * grid_.axes + a] * theta(b.w[index(a, h, n)]);
-      table[t * pairs + n] = float(std::cos(angle));
-      table[size + t * pairs + n] = float(std::sin(angle));
+  for (std::int64_t h = 0; h < r.heads; ++h) {
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      for (std::int64_t n = 0; n < pairs; ++n) {
+        double angle = 0;
+        for (std::int64_t a = 0; a < grid_.axes; ++a)
+          angle += places[t * grid_.axes + a] * theta(b.w[index(a, h, n)]);
+        r.cos[r.at(h, t) + n] = float(std::cos(angle)), r.sin[r.at(h, t) + n] = float(std::sin(angle));
+      }
     }
   }
-  RowLayout one = rows.layout;
-  one.H = 1;
-  rotate({window_.pairing, pairs, table.data(), table.data() + size, b.positions.rows > 1}, one, sign,
-         x + h * one.head + window_.first);
+  steps.push_back({Role::q | Role::k, std::move(r), true});
 }
-void LearnedRotary::map(const Batch& b, Role role, const MapRows& rows, float* x) const {
-  if (role != Role::q && role != Role::k) return;
-  for (std::int64_t h = 0; h < shape_.H; ++h) rotate_head(b, rows, h, +1, x);
-}
-// y has turned by the angle φ, so dφ = y₀·dy₁ − y₁·dy₀.
-void LearnedRotary::map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
+// Of the angle: dφ = cos·dsin − sin·dcos.
+void LearnedRotary::map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
                                  const BatchGrad& grad) const {
-  if (role != Role::q && role != Role::k) return;
-  const RowLayout& at = rows.layout;
+  const auto &r = std::get<Rotate>(steps[0].what), &d = std::get<Rotate>(dsteps[0].what);
   const auto places = coordinates(b.positions);
   std::vector<double> dtheta(std::size_t(grid_.axes * tables_of_heads() * window_.pairs()));
-  for (std::int64_t h = 0; h < shape_.H; ++h) {
-    for (std::int64_t m = 0; m < at.B * at.T; ++m) {
-      const std::int64_t place = m / at.T * at.batch + m % at.T * at.token + h * at.head;
-      const float *row = y + place, *drow = dy + place;
-      const std::int64_t t = b.positions.rows > 1 ? m : m % at.T;
-      for (std::int64_t n = 0; n < window_.pairs(); ++n) {
-        const std::int64_t lo = window_.low(n), hi = window_.high(n);
-        const double dphi = double(row[lo]) * drow[hi] - double(row[hi]) * drow[lo];
+  for (std::int64_t h = 0; h < r.heads; ++h) {
+    for (std::int64_t t = 0; t < r.tokens; ++t) {
+      for (std::int64_t n = 0; n < r.pairs; ++n) {
+        const std::int64_t at = r.at(h, t) + n;
+        const double dphi = double(r.cos[at]) * d.sin[at] - double(r.sin[at]) * d.cos[at];
         for (std::int64_t a = 0; a < grid_.axes; ++a)
           dtheta[std::size_t(index(a, h, n))] += places[t * grid_.axes + a] * dphi;
       }
     }
-    rotate_head(b, rows, h, -1, dy);
   }
   for (std::size_t n = 0; n < dtheta.size(); ++n) grad.w[n] += float(dtheta[n] * theta_slope(b.w[n]));
 }

@@ -17,6 +17,8 @@ struct RotaryWindow {
     return first + (pairing == Pairing::halves ? n + pairs() : 2 * n + 1);
   }
   bool holds(std::int64_t d) const { return d >= first && d < first + channels; }
+  // A rotation of it with empty tables over so many heads and tokens.
+  Rotate empty(std::int64_t heads, std::int64_t tokens) const;
 };
 
 // Options that most of the family share: theta and pairing; `more` come after them.
@@ -52,11 +54,9 @@ class Rotary : public Encoding {
   // How the keys of a context of positions 0..length−1 turn. For those whose factor is the same for every pair.
   Turns turns_at(double length) const;
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
-  // cos (tokens,pairs) then sin, times the scale of q; and again for k where its scale differs.
-  Floats tables(const Positions& positions) const override;
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override;
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dx,
-                    const BatchGrad&) const override;
+  // The turn of q or k at these positions, times its scale.
+  Rotate rotation(const Positions& positions, Role role) const;
+  void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override;
 
  protected:
   // Frequencies of a sequence of these positions: those of frequencies(), unless the context decides.
@@ -65,8 +65,6 @@ class Rotary : public Encoding {
   // Factor of pair n of q (Role::q) or k at this position of a sequence.
   virtual double scale(Role, double /*position*/, const Reach&, std::int64_t /*pair*/) const { return 1; }
   virtual bool scales_differ() const { return false; }  // q and k have different scales
-  // Turns rows by the angle (+1) or its negative (−1), as q or k turns.
-  void apply(const Batch& b, Role role, const MapRows& rows, int sign, float* x) const;
 
  private:
   const RotaryWindow window_;
@@ -113,8 +111,8 @@ class LearnedRotary : public Encoding {
   std::int64_t axes() const override { return grid_.axes; }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override;
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
+  void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override;
+  void map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
                     const BatchGrad& grad) const override;
 
  protected:
@@ -130,7 +128,6 @@ class LearnedRotary : public Encoding {
 
  private:
   std::vector<double> coordinates(const Positions& positions) const;  // (tokens, axes)
-  void rotate_head(const Batch& b, const MapRows& rows, std::int64_t h, int sign, float* x) const;
 };
 
 }  // namespace gnomon

@@ -23,7 +23,7 @@ class StickBreaking final : public Encoding {
     for (std::int64_t u = j + 1; u < i + current_; ++u) log -= softplus(plain_logit(s, h, i, u));
     return log;
   }
-  std::shared_ptr<const RowRule> rule(const Batch&, const MapRows&) const override {
+  std::shared_ptr<const RowRule> rule(const Batch&, const OwnChannels&) const override {
     return std::make_shared<Rule>(current_);
   }
 

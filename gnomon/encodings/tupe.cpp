@@ -11,7 +11,6 @@
 #include <cmath>
 
 #include "gnomon/encodings/distance_bias.h"
-#include "gnomon/encodings/rows.h"
 #include "gnomon/kernels/matmul.h"
 #include "gnomon/kernels/norm.h"
 
@@ -68,45 +67,51 @@ class Tupe final : public Encoding {
   }
   // The product is divided by √(2D): so channel D of q, which is read by the key at position 0, holds what has to
   // take the place of the bias there, times √(2D); channel D+1 does the same for the query at position 0.
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override {
-    if (role != Role::q && role != Role::k) return;
-    const Projected p = project(b, role);
-    const std::int64_t HD = shape_.H * shape_.D;
-    const float root = std::sqrt(2.0f * float(shape_.D));
-    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
-      float* to = x + place + rows.joined;
-      const bool at_first = reset_ && b.positions[t] == 0;
-      for (std::int64_t d = 0; d < shape_.D; ++d) to[d] = at_first ? 0 : p.rows[t * HD + h * shape_.D + d];
-      const float own = b.positions[t] == 0 ? 0.0f : root;
-      if (role == Role::q) {
-        to[shape_.D] = own * (b.w[first() + shape_.H + h] - b.w[bias_index(b.positions[t], h)]);
-        to[shape_.D + 1] = at_first ? root : 0;
-      } else {
-        to[shape_.D] = at_first;
-        to[shape_.D + 1] = b.w[first() + h] - b.w[bias_index(-b.positions[t], h)];
+  void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
+    const std::int64_t D = shape_.D, H = shape_.H, width = D + 2;
+    const float root = std::sqrt(2.0f * float(D));
+    for (const Role role : {Role::q, Role::k}) {
+      const Projected p = project(b, role);
+      Widen wide{own.joined, width, Floats(b.tokens() * H * width)};
+      for (std::int64_t n = 0; n < b.tokens() * H; ++n) {
+        const std::int64_t t = n / H, h = n % H;
+        const bool first_token = b.positions[t] == 0, at_first = reset_ && first_token;
+        float* to = &wide.columns[n * width];
+        for (std::int64_t d = 0; d < D; ++d) to[d] = at_first ? 0 : p.rows[n * D + d];
+        if (role == Role::q) {
+          const float own_root = first_token ? 0.0f : root;
+          to[D] = own_root * (b.w[first() + H + h] - b.w[bias_index(b.positions[t], h)]);
+          to[D + 1] = at_first ? root : 0;
+        } else {
+          to[D] = at_first;
+          to[D + 1] = b.w[first() + h] - b.w[bias_index(-b.positions[t], h)];
+        }
       }
-    });
+      steps.push_back({unsigned(role), std::move(wide), true});
+    }
   }
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dy,
+  void map_backward(const Batch& b, std::span<const Step>, std::span<const Step> dsteps,
                     const BatchGrad& grad) const override {
-    if (role != Role::q && role != Role::k) return;
-    const std::int64_t HD = shape_.H * shape_.D;
-    const float root = std::sqrt(2.0f * float(shape_.D));
-    Scratch drows(b.tokens() * HD);
-    std::fill(drows.begin(), drows.end(), 0.0f);
-    each_row(rows.layout, b.positions, [&](std::int64_t t, std::int64_t h, std::int64_t place) {
-      const float* d = dy + place + rows.joined;
-      const bool at_first = reset_ && b.positions[t] == 0;
-      for (std::int64_t c = 0; !at_first && c < shape_.D; ++c) drows[t * HD + h * shape_.D + c] += d[c];
-      if (role == Role::q && b.positions[t] != 0) {
-        grad.w[first() + shape_.H + h] += root * d[shape_.D];
-        grad.w[bias_index(b.positions[t], h)] -= root * d[shape_.D];
-      } else if (role == Role::k) {
-        grad.w[first() + h] += d[shape_.D + 1];
-        grad.w[bias_index(-b.positions[t], h)] -= d[shape_.D + 1];
+    const std::int64_t D = shape_.D, H = shape_.H, width = D + 2;
+    const float root = std::sqrt(2.0f * float(D));
+    for (const Role role : {Role::q, Role::k}) {
+      const Floats& columns = std::get<Widen>(dsteps[role == Role::q ? 0 : 1].what).columns;
+      Scratch drows(b.tokens() * H * D);
+      for (std::int64_t n = 0; n < b.tokens() * H; ++n) {
+        const std::int64_t t = n / H, h = n % H;
+        const bool at_first = reset_ && b.positions[t] == 0;
+        const float* d = &columns[n * width];
+        for (std::int64_t c = 0; c < D; ++c) drows[n * D + c] = at_first ? 0.0f : d[c];
+        if (role == Role::q && b.positions[t] != 0) {
+          grad.w[first() + H + h] += root * d[D];
+          grad.w[bias_index(b.positions[t], h)] -= root * d[D];
+        } else if (role == Role::k) {
+          grad.w[first() + h] += d[D + 1];
+          grad.w[bias_index(-b.positions[t], h)] -= d[D + 1];
+        }
       }
-    });
-    project_backward(b, role, drows, grad);
+      project_backward(b, role, drows, grad);
+    }
   }
 
  private:

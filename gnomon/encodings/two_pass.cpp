@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/encodings/rows.h"
-
 namespace gnomon {
 
 double TwoPass::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
@@ -18,39 +16,16 @@ double TwoPass::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64
   return Rotary::logit({places, q, k, {}}, h, 0, 1);
 }
 
-Floats TwoPass::tables(const Positions& p) const {
-  Floats all = Rotary::tables(p);
+void TwoPass::map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const {
+  steps.push_back({Role::q | Role::k, Repeat{own.beside, shape_.D}});
   for (const Role role : {Role::q, Role::k}) {
     std::vector<double> turned;
-    for (std::int64_t t = 0; t < p.size(); ++t) turned.push_back(far_turn(role, p[t]));
-    const Floats far = Rotary::tables({turned, p.rows, 1});
-    all.insert(all.end(), far.begin(), far.end());
+    for (std::int64_t t = 0; t < b.tokens(); ++t) turned.push_back(far_turn(role, b.positions[t]));
+    Rotate far = rotation({turned, b.positions.rows, 1}, role);
+    far.first += own.beside;
+    steps.push_back({unsigned(role), std::move(far)});
   }
-  return all;
-}
-
-void TwoPass::turn_far(const Batch& b, Role role, const MapRows& rows, int sign, float* x) const {
-  const std::int64_t size = b.tokens() * window().pairs();
-  const float* cos = b.tables.data() + (role == Role::q ? 2 : 4) * size;
-  rotate({window().pairing, window().pairs(), cos, cos + size, b.positions.rows > 1}, rows.layout, sign,
-         x + rows.beside);
-}
-void TwoPass::map(const Batch& b, Role role, const MapRows& rows, float* x) const {
-  if (role != Role::q && role != Role::k) return;
-  each_row(rows.layout, b.positions, [&](std::int64_t, std::int64_t, std::int64_t place) {
-    std::copy_n(x + place, shape_.D, x + place + rows.beside);
-  });
-  turn_far(b, role, rows, +1, x);
-  apply(b, role, rows, +1, x);
-}
-void TwoPass::map_backward(const Batch& b, Role role, const MapRows& rows, const float*, float* dy,
-                           const BatchGrad&) const {
-  if (role != Role::q && role != Role::k) return;
-  turn_far(b, role, rows, -1, dy);
-  apply(b, role, rows, -1, dy);
-  each_row(rows.layout, b.positions, [&](std::int64_t, std::int64_t, std::int64_t place) {
-    for (std::int64_t d = 0; d < shape_.D; ++d) dy[place + d] += dy[place + rows.beside + d];
-  });
+  Rotary::map(b, own, steps);
 }
 
 namespace {
@@ -95,8 +70,8 @@ class FarRule final : public RowRule {
 
 }  // namespace
 
-std::shared_ptr<const RowRule> TwoPass::rule(const Batch& b, const MapRows& rows) const {
-  return std::make_shared<FarRule>(b.positions, near_, rows.beside, shape_.D);
+std::shared_ptr<const RowRule> TwoPass::rule(const Batch& b, const OwnChannels& own) const {
+  return std::make_shared<FarRule>(b.positions, near_, own.beside, shape_.D);
 }
 
 }  // namespace gnomon

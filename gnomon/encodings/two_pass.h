@@ -16,11 +16,8 @@ class TwoPass : public Rotary {
   Widths widths() const override { return {0, shape_.D}; }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
-  Floats tables(const Positions& positions) const override;  // Rotary's, then those of far q, then of far k
-  void map(const Batch& b, Role role, const MapRows& rows, float* x) const override;
-  void map_backward(const Batch& b, Role role, const MapRows& rows, const float* y, float* dy,
-                    const BatchGrad& grad) const override;
-  std::shared_ptr<const RowRule> rule(const Batch& b, const MapRows& rows) const override;
+  void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override;
+  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels& own) const override;
 
  protected:
   // By how many tokens q or k at this position turns for far pairs.
@@ -28,7 +25,6 @@ class TwoPass : public Rotary {
   double near() const { return near_; }
 
  private:
-  void turn_far(const Batch& b, Role role, const MapRows& rows, int sign, float* x) const;
   const double theta_, near_;
 };
 

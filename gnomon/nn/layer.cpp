@@ -48,7 +48,7 @@ void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, co
                      hidden_step = row_step(s.hidden);
   for (Floats* rows : {&a.norm1, &a.attended, &a.middle, &a.norm2, &a.out}) rows->resize(N * step);
   a.qkv.resize(N * qkv_step), a.up.resize(N * hidden_step), a.hidden.resize(N * hidden_step);
-  a.statistics1.resize(2 * N), a.statistics2.resize(2 * N), a.lse.resize(s.B * s.H * s.T);
+  a.statistics1.resize(2 * N), a.statistics2.resize(2 * N);
 
   normalise({s.norm, N, C, step}, h, w + p.norm1_gain, optional(w, p.norm1_bias), a.norm1.data(),
             a.statistics1.data());
@@ -62,10 +62,8 @@ void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, co
   } else {
     linear({N, C, 3 * C, step, qkv_step}, x, w + p.qkv, w + p.qkv_bias, a.qkv.data());
   }
-  a.returned.clear();
   attention_forward(s, positions, content_of(s, p, w, x, a), a);
-  const Floats& returned = a.returned.empty() ? a.attended : a.returned;
-  linear({N, C, C, step, step}, returned.data(), w + p.out, w + p.out_bias, a.middle.data());
+  linear({N, C, C, step, step}, a.attended.data(), w + p.out, w + p.out_bias, a.middle.data());
   add(N * step, h, a.middle.data(), a.middle.data());
 
   normalise({s.norm, N, C, step}, a.middle.data(), w + p.norm2_gain, optional(w, p.norm2_bias),
@@ -84,7 +82,7 @@ void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackwa
   float *g = at.g, *dh = at.dh;
   // out = middle + down(gelu(up(norm2(middle)))): dh is the gradient of out, and by the residual also of
   // middle.
-  auto& [dhidden, drows, dqkv, dmapped, dcontent, dasked] = at.scratch;
+  auto& [dhidden, drows, dqkv, dcontent, dasked] = at.scratch;
   dhidden.resize(N * hidden_step), drows.resize(N * step), dqkv.resize(N * qkv_step);
   linear_backward({N, s.hidden, C, hidden_step, step}, a.hidden.data(), w + p.down, dh,
                   {dhidden.data(), g + p.down, g + p.down_bias});
@@ -94,15 +92,13 @@ void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackwa
   normalise_backward({s.norm, N, C, step}, a.middle.data(), w + p.norm2_gain, a.statistics2.data(),
                      drows.data(), {dh, g + p.norm2_gain, optional(g, p.norm2_bias)});
   // middle = h + out(attend(qkv(norm1(h))))
-  const Floats& returned = a.returned.empty() ? a.attended : a.returned;
-  linear_backward({N, C, C, step, step}, returned.data(), w + p.out, dh,
+  linear_backward({N, C, C, step, step}, a.attended.data(), w + p.out, dh,
                   {drows.data(), g + p.out, g + p.out_bias});
   const float* x = positions.e ? a.asked.data() : a.norm1.data();
   if (positions.reads_content) dcontent.assign(N * step, 0.0f);
   float *dw = g + p.qkv, *dbias = g + p.qkv_bias;
   ContentGrad grad{{dcontent.data(), step}, dqkv.data(), dqkv.data() + C, {dw, dw + C * C, dbias, dbias + C}};
-  attention_backward(s, positions, content_of(s, p, w, x, a), {drows.data(), dqkv.data(), at.scratch, grad},
-                     a);
+  attention_backward(s, positions, content_of(s, p, w, x, a), {drows.data(), dqkv.data(), grad}, a);
   if (positions.e) {
     dasked.resize(N * step);
     linear_backward({N, C, 2 * C, step, qkv_step}, x, w + p.qkv, dqkv.data(), {dasked.data(), dw, dbias});

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "gnomon/encodings/encoding.h"
 #include "gnomon/kernels/norm.h"
+#include "gnomon/nn/execute.h"
 
 namespace gnomon {
 
@@ -27,25 +27,18 @@ struct LayerParams {
 // What the forward pass keeps for the backward pass.
 struct LayerActivations {
   Floats norm1, qkv, attended, middle, norm2, up, hidden,
-      out;  // middle: h after attention; out: h after the layer
-  Floats statistics1, statistics2, lse;
-  Floats asked;                // norm1 + e, where positions enter queries and keys alone
-  std::vector<Floats> mapped;  // q then k (N,H,width) after each encoding that maps them
-  Floats returned;             // what attention returned, after the encodings that map it
-  Terms terms;                 // with what depends on content
-};
-// An encoding that acts inside attention, with its batch; dw is where its gradient goes.
-struct LayerPosition {
-  const Encoding* encoding;
-  unsigned acts;
-  Batch batch;
-  float* dw;
+      out;  // attended: what attention returned; middle: h after it; out: h after the layer
+  Floats statistics1, statistics2;
+  Floats asked;  // norm1 + e, where positions enter queries and keys alone
+  AttentionKept kept;
+  Plan plan;  // with what reads content; unused where nothing does
 };
 
 // What position does inside the attention of some layers.
 struct LayerPositions {
-  std::vector<LayerPosition> encodings;
-  Terms terms, dterms;  // that depend on positions alone
+  std::vector<Acting> acting;
+  const Placement* places = nullptr;
+  Plan plan, dplan;  // what depends on positions and parameters alone
   bool reads_content = false;
   // Position vectors (rows·T,C) that enter what queries and keys are projected from, or null; de likewise.
   const float* e = nullptr;
@@ -58,7 +51,7 @@ void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, co
 
 // g receives the gradients of w; dh comes in as the gradient of a.out and leaves as the gradient of h.
 struct LayerScratch {
-  Floats dhidden, drows, dqkv, dmapped, dcontent, dasked;  // shared by the layers
+  Floats dhidden, drows, dqkv, dcontent, dasked;  // shared by the layers
 };
 struct LayerBackward {
   const float *w, *h;
@@ -68,14 +61,14 @@ struct LayerBackward {
 void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at,
                     LayerPositions& positions, LayerActivations& a);
 
-// Attention with its encodings, between the projections: attention.cpp. x are the rows that q and k come from.
+// Attention of a layer, between the projections: attention.cpp. a.qkv holds the projected rows; a.attended receives
+// what goes into the output projection.
 void attention_forward(const LayerShape& s, const LayerPositions& positions, const Content& content,
                        LayerActivations& a);
 // dreturned: gradient of what went into the output projection, overwritten. dqkv is overwritten; what content
 // receives beside is added to `grad`, whose q and k point into dqkv.
 struct AttentionBackward {
   float *dreturned, *dqkv;
-  LayerScratch& scratch;
   ContentGrad& grad;
 };
 void attention_backward(const LayerShape& s, LayerPositions& positions, const Content& content,

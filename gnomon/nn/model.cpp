@@ -122,7 +122,6 @@ struct Model::Impl {
     Placement placement;
     std::vector<std::uint8_t> padding;
     Floats input_tables, e;
-    std::vector<Floats> attention_tables;
     std::vector<LayerPositions> groups;  // layers whose encodings and parameters are the same share one
     std::vector<std::size_t> group_of;
     Floats words, h, final, statistics, logits;
@@ -145,8 +144,8 @@ struct Model::Impl {
   // Where the gradients of the encodings of layer l go.
   void set_gradients(std::size_t l, LayerPositions& group, std::span<float> g) const {
     const auto& active = position.in_layer(std::int64_t(l));
-    for (std::size_t n = 0; n < group.encodings.size(); ++n)
-      group.encodings[n].dw = g.data() + attention[active[n] * std::size_t(config.layers) + l];
+    for (std::size_t n = 0; n < group.acting.size(); ++n)
+      group.acting[n].dw = g.data() + attention[active[n] * std::size_t(config.layers) + l];
   }
   LayerShape layer_shape(const Tokens& t) const {
     return {t.B,
@@ -226,10 +225,6 @@ void Model::Impl::place(const Tokens& t, bool training) {
 // Layers that share pattern and parameters share terms; a layer with parameters of its own has its own.
 void Model::Impl::make_groups(const Tokens& tokens, std::span<const float> w) {
   Pass& p = pass;
-  p.attention_tables.resize(position.attention.size());
-  for (std::size_t n = 0; n < position.attention.size(); ++n)
-    p.attention_tables[n] = position.attention[n].encoding->tables(p.placement);
-  const Terms empty = terms_for(p.placement, config.causal);
   p.groups.clear(), p.group_of.clear();
   std::vector<std::size_t> group_of_pattern(position.patterns.size(), SIZE_MAX);
   const bool injects = position.input && position.combination->injection() == Injection::queries_and_keys;
@@ -244,19 +239,13 @@ void Model::Impl::make_groups(const Tokens& tokens, std::span<const float> w) {
     }
     p.group_of.push_back(group_of_pattern[pattern] = p.groups.size());
     LayerPositions& group = p.groups.emplace_back();
-    group.terms = empty;
-    for (const std::size_t n : active) {
-      if (tokens.drop_positions) break;
-      const auto& [encoding, acts] = position.attention[n];
-      const Batch batch{p.placement, p.attention_tables[n],
-                        w.data() + attention[n * std::size_t(config.layers) + std::size_t(l)]};
-      if (encoding->reads_content()) {
-        group.reads_content = true;
-      } else {
-        encoding->lower(batch, group.terms);
-      }
-      group.encodings.push_back({encoding.get(), acts, batch, nullptr});
+    group.places = &p.placement;
+    for (std::size_t n = 0; n < active.size() && !tokens.drop_positions; ++n) {
+      group.acting.push_back({position.attention[active[n]].encoding.get(),
+                              w.data() + attention[active[n] * std::size_t(config.layers) + std::size_t(l)]});
     }
+    group.plan = compile(group.acting, p.placement, config.causal);
+    group.reads_content = reads_content(group.acting);
     if (injects && !tokens.drop_positions) group.e = p.e.data(), group.e_rows = p.placement.rows;
   }
 }
@@ -321,7 +310,7 @@ void Model::Impl::run_backward(const Tokens& tokens, std::span<const float> w, s
                      {dh.data(), &g[final_gain], final_bias < 0 ? nullptr : &g[final_bias]});
   Floats later(p.e.size());  // what e receives after the first layer's input
   for (LayerPositions& group : p.groups) {
-    group.dterms = group.terms.zeros();
+    group.dplan = group.plan.zeros();
     if (group.e) group.de = later.data();
   }
   for (std::size_t l = layers.size(); l-- > 0;) {
@@ -336,11 +325,7 @@ void Model::Impl::run_backward(const Tokens& tokens, std::span<const float> w, s
       for (std::int64_t c = 0; c < C; ++c) to[c] += dh[n * step + c];
     }
   }
-  for (LayerPositions& group : p.groups) {
-    for (const auto& at : group.encodings) {
-      if (!at.encoding->reads_content()) at.encoding->lower_backward(at.batch, group.dterms, {at.dw});
-    }
-  }
+  for (LayerPositions& group : p.groups) compile_backward(group.acting, p.placement, group.plan, group.dplan);
 
   const std::int64_t dw = position.combination->word_width(), word_step = row_step(dw);
   dwords.resize(N * word_step), de.resize(p.e.size());

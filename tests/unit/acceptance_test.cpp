@@ -7,6 +7,7 @@
 #include "gnomon/encodings/distance_bias.h"
 #include "gnomon/encodings/ramp.h"
 #include "tests/unit/laws.h"
+#include "tests/unit/turn.h"
 
 namespace gnomon {
 namespace {
@@ -109,15 +110,16 @@ TEST(Acceptance, ShiftsByAMillionChangeNothing) {
   const auto logits = [&](double shift, bool narrow) {
     Floats q = normals(T * D, 1), k = normals(T * D, 2);
     const Placement place = Placement::consecutive(shift, T);
-    Floats tables = e->tables(place);
+    Rotate turn = turn_of(*e, place);
     for (std::int64_t n = 0; narrow && n < T * D / 2; ++n) {
       const float angle =
           float(place.values[n / (D / 2)]) * float(std::pow(1e4, -2.0 * double(n % (D / 2)) / D));
-      tables[n] = std::cos(angle), tables[T * D / 2 + n] = std::sin(angle);
+      turn.cos[n] = std::cos(angle), turn.sin[n] = std::sin(angle);
     }
-    const MapRows rows{{1, T, 1, 0, D, D}, D, D};
-    e->map({place, tables, nullptr}, Role::q, rows, q.data());
-    e->map({place, tables, nullptr}, Role::k, rows, k.data());
+    const RowLayout rows{1, T, 1, 0, D, D};
+    const Step step{Role::q | Role::k, turn};
+    apply(step, Role::q, rows, q.data());
+    apply(step, Role::k, rows, k.data());
     std::vector<double> s;
     for (std::int64_t n = 0; n < T * T; ++n) {
       double sum = 0;
@@ -180,14 +182,15 @@ TEST(Acceptance, TextUnderMropeIsRopeBitForBit) {
   for (const double p : text.values) three.insert(three.end(), {p, p, p});
   for (const char* pairing : {"adjacent", "halves"}) {
     const std::string option = std::string("(pairing=") + pairing + ")";
-    const Floats want = make_encoding("rope" + option, shape)->tables(text);
+    const Rotate want = turn_of(*make_encoding("rope" + option, shape), text);
     for (const char* name : {"mrope", "mrope_interleaved"}) {
-      EXPECT_EQ(make_encoding(name + option, shape)->tables(text), want);
-      EXPECT_EQ(make_encoding(name + option, shape)->tables({three, 1, 3}), want);
+      EXPECT_TRUE(turn_of(*make_encoding(name + option, shape), text) == want);
+      EXPECT_TRUE(turn_of(*make_encoding(name + option, shape), {three, 1, 3}) == want);
     }
   }
   three[1] += 1;  // the control: another row
-  EXPECT_NE(make_encoding("mrope", shape)->tables({three, 1, 3}), make_encoding("rope", shape)->tables(text));
+  EXPECT_FALSE(turn_of(*make_encoding("mrope", shape), {three, 1, 3}) ==
+               turn_of(*make_encoding("rope", shape), text));
 }
 
 TEST(Acceptance, LeftoverPairsOfInterleavedMropeFollowT) {
@@ -199,7 +202,7 @@ TEST(Acceptance, LeftoverPairsOfInterleavedMropeFollowT) {
     for (int axis = 0; axis < 3; ++axis) {
       std::vector<double> at{0, 0, 0};
       at[std::size_t(axis)] = 1;
-      if (e->tables({at, 1, 3})[D / 2 + pair] != 0) found = axis;
+      if (turn_of(*e, {at, 1, 3}).sin[pair] != 0) found = axis;
     }
     return found;
   };
@@ -225,12 +228,11 @@ TEST(Acceptance, XposDecodesWhatItPrefills) {
   const std::int64_t D = 8;
   const auto e = make_encoding("xpos", {D, 1, D, 64, true});
   const auto product = [&](std::int64_t T) {  // of pair 0 at positions 40 and 3, in a context of T tokens
-    const Floats t = e->tables(Placement::consecutive(0, T));
-    const std::int64_t pairs = D / 2, set = 2 * T * pairs;
-    const auto size = [&](std::int64_t which, std::int64_t p) {
-      return std::hypot(t[which * set + p * pairs], t[which * set + (T + p) * pairs]);
+    const auto size = [&](Role role, std::int64_t p) {
+      const Rotate turn = dynamic_cast<const Rotary&>(*e).rotation(Placement::consecutive(0, T), role);
+      return std::hypot(turn.cos[p * D / 2], turn.sin[p * D / 2]);
     };
-    return size(0, 40) * size(1, 3);
+    return size(Role::q, 40) * size(Role::k, 3);
   };
   const double zeta = 0.4 / 1.4, want = std::pow(zeta, 37.0 / 512);
   for (const std::int64_t T : {41, 64, 4096}) EXPECT_NEAR(product(T), want, 1e-6);

@@ -11,6 +11,7 @@
 #include "gnomon/encodings/encoding.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/train.h"
+#include "tests/unit/turn.h"
 
 namespace gnomon {
 namespace {
@@ -46,7 +47,9 @@ TEST(DoorShape, RandomShapesAreAnswered) {
       answered([&] {
         const auto encoding = make_encoding(entry->name, shape);
         encoding->param_count();
-        if (encoding->axes() == 1) encoding->tables(Placement::consecutive(0, 4));
+        if (encoding->axes() != 1) return;
+        encoding->tables(Placement::consecutive(0, 4));
+        if (encoding->param_count() == 0) turn_of(*encoding, Placement::consecutive(0, 4));
       });
     }
   }

@@ -13,9 +13,9 @@ namespace {
 class Laws : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(Targets, Laws, testing::ValuesIn(simd_targets()), target_name);
 
-void expect_definition(const Encoding& e, unsigned acts, const Case& c) {
+void expect_definition(const Encoding& e, const Case& c) {
   const std::int64_t T = c.T(), C = c.shape.C;
-  const Fast fast(e, acts, c, Floats(c.q.size()), Floats(T * C));
+  const Fast fast(e, c, Floats(c.q.size()), Floats(T * C));
   const auto want = attention_by_definition(e, c);
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(fast.out[i], want[i], 1e-5) << "number " << i;
   for (std::int64_t n = 0; n < T * C; ++n) {
@@ -27,21 +27,20 @@ void expect_definition(const Encoding& e, unsigned acts, const Case& c) {
 
 TEST_P(Laws, TheFastPathIsTheDefinition) {
   for (const auto& [H, D, tokens] : {std::tuple{3, 16, 29}, {1, 4, 1}, {2, 20, 67}}) {
-    each_encoding(H, D, tokens + 3,
-                  [&, T = tokens](const Entry& entry, const Encoding& e, const Shape& shape) {
-                    expect_definition(e, entry.acts, Case(shape, e, T, 3));
-                  });
+    each_encoding(H, D, tokens + 3, [&, T = tokens](const Entry&, const Encoding& e, const Shape& shape) {
+      expect_definition(e, Case(shape, e, T, 3));
+    });
   }
 }
 
 TEST_P(Laws, GradientsAreCentralDifferencesOfTheDefinition) {
-  each_encoding(2, 8, 14, [&](const Entry& entry, const Encoding& e, const Shape& shape) {
+  each_encoding(2, 8, 14, [&](const Entry&, const Encoding& e, const Shape& shape) {
     const std::int64_t T = 11;
     for (const double first : {3.0, 700.0}) {
       if (e.positions_end() && first + double(T) > double(*e.positions_end())) continue;
       Case c(shape, e, T, first);
       const Floats g = normals(std::int64_t(c.q.size()), 5), gi = normals(T * shape.C, 6);
-      const Fast fast(e, entry.acts, c, g, gi, 8);
+      const Fast fast(e, c, g, gi, 8);
       const auto loss = [&] {
         const auto out = attention_by_definition(e, c);
         double sum = 0;
@@ -63,10 +62,10 @@ TEST_P(Laws, GradientsAreCentralDifferencesOfTheDefinition) {
 }
 
 TEST_P(Laws, TileSizeDoesNotMatter) {
-  each_encoding(2, 8, 40, [&](const Entry& entry, const Encoding& e, const Shape& shape) {
+  each_encoding(2, 8, 40, [&](const Entry&, const Encoding& e, const Shape& shape) {
     const Case c(shape, e, 37, 0);
     const Floats g = normals(std::int64_t(c.q.size()), 5), gi(37 * shape.C);
-    const Fast small(e, entry.acts, c, g, gi, 5), large(e, entry.acts, c, g, gi, 64);
+    const Fast small(e, c, g, gi, 5), large(e, c, g, gi, 64);
     for (std::size_t i = 0; i < c.q.size(); ++i) {
       ASSERT_NEAR(small.out[i], large.out[i], 1e-5);
       ASSERT_NEAR(small.dq[i], large.dq[i], 2e-5);
@@ -83,7 +82,7 @@ TEST_P(Laws, RelativeMeansThatACommonShiftChangesNothing) {
     const double shift = e.positions_end() ? double(*e.positions_end() / 2) : 1000007;
     const Case here(shape, e, T, 2), there(shape, e, T, 2 + shift);
     const Floats none(here.q.size()), none_in(T * shape.C);
-    const Fast a(e, entry.acts, here, none, none_in), b(e, entry.acts, there, none, none_in);
+    const Fast a(e, here, none, none_in), b(e, there, none, none_in);
     double change = 0;
     for (std::size_t i = 0; i < a.out.size(); ++i)
       change = std::max(change, double(std::abs(a.out[i] - b.out[i])));
@@ -101,18 +100,18 @@ TEST_P(Laws, RelativeMeansThatACommonShiftChangesNothing) {
 }
 
 TEST_P(Laws, TheFutureDoesNotReachOutOfACausalMask) {
-  each_encoding(2, 8, 40, [&](const Entry& entry, const Encoding& e, const Shape& shape) {
+  each_encoding(2, 8, 40, [&](const Entry&, const Encoding& e, const Shape& shape) {
     if (!shape.causal) return;
     const std::int64_t T = 31, cut = 17;
     Case c(shape, e, T, 0);
     const Floats none(c.q.size()), none_in(T * shape.C);
-    const Fast before(e, entry.acts, c, none, none_in);
+    const Fast before(e, c, none, none_in);
     for (std::int64_t h = 0; h < shape.H; ++h) {
       for (std::int64_t n = (h * T + cut) * shape.D; n < (h + 1) * T * shape.D; ++n)
         c.q[n] = c.k[n] = c.v[n] = 1e3;
     }
     std::fill(c.x.begin() + cut * shape.C, c.x.end(), 1e3);
-    const Fast after(e, entry.acts, c, none, none_in);
+    const Fast after(e, c, none, none_in);
     for (std::int64_t h = 0; h < shape.H; ++h) {
       for (std::int64_t n = h * T * shape.D; n < (h * T + cut) * shape.D; ++n)
         ASSERT_EQ(before.out[n], after.out[n]);
@@ -129,20 +128,14 @@ TEST_P(Laws, ActsTellsTheTruth) {
     const auto e = make_encoding(named, shape);
     const std::int64_t T = 47;
     const Case c(shape, *e, T, e->positions_end() ? 1 : 100);
-    // As if it acted everywhere: what then is not there, it does not do.
-    const Fast fast(*e, kQk | kValue | (entry->acts & kRows), c, Floats(c.q.size()), Floats(T * shape.C));
-    const Terms& terms = fast.a.terms;
+    const Fast fast(*e, c, Floats(c.q.size()), Floats(T * shape.C));
+    const Terms& terms = fast.plan().terms;
     unsigned acts = 0;
     for (const float x : fast.input) acts |= x != 0 ? kInput : 0u;
-    if (e->widths().joined || e->widths().beside) acts |= kQk;
-    const std::int64_t step = row_step(3 * shape.C), out_step = row_step(shape.C);
-    Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
-      const float* row = &fast.a.qkv[t * step + channel];
-      if (fast.a.mapped.empty()) acts |= row[0] != float(c.q[n]) || row[shape.C] != float(c.k[n]) ? kQk : 0u;
-      acts |= row[2 * shape.C] != float(c.v[n]) ? kValue : 0u;
-      acts |=
-          fast.a.returned[t * out_step + channel] != fast.a.attended[t * out_step + channel] ? kValue : 0u;
-    });
+    for (const Step& step : fast.plan().steps) {
+      acts |= step.acts_on(Role::q) || step.acts_on(Role::k) ? kQk : 0u;
+      acts |= step.acts_on(Role::v) || step.acts_on(Role::out) ? kValue : 0u;
+    }
     if (!terms.by_distance.empty() || !terms.by_query.empty() || !terms.by_key.empty()) acts |= kLogits;
     if (!terms.query_cross.empty() || !terms.key_cross.empty()) acts |= kCross;
     if (!terms.value.empty()) acts |= kValue;
@@ -156,41 +149,33 @@ TEST_P(Laws, ActsTellsTheTruth) {
 
 // Decoding: the last query against all keys equals the last row of the whole.
 TEST_P(Laws, DecodingOneRowEqualsThatRow) {
-  each_encoding(2, 8, 100, [&](const Entry& entry, const Encoding& e, const Shape& shape) {
+  each_encoding(2, 8, 100, [&](const Entry&, const Encoding& e, const Shape& shape) {
     if (!shape.causal) return;
     const std::int64_t T = 83, H = shape.H, D = shape.D;
     const Case c(shape, e, T, 0);
-    const Fast whole(e, entry.acts, c, Floats(c.q.size()), Floats(T * shape.C));
-    Terms terms = whole.a.terms;
-    if (!terms.by_query.empty()) {
+    const Fast whole(e, c, Floats(c.q.size()), Floats(T * shape.C));
+    Plan plan = whole.plan();
+    if (!plan.terms.by_query.empty()) {
       Floats last;
-      for (std::int64_t h = 0; h < H; ++h) last.push_back(terms.by_query[h * T + T - 1]);
-      terms.by_query = last;
+      for (std::int64_t h = 0; h < H; ++h) last.push_back(plan.terms.by_query[h * T + T - 1]);
+      plan.terms.by_query = last;
     }
-    const std::int64_t K = D + e.widths().joined, W = K + e.widths().beside;
     const AttendShape one{.B = 1,
                           .H = H,
                           .queries = 1,
                           .keys = T,
-                          .K = K,
+                          .K = D,
                           .D = D,
                           .scale = float(1 / std::sqrt(double(D))),
-                          .causal = true,
-                          .beside = W - K};
-    const std::int64_t step = row_step(3 * shape.C);
-    const float* qkv = whole.a.qkv.data();
-    Heads<const float> q{qkv, 0, step, D}, k{qkv + shape.C, 0, step, D}, v{qkv + 2 * shape.C, 0, step, D};
-    if (!whole.a.mapped.empty()) {
-      const float* rows = whole.a.mapped.back().data();
-      q = {rows, 0, H * W, W}, k = {rows + T * H * W, 0, H * W, W};
-    }
-    q.data += (T - 1) * q.token;
-    Floats out(H * D), lse(H);
-    attend(one, q, k, v, terms, Heads<float>{out.data(), 0, D, D}, lse.data());
-    for (std::int64_t h = 0; h < H; ++h) {
-      for (std::int64_t d = 0; d < D; ++d)
-        ASSERT_NEAR(out[h * D + d], whole.a.attended[(T - 1) * row_step(shape.C) + h * D + d], 2e-6);
-    }
+                          .causal = true};
+    Floats q(c.q.begin(), c.q.end()), k(c.k.begin(), c.k.end()), v(c.v.begin(), c.v.end()), out(H * D);
+    const auto rows = [&](Floats& x) { return Heads<float>{x.data(), 0, D, T * D}; };
+    Heads<float> last = rows(q);
+    last.data += (T - 1) * D;
+    AttentionKept kept;
+    execute({one, plan, true}, {last, rows(k), rows(v), {out.data(), 0, H * D, D}}, kept);
+    for (std::int64_t n = 0; n < H * D; ++n)
+      ASSERT_NEAR(out[n], whole.out[(n / D * T + T - 1) * D + n % D], 2e-6);
   });
 }
 
@@ -198,9 +183,9 @@ TEST_P(Laws, ExtremesStayFiniteAndRight) {
   for (const auto& [H, tokens, start] :
        {std::tuple{1, 1, 0.0}, {12, 2, 0.0}, {5, 3, 131070.0}, {3, 5, 1e6}}) {
     each_encoding(H, 4, 8,
-                  [&, T = tokens, first = start](const Entry& entry, const Encoding& e, const Shape& shape) {
+                  [&, T = tokens, first = start](const Entry&, const Encoding& e, const Shape& shape) {
                     if (e.positions_end() && first + double(T) > double(*e.positions_end())) return;
-                    expect_definition(e, entry.acts, Case(shape, e, T, first));
+                    expect_definition(e, Case(shape, e, T, first));
                   });
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/combine/plan.h"
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
 #include "gnomon/nn/layer.h"
@@ -87,8 +88,7 @@ struct Fast {
   LayerActivations a;
   Batch batch;
 
-  Fast(const Encoding& e, unsigned acts, const Case& c, const Floats& g, const Floats& gi,
-       std::int64_t tile = 0)
+  Fast(const Encoding& e, const Case& c, const Floats& g, const Floats& gi, std::int64_t tile = 0)
       : w(c.w.begin(), c.w.end()),
         tables(e.tables(c.place)),
         x(c.x.begin(), c.x.end()),
@@ -103,40 +103,39 @@ struct Fast {
     layer = {1, c.T(), s.C, s.H, s.C, s.causal, Norm::layer, nullptr, tile};
     e.input(batch, input.data());
     e.input_backward(batch, gi.data(), dw.data());
-    positions.encodings.push_back({&e, acts, batch, dw.data()});
-    positions.terms = terms_for(c.place, s.causal);
-    positions.reads_content = e.reads_content();
-    if (!e.reads_content()) e.lower(batch, positions.terms);
-    positions.dterms = positions.terms.zeros();
+    positions.acting.push_back({&e, w.data(), dw.data()});
+    positions.places = &c.place;
+    positions.plan = compile(positions.acting, c.place, s.causal);
+    positions.dplan = positions.plan.zeros();
+    positions.reads_content = reads_content(positions.acting);
     const std::int64_t qkv_step = row_step(3 * s.C), step = row_step(s.C);
-    a.qkv.resize(c.T() * qkv_step), a.attended.resize(c.T() * step), a.lse.resize(s.H * c.T());
+    a.qkv.resize(c.T() * qkv_step), a.attended.resize(c.T() * step);
     each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
       float* row = &a.qkv[t * qkv_step + channel];
       row[0] = float(c.q[n]), row[s.C] = float(c.k[n]), row[2 * s.C] = float(c.v[n]);
     });
     const Content content = content_of(c);
     attention_forward(layer, positions, content, a);
-    const Floats& returned = a.returned.empty() ? a.attended : a.returned;
     Floats dreturned(c.T() * step), dqkv(c.T() * qkv_step);
     each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
-      out[n] = returned[t * step + channel];
+      out[n] = a.attended[t * step + channel];
       dreturned[t * step + channel] = g[n];
     });
-    LayerScratch scratch;
     const std::int64_t weight = s.H * s.D * s.C, bias = s.H * s.D;
     float* p = dprojections.data();
     ContentGrad grad{{dx.data(), s.C},
                      dqkv.data(),
                      dqkv.data() + s.C,
                      {p, p + weight, p + 2 * weight, p + 2 * weight + bias}};
-    attention_backward(layer, positions, content, {dreturned.data(), dqkv.data(), scratch, grad}, a);
-    if (!e.reads_content()) e.lower_backward(batch, positions.dterms, {dw.data()});
+    attention_backward(layer, positions, content, {dreturned.data(), dqkv.data(), grad}, a);
+    compile_backward(positions.acting, c.place, positions.plan, positions.dplan);
     dq.resize(out.size()), dk.resize(out.size()), dv.resize(out.size());
     each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
       const float* row = &dqkv[t * qkv_step + channel];
       dq[n] = row[0], dk[n] = row[s.C], dv[n] = row[2 * s.C];
     });
   }
+  const Plan& plan() const { return positions.reads_content ? a.plan : positions.plan; }
   Fast(const Fast&) = delete;
   Content content_of(const Case& c) const {
     const auto& s = c.shape;

@@ -39,7 +39,7 @@ struct Trial {
         dinput(normals(tokens * shape.C, 6)),
         T(tokens),
         D(shape.D) {}
-  Fast run(const Entry& entry, const Encoding& e) const { return {e, entry.acts, c, dout, dinput, 8}; }
+  Fast run(const Encoding& e) const { return {e, c, dout, dinput, 8}; }
 };
 struct Place {
   std::string name;
@@ -104,7 +104,7 @@ std::string survivor(const Fast& base, const Fast& moved, const Fast& nan) {
 TEST_P(NotANumber, WhatMovesWithANumberIsNanWithIt) {
   each_encoding(2, 8, kTokens, [](const Entry& entry, const Encoding& e, const Shape& shape) {
     const Trial trial(shape, e, kTokens - 1);
-    const Fast base = trial.run(entry, e);
+    const Fast base = trial.run(e);
     for (const Place& place : places(e, trial)) {
       Trial moved = trial, nan = trial;
       place.set(moved, 1, 0.25), place.set(nan, 1, double(kNan));
@@ -120,7 +120,7 @@ TEST_P(NotANumber, WhatMovesWithANumberIsNanWithIt) {
 TEST_P(NotANumber, ReachesNobodyWhoCannotSeeIt) {
   each_encoding(2, 8, kTokens, [](const Entry& entry, const Encoding& e, const Shape& shape) {
     const Trial trial(shape, e, kTokens - 1);
-    const Fast base = trial.run(entry, e);
+    const Fast base = trial.run(e);
     const Scene scene = trial.c.scene();
     const auto sees = [&](std::int64_t i, std::int64_t j) {
       return (!shape.causal || j <= i) && e.sees(scene, i, j);
@@ -131,7 +131,7 @@ TEST_P(NotANumber, ReachesNobodyWhoCannotSeeIt) {
       for (const float bad : {kNan, kInfinity}) {
         Trial changed = trial;
         place.set(changed, 0, double(bad));
-        const Fast with = changed.run(entry, e);
+        const Fast with = changed.run(e);
         std::string reached;
         Fast::each_number(trial.c, [&](std::int64_t n, std::int64_t t, std::int64_t) {
           const auto expect = [&](bool untouched, const char* name, const Floats& was, const Floats& is) {
@@ -164,7 +164,7 @@ TEST_P(NotANumber, LogitsThatOverflowAreTold) {
         std::fill_n(&trial.c.k[(h * T + j) * D], D, 0);
         trial.c.q[(h * T + i) * D + D - 1] = 1e30, trial.c.k[(h * T + j) * D + D - 1] = key;
       }
-      const Fast f = trial.run(entry, e);
+      const Fast f = trial.run(e);
       for (std::int64_t h = 0; h < shape.H; ++h) {
         if (!e.sees(trial.c.scene(), i, j) || !(std::abs(e.logit(trial.c.scene(), h, i, j)) > 1e39)) continue;
         EXPECT_TRUE(!e.softmax() || std::isnan(f.a.lse[h * T + i]));

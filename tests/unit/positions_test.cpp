@@ -8,6 +8,7 @@
 
 #include "tests/unit/laws.h"
 #include "tests/unit/reference_model.h"
+#include "tests/unit/turn.h"
 
 namespace gnomon {
 namespace {
@@ -96,9 +97,9 @@ TEST(Encodings, PositionsWithoutAValueAreAnswered) {
       },
       "has no row; allowed are -3 to 3");
   const Placement two_axes = Placement::of(std::vector<double>{0, 1, 2, 3}, 1, 2);
-  expect_answer([&] { make_encoding("mrope", shape)->tables(two_axes); },
+  expect_answer([&] { turn_of(*make_encoding("mrope", shape), two_axes); },
                 "2 axes; allowed are 3 (t, h, w), or 1");
-  expect_answer([&] { make_encoding("xpos", shape)->tables(Placement::consecutive(0, 200000)); },
+  expect_answer([&] { turn_of(*make_encoding("xpos", shape), Placement::consecutive(0, 200000)); },
                 "beyond float32");
 }
 
@@ -163,7 +164,7 @@ void expect_anywhere(const Placement& place, bool causal, bool ordered = true) {
     }
     Case c(shape, *e, place);
     const Floats g = normals(std::int64_t(c.q.size()), 5), gi(c.T() * shape.C);
-    const Fast fast(*e, entry.acts, c, g, gi);
+    const Fast fast(*e, c, g, gi);
     const auto want = attention_by_definition(*e, c);
     for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(fast.out[i], want[i], 1e-5) << "number " << i;
     const auto loss = [&] {

@@ -9,6 +9,7 @@
 #include "gnomon/encodings/rotary.h"
 #include "gnomon/kernels/stored.h"
 #include "tests/unit/support.h"
+#include "tests/unit/turn.h"
 
 namespace gnomon {
 namespace {
@@ -21,13 +22,13 @@ TEST(Precision, RotationsKeepFarPositions) {
   const auto e = make_encoding("rope(theta=500000)", {D, 1, D, 16, true});
   for (const double p : kFar) {
     const std::vector<double> one{p};
-    const Floats tables = e->tables(one);
+    const Rotate turn = turn_of(*e, one);
     double most = 0, running = 0;
     float angle = float(p);
     for (std::int64_t n = 0; n < pairs; ++n) {
       const long double exact = (long double)p * std::pow(500000.0L, -2.0L * (long double)n / (long double)D);
-      most = std::max({most, std::abs(double(std::cos(exact) - tables[n])),
-                       std::abs(double(std::sin(exact) - tables[pairs + n]))});
+      most = std::max({most, std::abs(double(std::cos(exact) - turn.cos[n])),
+                       std::abs(double(std::sin(exact) - turn.sin[n]))});
       running = std::max(running, std::abs(double(std::cos(exact)) - double(std::cos(angle))));
       angle *= float(std::pow(500000.0, -2.0 / double(D)));  // the control: a running product in float
     }
@@ -41,10 +42,10 @@ TEST(Precision, Bfloat16RowsKeepPositionsDistinct) {
   const std::int64_t T = 1024, D = 64;
   const auto e = make_encoding("rope", {D, 1, D, 16, true});
   const auto turned = [&](const std::vector<double>& positions) {
-    const Floats tables = e->tables(positions);
+    const Rotate turn = turn_of(*e, positions);
     std::vector<BFloat16> rows(std::size_t(T * D), BFloat16(1.0f));
-    rotate_stored<BFloat16>({Pairing::halves, D / 2, tables.data(), tables.data() + T * D / 2},
-                            {1, T, 1, 0, D, D}, +1, D, rows.data());
+    rotate_stored<BFloat16>({Pairing::halves, D / 2, turn.cos.data(), turn.sin.data()}, {1, T, 1, 0, D, D},
+                            +1, D, rows.data());
     std::set<std::vector<std::uint16_t>> distinct;
     for (std::int64_t t = 0; t < T; ++t) {
       std::vector<std::uint16_t> bits;

@@ -1,0 +1,268 @@
+#include "gnomon/kernels/steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
+#include "gnomon/kernels/plane.h"
+
+namespace gnomon {
+namespace {
+
+// Index into an array over `tokens` tokens for row t of sequence b.
+std::int64_t token_of(std::int64_t tokens, const StepRows& rows, std::int64_t b, std::int64_t t) {
+  return tokens == 1 ? 0 : tokens == rows.of ? rows.first + t : b * rows.of + rows.first + t;
+}
+std::int64_t place(const StepRows& rows, std::int64_t b, std::int64_t t, std::int64_t h) {
+  return b * rows.at.batch + t * rows.at.token + h * rows.at.head;
+}
+// f(b, t, h, offset of the row), rows of different tokens at the same time.
+template <class Body>
+void each_row(const StepRows& rows, const Body& f) {
+  parallel_ranges(rows.at.B * rows.at.T, 64, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n) {
+      for (std::int64_t h = 0; h < rows.at.H; ++h)
+        f(n / rows.at.T, n % rows.at.T, h, place(rows, n / rows.at.T, n % rows.at.T, h));
+    }
+  });
+}
+
+void check_tokens(std::string_view what, std::int64_t tokens, const StepRows& rows) {
+  if (tokens == 1 || tokens == rows.of || tokens == rows.at.B * rows.of) return;
+  throw Error(Fault::usage,
+              text(what, ": an array over ", tokens, " tokens for ", rows.at.B, " sequences of ", rows.of,
+                   "; allowed are one, the tokens of a sequence, or all"));
+}
+void check_heads(std::string_view what, std::int64_t heads, const StepRows& rows) {
+  if (heads == 1 || heads == rows.at.H) return;
+  throw Error(Fault::usage, text(what, ": an array over ", heads, " heads for rows of ", rows.at.H,
+                                 "; what differs from head to head needs as many heads of k as of q"));
+}
+
+// --- One overload a step: forward, and backward beside it.
+
+void check(const Rotate& r, const StepRows& rows) {
+  check_heads("rotate", r.heads, rows), check_tokens("rotate", r.tokens, rows);
+  check_size("rotate", "cos", r.cos.size(), r.heads * r.tokens * r.pairs);
+  check_size("rotate", "sin", r.sin.size(), r.heads * r.tokens * r.pairs);
+}
+// Sign +1 multiplies by cos + i·sin, −1 by its conjugate.
+void turn(const Rotate& r, const StepRows& rows, int sign, float* x) {
+  const bool halves = r.stride == 1 && r.gap == r.pairs, adjacent = r.stride == 2 && r.gap == 1;
+  const bool all = rows.at.T == rows.of, shared = r.tokens == rows.of;
+  if ((halves || adjacent) && r.heads == 1 && (all || shared)) {
+    const std::int64_t from = r.at(0, shared ? rows.first : 0);
+    return rotate(
+        {halves ? Pairing::halves : Pairing::adjacent, r.pairs, &r.cos[from], &r.sin[from], !shared}, rows.at,
+        sign, x + r.first);
+  }
+  each_row(rows, [&](auto b, auto t, auto h, auto at) {
+    const std::int64_t table = r.at(r.heads > 1 ? h : 0, token_of(r.tokens, rows, b, t));
+    const float *cos = &r.cos[table], *sin = &r.sin[table];
+    for (std::int64_t n = 0; n < r.pairs; ++n) {
+      float *low = x + at + r.low(n), *high = low + r.gap;
+      const float a = *low, c = *high, s = float(sign) * sin[n];
+      *low = a * cos[n] - c * s, *high = a * s + c * cos[n];
+    }
+  });
+}
+int sign_of(Role role) { return role == Role::out ? -1 : +1; }
+void run(const Rotate& r, Role role, const StepRows& rows, float* x) {
+  check(r, rows);
+  turn(r, rows, sign_of(role), x);
+}
+// The rows that read entry `token` of an array over tokens.
+struct Readers {
+  std::int64_t b0, b1, t0, t1;
+};
+Readers readers_of(std::int64_t tokens, const StepRows& rows, std::int64_t token) {
+  if (tokens == 1) return {0, rows.at.B, 0, rows.at.T};
+  const std::int64_t t = token % rows.of - rows.first, b = token / rows.of;
+  if (t < 0 || t >= rows.at.T) return {0, 0, 0, 0};
+  return tokens == rows.of ? Readers{0, rows.at.B, t, t + 1} : Readers{b, b + 1, t, t + 1};
+}
+// f(offset of the row) for every row that reads entry (head, token) of a table over `heads` and `tokens`, in order.
+template <class Body>
+void each_reader(const Rotate& r, const StepRows& rows, std::int64_t head, std::int64_t token,
+                 const Body& f) {
+  const Readers at = readers_of(r.tokens, rows, token);
+  for (std::int64_t b = at.b0; b < at.b1; ++b) {
+    for (std::int64_t t = at.t0; t < at.t1; ++t) {
+      for (std::int64_t h = r.heads > 1 ? head : 0; h < (r.heads > 1 ? head + 1 : rows.at.H); ++h)
+        f(place(rows, b, t, h));
+    }
+  }
+}
+// y = z·x: dz = dy·conj(x).
+void table_backward(const Rotate& r, int sign, const StepRows& rows, const float* before, const float* dy,
+                    Rotate& grad) {
+  parallel_for(r.heads * r.tokens, [&](std::int64_t entry) {
+    std::vector<double> dcos(std::size_t(r.pairs)), dsin(dcos.size());
+    each_reader(r, rows, entry / r.tokens, entry % r.tokens, [&](std::int64_t at) {
+      const float *x = before + at, *d = dy + at;
+      for (std::int64_t n = 0; n < r.pairs; ++n) {
+        const std::int64_t lo = r.low(n), hi = lo + r.gap;
+        dcos[n] += double(x[lo]) * d[lo] + double(x[hi]) * d[hi];
+        dsin[n] += sign * (double(x[lo]) * d[hi] - double(x[hi]) * d[lo]);
+      }
+    });
+    for (std::int64_t n = 0; n < r.pairs; ++n) {
+      grad.cos[entry * r.pairs + n] += float(dcos[n]);
+      grad.sin[entry * r.pairs + n] += float(dsin[n]);
+    }
+  });
+}
+void run_backward(const Rotate& r, Role role, const StepRows& rows, const float* before, float* dx,
+                  Rotate& grad) {
+  if (!grad.cos.empty()) table_backward(r, sign_of(role), rows, before, dx, grad);
+  turn(r, rows, -sign_of(role), dx);
+}
+
+void run(const Scale& s, Role, const StepRows& rows, float* x) {
+  const std::int64_t tokens = std::int64_t(s.factor.size());
+  check_tokens("scale", tokens, rows);
+  each_row(rows, [&](auto b, auto t, auto, auto at) {
+    const float f = s.factor[token_of(tokens, rows, b, t)];
+    for (std::int64_t d = 0; d < s.width; ++d) x[at + d] *= f;
+  });
+}
+void run_backward(const Scale& s, Role role, const StepRows& rows, const float*, float* dx, Scale&) {
+  run(s, role, rows, dx);
+}
+
+void run(const Softplus& s, Role, const StepRows& rows, float* x) {
+  each_row(rows, [&](auto, auto, auto, auto at) {
+    for (std::int64_t d = 0; d < s.width; ++d) {
+      float& z = x[at + d];
+      z = z > 30 ? z : std::log1p(std::exp(z));
+    }
+  });
+}
+void run_backward(const Softplus& s, Role, const StepRows& rows, const float* before, float* dx, Softplus&) {
+  each_row(rows, [&](auto, auto, auto, auto at) {
+    for (std::int64_t d = 0; d < s.width; ++d) dx[at + d] /= 1 + std::exp(-before[at + d]);
+  });
+}
+
+// The plane of each head.
+std::vector<Plane> planes_of(const TurnPlane& p, const StepRows& rows) {
+  check_size("turn of a plane", "a", p.a.size(), rows.at.H * p.width);
+  check_size("turn of a plane", "b", p.b.size(), rows.at.H * p.width);
+  check_tokens("turn of a plane", std::int64_t(p.places.size()), rows);
+  std::vector<Plane> planes;
+  for (std::int64_t h = 0; h < rows.at.H; ++h)
+    planes.emplace_back(&p.a[h * p.width], &p.b[h * p.width], p.width);
+  return planes;
+}
+void run(const TurnPlane& p, Role role, const StepRows& rows, float* x) {
+  const auto planes = planes_of(p, rows);
+  each_row(rows, [&](auto b, auto t, auto h, auto at) {
+    planes[h].turn(sign_of(role) * p.places[token_of(std::int64_t(p.places.size()), rows, b, t)], x + at);
+  });
+}
+void run_backward(const TurnPlane& p, Role role, const StepRows& rows, const float* before, float* dx,
+                  TurnPlane& grad) {
+  const auto planes = planes_of(p, rows);
+  parallel_for(rows.at.H, [&](std::int64_t h) {
+    std::vector<double> da(std::size_t(p.width)), db(da.size());
+    for (std::int64_t n = 0; n < rows.at.B * rows.at.T; ++n) {
+      const std::int64_t b = n / rows.at.T, t = n % rows.at.T, at = place(rows, b, t, h);
+      planes[h].backward(sign_of(role) * p.places[token_of(std::int64_t(p.places.size()), rows, b, t)],
+                         before + at, dx + at, da, db);
+    }
+    for (std::int64_t d = 0; !grad.a.empty() && d < p.width; ++d)
+      grad.a[h * p.width + d] += float(da[d]), grad.b[h * p.width + d] += float(db[d]);
+  });
+}
+
+std::int64_t tokens_of(const Widen& w, const StepRows& rows) {
+  const std::int64_t wide = std::max<std::int64_t>(rows.at.H * w.width, 1);
+  const std::int64_t tokens = std::int64_t(w.columns.size()) / wide;
+  check_size("widen", "columns", w.columns.size(), tokens * rows.at.H * w.width);
+  check_tokens("widen", tokens, rows);
+  return tokens;
+}
+void run(const Widen& w, Role, const StepRows& rows, float* x) {
+  const std::int64_t tokens = tokens_of(w, rows);
+  each_row(rows, [&](auto b, auto t, auto h, auto at) {
+    std::copy_n(&w.columns[(token_of(tokens, rows, b, t) * rows.at.H + h) * w.width], w.width,
+                x + at + w.first);
+  });
+}
+void run_backward(const Widen& w, Role, const StepRows& rows, const float*, float* dx, Widen& grad) {
+  if (grad.columns.empty()) return;
+  const std::int64_t tokens = tokens_of(w, rows);
+  parallel_for(rows.at.H, [&](std::int64_t h) {  // sequences may share a column: in order
+    for (std::int64_t n = 0; n < rows.at.B * rows.at.T; ++n) {
+      const std::int64_t b = n / rows.at.T, t = n % rows.at.T;
+      const float* d = dx + place(rows, b, t, h) + w.first;
+      float* to = &grad.columns[(token_of(tokens, rows, b, t) * rows.at.H + h) * w.width];
+      for (std::int64_t c = 0; c < w.width; ++c) to[c] += d[c];
+    }
+  });
+}
+
+void run(const Repeat& r, Role, const StepRows& rows, float* x) {
+  each_row(rows, [&](auto, auto, auto, auto at) { std::copy_n(x + at, r.width, x + at + r.to); });
+}
+void run_backward(const Repeat& r, Role, const StepRows& rows, const float*, float* dx, Repeat&) {
+  each_row(rows, [&](auto, auto, auto, auto at) {
+    for (std::int64_t d = 0; d < r.width; ++d) dx[at + d] += dx[at + r.to + d];
+  });
+}
+
+}  // namespace
+
+bool Step::needs_input() const {
+  return std::holds_alternative<Softplus>(what) ||
+         (learns && (std::holds_alternative<Rotate>(what) || std::holds_alternative<TurnPlane>(what)));
+}
+
+namespace {
+
+// f(array) for the arrays of a step that may have gradients.
+template <class Any, class Body>
+void each_array(Any& step, const Body& f) {
+  if (auto* r = std::get_if<Rotate>(&step.what)) f(r->cos), f(r->sin);
+  if (auto* s = std::get_if<Scale>(&step.what)) f(s->factor);
+  if (auto* p = std::get_if<TurnPlane>(&step.what)) f(p->a), f(p->b);
+  if (auto* w = std::get_if<Widen>(&step.what)) f(w->columns);
+}
+
+}  // namespace
+
+Step Step::zeros() const {
+  Step z = *this;
+  each_array(z, [&](Floats& array) {
+    if (learns) std::fill(array.begin(), array.end(), 0.0f);
+    if (!learns) array.clear();
+  });
+  return z;
+}
+void add(const Step& part, Step& sum) {
+  std::vector<const Floats*> from;
+  each_array(part, [&](const Floats& array) { from.push_back(&array); });
+  std::size_t n = 0;
+  each_array(sum, [&](Floats& array) {
+    for (std::size_t i = 0; i < array.size(); ++i) array[i] += (*from[n])[i];
+    ++n;
+  });
+}
+
+void apply(const Step& step, Role role, const StepRows& rows, float* x) {
+  std::visit([&](const auto& what) { run(what, role, rows, x); }, step.what);
+}
+void apply_backward(const Step& step, Role role, const StepRows& rows, const float* before, float* dx,
+                    Step& grad) {
+  std::visit(
+      [&](const auto& what) {
+        using What = std::decay_t<decltype(what)>;
+        run_backward(what, role, rows, before, dx, std::get<What>(grad.what));
+      },
+      step.what);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,85 @@
+#pragma once
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "gnomon/core/array.h"
+#include "gnomon/kernels/rotate.h"
+
+namespace gnomon {
+
+// What happens to the rows of q, k or v before attention, or to what it returns: steps, as plain data. Rows are
+// those of B sequences × T tokens × H heads, D channels each and the additional channels of wide rows after them, which
+// begin as 0. An array over tokens is of 1 (the same for all), one for each token of a
+// sequence, or for each of all sequences; an array over heads of 1 or H.
+
+// Whose rows. A rotation of `out` turns back: −angle.
+enum class Role : unsigned { q = 1, k = 2, v = 4, out = 8 };
+constexpr unsigned operator|(Role a, Role b) { return unsigned(a) | unsigned(b); }
+
+// Pair n, the channels low(n) and low(n) + gap, is multiplied by cos + i·sin as a complex number: turned by an angle
+// where cos² + sin² = 1.
+struct Rotate {
+  std::int64_t first, pairs, stride, gap;
+  std::int64_t heads, tokens;  // of the tables
+  Floats cos, sin;             // (heads, tokens, pairs)
+  std::int64_t low(std::int64_t n) const { return first + n * stride; }
+  std::int64_t at(std::int64_t h, std::int64_t token) const { return (h * tokens + token) * pairs; }
+};
+// Channels 0..width−1 times the factor of their token.
+struct Scale {
+  std::int64_t width;
+  Floats factor;  // (tokens)
+};
+// x → ln(1 + eˣ) in channels 0..width−1.
+struct Softplus {
+  std::int64_t width;
+};
+// The plane of a and b in each head turns by place·s radians: x → exp(place·L)·x, L = a·bᵀ − b·aᵀ, and
+// s = √(|a|²|b|² − (a·b)²).
+struct TurnPlane {
+  std::int64_t width;
+  Floats a, b;                 // (H, width)
+  std::vector<double> places;  // (tokens)
+};
+// Channels first..first+width−1 are these, for each token and head.
+struct Widen {
+  std::int64_t first, width;
+  Floats columns;  // (tokens, H, width)
+};
+// Channels 0..width−1 once more, from `to` on.
+struct Repeat {
+  std::int64_t to, width;
+};
+
+struct Step {
+  unsigned roles;  // Role | Role ...
+  std::variant<Rotate, Scale, Softplus, TurnPlane, Widen, Repeat> what;
+  bool learns = false;  // its arrays have gradients
+  bool acts_on(Role role) const { return roles & unsigned(role); }
+  // Whether its gradient needs the rows as they were before it.
+  bool needs_input() const;
+  Step zeros() const;  // of the same shapes: arrays of 0 where it learns, else none
+};
+
+// Rows, and which tokens of the arrays they are: row t is token first + t of the `of` tokens of its sequence.
+struct StepRows {
+  RowLayout at;
+  std::int64_t first, of;
+  StepRows(const RowLayout& rows) : at(rows), first(0), of(rows.T) {}  // NOLINT: rows of all tokens
+  StepRows(const RowLayout& rows, std::int64_t from, std::int64_t tokens)
+      : at(rows), first(from), of(tokens) {}
+};
+
+// In place; x points at the row of (b, t, h) = (0, 0, 0). Throws Error(usage) for arrays that do not fit the rows,
+// such as one over more heads than the rows have.
+void apply(const Step& step, Role role, const StepRows& rows, float* x);
+// `before`: the rows as apply() found them, laid out as `rows`; null if needs_input() is false. dx comes in as the
+// gradient of what apply() left and leaves as that of what it found. The arrays that `grad` has are added to.
+void apply_backward(const Step& step, Role role, const StepRows& rows, const float* before, float* dx,
+                    Step& grad);
+
+// sum += part, of gradients of the same step.
+void add(const Step& part, Step& sum);
+
+}  // namespace gnomon

@@ -1,0 +1,146 @@
+// Attention between the projections, by plans. The backward pass goes the same way back.
+#include "gnomon/nn/execute.h"
+
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
+
+namespace gnomon {
+namespace {
+
+// The rows of one role: where they lie and which tokens they are.
+struct Place {
+  Role role;
+  std::int64_t B, T, H, width;
+  std::int64_t first, of;
+  std::int64_t size() const { return B * T * H * width; }
+  Heads<float> dense(Floats& rows) const { return {rows.data(), T * H * width, H * width, width}; }
+  StepRows at(const Heads<float>& rows) const {
+    return {RowLayout{B, T, H, rows.batch, rows.token, rows.head}, first, of};
+  }
+};
+Place place_of(const Execution& e, Role role) {
+  const AttendShape& s = e.shape;
+  const bool asks = role == Role::q || role == Role::out;
+  const std::int64_t more =
+      role == Role::q || role == Role::k ? e.plan.added.joined + e.plan.added.beside : 0;
+  return {role,
+          s.B,
+          asks ? s.queries : s.keys,
+          s.H,
+          more + (role == Role::q || role == Role::k ? s.K : s.D),
+          asks ? s.keys - s.queries : 0,
+          s.keys};
+}
+
+void copy_rows(const Place& p, std::int64_t channels, const Heads<float>& from, const Heads<float>& to) {
+  parallel_ranges(p.B * p.T, 64, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n) {
+      for (std::int64_t h = 0; h < p.H; ++h)
+        std::copy_n(from.row(n / p.T, n % p.T, h), channels, to.row(n / p.T, n % p.T, h));
+    }
+  });
+}
+
+bool needs_copy(const Execution& e, Role role, std::int64_t more) {
+  if (more) return true;
+  for (const Step& step : e.plan.steps) {
+    if (step.acts_on(role) && (!e.overwrite || step.needs_input())) return true;
+  }
+  return false;
+}
+
+// The rows that attention reads: `given`, or a wider copy of them in `own`, after the steps.
+Heads<float> mapped(const Execution& e, Role role, const Heads<float>& given, Floats& own,
+                    std::vector<Floats>& before) {
+  const Place p = place_of(e, role);
+  const std::int64_t D = role == Role::v ? e.shape.D : e.shape.K;
+  const bool copies = needs_copy(e, role, p.width - D);
+  own.clear();
+  if (copies) {
+    own.resize(std::size_t(p.size()));
+    copy_rows(p, D, given, p.dense(own));
+  }
+  const Heads<float> rows = copies ? p.dense(own) : given;
+  for (const Step& step : e.plan.steps) {
+    if (!step.acts_on(role)) continue;
+    if (step.needs_input()) before.push_back(own);
+    apply(step, role, p.at(rows), rows.data);
+  }
+  return rows;
+}
+void mapped_backward(const Execution& e, Role role, const Heads<float>& d, std::vector<const float*>& before,
+                     Plan& dplan) {
+  const Place p = place_of(e, role);
+  for (std::size_t n = e.plan.steps.size(); n-- > 0;) {
+    const Step& step = e.plan.steps[n];
+    if (!step.acts_on(role)) continue;
+    const float* found = nullptr;
+    if (step.needs_input()) found = before.back(), before.pop_back();
+    apply_backward(step, role, p.at(d), found, d.data, dplan.steps[n]);
+  }
+}
+
+AttendShape widened(const Execution& e) {
+  AttendShape s = e.shape;
+  s.K += e.plan.added.joined;
+  s.beside = e.plan.added.beside;
+  return s;
+}
+Heads<const float> read(const Heads<float>& rows) { return {rows.data, rows.batch, rows.token, rows.head}; }
+// The rows of a role after its steps.
+Heads<float> kept_rows(const Execution& e, Role role, const Floats& own, const Heads<float>& given) {
+  return own.empty() ? given : place_of(e, role).dense(const_cast<Floats&>(own));
+}
+
+}  // namespace
+
+void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept) {
+  const AttendShape& s = e.shape;
+  kept.before.clear();
+  const Heads<float> q = mapped(e, Role::q, rows.q, kept.q, kept.before),
+                     k = mapped(e, Role::k, rows.k, kept.k, kept.before),
+                     v = mapped(e, Role::v, rows.v, kept.v, kept.before);
+  kept.lse.resize(std::size_t(s.B * s.H * s.queries));
+  attend(widened(e), read(q), read(k), read(v), e.plan.terms, rows.out, kept.lse.data());
+  kept.attended.clear();
+  if (!e.plan.acts_on(Role::out)) return;
+  const Place p = place_of(e, Role::out);
+  kept.attended.resize(std::size_t(p.size()));
+  copy_rows(p, s.D, rows.out, p.dense(kept.attended));
+  for (const Step& step : e.plan.steps) {
+    if (!step.acts_on(Role::out)) continue;
+    if (step.needs_input()) throw Error(Fault::bug, "a step of the output whose gradient needs its input");
+    apply(step, Role::out, p.at(rows.out), rows.out.data);
+  }
+}
+
+void execute_backward(const Execution& e, const AttentionRows<float>& rows, const AttentionKept& kept,
+                      const AttentionRows<float>& d, Plan& dplan) {
+  std::vector<const float*> before;
+  for (const Floats& rows_before : kept.before) before.push_back(rows_before.data());
+  mapped_backward(e, Role::out, d.out, before, dplan);
+  // The gradient of wide rows is wide.
+  Floats dq, dk, dv;
+  const auto gradient = [&](Role role, const Floats& own, Floats& wide, const Heads<float>& narrow) {
+    wide.resize(own.size());
+    return kept_rows(e, role, wide, narrow);
+  };
+  const Heads<float> to_q = gradient(Role::q, kept.q, dq, d.q), to_k = gradient(Role::k, kept.k, dk, d.k),
+                     to_v = gradient(Role::v, kept.v, dv, d.v);
+  const Heads<float> out = kept_rows(e, Role::out, kept.attended, rows.out);
+  attend_backward(widened(e),
+                  {read(kept_rows(e, Role::q, kept.q, rows.q)), read(kept_rows(e, Role::k, kept.k, rows.k)),
+                   read(kept_rows(e, Role::v, kept.v, rows.v)), read(out), kept.lse.data(), read(d.out)},
+                  e.plan.terms, {to_q, to_k, to_v, &dplan.terms, &dplan.drules});
+  mapped_backward(e, Role::v, to_v, before, dplan);
+  mapped_backward(e, Role::k, to_k, before, dplan);
+  mapped_backward(e, Role::q, to_q, before, dplan);
+  const auto narrow = [&](Role role, const Floats& wide, const Heads<float>& from, const Heads<float>& to) {
+    if (!wide.empty()) copy_rows(place_of(e, role), role == Role::v ? e.shape.D : e.shape.K, from, to);
+  };
+  narrow(Role::q, dq, to_q, d.q), narrow(Role::k, dk, to_k, d.k), narrow(Role::v, dv, to_v, d.v);
+}
+
+}  // namespace gnomon
