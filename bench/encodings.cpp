@@ -47,21 +47,20 @@ class Attention {
     projections_ = normals(2 * shape_.C * (shape_.C + 1), "w", 1 / std::sqrt(double(shape_.C)));
     qkv_ = normals(N * row_step(3 * shape_.C), "qkv");
     dreturned_ = normals(N * step, "d");
-    a_.attended.resize(N * step), a_.lse.resize(B * kHeads * place.T());
+    a_.attended.resize(N * step);
     e_.resize(place.T() * shape_.C);
   }
   void run() {
     const Floats tables = encoding_->tables(place_);
-    positions_ = {};
-    positions_.encodings.push_back({encoding_.get(), entry_.acts, {place_, tables, w_.data()}, dw_.data()});
-    positions_.reads_content = encoding_->reads_content();
-    positions_.terms = terms_for(place_, true);
     const Batch batch{place_, tables, w_.data()};
     if (entry_.acts & kInput) encoding_->input(batch, e_.data());
-    if (!encoding_->reads_content()) encoding_->lower(batch, positions_.terms);
-    positions_.dterms = positions_.terms.zeros();
+    positions_ = {};
+    positions_.acting.push_back({encoding_.get(), w_.data(), dw_.data()});
+    positions_.places = &place_;
+    positions_.plan = compile(positions_.acting, place_, true);
+    positions_.dplan = positions_.plan.zeros();
+    positions_.reads_content = encoding_->reads_content();
     a_.qkv = qkv_;
-    a_.returned.clear();
     attention_forward(layer_, positions_, content(), a_);
     Floats dreturned = dreturned_;
     dqkv_.resize(qkv_.size()), dx_.assign(x_.size(), 0.0f), dprojections_.resize(projections_.size());
@@ -71,20 +70,23 @@ class Attention {
                      dqkv_.data(),
                      dqkv_.data() + C,
                      {p, p + C * C, p + 2 * C * C, p + 2 * C * C + C}};
-    attention_backward(layer_, positions_, content(), {dreturned.data(), dqkv_.data(), scratch_, grad}, a_);
-    if (!encoding_->reads_content()) encoding_->lower_backward(batch, positions_.dterms, {dw_.data()});
+    attention_backward(layer_, positions_, content(), {dreturned.data(), dqkv_.data(), grad}, a_);
+    compile_backward(positions_.acting, place_, positions_.plan, positions_.dplan);
     if (entry_.acts & kInput) encoding_->input_backward(batch, e_.data(), dw_.data());
     table_numbers_ = std::int64_t(tables.size());
   }
   // Numbers that the encoding keeps beside what `none` keeps.
   double extra_megabytes() const {
-    const Terms& t = a_.terms;
+    const Plan& plan = positions_.reads_content ? a_.plan : positions_.plan;
+    const Terms& t = plan.terms;
     std::size_t n =
         std::size_t(table_numbers_) + 2 * (t.by_distance.size() + t.by_query.size() + t.by_key.size() +
                                            t.query_cross.size() + t.key_cross.size() + t.value.size());
-    for (const Floats& rows : a_.mapped) n += rows.size();
-    if (!a_.mapped.empty()) n += a_.mapped.back().size();  // their gradient
-    n += a_.returned.size() + (entry_.acts & kInput ? e_.size() : 0) + t.first_key.size() + t.end_key.size();
+    for (const Step& step : plan.steps) n += (step.learns ? 2 : 1) * step.numbers();
+    const AttentionKept& kept = a_.kept;
+    n += 2 * (kept.q.size() + kept.k.size() + kept.v.size()) + kept.attended.size();
+    for (const Floats& rows : kept.before) n += rows.size();
+    n += (entry_.acts & kInput ? e_.size() : 0) + t.first_key.size() + t.end_key.size();
     return double(n) * 4 / 1048576;
   }
   // Largest difference of the fast path from the definition, of what attention returns and of position vectors.
@@ -101,7 +103,6 @@ class Attention {
     }
     const Scene scene{
         place_, q, k, w, x, v, {p.data(), p.data() + C * C, p.data() + 2 * C * C, p.data() + 2 * C * C + C}};
-    const Floats& returned = a_.returned.empty() ? a_.attended : a_.returned;
     double most = 0;
     for (std::int64_t n = 0; n < T * C; ++n) {
       if (entry_.acts & kInput)
@@ -120,7 +121,7 @@ class Attention {
         for (std::int64_t j = 0; j <= i; ++j) {
           if (s[j] > 0) want += s[j] / (encoding_->softmax() ? sum : 1) * encoding_->value(scene, h, i, j, d);
         }
-        most = std::max(most, std::abs(returned[i * step + h * D + d] - want));
+        most = std::max(most, std::abs(a_.attended[i * step + h * D + d] - want));
       }
     }
     return most;
@@ -146,7 +147,6 @@ class Attention {
   Floats w_, dw_, x_, projections_, qkv_, dreturned_, dqkv_, dx_, dprojections_, e_;
   LayerPositions positions_;
   LayerActivations a_;
-  LayerScratch scratch_;
   std::int64_t table_numbers_ = 0;
 };
 

@@ -234,6 +234,11 @@ void each_array(Any& step, const Body& f) {
 
 }  // namespace
 
+std::size_t Step::numbers() const {
+  std::size_t sum = 0;
+  each_array(*this, [&](const Floats& array) { sum += array.size(); });
+  return sum;
+}
 Step Step::zeros() const {
   Step z = *this;
   each_array(z, [&](Floats& array) {

@@ -59,7 +59,8 @@ struct Step {
   bool acts_on(Role role) const { return roles & unsigned(role); }
   // Whether its gradient needs the rows as they were before it.
   bool needs_input() const;
-  Step zeros() const;  // of the same shapes: arrays of 0 where it learns, else none
+  std::size_t numbers() const;  // in its arrays
+  Step zeros() const;           // of the same shapes: arrays of 0 where it learns, else none
 };
 
 // Rows, and which tokens of the arrays they are: row t is token first + t of the `of` tokens of its sequence.

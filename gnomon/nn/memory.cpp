@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gnomon/combine/plan.h"
 #include "gnomon/core/array.h"
 
 namespace gnomon {
@@ -13,18 +14,34 @@ constexpr std::int64_t kLanes = 16;  // of the widest vectors, to which kernels 
 
 // What the encodings of one layer ask for.
 struct Asked {
-  std::int64_t width;     // of the rows of q and k
-  std::int64_t maps = 0;  // encodings that map q and k
-  bool content = false, values = false, rules = false;
+  std::int64_t width;       // of the rows of q and k
+  std::int64_t before = 0;  // copies of rows of q or k, for the gradients of steps
+  bool maps = false, content = false, values = false, rules = false;
   std::int64_t by_distance = 0, cross = 0, value = 0, by_token = 0;  // arrays of terms
 };
+// Rows of q and of k that the steps of an encoding ask to be kept.
+std::int64_t copies(const Encoding& encoding) {
+  if (encoding.reads_content()) return 0;  // these only widen rows
+  const Floats w(std::size_t(encoding.param_count()));
+  const Acting acting[] = {{&encoding, w.data()}};
+  const Placement one = encoding.axes() == 1
+                            ? Placement::consecutive(0, 1)
+                            : Placement::of(std::vector<double>(encoding.axes()), 1, encoding.axes());
+  std::int64_t count = 0;
+  for (const Step& step : compile(acting, one, true).steps) {
+    if (step.needs_input()) count += step.acts_on(Role::q) + step.acts_on(Role::k);
+  }
+  return count;
+}
+
 Asked asked_in(const Position& position, std::int64_t layer, const ModelConfig& c) {
   Asked a{c.head_size()};
   for (const std::size_t n : position.in_layer(layer)) {
     const auto& [encoding, acts] = position.attention[n];
     const Widths widths = encoding->widths();
     a.width += widths.joined + widths.beside;
-    a.maps += (acts & kQk) != 0;
+    a.before += copies(*encoding);
+    a.maps = a.maps || (acts & kQk);
     a.content = a.content || encoding->reads_content();
     a.rules = a.rules || (acts & kRows);
     a.values = a.values || ((acts & kValue) && (acts & kQk));
@@ -41,7 +58,7 @@ struct Sizes {
   std::int64_t C = c.width, H = c.heads, D = c.head_size(), hidden = c.feed_forward * c.width;
 
   std::int64_t rows_step() const { return row_step(C); }
-  bool in_place(const Asked& a) const { return a.maps == 0 || (a.width == D && a.maps == 1 && !a.content); }
+  bool in_place(const Asked& a) const { return a.width == D && a.before == 0 && !(a.content && a.maps); }
   std::int64_t distances(const PassSize& p) const { return c.causal ? p.tokens : 2 * p.tokens - 1; }
   std::int64_t terms(const Asked& a, const PassSize& p) const {
     return H * distances(p) * (a.by_distance + a.cross * a.width + a.value * D) +
@@ -51,7 +68,7 @@ struct Sizes {
   std::int64_t kept(const Asked& a, const PassSize& p) const {
     const std::int64_t N = p.windows * p.tokens;
     std::int64_t row = 5 * rows_step() + row_step(3 * C) + 2 * row_step(hidden) + 4 + H;
-    if (!in_place(a)) row += a.maps * 2 * H * a.width;
+    if (!in_place(a)) row += (2 + a.before) * H * a.width;
     if (a.values) row += rows_step();
     return N * row + terms(a, p);
   }
