@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "gnomon/encodings/angle.h"
 #include "gnomon/encodings/rows.h"
 
 namespace gnomon {
@@ -37,9 +38,9 @@ class Pope final : public Encoding {
     const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
     double sum = 0;
     for (std::int64_t d = 0; d < shape_.D; ++d) {
-      const double angle =
-          (s.positions[j] - s.positions[i]) * frequencies_[d] + clamped(s.w[h * shape_.D + d]);
-      sum += softplus(q[d]) * softplus(k[d]) * std::cos(angle);
+      Angle angle(s.positions[j] - s.positions[i], frequencies_[d]);
+      angle.add(clamped(s.w[h * shape_.D + d]), 1);
+      sum += softplus(q[d]) * softplus(k[d]) * angle.cos();
     }
     return sum / std::sqrt(double(shape_.D));
   }
@@ -48,8 +49,8 @@ class Pope final : public Encoding {
     const std::int64_t n = p.size() * shape_.D;
     Floats all(2 * n);
     for (std::int64_t at = 0; at < n; ++at) {
-      const double angle = p[at / shape_.D] * frequencies_[at % shape_.D];
-      all[at] = float(std::cos(angle)), all[n + at] = float(std::sin(angle));
+      const Angle angle(p[at / shape_.D], frequencies_[at % shape_.D]);
+      all[at] = float(angle.cos()), all[n + at] = float(angle.sin());
     }
     return all;
   }

@@ -33,7 +33,7 @@ void TwoPass::turn_far(const Batch& b, Role role, const MapRows& rows, int sign,
   const std::int64_t size = b.tokens() * window().pairs();
   const float* cos = b.tables.data() + (role == Role::q ? 2 : 4) * size;
   rotate({window().pairing, window().pairs(), cos, cos + size, b.positions.rows > 1}, rows.layout, sign,
-         x + rows.beside);
+         x + rows.beside + window().first);
 }
 void TwoPass::map(const Batch& b, Role role, const MapRows& rows, float* x) const {
   if (role != Role::q && role != Role::k) return;
