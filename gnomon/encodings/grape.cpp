@@ -8,6 +8,7 @@
 // a, b (H,D), each layer its own; the start has s near `frequency`.
 #include <cmath>
 
+#include "gnomon/encodings/angle.h"
 #include "gnomon/encodings/rows.h"
 
 namespace gnomon {
@@ -22,7 +23,8 @@ Waves waves(double p, double s) {
   if (std::abs(x) < 1e-3) {
     return {p * (1 - x * x / 6), p * p / 2 * (1 - x * x / 12), -p * p * x / 3, -p * p * p * x / 12};
   }
-  const double sin = std::sin(x), cos = std::cos(x), versine = 2 * std::sin(x / 2) * std::sin(x / 2);
+  const Angle angle(p, s), half(p / 2, s);
+  const double sin = angle.sin(), cos = angle.cos(), versine = 2 * half.sin() * half.sin();
   return {sin / s, versine / (s * s), (x * cos - sin) / (s * s), (x * sin - 2 * versine) / (s * s * s)};
 }
 
