@@ -133,6 +133,7 @@ Turned pair_product(const double* q, const double* k, const RotaryWindow& window
   const std::int64_t a = window.low(n), b = window.high(n);
   return {q[a] * k[a] + q[b] * k[b], q[a] * k[b] - q[b] * k[a]};
 }
+
 }  // namespace
 
 double passed_through(const double* q, const double* k, const RotaryWindow& window, std::int64_t D) {

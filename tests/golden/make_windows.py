@@ -162,7 +162,7 @@ def slopes():
     bias = build_mpt_alibi_tensor(3, T, alibi_bias_max=5).double()  # (3, 1, T), of the last query: softmax does not mind
     qq, kk = draw(3, T, D, seed=3), draw(3, T, D, seed=4)
     case("alibi(bias_max=5)", HF + "modeling_mpt.py build_mpt_alibi_tensor", plain(qq, kk) + bias,
-         ["alibi", "alibi(bias_max=5, slopes=geometric)"], qq, kk)
+         ["alibi", "alibi(bias_max=5, slopes=geometric)"], qq, kk, tolerance=1e-6)
     bias = build_alibi_tensor(torch.ones(1, T), H, torch.float64).reshape(H, 1, T)  # bfloat16, which these hold exactly
     case("alibi(scaled=on)", HF + "modeling_falcon.py build_alibi_tensor and FalconAttention",
          (q @ k.transpose(-1, -2) + bias) / math.sqrt(D), ["alibi", "none"])

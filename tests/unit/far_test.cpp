@@ -72,7 +72,12 @@ TEST_P(Far, TheFastPathIsTheDefinition) {
       const Case c(shape, e, far_places(axes));
       const Fast fast(e, entry.acts, c, Floats(c.q.size()), Floats(c.T() * shape.C));
       const auto want = attention_by_definition(e, c);
-      for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(fast.out[i], want[i], 1e-6) << "number " << i;
+      // float32's own error grows with the logits, which those of dynamic YaRN do with the context.
+      double largest = 8;
+      for (std::int64_t n = 0; n < c.T() * c.T(); ++n)
+        largest = std::max(largest, std::abs(e.logit(c.scene(), 1, n / c.T(), n % c.T())));
+      for (std::size_t i = 0; i < want.size(); ++i)
+        ASSERT_NEAR(fast.out[i], want[i], 1e-6 * largest / 8) << "number " << i;
     }
   });
   EXPECT_GT(tried, 100);
