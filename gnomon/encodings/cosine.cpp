@@ -14,7 +14,7 @@ namespace {
 class Cosine final : public OneWave {
  public:
   Cosine(const Options& options, const Shape& shape)
-      : OneWave(options, shape, [](double x) { return std::cos(x); }) {}
+      : OneWave(options, shape, [](const Angle& x) { return x.cos(); }) {}
 };
 
 }  // namespace

@@ -22,6 +22,11 @@ std::vector<OptionSpec> Disentangled::options(std::string_view projections, std:
                   .help = "LayerNorm of the table",
                   .standard = projections == "shared" ? "on" : "off",
                   .words = {"on", "off"}});
+  more.push_back({.name = "epsilon",
+                  .help = "added to the variance in that norm; every published checkpoint has 1e-7",
+                  .standard = "1e-07",
+                  .least = 1e-12,
+                  .most = 1});
   more.push_back(
       {.name = "direction",
        .help =
@@ -41,7 +46,8 @@ Disentangled::Disentangled(const Options& options, const Shape& shape, std::int6
       shared_(options.word("projections") == "shared"),
       norm_(options.word("norm") == "on"),
       paper_(options.word("direction") == "paper"),
-      factor_(1 + c2p_ + p2c_ + p2p_) {}
+      factor_(1 + c2p_ + p2c_ + p2p_),
+      epsilon_(options.number("epsilon")) {}
 
 std::vector<ParamSpec> Disentangled::params() const {
   const std::int64_t C = shape_.C, HD = shape_.H * shape_.D;
@@ -71,7 +77,7 @@ double Disentangled::projected(const Scene& s, Role role, std::int64_t row, std:
     for (const double x : p) mean += x / double(C);
     for (const double x : p) squares += (x - mean) * (x - mean) / double(C);
     for (std::int64_t c = 0; c < C; ++c)
-      p[c] = (p[c] - mean) / std::sqrt(squares + 1e-5) * s.w[gain() + c] + s.w[gain() + C + c];
+      p[c] = (p[c] - mean) / std::sqrt(squares + epsilon_) * s.w[gain() + c] + s.w[gain() + C + c];
   }
   const double *weight, *bias;
   if (shared_) {
@@ -110,7 +116,7 @@ Disentangled::Projected Disentangled::project(const Batch& b) const {
   Projected p;
   p.table.resize(n * C), p.statistics.resize(2 * n), p.K.resize(n * HD), p.Q.resize(n * HD);
   if (norm_) {
-    normalise({Norm::layer, n, C, C}, b.w, b.w + gain(), b.w + gain() + C, p.table.data(),
+    normalise({Norm::layer, n, C, C, float(epsilon_)}, b.w, b.w + gain(), b.w + gain() + C, p.table.data(),
               p.statistics.data());
   } else {
     std::copy_n(b.w, n * C, p.table.data());

@@ -42,7 +42,8 @@ class Disentangled : public Encoding {
   double projected(const Scene& s, Role role, std::int64_t row, std::int64_t channel) const;
 
   const bool c2p_, p2c_, p2p_, shared_, norm_, paper_;
-  const double factor_;  // f
+  const double factor_;   // f
+  const double epsilon_;  // of the table's norm
 };
 
 }  // namespace gnomon

@@ -8,10 +8,10 @@
 
 namespace gnomon {
 
-double alibi_slope(std::int64_t h, std::int64_t H, bool geometric) {
+double alibi_slope(std::int64_t h, std::int64_t H, bool geometric, double most) {
   const std::int64_t P = geometric ? H : std::int64_t(std::bit_floor(std::uint64_t(H)));
-  return h < P ? std::exp2(-8.0 * double(h + 1) / double(P))
-               : std::exp2(-4.0 * double(2 * (h - P) + 1) / double(P));
+  return h < P ? std::exp2(-most * double(h + 1) / double(P))
+               : std::exp2(-most / 2 * double(2 * (h - P) + 1) / double(P));
 }
 
 // Of B buckets the first e = B/2 hold one distance each, the others ⌊e + ln(n/e)/ln(distance/e)·(B − e)⌋, at most

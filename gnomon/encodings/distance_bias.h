@@ -36,8 +36,9 @@ class DistanceBias : public Encoding {
 };
 
 // ALiBi's slopes for H heads: 2^(−8(h+1)/H) for a power of two; otherwise those of the next lower power P, then
-// every second one of those for 2P (the authors' get_slopes). `geometric`: the first formula for every H.
-double alibi_slope(std::int64_t h, std::int64_t H, bool geometric);
+// every second one of those for 2P (the authors' get_slopes). `geometric`: the first formula for every H. `most`: another
+// exponent than 8 (MPT's alibi_bias_max).
+double alibi_slope(std::int64_t h, std::int64_t H, bool geometric, double most = 8);
 
 // T5's bucket of δ = query − key among `buckets`, of which causal use has all and bidirectional use a half for
 // each side. mesh-tensorflow, transformer_layers.py, _relative_position_bucket. `distance`: all beyond it share

@@ -1,7 +1,8 @@
 // Dynamic NTK scaling. emozilla 2023; Hugging Face transformers, modeling_rope_utils.py,
 // _compute_dynamic_ntk_parameters.
 //
-//   L > L0:  b' = theta·(factor·L/L0 − (factor − 1))^(D/(D−2)),  else b' = theta;   L = last position + 1, L0 = original
+//   L > L0:  b' = theta·(factor·L/L0 − (factor − 1))^(r/(r−2)),  else b' = theta;   L = last position + 1, L0 = original, r the
+//   channels of the window
 //
 // Every pair turns with the base of the whole context, also the keys of its beginning: a cache that keeps keys turned
 // with an older base computes something else (re-rotate it: rerotate.h). So a shift of all positions is not without effect.
@@ -20,21 +21,23 @@ namespace {
 class DynamicNtk final : public Rotary {
  public:
   DynamicNtk(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("dynamic_ntk", options, shape)),
+      : Rotary(shape, rotary_window("dynamic_ntk", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")),
         original_(original_length(options, shape)) {
-    if (shape.D == 2)
-      throw Error(Fault::usage, "dynamic_ntk: a head of 2 channels divides by zero; allowed are 4 or more");
+    if (window().channels == 2)
+      throw Error(Fault::usage, "dynamic_ntk: a window of 2 channels divides by zero; allowed are 4 or more");
   }
-  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+  std::vector<double> frequencies() const override {
+    return geometric_frequencies(theta_, window().channels);
+  }
 
  protected:
   std::vector<double> frequencies_in(const Reach& reach) const override {
-    const double D = double(shape_.D), L = reach.length();
+    const double r = double(window().channels), L = reach.length();
     if (L <= original_) return frequencies();
-    return geometric_frequencies(theta_ * std::pow(factor_ * L / original_ - (factor_ - 1), D / (D - 2)),
-                                 shape_.D);
+    return geometric_frequencies(theta_ * std::pow(factor_ * L / original_ - (factor_ - 1), r / (r - 2)),
+                                 window().channels);
   }
 
  private:
@@ -48,7 +51,7 @@ const Entry dynamic_ntk_entry = {
     .name = "dynamic_ntk",
     .title = "Dynamic NTK: the base grows with the context",
     .paper = "https://arxiv.org/abs/2309.00071",
-    .formula = "b' = b*(s*L/L0 - (s-1))^(D/(D-2)) for L > L0",
+    .formula = "b' = b*(s*L/L0 - (s-1))^(r/(r-2)) for L > L0",
     .pitfall = "cached keys keep the base they were turned with; L0 is the first training length",
     .year = 2023,
     .acts = kQk,

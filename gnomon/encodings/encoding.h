@@ -171,9 +171,12 @@ class Encoding {
   const Shape shape_;
 };
 
+// Arrays over distances have fewer than this.
+inline constexpr std::int64_t kMostDistances = 1 << 24;
 // Empty terms for tokens at these places: the distances that occur, whom the documents let see whom, and the
-// places themselves where they do not follow each other by 1. Throws Error(usage) for a placement that check() refuses;
-// for fractions (arrays over distances have no room for them) only when such arrays are asked for.
+// places themselves where they do not follow each other by 1. Throws Error(usage) for a placement that check() refuses
+// and for places of a sequence 2^53 or more apart; for fractions and for kMostDistances or more (arrays over distances have
+// no room for them) only when such arrays are asked for.
 Terms terms_for(const Placement& placement, bool causal);
 Terms terms_for(const Positions& positions, bool causal);
 
@@ -183,7 +186,7 @@ void limit_keys(Terms& terms, const Positions& positions,
                 const std::function<bool(const Positions& row, std::int64_t i, std::int64_t j)>& sees);
 
 // Adds f(h, δ) to by_distance for all heads and distances; the array is made if it is absent. Throws
-// Error(usage) if the terms are for fractional positions.
+// Error(usage) if the terms have no room for such arrays (terms_for).
 void add_by_distance(Terms& terms, std::int64_t H,
                      const std::function<double(std::int64_t h, std::int64_t delta)>& f);
 // An array (H,R,width), made if it is absent. Throws as add_by_distance does.

@@ -2,16 +2,17 @@
 // olmo/model.py.
 //
 //   pair n of head h is multiplied by z = Σ_f C[h,f,n]·e^(i·p·ω_f), as a complex number
-//   ω_f = theta^(−2f/D) where it turns at least once in the training window, else 0 (such pairs are under-trained)
+//   ω_f = theta^(−2f/r) where it turns at least once in the training window, else 0 (such pairs are under-trained)
 //
 // C starts as the identity plus noise of the given deviation, and learns. z has no constant size, so the logit depends on
 // the positions themselves. Where ω = 0 here cos is 1 and sin is 0, as the paper has it. Acts on q and k. Parameters:
-// coefficients C (H, D/2, D/2), each layer its own.
+// coefficients C (H, pairs, pairs), each layer its own.
 #include <cmath>
 #include <numbers>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/rotary.h"
 
 namespace gnomon {
@@ -21,9 +22,9 @@ class Fope final : public Encoding {
  public:
   Fope(const Options& options, const Shape& shape)
       : Encoding(shape),
-        window_(whole_head("fope", options, shape)),
+        window_(rotary_window("fope", options, shape)),
         deviation_(options.number("deviation")) {
-    frequencies_ = geometric_frequencies(options.number("theta"), shape.D);
+    frequencies_ = geometric_frequencies(options.number("theta"), window_.channels);
     for (double& w : frequencies_) {
       if (w * double(shape.length) < 2 * std::numbers::pi) w = 0;
     }
@@ -39,7 +40,7 @@ class Fope final : public Encoding {
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
-    double sum = 0;
+    double sum = passed_through(q, k, window_, shape_.D);
     for (std::int64_t n = 0; n < window_.pairs(); ++n) {
       const std::int64_t lo = window_.low(n), hi = window_.high(n);
       const Factor a = factor(s.w.data(), s.positions[i], h, n), b = factor(s.w.data(), s.positions[j], h, n);
@@ -90,20 +91,21 @@ class Fope final : public Encoding {
     const std::int64_t P = window_.pairs();
     Factor z{0, 0};
     for (std::int64_t f = 0; f < P; ++f) {
-      z.re += w[(h * P + f) * P + n] * std::cos(p * frequencies_[f]);
-      z.im += w[(h * P + f) * P + n] * std::sin(p * frequencies_[f]);
+      const Angle angle(p, frequencies_[f]);
+      z.re += w[(h * P + f) * P + n] * angle.cos();
+      z.im += w[(h * P + f) * P + n] * angle.sin();
     }
     return z;
   }
   struct Waves {
-    Floats cos, sin;  // (tokens, D/2): of p·ω
+    Floats cos, sin;  // (tokens, pairs): of p·ω
   };
   Waves waves_at(const Positions& p) const {
     const std::int64_t P = window_.pairs(), n = p.size() * P;
     Waves all{Floats(n), Floats(n)};
     for (std::int64_t at = 0; at < n; ++at) {
-      const double angle = p[at / P] * frequencies_[at % P];
-      all.cos[at] = float(std::cos(angle)), all.sin[at] = float(std::sin(angle));
+      const Angle angle(p[at / P], frequencies_[at % P]);
+      all.cos[at] = float(angle.cos()), all.sin[at] = float(angle.sin());
     }
     return all;
   }

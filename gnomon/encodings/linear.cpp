@@ -1,6 +1,6 @@
 // Position interpolation. Chen et al. 2023, https://arxiv.org/abs/2306.15595, section 3.2.
 //
-//   pair i turns by p·θ_i/factor,   θ_i = theta^(−2i/D)
+//   pair i turns by p·θ_i/factor,   θ_i = theta^(−2i/r), r the channels of the window
 //
 // Acts on q and k. No parameters. `factor` is the growth of the context: llama.cpp's --rope-freq-scale is its inverse.
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace {
 class Linear final : public Rotary {
  public:
   Linear(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("linear", options, shape)),
+      : Rotary(shape, rotary_window("linear", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")) {}
   std::vector<double> frequencies() const override {
-    auto w = geometric_frequencies(theta_, shape_.D);
+    auto w = geometric_frequencies(theta_, window().channels);
     for (double& x : w) x /= factor_;
     return w;
   }

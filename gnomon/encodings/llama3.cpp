@@ -18,7 +18,7 @@ namespace {
 class Llama3 final : public Rotary {
  public:
   Llama3(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("llama3", options, shape)),
+      : Rotary(shape, rotary_window("llama3", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")),
         original_(original_length(options, shape)),
@@ -29,7 +29,7 @@ class Llama3 final : public Rotary {
                   text("llama3: high=", shortest(high_), " must be more than low=", shortest(low_)));
   }
   std::vector<double> frequencies() const override {
-    auto w = geometric_frequencies(theta_, shape_.D);
+    auto w = geometric_frequencies(theta_, window().channels);
     for (double& x : w) {
       const double turns = original_ * x / (2 * std::numbers::pi);
       const double keep = std::clamp((turns - low_) / (high_ - low_), 0.0, 1.0);

@@ -17,13 +17,13 @@
 namespace gnomon {
 namespace {
 
-std::vector<double> factors(const Options& options, std::string_view name, const Shape& shape) {
+std::vector<double> factors(const Options& options, std::string_view name, const RotaryWindow& window) {
   const auto list = options.numbers(name);
-  const std::size_t pairs = std::size_t(shape.D / 2);
+  const std::size_t pairs = std::size_t(window.pairs());
   if (list.size() == 1) return std::vector<double>(pairs, list.front());
   if (list.size() != pairs) {
-    throw Error(Fault::usage,
-                text("longrope: ", name, " has ", list.size(), " factors; allowed are 1 or D/2 = ", pairs));
+    throw Error(Fault::usage, text("longrope: ", name, " has ", list.size(),
+                                   " factors; allowed are 1 or one for each pair: ", pairs));
   }
   return list;
 }
@@ -31,13 +31,13 @@ std::vector<double> factors(const Options& options, std::string_view name, const
 class Longrope final : public Rotary {
  public:
   Longrope(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("longrope", options, shape)),
+      : Rotary(shape, rotary_window("longrope", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")),
         attention_(options.number("attention_factor")),
         original_(original_length(options, shape)),
-        short_(factors(options, "short", shape)),
-        long_(factors(options, "long", shape)) {}
+        short_(factors(options, "short", window())),
+        long_(factors(options, "long", window())) {}
   std::vector<double> frequencies() const override { return divided(short_); }
 
  protected:
@@ -51,7 +51,7 @@ class Longrope final : public Rotary {
 
  private:
   std::vector<double> divided(const std::vector<double>& by) const {
-    auto w = geometric_frequencies(theta_, shape_.D);
+    auto w = geometric_frequencies(theta_, window().channels);
     for (std::size_t i = 0; i < w.size(); ++i) w[i] /= by[i];
     return w;
   }

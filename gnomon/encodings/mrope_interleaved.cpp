@@ -1,7 +1,7 @@
 // Interleaved M-RoPE. Qwen3-VL technical report 2025, https://arxiv.org/abs/2511.21631; Hugging Face transformers,
 // modeling_qwen3_vl.py, apply_interleaved_mrope.
 //
-//   pair n turns by c·theta^(−2n/D):  c = h if n mod 3 = 1 and n < 3·sections[1];  w if n mod 3 = 2 and
+//   pair n turns by c·theta^(−2n/r):  c = h if n mod 3 = 1 and n < 3·sections[1];  w if n mod 3 = 2 and
 //   n < 3·sections[2];  else t
 //
 // "Interleaved" is the order of the axes over the pairs; which channels form a pair is `pairing`. Tokens with one

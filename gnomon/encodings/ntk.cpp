@@ -1,9 +1,9 @@
 // NTK-aware scaling. bloc97 2023; Peng et al. 2023 (YaRN), https://arxiv.org/abs/2309.00071, section 3.1, definition 1.
 //
-//   pair i turns by p·b'^(−2i/D),   b' = theta·factor^(D/(D−2))
+//   pair i turns by p·b'^(−2i/r),   b' = theta·factor^(r/(r−2)),   r the channels of the window
 //
-// The slowest pair is interpolated by factor, the fastest not at all. Acts on q and k. No parameters. A head of two
-// channels has no such base.
+// The slowest pair is interpolated by factor, the fastest not at all. Acts on q and k. No parameters. A window of
+// two channels has no such base.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -18,15 +18,15 @@ namespace {
 class Ntk final : public Rotary {
  public:
   Ntk(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("ntk", options, shape)),
+      : Rotary(shape, rotary_window("ntk", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")) {
-    if (shape.D == 2)
-      throw Error(Fault::usage, "ntk: a head of 2 channels divides by zero; allowed are 4 or more");
+    if (window().channels == 2)
+      throw Error(Fault::usage, "ntk: a window of 2 channels divides by zero; allowed are 4 or more");
   }
   std::vector<double> frequencies() const override {
-    const double D = double(shape_.D);
-    return geometric_frequencies(theta_ * std::pow(factor_, D / (D - 2)), shape_.D);
+    const double r = double(window().channels);
+    return geometric_frequencies(theta_ * std::pow(factor_, r / (r - 2)), window().channels);
   }
 
  private:
@@ -40,7 +40,7 @@ const Entry ntk_entry = {
     .name = "ntk",
     .title = "NTK-aware scaling of the base",
     .paper = "https://arxiv.org/abs/2309.00071",
-    .formula = "b' = b*s^(D/(D-2))",
+    .formula = "b' = b*s^(r/(r-2))",
     .pitfall = "the exponent has the rotated width; 2 channels divide by zero",
     .year = 2023,
     .acts = kQk,

@@ -1,7 +1,7 @@
 // NTK-by-parts, the first code. Peng et al. 2023 (YaRN), https://arxiv.org/abs/2309.00071, section 3.2; the authors'
 // LlamaPartNTKScaledRotaryEmbedding.
 //
-//   d(ρ) = D·ln(L0/(2πρ))/(2·ln theta): the pair that turns ρ times in L0 tokens
+//   d(ρ) = r·ln(L0/(2πρ))/(2·ln theta), r the channels of the window: the pair that turns ρ times in L0 tokens
 //   first θ/s and NTK are blended over the pairs d(1.25)..d(0.75), then the result and θ over d(16)..d(2)
 //
 // Superseded by yarn, which leaves out the NTK part. Acts on q and k. No parameters.
@@ -20,19 +20,21 @@ namespace {
 class NtkByParts final : public Rotary {
  public:
   NtkByParts(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("ntk_by_parts", options, shape)),
+      : Rotary(shape, rotary_window("ntk_by_parts", options, shape)),
         theta_(options.number("theta")),
         factor_(options.number("factor")),
         original_(original_length(options, shape)) {
-    if (shape.D == 2)
-      throw Error(Fault::usage, "ntk_by_parts: a head of 2 channels divides by zero; allowed are 4 or more");
+    if (window().channels == 2)
+      throw Error(Fault::usage,
+                  "ntk_by_parts: a window of 2 channels divides by zero; allowed are 4 or more");
   }
   std::vector<double> frequencies() const override {
-    const double D = double(shape_.D);
-    auto w = geometric_frequencies(theta_, shape_.D);
-    const auto ntk = geometric_frequencies(theta_ * std::pow(factor_, D / (D - 2)), shape_.D);
-    const Ramp slow = turning_ramp({theta_, original_, shape_.D, true}, 1.25, 0.75),
-               fast = turning_ramp({theta_, original_, shape_.D, true}, 16, 2);
+    const std::int64_t channels = window().channels;
+    const double r = double(channels);
+    auto w = geometric_frequencies(theta_, channels);
+    const auto ntk = geometric_frequencies(theta_ * std::pow(factor_, r / (r - 2)), channels);
+    const Ramp slow = turning_ramp({theta_, original_, channels, true}, 1.25, 0.75),
+               fast = turning_ramp({theta_, original_, channels, true}, 16, 2);
     for (std::size_t i = 0; i < w.size(); ++i) {
       const double keep_ntk = 1 - slow.at(double(i)), keep = 1 - fast.at(double(i));
       const double blended = w[i] / factor_ * (1 - keep_ntk) + ntk[i] * keep_ntk;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/rows.h"
 
 namespace gnomon {
@@ -37,9 +38,9 @@ class Pope final : public Encoding {
     const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
     double sum = 0;
     for (std::int64_t d = 0; d < shape_.D; ++d) {
-      const double angle =
-          (s.positions[j] - s.positions[i]) * frequencies_[d] + clamped(s.w[h * shape_.D + d]);
-      sum += softplus(q[d]) * softplus(k[d]) * std::cos(angle);
+      Angle angle(s.positions[j] - s.positions[i], frequencies_[d]);
+      angle.add(clamped(s.w[h * shape_.D + d]), 1);
+      sum += softplus(q[d]) * softplus(k[d]) * angle.cos();
     }
     return sum / std::sqrt(double(shape_.D));
   }
@@ -49,8 +50,8 @@ class Pope final : public Encoding {
     steps.push_back({Role::q | Role::k, Softplus{D}});
     Rotate turn{0, D, 1, own.joined, 1, T, Floats(T * D), Floats(T * D)};
     for (std::int64_t n = 0; n < T * D; ++n) {
-      const double angle = b.positions[n / D] * frequencies_[n % D];
-      turn.cos[n] = float(std::cos(angle)), turn.sin[n] = float(std::sin(angle));
+      const Angle angle(b.positions[n / D], frequencies_[n % D]);
+      turn.cos[n] = float(angle.cos()), turn.sin[n] = float(angle.sin());
     }
     steps.push_back({Role::q | Role::k, std::move(turn)});
     Rotate phase{0, D, 1, own.joined, shape_.H, 1, Floats(shape_.H * D), Floats(shape_.H * D)};

@@ -1,6 +1,6 @@
 // p-RoPE, "proportional" rotary embedding. Barbero et al. 2024, https://arxiv.org/abs/2410.06205, section 6; Gemma 4.
 //
-//   pair i = (i, i + D/2) of q and k turns by p·θ_i,  θ_i = theta^(−2i/D) for i < ⌊share·D/2⌋, else 0
+//   pair i = (i, i + D/2) of q and k turns by p·θ_i,  θ_i = theta^(−2i/D)/factor for i < ⌊share·D/2⌋, else 0
 //
 // Only the fast pairs turn. It is not partial RoPE: the exponent has the whole head D, and pairs reach across the halves of
 // the whole head. Acts on q and k. No parameters.
@@ -14,17 +14,18 @@ namespace {
 class Proportional final : public Rotary {
  public:
   Proportional(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("proportional", options, shape)),
+      : Rotary(shape, rotary_window("proportional", options, shape)),
         theta_(options.number("theta")),
-        turning_(std::int64_t(options.number("share") * double(shape.D / 2))) {}
+        factor_(options.number("factor")),
+        turning_(std::int64_t(options.number("share") * double(window().pairs()))) {}
   std::vector<double> frequencies() const override {
-    auto w = geometric_frequencies(theta_, shape_.D);
-    for (std::size_t i = std::size_t(turning_); i < w.size(); ++i) w[i] = 0;
+    auto w = geometric_frequencies(theta_, window().channels);
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = i < std::size_t(turning_) ? w[i] / factor_ : 0;
     return w;
   }
 
  private:
-  const double theta_;
+  const double theta_, factor_;
   const std::int64_t turning_;
 };
 
@@ -40,11 +41,9 @@ const Entry proportional_entry = {
     .year = 2024,
     .acts = kQk,
     .relative = true,
-    .options = rotary_options({{.name = "share",
-                                .help = "share of the pairs that turn",
-                                .standard = "0.75",
-                                .least = 0,
-                                .most = 1}}),
+    .options = rotary_options(
+        {{.name = "share", .help = "share of the pairs that turn", .standard = "0.75", .least = 0, .most = 1},
+         factor_option("1")}),
     .make = [](const Options& options, const Shape& shape) {
       return std::make_unique<Proportional>(options, shape);
     }};

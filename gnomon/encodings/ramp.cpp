@@ -46,21 +46,27 @@ std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first) {
        .standard = "0",
        .least = 0,
        .most = 1e3},
-      {.name = "mscale_all_dim", .help = "see mscale; 0 = absent", .standard = "0", .least = 0, .most = 1e3}};
+      {.name = "mscale_all_dim", .help = "see mscale; 0 = absent", .standard = "0", .least = 0, .most = 1e3},
+      {.name = "softmax_mscale",
+       .help = "m of a factor (0.1*m*ln s + 1)^2 of all logits: DeepSeek's mscale_all_dim; 0 = none",
+       .standard = "0",
+       .least = 0,
+       .most = 1e3}};
   first.insert(first.end(), std::begin(own), std::end(own));
   return first;
 }
 
-YarnRule yarn_rule(const Options& o, const Shape& shape) {
+YarnRule yarn_rule(const Options& o, const Shape& shape, const RotaryWindow& window) {
   return {o.number("theta"),
           original_length(o, shape),
-          shape.D,
+          window.channels,
           o.number("beta_fast"),
           o.number("beta_slow"),
           o.word("truncate") == "on",
           o.number("attention_factor"),
           o.number("mscale"),
-          o.number("mscale_all_dim")};
+          o.number("mscale_all_dim"),
+          o.number("softmax_mscale")};
 }
 
 std::vector<double> yarn_frequencies(const YarnRule& r, double factor) {
@@ -73,11 +79,20 @@ std::vector<double> yarn_frequencies(const YarnRule& r, double factor) {
   return w;
 }
 
+namespace {
+
+double by_rule(double m, double factor) { return factor <= 1 ? 1 : 0.1 * m * std::log(factor) + 1; }
+
+}  // namespace
+
 double yarn_attention_factor(const YarnRule& r, double factor) {
-  const auto by_rule = [&](double m) { return factor <= 1 ? 1 : 0.1 * m * std::log(factor) + 1; };
   if (r.attention_factor > 0) return r.attention_factor;
-  if (r.mscale > 0 && r.mscale_all_dim > 0) return by_rule(r.mscale) / by_rule(r.mscale_all_dim);
-  return by_rule(1);
+  if (r.mscale > 0 && r.mscale_all_dim > 0)
+    return by_rule(r.mscale, factor) / by_rule(r.mscale_all_dim, factor);
+  return by_rule(1, factor);
+}
+double yarn_softmax_scale(const YarnRule& r, double factor) {
+  return std::pow(by_rule(r.softmax_mscale, factor), 2);
 }
 
 }  // namespace gnomon

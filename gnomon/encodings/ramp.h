@@ -24,12 +24,14 @@ struct YarnRule {
   std::int64_t channels;
   double beta_fast, beta_slow;
   bool truncate;
-  double attention_factor, mscale, mscale_all_dim;  // 0 = not given
+  double attention_factor, mscale, mscale_all_dim, softmax_mscale;  // 0 = not given
 };
 // What a spec may say of the rule, after `first`.
 std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first);
-YarnRule yarn_rule(const Options& options, const Shape& shape);
+YarnRule yarn_rule(const Options& options, const Shape& shape, const RotaryWindow& window);
 std::vector<double> yarn_frequencies(const YarnRule& rule, double factor);
 double yarn_attention_factor(const YarnRule& rule, double factor);
+// DeepSeek-V3's factor of all logits, (0.1·softmax_mscale·ln factor + 1)²; 1 where it is not given.
+double yarn_softmax_scale(const YarnRule& rule, double factor);
 
 }  // namespace gnomon

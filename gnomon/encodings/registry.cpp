@@ -82,9 +82,11 @@ double Encoding::value(const Scene& s, std::int64_t h, std::int64_t, std::int64_
 
 void make_over_distances(Terms& t, Floats& array, std::int64_t H, std::int64_t width) {
   if (t.distances == 0) {
-    throw Error(Fault::usage,
-                "positions are not whole numbers, and an encoding with values for whole distances "
-                "has none between them");
+    throw Error(
+        Fault::usage,
+        text("positions of a sequence are not whole numbers, or differ too much, but the encoding has "
+             "a value for each whole distance; allowed are fewer than ",
+             kMostDistances, " distances, between whole numbers"));
   }
   array.resize(std::size_t(count_numbers("arrays over distances", {H, t.distances, width})));
 }

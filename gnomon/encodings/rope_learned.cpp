@@ -3,7 +3,7 @@
 //
 //   pair i of head h turns by p·exp(w[h,i]);   w starts at the logarithm of RoPE's frequency
 //
-// Acts on q and k. Parameters: log frequency w (H or 1, D/2), each layer its own. The gradient grows with p: large
+// Acts on q and k. Parameters: log frequency w (H or 1, pairs), each layer its own. The gradient grows with p: large
 // positions dominate, which is why w is a logarithm.
 #include <cmath>
 
@@ -15,16 +15,16 @@ namespace {
 class RopeLearned final : public LearnedRotary {
  public:
   RopeLearned(const Options& options, const Shape& shape)
-      : LearnedRotary(shape, whole_head("rope_learned", options, shape), {1, 1},
+      : LearnedRotary(shape, rotary_window("rope_learned", options, shape), {1, 1},
                       options.word("heads") == "shared"),
         base_(options.number("theta")) {}
-  std::vector<double> frequencies() const override { return geometric_frequencies(base_, shape_.D); }
+  std::vector<double> frequencies() const override { return geometric_frequencies(base_, window_.channels); }
   std::vector<ParamSpec> params() const override {
     std::vector<double> start;
     for (std::int64_t h = 0; h < tables_of_heads(); ++h) {
       for (const double w : frequencies()) start.push_back(std::log(w));
     }
-    return {{"log_frequency", {tables_of_heads(), shape_.D / 2}, 0, 0, false, start}};
+    return {{"log_frequency", {tables_of_heads(), window_.pairs()}, 0, 0, false, start}};
   }
 
  protected:

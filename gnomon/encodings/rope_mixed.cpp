@@ -19,21 +19,22 @@ namespace {
 class RopeMixed final : public LearnedRotary {
  public:
   RopeMixed(const Options& options, const Shape& shape)
-      : LearnedRotary(shape, whole_head("rope_mixed", options, shape), {2, options.whole("columns")}, false),
+      : LearnedRotary(shape, rotary_window("rope_mixed", options, shape), {2, options.whole("columns")},
+                      false),
         base_(options.number("theta")) {
-    if (shape.D % 4) {
-      throw Error(Fault::usage, text("rope_mixed: a head of ", shape.D,
+    if (window_.channels % 4) {
+      throw Error(Fault::usage, text("rope_mixed: a window of ", window_.channels,
                                      " channels has no two equal sets of pairs; allowed are multiples of 4"));
     }
   }
   std::vector<ParamSpec> params() const override {
-    const std::int64_t pairs = shape_.D / 2;
+    const std::int64_t pairs = window_.pairs();
     const Random random(1, "rope_mixed directions");
     std::vector<double> start(std::size_t(2 * shape_.H * pairs));
     for (std::int64_t h = 0; h < shape_.H; ++h) {
       const double direction = 2 * std::numbers::pi * random.uniform(std::uint64_t(h));
       for (std::int64_t n = 0; n < pairs; ++n) {
-        const double size = std::pow(base_, -4.0 * double(n % (pairs / 2)) / double(shape_.D));
+        const double size = std::pow(base_, -4.0 * double(n % (pairs / 2)) / double(window_.channels));
         const double angle = direction + (n < pairs / 2 ? 0 : std::numbers::pi / 2);
         start[index(0, h, n)] = size * std::sin(angle);
         start[index(1, h, n)] = size * std::cos(angle);

@@ -7,6 +7,7 @@
 // serve as values.
 #include <cmath>
 
+#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/rotary.h"
 
 namespace gnomon {
@@ -15,8 +16,10 @@ namespace {
 class RopeValue final : public Rotary {
  public:
   RopeValue(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("rope_value", options, shape)), theta_(options.number("theta")) {}
-  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+      : Rotary(shape, rotary_window("rope_value", options, shape)), theta_(options.number("theta")) {}
+  std::vector<double> frequencies() const override {
+    return geometric_frequencies(theta_, window().channels);
+  }
 
   double value(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j,
                std::int64_t d) const override {
@@ -24,10 +27,9 @@ class RopeValue final : public Rotary {
     for (std::int64_t n = 0; n < window().pairs(); ++n) {
       const std::int64_t a = window().low(n), b = window().high(n);
       if (d != a && d != b) continue;
-      const double angle =
-          (s.positions[j] - s.positions[i]) * std::pow(theta_, -2.0 * double(n) / double(shape_.D));
-      return d == a ? v[a] * std::cos(angle) - v[b] * std::sin(angle)
-                    : v[a] * std::sin(angle) + v[b] * std::cos(angle);
+      const Angle angle(s.positions[j] - s.positions[i],
+                        std::pow(theta_, -2.0 * double(n) / double(window().channels)));
+      return d == a ? v[a] * angle.cos() - v[b] * angle.sin() : v[a] * angle.sin() + v[b] * angle.cos();
     }
     return v[d];
   }

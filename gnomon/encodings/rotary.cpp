@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/angle.h"
 
 namespace gnomon {
 
@@ -20,7 +21,28 @@ std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more) {
        .help = "channels of a pair: (2i, 2i+1) or (i, i + r/2)",
        .standard = "halves",
        .words = {"adjacent", "halves"},
-       .must_be_named = true}};
+       .must_be_named = true},
+      {.name = "fraction", .help = "rotated share of the head", .standard = "1", .least = 0, .most = 1},
+      {.name = "channels",
+       .help = "rotated channels, instead of a fraction; 0 = by the fraction",
+       .standard = "0",
+       .least = 0,
+       .most = 65536,
+       .whole = true},
+      {.name = "rounding",
+       .help = "of fraction times the head: to the nearest whole number, or down as transformers does",
+       .standard = "nearest",
+       .words = {"nearest", "down"}},
+      {.name = "offset",
+       .help = "first rotated channel",
+       .standard = "0",
+       .least = 0,
+       .most = 65536,
+       .whole = true},
+      {.name = "side",
+       .help = "which end of the head rotates",
+       .standard = "leading",
+       .words = {"leading", "trailing"}}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -42,12 +64,47 @@ double original_length(const Options& options, const Shape& shape) {
   return given > 0 ? given : double(shape.length);
 }
 
-RotaryWindow whole_head(std::string_view owner, const Options& options, const Shape& shape) {
-  if (shape.D % 2) {
-    throw Error(Fault::usage,
-                text(owner, ": a head of ", shape.D, " channels has no pairs; allowed are even numbers"));
+namespace {
+
+// How many channels turn.
+std::int64_t turning(std::string_view owner, const Options& options, std::int64_t D) {
+  const std::int64_t named = options.whole("channels");
+  const double fraction = options.number("fraction");
+  if (named > 0 && fraction != 1) {
+    throw Error(Fault::usage, text(owner, ": channels=", named, " and fraction=", options.word("fraction"),
+                                   " both size the window; give one"));
   }
-  return {options.word("pairing") == "halves" ? Pairing::halves : Pairing::adjacent, 0, shape.D};
+  if (named == 0 && fraction == 1) {
+    if (D % 2 == 0) return D;
+    throw Error(Fault::usage,
+                text(owner, ": a head of ", D, " channels has no pairs; allowed are even numbers"));
+  }
+  const double exact = fraction * double(D);
+  const std::int64_t share =
+      options.word("rounding") == "down" ? std::int64_t(std::floor(exact)) : std::llround(exact);
+  const std::int64_t r = named > 0 ? named : share;
+  if (r % 2 == 0 && r > 0 && r <= D) return r;
+  const std::string how = named > 0 ? std::string("channels=") + options.word("channels")
+                                    : text("fraction ", options.word("fraction"));
+  throw Error(Fault::usage, text(owner, ": ", how, " of a head of ", D, " channels rotates ", r,
+                                 "; allowed are even numbers from 2 to ", D));
+}
+
+}  // namespace
+
+RotaryWindow rotary_window(std::string_view owner, const Options& options, const Shape& shape) {
+  const std::int64_t r = turning(owner, options, shape.D), given = options.whole("offset");
+  const bool trailing = options.word("side") == "trailing";
+  if (trailing && given != 0) {
+    throw Error(Fault::usage, text(owner, ": side=trailing fixes the window; offset must be 0"));
+  }
+  const std::int64_t offset = trailing ? shape.D - r : given;
+  if (offset + r > shape.D) {
+    throw Error(Fault::usage,
+                text(owner, ": a window of ", r, " channels at offset ", offset, " leaves the head of ",
+                     shape.D, "; allowed are offsets up to ", shape.D - r));
+  }
+  return {options.word("pairing") == "halves" ? Pairing::halves : Pairing::adjacent, offset, r};
 }
 
 std::vector<double> geometric_frequencies(double theta, std::int64_t channels) {
@@ -75,13 +132,14 @@ Turned pair_product(const double* q, const double* k, const RotaryWindow& window
   const std::int64_t a = window.low(n), b = window.high(n);
   return {q[a] * k[a] + q[b] * k[b], q[a] * k[b] - q[b] * k[a]};
 }
+
+}  // namespace
+
 double passed_through(const double* q, const double* k, const RotaryWindow& window, std::int64_t D) {
   double sum = 0;
   for (std::int64_t d = 0; d < D; ++d) sum += window.holds(d) ? 0 : q[d] * k[d];
   return sum;
 }
-
-}  // namespace
 
 double Rotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
   const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
@@ -90,11 +148,11 @@ double Rotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_
   double sum = passed_through(q, k, window_, shape_.D);
   for (std::int64_t n = 0; n < window_.pairs(); ++n) {
     const Turned z = pair_product(q, k, window_, n);
-    const double angle = (turn(s.positions, i, n) - turn(s.positions, j, n)) * theta[n];
+    const Angle angle(turn(s.positions, i, n) - turn(s.positions, j, n), theta[n]);
     sum += scale(Role::q, s.positions[i], reach, n) * scale(Role::k, s.positions[j], reach, n) *
-           (z.along * std::cos(angle) + z.across * std::sin(angle));
+           (z.along * angle.cos() + z.across * angle.sin());
   }
-  return sum / std::sqrt(double(shape_.D));
+  return softmax_scale(reach) * sum / std::sqrt(double(shape_.D));
 }
 
 Rotate RotaryWindow::empty(std::int64_t heads, std::int64_t tokens) const {
@@ -111,9 +169,10 @@ Rotate Rotary::rotation(const Positions& p, Role role) const {
     const auto theta = frequencies_in(reach);
     for (std::int64_t t = row * T; t < (row + 1) * T; ++t) {
       for (std::int64_t n = 0; n < pairs; ++n) {
-        const double angle = turn(p, t, n) * theta[n], factor = scale(role, p[t], reach, n);
-        r.cos[t * pairs + n] = float(factor * std::cos(angle));
-        r.sin[t * pairs + n] = float(factor * std::sin(angle));
+        const Angle angle(turn(p, t, n), theta[n]);
+        const double factor = scale(role, p[t], reach, n);
+        r.cos[t * pairs + n] = float(factor * angle.cos());
+        r.sin[t * pairs + n] = float(factor * angle.sin());
       }
     }
   }
@@ -124,49 +183,58 @@ void Rotary::map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) c
   const unsigned keys = unsigned(Role::k);
   steps.push_back({scales_differ() ? unsigned(Role::q) : Role::q | Role::k, rotation(b.positions, Role::q)});
   if (scales_differ()) steps.push_back({keys, rotation(b.positions, Role::k)});
+  if (!scales_softmax()) return;
+  Scale softmax{shape_.D, {}};
+  for (std::int64_t row = 0; row < b.positions.rows; ++row) {
+    const float factor = float(softmax_scale(reach_of(b.positions.row(row))));
+    softmax.factor.insert(softmax.factor.end(), std::size_t(b.positions.T()), factor);
+  }
+  steps.push_back({unsigned(Role::q), std::move(softmax)});
 }
 
 namespace {
 
-std::vector<std::int64_t> sections_of(std::string_view owner, const Options& options, const Shape& shape,
-                                      double share) {
+std::vector<std::int64_t> sections_of(std::string_view owner, const Options& options, std::int64_t pairs,
+                                      double share, std::size_t most) {
   std::vector<std::int64_t> sections;
   for (const double x : options.numbers("sections")) sections.push_back(std::int64_t(x));
-  const std::int64_t pairs = shape.D / 2;
   if (sections == std::vector<std::int64_t>{0}) {
     const std::int64_t side = std::int64_t(share * double(pairs));
     return {pairs - 2 * side, side, side};
   }
   std::int64_t sum = 0;
   for (const std::int64_t x : sections) sum += x;
-  if (sections.size() != 3 || sum != pairs) {
+  if (sections.size() < 3 || sections.size() > most || sum != pairs) {
     throw Error(Fault::usage, text(owner, ": sections=", options.word("sections"), " are ", sections.size(),
-                                   " numbers of sum ", sum, "; allowed are three of sum D/2 = ", pairs));
+                                   " numbers of sum ", sum, "; allowed are three ",
+                                   most > 3 ? "or four " : "", "that sum to the pairs, ", pairs));
   }
   return sections;
 }
 
 }  // namespace
 
-StreamRotary::StreamRotary(std::string_view owner, const Options& options, const Shape& shape, double share)
-    : Rotary(shape, whole_head(owner, options, shape)),
+StreamRotary::StreamRotary(std::string_view owner, const Options& options, const Shape& shape, double share,
+                           std::size_t most)
+    : Rotary(shape, rotary_window(owner, options, shape)),
       owner_(owner),
       theta_(options.number("theta")),
-      sections_(sections_of(owner, options, shape, share)) {}
-std::vector<OptionSpec> StreamRotary::options() {
-  return rotary_options({{.name = "sections",
-                          .help = "pairs of t, h and w, as in 16/24/24; 0 = a fixed share of the head",
-                          .standard = "0",
-                          .least = 0,
-                          .most = 1 << 16,
-                          .whole = true,
-                          .list = true}});
+      sections_(sections_of(owner, options, window().pairs(), share, most)) {}
+std::vector<OptionSpec> StreamRotary::options(std::vector<OptionSpec> more) {
+  more.insert(more.begin(), {.name = "sections",
+                             .help = "pairs of t, h and w, as in 16/24/24; 0 = a fixed share of the window",
+                             .standard = "0",
+                             .least = 0,
+                             .most = 1 << 16,
+                             .whole = true,
+                             .list = true});
+  return rotary_options(more);
 }
 double StreamRotary::turn(const Positions& p, std::int64_t t, std::int64_t pair) const {
   if (p.axes == 1) return p[t];  // text: t = h = w
-  if (p.axes == 3) return p.at(t, stream(pair));
-  throw Error(Fault::usage,
-              text(owner_, ": positions have ", p.axes, " axes; allowed are 3 (t, h, w), or 1"));
+  if (p.axes == axes()) return p.at(t, stream(pair));
+  throw Error(Fault::usage, text(owner_, ": positions have ", p.axes, " axes; allowed are ", axes(),
+                                 axes() == 3 ? " (t, h, w), or 1" : ", or 1"));
 }
 
 Turns Rotary::turns_at(double length) const {
@@ -183,9 +251,9 @@ void rerotate(const RotaryWindow& window, const Positions& p, const Turns& from,
   }
   Floats table(2 * size);
   for (std::int64_t n = 0; n < size; ++n) {
-    const double angle = p[n / pairs] * (to.frequencies[n % pairs] - from.frequencies[n % pairs]);
-    table[n] = float(to.factor / from.factor * std::cos(angle));
-    table[size + n] = float(to.factor / from.factor * std::sin(angle));
+    const Angle angle(p[n / pairs], to.frequencies[n % pairs] - from.frequencies[n % pairs]);
+    table[n] = float(to.factor / from.factor * angle.cos());
+    table[size + n] = float(to.factor / from.factor * angle.sin());
   }
   rotate({window.pairing, pairs, table.data(), table.data() + size, p.rows > 1}, rows, +1,
          keys + window.first);
@@ -196,11 +264,11 @@ double LearnedRotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std:
   double sum = passed_through(q, k, window_, shape_.D);
   for (std::int64_t n = 0; n < window_.pairs(); ++n) {
     const Turned z = pair_product(q, k, window_, n);
-    double angle = 0;
+    Angle angle;
     for (std::int64_t a = 0; a < grid_.axes; ++a)
-      angle += (coordinate(s.positions, i, a, grid_) - coordinate(s.positions, j, a, grid_)) *
-               theta(s.w[index(a, h, n)]);
-    sum += z.along * std::cos(angle) + z.across * std::sin(angle);
+      angle.add(coordinate(s.positions, i, a, grid_) - coordinate(s.positions, j, a, grid_),
+                theta(s.w[index(a, h, n)]));
+    sum += z.along * angle.cos() + z.across * angle.sin();
   }
   return sum / std::sqrt(double(shape_.D));
 }
@@ -218,10 +286,10 @@ void LearnedRotary::map(const Batch& b, const OwnChannels&, std::vector<Step>& s
   for (std::int64_t h = 0; h < r.heads; ++h) {
     for (std::int64_t t = 0; t < tokens; ++t) {
       for (std::int64_t n = 0; n < pairs; ++n) {
-        double angle = 0;
+        Angle angle;
         for (std::int64_t a = 0; a < grid_.axes; ++a)
-          angle += places[t * grid_.axes + a] * theta(b.w[index(a, h, n)]);
-        r.cos[r.at(h, t) + n] = float(std::cos(angle)), r.sin[r.at(h, t) + n] = float(std::sin(angle));
+          angle.add(places[t * grid_.axes + a], theta(b.w[index(a, h, n)]));
+        r.cos[r.at(h, t) + n] = float(angle.cos()), r.sin[r.at(h, t) + n] = float(angle.sin());
       }
     }
   }

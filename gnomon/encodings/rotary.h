@@ -21,17 +21,23 @@ struct RotaryWindow {
   Rotate empty(std::int64_t heads, std::int64_t tokens) const;
 };
 
-// Options that most of the family share: theta and pairing; `more` come after them.
+// Options that the whole family shares: theta, pairing and the window; `more` come after them.
 std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more = {});
+// The window that the options name: `channels` of the head, or the `fraction` of it by the rule `rounding`, from channel
+// `offset` on or at its end (side=trailing). transformers truncates, int(head·fraction), and has ⌈n/2⌉ frequencies
+// theta^(−2i/n) for an odd n; here n must be even. Throws Error(usage) naming `owner` for windows without pairs or
+// beyond the head.
+RotaryWindow rotary_window(std::string_view owner, const Options& options, const Shape& shape);
 // `factor`: by which the context grows; `original`: the length that the model was first trained for, in tokens,
 // where 0 is the training window.
 OptionSpec factor_option(std::string_view standard);
 OptionSpec original_option();
 double original_length(const Options& options, const Shape& shape);
-// The whole head as a window. Throws Error(usage) naming `owner` for a head of an odd number of channels.
-RotaryWindow whole_head(std::string_view owner, const Options& options, const Shape& shape);
 // theta^(−2i/channels), i = 0..pairs−1.
 std::vector<double> geometric_frequencies(double theta, std::int64_t channels);
+
+// Σ q·k over the D channels of a head that the window leaves alone.
+double passed_through(const double* q, const double* k, const RotaryWindow& window, std::int64_t D);
 
 // The least and the largest position of a sequence.
 struct Reach {
@@ -65,23 +71,30 @@ class Rotary : public Encoding {
   // Factor of pair n of q (Role::q) or k at this position of a sequence.
   virtual double scale(Role, double /*position*/, const Reach&, std::int64_t /*pair*/) const { return 1; }
   virtual bool scales_differ() const { return false; }  // q and k have different scales
+  // Factor of the whole logit, of the channels that pass through as well. q has it, so cached keys do not.
+  virtual double softmax_scale(const Reach&) const { return 1; }
+  virtual bool scales_softmax() const { return false; }  // there is such a factor
 
  private:
   const RotaryWindow window_;
 };
 
 // M-RoPE: pair n turns by the coordinate of its stream, t, h or w; the frequency index counts on over all pairs. Tokens
-// with one coordinate are text, t = h = w, which is RoPE. Option `sections`: the pairs of t, h and w, three that sum to
-// D/2, or 0 for `share` of all pairs for h and for w each. Throws Error(usage) for others.
+// with one coordinate are text, t = h = w, which is RoPE. Option `sections`: the pairs of t, h and w (of each coordinate,
+// where up to `most` = 4 are allowed), which sum to the pairs of the window; or 0 for `share` of them for h and for w
+// each. Throws Error(usage) for others.
 class StreamRotary : public Rotary {
  public:
-  StreamRotary(std::string_view owner, const Options& options, const Shape& shape, double share);
-  static std::vector<OptionSpec> options();
-  std::int64_t axes() const override { return 3; }
-  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+  StreamRotary(std::string_view owner, const Options& options, const Shape& shape, double share,
+               std::size_t most = 3);
+  static std::vector<OptionSpec> options(std::vector<OptionSpec> more = {});
+  std::int64_t axes() const override { return std::int64_t(sections_.size()); }
+  std::vector<double> frequencies() const override {
+    return geometric_frequencies(theta_, window().channels);
+  }
 
  protected:
-  virtual std::int64_t stream(std::int64_t pair) const = 0;  // 0, 1, 2: t, h, w
+  virtual std::int64_t stream(std::int64_t pair) const = 0;  // 0, 1, 2: t, h, w; or the coordinate of four
   double turn(const Positions& p, std::int64_t t, std::int64_t pair) const override;
   const std::vector<std::int64_t>& sections() const { return sections_; }
 

@@ -1,9 +1,11 @@
 // Relative position representations. Shaw, Uszkoreit, Vaswani 2018, https://arxiv.org/abs/1803.02155, equations 3 to 5;
 // tensor2tensor, common_attention.py, dot_product_attention_relative.
 //
-//   s[h,i,j] = q_i·(k_j + aK_c)/√D,   o_i = Σ_j p_ij (v_j + aV_c),   c = clip(p_j − p_i, −k, k) + k
+//   s[h,i,j] = q_i·(k_j + aK_c)/√D,   o_i = Σ_j p_ij (v_j + aV_c),   c = clip(p_j − p_i, −k, m) + k,   m = k
+//   right=m: another limit for keys after the query, values=off: no aV. With both, Wav2Vec2-BERT's relative_key (Hugging Face
+//   transformers, modeling_wav2vec2_bert.py: k = left_max, m = right_max_position_embeddings)
 //
-// Acts on cross and value. Parameters: keys aK and values aV (2k+1, D), shared by the heads, each layer its own.
+// Acts on cross and value. Parameters: keys aK and values aV (k+m+1, D), shared by the heads, each layer its own.
 #include <algorithm>
 #include <cmath>
 
@@ -14,12 +16,17 @@ namespace {
 
 class Shaw final : public Encoding {
  public:
-  Shaw(const Options& options, const Shape& shape) : Encoding(shape), clip_(options.whole("clip")) {}
+  Shaw(const Options& options, const Shape& shape)
+      : Encoding(shape),
+        left_(options.whole("clip")),
+        right_(options.whole("right") ? options.whole("right") : left_),
+        values_(options.word("values") == "on") {}
   bool per_layer() const override { return true; }
   std::vector<ParamSpec> params() const override {
     const double deviation = 1 / std::sqrt(double(shape_.D));
-    return {{"keys", {2 * clip_ + 1, shape_.D}, 0, deviation, false},
-            {"values", {2 * clip_ + 1, shape_.D}, 0, deviation, false}};
+    std::vector<ParamSpec> all{{"keys", {rows(), shape_.D}, 0, deviation, false}};
+    if (values_) all.push_back({"values", {rows(), shape_.D}, 0, deviation, false});
+    return all;
   }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
@@ -31,28 +38,28 @@ class Shaw final : public Encoding {
   }
   double value(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j,
                std::int64_t d) const override {
-    const std::int64_t row = row_of(s.positions[i] - s.positions[j]);
-    return Encoding::value(s, h, i, j, d) + s.w[(2 * clip_ + 1 + row) * shape_.D + d];
+    const double plain = Encoding::value(s, h, i, j, d);
+    return values_ ? plain + s.w[(rows() + row_of(s.positions[i] - s.positions[j])) * shape_.D + d] : plain;
   }
   void lower(const Batch& b, Terms& t) const override {
     make_over_distances(t, t.query_cross, shape_.H, shape_.D);
-    make_over_distances(t, t.value, shape_.H, shape_.D);
+    if (values_) make_over_distances(t, t.value, shape_.H, shape_.D);
     each(t, [&](std::int64_t at, std::int64_t index) {
       t.query_cross[at] += b.w[index] / std::sqrt(float(shape_.D));
-      t.value[at] += b.w[values() + index];
+      if (values_) t.value[at] += b.w[rows() * shape_.D + index];
     });
   }
   void lower_backward(const Batch&, const Terms& g, const BatchGrad& grad) const override {
     each(g, [&](std::int64_t at, std::int64_t index) {
       grad.w[index] += g.query_cross[at] / std::sqrt(float(shape_.D));
-      grad.w[values() + index] += g.value[at];
+      if (values_) grad.w[rows() * shape_.D + index] += g.value[at];
     });
   }
 
  private:
-  std::int64_t values() const { return (2 * clip_ + 1) * shape_.D; }
+  std::int64_t rows() const { return left_ + right_ + 1; }
   std::int64_t row_of(double delta) const {
-    return std::int64_t(std::clamp(-delta, -double(clip_), double(clip_))) + clip_;
+    return std::int64_t(std::clamp(-delta, -double(left_), double(right_))) + left_;
   }
   template <class Body>
   void each(const Terms& t, const Body& f) const {
@@ -61,7 +68,8 @@ class Shaw final : public Encoding {
       for (std::int64_t d = 0; d < shape_.D; ++d) f(n * shape_.D + d, row * shape_.D + d);
     }
   }
-  const std::int64_t clip_;
+  const std::int64_t left_, right_;
+  const bool values_;
 };
 
 }  // namespace
@@ -81,7 +89,17 @@ const Entry shaw_entry = {
                  .standard = "16",
                  .least = 1,
                  .most = 1 << 20,
-                 .whole = true}},
+                 .whole = true},
+                {.name = "right",
+                 .help = "the same for keys after the query; 0 = as clip",
+                 .standard = "0",
+                 .least = 0,
+                 .most = 1 << 20,
+                 .whole = true},
+                {.name = "values",
+                 .help = "a term of the values beside that of the keys",
+                 .standard = "on",
+                 .words = {"on", "off"}}},
     .make = [](const Options& options, const Shape& shape) {
       return std::make_unique<Shaw>(options, shape);
     }};

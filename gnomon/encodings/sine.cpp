@@ -14,7 +14,7 @@ namespace {
 class Sine final : public OneWave {
  public:
   Sine(const Options& options, const Shape& shape)
-      : OneWave(options, shape, [](double x) { return std::sin(x); }) {}
+      : OneWave(options, shape, [](const Angle& x) { return x.sin(); }) {}
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ Floats FixedInput::tables(const Positions& positions) const {
 }
 void FixedInput::input(const Batch& b, float* e) const { std::copy(b.tables.begin(), b.tables.end(), e); }
 
-OneWave::OneWave(const Options& options, const Shape& shape, double (*wave)(double))
+OneWave::OneWave(const Options& options, const Shape& shape, double (*wave)(const Angle&))
     : FixedInput(shape), wave_(wave) {
   for (double c = 0; c < double(shape.C); ++c)
     frequencies_.push_back(std::pow(options.number("base"), -c / double(shape.C)));
@@ -33,8 +33,8 @@ double Sines::at(double position, std::int64_t c) const {
   if (c >= 2 * pairs) return 0;
   const std::int64_t i = halves ? c % pairs : c / 2;
   const bool sine = halves ? c < pairs : c % 2 == 0;
-  const double angle = position * frequencies[i];
-  return sine ? std::sin(angle) : std::cos(angle);
+  const Angle angle(position, frequencies[i]);
+  return sine ? angle.sin() : angle.cos();
 }
 
 std::vector<OptionSpec> sine_options(std::vector<OptionSpec> more) {

@@ -1,4 +1,5 @@
 #pragma once
+#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
@@ -20,17 +21,17 @@ class FixedInput : public Encoding {
 // Sines or cosines alone, one frequency for each channel: wave(p·base^(−c/C)).
 class OneWave : public FixedInput {
  public:
-  OneWave(const Options& options, const Shape& shape, double (*wave)(double));
+  OneWave(const Options& options, const Shape& shape, double (*wave)(const Angle&));
   std::vector<double> frequencies() const override { return frequencies_; }
   static std::vector<OptionSpec> options();
 
  protected:
   double at(const Positions& p, std::int64_t t, std::int64_t c) const override {
-    return wave_(p[t] * frequencies_[c]);
+    return wave_({p[t], frequencies_[c]});
   }
 
  private:
-  double (*const wave_)(double);
+  double (*const wave_)(const Angle&);
   std::vector<double> frequencies_;
 };
 

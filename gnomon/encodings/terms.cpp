@@ -10,7 +10,7 @@
 namespace gnomon {
 namespace {
 
-constexpr double kMostDistances = 1 << 24;
+constexpr double kExact = 0x1p53;
 
 // Tokens of one document that are none of the padding follow each other by 1.
 bool regular(const Placement& p) {
@@ -38,7 +38,8 @@ void see_documents(const Placement& p, Terms& terms) {
   }
 }
 
-// Arrays over distances reach from the least to the largest difference of places of a sequence.
+// Arrays over distances reach from the least to the largest difference of places of a sequence. Where there is no room for
+// them, for fractions and places too far apart, none are made: only encodings that ask for them are refused.
 void cover_places(const Placement& p, bool causal, Terms& terms) {
   const std::int64_t T = p.T();
   double most = 0;
@@ -47,18 +48,18 @@ void cover_places(const Placement& p, bool causal, Terms& terms) {
     const auto at = [&, row = r](std::int64_t t) { return p.values[(row * T + t) * p.axes]; };
     double high = at(0), low = at(0);
     for (std::int64_t t = 0; t < T; ++t) {
-      if (at(t) != std::floor(at(t))) return;  // fractions: no arrays over distances
+      if (at(t) != std::floor(at(t))) return;
       rising = rising && (t == 0 || at(t) >= at(t - 1));
       high = std::max(high, at(t)), low = std::min(low, at(t));
     }
     most = std::max(most, high - low);
   }
-  const double least = causal && rising ? 0 : -most;
-  if (most - least >= kMostDistances) {
-    throw Error(Fault::usage,
-                text("positions of a sequence are up to ", shortest(most),
-                     " apart; arrays over distances hold fewer than ", shortest(kMostDistances)));
+  if (most >= kExact) {
+    throw Error(Fault::usage, text("positions of a sequence are up to ", shortest(most),
+                                   " apart; differences are exact below 2^53"));
   }
+  const double least = causal && rising ? 0 : -most;
+  if (most - least >= double(kMostDistances)) return;
   terms.first_distance = std::int64_t(least);
   terms.distances = std::int64_t(most - least) + 1;
   for (std::int64_t n = 0; n < p.rows * T; ++n) terms.places.push_back(std::int64_t(p.values[n * p.axes]));

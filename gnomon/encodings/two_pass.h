@@ -9,10 +9,12 @@ namespace gnomon {
 class TwoPass : public Rotary {
  public:
   TwoPass(const Options& options, const Shape& shape, std::string_view owner)
-      : Rotary(shape, whole_head(owner, options, shape)),
+      : Rotary(shape, rotary_window(owner, options, shape)),
         theta_(options.number("theta")),
         near_(options.number("window")) {}
-  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+  std::vector<double> frequencies() const override {
+    return geometric_frequencies(theta_, window().channels);
+  }
   Widths widths() const override { return {0, shape_.D}; }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;

@@ -2,7 +2,7 @@
 // component/xpos_relative_position.py.
 //
 //   pair i turns as in RoPE; q is multiplied by ζ_i^((p − c)/base), k by ζ_i^(−(p − c)/base)
-//   ζ_i = (2i/D + γ)/(1 + γ),   γ = 0.4,   base = 512 tokens
+//   ζ_i = (2i/r + γ)/(1 + γ),   γ = 0.4,   base = 512 tokens,   r the channels of the window
 //
 // The logit has ζ_i^((p_i − p_j)/base), whatever c is; but c must be the same for q and k. Here c is the middle of the
 // sequence. Acts on q and k; for causal masks, where p_i ≥ p_j. No parameters. A sequence so long that float32 cannot hold
@@ -19,16 +19,18 @@ namespace {
 class Xpos final : public Rotary {
  public:
   Xpos(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("xpos", options, shape)),
+      : Rotary(shape, rotary_window("xpos", options, shape)),
         theta_(options.number("theta")),
         base_(options.number("base")),
         gamma_(options.number("gamma")) {}
-  std::vector<double> frequencies() const override { return geometric_frequencies(theta_, shape_.D); }
+  std::vector<double> frequencies() const override {
+    return geometric_frequencies(theta_, window().channels);
+  }
 
  protected:
   bool scales_differ() const override { return true; }
   double scale(Role role, double position, const Reach& reach, std::int64_t pair) const override {
-    const double zeta = (2 * double(pair) / double(shape_.D) + gamma_) / (1 + gamma_);
+    const double zeta = (2 * double(pair) / double(window().channels) + gamma_) / (1 + gamma_);
     const double exponent = (position - (reach.first + reach.last) / 2) / base_ * std::log(zeta);
     if (std::abs(exponent) > 80) {
       throw Error(Fault::usage, text("xpos: positions ", shortest(reach.first), " to ", shortest(reach.last),

@@ -2,9 +2,11 @@
 // modeling_rope_utils.py, _compute_yarn_parameters.
 //
 //   pair i turns by p·θ'_i,   θ'_i = θ_i·γ_i + θ_i/s·(1 − γ_i),   γ_i = 1 − clamp((i − low)/(high − low), 0, 1)
-//   low = ⌊d(beta_fast)⌋, high = ⌈d(beta_slow)⌉ within 0..D−1 (truncate=on), d(ρ) = D·ln(L0/(2πρ))/(2·ln theta)
+//   low = ⌊d(beta_fast)⌋, high = ⌈d(beta_slow)⌉ within 0..r−1 (truncate=on), d(ρ) = r·ln(L0/(2πρ))/(2·ln theta)
 //   q and k are both multiplied by a = 0.1·ln s + 1; so logits by a²
 //   attention_factor=a says it outright; mscale=m, mscale_all_dim=n (both): a = (0.1·m·ln s + 1)/(0.1·n·ln s + 1)
+//   softmax_mscale=n: all of q·k, also what does not turn, times (0.1·n·ln s + 1)², as DeepSeek-V3 has it for its
+//   mscale_all_dim (modeling_deepseek_v3.py, yarn_apply_mscale); other models ignore that number there
 //
 // s = factor, L0 = original. Acts on q and k. No parameters.
 #include <algorithm>
@@ -22,8 +24,8 @@ namespace {
 class Yarn final : public Rotary {
  public:
   Yarn(const Options& options, const Shape& shape)
-      : Rotary(shape, whole_head("yarn", options, shape)),
-        yarn_(yarn_rule(options, shape)),
+      : Rotary(shape, rotary_window("yarn", options, shape)),
+        yarn_(yarn_rule(options, shape, window())),
         factor_(options.number("factor")) {}
   std::vector<double> frequencies() const override { return yarn_frequencies(yarn_, factor_); }
 
@@ -31,6 +33,8 @@ class Yarn final : public Rotary {
   double scale(Role, double, const Reach&, std::int64_t) const override {
     return yarn_attention_factor(yarn_, factor_);
   }
+  double softmax_scale(const Reach&) const override { return yarn_softmax_scale(yarn_, factor_); }
+  bool scales_softmax() const override { return yarn_.softmax_mscale > 0; }
 
  private:
   const YarnRule yarn_;

@@ -4,7 +4,9 @@
 
 #include "gnomon/core/array.h"
 #include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
 #include "gnomon/kernels/pointwise.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,17 +25,18 @@ HWY_INLINE float sum_row(std::int64_t C, const Term& term) {
   return sum(total);
 }
 
-void NormaliseRow(Norm kind, std::int64_t C, const float* x, const float* gain, const float* bias, float* y,
+void NormaliseRow(const NormShape& s, const float* x, const float* gain, const float* bias, float* y,
                   float* statistics) {
+  const std::int64_t C = s.C;
   const auto at = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return load(x + c, n); };
-  const float mean = kind == Norm::rms ? 0.0f : sum_row(C, at) / float(C);
+  const float mean = s.kind == Norm::rms ? 0.0f : sum_row(C, at) / float(C);
   const auto centre = set(mean);
   const float squares = sum_row(C, [&](std::int64_t c, std::int64_t n) HWY_ATTR {
     const auto v = hn::Sub(load(x + c, n), centre);
     return hn::Mul(v, v);
   });
   // Of squares beyond float32 nothing is known: not a row of zeros.
-  const float inverse = 1.0f / std::sqrt(no_infinity(squares) / float(C) + kNormEpsilon);
+  const float inverse = 1.0f / std::sqrt(no_infinity(squares) / float(C) + s.epsilon);
   statistics[0] = mean;
   statistics[1] = inverse;
   for (std::int64_t c = 0; c < C; c += lanes()) {
@@ -84,12 +87,15 @@ void check_arrays(std::string_view place, const NormShape& s, std::initializer_l
 
 void normalise(const NormShape& s, const float* x, const float* gain, const float* bias, float* y,
                float* statistics) {
+  if (!(s.epsilon > 0 && std::isfinite(s.epsilon)))
+    throw Error(Fault::usage,
+                text("normalise: epsilon is ", shortest(s.epsilon), "; allowed is what is above 0"));
   check_arrays("normalise", s, {{"x", x}, {"y", y}}, {{"gain", gain}, {"statistics", statistics}});
   const std::int64_t step = step_of(s);
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
       HWY_DYNAMIC_DISPATCH(NormaliseRow)
-      (s.kind, s.C, x + n * step, gain, bias, y + n * step, statistics + 2 * n);
+      (s, x + n * step, gain, bias, y + n * step, statistics + 2 * n);
     }
   });
 }

@@ -10,11 +10,12 @@ enum class Norm { layer, rms };
 inline constexpr float kNormEpsilon = 1e-5f;
 
 // x, y (N,C); gain, bias (C); statistics (N,2): mean (0 for rms) and 1/√(…), for the backward pass. Throws Error(usage)
-// for extents that cannot be, rows nearer than C, or null arrays; bias may be null.
+// for extents that cannot be, rows nearer than C, another epsilon, or null arrays; bias may be null.
 struct NormShape {
   Norm kind;
   std::int64_t N, C;
-  std::int64_t step = 0;  // between the rows of x and of y, 0 = dense
+  std::int64_t step = 0;         // between the rows of x and of y, 0 = dense
+  float epsilon = kNormEpsilon;  // above 0; of normalise alone
 };
 void normalise(const NormShape& shape, const float* x, const float* gain, const float* bias, float* y,
                float* statistics);

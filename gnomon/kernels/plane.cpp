@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnomon/kernels/angle.h"
+
 namespace gnomon {
 namespace {
 
@@ -15,7 +17,8 @@ Waves waves(double p, double s) {
   if (std::abs(x) < 1e-3) {
     return {p * (1 - x * x / 6), p * p / 2 * (1 - x * x / 12), -p * p * x / 3, -p * p * p * x / 12};
   }
-  const double sin = std::sin(x), cos = std::cos(x), versine = 2 * std::sin(x / 2) * std::sin(x / 2);
+  const Angle angle(p, s), half(p / 2, s);
+  const double sin = angle.sin(), cos = angle.cos(), versine = 2 * half.sin() * half.sin();
   return {sin / s, versine / (s * s), (x * cos - sin) / (s * s), (x * sin - 2 * versine) / (s * s * s)};
 }
 

@@ -249,7 +249,7 @@ def deberta():
         projections = torch.cat([module.query_proj.weight.ravel(), module.key_proj.weight.ravel(),
                                  module.query_proj.bias, module.key_proj.bias])
         kind = "shared" if share else "own"
-        spec = f"deberta_v2(buckets={B}, distance={{}}, projections={kind}, norm=on)"
+        spec = f"deberta_v2(buckets={B}, distance={{}}, projections={kind}, norm=on, epsilon=1e-05)"
         weights(FILE, spec.format(M), HF + "modeling_deberta_v2.py", qq, kk, weights=found, causal=False, params=params,
                 projections=projections, tolerance=1e-6, wrong=[spec.format(M + 8), "none"])
 

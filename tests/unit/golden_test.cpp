@@ -271,7 +271,7 @@ double distance_by_kind(const std::string& spec, const Json& c) {
   return INFINITY;
 }
 
-const char* const kByKind[] = {"inputs", "masks", "samplers", "rotations", "relative"};
+const char* const kByKind[] = {"inputs", "masks", "samplers", "rotations", "relative", "windows"};
 
 class GoldenFile : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Files, GoldenFile, testing::ValuesIn(kByKind),

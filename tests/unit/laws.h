@@ -190,14 +190,23 @@ template <class Body>
 void each_encoding(std::int64_t H, std::int64_t D, std::int64_t length, const Body& f) {
   for (const Entry* entry : encodings()) {
     if (entry->acts & kPositions) continue;
-    for (const Named& named : variants(*entry)) {
+    const std::vector<Named> all = variants(*entry);
+    for (const Named& named : all) {
       for (const bool causal : {true, false}) {
         if (entry->causal_only && !causal) continue;
         const Shape shape{H * D, H, D, length, causal};
         std::string options;
         for (const auto& [key, value] : named.options) options += " " + key + "=" + value;
         SCOPED_TRACE(testing::Message() << named.name << options << (causal ? " causal" : " bidirectional"));
-        f(*entry, *make_encoding(named, shape), shape);
+        std::unique_ptr<Encoding> e;
+        try {
+          e = make_encoding(named, shape);
+        } catch (const Error&) {
+          // Half of a head may have no pairs, or no two sets of them; half of a multiple of 16 has.
+          if (D % 16 == 0 || &named == &all.front()) throw;
+          continue;
+        }
+        f(*entry, *e, shape);
         if (testing::Test::HasFatalFailure()) return;
       }
     }

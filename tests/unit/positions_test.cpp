@@ -125,9 +125,9 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
   has(answer("deberta_v2(buckets=31)", 2, 8), "buckets must be even");
   has(answer("deberta_v2(buckets=32, distance=17)", 2, 8), "distance more than buckets/2 + 1 = 17");
   has(answer("mrope(sections=2/1/2)", 2, 8),
-      "sections=2/1/2 are 3 numbers of sum 5; allowed are three of sum D/2 = 4");
+      "sections=2/1/2 are 3 numbers of sum 5; allowed are three or four that sum to the pairs, 4");
   has(answer("mrope_interleaved(sections=4/0)", 2, 8), "are 2 numbers of sum 4");
-  has(answer("longrope(short=1/1/1)", 2, 8), "short has 3 factors; allowed are 1 or D/2 = 4");
+  has(answer("longrope(short=1/1/1)", 2, 8), "short has 3 factors; allowed are 1 or one for each pair: 4");
   has(answer("longrope(long=1/x)", 2, 8), "longrope: option 'long'");
   has(answer("llama3(low=4, high=4)", 2, 8), "high=4 must be more than low=4");
   has(answer("cope(positions=1)", 2, 8), "allowed is a whole number from 2");
