@@ -4,8 +4,8 @@
 // What the two halves of matmul_portable.cpp tell each other: the loops, and what is compiled for each SIMD target.
 namespace gnomon::portable {
 
-// Sizes in numbers: a panel of kDepth rows has 16 to 32 kB, a block of a up to 100 kB.
-inline constexpr std::int64_t kDepth = 256, kRowsOfBlock = 96, kColumnsOfBlock = 256, kColumnsAtOnce = 4096;
+// Sizes in numbers: a panel of kDepth rows has 12 kB (SSE) to 48 kB (AVX-512), a block of a up to 150 kB.
+inline constexpr std::int64_t kDepth = 384, kRowsOfBlock = 96, kColumnsOfBlock = 256, kColumnsAtOnce = 4096;
 
 // What is summed in registers at a time.
 struct Tile {
