@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims test build release bench mutants torture fuzz format clean
+.PHONY: help study claims test core build release bench mutants torture fuzz format clean
 
 TEXT := build/text/king-james.txt
 GNOMON := build/release/gnomon
@@ -17,6 +17,10 @@ claims: release $(TEXT)  ## measure what is said about word and position (half a
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
 	build/venv/bin/python -m pytest tests/python tests/torture
+
+core:  ## the core library alone, without oneDNN and OpenMP: build and test it
+	scripts/install-deps --core
+	cmake --workflow --preset core
 
 build:
 	scripts/install-deps --test
@@ -58,6 +62,6 @@ build/venv/.ready: tests/python/requirements.txt
 	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-build study claims test release torture fuzz: | build/.
+build study claims test core release torture fuzz: | build/.
 build/.:
 	mkdir -p build

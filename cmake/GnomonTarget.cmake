@@ -14,6 +14,17 @@ function(gnomon_target target)
   target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 endfunction()
 
+# A library that is installed: gnomon_<component>, which users link as gnomon::<component>.
+function(gnomon_library component)
+  set(target gnomon_${component})
+  add_library(gnomon::${component} ALIAS ${target})
+  gnomon_target(${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${component} VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH $ORIGIN)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
+
 # The source files of the rows `macro(name)` in gnomon/<folder>/list.def.
 function(gnomon_listed_sources folder macro result)
   set(list ${PROJECT_SOURCE_DIR}/gnomon/${folder}/list.def)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gnomon/checkpoint/json-inl.h"
+#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/claims/task.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"

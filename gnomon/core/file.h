@@ -34,8 +34,4 @@ class FileLock {
   int descriptor_;
 };
 
-// SHA-256 (FIPS 180-4) of the pieces, one after the other, as 64 hexadecimal digits.
-std::string sha256(std::span<const std::string_view> pieces);
-std::string sha256(std::string_view bytes);
-
 }  // namespace gnomon

@@ -2,32 +2,22 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <string>
 
 namespace gnomon {
 
-// Threads that a parallel loop started here really gets: not what was asked for, but what OpenMP's limits leave of it
-// (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS); 1 inside a parallel loop. The pool is OpenMP's, the one oneDNN uses too. A child
-// that was forked after the pool's first use has none of its threads, and its first loop waits for them for ever: start other
-// processes by posix_spawn (or exec at once), or fork before anything of gnomon is called.
+// Threads that a parallel loop started here really gets: not what was asked for, but what the system's limits leave of it (of
+// OpenMP: OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS); 1 inside a parallel loop. A child that was forked after the first loop has
+// none of its threads, and where they are OpenMP's its first loop waits for them for ever: start other processes by posix_spawn
+// (or exec at once), or fork before anything of gnomon is called.
 int thread_count();
 // The same, if set_thread_count(n) had been called.
 int threads_granted(int n);
 // Of loops that the calling thread starts from now on. Throws Error(resource) when the system refuses to make so many threads:
 // OpenMP itself would end the process.
 void set_thread_count(int n);
-
-// While one lives, the calling thread's loops have exactly thread_count() threads, also where OpenMP would choose
-// fewer when the machine is busy (OMP_DYNAMIC): compiled products count on it.
-class FixedTeam {
- public:
-  FixedTeam();
-  ~FixedTeam();
-  FixedTeam(const FixedTeam&) = delete;
-  FixedTeam& operator=(const FixedTeam&) = delete;
-
- private:
-  const int threads_, dynamic_;
-};
+// Whose threads they are: "OpenMP", the pool that oneDNN uses too, or "std::thread", where gnomon was built without it.
+std::string thread_library();
 
 // Keeps the first exception of a parallel loop, which may not leave it, for the thread that started the loop.
 class Rescue {
@@ -50,6 +40,9 @@ class Rescue {
   std::exception_ptr first_;
 };
 
+// f(context, i) for i in [0, n): what parallel_for is made of, where the threads are made.
+void parallel_calls(std::int64_t n, void (*f)(void* context, std::int64_t i), void* context);
+
 // f(i) for i in [0, n), each exactly once, spread over the threads. Whatever f(i) writes must depend on i
 // alone and not on the thread: then the result has the same bits for every thread count. What f throws is thrown again
 // here when the others are done.
@@ -57,8 +50,9 @@ template <class F>
 void parallel_for(std::int64_t n, F&& f) {
   if (n == 1) return f(std::int64_t{0});
   Rescue rescue;
-#pragma omp parallel for schedule(dynamic, 1)
-  for (std::int64_t i = 0; i < n; ++i) rescue.run([&] { f(i); });
+  auto rescued = [&](std::int64_t i) { rescue.run([&] { f(i); }); };
+  const auto call = [](void* context, std::int64_t i) { (*static_cast<decltype(rescued)*>(context))(i); };
+  parallel_calls(n, call, &rescued);
   rescue.rethrow();
 }
 

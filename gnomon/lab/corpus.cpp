@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 

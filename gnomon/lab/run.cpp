@@ -9,6 +9,7 @@
 
 #include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/loss.h"

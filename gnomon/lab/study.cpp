@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gnomon/checkpoint/json-inl.h"
+#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"

@@ -15,6 +15,7 @@
 
 #include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/claims/desk.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"

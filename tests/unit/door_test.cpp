@@ -1,11 +1,9 @@
-// The door of shapes, placements, encodings, models, texts and files.
+// The door of shapes, placements, encodings, models and texts.
 #include "tests/unit/door.h"
 
 #include <cmath>
-#include <filesystem>
 #include <locale>
 
-#include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
@@ -257,25 +255,6 @@ TEST(DoorText, ErrorsQuoteNothingThatATerminalObeys) {
   EXPECT_EQ(printable("a\xFFz\x9B\xC3"), "a\\xffz\\x9b\\xc3");       // no UTF-8
   EXPECT_EQ(printable("\xC2\xA9 \xE2\x82"), "\xC2\xA9 \\xe2\\x82");  // © and a character that ends too early
   refused("\\x1b[31m", [] { Spec::parse("\x1b[31m"); });
-}
-
-TEST(DoorSafetensors, WhatTheFormatCannotHoldIsRefused) {
-  const Path path = std::filesystem::temp_directory_path() / "gnomon-door.safetensors";
-  const Floats numbers(4);
-  const auto write = [&](const std::string& name, std::vector<std::int64_t> shape,
-                         const Metadata& metadata = {}) {
-    const Tensor tensors[] = {{"first", {4}, numbers}, {name, std::move(shape), numbers}};
-    write_safetensors(path, tensors, metadata);
-  };
-  refused("is not UTF-8 at byte 1", [&] { write("a\xFF", {4}); });
-  refused("is not UTF-8", [&] { write("a", {4}, {{"\xC0", "x"}}); });
-  refused("is not UTF-8", [&] { write("a", {4}, {{"x", "\xED\xA0\x80"}}); });
-  refused("is taken", [&] { write("first", {4}); });
-  refused("is taken", [&] { write("__metadata__", {4}); });
-  refused("data has 4", [&] { write("a", {5}); });
-  refused("an array of", [&] { write("a", {-1, -4}); });
-  refused("an array of", [&] { write("a", {kMost, kMost}); });
-  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "gnomon/core/file.h"
 #include "gnomon/kernels/angle.h"
 #include "tests/unit/laws.h"
+#include "tests/unit/turn.h"
 
 namespace gnomon {
 namespace {
@@ -64,13 +65,13 @@ TEST_P(Far, TheFastPathIsTheDefinition) {
     if ((entry.acts & ~unsigned{kQk | kValue | kMask}) || (entry.acts & ~unsigned{kMask}) == kValue) return;
     if (e.positions_end()) return;
     if (entry.name == "xpos") {
-      EXPECT_ANY_THROW(e.tables(far_places(1)));  // its factors leave float32
+      EXPECT_ANY_THROW(turn_of(e, far_places(1)));  // its factors leave float32
       return;
     }
     ++tried;
     for (const std::int64_t axes : {std::int64_t{1}, e.axes()}) {
       const Case c(shape, e, far_places(axes));
-      const Fast fast(e, entry.acts, c, Floats(c.q.size()), Floats(c.T() * shape.C));
+      const Fast fast(e, c, Floats(c.q.size()), Floats(c.T() * shape.C));
       const auto want = attention_by_definition(e, c);
       // float32's own error grows with the logits, which those of dynamic YaRN do with the context.
       double largest = 8;

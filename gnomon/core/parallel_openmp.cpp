@@ -1,5 +1,4 @@
-#include "gnomon/core/parallel.h"
-
+// Loops on OpenMP's threads, and the door to it. Its twin without OpenMP is parallel_threads.cpp: a build has one of them.
 #include <omp.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <vector>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/fixed_team.h"
+#include "gnomon/core/parallel.h"
 
 namespace gnomon {
 namespace {
@@ -55,6 +56,13 @@ void set_thread_count(int n) {
     had = granted;
   }
   omp_set_num_threads(n);
+}
+
+std::string thread_library() { return "OpenMP"; }
+
+void parallel_calls(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
+#pragma omp parallel for schedule(dynamic, 1)
+  for (std::int64_t i = 0; i < n; ++i) f(context, i);
 }
 
 FixedTeam::FixedTeam() : threads_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) {

@@ -1,0 +1,138 @@
+// What a loop promises, on whoever's threads: OpenMP's, or our own in a build without it.
+#include "gnomon/core/parallel.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+namespace {
+
+class Parallel : public testing::Test {
+ protected:
+  void TearDown() override { set_thread_count(before_); }
+  const int before_ = thread_count();
+};
+
+// True if `n` turns of one loop are under way at the same time: each waits for all.
+bool meet(int n) {
+  std::atomic<int> there = 0, met = 0;
+  parallel_for(n, [&](std::int64_t) {
+    ++there;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (there < n && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    met += there == n;
+  });
+  return met == n;
+}
+
+TEST_F(Parallel, EveryTurnIsTakenOnceOnAsManyThreadsAsAreTold) {
+  for (const int threads : {1, 2, 5, 3}) {
+    set_thread_count(threads);
+    ASSERT_EQ(thread_count(), threads);
+    for (const std::int64_t n : {0, 1, 2, 3, 1000}) {
+      std::vector<std::atomic<int>> turns(static_cast<std::size_t>(n));
+      parallel_for(n, [&](std::int64_t i) { ++turns[std::size_t(i)]; });
+      for (const auto& t : turns) EXPECT_EQ(t, 1);
+    }
+    EXPECT_TRUE(meet(threads)) << threads;
+  }
+  set_thread_count(2);
+  EXPECT_FALSE(meet(3));
+}
+
+TEST_F(Parallel, ALoopInsideALoopIsRunByWhoeverMeetsIt) {
+  set_thread_count(3);
+  std::atomic<int> turns = 0, counts = 0;
+  parallel_for(4, [&](std::int64_t) {
+    const auto me = std::this_thread::get_id();
+    counts += thread_count();
+    parallel_for(5, [&](std::int64_t) { turns += std::this_thread::get_id() == me; });
+  });
+  EXPECT_EQ(turns, 20);
+  EXPECT_EQ(counts, 4);  // 1 each
+  EXPECT_EQ(thread_count(), 3);
+}
+
+TEST_F(Parallel, TheFirstExceptionComesOutWhenTheOthersAreDone) {
+  set_thread_count(2);
+  std::atomic<int> done = 0;
+  const auto loop = [&] {
+    parallel_for(100, [&](std::int64_t i) {
+      if (i % 10 == 3) throw std::runtime_error("three");
+      ++done;
+    });
+  };
+  EXPECT_THROW(loop(), std::runtime_error);
+  EXPECT_EQ(done, 90);
+  EXPECT_TRUE(meet(2));  // the team is whole
+}
+
+TEST_F(Parallel, ThreadsOfTheCallerHaveTeamsOfTheirOwn) {
+  std::atomic<int> turns = 0;
+  const auto work = [&](int threads) {
+    set_thread_count(threads);
+    for (int n = 0; n < 300; ++n) parallel_for(7, [&](std::int64_t) { ++turns; });
+    EXPECT_EQ(thread_count(), threads);
+  };
+  std::vector<std::jthread> callers;
+  for (const int threads : {1, 2, 3, 2}) callers.emplace_back(work, threads);
+  callers.clear();
+  EXPECT_EQ(turns, 4 * 300 * 7);
+}
+
+// OpenMP's threads are gone in a child, and its loop would wait for them: see parallel.h.
+TEST_F(Parallel, AForkedChildMakesThreadsOfItsOwn) {
+  if (thread_library() == "OpenMP") GTEST_SKIP() << "with OpenMP a child may not start a loop";
+  set_thread_count(2);
+  EXPECT_TRUE(meet(2));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    exit(meet(2) ? 0 : 1);  // and leaves by the front door
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+std::int64_t mapped_bytes() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// A process that may have a little more memory than it has: a few stacks of threads fit, a thousand do not.
+TEST_F(Parallel, MoreThreadsThanTheSystemMakesAreAnError) {
+  const int many = 1000;
+  if (threads_granted(many) < many) GTEST_SKIP() << "limited to " << threads_granted(many);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    const rlim_t most = rlim_t(mapped_bytes() + (std::int64_t{128} << 20));
+    const struct rlimit limit { most, most };
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(3);
+    try {
+      set_thread_count(many);
+    } catch (const Error& e) {
+      _exit(e.fault() == Fault::resource ? 0 : 2);
+    }
+    _exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace
+}  // namespace gnomon
