@@ -5,12 +5,11 @@
 #else
 #define GNOMON_KERNELS_ATTEND_INL_H_
 #endif
+#include "gnomon/kernels/extras-inl.h"
 #include "gnomon/kernels/product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
-
-inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // A tile: query rows i0..i0+ni against key columns j0..j0+nj. A row's distances run along its columns: with
 // e = j − (position of i), column b of row a reads entry (b − a) + (ni − 1) of a *band* that begins at
@@ -27,7 +26,7 @@ class Head {
       : t_(t),
         s_(t.shape),
         N_(lanes()),
-        shift_(s_.keys - s_.queries),
+        shift_(s_.place(0)),
         bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
         bk_(s_.key_tile ? s_.key_tile : 128),
         Kp_(round_up(s_.K, N_)),
@@ -35,8 +34,8 @@ class Head {
         keys_(round_up(s_.keys, N_) + N_),
         ld_(round_up(bk_, 2 * N_) + 2 * N_),
         ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
-        zero_(s_.keys + bq_ + 2 * N_),
-        span_(zero_ + s_.keys + bk_ + 4 * N_) {}
+        zero_(s_.place(s_.queries) + bq_ + 2 * N_),
+        span_(s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
 
   void forward() {
     pack_keys();
@@ -48,8 +47,10 @@ class Head {
     for (std::int64_t i0 = 0; i0 < s_.queries; i0 += bq_) {
       const std::int64_t ni = std::min(bq_, s_.queries - i0), seen = end_of(i0 + ni - 1);
       pack_queries(i0, ni);
-      std::fill(most.begin(), most.end(), kMinusInfinity);
-      std::fill(total.begin(), total.end(), 0.0f);
+      // A sink is a logit that was met before all others. One that is no number makes the sum NaN.
+      const float sink = t_.extras.sink;
+      std::fill(most.begin(), most.end(), sink);
+      std::fill(total.begin(), total.end(), sink == kMinusInfinity ? 0.0f : std::exp(sink - sink));
       std::fill(out.begin(), out.end(), 0.0f);
       for (std::int64_t j0 = first_of(i0) / bk_ * bk_; j0 < seen; j0 += bk_) {
         const Tile tile = make_tile(i0, ni, j0, std::min(bk_, seen - j0));
@@ -90,6 +91,7 @@ class Head {
         backward_tile(make_tile(i0, ni, j0, std::min(bk_, seen - j0)));
       for (std::int64_t a = 0; a < ni; ++a) write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.at(i0 + a));
     }
+    if (t_.extras.dsink) *t_.extras.dsink = sink_gradient();
     for (std::int64_t j = 0; j < s_.keys; ++j) {
       write_row(&dk_[j * Kp_], s_.K, 1, t_.dk.at(j));
       write_row(&dv_[j * Dp_], s_.D, 1, t_.dv.at(j));
@@ -174,7 +176,7 @@ class Head {
   void each_distance(const Body& f) const {
     for (std::int64_t r = 0; r < t_.terms.distances; ++r) {
       const std::int64_t e = -(t_.terms.first_distance + r);
-      if (e > -s_.keys && e < s_.keys) f(r, e + zero_);
+      if (e > -s_.place(s_.queries) && e < s_.keys - shift_) f(r, e + zero_);
     }
   }
   // Rows over distances (R,width), in the order of e: as rows, and transposed.
@@ -205,7 +207,7 @@ class Head {
   }
   std::int64_t end_of(std::int64_t i) const {
     const std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
-    return t_.end_key ? std::min<std::int64_t>(end, t_.end_key[i + shift_]) : end;
+    return std::min<std::int64_t>(end, t_.end_key ? t_.end_key[i + shift_] : s_.keys);
   }
   // Row a of the tile sees its columns from hidden() on, before visible().
   std::int64_t visible(const Tile& tile, std::int64_t a) const {
@@ -213,6 +215,20 @@ class Head {
   }
   std::int64_t hidden(const Tile& tile, std::int64_t a) const {
     return std::clamp<std::int64_t>(first_of(tile.i0 + a) - tile.j0, 0, tile.nj);
+  }
+  // What the caller asks of the logits of row a.
+  RowExtras extras_of(const Tile& tile, std::int64_t a) const {
+    const HeadExtras& x = t_.extras;
+    const std::int64_t i = tile.i0 + a;
+    return {x.soft_cap, x.bias.data ? x.bias.row(i) + tile.j0 : nullptr,
+            x.mask.data ? x.mask.row(i) + tile.j0 : nullptr};
+  }
+  // f(begin, end) for the runs of columns that row a sees.
+  template <class Body>
+  void each_run(const Tile& tile, std::int64_t a, const Body& f) const {
+    const std::int64_t from = hidden(tile, a), n = visible(tile, a);
+    if (!t_.extras.of_pairs) return f(from, n);
+    extras_of(tile, a).each_run(from, n, f);
   }
   bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
 
@@ -230,9 +246,10 @@ class Head {
   // sees. w is 0 where a row of it does not; where 0·x may not be 0, each row goes alone over what it sees.
   void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
     for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
-      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
-      product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded, c + a * padded,
-              padded, true);
+      each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
+        product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded,
+                c + a * padded, padded, true);
+      });
     }
     if (!tame_) return;
     const std::int64_t panel = whole(tile) ? tile.ni : kRows;
@@ -245,9 +262,10 @@ class Head {
   // position on.
   void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
     for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
-      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
-      product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded, c + from * padded,
-              padded, true);
+      each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
+        product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded,
+                c + from * padded, padded, true);
+      });
     }
     if (!tame_) return;
     const std::int64_t panel = whole(tile) ? tile.nj : kRows;
@@ -372,10 +390,15 @@ class Head {
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
     const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
-    const RowBias bias = row_bias(tile, a);
+    RowBias bias = row_bias(tile, a);
     const V lowest = set(kMinusInfinity);
     V top = lowest;
-    const bool defined = tame_ || all_defined(bias, s, from, n);
+    bool defined;
+    if (t_.extras.of_pairs) {
+      defined = apply_extras(extras_of(tile, a), std::exchange(bias, {}), {s, from, n}, nullptr);
+    } else {
+      defined = tame_ || all_defined(bias, s, from, n);
+    }
     for (std::int64_t b = 0; b < n; b += N_) {
       V v = bias(hn::LoadU(F(), s + b), b);
       if (b + N_ > n) v = hn::IfThenElse(hn::FirstN(F(), n - b), v, lowest);
@@ -449,7 +472,15 @@ class Head {
     const std::int64_t i = tile.i0 + a, end = round_up(tile.nj, 2 * N_);
     const float lse = t_.lse[i];
     const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a), from = hidden(tile, a);
-    const RowBias bias = row_bias(tile, a);
+    RowBias bias = row_bias(tile, a);
+    const bool of_pairs = t_.extras.of_pairs;
+    const float* slope = nullptr;
+    if (of_pairs) {
+      slope_.resize(ld_);
+      apply_extras(extras_of(tile, a), std::exchange(bias, {}), {s, from, n}, slope_.data());
+      if (t_.extras.soft_cap != 0) slope = slope_.data();
+    }
+    float* dbias = t_.extras.dbias.data ? t_.extras.dbias.row(i) + tile.j0 : nullptr;
     const V mean = set(dot(t_.dout.at(i), t_.out.at(i)));
     float* by_distance = t_.dterms.by_distance ? &dby_distance_[band_start(tile) + tile.ni - 1 - a] : nullptr;
     float* by_key = t_.dterms.by_key ? &dby_key_[tile.j0] : nullptr;
@@ -462,18 +493,38 @@ class Head {
         p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
         ds = hn::IfThenZeroElse(hn::FirstN(F(), from - b), ds);
       }
+      if (of_pairs) {
+        const Mask hides = hn::Eq(hn::LoadU(F(), s + b), set(kMinusInfinity));
+        p = hn::IfThenZeroElse(hides, p), ds = hn::IfThenZeroElse(hides, ds);
+        if (dbias) store(hn::Add(ds, load(dbias + b, n - b)), dbias + b, n - b);
+        if (slope) ds = hn::Mul(ds, hn::LoadU(F(), slope + b));
+      }
       hn::StoreU(p, F(), s + b);
       hn::StoreU(ds, F(), dp + b);
       if (by_distance) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_distance + b)), F(), by_distance + b);
       if (by_key) hn::StoreU(hn::Add(ds, hn::LoadU(F(), by_key + b)), F(), by_key + b);
       row_sum = hn::Add(row_sum, ds);
     }
-    if (std::isnan(lse)) std::fill(s + from, s + n, lse);  // of NaN hn::Exp made 0; ds is NaN by the mean
+    if (std::isnan(lse)) {  // of NaN hn::Exp made 0; ds is NaN by the mean
+      each_run(tile, a, [&](std::int64_t begin, std::int64_t run_end) {
+        if (begin < run_end) std::fill(s + begin, s + run_end, lse);
+      });
+    }
     if (t_.dterms.by_query) t_.dterms.by_query[i] += sum(row_sum);
     for (; b < end; b += N_) {
       hn::StoreU(hn::Zero(F()), F(), s + b);
       hn::StoreU(hn::Zero(F()), F(), dp + b);
     }
+  }
+
+  // The weight of the sink, exp(sink − lse), has no value: its ds is −p Σ_j p dp.
+  double sink_gradient() const {
+    double sum = 0;
+    for (std::int64_t i = 0; i < s_.queries; ++i) {
+      if (t_.lse[i] == kMinusInfinity) continue;
+      sum -= double(std::exp(t_.extras.sink - t_.lse[i])) * double(dot(t_.dout.at(i), t_.out.at(i)));
+    }
+    return sum;
   }
 
   void query_cross_backward(const Tile& tile) {
@@ -542,7 +593,7 @@ class Head {
 
   Scratch q_, k_, k_t_, v_, v_t_, dout_, by_key_, by_distance_;
   Scratch query_cross_, query_cross_t_, key_cross_, key_cross_t_, value_, value_t_;
-  Scratch logits_, dp_, band_, key_band_;
+  Scratch logits_, dp_, band_, key_band_, slope_;
   Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
 };
 

@@ -14,6 +14,15 @@ struct HeadTerms {
   std::int64_t first_distance, distances;
   float *by_distance, *by_query, *by_key, *query_cross, *key_cross, *value;
 };
+// What of the extras is this head's: bias and mask of query 0, with the distance to those of the next query.
+struct HeadExtras {
+  bool of_pairs;
+  float soft_cap, sink;  // sink −∞: none
+  Strided<const float> bias;
+  Strided<const std::uint8_t> mask;
+  Strided<float> dbias;
+  double* dsink;
+};
 struct HeadTask {
   AttendShape shape;
   Rows q, k, v, out, dout, dq, dk, dv;
@@ -21,6 +30,7 @@ struct HeadTask {
   const std::uint8_t* padding;
   const std::int32_t *first_key, *end_key;  // of this sequence, indexed by token; or null
   HeadTerms terms, dterms;
+  HeadExtras extras;
 };
 
 // A share of the queries of one sequence. dk (H,keys,K+beside), dv (H,keys,D), each row rounded up to whole
