@@ -2,6 +2,7 @@
 // modules, transformer_sentence_encoder.py.
 //
 //   s[h,i,j] = (q_i·k_j + (p_i U_q)·(p_j U_k))/√(2D) + b_h[bucket(i − j)],   p = LayerNorm(table)
+//   (with 1e-5 beside the variance, as in the authors' fairseq)
 //   cls=reset: in the row of position 0 the position part (all but q·k) is θ1_h, in its column θ2_h
 //
 // Words and positions have their own projections and never meet; q·k too is divided by √(2D). Acts on q and k (the

@@ -31,6 +31,11 @@ void each_row(const StepRows& rows, const Body& f) {
 }
 
 void check_tokens(std::string_view what, std::int64_t tokens, const StepRows& rows) {
+  const bool inside = rows.first >= 0 && rows.first + rows.at.T <= rows.of;
+  if (tokens != 1 && !inside) {
+    throw Error(Fault::usage, text(what, ": tokens ", rows.first, " to ", rows.first + rows.at.T - 1,
+                                   " have no place; allowed are 0 to ", rows.of - 1));
+  }
   if (tokens == 1 || tokens == rows.of || tokens == rows.at.B * rows.of) return;
   throw Error(Fault::usage,
               text(what, ": an array over ", tokens, " tokens for ", rows.at.B, " sequences of ", rows.of,

@@ -28,9 +28,9 @@ Place place_of(const Execution& e, Role role) {
   return {role,
           s.B,
           asks ? s.queries : s.keys,
-          s.H,
+          asks ? s.H : s.of_keys().H,
           more + (role == Role::q || role == Role::k ? s.K : s.D),
-          asks ? s.keys - s.queries : 0,
+          asks ? s.place(0) : 0,
           s.keys};
 }
 
@@ -103,7 +103,7 @@ void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept
                      k = mapped(e, Role::k, rows.k, kept.k, kept.before),
                      v = mapped(e, Role::v, rows.v, kept.v, kept.before);
   kept.lse.resize(std::size_t(s.B * s.H * s.queries));
-  attend(widened(e), read(q), read(k), read(v), e.plan.terms, rows.out, kept.lse.data());
+  attend(widened(e), read(q), read(k), read(v), e.plan.terms, rows.out, kept.lse.data(), e.extras);
   kept.attended.clear();
   if (!e.plan.acts_on(Role::out)) return;
   const Place p = place_of(e, Role::out);
@@ -117,7 +117,7 @@ void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept
 }
 
 void execute_backward(const Execution& e, const AttentionRows<float>& rows, const AttentionKept& kept,
-                      const AttentionRows<float>& d, Plan& dplan) {
+                      const AttentionRows<float>& d, Plan& dplan, const ExtrasGrad& dextras) {
   std::vector<const float*> before;
   for (const Floats& rows_before : kept.before) before.push_back(rows_before.data());
   mapped_backward(e, Role::out, d.out, before, dplan);
@@ -130,10 +130,11 @@ void execute_backward(const Execution& e, const AttentionRows<float>& rows, cons
   const Heads<float> to_q = gradient(Role::q, kept.q, dq, d.q), to_k = gradient(Role::k, kept.k, dk, d.k),
                      to_v = gradient(Role::v, kept.v, dv, d.v);
   const Heads<float> out = kept_rows(e, Role::out, kept.attended, rows.out);
-  attend_backward(widened(e),
-                  {read(kept_rows(e, Role::q, kept.q, rows.q)), read(kept_rows(e, Role::k, kept.k, rows.k)),
-                   read(kept_rows(e, Role::v, kept.v, rows.v)), read(out), kept.lse.data(), read(d.out)},
-                  e.plan.terms, {to_q, to_k, to_v, &dplan.terms, &dplan.drules});
+  attend_backward(
+      widened(e),
+      {read(kept_rows(e, Role::q, kept.q, rows.q)), read(kept_rows(e, Role::k, kept.k, rows.k)),
+       read(kept_rows(e, Role::v, kept.v, rows.v)), read(out), kept.lse.data(), read(d.out), e.extras},
+      e.plan.terms, {to_q, to_k, to_v, &dplan.terms, &dplan.drules, dextras});
   mapped_backward(e, Role::v, to_v, before, dplan);
   mapped_backward(e, Role::k, to_k, before, dplan);
   mapped_backward(e, Role::q, to_q, before, dplan);

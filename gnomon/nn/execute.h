@@ -7,7 +7,8 @@
 
 namespace gnomon {
 
-// Rows of q (B,H,queries,D), k and v (B,H or fewer,keys,D) as they were projected, and of what attention returns.
+// Rows of q (B,H,queries,K), k (B,kv_heads,keys,K) and v (B,kv_heads,keys,D) as they were projected, and of what attention
+// returns (B,H,queries,D).
 template <class T>
 struct AttentionRows {
   Heads<T> q, k, v, out;
@@ -29,12 +30,13 @@ struct Execution {
   const AttendShape& shape;
   const Plan& plan;
   bool overwrite;
+  Extras extras = {};
 };
 void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept);
 
 // d.out comes in as the gradient of rows.out and is overwritten; d.q, d.k and d.v leave as gradients of the projected
 // rows. The arrays that dplan has are added to.
 void execute_backward(const Execution& e, const AttentionRows<float>& rows, const AttentionKept& kept,
-                      const AttentionRows<float>& d, Plan& dplan);
+                      const AttentionRows<float>& d, Plan& dplan, const ExtrasGrad& dextras = {});
 
 }  // namespace gnomon

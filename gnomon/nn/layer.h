@@ -61,7 +61,7 @@ struct LayerBackward {
 void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at,
                     LayerPositions& positions, LayerActivations& a);
 
-// Attention of a layer, between the projections: attention.cpp. a.qkv holds the projected rows; a.attended receives
+// Attention of a layer, between the projections: layer_attention.cpp. a.qkv holds the projected rows; a.attended receives
 // what goes into the output projection.
 void attention_forward(const LayerShape& s, const LayerPositions& positions, const Content& content,
                        LayerActivations& a);

@@ -6,6 +6,7 @@
 
 #include "gnomon/core/file.h"
 #include "gnomon/kernels/angle.h"
+#include "gnomon/nn/model.h"
 #include "tests/unit/laws.h"
 #include "tests/unit/turn.h"
 
@@ -58,11 +59,12 @@ Placement far_places(std::int64_t axes) {
 class Far : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(Targets, Far, testing::ValuesIn(simd_targets()), target_name);
 
-// Every encoding of q and k, the values or the mask, and none: arrays over distances have no part in them.
+// Every encoding of q and k, the values, the mask or whole rows, and none: arrays over distances have no part in them.
 TEST_P(Far, TheFastPathIsTheDefinition) {
   int tried = 0;
   each_encoding(2, 16, 32, [&](const Entry& entry, const Encoding& e, const Shape& shape) {
-    if ((entry.acts & ~unsigned{kQk | kValue | kMask}) || (entry.acts & ~unsigned{kMask}) == kValue) return;
+    if ((entry.acts & ~unsigned{kQk | kValue | kMask | kRows}) || (entry.acts & ~unsigned{kMask}) == kValue)
+      return;
     if (e.positions_end()) return;
     if (entry.name == "xpos") {
       EXPECT_ANY_THROW(turn_of(e, far_places(1)));  // its factors leave float32
@@ -111,6 +113,30 @@ TEST(FarPlaces, WhereDifferencesAreNotExactIsAnError) {
   EXPECT_NO_THROW(terms_for(Placement::of(near), true));
   const std::vector<double> beyond{0, 0x1p53 + 2};
   EXPECT_THROW(Placement::of(beyond), Error);
+}
+
+// A whole model: what depends on differences alone is the same 2^51 tokens later.
+TEST(FarPlaces, AModelSeesTheDifferences) {
+  const std::vector<std::int32_t> text{5, 80, 7, 200, 33}, targets(5, 0);
+  for (const char* spec :
+       {"rope", "yarn(fraction=0.5, side=trailing)", "pope", "rope+window(size=100)", "rope_value"}) {
+    ModelConfig config;
+    config.layers = 2, config.width = 16, config.heads = 2, config.feed_forward = 2, config.length = 12;
+    config.position = Spec::parse(spec);
+    Model model(config);
+    const Floats w = model.initial(3);
+    const auto logits_at = [&](double first) {
+      const Placement place = Placement::of({first, first + 1, first + 40, first + 0x1p30, first + 0x1p40});
+      Tokens tokens{1, 5, text, targets};
+      tokens.placement = &place;
+      Floats logits(5 * kVocabulary);
+      model.logits(tokens, w, logits);
+      return logits;
+    };
+    const Floats here = logits_at(0), there = logits_at(0x1p51);
+    for (std::size_t n = 0; n < here.size(); ++n)
+      ASSERT_NEAR(here[n], there[n], 2e-5) << spec << ", number " << n;
+  }
 }
 
 }  // namespace
