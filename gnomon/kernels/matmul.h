@@ -8,9 +8,10 @@ enum class Op : bool { plain, transposed };
 
 // c (M,N) = op(a) op(b) [+ bias] [+ c], all row-major float32. op(a) is (M,K), op(b) is (K,N); ld* is the
 // distance between the stored rows in numbers, 0 = dense. Runs on thread_count() threads. Equal inputs, machine and thread
-// count give equal bits. The first product on each number of threads in a process compares one with exact sums and
-// throws Error(resource) if they differ. Throws Error(usage) for extents below 0, rows nearer than they are wide, or null
-// arrays.
+// count give equal bits. Throws Error(usage) for extents below 0, rows nearer than they are wide, or null arrays.
+//
+// Computed by oneDNN, or by gnomon itself where it was built without: product_library() says by whom. By oneDNN, the first
+// product on each number of threads in a process compares one with exact sums and throws Error(resource) if they differ.
 //
 // For hosts: while a product runs, oneDNN's generated code points the stack register into the heap
 // (github.com/oneapi-src/oneDNN/issues/4845). A signal handler that runs on such a thread writes its frame there and
@@ -24,7 +25,7 @@ struct Matmul {
 };
 void matmul(const Matmul& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 
-// What computes products, and with which instructions: "oneDNN 2.6.3 avx512_core".
+// What computes products, and with which instructions: "oneDNN 2.6.3 avx512_core", "Highway 1.0.3 AVX2".
 std::string product_library();
 
 // A dense layer: x (N,in), weight (out,in), bias (out), y (N,out); *_step is the distance between rows, 0 =

@@ -94,6 +94,9 @@ TEST_F(Parallel, ThreadsOfTheCallerHaveTeamsOfTheirOwn) {
 // OpenMP's threads are gone in a child, and its loop would wait for them: see parallel.h.
 TEST_F(Parallel, AForkedChildMakesThreadsOfItsOwn) {
   if (thread_library() == "OpenMP") GTEST_SKIP() << "with OpenMP a child may not start a loop";
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer knows no threads that are made after such a fork";
+#endif
   set_thread_count(2);
   EXPECT_TRUE(meet(2));
   const pid_t child = fork();
