@@ -82,6 +82,13 @@ Plan compile(std::span<const Acting> acting, const Placement& places, bool causa
   });
   return plan;
 }
+Terms compile_terms(std::span<const Acting> acting, const Placement& places, bool causal) {
+  Terms terms = terms_for(places, causal);
+  each(acting, false, [&](const Acting& a, const OwnChannels&, std::size_t) {
+    a.encoding->lower({places, kNoTables, a.w}, terms);
+  });
+  return terms;
+}
 bool complete(std::span<const Acting> acting, const Positions& places, const Content& content, Plan& plan) {
   if (!reads_content(acting)) return false;
   each(acting, true, [&](const Acting& a, const OwnChannels& own, std::size_t) {

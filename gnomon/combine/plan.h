@@ -35,6 +35,8 @@ struct Plan {
 
 // What depends on positions and parameters alone. It holds for all layers that share these.
 Plan compile(std::span<const Acting> acting, const Placement& places, bool causal);
+// Its terms alone, for tokens at other places: arrays over distances of the keys that a cache holds.
+Terms compile_terms(std::span<const Acting> acting, const Placement& places, bool causal);
 // Adds what reads the content of a layer; false, and nothing is added, if no encoding reads it.
 bool complete(std::span<const Acting> acting, const Positions& places, const Content& content, Plan& plan);
 // From the gradient of a plan to those of parameters (dw of `acting`), and of content.

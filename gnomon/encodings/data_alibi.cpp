@@ -16,7 +16,7 @@ class DataAlibi final : public Encoding {
  public:
   DataAlibi(const Options& options, const Shape& shape) : Encoding(shape), width_(options.whole("width")) {}
   bool per_layer() const override { return true; }
-  bool reads_content() const override { return true; }
+  unsigned reads() const override { return kReadsInput; }
   std::vector<ParamSpec> params() const override {
     const double deviation = 1 / std::sqrt(double(shape_.C));
     return {{"query.weight", {shape_.H * width_, shape_.C}, 0, deviation, true},

@@ -16,7 +16,7 @@ namespace gnomon {
 class Disentangled : public Encoding {
  public:
   Disentangled(const Options& options, const Shape& shape, std::int64_t span);
-  bool reads_content() const override { return shared_; }
+  unsigned reads() const override { return shared_ ? unsigned(kReadsProjections) : 0; }
   std::vector<ParamSpec> params() const override;
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
   void lower(const Batch& b, Terms& terms) const override;

@@ -76,6 +76,8 @@ struct Content {
   const float *q, *k;
   Projections<const float> projections;
 };
+// Which of it an encoding reads.
+enum Reads : unsigned { kReadsInput = 1, kReadsRows = 2, kReadsProjections = 4 };
 // Gradients of the same; each is added to.
 struct ContentGrad {
   Strided<float> x;
@@ -125,6 +127,9 @@ class Encoding {
   // Coordinates of a token that it takes.
   virtual std::int64_t axes() const { return 1; }
 
+  // false: what it makes of a token changes with the tokens after it, so that keys cannot be kept as they were made.
+  virtual bool keeps_keys() const { return !reads_content(); }
+
   // Angular frequencies in radians a token, of each pair of channels, where the encoding has them.
   virtual std::vector<double> frequencies() const { return {}; }
 
@@ -157,7 +162,8 @@ class Encoding {
                             const BatchGrad&) const {}
   // Sites logits, cross, value, mask: adds its terms. `terms` comes from terms_for(). Those that read content
   // are asked in every layer, and get content; the others once for a batch.
-  virtual bool reads_content() const { return false; }
+  virtual unsigned reads() const { return 0; }  // Reads | Reads ...
+  bool reads_content() const { return reads() != 0; }
   virtual void lower(const Batch&, Terms&) const {}
   virtual void lower_backward(const Batch&, const Terms& /*dterms*/, const BatchGrad&) const {}
   // Site rows: null, or a rule for these positions and parameters, which outlive it.

@@ -16,7 +16,7 @@ class Fox final : public Encoding {
  public:
   Fox(const Options& options, const Shape& shape) : Encoding(shape), bias_(options.number("bias")) {}
   bool per_layer() const override { return true; }
-  bool reads_content() const override { return true; }
+  unsigned reads() const override { return kReadsInput; }
   std::vector<ParamSpec> params() const override {
     return {{"weight", {shape_.H, shape_.C}, 0, 0.02, true}, {"bias", {shape_.H}, bias_, 0, false}};
   }

@@ -32,7 +32,7 @@ class GrapeAdditive final : public Encoding {
                          gate(&s.w[H + (H + h) * D], &s.k[(h * s.T() + j) * D]);
     return plain_logit(s, h, i, j) - std::exp(s.w[h]) * (s.positions[i] - s.positions[j]) * gates;
   }
-  bool reads_content() const override { return true; }
+  unsigned reads() const override { return kReadsRows; }
   void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
     const Content& content = *b.content;
     for (const Role role : {Role::q, Role::k}) {

@@ -19,7 +19,7 @@ class TransformerXl final : public Encoding {
   TransformerXl(const Options& options, const Shape& shape)
       : Encoding(shape), clamp_(options.number("clamp")) {}
   bool per_layer() const override { return true; }
-  bool reads_content() const override { return true; }
+  unsigned reads() const override { return kReadsRows; }
   std::vector<ParamSpec> params() const override {
     return {{"content_bias", {shape_.H, shape_.D}, 0, 0.02, false},
             {"position_bias", {shape_.H, shape_.D}, 0, 0.02, false},

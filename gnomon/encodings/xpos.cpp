@@ -23,6 +23,7 @@ class Xpos final : public Rotary {
         theta_(options.number("theta")),
         base_(options.number("base")),
         gamma_(options.number("gamma")) {}
+  bool keeps_keys() const override { return false; }  // the centre of the scales moves
   std::vector<double> frequencies() const override {
     return geometric_frequencies(theta_, window().channels);
   }

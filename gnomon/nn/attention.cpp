@@ -1,0 +1,232 @@
+#include "gnomon/nn/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/random.h"
+#include "gnomon/core/text.h"
+#include "gnomon/nn/attention_saved.h"
+
+namespace gnomon {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Fault::usage, "attention: " + why); }
+
+AttentionConfig checked(AttentionConfig c) {
+  check_extents("attention", {{"heads", c.heads, 1, kMostHeads},
+                              {"kv_heads", c.kv_heads, 0, c.heads},
+                              {"head_size", c.head_size, 1, kMostWidth},
+                              {"value_size", c.value_size, 0, kMostWidth},
+                              {"width", c.width, 0, kMostWidth},
+                              {"length", c.length, 1, kMostTokens}});
+  if (c.kv_heads == 0) c.kv_heads = c.heads;
+  if (c.value_size == 0) c.value_size = c.head_size;
+  if (c.width == 0) c.width = c.heads * c.head_size;
+  if (c.heads % c.kv_heads) refuse(text("heads is ", c.heads, ", no multiple of kv_heads, ", c.kv_heads));
+  if (!std::isfinite(c.scale)) refuse(text("scale is ", c.scale, "; allowed is a finite number"));
+  if (c.scale == 0) c.scale = 1 / std::sqrt(double(c.head_size));
+  return c;
+}
+Spec inside(std::string_view spec) {
+  Spec parsed = Spec::parse(spec);
+  const Spec plain = Spec::parse("none");
+  if (parsed.input || parsed.combination != plain.combination || !parsed.layers.empty() ||
+      !parsed.samplers.empty())
+    refuse(text("'", spec,
+                "' has parts that do not act inside attention: input encodings, [layers] or samplers"));
+  return parsed;
+}
+
+}  // namespace
+
+Attention::Attention(std::string_view spec, const AttentionConfig& config)
+    : config_(checked(config)), spec_(inside(spec)) {
+  position_ =
+      make_position(spec_, {config_.width, config_.heads, config_.head_size, config_.length, config_.causal});
+  for (std::size_t n = 0; n < position_.attention.size(); ++n) {
+    offsets_.push_back(count_);
+    for (ParamSpec p : position_.attention[n].encoding->params()) {
+      p.name = text(n, ".", p.name);
+      count_ += p.size();
+      params_.push_back(std::move(p));
+    }
+  }
+}
+
+Floats Attention::initial(std::uint64_t seed) const {
+  Floats w;
+  for (const ParamSpec& p : params_) {
+    const Random random(seed, p.name);
+    for (std::int64_t i = 0; i < p.size(); ++i)
+      w.push_back(float(p.initial(i, p.deviation ? random.normal(std::uint64_t(i)) : 0)));
+  }
+  return w;
+}
+
+std::vector<Acting> Attention::acting(std::span<const float> w, std::span<float> dw) const {
+  check_size("attention", "w", w.size(), count_);
+  std::vector<Acting> all;
+  for (std::size_t n = 0; n < offsets_.size(); ++n) {
+    all.push_back({position_.attention[n].encoding.get(), w.data() + offsets_[n],
+                   dw.empty() ? nullptr : dw.data() + offsets_[n]});
+  }
+  return all;
+}
+
+AttendShape Attention::shape_of(const AttentionInput& in) const {
+  return {.B = in.q.sequences(),
+          .H = config_.heads,
+          .queries = in.q.tokens(),
+          .keys = in.k.tokens(),
+          .K = config_.head_size,
+          .D = config_.value_size,
+          .scale = float(config_.scale),
+          .causal = config_.causal,
+          .kv_heads = config_.kv_heads,
+          .first = in.first};
+}
+
+void Attention::check(const AttentionInput& in) const {
+  const AttentionConfig& c = config_;
+  const std::int64_t B = in.q.sequences(), queries = in.q.tokens(), keys = in.k.tokens();
+  check_view("q", in.q, {B, c.heads, queries, c.head_size}, false);
+  check_view("k", in.k, {B, c.kv_heads, keys, c.head_size}, false);
+  check_view("v", in.v, {B, c.kv_heads, keys, c.value_size}, false);
+  const auto places = in.places;
+  if (places && (places->T() != keys || (places->rows != 1 && places->rows != B)))
+    refuse(text("places of ", places->rows, " sequences of ", places->T(), " tokens for ", B, " of ", keys,
+                " keys"));
+  for (const auto& at : position_.attention) {
+    const Encoding& e = *at.encoding;
+    if (e.reads_content() && (queries != keys || in.first.value_or(0) != 0))
+      refuse(text("'", spec(), "' reads every token: queries are ", queries, " of ", keys,
+                  " keys; allowed are all"));
+    if ((e.reads() & kReadsRows) && c.kv_heads != c.heads)
+      refuse(text("'", spec(), "' reads q and k of each head: kv_heads is ", c.kv_heads, "; allowed is ",
+                  c.heads));
+    if (e.reads() & kReadsInput) check_view("x", in.x, {B, 1, keys, c.width}, false);
+    if ((e.reads() & kReadsProjections) && !in.projections)
+      refuse(text("'", spec(), "' reads the projections of q and k, which are not given"));
+    if ((at.acts & kValue) && c.value_size != c.head_size)
+      refuse(text("'", spec(), "' acts on values of the head's size: value_size is ", c.value_size,
+                  "; allowed is ", c.head_size));
+  }
+}
+
+Plan Attention::plan(const Placement& places, std::span<const float> w) const {
+  return compile(acting(w, {}), places, config_.causal);
+}
+
+// --- What a call keeps
+
+Heads<float> rows_of(const Floats& dense, const std::array<std::int64_t, 4>& e) {
+  return {const_cast<float*>(dense.data()), e[1] * e[2] * e[3], e[3], e[2] * e[3]};
+}
+Heads<float> rows_of(const ConstView& view, Floats& own) {
+  if (view.plain()) {
+    return {const_cast<float*>(static_cast<const float*>(view.data)), view.steps[0], view.steps[2],
+            view.steps[1]};
+  }
+  widen(view, own);
+  return rows_of(own, view.extents);
+}
+
+Attention::Saved::Saved(const Attention& owner, const AttentionInput& input)
+    : in(input), shape(owner.shape_of(input)) {
+  const auto all = owner.acting(in.w, {});
+  const std::int64_t B = shape.B, keys = shape.keys;
+  // Where nothing asks for places there need be no keys.
+  places = in.places ? *in.places : Placement::consecutive(0, std::max<std::int64_t>(keys, 1));
+  if (in.padding || !places.padding.empty()) {
+    for (std::int64_t n = 0; n < B * keys; ++n) {
+      const bool hidden = !places.padding.empty() && places.padding[places.rows > 1 ? n : n % keys];
+      padding.push_back(hidden || (in.padding && in.padding[n]));
+    }
+    shape.padding = padding.data();
+  }
+  extras = {owner.config_.soft_cap, in.bias, in.mask, in.sinks};
+  if (keys > 0) plan = compile(all, places, shape.causal);
+  reads_content = keys > 0 && gnomon::reads_content(all);
+  q = rows_of(in.q, own_q), k = rows_of(in.k, own_k), v = rows_of(in.v, own_v);
+  if (!reads_content) return;
+  // Content has one layout for q and k.
+  if (own_q.empty()) widen(in.q, own_q), q = rows_of(own_q, in.q.extents);
+  if (own_k.empty()) widen(in.k, own_k), k = rows_of(own_k, in.k.extents);
+  if (in.x.data) widen(in.x, x);
+  complete(all, places, content(), plan);
+}
+
+Content Attention::Saved::content() const {
+  static const Projections<const float> kNone{};
+  const auto [B, H, T, D] = in.q.extents;
+  return {B,
+          T,
+          {x.data(), in.x.channels()},
+          {B, T, H, H * T * D, D, T * D},
+          own_q.data(),
+          own_k.data(),
+          in.projections ? *in.projections : kNone};
+}
+
+std::shared_ptr<const Attention::Saved> Attention::forward(const AttentionInput& in, const View& out) const {
+  check(in);
+  check_view("out", read_only(out), {in.q.sequences(), config_.heads, in.q.tokens(), config_.value_size},
+             true);
+  const auto saved = std::make_shared<Saved>(*this, in);
+  if (out.plain()) {
+    saved->out = {static_cast<float*>(out.data), out.steps[0], out.steps[2], out.steps[1]};
+  } else {
+    saved->own_out.resize(std::size_t(out.extents[0] * out.extents[1] * out.extents[2] * out.extents[3]));
+    saved->out = rows_of(saved->own_out, out.extents);
+  }
+  execute(saved->execution(), saved->rows(), saved->kept);
+  if (!out.plain()) narrow(saved->own_out, out);
+  return saved;
+}
+
+void Attention::backward(const Saved& saved, const ConstView& dout, const AttentionGradients& to) const {
+  const AttentionInput& in = saved.in;
+  check_view("dout", dout, {in.q.sequences(), config_.heads, in.q.tokens(), config_.value_size}, false);
+  check_view("dq", read_only(to.dq), in.q.extents, true);
+  check_view("dk", read_only(to.dk), in.k.extents, true);
+  check_view("dv", read_only(to.dv), in.v.extents, true);
+  if (!to.dw.empty()) check_size("attention", "dw", to.dw.size(), count_);
+  Floats dw(to.dw.empty() ? std::size_t(count_) : 0), own_dout;
+  const auto all = acting(in.w, to.dw.empty() ? std::span<float>(dw) : to.dw);
+  widen(dout, own_dout);  // it is overwritten
+  Floats dq, dk, dv;
+  const auto rows = [&](const View& view, Floats& own, bool here) -> Heads<float> {
+    if (here) return {static_cast<float*>(view.data), view.steps[0], view.steps[2], view.steps[1]};
+    own.assign(std::size_t(view.extents[0] * view.extents[1] * view.extents[2] * view.extents[3]), 0.0f);
+    return rows_of(own, view.extents);
+  };
+  const bool content = saved.reads_content;
+  const bool q_here = to.dq.plain() && !content, k_here = to.dk.plain() && !content, v_here = to.dv.plain();
+  const AttentionRows<float> d{rows(to.dq, dq, q_here), rows(to.dk, dk, k_here), rows(to.dv, dv, v_here),
+                               rows_of(own_dout, dout.extents)};
+  Plan dplan = saved.plan.zeros();
+  execute_backward(saved.execution(), saved.rows(), saved.kept, d, dplan, to.extras);
+  if (saved.shape.keys > 0) compile_backward(all, saved.places, saved.plan, dplan);
+  if (content) {
+    Floats dx(saved.x.size()),
+        none(to.projections ? 0 : 2 * config_.heads * config_.head_size * (config_.width + 1));
+    const std::int64_t weight = config_.heads * config_.head_size * config_.width,
+                       bias = weight / config_.width;
+    Projections<float> discarded{none.data(), none.data() + weight, none.data() + 2 * weight,
+                                 none.data() + 2 * weight + bias};
+    ContentGrad grad{
+        {dx.data(), in.x.channels()}, dq.data(), dk.data(), to.projections ? *to.projections : discarded};
+    complete_backward(all, {saved.places, saved.content()}, saved.plan, dplan, grad);
+    if (to.dx.data) {
+      check_view("dx", read_only(to.dx), in.x.extents, true);
+      narrow(dx, to.dx);
+    }
+  }
+  if (!q_here) narrow(dq, to.dq);
+  if (!k_here) narrow(dk, to.dk);
+  if (!v_here) narrow(dv, to.dv);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,99 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gnomon/combine/spec.h"
+#include "gnomon/core/view.h"
+#include "gnomon/kernels/key_cache.h"
+#include "gnomon/nn/execute.h"
+
+namespace gnomon {
+
+struct AttentionConfig {
+  std::int64_t heads;
+  std::int64_t kv_heads = 0;    // 0 = heads; query head h reads head h / (heads/kv_heads)
+  std::int64_t head_size;       // channels of q and k
+  std::int64_t value_size = 0;  // channels of v; 0 = head_size
+  std::int64_t width = 0;       // of the layer's input, for encodings that read it; 0 = heads·head_size
+  std::int64_t length = 2048;   // tokens of a training window, which some encodings are made for
+  bool causal = true;
+  double scale = 0;    // of q·k; 0 = 1/√head_size
+  float soft_cap = 0;  // 0 = none
+};
+
+// What attention is asked. B sequences; keys are tokens, and queries are tokens among them.
+struct AttentionInput {
+  ConstView q, k,
+      v;  // (B,heads,queries,head_size), (B,kv_heads,keys,head_size), (B,kv_heads,keys,value_size)
+  const Placement* places = nullptr;  // where the keys stand: 1 or B rows. Null: 0, 1, 2 …
+  std::optional<std::int64_t>
+      first{};  // the place of query 0 among the keys. Not given: the queries are the last ones
+  std::span<const float> w = {};           // parameters, in the order of params()
+  const std::uint8_t* padding = nullptr;   // (B,keys): 1 = nobody sees this key
+  PairRows<const float> bias = {};         // added to logits; −∞ hides a key
+  PairRows<const std::uint8_t> mask = {};  // 0 hides a key
+  const float* sinks = nullptr;            // (heads)
+  // The layer's input (B,1,keys,width) and what q and k were projected with, for encodings that read them.
+  ConstView x = {};
+  const Projections<const float>* projections = nullptr;
+};
+
+// Where gradients go: dq, dk, dv and dx are overwritten, the others added to. What is not given is not computed.
+struct AttentionGradients {
+  View dq, dk, dv;
+  std::span<float> dw = {};
+  View dx = {};
+  Projections<float>* projections = nullptr;
+  ExtrasGrad extras = {};
+};
+
+// Attention with the encodings of a spec, such as "rope(pairing=adjacent)+alibi": what acts on q, k, v, the logits and the
+// mask. Immutable; one object serves many threads. Every call throws Error(usage) for views and arrays that do not fit,
+// naming what was found and what is allowed; B, queries and keys may be 0.
+class Attention {
+ public:
+  // Throws for text that is no spec, parts that do not act inside attention (input encodings, samplers, layers), and
+  // sizes that do not fit, such as heads that are no multiple of kv_heads.
+  Attention(std::string_view spec, const AttentionConfig& config);
+
+  const AttentionConfig& config() const { return config_; }
+  std::string spec() const { return spec_.print(); }
+  // The parameters of its encodings, one after the other, named "0.bias" by the part they belong to, and how they start.
+  const std::vector<ParamSpec>& params() const { return params_; }
+  std::int64_t param_count() const { return count_; }
+  Floats initial(std::uint64_t seed) const;
+
+  // What a forward pass keeps for the backward pass. It refers to the memory of the views of its call.
+  class Saved;
+  // out (B,heads,queries,value_size), of any number type. Arithmetic is float32; rows in sixteen bits are widened once, and
+  // results rounded once.
+  std::shared_ptr<const Saved> forward(const AttentionInput& in, const View& out) const;
+  void backward(const Saved& saved, const ConstView& dout, const AttentionGradients& to) const;
+
+  // A cache for `capacity` tokens of B sequences; with a window, a ring that keeps at least so many tokens.
+  KeyCache cache(std::int64_t B, std::int64_t capacity, std::int64_t window = 0) const;
+  // New tokens, B × n: q (B,heads,n,head_size), k and v of as many. They are appended, and each sees what is cached before
+  // it and itself. in.places are theirs; null: they follow. Throws for encodings whose terms need what no cache holds.
+  void decode(const AttentionInput& in, KeyCache& cache, const View& out) const;
+
+  // What position does here for tokens at these places, as data: printed, compared, executed elsewhere. w as in the call.
+  Plan plan(const Placement& places, std::span<const float> w) const;
+
+ private:
+  std::vector<Acting> acting(std::span<const float> w, std::span<float> dw) const;
+  AttendShape shape_of(const AttentionInput& in) const;
+  void check(const AttentionInput& in) const;
+
+  const AttentionConfig config_;
+  const Spec spec_;
+  Position position_;
+  std::vector<ParamSpec> params_;
+  std::vector<std::int64_t> offsets_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace gnomon

@@ -1,0 +1,166 @@
+// Decoding: new tokens against a cache of keys.
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
+#include "gnomon/nn/attention_saved.h"
+
+namespace gnomon {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Fault::usage, "attention: " + why); }
+
+// Where the new tokens stand: as the caller says, or after the last ones.
+Placement new_places(const AttentionInput& in, const KeyCache& cache) {
+  if (in.places) return *in.places;
+  const std::int64_t B = in.k.sequences(), n = in.k.tokens();
+  std::vector<double> all;
+  for (std::int64_t b = 0; b < B; ++b) {
+    const double last = cache.length(b) ? cache.position(b, cache.length(b) - 1) : -1;
+    for (std::int64_t t = 0; t < n; ++t) all.push_back(last + 1 + double(t));
+  }
+  return Placement::of(std::move(all), B);
+}
+double last_of(const Positions& places) {
+  return *std::max_element(places.values.begin(), places.values.end());
+}
+
+// Rotations whose frequencies follow the context: cached keys turn on to the new ones.
+void turn_on(const std::vector<Acting>& acting, double length, KeyCache& cache) {
+  double before = 0;
+  for (std::int64_t b = 0; b < cache.shape().B; ++b) {
+    if (cache.length(b)) before = std::max(before, cache.position(b, cache.length(b) - 1) + 1);
+  }
+  if (before == 0) return;
+  for (const Acting& a : acting) {
+    const auto* rotary = dynamic_cast<const Rotary*>(a.encoding);
+    if (!rotary) continue;
+    const Turns from = rotary->turns_at(before), to = rotary->turns_at(std::max(before, length));
+    if (from.frequencies == to.frequencies && from.factor == to.factor) continue;
+    cache.rewrite_keys([&](const CachedKeys& keys) {
+      rerotate(rotary->window(), {keys.positions, 1, 1}, from, to, keys.rows, keys.keys);
+    });
+  }
+}
+
+// Rows of new tokens after the steps.
+struct Mapped {
+  Floats rows;
+  std::int64_t width;
+};
+Mapped mapped(const Plan& plan, Role role, const ConstView& view) {
+  const auto [B, H, n, channels] = view.extents;
+  const std::int64_t more = role == Role::q || role == Role::k ? plan.added.joined : 0;
+  Floats dense;
+  widen(view, dense);
+  Mapped m{Floats(std::size_t(B * H * n * (channels + more))), channels + more};
+  for (std::int64_t row = 0; row < B * H * n; ++row)
+    std::copy_n(&dense[row * channels], channels, &m.rows[row * m.width]);
+  const RowLayout layout{B, n, H, H * n * m.width, m.width, n * m.width};
+  for (const Step& step : plan.steps) {
+    if (step.acts_on(role)) apply(step, role, layout, m.rows.data());
+  }
+  return m;
+}
+Heads<const float> heads_of(const Mapped& m, const ConstView& view) {
+  const auto [B, H, n, channels] = view.extents;
+  return {m.rows.data(), H * n * m.width, m.width, n * m.width};
+}
+
+// The places of the stored keys of sequence b.
+std::vector<double> stored_places(const KeyCache& cache, std::int64_t b) {
+  std::vector<double> all;
+  for (std::int64_t j = 0; j < cache.length(b); ++j) all.push_back(cache.position(b, j));
+  return all;
+}
+
+// Windows and chunks, as bytes (B,queries,keys): the last queries among the stored keys.
+std::vector<std::uint8_t> seen_keys(const std::vector<Acting>& acting, const KeyCache& cache,
+                                    std::int64_t queries) {
+  const std::int64_t keys = cache.keys();
+  std::vector<std::uint8_t> seen(std::size_t(cache.shape().B * queries * keys));
+  for (std::int64_t b = 0; b < cache.shape().B; ++b) {
+    const std::int64_t stored = cache.length(b);
+    if (stored == 0) continue;
+    const Placement places = Placement::of(stored_places(cache, b));
+    const Terms terms = compile_terms(acting, places, true);
+    for (std::int64_t i = std::max<std::int64_t>(0, queries - stored); i < queries; ++i) {
+      const std::int64_t token = stored - queries + i;
+      for (std::int64_t j = terms.first_key[token]; j < terms.end_key[token]; ++j)
+        seen[(b * queries + i) * keys + j] = 1;
+    }
+  }
+  return seen;
+}
+// The distances between stored keys and the newest of their sequence are below this.
+std::int64_t reach_of(const KeyCache& cache) {
+  double reach = 1;
+  for (std::int64_t b = 0; b < cache.shape().B; ++b) {
+    const std::int64_t stored = cache.length(b);
+    if (stored) reach = std::max(reach, cache.position(b, stored - 1) - cache.position(b, 0) + 1);
+  }
+  return std::int64_t(std::ceil(reach));
+}
+
+}  // namespace
+
+KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
+  const Floats w(static_cast<std::size_t>(count_));
+  std::int64_t K = config_.head_size;
+  for (const auto& at : position_.attention) {
+    const Encoding& e = *at.encoding;
+    if (!e.keeps_keys() || e.widths().beside)
+      refuse(text("'", spec(), "' has no key cache: what it makes of a key changes as the context grows"));
+    K += e.widths().joined;
+  }
+  if (!config_.causal) refuse("a key cache needs causal attention");
+  return KeyCache({B, config_.kv_heads, K, config_.value_size, capacity, window});
+}
+
+void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& out) const {
+  const AttentionConfig& c = config_;
+  AttentionInput call = in;
+  const std::int64_t B = in.q.sequences(), n = in.q.tokens();
+  if (cache.shape().B != B || cache.shape().heads != c.kv_heads || cache.shape().D != c.value_size)
+    refuse(text("a cache of ", cache.shape().B, " sequences of ", cache.shape().heads, " heads; allowed are ",
+                B, " of ", c.kv_heads));
+  check(call);
+  if (in.k.tokens() != n || in.first) refuse("new queries and new keys are the same tokens");
+  check_view("out", read_only(out), {B, c.heads, n, c.value_size}, true);
+  if (B * n == 0) return;
+  const auto all = acting(in.w, {});
+  const Placement places = new_places(in, cache);
+  const Plan plan = compile(all, places, true);
+  const Mapped q = mapped(plan, Role::q, in.q), k = mapped(plan, Role::k, in.k),
+               v = mapped(plan, Role::v, in.v);
+  turn_on(all, last_of(places) + 1, cache);
+  cache.append({n, heads_of(k, in.k), heads_of(v, in.v), places.values, in.padding});
+
+  AttendShape shape = shape_of(in);
+  shape.keys = cache.keys(), shape.K += plan.added.joined;
+  Terms terms;
+  if (plan.terms.over_distances()) {
+    terms = compile_terms(all, Placement::consecutive(0, reach_of(cache)), true);
+    terms.first_key.clear(), terms.end_key.clear();
+  }
+  terms.content_scale = plan.terms.content_scale;
+  Extras extras{c.soft_cap, in.bias, in.mask, in.sinks};
+  std::vector<std::uint8_t> seen;
+  if (!plan.terms.first_key.empty()) {
+    if (in.mask.data) refuse(text("'", spec(), "' hides keys: a mask beside it is not allowed"));
+    seen = seen_keys(all, cache, n);
+    extras.mask = {seen.data(), n * shape.keys, 0, shape.keys};
+  }
+  Floats returned(std::size_t(B * c.heads * n * c.value_size)), lse(std::size_t(B * c.heads * n));
+  const Heads<float> to = rows_of(returned, out.extents);
+  attend_cached(shape, heads_of(q, in.q), cache, terms, extras, to, lse.data());
+  const RowLayout layout{B, n, c.heads, to.batch, to.token, to.head};
+  for (const Step& step : plan.steps) {
+    if (step.acts_on(Role::out)) apply(step, Role::out, layout, returned.data());
+  }
+  narrow(returned, out);
+}
+
+}  // namespace gnomon

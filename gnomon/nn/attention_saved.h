@@ -1,0 +1,31 @@
+#pragma once
+#include "gnomon/nn/attention.h"
+
+namespace gnomon {
+
+// Rows of a view as float: in place where they lie that way, else in `own`.
+Heads<float> rows_of(const ConstView& view, Floats& own);
+Heads<float> rows_of(const Floats& dense, const std::array<std::int64_t, 4>& extents);
+
+class Attention::Saved {
+ public:
+  Saved(const Attention& owner, const AttentionInput& in);
+  Saved(const Saved&) = delete;  // its shape refers to its own padding
+
+  Execution execution() const { return {shape, plan, false, extras}; }
+  AttentionRows<float> rows() const { return {q, k, v, out}; }
+  Content content() const;
+
+  AttentionInput in;
+  Placement places;
+  std::vector<std::uint8_t> padding;
+  AttendShape shape;
+  Extras extras;
+  Plan plan;
+  bool reads_content;
+  Floats own_q, own_k, own_v, own_out, x;
+  Heads<float> q, k, v, out;
+  AttentionKept kept;
+};
+
+}  // namespace gnomon
