@@ -27,7 +27,7 @@ enum Site : unsigned {
   kLogits = 4,      // a number added to the logits, by distance, query or key
   kCross = 8,       // a number added to the logits that depends on q or k and on the distance
   kValue = 16,      // the values, or what attention returns
-  kRows = 32,       // the whole row of logits, rewritten
+  kRows = 32,       // the logits, by more than a sum of such numbers
   kMask = 64,       // which keys a query sees
   kPositions = 128  // the positions themselves, before any encoding sees them
 };
@@ -102,13 +102,14 @@ struct BatchGrad {
 };
 
 // Rows of q, k, v or the output of every head, D channels each, for an encoding to map. Its own additional
-// channels begin at `joined` (part of the product of q and k) and `beside` (for its rule to read).
+// channels begin at `joined` (part of the product of q and k), `far` (in the place of its first D, for far keys) and
+// `beside` (for nobody else).
 struct MapRows {
   RowLayout layout;
-  std::int64_t joined, beside;
+  std::int64_t joined, far, beside;
 };
 struct Widths {
-  std::int64_t joined = 0, beside = 0;
+  std::int64_t joined = 0, far = 0, beside = 0;
 };
 
 // A position encoding. Immutable; every method is const and keeps nothing between calls. Every gradient is
@@ -158,13 +159,11 @@ class Encoding {
   virtual void map(const Batch&, Role, const MapRows&, float* /*rows*/) const {}
   virtual void map_backward(const Batch&, Role, const MapRows&, const float* /*rows*/, float* /*drows*/,
                             const BatchGrad&) const {}
-  // Sites logits, cross, value, mask: adds its terms. `terms` comes from terms_for(). Those that read content
+  // Sites logits, cross, value, rows, mask: adds its terms. `terms` comes from terms_for(). Those that read content
   // are asked in every layer, and get content; the others once for a batch.
   virtual bool reads_content() const { return false; }
   virtual void lower(const Batch&, Terms&) const {}
   virtual void lower_backward(const Batch&, const Terms& /*dterms*/, const BatchGrad&) const {}
-  // Site rows: null, or a rule for these positions and parameters, which outlive it.
-  virtual std::shared_ptr<const RowRule> rule(const Batch&, const MapRows&) const { return nullptr; }
   // Site positions: other positions instead of these, in place; `draw` numbers the random choices.
   virtual void place(const Random&, std::uint64_t /*draw*/, bool /*training*/,
                      std::span<double> /*row*/) const {}

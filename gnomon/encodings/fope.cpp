@@ -37,7 +37,7 @@ class Fope final : public Encoding {
     for (std::int64_t n = 0; n < shape_.H * P; ++n) eye[n * P + n % P] = 1;
     return {{"coefficients", {shape_.H, P, P}, 0, deviation_, false, eye}};
   }
-  Widths widths() const override { return {0, shape_.D}; }  // x itself, for the gradient of C
+  Widths widths() const override { return {.beside = shape_.D}; }  // x itself, for the gradient of C
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];

@@ -38,9 +38,10 @@ void see_documents(const Placement& p, Terms& terms) {
   }
 }
 
-// Arrays over distances reach from the least to the largest difference of places of a sequence.
+// The places, and where they are whole numbers the distances: from the least to the largest difference within a sequence.
 void cover_places(const Placement& p, bool causal, Terms& terms) {
   const std::int64_t T = p.T();
+  for (std::int64_t n = 0; n < p.rows * T; ++n) terms.places.push_back(p.values[n * p.axes]);
   double most = 0;
   bool rising = true;
   for (std::int64_t r = 0; r < p.rows; ++r) {
@@ -61,7 +62,6 @@ void cover_places(const Placement& p, bool causal, Terms& terms) {
   }
   terms.first_distance = std::int64_t(least);
   terms.distances = std::int64_t(most - least) + 1;
-  for (std::int64_t n = 0; n < p.rows * T; ++n) terms.places.push_back(std::int64_t(p.values[n * p.axes]));
 }
 
 }  // namespace

@@ -33,12 +33,12 @@ void TwoPass::turn_far(const Batch& b, Role role, const MapRows& rows, int sign,
   const std::int64_t size = b.tokens() * window().pairs();
   const float* cos = b.tables.data() + (role == Role::q ? 2 : 4) * size;
   rotate({window().pairing, window().pairs(), cos, cos + size, b.positions.rows > 1}, rows.layout, sign,
-         x + rows.beside);
+         x + rows.far);
 }
 void TwoPass::map(const Batch& b, Role role, const MapRows& rows, float* x) const {
   if (role != Role::q && role != Role::k) return;
   each_row(rows.layout, b.positions, [&](std::int64_t, std::int64_t, std::int64_t place) {
-    std::copy_n(x + place, shape_.D, x + place + rows.beside);
+    std::copy_n(x + place, shape_.D, x + place + rows.far);
   });
   turn_far(b, role, rows, +1, x);
   apply(b, role, rows, +1, x);
@@ -49,54 +49,10 @@ void TwoPass::map_backward(const Batch& b, Role role, const MapRows& rows, const
   turn_far(b, role, rows, -1, dy);
   apply(b, role, rows, -1, dy);
   each_row(rows.layout, b.positions, [&](std::int64_t, std::int64_t, std::int64_t place) {
-    for (std::int64_t d = 0; d < shape_.D; ++d) dy[place + d] += dy[place + rows.beside + d];
+    for (std::int64_t d = 0; d < shape_.D; ++d) dy[place + d] += dy[place + rows.far + d];
   });
 }
 
-namespace {
-
-class FarRule final : public RowRule {
- public:
-  FarRule(const Positions& positions, double near, std::int64_t beside, std::int64_t D)
-      : positions_(positions), near_(near), beside_(beside), D_(D) {}
-  void forward(const QueryRow& query, LogitRows s) const override {
-    const float scale = float(1 / std::sqrt(double(D_)));
-    each(query, [&](std::int64_t h, std::int64_t j) {
-      const float *q = query.query_head(h) + beside_, *k = query.key_head(h, j) + beside_;
-      float sum = 0;
-      for (std::int64_t d = 0; d < D_; ++d) sum += q[d] * k[d];
-      s.head(h)[j] = scale * sum + 0 * sum;  // what overflowed is NaN, not the −∞ of a hidden key
-    });
-  }
-  void backward(const QueryRow& query, LogitRows, LogitRows ds, const RuleGrad& grad) const override {
-    const float scale = float(1 / std::sqrt(double(D_)));
-    each(query, [&](std::int64_t h, std::int64_t j) {
-      const float *q = query.query_head(h) + beside_, *k = query.key_head(h, j) + beside_;
-      float *dq = grad.dq.row(h) + beside_, *dk = grad.key_head(h, j) + beside_;
-      const float d = scale * ds.head(h)[j];
-      for (std::int64_t c = 0; c < D_; ++c) dq[c] += d * k[c], dk[c] += d * q[c];
-      ds.head(h)[j] = 0;
-    });
-  }
-
- private:
-  template <class Body>
-  void each(const QueryRow& query, const Body& f) const {
-    const Positions row = positions_.row(query.b);
-    for (std::int64_t j = query.first; j < query.end; ++j) {
-      if (row[query.at] - row[j] < near_) continue;
-      for (std::int64_t h = 0; h < query.H; ++h) f(h, j);
-    }
-  }
-  const Positions positions_;
-  const double near_;
-  const std::int64_t beside_, D_;
-};
-
-}  // namespace
-
-std::shared_ptr<const RowRule> TwoPass::rule(const Batch& b, const MapRows& rows) const {
-  return std::make_shared<FarRule>(b.positions, near_, rows.beside, shape_.D);
-}
+void TwoPass::lower(const Batch&, Terms& t) const { t.far_from = near_; }
 
 }  // namespace gnomon

@@ -24,7 +24,7 @@ void check_heads(const AttendShape& s, std::string_view name, Heads<T> x, const 
 
 // The shape, and terms whose arrays reach as far as it does.
 void check_terms(const AttendShape& shape, const Terms& terms);
-// Gradients of terms, and of the parameters of rules: of the shapes of what they are the gradient of, or absent.
+// Gradients of terms: of the shapes of what they are the gradient of, or absent.
 void check_gradients(const Terms& terms, const AttendGrad& grad);
 
 }  // namespace gnomon

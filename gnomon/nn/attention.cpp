@@ -1,4 +1,4 @@
-// Attention between the projections: the encodings map q, k and v, say their terms and rules, and map what
+// Attention between the projections: the encodings map q, k and v, say their terms, and map what
 // attention returns. The backward pass goes the same way back.
 #include <algorithm>
 #include <cmath>
@@ -9,22 +9,25 @@
 namespace gnomon {
 namespace {
 
-// How wide the rows of q and k are: the head, what encodings join to the product, what rules read beside it.
+// How wide the rows of q and k are: the head, what encodings join to the product, what far keys take
+// in the place of its first channels, what encodings keep beside.
 struct RowWidths {
-  std::int64_t K, all;
+  std::int64_t K, all, far = 0;
   std::vector<MapRows> own;  // of each encoding; the layout is that of the wide rows
   std::int64_t maps = 0;
 };
 RowWidths row_widths(const LayerShape& s, const LayerPositions& positions) {
   RowWidths w;
-  w.K = s.D();
-  for (const auto& at : positions.encodings) w.K += at.encoding->widths().joined;
-  w.all = w.K;
-  for (const auto& at : positions.encodings) w.all += at.encoding->widths().beside;
-  std::int64_t joined = s.D(), beside = w.K;
+  w.K = w.all = s.D();
   for (const auto& at : positions.encodings) {
-    w.own.push_back({{s.B, s.T, s.H, s.T * s.H * w.all, s.H * w.all, w.all}, joined, beside});
-    joined += at.encoding->widths().joined, beside += at.encoding->widths().beside;
+    const Widths widths = at.encoding->widths();
+    w.K += widths.joined, w.far += widths.far, w.all += widths.joined + widths.far + widths.beside;
+  }
+  std::int64_t joined = s.D(), far = w.K, beside = w.K + w.far;
+  for (const auto& at : positions.encodings) {
+    const Widths widths = at.encoding->widths();
+    w.own.push_back({{s.B, s.T, s.H, s.T * s.H * w.all, s.H * w.all, w.all}, joined, far, beside});
+    joined += widths.joined, far += widths.far, beside += widths.beside;
     w.maps += at.acts & kQk ? 1 : 0;
   }
   return w;
@@ -51,11 +54,11 @@ Heads<T> wide(const LayerShape& s, const RowWidths& w, T* rows) {
 }
 MapRows qkv_rows(const LayerShape& s) {
   const std::int64_t step = row_step(3 * s.C);
-  return {{s.B, s.T, s.H, s.T * step, step, s.D()}, s.D(), s.D()};
+  return {{s.B, s.T, s.H, s.T * step, step, s.D()}, s.D(), s.D(), s.D()};
 }
 MapRows out_rows(const LayerShape& s) {
   const std::int64_t step = row_step(s.C);
-  return {{s.B, s.T, s.H, s.T * step, step, s.D()}, s.D(), s.D()};
+  return {{s.B, s.T, s.H, s.T * step, step, s.D()}, s.D(), s.D(), s.D()};
 }
 bool maps_values(const LayerPositions& positions) {
   return std::any_of(positions.encodings.begin(), positions.encodings.end(),
@@ -75,7 +78,7 @@ AttendShape attend_shape(const LayerShape& s, const RowWidths& w) {
           .scale = float(1 / std::sqrt(double(s.D()))),
           .causal = s.causal,
           .padding = s.padding,
-          .beside = w.all - w.K,
+          .beside = w.far,
           .query_tile = s.tile,
           .key_tile = s.tile};
 }
@@ -127,10 +130,6 @@ Heads<const float> asked(const LayerShape& s, const RowWidths& w, const LayerAct
   return wide(s, w, static_cast<const float*>(a.mapped.back().data()) + which * s.N() * s.H * w.all);
 }
 
-void add_to(Floats& sum, const Floats& part) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
-}
-
 }  // namespace
 
 void attention_forward(const LayerShape& s, const LayerPositions& positions, const Content& content,
@@ -141,7 +140,6 @@ void attention_forward(const LayerShape& s, const LayerPositions& positions, con
     const auto& at = positions.encodings[n];
     const Batch batch = with(at.batch, content);
     if (at.encoding->reads_content()) at.encoding->lower(batch, a.terms);
-    if (at.acts & kRows) a.terms.rules.push_back(at.encoding->rule(batch, w.own[n]));
     if (at.acts & kValue) at.encoding->map(batch, Role::v, qkv_rows(s), a.qkv.data() + 2 * s.C);
   }
   map_queries_and_keys(s, w, positions, content, a);
@@ -168,8 +166,6 @@ void attention_backward(const LayerShape& s, LayerPositions& positions, const Co
                                  grad_of(n));
   }
   Terms dterms = a.terms.zeros();
-  std::vector<Floats> drules;
-  for (const auto& rule : a.terms.rules) drules.emplace_back(rule->param_count());
   Floats& dmapped = at.scratch.dmapped;
   if (!a.mapped.empty()) dmapped.resize(2 * size);
   const float *qkv = a.qkv.data(), *attended = a.attended.data(), *dreturned = at.dreturned;
@@ -179,15 +175,11 @@ void attention_backward(const LayerShape& s, LayerPositions& positions, const Co
                   a.terms,
                   {a.mapped.empty() ? part(s, at.dqkv, 0) : wide(s, w, dmapped.data()),
                    a.mapped.empty() ? part(s, at.dqkv, 1) : wide(s, w, dmapped.data() + size),
-                   part(s, at.dqkv, 2), &dterms, &drules});
-  std::size_t stage = std::size_t(w.maps), rule = drules.size();
+                   part(s, at.dqkv, 2), &dterms});
+  std::size_t stage = std::size_t(w.maps);
   for (std::size_t n = count; n-- > 0;) {
     const auto& one = positions.encodings[n];
     const Batch batch = with(one.batch, content);
-    if (one.acts & kRows) {
-      const Floats& own = drules[--rule];
-      for (std::size_t i = 0; i < own.size(); ++i) one.dw[i] += own[i];
-    }
     if (one.acts & kQk) {
       --stage;
       const bool here = a.mapped.empty();
@@ -211,10 +203,7 @@ void attention_backward(const LayerShape& s, LayerPositions& positions, const Co
     if (one.encoding->reads_content())
       one.encoding->lower_backward(with(one.batch, content), dterms, grad_of(n));
   }
-  Terms& total = positions.dterms;
-  add_to(total.by_distance, dterms.by_distance), add_to(total.by_query, dterms.by_query);
-  add_to(total.by_key, dterms.by_key), add_to(total.query_cross, dterms.query_cross);
-  add_to(total.key_cross, dterms.key_cross), add_to(total.value, dterms.value);
+  positions.dterms.add(dterms);
 }
 
 }  // namespace gnomon

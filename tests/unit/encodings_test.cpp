@@ -134,7 +134,7 @@ TEST_P(Laws, ActsTellsTheTruth) {
     const Terms& terms = fast.a.terms;
     unsigned acts = 0;
     for (const float x : fast.input) acts |= x != 0 ? kInput : 0u;
-    if (e->widths().joined || e->widths().beside) acts |= kQk;
+    if (e->widths().joined || e->widths().far || e->widths().beside) acts |= kQk;
     const std::int64_t step = row_step(3 * shape.C), out_step = row_step(shape.C);
     Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
       const float* row = &fast.a.qkv[t * step + channel];
@@ -146,11 +146,13 @@ TEST_P(Laws, ActsTellsTheTruth) {
     if (!terms.by_distance.empty() || !terms.by_query.empty() || !terms.by_key.empty()) acts |= kLogits;
     if (!terms.query_cross.empty() || !terms.key_cross.empty()) acts |= kCross;
     if (!terms.value.empty()) acts |= kValue;
-    if (!terms.rules.empty()) acts |= kRows;
+    if (!terms.curve_rate.empty() || !terms.tilt.empty() || !terms.forget_query.empty() ||
+        !terms.counted.empty() || terms.mixes() || terms.far_from < INFINITY ||
+        terms.weights != Weights::softmax)
+      acts |= kRows;
     if (!terms.first_key.empty()) acts |= kMask;
     EXPECT_EQ(acts, entry->acts) << entry->name << " acts on " << site_names(acts) << ", its entry says "
                                  << site_names(entry->acts);
-    for (const auto& rule : terms.rules) EXPECT_NE(rule, nullptr) << entry->name;
   }
 }
 
@@ -167,7 +169,7 @@ TEST_P(Laws, DecodingOneRowEqualsThatRow) {
       for (std::int64_t h = 0; h < H; ++h) last.push_back(terms.by_query[h * T + T - 1]);
       terms.by_query = last;
     }
-    const std::int64_t K = D + e.widths().joined, W = K + e.widths().beside;
+    const std::int64_t K = D + e.widths().joined, W = K + e.widths().far + e.widths().beside;
     const AttendShape one{.B = 1,
                           .H = H,
                           .queries = 1,
