@@ -162,6 +162,8 @@ void check_terms(const AttendShape& s, const Terms& t) {
   expect(t.forget_query, "terms.forget_query", {s.B, s.H, s.keys, t.forget_width});
   expect(t.forget_key, "terms.forget_key", {s.B, s.H, s.keys, t.forget_width});
   check_mix(s, t);
+  if (t.weights != Weights::softmax && !s.causal)
+    throw Error(Fault::usage, "attend: terms.weights break a stick; allowed is that with a causal mask only");
   check_reading(s, t);
   // What multiplies a query beside is divided by the scale, because the query carries it.
   const float scale = s.scale * t.content_scale;

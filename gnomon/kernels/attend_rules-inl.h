@@ -32,23 +32,36 @@ struct SoftSign {
   V plus, sigmoid;  // ln(1 + e^z), 1/(1 + e^−z)
 };
 HWY_INLINE SoftSign soft_sign(V z) {
-  const V one = set(1), e = exp(hn::Neg(hn::Abs(z)));
-  const V over = hn::Div(one, hn::Add(one, e));
-  return {hn::Add(hn::Max(z, hn::Zero(F())), hn::IfThenElse(hn::IsNaN(z), z, hn::Log1p(F(), e))),
+  const V one = set(1), e = exp(hn::Neg(hn::Abs(z))), y = hn::Add(one, e), over = hn::Div(one, y);
+  // ln(1 + e) = ln y + (what y lost of e)/y
+  const V log = hn::MulAdd(hn::Sub(e, hn::Sub(y, one)), over, hn::Log(F(), y));
+  return {hn::Add(hn::Max(z, hn::Zero(F())), hn::IfThenElse(hn::IsNaN(z), z, log)),
           hn::IfThenElse(hn::Ge(z, hn::Zero(F())), over, hn::Mul(e, over))};
 }
 HWY_INLINE V sigmoid(V z) {
   const V one = set(1), e = exp(hn::Neg(hn::Abs(z)));
   return hn::Div(hn::IfThenElse(hn::Ge(z, hn::Zero(F())), one, e), hn::Add(one, e));
 }
-inline double sum_of(const float* x, const Seen& r) {
-  double part[4] = {};
+// f(b, the sum of the columns before b) for each column, in order; returns the sum of all. By fours: one addition waits for
+// the last.
+template <class Body>
+HWY_INLINE double each_sum(const float* x, const Seen& r, const Body& f) {
+  double sum = 0;
   std::int64_t b = r.from;
   for (; b + 4 <= r.n; b += 4) {
-    for (int k = 0; k < 4; ++k) part[k] += double(x[b + k]);
+    const double one = double(x[b]), two = one + double(x[b + 1]), three = two + double(x[b + 2]),
+                 four = three + double(x[b + 3]);
+    f(b, sum), f(b + 1, sum + one), f(b + 2, sum + two), f(b + 3, sum + three);
+    sum += four;
   }
-  for (; b < r.n; ++b) part[0] += double(x[b]);
-  return part[0] + part[1] + (part[2] + part[3]);
+  for (; b < r.n; ++b) {
+    const double own = double(x[b]);  // f may write where x is
+    f(b, sum), sum += own;
+  }
+  return sum;
+}
+inline double sum_of(const float* x, const Seen& r) {
+  return each_sum(x, r, [](std::int64_t, double) {});
 }
 
 // f_h(x): linear between knots.
@@ -162,16 +175,17 @@ class Forget {
   void learn(const Seen& r) { along_.total[r.a] += sum_of(&gates_.value[r.a * gates_.ld], r); }
   void add(const Seen& r, float* s) {
     const float* log = &gates_.value[r.a * gates_.ld];
-    double left = along_.left[r.a];
-    for (std::int64_t b = r.from; b < r.n; ++b) s[b] = float(double(s[b]) + left), left -= double(log[b]);
-    along_.left[r.a] = left;
+    const double left = along_.left[r.a];
+    along_.left[r.a] -=
+        each_sum(log, r, [&](std::int64_t b, double sum) { s[b] = float(double(s[b]) + (left - sum)); });
   }
   // A gate counts for every key at or before it: z becomes dz.
   void backward(const Seen& r, const float* ds) {
     float *dz = &gates_.value[r.a * gates_.ld], *closed = &gates_.slope[r.a * gates_.ld];
-    double sum = along_.dsum[r.a];
-    for (std::int64_t b = r.from; b < r.n; ++b) sum += double(ds[b]), dz[b] = float(sum * double(closed[b]));
-    along_.dsum[r.a] = sum;
+    const double so_far = along_.dsum[r.a];
+    along_.dsum[r.a] += each_sum(ds, r, [&](std::int64_t b, double sum) {
+      dz[b] = float((so_far + sum + double(ds[b])) * double(closed[b]));
+    });
   }
 
  private:
@@ -192,20 +206,18 @@ class Stick {
   void rewrite(const Seen& r, float* z) {
     gate(r, z);
     const float* broken = &gates_.value[r.a * gates_.ld];
-    double left = along_.left[r.a];
-    for (std::int64_t b = r.from; b < r.n; ++b) z[b] = float(double(z[b]) - left), left -= double(broken[b]);
-    along_.left[r.a] = left;
+    const double left = along_.left[r.a];
+    along_.left[r.a] -=
+        each_sum(broken, r, [&](std::int64_t b, double sum) { z[b] = float(double(z[b]) - (left - sum)); });
   }
   // d ln w_j/dz_j = 1 − σ_j;  d ln w_l/dz_j = −σ_j for the keys l before j
   void backward(const Seen& r, float* d) {
     const float* share = &gates_.slope[r.a * gates_.ld];
-    double sum = along_.dsum[r.a];
-    for (std::int64_t b = r.from; b < r.n; ++b) {
+    const double so_far = along_.dsum[r.a];
+    along_.dsum[r.a] += each_sum(d, r, [&](std::int64_t b, double sum) {
       const double own = double(d[b]), beta = double(share[b]);
-      d[b] = float(own * (1 - beta) - beta * sum);
-      sum += own;
-    }
-    along_.dsum[r.a] = sum;
+      d[b] = float(own * (1 - beta) - beta * (so_far + sum));
+    });
   }
 
  private:

@@ -50,7 +50,8 @@ class Tiles {
     return t_.first_key ? std::max<std::int64_t>(0, t_.first_key[i + shift_]) : 0;
   }
   std::int64_t end_of(std::int64_t i) const {
-    const std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
+    std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
+    if (t_.weights == Weights::stick) --end;
     return t_.end_key ? std::min<std::int64_t>(end, t_.end_key[i + shift_]) : end;
   }
   // Row a of the tile sees its columns from hidden() on, before visible().
