@@ -92,6 +92,8 @@ class Curve {
       if (piece < 0) {
         for (std::int64_t c = b; c < std::min(b + lanes(), r.n); ++c) {
           const std::int64_t p = piece_of(x[c]);
+          if (std::isnan(x[c]))
+            std::fill(sums_.begin(), sums_.end(), double(x[c]));  // any piece might be its own
           sums_[p] += double(ds[c]), sums_[pieces_ + p] += double(ds[c]) * double(x[c]);
         }
         return;
