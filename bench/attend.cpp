@@ -1,5 +1,6 @@
 // Fused causal attention, forward and backward, as a share of the float32 peak measured in the same run;
-// useful operations only: the pairs that the mask leaves. Usage: bench_attend [threads] [n]
+// useful operations only: the pairs that the mask leaves. And one decoded token against a key cache, as a multiple of the
+// time in which the same threads read the cache's bytes once. Usage: bench_attend [threads] [n]
 #include "gnomon/kernels/attend.h"
 
 #include <cstdlib>
@@ -7,8 +8,48 @@
 #include "bench/peak.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/random.h"
+#include "gnomon/kernels/key_cache.h"
 
 using namespace gnomon;
+
+namespace {
+
+Floats uniform(std::int64_t size) {
+  const Random random(1, "bench");
+  Floats x(size);
+  for (std::int64_t i = 0; i < size; ++i) x[i] = float(random.uniform(std::uint64_t(i)) - 0.5);
+  return x;
+}
+
+void decode(int threads, int n) {
+  constexpr std::int64_t T = 4096, H = 32, G = 8, D = 128;
+  KeyCache cache({1, G, D, D, T});
+  const Floats rows = uniform(T * G * D), q = uniform(H * D), other = uniform(2 * T * G * D);
+  const Heads<const float> keys{rows.data(), 0, G * D, D};
+  cache.append({T, keys, keys});
+  Floats out(H * D), lse(H);
+  AttendShape shape{.B = 1, .H = H, .queries = 1, .keys = T, .K = D, .D = D, .scale = 0.09f, .causal = true};
+  shape.kv_heads = G;
+  const auto token = [&] {
+    attend_cached(shape, {q.data(), 0, 0, D}, cache, {}, {}, {out.data(), 0, 0, D}, lse.data());
+  };
+  std::vector<double> times, ratios;
+  token();  // warm
+  for (int i = 0; i < n; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    token();
+    times.push_back(bench::seconds_since(start));
+    ratios.push_back(times.back() / bench::read_seconds(other.data(), std::int64_t(other.size()), threads));
+  }
+  std::sort(times.begin(), times.end()), std::sort(ratios.begin(), ratios.end());
+  std::printf(
+      "a decoded token, %ld keys, H %ld, kv %ld, D %ld  %7.2f ms  %4.2f times reading the cache [%.2f, "
+      "%.2f]\n",
+      long(T), long(H), long(G), long(D), times[std::size_t(n / 2)] * 1e3, ratios[std::size_t(n / 2)],
+      ratios.front(), ratios.back());
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2, n = argc > 2 ? std::atoi(argv[2]) : 7;
@@ -54,4 +95,5 @@ int main(int argc, char** argv) {
                   share.seconds * 1e3, 100 * share.median, 100 * share.least, 100 * share.most);
     }
   }
+  decode(threads, n);
 }

@@ -33,12 +33,39 @@ double MultiplyAdds(long rounds, float* sink) {
   *sink = hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
   return 24.0 * double(hn::Lanes(d)) * double(rounds);
 }
+
+double Read(const float* numbers, long n) {
+  const hn::ScalableTag<float> d;
+  const long N = long(hn::Lanes(d));
+  auto c0 = hn::Zero(d), c1 = c0, c2 = c0, c3 = c0;
+  for (long i = 0; i + 4 * N <= n; i += 4 * N) {
+    const float* p = numbers + i;
+    c0 = hn::Add(c0, hn::LoadU(d, p)), c1 = hn::Add(c1, hn::LoadU(d, p + N));
+    c2 = hn::Add(c2, hn::LoadU(d, p + 2 * N)), c3 = hn::Add(c3, hn::LoadU(d, p + 3 * N));
+  }
+  return double(hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(c0, c1), hn::Add(c2, c3)))));
+}
 }  // namespace gnomon::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gnomon::bench {
 HWY_EXPORT(MultiplyAdds);
+HWY_EXPORT(Read);
+
+double read_seconds(const float* numbers, std::int64_t n, int threads) {
+  constexpr std::int64_t kPiece = 4096;
+  const std::int64_t share = n / kPiece / threads * kPiece;
+  std::vector<double> sinks(std::size_t(threads) * 8);
+  volatile double sink = 0;
+  const auto start = std::chrono::steady_clock::now();
+  parallel_for(threads, [&](std::int64_t t) {
+    sinks[std::size_t(t * 8)] = HWY_DYNAMIC_DISPATCH(Read)(numbers + t * share, long(share));
+  });
+  const double seconds = seconds_since(start);
+  for (const double s : sinks) sink = sink + s;
+  return seconds;
+}
 
 double peak_flops(int threads) {
   std::vector<float> sinks(std::size_t(threads) * 64);

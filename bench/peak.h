@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <vector>
 
@@ -8,6 +9,9 @@ namespace gnomon::bench {
 
 // float32 multiply-adds ×2 a second that `threads` threads reach in registers: the limit of every ratio here.
 double peak_flops(int threads);
+
+// Seconds in which `threads` threads read n numbers once, whole pieces of 4,096: the limit of what must read them.
+double read_seconds(const float* numbers, std::int64_t n, int threads);
 
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -32,12 +33,13 @@ HWY_EXPORT(AttendHeadsBackward);
 
 namespace {
 
-bool empty(const AttendShape& s) { return s.B == 0 || s.H == 0 || s.keys == 0; }
-
+// Null stays null: rows that are none have no place in memory.
 Rows rows(Heads<const float> heads, std::int64_t b, std::int64_t h) {
-  return {const_cast<float*>(heads.row(b, 0, h)), heads.token};
+  return {heads.data ? const_cast<float*>(heads.row(b, 0, h)) : nullptr, heads.token};
 }
-Rows rows(Heads<float> heads, std::int64_t b, std::int64_t h) { return {heads.row(b, 0, h), heads.token}; }
+Rows rows(Heads<float> heads, std::int64_t b, std::int64_t h) {
+  return rows(Heads<const float>{heads.data, heads.batch, heads.token, heads.head}, b, h);
+}
 
 HeadTerms head_terms(const AttendShape& s, const Terms& t, std::int64_t b, std::int64_t h) {
   const auto at = [](const Floats& a, std::int64_t index) {
@@ -88,6 +90,52 @@ HeadTerms head_gradients(const AttendShape& s, Terms& own, SharedGradients& shar
   return to;
 }
 
+template <class T>
+Strided<T> of_head(const PairRows<T>& x, std::int64_t b, std::int64_t h) {
+  return {x.data ? x.row(b, h, 0) : nullptr, x.query};
+}
+HeadExtras head_extras(const Extras& x, const ExtrasGrad& dx, std::int64_t b, std::int64_t h) {
+  return {x.of_pairs(),
+          x.soft_cap,
+          x.sinks ? x.sinks[h] : -std::numeric_limits<float>::infinity(),
+          of_head(x.bias, b, h),
+          of_head(x.mask, b, h),
+          of_head(dx.bias, b, h),
+          nullptr};
+}
+
+// Gradients of the rows of keys where heads share them: each query head's own, then added up in order.
+class GroupGradients {
+ public:
+  GroupGradients(const AttendShape& s, std::int64_t width, Heads<float> total)
+      : s_(s), width_(width), total_(total) {
+    if (s.of_keys().H != s.H) own_.resize(s.B * s.H * s.keys * width);
+  }
+  Rows of(std::int64_t b, std::int64_t h) {
+    if (own_.empty()) return rows(total_, b, h);
+    return {&own_[(b * s_.H + h) * s_.keys * width_], width_};
+  }
+  void collect() const {
+    if (own_.empty()) return;
+    const std::int64_t heads = s_.of_keys().H, group = s_.H / heads;
+    parallel_for(s_.B * heads * s_.keys, [&](std::int64_t n) {
+      const std::int64_t j = n % s_.keys, bh = n / s_.keys;
+      float* to = total_.row(bh / heads, j, bh % heads);
+      std::fill_n(to, width_, 0.0f);
+      for (std::int64_t g = 0; g < group; ++g) {
+        const float* from = &own_[((bh * group + g) * s_.keys + j) * width_];
+        for (std::int64_t c = 0; c < width_; ++c) to[c] += from[c];
+      }
+    });
+  }
+
+ private:
+  const AttendShape& s_;
+  const std::int64_t width_;
+  const Heads<float> total_;
+  Scratch own_;
+};
+
 MixTask mix_task(const AttendShape& s, const Terms& t, Terms& d) {
   const auto at = [](const Floats& a) { return a.empty() ? nullptr : const_cast<float*>(a.data()); };
   return {s.H,
@@ -122,35 +170,45 @@ HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::in
   return task;
 }
 
-// f(b, the heads that are computed together: one, or all of a sequence where a network mixes them)
+// f(b, its first head, the heads that are computed together: one, or all of a sequence where a network mixes them). Those that
+// add to the same numbers of the gradient of a bias go one after the other, in order.
 template <class Body>
-void each_task(const AttendShape& s, const Terms& t, const Body& f) {
-  const std::int64_t together = t.mixes() ? s.H : 1;
-  parallel_for(s.B * s.H / together, [&](std::int64_t n) {
-    const std::int64_t b = n * together / s.H, h = n * together % s.H;
+void each_task(const AttendShape& s, const Terms& t, const PairRows<float>& dbias, const Body& f) {
+  const std::int64_t together = t.mixes() ? s.H : 1, groups = s.H / together;
+  const std::int64_t sequences = dbias.data && dbias.batch == 0 ? 1 : s.B;
+  const std::int64_t heads = dbias.data && dbias.head == 0 ? 1 : groups;
+  const auto one = [&](std::int64_t b, std::int64_t h) {
     std::vector<HeadTask> tasks;
     for (std::int64_t g = h; g < h + together; ++g) tasks.push_back(head_task(s, t, b, g));
     f(b, h, tasks);
+  };
+  parallel_for(sequences * heads, [&](std::int64_t n) {
+    for (std::int64_t b = n / heads; b < s.B; b += sequences) {
+      for (std::int64_t g = n % heads; g < groups; g += heads) one(b, g * together);
+    }
   });
 }
 
 }  // namespace
 
 void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, Heads<const float> v,
-            const Terms& terms, Heads<float> out, float* lse) {
+            const Terms& terms, Heads<float> out, float* lse, const Extras& extras) {
   check_shape(s);
+  const AttendShape of_keys = s.of_keys();
   check_heads(s, "q", q, {s.queries, s.K + s.beside});
-  check_heads(s, "k", k, {s.keys, s.K + s.beside});
-  check_heads(s, "v", v, {s.keys, s.D});
+  check_heads(of_keys, "k", k, {s.keys, s.K + s.beside});
+  check_heads(of_keys, "v", v, {s.keys, s.D});
   check_heads(s, "out", out, {s.queries, s.D});
   check_pointers("attend", s.B * s.H * s.queries, {{"lse", lse}});
   check_terms(s, terms);
-  if (empty(s)) return;
-  each_task(s, terms, [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
+  check_extras(s, terms, extras);
+  if (s.B == 0 || s.H == 0) return;
+  each_task(s, terms, {}, [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
     for (std::int64_t g = 0; g < std::int64_t(tasks.size()); ++g) {
       HeadTask& task = tasks[std::size_t(g)];
-      const std::int64_t h = first + g;
-      task.q = rows(q, b, h), task.k = rows(k, b, h), task.v = rows(v, b, h), task.out = rows(out, b, h);
+      const std::int64_t h = first + g, of = s.key_head(h);
+      task.q = rows(q, b, h), task.k = rows(k, b, of), task.v = rows(v, b, of), task.out = rows(out, b, h);
+      task.extras = head_extras(extras, {}, b, h);
       task.lse = lse + (b * s.H + h) * s.queries;
     }
     Terms none;
@@ -165,30 +223,40 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
   const HeadRows asking{s.queries, s.K + s.beside}, asked{s.keys, s.K + s.beside}, given{s.keys, s.D},
       returned{s.queries, s.D};
   check_heads(s, "q", f.q, asking), check_heads(s, "dq", grad.dq, asking);
-  check_heads(s, "k", f.k, asked), check_heads(s, "dk", grad.dk, asked);
-  check_heads(s, "v", f.v, given), check_heads(s, "dv", grad.dv, given);
+  const AttendShape of_keys = s.of_keys();
+  check_heads(of_keys, "k", f.k, asked), check_heads(of_keys, "dk", grad.dk, asked);
+  check_heads(of_keys, "v", f.v, given), check_heads(of_keys, "dv", grad.dv, given);
   check_heads(s, "out", f.out, returned), check_heads(s, "dout", f.dout, returned);
   check_pointers("attend_backward", s.B * s.H * s.queries, {{"lse", f.lse}});
   check_terms(s, terms);
   check_gradients(terms, grad);
-  if (empty(s)) return;
+  check_extras(s, terms, f.extras);
+  check_extras_gradients(s, f.extras, grad.dextras);
+  if (s.B == 0 || s.H == 0) return;
   Terms none;
   Terms& dterms = grad.dterms ? *grad.dterms : none;
   SharedGradients shared(s.B, s.H, s.keys, dterms);
-  each_task(s, terms, [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
-    for (std::int64_t g = 0; g < std::int64_t(tasks.size()); ++g) {
-      HeadTask& task = tasks[std::size_t(g)];
-      const std::int64_t h = first + g;
-      task.q = rows(f.q, b, h), task.k = rows(f.k, b, h), task.v = rows(f.v, b, h);
-      task.out = rows(f.out, b, h), task.dout = rows(f.dout, b, h);
-      task.dq = rows(grad.dq, b, h), task.dk = rows(grad.dk, b, h), task.dv = rows(grad.dv, b, h);
-      task.lse = const_cast<float*>(f.lse) + (b * s.H + h) * s.queries;
-      task.dterms = head_gradients(s, dterms, shared, terms, b, h);
-    }
-    const MixTask mix = mix_task(s, terms, shared.of_head(b, 0));
-    HWY_DYNAMIC_DISPATCH(AttendHeadsBackward)(tasks, terms.mixes() ? &mix : nullptr);
-  });
-  shared.collect();
+  GroupGradients dk(s, s.K + s.beside, grad.dk), dv(s, s.D, grad.dv);
+  std::vector<double> dsinks(grad.dextras.sinks ? std::size_t(s.B * s.H) : 0);
+  each_task(s, terms, grad.dextras.bias,
+            [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
+              for (std::int64_t g = 0; g < std::int64_t(tasks.size()); ++g) {
+                HeadTask& task = tasks[std::size_t(g)];
+                const std::int64_t h = first + g, n = b * s.H + h, of = s.key_head(h);
+                task.q = rows(f.q, b, h), task.k = rows(f.k, b, of), task.v = rows(f.v, b, of);
+                task.out = rows(f.out, b, h), task.dout = rows(f.dout, b, h);
+                task.dq = rows(grad.dq, b, h), task.dk = dk.of(b, h), task.dv = dv.of(b, h);
+                task.lse = const_cast<float*>(f.lse) + n * s.queries;
+                task.dterms = head_gradients(s, dterms, shared, terms, b, h);
+                task.extras = head_extras(f.extras, grad.dextras, b, h);
+                if (!dsinks.empty()) task.extras.dsink = &dsinks[std::size_t(n)];
+              }
+              const MixTask mix = mix_task(s, terms, shared.of_head(b, 0));
+              HWY_DYNAMIC_DISPATCH(AttendHeadsBackward)(tasks, terms.mixes() ? &mix : nullptr);
+            });
+  shared.collect(), dk.collect(), dv.collect();
+  for (std::size_t n = 0; n < dsinks.size(); ++n)
+    grad.dextras.sinks[std::int64_t(n) % s.H] += float(dsinks[n]);
 }
 }  // namespace gnomon
 #endif

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "gnomon/core/array.h"
@@ -75,40 +76,80 @@ struct Terms {
 };
 
 struct AttendShape {
-  std::int64_t B, H;           // sequences, heads
-  std::int64_t queries, keys;  // tokens; query i stands at position i + keys − queries: the last ones
-  std::int64_t K, D;           // width of q and k, width of v
-  float scale;                 // of q·k; the terms are not scaled
-  bool causal;                 // query at i sees keys j ≤ i
+  std::int64_t B, H;                      // sequences, heads
+  std::int64_t queries, keys;             // tokens
+  std::int64_t K, D;                      // width of q and k, width of v
+  float scale;                            // of q·k; the terms are not scaled
+  bool causal;                            // query at i sees keys j ≤ i
   const std::uint8_t* padding = nullptr;  // (B,keys): 1 = nobody sees this key
-  std::int64_t beside = 0;                // channels of q and k after the K of the product: terms.far_from
+  std::int64_t beside = 0;                // channels of q and k after the K of the product, terms.far_from
   std::int64_t query_tile = 0,
                key_tile = 0;  // 0 = chosen for the machine; the result does not depend on them
+  std::int64_t kv_heads = 0;  // heads of k and v, 0 = H; query head h reads head h / (H/kv_heads)
+  // The place of query 0 among the keys. Not given: keys − queries, the last ones. 0: masks are aligned top-left; query
+  // places may lie before the keys or beyond them, and queries may be more than keys.
+  std::optional<std::int64_t> first = {};
+
+  std::int64_t place(std::int64_t i) const { return first.value_or(keys - queries) + i; }  // of query i
+  std::int64_t key_head(std::int64_t h) const { return kv_heads ? h / (H / kv_heads) : h; }
+  AttendShape of_keys() const {  // whose H counts the heads of k and v
+    AttendShape s = *this;
+    if (kv_heads) s.H = kv_heads;
+    return s;
+  }
 };
 
-// out = softmax(scale·q·kᵀ + terms)·(v + value term). q (B,H,queries,K), k (B,H,keys,K), v (B,H,keys,D),
-// out (B,H,queries,D). lse (B,H,queries): natural log of Σ exp(logit), −∞ for a query that sees no key, whose
-// row of out is 0. Online softmax over tiles (Milakov, Gimelshein 2018, arXiv 1805.02867; Dao 2022, arXiv
+// Numbers of pairs of query and key: those of (b,h,i) start at data + b·batch + h·head + i·query, one for each key. A
+// step of 0 shares them. Null: absent.
+template <class T>
+struct PairRows {
+  T* data = nullptr;
+  std::int64_t batch = 0, head = 0, query = 0;
+  T* row(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    return data + b * batch + h * head + i * query;
+  }
+};
+
+// What the caller asks of logits, whatever the encoding: of their sum with the terms, in this order.
+struct Extras {
+  float soft_cap = 0;               // s = soft_cap·tanh(s/soft_cap); 0 = none. Gemma 2, arXiv 2408.00118
+  PairRows<const float> bias = {};  // s += bias; −∞ hides the key
+  PairRows<const std::uint8_t> mask = {};  // 0 hides the key
+  const float* sinks = nullptr;  // (H): softmax over one more logit, of no value. gpt-oss, arXiv 2508.10925
+  bool of_pairs() const { return soft_cap != 0 || bias.data || mask.data; }
+};
+// Each may be absent, and is added to. A step of 0 in bias sums over what it shares.
+struct ExtrasGrad {
+  PairRows<float> bias = {};
+  float* sinks = nullptr;
+};
+
+// out = softmax(scale·q·kᵀ + terms, then extras)·(v + value term). q (B,H,queries,K), k (B,kv_heads,keys,K), v
+// (B,kv_heads,keys,D), out (B,H,queries,D). lse (B,H,queries): natural log of Σ exp(logit), with the sink; −∞ for a query
+// that sees no key and has no sink. The row of out of a query that sees no key is 0. Online softmax over tiles (Milakov, Gimelshein 2018, arXiv 1805.02867; Dao 2022, arXiv
 // 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)), and H times
 // that where the heads are mixed. Cross and value terms are slow with places. Throws
 // Error(usage) for extents, steps and terms that do not fit each other (attend_check.h). That q, k, v, out, lse and
 // padding are as large as the shape says is the caller's duty: they are pointers.
 // NaN in, NaN out: where a logit that a query sees is NaN, +∞ or a product beyond float32, its lse, its row of out and
 // all gradients that depend on them are NaN. −∞ in by_distance, by_query or by_key only hides a key. What a query
-// does not see changes no bit of its row: the future, another document, a padded key.
+// does not see changes no bit of its row: the future, another document, a key that padding, mask or a bias of −∞ hides.
 void attend(const AttendShape& shape, Heads<const float> q, Heads<const float> k, Heads<const float> v,
-            const Terms& terms, Heads<float> out, float* lse);
+            const Terms& terms, Heads<float> out, float* lse, const Extras& extras = {});
 
 // What attend was given and returned, and the gradient of its output.
 struct AttendResult {
   Heads<const float> q, k, v, out;
   const float* lse;
   Heads<const float> dout;
+  Extras extras = {};
 };
-// dq, dk, dv are overwritten; the arrays that dterms has, of the shapes of the terms, are added to. Throws as attend().
+// dq, dk, dv are overwritten; the arrays that dterms has, of the shapes of the terms, are added to. With kv_heads, dk and
+// dv sum over the query heads of a group, in their order: that takes O(B·H·keys·(K+D)) more memory. Throws as attend().
 struct AttendGrad {
   Heads<float> dq, dk, dv;
   Terms* dterms;
+  ExtrasGrad dextras = {};
 };
 void attend_backward(const AttendShape& shape, const AttendResult& forward, const Terms& terms,
                      const AttendGrad& grad);

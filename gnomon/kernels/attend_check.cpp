@@ -27,8 +27,9 @@ struct Range {
   double least, most;
 };
 Range distances_of(const AttendShape& s, const Terms& t) {
-  const std::int64_t first_query = s.keys - s.queries;
-  if (t.places.empty()) return {s.causal ? 0 : double(1 - s.queries), double(s.keys - 1)};
+  const std::int64_t first_query = s.place(0), nearest = first_query - (s.keys - 1);
+  if (t.places.empty())
+    return {double(s.causal ? std::max<std::int64_t>(0, nearest) : nearest), double(s.place(s.queries) - 1)};
   Range r{double(kFarthest), -double(kFarthest)};
   for (std::size_t begin = 0; begin < t.places.size(); begin += std::size_t(s.keys)) {
     const double* p = &t.places[begin];
@@ -52,9 +53,10 @@ void check_places(const Terms& t) {
 }
 
 void check_distances(const AttendShape& s, const Terms& t) {
-  if (!t.over_distances() || s.queries == 0) return;
+  if (!t.over_distances() || s.queries == 0 || s.keys == 0) return;
   const Range needed = distances_of(s, t);
   const std::int64_t last = t.first_distance + t.distances - 1;
+  if (needed.most < needed.least) return;  // every query stands before all keys
   if (double(t.first_distance) <= needed.least && needed.most <= double(last)) return;
   throw Error(Fault::usage, text("attend: terms cover the distances ", t.first_distance, "..", last,
                                  ", attention needs ", shortest(needed.least), "..", shortest(needed.most)));
@@ -123,13 +125,18 @@ void check_shape(const AttendShape& s) {
   check_extents("attend", {{"B", s.B, 0, kMostTokens},
                            {"H", s.H, 0, kMostHeads},
                            {"keys", s.keys, 0, kMostTokens},
-                           {"queries", s.queries, 0, s.keys},
+                           {"queries", s.queries, 0, s.first ? kMostTokens : s.keys},
+                           {"first", s.first.value_or(0), -kMostTokens, kMostTokens},
+                           {"kv_heads", s.kv_heads, 0, kMostHeads},
                            {"K", s.K, 1, kMostWidth},
                            {"D", s.D, 1, kMostWidth},
                            {"beside", s.beside, 0, kMostWidth},
                            {"query_tile", s.query_tile, 0, kMostTile},
                            {"key_tile", s.key_tile, 0, kMostTile}});
-  count_numbers("attend", {s.B, s.H, s.keys, s.K + s.beside + s.D});
+  count_numbers("attend", {s.B, s.H, std::max(s.queries, s.keys), s.K + s.beside + s.D});
+  if (s.kv_heads != 0 && s.H % s.kv_heads != 0)
+    throw Error(Fault::usage, text("attend: kv_heads is ", s.kv_heads,
+                                   "; allowed are 0 and the divisors of the number of heads, ", s.H));
   if (!std::isfinite(s.scale))
     throw Error(Fault::usage, text("attend: scale is ", s.scale, "; allowed is a finite number"));
 }
@@ -150,6 +157,13 @@ void check_terms(const AttendShape& s, const Terms& t) {
   one_or_each(s, t.first_key.size(), "first_key");
   one_or_each(s, t.end_key.size(), "end_key");
   one_or_each(s, t.places.size(), "places");
+  const bool by_token = !(t.first_key.empty() && t.end_key.empty() && t.places.empty() &&
+                          t.curve_rate.empty() && t.tilt.empty() && t.forget_query.empty());
+  if (by_token && (s.place(0) < 0 || s.place(s.queries) > s.keys)) {
+    throw Error(Fault::usage,
+                text("attend: terms say something of each of ", s.keys, " tokens; the queries stand at ",
+                     s.place(0), "..", s.place(s.queries) - 1, ", allowed are 0 to ", s.keys - 1));
+  }
   check_places(t);
   check_distances(s, t);
   check_curve(s, t);
@@ -172,6 +186,44 @@ void check_terms(const AttendShape& s, const Terms& t) {
                 text("attend: scale·content_scale is ", scale,
                      "; allowed is a finite number, and none so near 0 with a query_cross or counted"));
   }
+}
+
+namespace {
+
+// Numbers of pairs: whole rows of keys. Rows that are written may only be shared as a whole, by a step of 0.
+template <class T>
+void check_pairs(const AttendShape& s, std::string_view name, const PairRows<T>& x) {
+  if (!x.data) return;
+  const auto axis = [](std::int64_t extent, std::int64_t step) {
+    return Axis{step == 0 ? std::min<std::int64_t>(extent, 1) : extent, step};
+  };
+  check_rows("attend",
+             {name, x.data, s.keys, {{axis(s.B, x.batch), axis(s.queries, x.query), axis(s.H, x.head)}}},
+             !std::is_const_v<T>);
+}
+
+}  // namespace
+
+void check_extras(const AttendShape& s, const Terms& t, const Extras& x) {
+  if (!(x.soft_cap >= 0 && std::isfinite(x.soft_cap) && (x.soft_cap == 0 || std::isfinite(1 / x.soft_cap)))) {
+    throw Error(Fault::usage, text("attend: soft_cap is ", x.soft_cap,
+                                   "; allowed are 0 and finite numbers above it, with their inverse"));
+  }
+  check_pairs(s, "bias", x.bias), check_pairs(s, "mask", x.mask);
+  if (t.weights != Weights::softmax && (x.of_pairs() || x.sinks))
+    throw Error(Fault::usage,
+                "attend: a soft-cap, a bias, a mask or sinks are given where a stick is broken; allowed is "
+                "none of them");
+}
+
+void check_extras_gradients(const AttendShape& s, const Extras& x, const ExtrasGrad& d) {
+  check_pairs(s, "dbias", d.bias);
+  const auto only_with = [](const void* gradient, const void* of, std::string_view name) {
+    if (gradient && !of)
+      throw Error(Fault::usage,
+                  text("attend_backward: d", name, " is given without ", name, "; allowed is null"));
+  };
+  only_with(d.bias.data, x.bias.data, "bias"), only_with(d.sinks, x.sinks, "sinks");
 }
 
 void check_gradients(const Terms& t, const AttendGrad& grad) {

@@ -27,8 +27,8 @@ class Distances : protected Packed {
       return w;
     }
     w.table.assign(span_, 0.0f);
-    for (std::int64_t e = 0; e < s_.keys; ++e)
-      w.table[zero_ + e] = w.table[zero_ - e] = float(std::log1p(double(rate) * double(e)));
+    for (std::int64_t e = 1 - s_.place(s_.queries); e < s_.keys - shift_; ++e)
+      w.table[zero_ + e] = float(std::log1p(double(rate) * std::abs(double(e))));
     return w;
   }
   const float* row(Warp& w, const Tile& tile, const Seen& r) {
@@ -46,7 +46,8 @@ class Distances : protected Packed {
     if (!t_.places) {
       if (delta_.empty()) {
         delta_.assign(span_, 0.0f);
-        for (std::int64_t e = 1 - s_.keys; e < s_.keys; ++e) delta_[zero_ + e] = float(-e);
+        for (std::int64_t e = 1 - s_.place(s_.queries); e < s_.keys - shift_; ++e)
+          delta_[zero_ + e] = float(-e);
       }
       return &delta_[band_of(tile, r.a)];
     }
@@ -63,6 +64,16 @@ class Distances : protected Packed {
     for (std::int64_t b = r.from; b < r.n; ++b) columns_[std::size_t(b)] = std::int32_t(place - key[b]);
     return columns_.data();
   }
+  // By column 1 where row r must not look, though it is among what it sees: padding and what the caller hides. Null: nowhere.
+  const std::uint8_t* hides(const Tile& tile, const Seen& r) {
+    const std::uint8_t* padding = t_.padding ? t_.padding + tile.j0 : nullptr;
+    if (!t_.extras.bias.data && !t_.extras.mask.data) return padding;
+    hidden_.assign(std::size_t(ld_), 0);
+    const RowExtras extras = extras_of(tile, r.a);
+    for (std::int64_t b = r.from; b < r.n; ++b)
+      hidden_[std::size_t(b)] = extras.hides(b) || (padding && padding[b]);
+    return hidden_.data();
+  }
   Seen seen(const Tile& tile, std::int64_t a) const { return {a, hidden(tile, a), visible(tile, a)}; }
 
  protected:
@@ -72,6 +83,7 @@ class Distances : protected Packed {
  private:
   Scratch delta_;
   std::vector<std::int32_t> columns_;
+  std::vector<std::uint8_t> hidden_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

@@ -21,6 +21,15 @@ struct HeadTerms {
   std::int64_t count;
   float* counted;
 };
+// What of the extras is this head's: bias and mask of query 0, with the distance to those of the next query.
+struct HeadExtras {
+  bool of_pairs;
+  float soft_cap, sink;  // sink −∞: none
+  Strided<const float> bias;
+  Strided<const std::uint8_t> mask;
+  Strided<float> dbias;
+  double* dsink;
+};
 struct HeadTask {
   AttendShape shape;
   Rows q, k, v, out, dout, dq, dk, dv;
@@ -31,6 +40,7 @@ struct HeadTask {
   double far_from;
   Weights weights;
   HeadTerms terms, dterms;
+  HeadExtras extras;
 };
 
 // The network that mixes the heads of a sequence.

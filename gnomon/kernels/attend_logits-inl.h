@@ -40,8 +40,8 @@ class Logits : public Distances {
   void learn(const Tile& tile) {
     if (t_.terms.forget_query) forget_scores(tile);
     each_row(tile, [&](const Seen& r) {
-      if (t_.terms.counted) count_.gate(r, logits(r.a), padding(tile)), count_.learn(r);
-      if (t_.terms.forget_query) forget_.gate(r, own(tile, r), padding(tile)), forget_.learn(r);
+      if (t_.terms.counted) count_.gate(r, logits(r.a), hides(tile, r)), count_.learn(r);
+      if (t_.terms.forget_query) forget_.gate(r, own(tile, r), hides(tile, r)), forget_.learn(r);
     });
   }
   void learn_stick(const Tile& tile) {
@@ -117,15 +117,14 @@ class Logits : public Distances {
     }
   }
   bool rules() const { return t_.terms.curve_rate || t_.terms.tilt || counts(); }
-  const std::uint8_t* padding(const Tile& tile) const { return t_.padding ? t_.padding + tile.j0 : nullptr; }
   // The column of the query's own token, which may lie outside of the tile.
   std::int64_t own(const Tile& tile, const Seen& r) const { return tile.i0 + r.a + shift_ - tile.j0; }
 
   void add_rules(const Tile& tile, const Seen& r) {
     const HeadTerms& t = t_.terms;
     float* s = logits(r.a);
-    if (t.counted) count_.gate(r, s, padding(tile)), count_.add(r, s);
-    if (t.forget_query) forget_.gate(r, own(tile, r), padding(tile)), forget_.add(r, s);
+    if (t.counted) count_.gate(r, s, hides(tile, r)), count_.add(r, s);
+    if (t.forget_query) forget_.gate(r, own(tile, r), hides(tile, r)), forget_.add(r, s);
     if (t.curve_rate) curve_->add(r, curve_x(tile, r), s);
     if (!t.tilt) return;
     const float *delta = distances(tile, r), *key = &tilt_key_[tile.j0];

@@ -84,8 +84,12 @@ class Mixer {
   std::int64_t width(const Seen& r) const { return r.n - r.from; }
   // Fills x_ with the inputs of row r, and z_ with leaky(up·x).
   void run(const Tile& tile, const Seen& r, Head& head) {
+    const std::uint8_t* hidden = head.hides(tile, r);
     for (std::int64_t h = 0; h < t_.H; ++h) {
       copy(&scores_[(h * rows_ + r.a) * ld_], r, &x_[h * ld_]);
+      for (std::int64_t b = 0; hidden && b < width(r); ++b) {
+        if (hidden[r.from + b]) x_[h * ld_ + b] = 0;
+      }
       float* bias = &x_[(t_.H + h) * ld_];
       copy(far(tile, r, head, h), r, bias);
       const V size = set(-t_.size[h]);

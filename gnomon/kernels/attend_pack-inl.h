@@ -107,7 +107,7 @@ class Packed : protected Tiles {
         continue;
       }
       const std::int64_t e = -(t_.terms.first_distance + r);
-      if (e > -s_.keys && e < s_.keys) f(r, e + zero_);
+      if (e > -s_.place(s_.queries) && e < s_.keys - shift_) f(r, e + zero_);
     }
   }
   // Rows over distances (R,width), in the order of e: as rows, and transposed.

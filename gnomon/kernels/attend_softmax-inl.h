@@ -5,6 +5,8 @@
 #else
 #define GNOMON_KERNELS_ATTEND_SOFTMAX_INL_H_
 #endif
+#include <utility>
+
 #include "gnomon/kernels/attend_logits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,8 +37,11 @@ class Head : public Logits {
   }
   void begin_forward(std::int64_t i0, std::int64_t ni) {
     begin_rows(i0, ni);
-    std::fill(most_.begin(), most_.end(), sticks() ? 0.0f : kMinusInfinity);
-    std::fill(total_.begin(), total_.end(), sticks() ? 1.0f : 0.0f);
+    // A sink is a logit that was met before all others. One that is no number makes the sum NaN. Of a stick, nothing is the
+    // sum: as if it were 1.
+    const float sink = sticks() ? 0.0f : t_.extras.sink;
+    std::fill(most_.begin(), most_.end(), sink);
+    std::fill(total_.begin(), total_.end(), sink == kMinusInfinity ? 0.0f : std::exp(sink - sink));
     std::fill(out_.begin(), out_.end(), 0.0f);
   }
   void forward(const Tile& tile) {
@@ -111,6 +116,7 @@ class Head : public Logits {
     }
   }
   void finish_backward() {
+    if (t_.extras.dsink) *t_.extras.dsink = sink_gradient();
     for (std::int64_t j = 0; j < s_.keys; ++j) {
       write_row(&dk_[j * Kp_], s_.K, 1, t_.dk.at(j));
       write_far(dfar_k_, j, 1, t_.dk.at(j));
@@ -146,10 +152,15 @@ class Head : public Logits {
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
     const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
-    const RowBias bias = late_bias(tile, a);
+    RowBias bias = late_bias(tile, a);
     const V lowest = set(kMinusInfinity);
     V top = lowest;
-    const bool defined = sure() || all_defined(bias, s, from, n);
+    bool defined;
+    if (t_.extras.of_pairs) {
+      defined = apply_extras(extras_of(tile, a), std::exchange(bias, {}), {s, from, n}, nullptr);
+    } else {
+      defined = sure() || all_defined(bias, s, from, n);
+    }
     for (std::int64_t b = 0; b < n; b += N_) {
       V v = bias(hn::LoadU(F(), s + b), b);
       if (b + N_ > n) v = hn::IfThenElse(hn::FirstN(F(), n - b), v, lowest);
@@ -246,7 +257,15 @@ class Head : public Logits {
     const std::int64_t i = tile.i0 + a, end = round_up(tile.nj, 2 * N_);
     const float lse = t_.lse[i];
     const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a), from = hidden(tile, a);
-    const RowBias bias = late_bias(tile, a);
+    RowBias bias = late_bias(tile, a);
+    const bool of_pairs = t_.extras.of_pairs;
+    const float* slope = nullptr;
+    if (of_pairs) {
+      slope_.resize(ld_);
+      apply_extras(extras_of(tile, a), std::exchange(bias, {}), {s, from, n}, slope_.data());
+      if (t_.extras.soft_cap != 0) slope = slope_.data();
+    }
+    float* dbias = t_.extras.dbias.data ? t_.extras.dbias.row(i) + tile.j0 : nullptr;
     // No sum divides what the stick leaves; 0·lse is NaN where the row is.
     const V mean = set(sticks() ? 0 * lse : dot(t_.dout.at(i), t_.out.at(i), s_.D));
     std::int64_t b = 0;
@@ -257,10 +276,20 @@ class Head : public Logits {
         p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
         ds = hn::IfThenZeroElse(hn::FirstN(F(), from - b), ds);
       }
+      if (of_pairs) {
+        const Mask hides = hn::Eq(hn::LoadU(F(), s + b), set(kMinusInfinity));
+        p = hn::IfThenZeroElse(hides, p), ds = hn::IfThenZeroElse(hides, ds);
+        if (dbias) store(hn::Add(ds, load(dbias + b, n - b)), dbias + b, n - b);
+        if (slope) ds = hn::Mul(ds, hn::LoadU(F(), slope + b));
+      }
       hn::StoreU(p, F(), s + b);
       hn::StoreU(ds, F(), dp + b);
     }
-    if (std::isnan(lse)) std::fill(s + from, s + n, lse);  // of NaN hn::Exp made 0; ds is NaN by the mean
+    if (std::isnan(lse)) {  // of NaN hn::Exp made 0; ds is NaN by the mean
+      each_run(tile, a, [&](std::int64_t begin, std::int64_t run_end) {
+        if (begin < run_end) std::fill(s + begin, s + run_end, lse);
+      });
+    }
     for (; b < end; b += N_) {
       hn::StoreU(hn::Zero(F()), F(), s + b);
       hn::StoreU(hn::Zero(F()), F(), dp + b);
@@ -271,6 +300,15 @@ class Head : public Logits {
     if (rules()) rules_backward(tile, {a, from, n});
   }
 
+  // The weight of the sink, exp(sink − lse), has no value: its ds is −p Σ_j p dp.
+  double sink_gradient() const {
+    double sum = 0;
+    for (std::int64_t i = 0; i < s_.queries; ++i) {
+      if (t_.lse[i] == kMinusInfinity) continue;
+      sum -= double(std::exp(t_.extras.sink - t_.lse[i])) * double(dot(t_.dout.at(i), t_.out.at(i), s_.D));
+    }
+    return sum;
+  }
   void bias_backward(const Tile& tile, const Seen& r) {
     const float* ds = &dp_[r.a * ld_];
     float* by_key = t_.dterms.by_key ? &dby_key_[tile.j0] : nullptr;
@@ -300,7 +338,9 @@ class Head : public Logits {
     V of_slope = hn::Zero(F()), of_query = of_slope;
     r.each_vector([&](std::int64_t b) {
       const V d = hn::Mul(first(hn::LoadU(F(), ds + b), r.n - b), hn::LoadU(F(), delta + b));
-      of_slope = hn::MulAdd(d, hn::Add(query, hn::LoadU(F(), key + b)), of_slope);
+      // What a hidden key holds may be no number.
+      const V gates = hn::IfThenZeroElse(hn::Eq(d, hn::Zero(F())), hn::Add(query, hn::LoadU(F(), key + b)));
+      of_slope = hn::MulAdd(d, gates, of_slope);
       of_query = hn::Add(d, of_query);
       if (!t_.dterms.tilt_key) return;
       float* to = &dtilt_key_[tile.j0 + b];
@@ -404,6 +444,7 @@ class Head : public Logits {
       const float *ds = &dp_[r.a * ld_], *q = &q_[r.a * Kp_];
       for (std::int64_t b = r.from; b < r.n; ++b) {
         const std::int64_t j = tile.j0 + b, x = at[b] * Kp_;
+        if (ds[b] == 0) continue;  // what a hidden key holds may be no number
         if (t_.terms.query_cross) add(ds[b], &query_cross_[x], Kp_, &dq_[r.a * Kp_]);
         if (t_.dterms.query_cross) add(ds[b], q, Kp_, &dquery_cross_[x]);
         if (t_.terms.key_cross) add(ds[b], &key_cross_[x], Kp_, &dk_[j * Kp_]);
@@ -456,7 +497,7 @@ class Head : public Logits {
   }
 
   const bool mixed_;  // a network changes the scores
-  Scratch out_, most_, total_, dp_, dscore_;
+  Scratch out_, most_, total_, dp_, dscore_, slope_;
   Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
   Scratch dfar_q_, dfar_k_, dforget_q_, dforget_k_, dcounted_, dtilt_key_;
   double drate_ = 0, dtilt_ = 0;

@@ -6,12 +6,11 @@
 #define GNOMON_KERNELS_ATTEND_TILES_INL_H_
 #endif
 #include "gnomon/kernels/attend_head.h"
+#include "gnomon/kernels/extras-inl.h"
 #include "gnomon/kernels/product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
-
-inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // A tile: query rows i0..i0+ni against key columns j0..j0+nj. A row's distances run along its columns: with
 // e = j − (position of i), column b of row a reads entry (b − a) + (ni − 1) of a *band* that begins at
@@ -28,7 +27,7 @@ class Tiles {
       : t_(t),
         s_(t.shape),
         N_(lanes()),
-        shift_(s_.keys - s_.queries),
+        shift_(s_.place(0)),
         bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
         bk_(s_.key_tile ? s_.key_tile : 128),
         Kp_(round_up(s_.K, N_)),
@@ -36,8 +35,8 @@ class Tiles {
         keys_(round_up(s_.keys, N_) + N_),
         ld_(round_up(bk_, 2 * N_) + 2 * N_),
         ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
-        zero_(s_.keys + bq_ + 2 * N_),
-        span_(t.places ? t.terms.distances : zero_ + s_.keys + bk_ + 4 * N_) {}
+        zero_(s_.place(s_.queries) + bq_ + 2 * N_),
+        span_(t.places ? t.terms.distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
 
   Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const {
     return {i0, ni, j0, nj, ni + nj - 1};
@@ -52,7 +51,7 @@ class Tiles {
   std::int64_t end_of(std::int64_t i) const {
     std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
     if (t_.weights == Weights::stick) --end;
-    return t_.end_key ? std::min<std::int64_t>(end, t_.end_key[i + shift_]) : end;
+    return std::min<std::int64_t>(end, t_.end_key ? t_.end_key[i + shift_] : s_.keys);
   }
   // Row a of the tile sees its columns from hidden() on, before visible().
   std::int64_t visible(const Tile& tile, std::int64_t a) const {
@@ -60,6 +59,20 @@ class Tiles {
   }
   std::int64_t hidden(const Tile& tile, std::int64_t a) const {
     return std::clamp<std::int64_t>(first_of(tile.i0 + a) - tile.j0, 0, tile.nj);
+  }
+  // What the caller asks of the logits of row a.
+  RowExtras extras_of(const Tile& tile, std::int64_t a) const {
+    const HeadExtras& x = t_.extras;
+    const std::int64_t i = tile.i0 + a;
+    return {x.soft_cap, x.bias.data ? x.bias.row(i) + tile.j0 : nullptr,
+            x.mask.data ? x.mask.row(i) + tile.j0 : nullptr};
+  }
+  // f(begin, end) for the runs of columns that row a sees.
+  template <class Body>
+  void each_run(const Tile& tile, std::int64_t a, const Body& f) const {
+    const std::int64_t from = hidden(tile, a), n = visible(tile, a);
+    if (!t_.extras.of_pairs) return f(from, n);
+    extras_of(tile, a).each_run(from, n, f);
   }
   bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
 
@@ -77,9 +90,10 @@ class Tiles {
   // sees. w is 0 where a row of it does not; where 0·x may not be 0, each row goes alone over what it sees.
   void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
     for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
-      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
-      product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded, c + a * padded,
-              padded, true);
+      each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
+        product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded,
+                c + a * padded, padded, true);
+      });
     }
     if (!tame_) return;
     const std::int64_t panel = whole(tile) ? tile.ni : kRows;
@@ -92,9 +106,10 @@ class Tiles {
   // position on.
   void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
     for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
-      const std::int64_t from = hidden(tile, a), n = visible(tile, a);
-      product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded, c + from * padded,
-              padded, true);
+      each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
+        product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded,
+                c + from * padded, padded, true);
+      });
     }
     if (!tame_) return;
     const std::int64_t panel = whole(tile) ? tile.nj : kRows;

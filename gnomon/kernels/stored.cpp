@@ -64,9 +64,10 @@ void attend_stored(const AttendShape& s, Heads<const S> q, Heads<const S> k, Hea
                    const Terms& terms, Heads<S> out, float* lse) {
   const std::int64_t W = s.K + s.beside;
   check_shape(s);
-  check_heads(s, "q", q, {s.queries, W}), check_heads(s, "k", k, {s.keys, W});
-  check_heads(s, "v", v, {s.keys, s.D}), check_heads(s, "out", out, {s.queries, s.D});
-  const Wide wq(s, s.queries, W, q), wk(s, s.keys, W, k), wv(s, s.keys, s.D, v);
+  const AttendShape g = s.of_keys();
+  check_heads(s, "q", q, {s.queries, W}), check_heads(g, "k", k, {s.keys, W});
+  check_heads(g, "v", v, {s.keys, s.D}), check_heads(s, "out", out, {s.queries, s.D});
+  const Wide wq(s, s.queries, W, q), wk(g, s.keys, W, k), wv(g, s.keys, s.D, v);
   Wide wout(s, s.queries, s.D);
   attend(s, wq.rows(), wk.rows(), wv.rows(), terms, wout.heads(), lse);
   wout.store(s.B, out);
@@ -77,13 +78,14 @@ void attend_stored_backward(const AttendShape& s, const StoredResult<S>& f, cons
                             const StoredGrad<S>& grad) {
   const std::int64_t W = s.K + s.beside;
   check_shape(s);
+  const AttendShape g = s.of_keys();
   check_heads(s, "q", f.q, {s.queries, W}), check_heads(s, "dq", grad.dq, {s.queries, W});
-  check_heads(s, "k", f.k, {s.keys, W}), check_heads(s, "dk", grad.dk, {s.keys, W});
-  check_heads(s, "v", f.v, {s.keys, s.D}), check_heads(s, "dv", grad.dv, {s.keys, s.D});
+  check_heads(g, "k", f.k, {s.keys, W}), check_heads(g, "dk", grad.dk, {s.keys, W});
+  check_heads(g, "v", f.v, {s.keys, s.D}), check_heads(g, "dv", grad.dv, {s.keys, s.D});
   check_heads(s, "out", f.out, {s.queries, s.D}), check_heads(s, "dout", f.dout, {s.queries, s.D});
-  const Wide q(s, s.queries, W, f.q), k(s, s.keys, W, f.k), v(s, s.keys, s.D, f.v),
+  const Wide q(s, s.queries, W, f.q), k(g, s.keys, W, f.k), v(g, s.keys, s.D, f.v),
       out(s, s.queries, s.D, f.out), dout(s, s.queries, s.D, f.dout);
-  Wide dq(s, s.queries, W), dk(s, s.keys, W), dv(s, s.keys, s.D);
+  Wide dq(s, s.queries, W), dk(g, s.keys, W), dv(g, s.keys, s.D);
   attend_backward(s, {q.rows(), k.rows(), v.rows(), out.rows(), f.lse, dout.rows()}, terms,
                   {dq.heads(), dk.heads(), dv.heads(), grad.dterms});
   dq.store(s.B, grad.dq), dk.store(s.B, grad.dk), dv.store(s.B, grad.dv);
