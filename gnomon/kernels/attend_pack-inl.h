@@ -124,6 +124,22 @@ class Packed : protected Tiles {
     });
   }
 
+  // --- And back
+
+  void write_row(const float* row, std::int64_t width, float factor, float* to) const {
+    for (std::int64_t c = 0; c < width; c += N_)
+      store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
+  }
+  // A row of dq or dk: what the near keys gave, and where it belongs what the far ones did.
+  void write_far(const Scratch& rows, std::int64_t t, float factor, float* to) const {
+    if (!far()) return void(std::fill_n(to + s_.K, s_.beside, 0.0f));
+    const float* row = &rows[t * Kp_];
+    for (std::int64_t c = 0; c < s_.K; ++c) {
+      if (c < s_.beside) to[s_.K + c] = factor * row[c];
+      if (c >= s_.beside) to[c] += factor * row[c];
+    }
+  }
+
   Scratch q_, k_, k_t_, v_, v_t_, dout_, by_key_, by_distance_;
   Scratch far_q_, far_k_, far_k_t_, far_rows_;
   Scratch query_cross_, query_cross_t_, key_cross_, key_cross_t_, value_, value_t_;

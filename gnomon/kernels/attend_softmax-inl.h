@@ -482,20 +482,6 @@ class Head : public Logits {
     }
   }
 
-  void write_row(const float* row, std::int64_t width, float factor, float* to) const {
-    for (std::int64_t c = 0; c < width; c += N_)
-      store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
-  }
-  // A row of dq or dk: what the near keys gave, and where it belongs what the far ones did.
-  void write_far(const Scratch& rows, std::int64_t t, float factor, float* to) const {
-    if (!far()) return void(std::fill_n(to + s_.K, s_.beside, 0.0f));
-    const float* row = &rows[t * Kp_];
-    for (std::int64_t c = 0; c < s_.K; ++c) {
-      if (c < s_.beside) to[s_.K + c] = factor * row[c];
-      if (c >= s_.beside) to[c] += factor * row[c];
-    }
-  }
-
   const bool mixed_;  // a network changes the scores
   Scratch out_, most_, total_, dp_, dscore_, slope_;
   Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
