@@ -1,7 +1,7 @@
 // What every encoding costs in attention and how exact it is, as the table of docs/costs.md.
 // Usage: bench_encodings > docs/costs.md, or bench_encodings NAME ... for the rows of some
 //
-// Time: forward and backward of attention with the encoding's maps, terms and rules, medians of n runs in turn
+// Time: forward and backward of attention with the encoding's maps and terms, medians of n runs in turn
 // with `none` in the same run, one thread. Error: largest difference of the fast path (float32) from the definition
 // in double at positions p..p+7; the definition's angles are within 1e-9 of long double there (precision_test).
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/kernels/terms.h"
 #include "gnomon/nn/layer.h"
 
 using namespace gnomon;
@@ -79,9 +80,8 @@ class Attention {
   double extra_megabytes() const {
     const Plan& plan = positions_.reads_content ? a_.plan : positions_.plan;
     const Terms& t = plan.terms;
-    std::size_t n =
-        std::size_t(table_numbers_) + 2 * (t.by_distance.size() + t.by_query.size() + t.by_key.size() +
-                                           t.query_cross.size() + t.key_cross.size() + t.value.size());
+    std::size_t n = std::size_t(table_numbers_);
+    for (const TermArray& a : kTermArrays) n += 2 * (t.*a.at).size();  // and its gradient
     for (const Step& step : plan.steps) n += (step.learns ? 2 : 1) * step.numbers();
     const AttentionKept& kept = a_.kept;
     n += 2 * (kept.q.size() + kept.k.size() + kept.v.size()) + kept.attended.size();
@@ -189,7 +189,8 @@ std::string error_at(const Entry& entry, double first) {
 
 // Why an encoding costs more than a tenth of attention (or six tenths, for cross terms).
 const char* reason(unsigned acts, const Encoding& e) {
-  if (acts & kRows) return "whole rows of logits pass through memory, and a rule visits every pair";
+  if (e.widths().beside) return "far keys have a product of their own, and tiles on the border have both";
+  if (acts & kRows) return "every pair of tokens has more to compute than a sum: a network, a gate, a table";
   if (e.widths().joined) return "q and k of the product are wider than the head";
   if (acts & kCross) return "a second and third product of the size of q*k, and their gradients";
   if (e.reads_content()) return "its gates or terms are made from the content of every layer";

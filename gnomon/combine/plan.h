@@ -27,8 +27,7 @@ struct Plan {
   std::vector<std::size_t>
       ends;  // the steps of each encoding end here, in the order in which they were compiled
   Terms terms;
-  std::vector<Floats> drules;  // of a gradient: of the parameters of each rule
-  Widths added;                // channels beside the head's that the steps give to rows of q and k
+  Widths added;  // channels beside the head's that the steps give to rows of q and k
   bool acts_on(Role role) const;
   Plan zeros() const;
 };

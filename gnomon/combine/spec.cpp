@@ -272,6 +272,9 @@ Position make_position(const Spec& spec, const Shape& shape) {
       entries.push_back(&find_encoding(spec.layers[l][n].name));
     }
     check_pattern(entries);
+    // Who copies q and k for far keys copies what the others made of them.
+    std::stable_partition(position.patterns[l].begin(), position.patterns[l].end(),
+                          [&](std::size_t n) { return position.attention[n].encoding->widths().far == 0; });
   }
   for (const Named& named : spec.samplers) position.samplers.push_back(make_checked(named, shape));
   return position;

@@ -33,81 +33,12 @@ class Cope final : public Encoding {
       sum += q[d] * ((1 - f) * s.w[low * shape_.D + d] + f * s.w[high * shape_.D + d]);
     return plain_logit(s, h, i, j) + sum;
   }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels&) const override {
-    return std::make_shared<Rule>(b.w, count_, shape_.D);
+  void lower(const Batch& b, Terms& t) const override { t.counted.assign(b.w, b.w + param_count()); }
+  void lower_backward(const Batch&, const Terms& g, const BatchGrad& grad) const override {
+    for (std::size_t n = 0; n < g.counted.size(); ++n) grad.w[n] += g.counted[n];
   }
 
  private:
-  class Rule final : public RowRule {
-   public:
-    Rule(const float* w, std::int64_t count, std::int64_t D) : w_(w), count_(count), D_(D) {}
-    std::int64_t param_count() const override { return count_ * D_; }
-    void forward(const QueryRow& query, LogitRows s) const override {
-      for (std::int64_t h = 0; h < query.H; ++h) {
-        const auto read = readings(query, h);
-        float* row = s.head(h);
-        double sum = 0;
-        for (std::int64_t j = query.end; j-- > query.first;) {
-          sum += gate(row[j]);
-          const Place at = place_of(sum);
-          row[j] += (1 - at.f) * read[at.low] + at.f * read[at.high];
-        }
-      }
-    }
-    void backward(const QueryRow& query, LogitRows before, LogitRows ds,
-                  const RuleGrad& grad) const override {
-      std::vector<float> dread(count_), dplace(query.end);
-      for (std::int64_t h = 0; h < query.H; ++h) {
-        const auto read = readings(query, h);
-        const float* row = before.head(h);
-        float* d = ds.head(h);
-        std::fill(dread.begin(), dread.end(), 0.0f);
-        double sum = 0;
-        for (std::int64_t j = query.end; j-- > query.first;) {
-          sum += gate(row[j]);
-          const Place at = place_of(sum);
-          dread[at.low] += (1 - at.f) * d[j], dread[at.high] += at.f * d[j];
-          if (std::isnan(at.f)) std::fill(dread.begin(), dread.end(), at.f);  // any row might be the one
-          dplace[j] = sum >= double(count_ - 1) ? 0.0f : d[j] * (read[at.high] - read[at.low]);
-        }
-        double dsum = 0;  // a gate counts for every key before it
-        for (std::int64_t j = query.first; j < query.end; ++j) {
-          dsum += dplace[j];
-          const float g = gate(row[j]);
-          d[j] += float(dsum) * g * (1 - g);
-        }
-        const float* q = query.query_head(h);
-        float* dq = grad.dq.row(h);
-        for (std::int64_t p = 0; p < count_; ++p) {
-          for (std::int64_t c = 0; c < D_; ++c)
-            dq[c] += dread[p] * w_[p * D_ + c], grad.dw[p * D_ + c] += dread[p] * q[c];
-        }
-      }
-    }
-
-   private:
-    struct Place {
-      std::int64_t low, high;
-      float f;
-    };
-    Place place_of(double sum) const {
-      if (std::isnan(sum)) return {0, 0, float(sum)};  // no place: what is read there is NaN
-      const double place = std::min(sum, double(count_ - 1));
-      const std::int64_t low = std::int64_t(place);
-      return {low, std::min(low + 1, count_ - 1), float(place - double(low))};
-    }
-    static float gate(float s) { return 1 / (1 + std::exp(-s)); }
-    std::vector<float> readings(const QueryRow& query, std::int64_t h) const {
-      std::vector<float> read(count_);
-      const float* q = query.query_head(h);
-      for (std::int64_t p = 0; p < count_; ++p) {
-        for (std::int64_t c = 0; c < D_; ++c) read[p] += q[c] * w_[p * D_ + c];
-      }
-      return read;
-    }
-    const float* w_;
-    const std::int64_t count_, D_;
-  };
   const std::int64_t count_;
 };
 

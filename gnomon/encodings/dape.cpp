@@ -3,7 +3,7 @@
 //   s'[·,i,j] = s + b + W2·leaky(W1·[s ; b] + b1) + b2,   s = q_i·k_j/√D of all heads, b a bias of all heads
 //   bias=alibi: b_h = −m_h·|p_i − p_j|      bias=kerple: b_h = −r_h·ln(1 + a_h·|p_i − p_j|), learned
 //
-// The network mixes the heads at each pair of tokens: it needs whole rows of all heads. leaky has slope 0.01. Acts on rows.
+// The network mixes the heads at each pair of tokens: attention goes through all heads together. leaky has slope 0.01. Acts on rows.
 // Parameters: W1 (hidden, 2H), b1, W2 (H, hidden), b2, and r, a (H) with bias=kerple, each layer its own.
 #include <algorithm>
 #include <cmath>
@@ -46,8 +46,27 @@ class Dape final : public Encoding {
     }
     return sum;
   }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels&) const override {
-    return std::make_shared<Rule>(*this, b);
+  void lower(const Batch& b, Terms& t) const override {
+    const std::int64_t H = shape_.H, N = hidden_;
+    const float *up = b.w, *down = b.w + this->down();
+    t.mix_up.assign(up, up + 2 * H * N), t.mix_up_bias.assign(up + 2 * H * N, down);
+    t.mix_down.assign(down, down + H * N), t.mix_down_bias.assign(down + H * N, b.w + kernel());
+    t.mix_size.clear(), t.mix_rate.clear();
+    for (std::int64_t h = 0; h < H; ++h) {
+      t.mix_size.push_back(float(kerple_ ? clamped(b.w, h) : alibi_slope(h, H, false)));
+      if (kerple_) t.mix_rate.push_back(float(clamped(b.w, H + h)));
+    }
+  }
+  void lower_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const override {
+    float* to = grad.w;
+    for (const Floats* d : {&g.mix_up, &g.mix_up_bias, &g.mix_down, &g.mix_down_bias}) {
+      for (const float x : *d) *to++ += x;
+    }
+    const float* w = b.w + kernel();
+    for (std::int64_t h = 0; kerple_ && h < shape_.H; ++h) {
+      if (!(double(w[h]) < kLeast)) to[h] += g.mix_size[h];
+      if (!(double(w[shape_.H + h]) < kLeast)) to[shape_.H + h] += g.mix_rate[h];
+    }
   }
 
  private:
@@ -56,86 +75,14 @@ class Dape final : public Encoding {
   template <class W>
   double bias(const W* w, std::int64_t h, double delta) const {
     if (!kerple_) return -alibi_slope(h, shape_.H, false) * std::abs(delta);
-    const double r = std::max(double(w[kernel() + h]), 0.01),
-                 a = std::max(double(w[kernel() + shape_.H + h]), 0.01);
+    const double r = clamped(w, h), a = clamped(w, shape_.H + h);
     return -r * std::log1p(a * std::abs(delta));
   }
-
-  class Rule final : public RowRule {
-   public:
-    Rule(const Dape& dape, const Batch& b) : dape_(dape), positions_(b.positions), w_(b.w) {}
-    std::int64_t param_count() const override { return dape_.param_count(); }
-    void forward(const QueryRow& query, LogitRows s) const override {
-      const std::int64_t H = query.H, N = dape_.hidden_;
-      const float *down = w_ + dape_.down(), *last = down + H * N;
-      std::vector<float> x(2 * H), z(N);
-      for (std::int64_t j = query.first; j < query.end; ++j) {
-        if (s.head(0)[j] == -INFINITY) continue;
-        read(query, s, j, x, z);
-        for (std::int64_t h = 0; h < H; ++h) {
-          float sum = x[h] + x[H + h] + last[h];
-          for (std::int64_t n = 0; n < N; ++n) sum += down[h * N + n] * leaky(z[n]);
-          s.head(h)[j] = sum;
-        }
-      }
-    }
-    void backward(const QueryRow& query, LogitRows before, LogitRows ds,
-                  const RuleGrad& grad) const override {
-      const std::int64_t H = query.H, N = dape_.hidden_;
-      const float* down = w_ + dape_.down();
-      float *dup = grad.dw, *dbias = dup + 2 * H * N, *ddown = grad.dw + dape_.down(), *dlast = ddown + H * N;
-      std::vector<float> x(2 * H), z(N), dx(2 * H);
-      for (std::int64_t j = query.first; j < query.end; ++j) {
-        if (before.head(0)[j] == -INFINITY) continue;
-        read(query, before, j, x, z);
-        for (std::int64_t h = 0; h < H; ++h) dx[h] = dx[H + h] = ds.head(h)[j], dlast[h] += ds.head(h)[j];
-        for (std::int64_t n = 0; n < N; ++n) {
-          float dz = 0;
-          for (std::int64_t h = 0; h < H; ++h) {
-            ddown[h * N + n] += ds.head(h)[j] * leaky(z[n]);
-            dz += ds.head(h)[j] * down[h * N + n];
-          }
-          dz *= z[n] > 0 ? 1.0f : 0.01f;
-          dbias[n] += dz;
-          for (std::int64_t c = 0; c < 2 * H; ++c)
-            dup[n * 2 * H + c] += dz * x[c], dx[c] += dz * w_[n * 2 * H + c];
-        }
-        for (std::int64_t h = 0; h < H; ++h) {
-          ds.head(h)[j] = dx[h];
-          bias_backward(query, h, j, dx[H + h], grad.dw + dape_.kernel());
-        }
-      }
-    }
-
-   private:
-    static float leaky(float z) { return z > 0 ? z : 0.01f * z; }
-    void read(const QueryRow& query, LogitRows s, std::int64_t j, std::vector<float>& x,
-              std::vector<float>& z) const {
-      const std::int64_t H = query.H;
-      const Positions row = positions_.row(query.b);
-      for (std::int64_t h = 0; h < H; ++h) {
-        x[h] = s.head(h)[j];
-        x[H + h] = float(dape_.bias(w_, h, row[query.at] - row[j]));
-      }
-      const float* bias = w_ + 2 * H * dape_.hidden_;
-      for (std::int64_t n = 0; n < dape_.hidden_; ++n) {
-        z[n] = bias[n];
-        for (std::int64_t c = 0; c < 2 * H; ++c) z[n] += w_[n * 2 * H + c] * x[c];
-      }
-    }
-    void bias_backward(const QueryRow& query, std::int64_t h, std::int64_t j, double d, float* dw) const {
-      if (!dape_.kerple_) return;
-      const Positions row = positions_.row(query.b);
-      const float* w = w_ + dape_.kernel();
-      const double r = std::max(double(w[h]), 0.01), a = std::max(double(w[query.H + h]), 0.01);
-      const double n = std::abs(row[query.at] - row[j]);
-      if (!(double(w[h]) < 0.01)) dw[h] -= float(d * std::log1p(a * n));
-      if (!(double(w[query.H + h]) < 0.01)) dw[query.H + h] -= float(d * r * n / (1 + a * n));
-    }
-    const Dape& dape_;
-    const Positions positions_;
-    const float* w_;
-  };
+  static constexpr double kLeast = 0.01;  // of r and a
+  template <class W>
+  double clamped(const W* w, std::int64_t n) const {
+    return std::max(double(w[kernel() + n]), kLeast);
+  }
   const std::int64_t hidden_;
   const bool kerple_;
 };

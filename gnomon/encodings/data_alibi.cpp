@@ -3,11 +3,11 @@
 //
 //   s[h,i,j] = q_i·k_j/√D + Σ_{l=j..i−1} ln σ(a_hi·b_hl/√w),   a = A·x, b = B·x of `width` w channels a head
 //
-// Every query has its own gates, so the sum is no difference of running sums: rows. For causal masks. Acts on q and k
-// (channels beside) and on rows. Parameters: A, B (H·width, C), each layer its own.
+// Every query has its own gates, so the sum is no difference of running sums. For causal masks. Acts on rows. Parameters: A, B (H·width, C), each layer its own.
 #include <cmath>
 
 #include "gnomon/encodings/rows.h"
+#include "gnomon/kernels/matmul.h"
 
 namespace gnomon {
 namespace {
@@ -22,7 +22,6 @@ class DataAlibi final : public Encoding {
     return {{"query.weight", {shape_.H * width_, shape_.C}, 0, deviation, true},
             {"key.weight", {shape_.H * width_, shape_.C}, 0, deviation, true}};
   }
-  Widths widths() const override { return {0, width_}; }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     double sum = 0;
@@ -35,39 +34,38 @@ class DataAlibi final : public Encoding {
     }
     return plain_logit(s, h, i, j) + sum;
   }
-  // a of queries and b of keys, beside the product.
-  void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
-    const Content& content = *b.content;
+  void lower(const Batch& b, Terms& t) const override {
+    t.forget_width = width_;
     for (const Role role : {Role::q, Role::k}) {
-      Widen wide{own.beside, width_, Floats(content.B * content.T * shape_.H * width_)};
-      for (std::int64_t n = 0; n < std::int64_t(wide.columns.size()); ++n) {
-        const std::int64_t c = n % width_, h = n / width_ % shape_.H, token = n / width_ / shape_.H;
-        wide.columns[n] = float(project(b.w, role, h, c, content.x.row(token)));
-      }
-      steps.push_back({unsigned(role), std::move(wide), true});
+      Floats& gates = role == Role::q ? t.forget_query : t.forget_key;
+      gates.resize(std::size_t(b.content->B * b.content->T * gate_channels()));
+      Floats rows(gates.size());
+      linear(product_shape(*b.content), b.content->x.data, b.w + offset(role, 0, 0), nullptr, rows.data());
+      each_gate(*b.content, [&](std::int64_t n, std::int64_t at) { gates[n] = scale(role) * rows[at]; });
     }
   }
-  void map_backward(const Batch& b, std::span<const Step>, std::span<const Step> dsteps,
-                    const BatchGrad& grad) const override {
+  void lower_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const override {
     for (const Role role : {Role::q, Role::k}) {
-      const Floats& columns = std::get<Widen>(dsteps[role == Role::q ? 0 : 1].what).columns;
-      for (std::int64_t n = 0; n < std::int64_t(columns.size()); ++n) {
-        const std::int64_t c = n % width_, h = n / width_ % shape_.H, token = n / width_ / shape_.H;
-        const float* x = b.content->x.row(token);
-        float* dx = grad.content->x.row(token);
-        const std::int64_t weights = offset(role, h, c);
-        for (std::int64_t i = 0; i < shape_.C; ++i)
-          grad.w[weights + i] += columns[n] * x[i], dx[i] += columns[n] * b.w[weights + i];
+      const Floats& dgates = role == Role::q ? g.forget_query : g.forget_key;
+      const Content& content = *b.content;
+      const Linear s = product_shape(content);
+      Floats drows(dgates.size()), dx(std::size_t(s.N * s.x_step));
+      each_gate(content, [&](std::int64_t n, std::int64_t at) { drows[at] = scale(role) * dgates[n]; });
+      linear_backward(s, content.x.data, b.w + offset(role, 0, 0), drows.data(),
+                      {dx.data(), grad.w + offset(role, 0, 0), nullptr});
+      for (std::int64_t n = 0; n < s.N; ++n) {
+        for (std::int64_t c = 0; c < shape_.C; ++c) grad.content->x.row(n)[c] += dx[n * s.x_step + c];
       }
     }
-  }
-  std::shared_ptr<const RowRule> rule(const Batch&, const OwnChannels& own) const override {
-    return std::make_shared<Rule>(own.beside, width_);
   }
 
  private:
+  // The gates of all heads are one product. What it makes is dense.
+  Linear product_shape(const Content& c) const { return {c.B * c.T, shape_.C, gate_channels(), c.x.step}; }
+  std::int64_t gate_channels() const { return shape_.H * width_; }
+  float scale(Role role) const { return role == Role::q ? float(1 / std::sqrt(double(width_))) : 1.0f; }
   std::int64_t offset(Role role, std::int64_t h, std::int64_t c) const {
-    return ((role == Role::k ? shape_.H * width_ : 0) + h * width_ + c) * shape_.C;
+    return ((role == Role::k ? gate_channels() : 0) + h * width_ + c) * shape_.C;
   }
   template <class W, class X>
   double project(const W* w, Role role, std::int64_t h, std::int64_t c, const X* x) const {
@@ -75,44 +73,15 @@ class DataAlibi final : public Encoding {
     for (std::int64_t k = 0; k < shape_.C; ++k) sum += double(w[offset(role, h, c) + k]) * double(x[k]);
     return sum;
   }
-  class Rule final : public RowRule {
-   public:
-    Rule(std::int64_t beside, std::int64_t width) : beside_(beside), width_(width) {}
-    void forward(const QueryRow& query, LogitRows s) const override {
-      for (std::int64_t h = 0; h < query.H; ++h) {
-        double sum = 0;
-        for (std::int64_t j = query.end; j-- > query.first;) {
-          if (j < query.at) sum -= softplus(-gate(query, h, j));
-          s.head(h)[j] += float(sum);
-        }
-      }
+  // f(index in (B,H,T,width), index in (B·T, H·width))
+  template <class Body>
+  void each_gate(const Content& content, const Body& f) const {
+    const std::int64_t T = content.T, H = shape_.H, w = width_;
+    for (std::int64_t n = 0; n < content.B * H * T * w; ++n) {
+      const std::int64_t t = n / w % T, h = n / w / T % H, b = n / w / T / H;
+      f(n, ((b * T + t) * H + h) * w + n % w);
     }
-    // A gate counts for every key at or before it.
-    void backward(const QueryRow& query, LogitRows, LogitRows ds, const RuleGrad& grad) const override {
-      const float root = float(1 / std::sqrt(double(width_)));
-      for (std::int64_t h = 0; h < query.H; ++h) {
-        const float* a = query.query_head(h) + beside_;
-        float* da = grad.dq.row(h) + beside_;
-        double sum = 0;
-        for (std::int64_t j = query.first; j < std::min(query.at, query.end); ++j) {
-          sum += ds.head(h)[j];
-          const float d = root * float(sum * sigmoid(-gate(query, h, j)));
-          const float* b = query.key_head(h, j) + beside_;
-          float* db = grad.key_head(h, j) + beside_;
-          for (std::int64_t c = 0; c < width_; ++c) da[c] += d * b[c], db[c] += d * a[c];
-        }
-      }
-    }
-
-   private:
-    double gate(const QueryRow& query, std::int64_t h, std::int64_t j) const {
-      const float *a = query.query_head(h) + beside_, *b = query.key_head(h, j) + beside_;
-      double z = 0;
-      for (std::int64_t c = 0; c < width_; ++c) z += double(a[c]) * b[c];
-      return z / std::sqrt(double(width_));
-    }
-    const std::int64_t beside_, width_;
-  };
+  }
   const std::int64_t width_;
 };
 
@@ -125,7 +94,7 @@ const Entry data_alibi_entry = {.name = "data_alibi",
                                 .formula = "s = q*k/sqrt(D) + sum_{l=j..i-1} ln sigmoid(a_i*b_l/sqrt(w))",
                                 .pitfall = "quadratic, causal only",
                                 .year = 2024,
-                                .acts = kQk | kRows,
+                                .acts = kRows,
                                 .relative = true,
                                 .causal_only = true,
                                 .options = {{.name = "width",

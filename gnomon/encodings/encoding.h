@@ -27,7 +27,7 @@ enum Site : unsigned {
   kLogits = 4,      // a number added to the logits, by distance, query or key
   kCross = 8,       // a number added to the logits that depends on q or k and on the distance
   kValue = 16,      // the values, or what attention returns
-  kRows = 32,       // the whole row of logits, rewritten
+  kRows = 32,       // the logits, by more than a sum of such numbers
   kMask = 64,       // which keys a query sees
   kPositions = 128  // the positions themselves, before any encoding sees them
 };
@@ -101,13 +101,13 @@ struct BatchGrad {
   ContentGrad* content = nullptr;
 };
 
-// Channels that an encoding adds to the rows of q and k: to the product of q and k (joined), and for what reads
-// rows beside the product. As numbers, and as the first of them.
+// Channels that an encoding adds to the rows of q and k: to the product (joined), and those that stand in the place of its
+// first for far keys (far). As numbers, and as the first of them.
 struct Widths {
-  std::int64_t joined = 0, beside = 0;
+  std::int64_t joined = 0, far = 0;
 };
 struct OwnChannels {
-  std::int64_t joined, beside;
+  std::int64_t joined, far;
 };
 
 // A position encoding. Immutable; every method is const and keeps nothing between calls. Every gradient is
@@ -160,14 +160,12 @@ class Encoding {
   // From its own steps and their gradients, in the order in which map() appended them.
   virtual void map_backward(const Batch&, std::span<const Step> /*steps*/, std::span<const Step> /*dsteps*/,
                             const BatchGrad&) const {}
-  // Sites logits, cross, value, mask: adds its terms. `terms` comes from terms_for(). Those that read content
+  // Sites logits, cross, value, rows, mask: adds its terms. `terms` comes from terms_for(). Those that read content
   // are asked in every layer, and get content; the others once for a batch.
   virtual unsigned reads() const { return 0; }  // Reads | Reads ...
   bool reads_content() const { return reads() != 0; }
   virtual void lower(const Batch&, Terms&) const {}
   virtual void lower_backward(const Batch&, const Terms& /*dterms*/, const BatchGrad&) const {}
-  // Site rows: null, or a rule for these positions and parameters, which outlive it.
-  virtual std::shared_ptr<const RowRule> rule(const Batch&, const OwnChannels&) const { return nullptr; }
   // Site positions: other positions instead of these, in place; `draw` numbers the random choices.
   virtual void place(const Random&, std::uint64_t /*draw*/, bool /*training*/,
                      std::span<double> /*row*/) const {}

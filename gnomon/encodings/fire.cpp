@@ -4,8 +4,8 @@
 //   s[h,i,j] = q_i·k_j/√D + MLP_h(ψ(p_i − p_j)/(ψ(max(|w·L|, p_i)) + ε)),   ψ(x) = ln(|c·x| + 1)
 //   MLP: 1 → hidden → H with ReLU;  c starts at 0.1, w at 1, L = 512 tokens, ε = 10^(−6)
 //
-// The normaliser depends on where the query stands, so the bias is no function of the distance: it is made row by row.
-// Acts on rows. Parameters: c, w, W1, b1 (hidden), W2 (H, hidden), b2 (H), each layer its own.
+// The normaliser depends on where the query stands, so the bias is no function of the distance. Of one number, the network
+// is linear between the knots where its units begin or end: attention gets the pieces. Acts on rows. Parameters: c, w, W1, b1 (hidden), W2 (H, hidden), b2 (H), each layer its own.
 #include <algorithm>
 #include <cmath>
 
@@ -36,8 +36,44 @@ class Fire final : public Encoding {
       sum += s.w[down() + h * hidden_ + n] * std::max(s.w[2 + n] * x + s.w[2 + hidden_ + n], 0.0);
     return plain_logit(s, h, i, j) + sum;
   }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels&) const override {
-    return std::make_shared<Rule>(*this, b);
+  void lower(const Batch& b, Terms& t) const override {
+    const std::int64_t H = shape_.H, N = hidden_;
+    const double c = b.w[0], w = b.w[1];
+    t.curve_rate = {float(std::abs(c))};
+    t.curve_by_token.clear(), t.curve_slope.clear(), t.curve_intercept.clear();
+    for (std::int64_t n = 0; n < b.tokens(); ++n)
+      t.curve_by_token.push_back(float(1 / normaliser(c, w, b.positions[n])));
+    t.curve_knots = knots(b.w);
+    const std::int64_t pieces = std::int64_t(t.curve_knots.size()) + 1;
+    const float *up = b.w + 2, *bias = up + N, *down = b.w + this->down(), *last = down + H * N;
+    for (std::int64_t h = 0; h < H; ++h) {
+      for (std::int64_t p = 0; p < pieces; ++p) {
+        double slope = 0, intercept = double(last[h]);
+        each_unit(b.w, t.curve_knots, p, [&](std::int64_t n) {
+          slope += double(down[h * N + n]) * double(up[n]),
+              intercept += double(down[h * N + n]) * double(bias[n]);
+        });
+        t.curve_slope.push_back(float(slope)), t.curve_intercept.push_back(float(intercept));
+      }
+    }
+  }
+  void lower_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const override {
+    const std::int64_t H = shape_.H, N = hidden_;
+    const Floats at = knots(b.w);
+    const std::int64_t pieces = std::int64_t(at.size()) + 1;
+    const float *up = b.w + 2, *bias = up + N, *down = b.w + this->down();
+    float *dup = grad.w + 2, *dbias = dup + N, *ddown = grad.w + this->down(), *dlast = ddown + H * N;
+    for (std::int64_t p = 0; p < pieces; ++p) {
+      for (std::int64_t h = 0; h < H; ++h) {
+        const float dslope = g.curve_slope[h * pieces + p], dintercept = g.curve_intercept[h * pieces + p];
+        dlast[h] += dintercept;
+        each_unit(b.w, at, p, [&](std::int64_t n) {
+          ddown[h * N + n] += dslope * up[n] + dintercept * bias[n];
+          dup[n] += down[h * N + n] * dslope, dbias[n] += down[h * N + n] * dintercept;
+        });
+      }
+    }
+    normaliser_backward(b, g, grad);
   }
 
  private:
@@ -48,67 +84,41 @@ class Fire final : public Encoding {
   }
   std::int64_t down() const { return 2 + 2 * hidden_; }
 
-  class Rule final : public RowRule {
-   public:
-    Rule(const Fire& fire, const Batch& b) : fire_(fire), positions_(b.positions), w_(b.w) {}
-    std::int64_t param_count() const override { return fire_.param_count(); }
-    void forward(const QueryRow& query, LogitRows s) const override {
-      const std::int64_t N = fire_.hidden_, H = query.H;
-      const float *up = w_ + 2, *bias = up + N, *down = w_ + fire_.down(), *last = down + H * N;
-      each(query, [&](std::int64_t j, float x) {
-        for (std::int64_t h = 0; h < H; ++h) s.head(h)[j] += last[h];
-        for (std::int64_t n = 0; n < N; ++n) {
-          const float z = up[n] * x + bias[n];
-          for (std::int64_t h = 0; !(z <= 0) && h < H; ++h) s.head(h)[j] += down[h * N + n] * z;
-        }
-      });
+  // Where units begin or end above 0, rising.
+  Floats knots(const float* w) const {
+    Floats all;
+    for (std::int64_t n = 0; n < hidden_; ++n) {
+      const float x = -w[2 + hidden_ + n] / w[2 + n];
+      if (x > 0 && std::isfinite(x)) all.push_back(x);
     }
-    void backward(const QueryRow& query, LogitRows, LogitRows ds, const RuleGrad& grad) const override {
-      const std::int64_t N = fire_.hidden_, H = query.H;
-      const float *up = w_ + 2, *bias = up + N, *down = w_ + fire_.down();
-      float *dup = grad.dw + 2, *dbias = dup + N, *ddown = grad.dw + fire_.down(), *dlast = ddown + H * N;
-      const double c = w_[0], w = w_[1], place = positions_.row(query.b)[query.at];
-      const double reach = std::max(fire_.threshold(w), place), norm = fire_.normaliser(c, w, place);
-      // dψ(x)/dc = |x|·sign(c)/(1 + |c·x|), dψ(x)/dx = |c|/(1 + |c·x|) for x > 0
-      const auto dpsi_dc = [&](double x) { return std::copysign(std::abs(x), c) / (1 + std::abs(c * x)); };
-      const double dnorm_dc = dpsi_dc(reach);
-      const double dnorm_dw = fire_.threshold(w) < place
-                                  ? 0
-                                  : std::abs(c) / (1 + std::abs(c) * reach) * std::copysign(fire_.length_, w);
-      double dc = 0, dnorm = 0;
-      each(query, [&](std::int64_t j, float x) {
-        for (std::int64_t h = 0; h < H; ++h) dlast[h] += ds.head(h)[j];
-        float dx = 0;
-        for (std::int64_t n = 0; n < N; ++n) {
-          const float z = up[n] * x + bias[n];
-          if (z <= 0) continue;
-          float dz = 0;
-          for (std::int64_t h = 0; h < H; ++h) {
-            ddown[h * N + n] += ds.head(h)[j] * z;
-            dz += ds.head(h)[j] * down[h * N + n];
-          }
-          dup[n] += dz * x, dbias[n] += dz, dx += dz * up[n];
-        }
-        const double delta = place - positions_.row(query.b)[j];
-        dc += dx * dpsi_dc(delta) / norm;
-        dnorm -= double(dx) * x / norm;
-      });
-      grad.dw[0] += float(dc + dnorm * dnorm_dc);
-      grad.dw[1] += float(dnorm * dnorm_dw);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+  // f(n) for the units that are not 0 within piece p.
+  template <class Body>
+  void each_unit(const float* w, const Floats& at, std::int64_t p, const Body& f) const {
+    const double low = p > 0 ? double(at[p - 1]) : 0,
+                 high = p < std::int64_t(at.size()) ? double(at[p]) : 2 * low + 1;
+    const double x = (low + high) / 2;
+    for (std::int64_t n = 0; n < hidden_; ++n) {
+      if (!(double(w[2 + n]) * x + double(w[2 + hidden_ + n]) <= 0)) f(n);
     }
-
-   private:
-    template <class Body>
-    void each(const QueryRow& query, const Body& f) const {
-      const Positions row = positions_.row(query.b);
-      const double norm = fire_.normaliser(w_[0], w_[1], row[query.at]);
-      for (std::int64_t j = query.first; j < query.end; ++j)
-        f(j, float(psi(w_[0], row[query.at] - row[j]) / norm));
+  }
+  // dψ(x)/dc = |x|·sign(c)/(1 + |c·x|), dψ(x)/dx = |c|/(1 + |c·x|) for x > 0
+  void normaliser_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const {
+    const double c = b.w[0], w = b.w[1];
+    double dc = std::copysign(1.0, c) * double(g.curve_rate[0]), dw = 0;
+    for (std::int64_t n = 0; n < b.tokens(); ++n) {
+      const double place = b.positions[n], norm = normaliser(c, w, place),
+                   reach = std::max(threshold(w), place);
+      const double dnorm = -double(g.curve_by_token[n]) / (norm * norm);
+      dc += dnorm * std::copysign(reach, c) / (1 + std::abs(c * reach));
+      if (!(threshold(w) < place))
+        dw += dnorm * std::abs(c) / (1 + std::abs(c) * reach) * std::copysign(length_, w);
     }
-    const Fire& fire_;
-    const Positions positions_;
-    const float* w_;
-  };
+    grad.w[0] += float(dc), grad.w[1] += float(dw);
+  }
   const std::int64_t hidden_;
   const double length_;
 };

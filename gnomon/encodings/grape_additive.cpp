@@ -4,8 +4,8 @@
 //   s[h,i,j] = q_i·k_j/√D − ω_h·(p_i − p_j)·(g_i + g'_j)
 //   g_i = softplus(u_h·q_i/√D),  g'_j = softplus(v_h·k_j/√D),   ω_h = e^(w_h), from ALiBi's slopes
 //
-// With constant gates it is ALiBi. For causal masks: a key after the query would gain. Acts on rows of logits (the distance
-// times a number of the key is no sum of terms). Parameters: log slope w (H), gates u, v (H,D), each layer its own.
+// With constant gates it is ALiBi. q and k are those before any rotation. For causal masks: a key after the query would gain.
+// Acts on rows of logits. Parameters: log slope w (H), gates u, v (H,D), each layer its own.
 #include <cmath>
 
 #include "gnomon/encodings/rows.h"
@@ -24,7 +24,7 @@ class GrapeAdditive final : public Encoding {
             {"query_gate", {shape_.H, shape_.D}, 0, 0.02, false},
             {"key_gate", {shape_.H, shape_.D}, 0, 0.02, false}};
   }
-  Widths widths() const override { return {0, 1}; }  // the gate
+  unsigned reads() const override { return kReadsRows; }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const std::int64_t D = shape_.D, H = shape_.H;
@@ -32,92 +32,63 @@ class GrapeAdditive final : public Encoding {
                          gate(&s.w[H + (H + h) * D], &s.k[(h * s.T() + j) * D]);
     return plain_logit(s, h, i, j) - std::exp(s.w[h]) * (s.positions[i] - s.positions[j]) * gates;
   }
-  unsigned reads() const override { return kReadsRows; }
-  void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
+  void lower(const Batch& b, Terms& t) const override {
     const Content& content = *b.content;
-    for (const Role role : {Role::q, Role::k}) {
-      Widen wide{own.beside, 1, Floats(content.B * content.T * shape_.H)};
-      const float* rows = role == Role::q ? content.q : content.k;
-      for (std::int64_t n = 0; n < std::int64_t(wide.columns.size()); ++n)
-        wide.columns[n] = float(gate(b.w + weights(role, n % shape_.H), rows + place(content, n)));
-      steps.push_back({unsigned(role), std::move(wide), true});
-    }
+    t.tilt.clear();
+    for (std::int64_t h = 0; h < shape_.H; ++h) t.tilt.push_back(-std::exp(b.w[h]));
+    t.tilt_query.resize(std::size_t(content.B * shape_.H * content.T)),
+        t.tilt_key.resize(t.tilt_query.size());
+    each_row(content, [&](std::int64_t n, std::int64_t h, std::int64_t place) {
+      t.tilt_query[n] = float(gate(b.w + weights(Role::q, h), content.q + place));
+      t.tilt_key[n] = float(gate(b.w + weights(Role::k, h), content.k + place));
+    });
   }
-  // softplus' = 1 − e^(−softplus)
-  void map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
-                    const BatchGrad& grad) const override {
-    const double root = std::sqrt(double(shape_.D));
-    for (const Role role : {Role::q, Role::k}) {
-      const std::size_t step = role == Role::q ? 0 : 1;
-      const Floats &gates = std::get<Widen>(steps[step].what).columns,
-                   &dgates = std::get<Widen>(dsteps[step].what).columns;
-      const float* rows = role == Role::q ? b.content->q : b.content->k;
-      float* drows = role == Role::q ? grad.content->q : grad.content->k;
-      for (std::int64_t n = 0; n < std::int64_t(gates.size()); ++n) {
-        const double d = dgates[n] * -std::expm1(-double(gates[n])) / root;
-        const std::int64_t w = weights(role, n % shape_.H), at = place(*b.content, n);
-        for (std::int64_t c = 0; c < shape_.D; ++c) {
-          grad.w[w + c] += float(d * rows[at + c]);
-          drows[at + c] += float(d * b.w[w + c]);
-        }
-      }
-    }
-  }
-  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels& own) const override {
-    return std::make_shared<Rule>(*this, b, own.beside);
+  void lower_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const override {
+    for (std::int64_t h = 0; h < shape_.H; ++h) grad.w[h] -= g.tilt[h] * std::exp(b.w[h]);
+    const Content& content = *b.content;
+    each_row(content, [&](std::int64_t n, std::int64_t h, std::int64_t place) {
+      gate_backward({content.q + place, grad.content->q + place}, double(g.tilt_query[n]),
+                    weights(Role::q, h), b, grad);
+      gate_backward({content.k + place, grad.content->k + place}, double(g.tilt_key[n]), weights(Role::k, h),
+                    b, grad);
+    });
   }
 
  private:
-  // Offset of the row of q or k for number n of an array (B·T, H).
-  std::int64_t place(const Content& content, std::int64_t n) const {
-    const RowLayout& at = content.heads;
-    const std::int64_t token = n / shape_.H;
-    return token / content.T * at.batch + token % content.T * at.token + n % shape_.H * at.head;
-  }
   std::int64_t weights(Role role, std::int64_t h) const {
     return shape_.H + ((role == Role::k ? shape_.H : 0) + h) * shape_.D;
   }
   template <class W, class X>
-  double gate(const W* w, const X* x) const {
+  double projected(const W* w, const X* x) const {
     double sum = 0;
     for (std::int64_t d = 0; d < shape_.D; ++d) sum += double(w[d]) * double(x[d]);
-    return softplus(sum / std::sqrt(double(shape_.D)));
+    return sum / std::sqrt(double(shape_.D));
   }
-  class Rule final : public RowRule {
-   public:
-    Rule(const GrapeAdditive& encoding, const Batch& b, std::int64_t beside)
-        : positions_(b.positions), beside_(beside), count_(encoding.param_count()) {
-      for (std::int64_t h = 0; h < encoding.shape_.H; ++h) slope_.push_back(std::exp(b.w[h]));
-    }
-    std::int64_t param_count() const override { return count_; }
-    void forward(const QueryRow& query, LogitRows s) const override {
-      each(query, [&](std::int64_t h, std::int64_t j, float distance, float gates) {
-        s.head(h)[j] -= slope_[h] * distance * gates;
-      });
-    }
-    void backward(const QueryRow& query, LogitRows, LogitRows ds, const RuleGrad& grad) const override {
-      each(query, [&](std::int64_t h, std::int64_t j, float distance, float gates) {
-        const float d = -slope_[h] * distance * ds.head(h)[j];
-        grad.dw[h] += d * gates;
-        grad.dq.row(h)[beside_] += d;
-        grad.key_head(h, j)[beside_] += d;
-      });
-    }
-
-   private:
-    template <class Body>
-    void each(const QueryRow& query, const Body& f) const {
-      const Positions row = positions_.row(query.b);
-      for (std::int64_t h = 0; h < query.H; ++h) {
-        const float gate = query.query_head(h)[beside_];
-        for (std::int64_t j = query.first; j < query.end; ++j)
-          f(h, j, float(row[query.at] - row[j]), gate + query.key_head(h, j)[beside_]);
-      }
-    }
-    const Positions positions_;
-    const std::int64_t beside_, count_;
-    std::vector<float> slope_;
+  template <class W, class X>
+  double gate(const W* w, const X* x) const {
+    return softplus(projected(w, x));
+  }
+  struct Row {
+    const float* x;
+    float* dx;
   };
+  void gate_backward(const Row& row, double dgate, std::int64_t weights, const Batch& b,
+                     const BatchGrad& grad) const {
+    const double d = dgate * sigmoid(projected(b.w + weights, row.x)) / std::sqrt(double(shape_.D));
+    for (std::int64_t c = 0; c < shape_.D; ++c) {
+      grad.w[weights + c] += float(d * row.x[c]);
+      row.dx[c] += float(d * b.w[weights + c]);
+    }
+  }
+  // f(index in (B,H,T), head, offset of the row in q and k)
+  template <class Body>
+  void each_row(const Content& content, const Body& f) const {
+    const RowLayout& at = content.heads;
+    for (std::int64_t n = 0; n < content.B * shape_.H * content.T; ++n) {
+      const std::int64_t h = n / content.T % shape_.H;
+      f(n, h, n / content.T / shape_.H * at.batch + n % content.T * at.token + h * at.head);
+    }
+  }
 };
 
 }  // namespace
@@ -130,7 +101,7 @@ const Entry grape_additive_entry = {
     .formula = "s += -w_h*(p_i - p_j)*(softplus(u*q_i/sqrt(D)) + softplus(v*k_j/sqrt(D)))",
     .pitfall = "for causal masks only; the published code with base 1 has one frequency",
     .year = 2025,
-    .acts = kQk | kRows,
+    .acts = kRows,
     .relative = true,
     .causal_only = true,
     .options = {},

@@ -23,50 +23,11 @@ class StickBreaking final : public Encoding {
     for (std::int64_t u = j + 1; u < i + current_; ++u) log -= softplus(plain_logit(s, h, i, u));
     return log;
   }
-  std::shared_ptr<const RowRule> rule(const Batch&, const OwnChannels&) const override {
-    return std::make_shared<Rule>(current_);
+  void lower(const Batch&, Terms& t) const override {
+    t.weights = current_ ? Weights::stick_current : Weights::stick;
   }
 
  private:
-  class Rule final : public RowRule {
-   public:
-    explicit Rule(bool current) : current_(current) {}
-    bool softmax() const override { return false; }
-    void forward(const QueryRow& query, LogitRows s) const override {
-      for (std::int64_t h = 0; h < query.H; ++h) {
-        float* row = s.head(h);
-        double left = 0;  // ln of what is left of the stick
-        for (std::int64_t j = query.end; j-- > query.first;) {
-          const double z = row[j];
-          if (j == query.at && !current_) {
-            row[j] = -INFINITY;
-            continue;
-          }
-          row[j] = float(left - softplus(-z));
-          left -= z == -INFINITY ? 0 : softplus(z);
-        }
-      }
-    }
-    // d ln A_j / dz_j = 1 − β_j;  d ln A_l / dz_j = −β_j for the keys l before j
-    void backward(const QueryRow& query, LogitRows before, LogitRows ds, const RuleGrad&) const override {
-      for (std::int64_t h = 0; h < query.H; ++h) {
-        float* d = ds.head(h);
-        double sum = 0;
-        for (std::int64_t j = query.first; j < query.end; ++j) {
-          if (j == query.at && !current_) {
-            d[j] = 0;
-            continue;
-          }
-          const double own = d[j], beta = sigmoid(before.head(h)[j]);
-          d[j] = float(own * (1 - beta) - beta * sum);
-          sum += own;
-        }
-      }
-    }
-
-   private:
-    const bool current_;
-  };
   const bool current_;
 };
 

@@ -38,10 +38,11 @@ void see_documents(const Placement& p, Terms& terms) {
   }
 }
 
-// Arrays over distances reach from the least to the largest difference of places of a sequence. Where there is no room for
-// them, for fractions and places too far apart, none are made: only encodings that ask for them are refused.
+// The places; and arrays over distances reach from the least to the largest difference within a sequence. Where there is no
+// room for them, for fractions and places too far apart, none are made: only encodings that ask for them are refused.
 void cover_places(const Placement& p, bool causal, Terms& terms) {
   const std::int64_t T = p.T();
+  for (std::int64_t n = 0; n < p.rows * T; ++n) terms.places.push_back(p.values[n * p.axes]);
   double most = 0;
   bool rising = true;
   for (std::int64_t r = 0; r < p.rows; ++r) {
@@ -62,7 +63,6 @@ void cover_places(const Placement& p, bool causal, Terms& terms) {
   if (most - least >= double(kMostDistances)) return;
   terms.first_distance = std::int64_t(least);
   terms.distances = std::int64_t(most - least) + 1;
-  for (std::int64_t n = 0; n < p.rows * T; ++n) terms.places.push_back(std::int64_t(p.values[n * p.axes]));
 }
 
 }  // namespace

@@ -17,61 +17,17 @@ double TwoPass::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64
 }
 
 void TwoPass::map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const {
-  steps.push_back({Role::q | Role::k, Repeat{own.beside, shape_.D}});
+  steps.push_back({Role::q | Role::k, Repeat{own.far, shape_.D}});
   for (const Role role : {Role::q, Role::k}) {
     std::vector<double> turned;
     for (std::int64_t t = 0; t < b.tokens(); ++t) turned.push_back(far_turn(role, b.positions[t]));
     Rotate far = rotation({turned, b.positions.rows, 1}, role);
-    far.first += own.beside;
+    far.first += own.far;
     steps.push_back({unsigned(role), std::move(far)});
   }
   Rotary::map(b, own, steps);
 }
 
-namespace {
-
-class FarRule final : public RowRule {
- public:
-  FarRule(const Positions& positions, double near, std::int64_t beside, std::int64_t D)
-      : positions_(positions), near_(near), beside_(beside), D_(D) {}
-  void forward(const QueryRow& query, LogitRows s) const override {
-    const float scale = float(1 / std::sqrt(double(D_)));
-    each(query, [&](std::int64_t h, std::int64_t j) {
-      const float *q = query.query_head(h) + beside_, *k = query.key_head(h, j) + beside_;
-      float sum = 0;
-      for (std::int64_t d = 0; d < D_; ++d) sum += q[d] * k[d];
-      s.head(h)[j] = scale * sum + 0 * sum;  // what overflowed is NaN, not the −∞ of a hidden key
-    });
-  }
-  void backward(const QueryRow& query, LogitRows, LogitRows ds, const RuleGrad& grad) const override {
-    const float scale = float(1 / std::sqrt(double(D_)));
-    each(query, [&](std::int64_t h, std::int64_t j) {
-      const float *q = query.query_head(h) + beside_, *k = query.key_head(h, j) + beside_;
-      float *dq = grad.dq.row(h) + beside_, *dk = grad.key_head(h, j) + beside_;
-      const float d = scale * ds.head(h)[j];
-      for (std::int64_t c = 0; c < D_; ++c) dq[c] += d * k[c], dk[c] += d * q[c];
-      ds.head(h)[j] = 0;
-    });
-  }
-
- private:
-  template <class Body>
-  void each(const QueryRow& query, const Body& f) const {
-    const Positions row = positions_.row(query.b);
-    for (std::int64_t j = query.first; j < query.end; ++j) {
-      if (row[query.at] - row[j] < near_) continue;
-      for (std::int64_t h = 0; h < query.H; ++h) f(h, j);
-    }
-  }
-  const Positions positions_;
-  const double near_;
-  const std::int64_t beside_, D_;
-};
-
-}  // namespace
-
-std::shared_ptr<const RowRule> TwoPass::rule(const Batch& b, const OwnChannels& own) const {
-  return std::make_shared<FarRule>(b.positions, near_, own.beside, shape_.D);
-}
+void TwoPass::lower(const Batch&, Terms& t) const { t.far_from = near_; }
 
 }  // namespace gnomon

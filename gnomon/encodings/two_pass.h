@@ -5,7 +5,7 @@ namespace gnomon {
 
 // Rotary encodings that measure far keys with another ruler: near keys (p_i − p_j < window) as RoPE does, the
 // others by q turned by far_turn(Role::q) and k by far_turn(Role::k). Two products: the second lives in
-// channels beside the first, and a rule takes it where it applies. It cannot be baked into cached keys.
+// channels beside the first, and attention takes it where it applies. It cannot be baked into cached keys.
 class TwoPass : public Rotary {
  public:
   TwoPass(const Options& options, const Shape& shape, std::string_view owner)
@@ -15,11 +15,11 @@ class TwoPass : public Rotary {
   std::vector<double> frequencies() const override {
     return geometric_frequencies(theta_, window().channels);
   }
-  Widths widths() const override { return {0, shape_.D}; }
+  Widths widths() const override { return {.far = shape_.D}; }
 
   double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
   void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override;
-  std::shared_ptr<const RowRule> rule(const Batch& b, const OwnChannels& own) const override;
+  void lower(const Batch& b, Terms& t) const override;
 
  protected:
   // By how many tokens q or k at this position turns for far pairs.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/attend_head.h"
-#include "gnomon/kernels/attend_rows.h"
+#include "gnomon/kernels/terms.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gnomon/kernels/attend.cpp"
@@ -18,27 +19,17 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
-void AttendHead(const HeadTask& task) { Head(task).forward(); }
-void AttendHeadBackward(const HeadTask& task) { Head(task).backward(); }
+void AttendHeads(std::span<const HeadTask> tasks, const MixTask* mix) { Together(tasks, mix).forward(); }
+void AttendHeadsBackward(std::span<const HeadTask> tasks, const MixTask* mix) {
+  Together(tasks, mix).backward();
+}
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gnomon {
-HWY_EXPORT(AttendHead);
-HWY_EXPORT(AttendHeadBackward);
-
-bool Terms::over_distances() const {
-  return !(by_distance.empty() && query_cross.empty() && key_cross.empty() && value.empty());
-}
-Terms Terms::zeros() const {
-  const auto like = [](const Floats& a) { return Floats(a.size()); };
-  Terms t;
-  t.first_distance = first_distance, t.distances = distances;
-  t.by_distance = like(by_distance), t.by_query = like(by_query), t.by_key = like(by_key);
-  t.query_cross = like(query_cross), t.key_cross = like(key_cross), t.value = like(value);
-  return t;
-}
+HWY_EXPORT(AttendHeads);
+HWY_EXPORT(AttendHeadsBackward);
 
 namespace {
 
@@ -54,15 +45,49 @@ HeadTerms head_terms(const AttendShape& s, const Terms& t, std::int64_t b, std::
   const auto at = [](const Floats& a, std::int64_t index) {
     return a.empty() ? nullptr : const_cast<float*>(a.data()) + index;
   };
-  const std::int64_t R = t.distances, bh = b * s.H + h;
-  return {t.first_distance,
-          R,
-          at(t.by_distance, h * R),
-          at(t.by_query, bh * s.queries),
-          at(t.by_key, bh * s.keys),
-          at(t.query_cross, h * R * s.K),
-          at(t.key_cross, h * R * s.K),
-          at(t.value, h * R * s.D)};
+  const std::int64_t R = t.distances, bh = b * s.H + h, pieces = curve_pieces(t), w = t.forget_width;
+  const bool rows = std::int64_t(t.curve_by_token.size()) > s.keys;
+  HeadTerms to{};
+  to.first_distance = t.first_distance, to.distances = R;
+  to.by_distance = at(t.by_distance, h * R);
+  to.by_query = at(t.by_query, bh * s.queries), to.by_key = at(t.by_key, bh * s.keys);
+  to.query_cross = at(t.query_cross, h * R * s.K), to.key_cross = at(t.key_cross, h * R * s.K);
+  to.value = at(t.value, h * R * s.D);
+  to.pieces = pieces;
+  to.curve_rate = at(t.curve_rate, 0), to.curve_by_token = at(t.curve_by_token, rows ? b * s.keys : 0);
+  to.curve_knots = at(t.curve_knots, 0);
+  to.curve_slope = at(t.curve_slope, h * pieces), to.curve_intercept = at(t.curve_intercept, h * pieces);
+  to.tilt = at(t.tilt, h);
+  to.tilt_query = at(t.tilt_query, bh * s.keys), to.tilt_key = at(t.tilt_key, bh * s.keys);
+  to.forget_width = w;
+  to.forget_query = at(t.forget_query, bh * s.keys * w), to.forget_key = at(t.forget_key, bh * s.keys * w);
+  to.count = std::int64_t(t.counted.size()) / s.D;
+  to.counted = at(t.counted, 0);
+  return to;
+}
+
+// Pointers at the gradients that a head adds to. Sizes are those of the terms.
+HeadTerms head_gradients(const AttendShape& s, Terms& own, SharedGradients& shared, const Terms& terms,
+                         std::int64_t b, std::int64_t h) {
+  const auto at = [](Floats& a, std::int64_t index) { return a.empty() ? nullptr : a.data() + index; };
+  Terms &sequence = shared.of_sequence(b), &head = shared.of_head(b, h);
+  const std::int64_t R = terms.distances, pieces = curve_pieces(terms), bh = b * s.H + h,
+                     w = terms.forget_width;
+  HeadTerms to{};
+  to.by_query = at(own.by_query, bh * s.queries), to.by_key = at(own.by_key, bh * s.keys);
+  to.tilt_query = at(own.tilt_query, bh * s.keys), to.tilt_key = at(own.tilt_key, bh * s.keys);
+  to.forget_query = at(own.forget_query, bh * s.keys * w),
+  to.forget_key = at(own.forget_key, bh * s.keys * w);
+  to.by_distance = at(sequence.by_distance, h * R);
+  to.query_cross = at(sequence.query_cross, h * R * s.K);
+  to.key_cross = at(sequence.key_cross, h * R * s.K);
+  to.value = at(sequence.value, h * R * s.D);
+  to.curve_slope = at(sequence.curve_slope, h * pieces);
+  to.curve_intercept = at(sequence.curve_intercept, h * pieces);
+  to.tilt = at(sequence.tilt, h);
+  to.curve_rate = at(head.curve_rate, 0), to.curve_by_token = at(head.curve_by_token, 0);
+  to.counted = at(head.counted, 0);
+  return to;
 }
 
 template <class T>
@@ -78,45 +103,6 @@ HeadExtras head_extras(const Extras& x, const ExtrasGrad& dx, std::int64_t b, st
           of_head(dx.bias, b, h),
           nullptr};
 }
-
-// What a head needs beside its rows and its arrays.
-void set_terms(const AttendShape& s, const Terms& t, std::int64_t b, HeadTask& task) {
-  const auto of_sequence = [&](const std::vector<std::int32_t>& x) -> const std::int32_t* {
-    if (x.empty()) return nullptr;
-    return x.data() + (std::int64_t(x.size()) > s.keys ? b * s.keys : 0);
-  };
-  task.shape.scale = s.scale * t.content_scale;
-  task.padding = s.padding ? s.padding + b * s.keys : nullptr;
-  task.first_key = of_sequence(t.first_key), task.end_key = of_sequence(t.end_key);
-}
-
-// The sequences of a batch share the arrays over distances: each sequence sums into its own copy, and the
-// copies are added in order, so that the bits do not depend on who finishes first.
-class SharedGradients {
- public:
-  SharedGradients(std::int64_t B, Terms& total) : total_(total) {
-    Terms one = total.zeros();
-    one.by_query.clear();  // these are the sequence's own
-    one.by_key.clear();
-    per_sequence_.assign(B, one);
-  }
-  Terms& of(std::int64_t b) { return per_sequence_[b]; }
-  void collect() {
-    for (const Terms& t : per_sequence_) {
-      add_to(total_.by_distance, t.by_distance);
-      add_to(total_.query_cross, t.query_cross);
-      add_to(total_.key_cross, t.key_cross);
-      add_to(total_.value, t.value);
-    }
-  }
-
- private:
-  static void add_to(Floats& sum, const Floats& part) {
-    for (std::size_t i = 0; i < part.size(); ++i) sum[i] += part[i];
-  }
-  Terms& total_;
-  std::vector<Terms> per_sequence_;
-};
 
 // Gradients of the rows of keys where heads share them: each query head's own, then added up in order.
 class GroupGradients {
@@ -150,15 +136,55 @@ class GroupGradients {
   Scratch own_;
 };
 
-// f(b, h) for every head of every sequence. Those that add to the same numbers of the gradient of a bias go one after the
-// other, in order.
-template <class F>
-void each_head(const AttendShape& s, const PairRows<float>& dbias, const F& f) {
+MixTask mix_task(const AttendShape& s, const Terms& t, Terms& d) {
+  const auto at = [](const Floats& a) { return a.empty() ? nullptr : const_cast<float*>(a.data()); };
+  return {s.H,
+          mix_hidden(t),
+          at(t.mix_up),
+          at(t.mix_up_bias),
+          at(t.mix_down),
+          at(t.mix_down_bias),
+          at(t.mix_size),
+          at(t.mix_rate),
+          at(d.mix_up),
+          at(d.mix_up_bias),
+          at(d.mix_down),
+          at(d.mix_down_bias),
+          at(d.mix_size),
+          at(d.mix_rate)};
+}
+
+// What a head needs beside its rows and its gradients.
+HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::int64_t h) {
+  const auto of_sequence = [&](const auto& x) {
+    return x.empty() ? nullptr : x.data() + (std::int64_t(x.size()) > s.keys ? b * s.keys : 0);
+  };
+  HeadTask task{};
+  task.shape = s;
+  task.shape.scale = s.scale * t.content_scale;
+  task.padding = s.padding ? s.padding + b * s.keys : nullptr;
+  task.first_key = of_sequence(t.first_key), task.end_key = of_sequence(t.end_key);
+  task.places = of_sequence(t.places);
+  task.far_from = t.far_from, task.weights = t.weights;
+  task.terms = head_terms(s, t, b, h);
+  return task;
+}
+
+// f(b, its first head, the heads that are computed together: one, or all of a sequence where a network mixes them). Those that
+// add to the same numbers of the gradient of a bias go one after the other, in order.
+template <class Body>
+void each_task(const AttendShape& s, const Terms& t, const PairRows<float>& dbias, const Body& f) {
+  const std::int64_t together = t.mixes() ? s.H : 1, groups = s.H / together;
   const std::int64_t sequences = dbias.data && dbias.batch == 0 ? 1 : s.B;
-  const std::int64_t heads = dbias.data && dbias.head == 0 ? 1 : s.H;
+  const std::int64_t heads = dbias.data && dbias.head == 0 ? 1 : groups;
+  const auto one = [&](std::int64_t b, std::int64_t h) {
+    std::vector<HeadTask> tasks;
+    for (std::int64_t g = h; g < h + together; ++g) tasks.push_back(head_task(s, t, b, g));
+    f(b, h, tasks);
+  };
   parallel_for(sequences * heads, [&](std::int64_t n) {
     for (std::int64_t b = n / heads; b < s.B; b += sequences) {
-      for (std::int64_t h = n % heads; h < s.H; h += heads) f(b, h);
+      for (std::int64_t g = n % heads; g < groups; g += heads) one(b, g * together);
     }
   });
 }
@@ -177,17 +203,17 @@ void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, He
   check_terms(s, terms);
   check_extras(s, terms, extras);
   if (s.B == 0 || s.H == 0) return;
-  if (by_rows(terms)) return attend_rows(s, q, k, v, terms, out, lse);
-  parallel_for(s.B * s.H, [&](std::int64_t n) {
-    const std::int64_t b = n / s.H, h = n % s.H, of = s.key_head(h);
-    HeadTask task{};
-    task.shape = s;
-    set_terms(s, terms, b, task);
-    task.q = rows(q, b, h), task.k = rows(k, b, of), task.v = rows(v, b, of), task.out = rows(out, b, h);
-    task.lse = lse + n * s.queries;
-    task.terms = head_terms(s, terms, b, h);
-    task.extras = head_extras(extras, {}, b, h);
-    HWY_DYNAMIC_DISPATCH(AttendHead)(task);
+  each_task(s, terms, {}, [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
+    for (std::int64_t g = 0; g < std::int64_t(tasks.size()); ++g) {
+      HeadTask& task = tasks[std::size_t(g)];
+      const std::int64_t h = first + g, of = s.key_head(h);
+      task.q = rows(q, b, h), task.k = rows(k, b, of), task.v = rows(v, b, of), task.out = rows(out, b, h);
+      task.extras = head_extras(extras, {}, b, h);
+      task.lse = lse + (b * s.H + h) * s.queries;
+    }
+    Terms none;
+    const MixTask mix = mix_task(s, terms, none);
+    HWY_DYNAMIC_DISPATCH(AttendHeads)(tasks, terms.mixes() ? &mix : nullptr);
   });
 }
 
@@ -207,32 +233,30 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
   check_extras(s, terms, f.extras);
   check_extras_gradients(s, f.extras, grad.dextras);
   if (s.B == 0 || s.H == 0) return;
-  if (by_rows(terms)) return attend_rows_backward(s, f, terms, grad);
   Terms none;
   Terms& dterms = grad.dterms ? *grad.dterms : none;
-  SharedGradients shared(s.B, dterms);
-  GroupGradients dk(s, s.K, grad.dk), dv(s, s.D, grad.dv);
-  std::vector<double> dsinks(grad.dextras.sinks ? s.B * s.H : 0);
-  each_head(s, grad.dextras.bias, [&](std::int64_t b, std::int64_t h) {
-    const std::int64_t n = b * s.H + h, of = s.key_head(h);
-    HeadTask task{};
-    task.shape = s;
-    set_terms(s, terms, b, task);
-    task.q = rows(f.q, b, h), task.k = rows(f.k, b, of), task.v = rows(f.v, b, of),
-    task.out = rows(f.out, b, h);
-    task.dout = rows(f.dout, b, h);
-    task.dq = rows(grad.dq, b, h), task.dk = dk.of(b, h), task.dv = dv.of(b, h);
-    task.lse = const_cast<float*>(f.lse) + n * s.queries;
-    task.terms = head_terms(s, terms, b, h);
-    task.dterms = head_terms(s, shared.of(b), 0, h);
-    const HeadTerms own = head_terms(s, dterms, b, h);
-    task.dterms.by_query = own.by_query, task.dterms.by_key = own.by_key;
-    task.extras = head_extras(f.extras, grad.dextras, b, h);
-    if (!dsinks.empty()) task.extras.dsink = &dsinks[n];
-    HWY_DYNAMIC_DISPATCH(AttendHeadBackward)(task);
-  });
+  SharedGradients shared(s.B, s.H, s.keys, dterms);
+  GroupGradients dk(s, s.K + s.beside, grad.dk), dv(s, s.D, grad.dv);
+  std::vector<double> dsinks(grad.dextras.sinks ? std::size_t(s.B * s.H) : 0);
+  each_task(s, terms, grad.dextras.bias,
+            [&](std::int64_t b, std::int64_t first, std::vector<HeadTask>& tasks) {
+              for (std::int64_t g = 0; g < std::int64_t(tasks.size()); ++g) {
+                HeadTask& task = tasks[std::size_t(g)];
+                const std::int64_t h = first + g, n = b * s.H + h, of = s.key_head(h);
+                task.q = rows(f.q, b, h), task.k = rows(f.k, b, of), task.v = rows(f.v, b, of);
+                task.out = rows(f.out, b, h), task.dout = rows(f.dout, b, h);
+                task.dq = rows(grad.dq, b, h), task.dk = dk.of(b, h), task.dv = dv.of(b, h);
+                task.lse = const_cast<float*>(f.lse) + n * s.queries;
+                task.dterms = head_gradients(s, dterms, shared, terms, b, h);
+                task.extras = head_extras(f.extras, grad.dextras, b, h);
+                if (!dsinks.empty()) task.extras.dsink = &dsinks[std::size_t(n)];
+              }
+              const MixTask mix = mix_task(s, terms, shared.of_head(b, 0));
+              HWY_DYNAMIC_DISPATCH(AttendHeadsBackward)(tasks, terms.mixes() ? &mix : nullptr);
+            });
   shared.collect(), dk.collect(), dv.collect();
-  for (std::size_t n = 0; n < dsinks.size(); ++n) grad.dextras.sinks[n % s.H] += float(dsinks[n]);
+  for (std::size_t n = 0; n < dsinks.size(); ++n)
+    grad.dextras.sinks[std::int64_t(n) % s.H] += float(dsinks[n]);
 }
 }  // namespace gnomon
 #endif

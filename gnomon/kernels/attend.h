@@ -1,6 +1,6 @@
 #pragma once
 #include <cstdint>
-#include <memory>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -18,34 +18,61 @@ struct Heads {
   }
 };
 
-class RowRule;
+// How the logits of a row become weights. Stick-breaking: w_ij = σ(s_ij)·Π_{u>j} (1 − σ(s_iu)) over the keys that i
+// sees, among which it is itself only with stick_current; no sum of weights is divided by, and lse is 0.
+enum class Weights { softmax, stick, stick_current };
 
 // Everything that position adds to attention, as plain arrays. An empty array is absent. B sequences, H
 // heads, query i, key j, distance δ = p_i − p_j of their places; column r of an array over distances is
-// δ = first_distance + r. A gradient of Terms is a Terms of the same shapes.
+// δ = first_distance + r. A gradient of Terms is a Terms of the same shapes. s starts as the *score*,
+// scale·content_scale·q_i·k_j; all that is added sees the score at most, so the order of terms is nothing.
 struct Terms {
   std::int64_t first_distance = 0;
   std::int64_t distances = 0;  // R
   // (H,R): s[h,i,j] += by_distance[h,δ]. ALiBi, T5, KERPLE, Sandwich
   Floats by_distance;
-  // (B,H,tokens): s[h,i,j] += by_query[h,i] + by_key[h,j]. FoX, Transformer-XL's u·k
+  // (B,H,queries), (B,H,tokens): s[h,i,j] += by_query[h,i] + by_key[h,j]. FoX, Transformer-XL's u·k
   Floats by_query, by_key;
   // (H,R,K): s[h,i,j] += q[h,i]·query_cross[h,δ] + k[h,j]·key_cross[h,δ]. Shaw, Transformer-XL, DeBERTa
   Floats query_cross, key_cross;
   // (H,R,D): o[h,i] += Σ_j p[h,i,j] value[h,δ]. Shaw
   Floats value;
+
+  // s[h,i,j] += f_h(x), x = ln(1 + rate·|δ|)·by_token[i]: curve_rate (1), curve_by_token (tokens) or (B,tokens). f_h is
+  // continuous, and linear between curve_knots (N − 1), which rise: slope·x + intercept of piece n of N, arrays (H,N).
+  // rate and x are not below 0. FIRE
+  Floats curve_rate, curve_by_token, curve_knots, curve_slope, curve_intercept;
+  // s[h,i,j] += tilt[h]·δ·(tilt_query[h,i] + tilt_key[h,j]): (H), (B,H,tokens) twice. Additive GRAPE
+  Floats tilt, tilt_query, tilt_key;
+  // s[h,i,j] += Σ_l ln σ(forget_query[h,i]·forget_key[h,l]) over the keys j ≤ l < i that i sees: (B,H,tokens,width) both.
+  // Data-dependent ALiBi
+  std::int64_t forget_width = 0;
+  Floats forget_query, forget_key;
+  // (count,D): s[h,i,j] += q[h,i]·counted[P], interpolated between rows, where P = min(Σ_{u≥j} σ(score[h,i,u]), count − 1)
+  // over the keys u that i sees. Of q the first D channels. CoPE
+  Floats counted;
+  // s[·,i,j] += b + down·leaky(up·[score ; b] + up_bias) + down_bias, columns over the heads: up (hidden,2H), up_bias
+  // (hidden), down (H,hidden), down_bias (H); leaky has slope 0.01 below 0. b_h = −size[h]·ln(1 + rate[h]·|δ|), arrays
+  // (H); without mix_rate b_h = −size[h]·|δ|. DAPE
+  Floats mix_up, mix_up_bias, mix_down, mix_down_bias, mix_size, mix_rate;
+
   // Factor of scale·q·k, before anything is added. DeBERTa, TUPE
   float content_scale = 1;
+  // From this distance on the score is another product: the channels `beside` of q and k stand in the place of their first.
+  // ReRoPE, Self-Extend
+  double far_from = std::numeric_limits<double>::infinity();
+  Weights weights = Weights::softmax;
   // (B,tokens), or (1,tokens) for all: query i sees the keys first_key[i] ≤ j < end_key[i] and no others.
   // Both do not fall with i (where they do, what is seen is not defined). Packed documents, windows, chunks
   std::vector<std::int32_t> first_key, end_key;
-  // (B,tokens), or (1,tokens): the places p of the tokens. Empty: they follow each other by 1.
-  std::vector<std::int64_t> places;
-  // What rewrites whole rows of logits, one after the other. CoPE, FIRE, stick-breaking
-  std::vector<std::shared_ptr<const RowRule>> rules;
+  // (B,tokens), or (1,tokens): the places p of the tokens, whole numbers where arrays over distances are. Empty: they
+  // follow each other by 1.
+  std::vector<double> places;
 
   bool over_distances() const;
-  Terms zeros() const;  // the arrays of numbers, of the same shapes, filled with 0; no masks, places or rules
+  bool mixes() const { return !mix_down.empty(); }
+  Terms zeros() const;  // the arrays of numbers, of the same shapes, filled with 0; no masks and no places
+  void add(const Terms& other);  // its arrays of numbers to those that this has
 };
 
 struct AttendShape {
@@ -55,7 +82,7 @@ struct AttendShape {
   float scale;                            // of q·k; the terms are not scaled
   bool causal;                            // query at i sees keys j ≤ i
   const std::uint8_t* padding = nullptr;  // (B,keys): 1 = nobody sees this key
-  std::int64_t beside = 0;                // channels of q and k after the K of the product, for rules to read
+  std::int64_t beside = 0;                // channels of q and k after the K of the product, terms.far_from
   std::int64_t query_tile = 0,
                key_tile = 0;  // 0 = chosen for the machine; the result does not depend on them
   std::int64_t kv_heads = 0;  // heads of k and v, 0 = H; query head h reads head h / (H/kv_heads)
@@ -97,57 +124,16 @@ struct ExtrasGrad {
   float* sinks = nullptr;
 };
 
-// One query of one sequence, with all its heads. Token `at` is its place among the keys; it sees the keys
-// first ≤ j < end. q and k are the rows that attention got, with every channel they have.
-struct QueryRow {
-  std::int64_t b, at, first, end, H;
-  Heads<const float> q, k;
-  std::int64_t query;  // its row in q
-  const float* query_head(std::int64_t h) const { return q.row(b, query, h); }
-  const float* key_head(std::int64_t h, std::int64_t j) const { return k.row(b, j, h); }
-};
-// The logits of a query: head h at data + h·step, indexed by key.
-struct LogitRows {
-  float* data;
-  std::int64_t step;
-  float* head(std::int64_t h) const { return data + h * step; }
-};
-// Where a rule adds gradients: dq and dk have the channels of q and k, without scale; dw is the rule's own.
-struct RuleGrad {
-  Strided<float> dq;              // row h: head h of this query
-  float* dk;                      // (H, keys, width)
-  std::int64_t dk_head, dk_step;  // distances in dk
-  float* dw;
-  float* key_head(std::int64_t h, std::int64_t j) const { return dk + h * dk_head + j * dk_step; }
-};
-
-// Rewrites the logits of one query at a time: for what no sum of terms can say. Must not depend on the order
-// in which queries come.
-class RowRule {
- public:
-  virtual ~RowRule() = default;
-  virtual std::int64_t param_count() const { return 0; }
-  // s[first..end) of every head, in place. Keys that are padding hold −∞, before and after.
-  virtual void forward(const QueryRow& query, LogitRows s) const = 0;
-  // ds in place, from the gradient of what forward left to that of what it found, `before`.
-  virtual void backward(const QueryRow& query, LogitRows before, LogitRows ds,
-                        const RuleGrad& grad) const = 0;
-  // false: what forward leaves are logarithms of weights already; no softmax follows.
-  virtual bool softmax() const { return true; }
-};
-
 // out = softmax(scale·q·kᵀ + terms, then extras)·(v + value term). q (B,H,queries,K), k (B,kv_heads,keys,K), v
 // (B,kv_heads,keys,D), out (B,H,queries,D). lse (B,H,queries): natural log of Σ exp(logit), with the sink; −∞ for a query
 // that sees no key and has no sink. The row of out of a query that sees no key is 0. Online softmax over tiles (Milakov, Gimelshein 2018, arXiv 1805.02867; Dao 2022, arXiv
-// 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)). With rules
-// or places that do not follow each other by 1 it goes by rows (attend_rows.cpp): O(keys·H·(K+D)); there kv_heads, first
-// and extras are an error. Throws
+// 2205.14135): no (queries, keys) matrix in memory. Extra memory a thread: O((queries+keys)·(K+D)), and H times
+// that where the heads are mixed. Cross and value terms are slow with places. Throws
 // Error(usage) for extents, steps and terms that do not fit each other (attend_check.h). That q, k, v, out, lse and
 // padding are as large as the shape says is the caller's duty: they are pointers.
 // NaN in, NaN out: where a logit that a query sees is NaN, +∞ or a product beyond float32, its lse, its row of out and
 // all gradients that depend on them are NaN. −∞ in by_distance, by_query or by_key only hides a key. What a query
-// does not see changes no bit of its row: the future, another document, a key that padding, mask or a bias of −∞ hides
-// (rules are shown padded rows as they are).
+// does not see changes no bit of its row: the future, another document, a key that padding, mask or a bias of −∞ hides.
 void attend(const AttendShape& shape, Heads<const float> q, Heads<const float> k, Heads<const float> v,
             const Terms& terms, Heads<float> out, float* lse, const Extras& extras = {});
 
@@ -163,7 +149,6 @@ struct AttendResult {
 struct AttendGrad {
   Heads<float> dq, dk, dv;
   Terms* dterms;
-  std::vector<Floats>* drules = nullptr;  // a row for each rule: the gradient of its parameters, added to
   ExtrasGrad dextras = {};
 };
 void attend_backward(const AttendShape& shape, const AttendResult& forward, const Terms& terms,

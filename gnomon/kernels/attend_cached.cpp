@@ -98,8 +98,12 @@ class CachedAttention {
     };
     if (s_.first) refuse("first is given; the queries stand where they were appended, allowed is none");
     if (s_.padding) refuse("padding is given; allowed is null: what is padding is not in the cache");
-    if (!terms_.rules.empty() || !terms_.places.empty())
-      refuse("terms have rules or places; allowed are arrays, over distances of the cached positions");
+    const Terms& t = terms_;
+    if (!t.places.empty() || !t.curve_rate.empty() || !t.tilt.empty() || !t.forget_query.empty() ||
+        !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) || t.weights != Weights::softmax)
+      refuse(
+          "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
+          "are these");
     if (!terms_.first_key.empty() || !terms_.end_key.empty())
       refuse("terms have first_key or end_key; allowed are the cache's window and a mask");
   }

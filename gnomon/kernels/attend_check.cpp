@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gnomon/core/error.h"
-#include "gnomon/kernels/attend_rows.h"
+#include "gnomon/core/text.h"
+#include "gnomon/kernels/terms.h"
 
 namespace gnomon {
 namespace {
@@ -22,19 +24,17 @@ void one_or_each(const AttendShape& s, std::size_t size, std::string_view name) 
 
 // Distances that occur between a query and the keys that causality leaves it.
 struct Range {
-  std::int64_t least, most;
+  double least, most;
 };
 Range distances_of(const AttendShape& s, const Terms& t) {
   const std::int64_t first_query = s.place(0), nearest = first_query - (s.keys - 1);
   if (t.places.empty())
-    return {s.causal ? std::max<std::int64_t>(0, nearest) : nearest, s.place(s.queries) - 1};
-  Range r{kFarthest, -kFarthest};
+    return {double(s.causal ? std::max<std::int64_t>(0, nearest) : nearest), double(s.place(s.queries) - 1)};
+  Range r{double(kFarthest), -double(kFarthest)};
   for (std::size_t begin = 0; begin < t.places.size(); begin += std::size_t(s.keys)) {
-    const std::int64_t* p = &t.places[begin];
+    const double* p = &t.places[begin];
     const auto [low, high] = std::minmax_element(p, p + s.keys);
-    check_extents("attend", {{"the least of terms.places", *low, -kFarthest, kFarthest},
-                             {"the largest of terms.places", *high, -kFarthest, kFarthest}});
-    std::int64_t least = s.causal ? *p : *low, most = s.causal ? *p : *high;  // of the keys seen so far
+    double least = s.causal ? *p : *low, most = s.causal ? *p : *high;  // of the keys seen so far
     for (std::int64_t i = 0; i < s.keys; ++i) {
       least = std::min(least, p[i]), most = std::max(most, p[i]);
       if (i >= first_query) r = {std::min(r.least, p[i] - most), std::max(r.most, p[i] - least)};
@@ -42,15 +42,81 @@ Range distances_of(const AttendShape& s, const Terms& t) {
   }
   return r;
 }
+void check_places(const Terms& t) {
+  const bool whole = t.over_distances();
+  for (std::size_t n = 0; n < t.places.size(); ++n) {
+    const double p = t.places[n];
+    if (std::abs(p) <= double(kFarthest) && (!whole || p == std::floor(p))) continue;
+    throw Error(Fault::usage, text("attend: a number of terms.places is ", shortest(p), "; allowed are ",
+                                   whole ? "whole numbers" : "numbers", " within ±2^53"));
+  }
+}
 
 void check_distances(const AttendShape& s, const Terms& t) {
   if (!t.over_distances() || s.queries == 0 || s.keys == 0) return;
   const Range needed = distances_of(s, t);
   const std::int64_t last = t.first_distance + t.distances - 1;
   if (needed.most < needed.least) return;  // every query stands before all keys
-  if (t.first_distance <= needed.least && needed.most <= last) return;
+  if (double(t.first_distance) <= needed.least && needed.most <= double(last)) return;
   throw Error(Fault::usage, text("attend: terms cover the distances ", t.first_distance, "..", last,
-                                 ", attention needs ", needed.least, "..", needed.most));
+                                 ", attention needs ", shortest(needed.least), "..", shortest(needed.most)));
+}
+
+// All of the named arrays are there, or none.
+void together(std::initializer_list<std::pair<std::string_view, const Floats*>> arrays) {
+  for (const auto& [name, array] : arrays) {
+    if (array->empty() == arrays.begin()->second->empty()) continue;
+    throw Error(Fault::usage, text("attend: terms.", name, " has ", array->size(), " numbers, and terms.",
+                                   arrays.begin()->first, " has ", arrays.begin()->second->size()));
+  }
+}
+
+void check_curve(const AttendShape& s, const Terms& t) {
+  together({{"curve_rate", &t.curve_rate},
+            {"curve_by_token", &t.curve_by_token},
+            {"curve_slope", &t.curve_slope},
+            {"curve_intercept", &t.curve_intercept}});
+  if (t.curve_rate.empty()) return;
+  check_size("attend", "terms.curve_rate", t.curve_rate.size(), 1);
+  one_or_each(s, t.curve_by_token.size(), "curve_by_token");
+  check_size("attend", "terms.curve_slope", t.curve_slope.size(),
+             count_numbers("attend", {s.H, curve_pieces(t)}));
+  check_size("attend", "terms.curve_intercept", t.curve_intercept.size(), s.H * curve_pieces(t));
+  // NaN comes from parameters, and is for who reads the result.
+  for (std::size_t n = 1; n < t.curve_knots.size(); ++n) {
+    if (t.curve_knots[n] < t.curve_knots[n - 1])
+      throw Error(Fault::usage, text("attend: terms.curve_knots fall from ", t.curve_knots[n - 1], " to ",
+                                     t.curve_knots[n]));
+  }
+}
+
+void check_mix(const AttendShape& s, const Terms& t) {
+  together({{"mix_down", &t.mix_down},
+            {"mix_up", &t.mix_up},
+            {"mix_up_bias", &t.mix_up_bias},
+            {"mix_down_bias", &t.mix_down_bias},
+            {"mix_size", &t.mix_size}});
+  if (!t.mixes()) return;
+  const std::int64_t hidden = mix_hidden(t);
+  check_size("attend", "terms.mix_up", t.mix_up.size(), count_numbers("attend", {hidden, 2 * s.H}));
+  check_size("attend", "terms.mix_down", t.mix_down.size(), count_numbers("attend", {s.H, hidden}));
+  check_size("attend", "terms.mix_down_bias", t.mix_down_bias.size(), s.H);
+  check_size("attend", "terms.mix_size", t.mix_size.size(), s.H);
+  if (!t.mix_rate.empty()) check_size("attend", "terms.mix_rate", t.mix_rate.size(), s.H);
+}
+
+// What reads q and k by more than their product.
+void check_reading(const AttendShape& s, const Terms& t) {
+  if (std::isnan(t.far_from) || (std::isfinite(t.far_from) && (s.beside < 1 || s.beside > s.K))) {
+    throw Error(Fault::usage,
+                text("attend: beside is ", s.beside, " and terms.far_from is ", shortest(t.far_from),
+                     "; allowed are 1 to K = ", s.K, " channels with a distance, or infinity"));
+  }
+  if (!t.counted.empty() &&
+      (std::int64_t(t.counted.size()) % s.D || std::int64_t(t.counted.size()) < 2 * s.D || s.D > s.K))
+    throw Error(Fault::usage,
+                text("attend: terms.counted has ", t.counted.size(),
+                     " numbers; allowed are 2 rows or more of D = ", s.D, ", no wider than K = ", s.K));
 }
 
 }  // namespace
@@ -91,21 +157,34 @@ void check_terms(const AttendShape& s, const Terms& t) {
   one_or_each(s, t.first_key.size(), "first_key");
   one_or_each(s, t.end_key.size(), "end_key");
   one_or_each(s, t.places.size(), "places");
-  const bool by_token = !(t.first_key.empty() && t.end_key.empty() && t.places.empty());
+  const bool by_token = !(t.first_key.empty() && t.end_key.empty() && t.places.empty() &&
+                          t.curve_rate.empty() && t.tilt.empty() && t.forget_query.empty());
   if (by_token && (s.place(0) < 0 || s.place(s.queries) > s.keys)) {
     throw Error(Fault::usage,
                 text("attend: terms say something of each of ", s.keys, " tokens; the queries stand at ",
                      s.place(0), "..", s.place(s.queries) - 1, ", allowed are 0 to ", s.keys - 1));
   }
+  check_places(t);
   check_distances(s, t);
-  for (const auto& rule : t.rules) {
-    if (!rule) throw Error(Fault::usage, "attend: one of terms.rules is null");
-  }
-  // The cross term of a query is divided by the scale, because the query carries it.
+  check_curve(s, t);
+  together({{"tilt", &t.tilt}, {"tilt_query", &t.tilt_query}, {"tilt_key", &t.tilt_key}});
+  expect(t.tilt, "terms.tilt", {s.H});
+  expect(t.tilt_query, "terms.tilt_query", {s.B, s.H, s.keys});
+  expect(t.tilt_key, "terms.tilt_key", {s.B, s.H, s.keys});
+  check_extents("attend", {{"terms.forget_width", t.forget_width, 0, kMostWidth}});
+  together({{"forget_query", &t.forget_query}, {"forget_key", &t.forget_key}});
+  expect(t.forget_query, "terms.forget_query", {s.B, s.H, s.keys, t.forget_width});
+  expect(t.forget_key, "terms.forget_key", {s.B, s.H, s.keys, t.forget_width});
+  check_mix(s, t);
+  if (t.weights != Weights::softmax && !s.causal)
+    throw Error(Fault::usage, "attend: terms.weights break a stick; allowed is that with a causal mask only");
+  check_reading(s, t);
+  // What multiplies a query beside is divided by the scale, because the query carries it.
   const float scale = s.scale * t.content_scale;
-  if (!std::isfinite(scale) || (!t.query_cross.empty() && !std::isfinite(1 / scale))) {
-    throw Error(Fault::usage, text("attend: scale·content_scale is ", scale,
-                                   "; allowed is a finite number, and none so near 0 with a query_cross"));
+  if (!std::isfinite(scale) || (!(t.query_cross.empty() && t.counted.empty()) && !std::isfinite(1 / scale))) {
+    throw Error(Fault::usage,
+                text("attend: scale·content_scale is ", scale,
+                     "; allowed is a finite number, and none so near 0 with a query_cross or counted"));
   }
 }
 
@@ -131,16 +210,10 @@ void check_extras(const AttendShape& s, const Terms& t, const Extras& x) {
                                    "; allowed are 0 and finite numbers above it, with their inverse"));
   }
   check_pairs(s, "bias", x.bias), check_pairs(s, "mask", x.mask);
-  if (!by_rows(t)) return;
-  const auto refuse = [](std::string_view what) {
-    throw Error(Fault::usage, text("attend: rules, and terms over places that do not follow each other by 1, "
-                                   "go by rows, which does not know ",
-                                   what, "; allowed are tiles: no rules and no places"));
-  };
-  if (s.of_keys().H != s.H) refuse(text("kv_heads (", s.kv_heads, " for ", s.H, " heads)"));
-  if (s.place(0) != s.keys - s.queries)
-    refuse(text("first (", s.place(0), ", the last ones are at ", s.keys - s.queries, ")"));
-  if (x.of_pairs() || x.sinks) refuse("a soft-cap, a bias or mask of the caller, or sinks");
+  if (t.weights != Weights::softmax && (x.of_pairs() || x.sinks))
+    throw Error(Fault::usage,
+                "attend: a soft-cap, a bias, a mask or sinks are given where a stick is broken; allowed is "
+                "none of them");
 }
 
 void check_extras_gradients(const AttendShape& s, const Extras& x, const ExtrasGrad& d) {
@@ -155,26 +228,17 @@ void check_extras_gradients(const AttendShape& s, const Extras& x, const ExtrasG
 
 void check_gradients(const Terms& t, const AttendGrad& grad) {
   if (const Terms* d = grad.dterms) {
-    const auto same = [](const Floats& array, const Floats& of, std::string_view name) {
-      if (!array.empty()) check_size("attend_backward", name, array.size(), std::int64_t(of.size()));
-    };
-    same(d->by_distance, t.by_distance, "dterms.by_distance");
-    same(d->by_query, t.by_query, "dterms.by_query");
-    same(d->by_key, t.by_key, "dterms.by_key");
-    same(d->query_cross, t.query_cross, "dterms.query_cross");
-    same(d->key_cross, t.key_cross, "dterms.key_cross");
-    same(d->value, t.value, "dterms.value");
+    for (const TermArray& a : kTermArrays) {
+      const Floats& array = d->*a.at;
+      if (!array.empty())
+        check_size("attend_backward", text("dterms.", a.name), array.size(), std::int64_t((t.*a.at).size()));
+    }
     if (d->over_distances() && (d->first_distance != t.first_distance || d->distances != t.distances)) {
       throw Error(Fault::usage,
                   text("attend_backward: dterms are for ", d->distances, " distances from ",
                        d->first_distance, " on, terms for ", t.distances, " from ", t.first_distance));
     }
   }
-  if (!grad.drules) return;
-  check_size("attend_backward", "drules", grad.drules->size(), std::int64_t(t.rules.size()));
-  for (std::size_t r = 0; r < t.rules.size(); ++r)
-    check_size("attend_backward", text("drules[", r, "]"), (*grad.drules)[r].size(),
-               t.rules[r]->param_count());
 }
 
 }  // namespace gnomon

@@ -24,10 +24,10 @@ void check_heads(const AttendShape& s, std::string_view name, Heads<T> x, const 
 
 // The shape, and terms whose arrays reach as far as it does.
 void check_terms(const AttendShape& shape, const Terms& terms);
-// What the caller asks of the logits, and what way through attention knows of it.
+// What the caller asks of the logits.
 void check_extras(const AttendShape& shape, const Terms& terms, const Extras& extras);
 void check_extras_gradients(const AttendShape& shape, const Extras& extras, const ExtrasGrad& grad);
-// Gradients of terms, and of the parameters of rules: of the shapes of what they are the gradient of, or absent.
+// Gradients of terms: of the shapes of what they are the gradient of, or absent.
 void check_gradients(const Terms& terms, const AttendGrad& grad);
 
 }  // namespace gnomon

@@ -4,7 +4,7 @@
 namespace gnomon {
 
 // One head of one sequence, as the kernel sees it. Steps are distances between rows. Term pointers are null
-// when the term is absent; by_distance and its like point at the row of this head.
+// when the term is absent; each points at what belongs to this head.
 struct Rows {
   float* data;
   std::int64_t step;
@@ -13,6 +13,13 @@ struct Rows {
 struct HeadTerms {
   std::int64_t first_distance, distances;
   float *by_distance, *by_query, *by_key, *query_cross, *key_cross, *value;
+  std::int64_t pieces;
+  float *curve_rate, *curve_by_token, *curve_knots, *curve_slope, *curve_intercept;
+  float *tilt, *tilt_query, *tilt_key;
+  std::int64_t forget_width;
+  float *forget_query, *forget_key;
+  std::int64_t count;
+  float* counted;
 };
 // What of the extras is this head's: bias and mask of query 0, with the distance to those of the next query.
 struct HeadExtras {
@@ -29,23 +36,18 @@ struct HeadTask {
   float* lse;
   const std::uint8_t* padding;
   const std::int32_t *first_key, *end_key;  // of this sequence, indexed by token; or null
+  const double* places;                     // likewise
+  double far_from;
+  Weights weights;
   HeadTerms terms, dterms;
   HeadExtras extras;
 };
 
-// A share of the queries of one sequence. dk (H,keys,K+beside), dv (H,keys,D), each row rounded up to whole
-// vectors, dterms and drules are this share's own; dk is null in the forward pass.
-struct RowsTask {
-  AttendShape shape;
-  std::int64_t b, piece, pieces;
-  Heads<const float> q, k, v, dout, forward_out;
-  Heads<float> out, dq;
-  float* lse;  // (H,queries)
-  const std::uint8_t* padding;
-  const Terms* terms;
-  Terms* dterms;
-  std::vector<Floats>* drules;
-  float *dk, *dv;
+// The network that mixes the heads of a sequence.
+struct MixTask {
+  std::int64_t H, hidden;
+  float *up, *up_bias, *down, *down_bias, *size, *rate;  // rate: or null
+  float *dup, *dup_bias, *ddown, *ddown_bias, *dsize, *drate;
 };
 
 }  // namespace gnomon

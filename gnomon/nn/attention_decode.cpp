@@ -111,7 +111,7 @@ KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t wi
   std::int64_t K = config_.head_size;
   for (const auto& at : position_.attention) {
     const Encoding& e = *at.encoding;
-    if (!e.keeps_keys() || e.widths().beside)
+    if (!e.keeps_keys() || e.widths().far)
       refuse(text("'", spec(), "' has no key cache: what it makes of a key changes as the context grows"));
     K += e.widths().joined;
   }

@@ -23,8 +23,7 @@ struct Place {
 Place place_of(const Execution& e, Role role) {
   const AttendShape& s = e.shape;
   const bool asks = role == Role::q || role == Role::out;
-  const std::int64_t more =
-      role == Role::q || role == Role::k ? e.plan.added.joined + e.plan.added.beside : 0;
+  const std::int64_t more = role == Role::q || role == Role::k ? e.plan.added.joined + e.plan.added.far : 0;
   return {role,
           s.B,
           asks ? s.queries : s.keys,
@@ -85,7 +84,7 @@ void mapped_backward(const Execution& e, Role role, const Heads<float>& d, std::
 AttendShape widened(const Execution& e) {
   AttendShape s = e.shape;
   s.K += e.plan.added.joined;
-  s.beside = e.plan.added.beside;
+  s.beside = e.plan.added.far;
   return s;
 }
 Heads<const float> read(const Heads<float>& rows) { return {rows.data, rows.batch, rows.token, rows.head}; }
@@ -134,7 +133,7 @@ void execute_backward(const Execution& e, const AttentionRows<float>& rows, cons
       widened(e),
       {read(kept_rows(e, Role::q, kept.q, rows.q)), read(kept_rows(e, Role::k, kept.k, rows.k)),
        read(kept_rows(e, Role::v, kept.v, rows.v)), read(out), kept.lse.data(), read(d.out), e.extras},
-      e.plan.terms, {to_q, to_k, to_v, &dplan.terms, &dplan.drules, dextras});
+      e.plan.terms, {to_q, to_k, to_v, &dplan.terms, dextras});
   mapped_backward(e, Role::v, to_v, before, dplan);
   mapped_backward(e, Role::k, to_k, before, dplan);
   mapped_backward(e, Role::q, to_q, before, dplan);

@@ -27,14 +27,9 @@ AttentionRows<float> rows_of(const LayerShape& s, float* qkv, float* out) {
   };
   return {part(0), part(1), part(2), {out, s.T * out_step, out_step, s.D()}};
 }
-void add_to(Floats& sum, const Floats& part) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
-}
 // What the layer shares with others: a content-reading encoding has arrays beside it.
 void add_shared(const Plan& part, Plan& sum) {
-  add_to(sum.terms.by_distance, part.terms.by_distance), add_to(sum.terms.by_query, part.terms.by_query);
-  add_to(sum.terms.by_key, part.terms.by_key), add_to(sum.terms.query_cross, part.terms.query_cross);
-  add_to(sum.terms.key_cross, part.terms.key_cross), add_to(sum.terms.value, part.terms.value);
+  sum.terms.add(part.terms);
   for (std::size_t n = 0; n < sum.steps.size(); ++n) add(part.steps[n], sum.steps[n]);
 }
 

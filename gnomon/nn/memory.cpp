@@ -39,14 +39,17 @@ Asked asked_in(const Position& position, std::int64_t layer, const ModelConfig& 
   for (const std::size_t n : position.in_layer(layer)) {
     const auto& [encoding, acts] = position.attention[n];
     const Widths widths = encoding->widths();
-    a.width += widths.joined + widths.beside;
+    a.width += widths.joined + widths.far;
     a.before += copies(*encoding);
     a.maps = a.maps || (acts & kQk);
     a.content = a.content || encoding->reads_content();
     a.rules = a.rules || (acts & kRows);
     a.values = a.values || ((acts & kValue) && (acts & kQk));
     a.by_distance = std::max<std::int64_t>(a.by_distance, (acts & kLogits) && !encoding->reads_content());
-    a.by_token = std::max<std::int64_t>(a.by_token, (acts & kLogits) && encoding->reads_content() ? 2 : 0);
+    if ((acts & (kLogits | kRows)) && encoding->reads_content()) {
+      // A number of the query and one of the key, or the channels of gates, each with a matrix.
+      a.by_token = std::max({a.by_token, std::int64_t{2}, encoding->param_count() / (c.heads * c.width)});
+    }
     a.cross = std::max<std::int64_t>(a.cross, acts & kCross ? 2 : 0);
     a.value = std::max<std::int64_t>(a.value, (acts & kValue) && !(acts & kQk));
   }
@@ -80,17 +83,11 @@ struct Sizes {
     if (a.content) row += rows_step();
     return N * row + terms(a, p) * (2 + p.windows);
   }
-  // Scratch of the attention kernel: a head at a time on each thread, or all heads of a sequence where a rule rewrites rows.
+  // Scratch of the attention kernel: a head at a time on each thread, or all heads of a sequence where a network may mix them.
   std::int64_t kernel(const Asked& a, const PassSize& p, bool backward, int threads) const {
     const std::int64_t T = p.tokens, W = round_up(a.width, kLanes), Dp = round_up(D, kLanes);
-    if (!a.rules) {
-      const std::int64_t arrays = T * (W + Dp) + (a.cross * W + a.value * Dp) * 2 * (2 * T);
-      return threads * (backward ? 3 * arrays : arrays);
-    }
-    const std::int64_t pieces = p.windows >= 4 || T < 64 ? 1 : 4, logits = 12 * H * T;
-    const std::int64_t packed = H * T * (W + Dp);
-    if (!backward) return threads * (packed + logits);
-    return threads * (2 * packed + 3 * logits) + pieces * p.windows * (packed + terms(a, p));
+    const std::int64_t arrays = T * (W + Dp) + (a.cross * W + a.value * Dp) * 2 * (2 * T);
+    return threads * (a.rules ? H : 1) * (backward ? 3 * arrays : arrays);
   }
 };
 

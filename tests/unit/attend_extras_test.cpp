@@ -154,7 +154,7 @@ struct Fused {
          lse.data(), p.heads<const float>(p.dout.data(), s.queries, s.H, s.D), p.asked()},
         p.terms,
         {p.heads(dq.data(), s.queries, s.H, s.K), p.heads(dk.data(), s.keys, G, s.K),
-         p.heads(dv.data(), s.keys, G, s.D), &dterms, nullptr, dextras});
+         p.heads(dv.data(), s.keys, G, s.D), &dterms, dextras});
   }
 };
 
@@ -400,20 +400,30 @@ TEST(DoorAttendExtras, OneChangeEachIsRefused) {
   refused("dbias is given without bias", [&] { backward({}, {.bias = {room.data()}}); });
 }
 
-TEST(DoorAttendExtras, WhatGoesByRowsKnowsNone) {
-  const auto refused_by_rows = [](const char* words, unsigned asked, void (*change)(AttendShape&)) {
+// Places that are said are looked up one by one: the same numbers.
+TEST(AttendExtras, PlacesGoWithAllOfThem) {
+  for (const bool causal : {true, false}) {
+    Problem p(shape(9, 9, causal), kEverything);
+    p.s.kv_heads = 0;
+    const Fused tiles(p);
+    for (std::int64_t t = 0; t < 9; ++t) p.terms.places.push_back(double(t));
+    const Fused found(p);
+    const auto same = [](const Floats& a, const Floats& b) {
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t n = 0; n < a.size(); ++n) ASSERT_NEAR(a[n], b[n], 2e-5) << n;
+    };
+    same(tiles.out, found.out), same(tiles.dq, found.dq), same(tiles.dk, found.dk), same(tiles.dv, found.dv);
+    same(tiles.dbias, found.dbias), same(tiles.dsinks, found.dsinks);
+    same(tiles.dterms.by_distance, found.dterms.by_distance), same(tiles.dterms.value, found.dterms.value);
+  }
+}
+
+TEST(DoorAttendExtras, ABrokenStickKnowsNone) {
+  for (const unsigned asked : {kCap, kBias, kMask, kSinks}) {
     Problem p(shape(5, 5, true), asked);
-    p.terms.first_distance = -9, p.terms.distances = 20, p.terms.by_distance.assign(4 * 20, 0.0f);
-    p.terms.places = {0, 1, 2, 4, 5};
-    if (asked == 0) Fused{p};  // as it was
-    change(p.s);
-    refused(words, [&] { Fused{p}; });
-  };
-  const auto nothing = [](AttendShape&) {};
-  refused_by_rows("does not know kv_heads (2 for 4 heads)", 0, [](AttendShape& s) { s.kv_heads = 2; });
-  refused_by_rows("does not know first (0", 0, [](AttendShape& s) { s.queries = 4, s.first = 0; });
-  for (const unsigned asked : {kCap, kBias, kMask, kSinks})
-    refused_by_rows("does not know a soft-cap, a bias or mask", asked, nothing);
+    p.terms.weights = Weights::stick;
+    refused("where a stick is broken", [&] { Fused{p}; });
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // The door of the kernels: attention with its terms, rotations, products, rows.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "gnomon/kernels/adamw.h"
 #include "gnomon/kernels/loss.h"
@@ -15,12 +14,6 @@
 namespace gnomon {
 namespace {
 
-struct Nothing final : RowRule {
-  std::int64_t param_count() const override { return 3; }
-  void forward(const QueryRow&, LogitRows) const override {}
-  void backward(const QueryRow&, LogitRows, LogitRows, const RuleGrad&) const override {}
-};
-
 // Attention with every term, forward and backward; whatever is wrong is changed in it before it runs.
 struct Attention {
   AttendShape s{.B = 2, .H = 2, .queries = 6, .keys = 6, .K = 4, .D = 4, .scale = 0.5f, .causal = true};
@@ -29,9 +22,22 @@ struct Attention {
   Heads<const float> q, k, v, dout;
   Heads<float> out, dq, dk, dv;
   Terms terms, dterms;
-  std::vector<Floats> drules;
   std::vector<std::uint8_t> padding = std::vector<std::uint8_t>(64);
 
+  // Everything that is more than a sum over arrays; a network mixes the heads.
+  void add_rules() {
+    terms.curve_rate = {0.5f}, terms.curve_by_token = normals(6, 8), terms.curve_knots = {0.2f, 0.7f};
+    terms.curve_slope = normals(2 * 3, 9), terms.curve_intercept = normals(2 * 3, 10);
+    for (float& x : terms.curve_by_token) x = std::abs(x);
+    terms.tilt = normals(2, 11), terms.tilt_query = normals(2 * 2 * 6, 12),
+    terms.tilt_key = normals(2 * 2 * 6, 13);
+    terms.forget_width = 3;
+    terms.forget_query = normals(2 * 2 * 6 * 3, 14), terms.forget_key = normals(2 * 2 * 6 * 3, 15);
+    terms.counted = normals(3 * 4, 16);
+    terms.mix_up = normals(5 * 4, 17), terms.mix_up_bias = normals(5, 18),
+    terms.mix_down = normals(2 * 5, 19);
+    terms.mix_down_bias = normals(2, 20), terms.mix_size = normals(2, 21), terms.mix_rate = {0.5f, 2};
+  }
   explicit Attention(bool by_rows) {
     q = k = v = dout = {numbers.data(), 48, 8, 4};
     for (Floats& r : results) r.resize(numbers.size());
@@ -44,8 +50,7 @@ struct Attention {
     terms.first_key = {0, 0, 0, 1, 1, 1}, terms.end_key = {3, 3, 3, 6, 6, 6};
     if (by_rows) {
       terms.places = {0, 0, 1, 3, 4, 5, 0, 1, 2, 3, 4, 5};
-      terms.rules.push_back(std::make_shared<Nothing>());
-      drules.emplace_back(3);
+      add_rules();
     }
     dterms = terms.zeros();
     s.padding = padding.data();
@@ -53,7 +58,7 @@ struct Attention {
   void forward() { attend(s, q, k, v, terms, out, lse.data()); }
   void backward() {
     attend_backward(s, {q, k, v, {out.data, out.batch, out.token, out.head}, lse.data(), dout}, terms,
-                    {dq, dk, dv, &dterms, &drules});
+                    {dq, dk, dv, &dterms});
   }
 };
 
@@ -121,10 +126,23 @@ TEST(DoorAttend, OneChangeEachIsRefused) {
        }},
       {"attention needs", [](Attention& a) { a.terms.places = {0, 1, 2, 3, 4, 6}; }},
       {"attention needs", [](Attention& a) { a.terms.places = {0, 1, 2, 3, 2, 5}; }},
-      {"places is", [](Attention& a) { a.terms.places = {0, 1, 2, 3, 4, kMost}; }},
-      {"places is", [](Attention& a) { a.terms.places = {0, 1, 2, 3, 4, kLeast}; }},
+      {"places is", [](Attention& a) { a.terms.places = {0, 1, 2, 3, 4, double(kMost)}; }},
+      {"places is", [](Attention& a) { a.terms.places = {0, 1, 2, 3, 4, double(kLeast)}; }},
       {"attention needs -5..5", [](Attention& a) { a.s.causal = false; }},
-      {"rules is null", [](Attention& a) { a.terms.rules.push_back(nullptr); }},
+      {"places is 1.5", [](Attention& a) { a.terms.places = {0, 1.5, 2, 3, 4, 5}; }},
+      {"places is nan", [](Attention& a) { a.terms.places = {0, kNaN, 2, 3, 4, 5}; }},
+      {"far_from", [](Attention& a) { a.terms.far_from = 2; }},
+      {"causal mask only",
+       [](Attention& a) { a.terms = Terms{}, a.terms.weights = Weights::stick, a.s.causal = false; }},
+      {"far_from", [](Attention& a) { a.terms.far_from = kNaN; }},
+      {"terms.counted has 7", [](Attention& a) { a.terms.counted = Floats(7); }},
+      {"terms.counted has 4", [](Attention& a) { a.terms.counted = Floats(4); }},
+      {"terms.curve_rate", [](Attention& a) { a.terms.curve_rate.resize(2); }},
+      {"terms.curve_", [](Attention& a) { a.terms.curve_rate = {1}, a.terms.curve_by_token.resize(5); }},
+      {"terms.tilt", [](Attention& a) { a.terms.tilt.push_back(1); }},
+      {"terms.forget_query", [](Attention& a) { a.terms.forget_query.resize(5); }},
+      {"forget_width is -1", [](Attention& a) { a.terms.forget_width = -1; }},
+      {"terms.mix_", [](Attention& a) { a.terms.mix_down.push_back(1); }},
   };
   const Wrong backward[] = {
       {"dq is null", [](Attention& a) { a.dq.data = nullptr; }},
@@ -140,7 +158,8 @@ TEST(DoorAttend, OneChangeEachIsRefused) {
       {"dterms.value has 1", [](Attention& a) { a.dterms.value.resize(1); }},
       {"dterms are for 5 distances", [](Attention& a) { a.dterms.distances = 5; }},
       {"distances from 1 on", [](Attention& a) { a.dterms.first_distance = 1; }},
-      {"drules has", [](Attention& a) { a.drules.emplace_back(3); }},
+      {"dterms.tilt has", [](Attention& a) { a.dterms.tilt.resize(3); }},
+      {"dterms.counted has", [](Attention& a) { a.dterms.counted.resize(3); }},
   };
   for (const bool by_rows : {false, true}) {
     for (const Wrong& w : both) {
@@ -156,9 +175,12 @@ TEST(DoorAttend, OneChangeEachIsRefused) {
       refused(w.words, [&] { a.backward(); });
     }
   }
-  Attention short_rule(true);
-  short_rule.drules[0].resize(2);
-  refused("drules[0] has 2", [&] { short_rule.backward(); });
+  Attention falling(true);
+  falling.terms.curve_knots = {0.7f, 0.2f};
+  refused("curve_knots fall from 0.7 to 0.2", [&] { falling.forward(); });
+  Attention narrow(true);
+  narrow.terms.mix_rate.pop_back();
+  refused("terms.mix_rate has 1", [&] { narrow.forward(); });
   Attention overlapping(false);
   overlapping.out.token = 7;
   refused("rows of out are 7 numbers apart and overlap", [&] { overlapping.forward(); });
@@ -200,8 +222,8 @@ TEST(DoorAttend, NothingToDoIsDone) {
     for (const auto& field : {&AttendShape::B, &AttendShape::H, &AttendShape::queries}) {
       Attention a(by_rows);
       a.s.*field = 0;
-      a.terms = Terms{}, a.dterms = Terms{}, a.drules.clear();
-      if (by_rows) a.terms.rules.push_back(std::make_shared<Nothing>()), a.drules.emplace_back(3);
+      a.terms = Terms{}, a.dterms = Terms{};
+      if (by_rows) a.terms.counted = Floats(8);
       a.results[2].assign(a.results[2].size(), 1);
       a.dk.data = a.results[2].data();
       a.forward(), a.backward();
@@ -251,7 +273,7 @@ TEST(DoorAttend, RandomCallsAreAnswered) {
           break;
         default:
           if (a.terms.places.empty()) a.terms.places = {0, 1, 2, 3, 4, 5};
-          a.terms.places[std::size_t(dice.below(6))] = dice.number();
+          a.terms.places[std::size_t(dice.below(6))] = double(dice.number());
       }
     }
     worked += answered([&] { a.forward(); });

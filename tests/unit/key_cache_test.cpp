@@ -412,7 +412,7 @@ TEST(DoorKeyCache, AttentionFitsItsCache) {
   refuse("scale is nan", [](Call& c) { c.s.scale = kNaN; });
   refuse("first is given", [](Call& c) { c.s.first = 0; });
   refuse("padding is given", [&](Call& c) { c.s.padding = padding.data(); });
-  refuse("terms have rules or places", [](Call& c) { c.terms.places.assign(8, 0); });
+  refuse("terms have more than arrays", [](Call& c) { c.terms.places.assign(8, 0); });
   refuse("terms have first_key or end_key", [](Call& c) { c.terms.end_key.assign(8, 0); });
   refuse("soft_cap is -1", [](Call& c) { c.extras.soft_cap = -1; });
   refuse("attention needs 0..7", [](Call& c) { c.terms.distances = 7, c.terms.by_distance.resize(42); });

@@ -194,7 +194,7 @@ struct Attention {
     terms.by_distance = normals(H * R, 5), terms.value = normals(H * R * D, 10);
     terms.by_query = normals(B * H * T, 6), terms.by_key = normals(B * H * T, 7);
     terms.query_cross = normals(H * R * D, 8, 0.3), terms.key_cross = normals(H * R * D, 9, 0.3);
-    for (std::int64_t t = 0; by_rows && t < T; ++t) terms.places.push_back(t);
+    for (std::int64_t t = 0; by_rows && t < T; ++t) terms.places.push_back(double(t));
     padding.assign(B * T, 0);
     padding[0] = padding[1] = padding[7] = padding.back() = 1;
   }

@@ -1,0 +1,266 @@
+// The logits of a tile and what its gradient gives back: included once per SIMD target.
+#if defined(GNOMON_KERNELS_ATTEND_LOGITS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GNOMON_KERNELS_ATTEND_LOGITS_INL_H_
+#undef GNOMON_KERNELS_ATTEND_LOGITS_INL_H_
+#else
+#define GNOMON_KERNELS_ATTEND_LOGITS_INL_H_
+#endif
+#include <optional>
+
+#include "gnomon/kernels/attend_distances-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gnomon::HWY_NAMESPACE {
+
+class Logits : public Distances {
+ public:
+  // A sum along the keys, of the score or of the logits: each row has to learn its total before the tiles are gone through.
+  bool counts() const { return t_.terms.counted || t_.terms.forget_query; }
+  bool sticks() const { return t_.weights != Weights::softmax; }
+  float* logits(std::int64_t a) { return &logits_[a * ld_]; }
+
+  // scale·q·kᵀ, or the product of far keys where it is theirs.
+  void score(const Tile& tile) {
+    if (!far()) return times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_);
+    const Reach reach = reach_of(tile);
+    if (reach != Reach::far) times_columns(tile, {q_.data(), Kp_, 1}, k_t_, s_.K, logits_);
+    if (reach == Reach::near) return;
+    times_columns(tile, {far_q_.data(), Kp_, 1}, far_k_t_, s_.K, reach == Reach::far ? logits_ : far_);
+    if (reach == Reach::far) return;
+    each_row(tile, [&](const Seen& r) {
+      float *s = logits(r.a), *other = &far_[r.a * ld_];
+      const float* delta = distances(tile, r);
+      r.each_vector([&](std::int64_t b) {
+        const auto is_far = hn::Ge(hn::LoadU(F(), delta + b), set(float(t_.far_from)));
+        hn::StoreU(hn::IfThenElse(is_far, hn::LoadU(F(), other + b), hn::LoadU(F(), s + b)), F(), s + b);
+      });
+    });
+  }
+  // The totals of each row that its sums along the keys need: of the score, then of what the stick is broken by.
+  void learn(const Tile& tile) {
+    if (t_.terms.forget_query) forget_scores(tile);
+    each_row(tile, [&](const Seen& r) {
+      if (t_.terms.counted) count_.gate(r, logits(r.a), hides(tile, r)), count_.learn(r);
+      if (t_.terms.forget_query) forget_.gate(r, own(tile, r), hides(tile, r)), forget_.learn(r);
+    });
+  }
+  void learn_stick(const Tile& tile) {
+    each_row(tile, [&](const Seen& r) { add_bias(tile, r), stick_.learn(r, logits(r.a)); });
+  }
+  // From the score to the logits, but for what soften() adds as it goes.
+  void add_terms(const Tile& tile) {
+    if (t_.places) {
+      add_cross_by_places(tile);
+    } else {
+      if (t_.terms.query_cross) add_query_cross(tile);
+      if (t_.terms.key_cross) add_key_cross(tile);
+    }
+    if (t_.terms.forget_query) forget_scores(tile);
+    if (rules()) each_row(tile, [&](const Seen& r) { add_rules(tile, r); });
+  }
+  void break_stick(const Tile& tile) {
+    each_row(tile, [&](const Seen& r) { add_bias(tile, r), stick_.rewrite(r, logits(r.a)); });
+  }
+
+  // What the queries i0..i0+ni bring.
+  void begin_rows(std::int64_t i0, std::int64_t ni) {
+    pack_queries(i0, ni);
+    forget_.start(bq_), stick_.start(bq_);
+    if (t_.terms.counted) {
+      count_.start(bq_);
+      product({ni, count_rows(), s_.D}, {q_.data(), Kp_, 1}, counted_t_.data(), reads_step(),
+              count_.reads.data(), reads_step(), false);
+    }
+    if (t_.terms.forget_query) {
+      const std::int64_t w = t_.terms.forget_width;
+      pack_rows({t_.terms.forget_query + (i0 + shift_) * w, w}, {ni, w, Wp()}, 1, nullptr, forget_q_);
+    }
+  }
+  // The sums along the keys begin, with their totals left.
+  void begin_sums() { forget_.begin(), count_.begin(), stick_.begin(); }
+
+ protected:
+  using Distances::Distances;
+
+  void prepare() {
+    pack_keys();
+    logits_.resize(bq_ * ld_);
+    if (far()) far_.resize(bq_ * ld_);
+    const HeadTerms& t = t_.terms;
+    if (t.curve_rate) {
+      curve_.emplace(t.curve_knots, t.curve_slope, t.curve_intercept, t.pieces);
+      warp_ = make_warp(*t.curve_rate);
+      x_.resize(ld_), dx_.resize(ld_);
+    }
+    if (t.forget_query) {
+      const Rows keys{t.forget_key, t.forget_width};
+      forget_.resize(bq_, ld_);
+      pack_rows(keys, {s_.keys, t.forget_width, Wp()}, 1, t_.padding, forget_k_);
+      pack_transposed(keys, s_.keys, t.forget_width, forget_k_t_);
+    }
+    if (t.tilt) {
+      tilt_key_.assign(keys_, 0.0f);
+      for (std::int64_t j = 0; j < s_.keys; ++j)
+        tilt_key_[j] = t_.padding && t_.padding[j] ? 0.0f : t.tilt_key[j];
+    }
+    if (t.counted) prepare_count();
+    if (sticks()) stick_.resize(bq_, ld_);
+    if (t_.places && t.key_cross) pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_);
+  }
+
+  // --- Rows
+
+  template <class Body>
+  void each_row(const Tile& tile, const Body& f) {
+    for (std::int64_t a = 0; a < tile.ni; ++a) {
+      if (const Seen r = seen(tile, a); r.from < r.n) f(r);
+    }
+  }
+  bool rules() const { return t_.terms.curve_rate || t_.terms.tilt || counts(); }
+  // The column of the query's own token, which may lie outside of the tile.
+  std::int64_t own(const Tile& tile, const Seen& r) const { return tile.i0 + r.a + shift_ - tile.j0; }
+
+  void add_rules(const Tile& tile, const Seen& r) {
+    const HeadTerms& t = t_.terms;
+    float* s = logits(r.a);
+    if (t.counted) count_.gate(r, s, hides(tile, r)), count_.add(r, s);
+    if (t.forget_query) forget_.gate(r, own(tile, r), hides(tile, r)), forget_.add(r, s);
+    if (t.curve_rate) curve_->add(r, curve_x(tile, r), s);
+    if (!t.tilt) return;
+    const float *delta = distances(tile, r), *key = &tilt_key_[tile.j0];
+    const V query = set(t.tilt_query[tile.i0 + r.a + shift_]), slope = set(*t.tilt);
+    r.each_vector([&](std::int64_t b) {
+      const V gates = hn::Add(query, hn::LoadU(F(), key + b));
+      hn::StoreU(hn::MulAdd(hn::Mul(slope, hn::LoadU(F(), delta + b)), gates, hn::LoadU(F(), s + b)), F(),
+                 s + b);
+    });
+  }
+  // x = ln(1 + rate·|δ|)·(number of the query)
+  const float* curve_x(const Tile& tile, const Seen& r) {
+    const float* warped = row(warp_, tile, r);
+    const V factor = set(t_.terms.curve_by_token[tile.i0 + r.a + shift_]);
+    r.each_vector(
+        [&](std::int64_t b) { hn::StoreU(hn::Mul(factor, hn::LoadU(F(), warped + b)), F(), &x_[b]); });
+    return x_.data();
+  }
+  void forget_scores(const Tile& tile) {
+    times_columns(tile, {forget_q_.data(), Wp(), 1}, forget_k_t_, t_.terms.forget_width, forget_.z());
+  }
+  std::int64_t Wp() const { return round_up(t_.terms.forget_width, N_); }
+
+  // Rows of the table that a query can reach, and their place in a row of readings.
+  std::int64_t count_rows() const { return std::min(t_.terms.count, s_.keys + 2); }
+  std::int64_t reads_step() const { return round_up(count_rows(), 2 * N_); }
+  // q is packed with the scale of the logits, which the table does not have.
+  void prepare_count() {
+    const std::int64_t rows = count_rows();
+    counted_.assign(rows * Kp_, 0.0f), counted_t_.assign(s_.D * reads_step(), 0.0f);
+    for (std::int64_t p = 0; p < rows; ++p) {
+      for (std::int64_t c = 0; c < s_.D; ++c)
+        counted_[p * Kp_ + c] = counted_t_[c * reads_step() + p] = t_.terms.counted[p * s_.D + c] / s_.scale;
+    }
+    check_tame(counted_.data(), rows * Kp_);
+    count_.resize(bq_, ld_, t_.terms.count - 1, reads_step());
+  }
+
+  // --- Which keys are far
+
+  enum class Reach { near, both, far };
+  Reach reach_of(const Tile& tile) const {
+    if (t_.places) return Reach::both;
+    const std::int64_t i = tile.i0 + shift_;
+    if (double(i + tile.ni - 1 - tile.j0) < t_.far_from) return Reach::near;
+    return double(i - (tile.j0 + tile.nj - 1)) >= t_.far_from ? Reach::far : Reach::both;
+  }
+
+  // --- Cross terms
+
+  void add_query_cross(const Tile& tile) {
+    each_panel(tile, [&](const Panel& panel) {
+      product({panel.m, panel.width, s_.K}, {&q_[panel.a0 * Kp_], Kp_, 1},
+              query_cross_t_.data() + panel.start, span_, band_.data(), ldg_, false);
+      from_band(panel, logits_.data());
+    });
+  }
+  // g[b,x] = k_b·key_cross[x]; s[a,b] += g[b, b − a + ni − 1]
+  void add_key_cross(const Tile& tile) {
+    each_columns(tile, [&](const Columns& c) {
+      product({c.n, c.width, s_.K}, {&k_t_[tile.j0 + c.b0], 1, keys_}, key_cross_t_.data() + c.start, span_,
+              key_band_.data(), ldg_, false);
+      for (std::int64_t a = c.a0; a < tile.ni; ++a) {
+        float* row = &logits_[a * ld_ + c.b0];
+        const float* band = &key_band_[tile.ni - 1 - a];
+        for (std::int64_t b = 0; b < c.n; ++b) row[b] += band[b * (ldg_ + 1)];
+      }
+    });
+  }
+
+  void add_cross_by_places(const Tile& tile) {
+    if (!t_.terms.query_cross && !t_.terms.key_cross) return;
+    each_row(tile, [&](const Seen& r) {
+      const std::int32_t* at = columns(tile, r);
+      float* s = logits(r.a);
+      for (std::int64_t b = r.from; b < r.n; ++b) {
+        if (t_.terms.query_cross) s[b] += dot(&q_[r.a * Kp_], &query_cross_[at[b] * Kp_], Kp_);
+        if (t_.terms.key_cross) s[b] += dot(&k_[(tile.j0 + b) * Kp_], &key_cross_[at[b] * Kp_], Kp_);
+      }
+    });
+  }
+  float dot(const float* a, const float* b, std::int64_t n) const {
+    V total = hn::Zero(F());
+    for (std::int64_t c = 0; c < n; c += N_)
+      total = hn::MulAdd(load(a + c, n - c), load(b + c, n - c), total);
+    return sum(total);
+  }
+
+  // --- What is added by distance, query and key
+
+  // What is added to vector b.. of row a: from the distance, and (difference first: two large sums meet
+  // there) from query and key.
+  struct RowBias {
+    const float *distance, *key;
+    float query;
+    HWY_INLINE V operator()(V s, std::int64_t b) const {
+      if (distance) s = hn::Add(s, hn::LoadU(F(), distance + b));
+      if (key) s = hn::Add(s, hn::Add(set(query), hn::LoadU(F(), key + b)));
+      return s;
+    }
+  };
+  RowBias row_bias(const Tile& tile, std::int64_t a) {
+    RowBias bias{};
+    if (t_.terms.by_distance) bias.distance = distance_row(tile, a);
+    if (!by_key_.empty()) bias.key = &by_key_[tile.j0];
+    bias.query = t_.terms.by_query ? t_.terms.by_query[tile.i0 + a] : 0.0f;
+    return bias;
+  }
+
+  const float* distance_row(const Tile& tile, std::int64_t a) {
+    if (!t_.places) return &by_distance_[band_start(tile) + tile.ni - 1 - a];
+    gathered_.assign(ld_, 0.0f);
+    const Seen r = seen(tile, a);
+    const std::int32_t* at = columns(tile, r);
+    for (std::int64_t b = r.from; b < r.n; ++b) gathered_[b] = by_distance_[at[b]];
+    return gathered_.data();
+  }
+  // What overflowed is NaN from here on, not the −∞ of a hidden key.
+  void add_bias(const Tile& tile, const Seen& r) {
+    const RowBias bias = row_bias(tile, r.a);
+    float* s = logits(r.a);
+    r.each_vector(
+        [&](std::int64_t b) { hn::StoreU(bias(no_infinity(hn::LoadU(F(), s + b)), b), F(), s + b); });
+  }
+
+  std::optional<Curve> curve_;
+  Warp warp_{};
+  Scratch x_, dx_, tilt_key_;
+  Forget forget_;
+  Scratch forget_q_, forget_k_, forget_k_t_;
+  Count count_;
+  Scratch counted_, counted_t_;
+  Stick stick_;
+  Scratch logits_, far_, gathered_;
+};
+
+}  // namespace gnomon::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

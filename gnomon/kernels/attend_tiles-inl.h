@@ -1,0 +1,187 @@
+// The geometry of attention in tiles, and the products over a tile: included once per SIMD target.
+#if defined(GNOMON_KERNELS_ATTEND_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GNOMON_KERNELS_ATTEND_TILES_INL_H_
+#undef GNOMON_KERNELS_ATTEND_TILES_INL_H_
+#else
+#define GNOMON_KERNELS_ATTEND_TILES_INL_H_
+#endif
+#include "gnomon/kernels/attend_head.h"
+#include "gnomon/kernels/extras-inl.h"
+#include "gnomon/kernels/product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gnomon::HWY_NAMESPACE {
+
+// A tile: query rows i0..i0+ni against key columns j0..j0+nj. A row's distances run along its columns: with
+// e = j − (position of i), column b of row a reads entry (b − a) + (ni − 1) of a *band* that begins at
+// e = j0 − (position of the last row). So every array over distances is kept in the order of e, and a row of
+// it is one unaligned load away.
+struct Tile {
+  std::int64_t i0, ni, j0, nj;
+  std::int64_t width;  // of the band: ni + nj − 1
+};
+
+class Tiles {
+ protected:
+  explicit Tiles(const HeadTask& t)
+      : t_(t),
+        s_(t.shape),
+        N_(lanes()),
+        shift_(s_.place(0)),
+        bq_(s_.query_tile ? s_.query_tile : 8 * kRows),
+        bk_(s_.key_tile ? s_.key_tile : 128),
+        Kp_(round_up(s_.K, N_)),
+        Dp_(round_up(s_.D, N_)),
+        keys_(round_up(s_.keys, N_) + N_),
+        ld_(round_up(bk_, 2 * N_) + 2 * N_),
+        ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
+        zero_(s_.place(s_.queries) + bq_ + 2 * N_),
+        span_(t.places ? t.terms.distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
+
+  Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const {
+    return {i0, ni, j0, nj, ni + nj - 1};
+  }
+  std::int64_t band_start(const Tile& tile) const {
+    return zero_ + tile.j0 - (tile.i0 + tile.ni - 1 + shift_);
+  }
+  // Query row i sees the keys first_of(i) ≤ j < end_of(i).
+  std::int64_t first_of(std::int64_t i) const {
+    return t_.first_key ? std::max<std::int64_t>(0, t_.first_key[i + shift_]) : 0;
+  }
+  std::int64_t end_of(std::int64_t i) const {
+    std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
+    if (t_.weights == Weights::stick) --end;
+    return std::min<std::int64_t>(end, t_.end_key ? t_.end_key[i + shift_] : s_.keys);
+  }
+  // Row a of the tile sees its columns from hidden() on, before visible().
+  std::int64_t visible(const Tile& tile, std::int64_t a) const {
+    return std::clamp<std::int64_t>(end_of(tile.i0 + a) - tile.j0, 0, tile.nj);
+  }
+  std::int64_t hidden(const Tile& tile, std::int64_t a) const {
+    return std::clamp<std::int64_t>(first_of(tile.i0 + a) - tile.j0, 0, tile.nj);
+  }
+  // What the caller asks of the logits of row a.
+  RowExtras extras_of(const Tile& tile, std::int64_t a) const {
+    const HeadExtras& x = t_.extras;
+    const std::int64_t i = tile.i0 + a;
+    return {x.soft_cap, x.bias.data ? x.bias.row(i) + tile.j0 : nullptr,
+            x.mask.data ? x.mask.row(i) + tile.j0 : nullptr};
+  }
+  // f(begin, end) for the runs of columns that row a sees.
+  template <class Body>
+  void each_run(const Tile& tile, std::int64_t a, const Body& f) const {
+    const std::int64_t from = hidden(tile, a), n = visible(tile, a);
+    if (!t_.extras.of_pairs) return f(from, n);
+    extras_of(tile, a).each_run(from, n, f);
+  }
+  bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
+
+  // c (rows of the tile, columns) = left·right, for the columns that each panel of rows can see.
+  void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, Scratch& c) const {
+    const float* b = &right[tile.j0];
+    const std::int64_t panel = whole(tile) ? tile.ni : kRows;
+    for (std::int64_t a = 0; a < tile.ni; a += panel) {
+      const std::int64_t m = std::min(panel, tile.ni - a), n = visible(tile, a + m - 1);
+      product({m, n, k}, {left.data + a * left.row, left.row, left.column}, b, keys_, &c[a * ld_], ld_,
+              false);
+    }
+  }
+  // c (rows, padded) += w (rows, columns)·x (columns, padded): only over the columns that a panel of rows
+  // sees. w is 0 where a row of it does not; where 0·x may not be 0, each row goes alone over what it sees.
+  void rows_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
+      each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
+        product({1, padded, n - from}, {w + a * ld_ + from, ld_, 1}, x + from * padded, padded,
+                c + a * padded, padded, true);
+      });
+    }
+    if (!tame_) return;
+    const std::int64_t panel = whole(tile) ? tile.ni : kRows;
+    for (std::int64_t a = 0; a < tile.ni; a += panel) {
+      const std::int64_t m = std::min(panel, tile.ni - a), k = visible(tile, a + m - 1);
+      product({m, padded, k}, {w + a * ld_, ld_, 1}, x, padded, c + a * padded, padded, true);
+    }
+  }
+  // c (columns, padded) += wᵀ·x (rows, padded): a panel of columns is seen by the rows from its first
+  // position on.
+  void columns_times(const Tile& tile, const float* w, const float* x, std::int64_t padded, float* c) const {
+    for (std::int64_t a = 0; !tame_ && a < tile.ni; ++a) {
+      each_run(tile, a, [&](std::int64_t from, std::int64_t n) {
+        product({n - from, padded, 1}, {w + a * ld_ + from, 1, ld_}, x + a * padded, padded,
+                c + from * padded, padded, true);
+      });
+    }
+    if (!tame_) return;
+    const std::int64_t panel = whole(tile) ? tile.nj : kRows;
+    for (std::int64_t b = 0; b < tile.nj; b += panel) {
+      const std::int64_t m = std::min(panel, tile.nj - b);
+      const std::int64_t from = s_.causal ? std::max<std::int64_t>(0, tile.j0 + b - (tile.i0 + shift_)) : 0;
+      if (from >= tile.ni) continue;
+      product({m, padded, tile.ni - from}, {w + from * ld_ + b, 1, ld_}, x + from * padded, padded,
+              c + b * padded, padded, true);
+    }
+  }
+
+  // Rows a0..a0+m of a tile with the columns that they see: row a reads entry b − (a − a0) + m − 1 of a band that
+  // begins at `start` of an array over distances. Few rows waste little of the band.
+  struct Panel {
+    std::int64_t a0, m, n, width, start;
+    std::int64_t at(std::int64_t a) const { return m - 1 - (a - a0); }
+  };
+  template <class Body>
+  void each_panel(const Tile& tile, const Body& f) {
+    constexpr std::int64_t kPanel = 2 * kRows;
+    band_.resize(kPanel * ldg_);
+    for (std::int64_t a0 = 0; a0 < tile.ni; a0 += kPanel) {
+      const std::int64_t m = std::min(kPanel, tile.ni - a0), n = visible(tile, a0 + m - 1);
+      if (n > 0) f(Panel{a0, m, n, m + n - 1, zero_ + tile.j0 - (tile.i0 + a0 + m - 1 + shift_)});
+    }
+  }
+  // s[a,b] += band[a − a0, b − (a − a0) + m − 1]
+  void from_band(const Panel& panel, float* s) const {
+    for (std::int64_t a = panel.a0; a < panel.a0 + panel.m; ++a) {
+      const float* band = &band_[(a - panel.a0) * ldg_ + panel.at(a)];
+      float* row = s + a * ld_;
+      for (std::int64_t b = 0; b < panel.n; b += N_)
+        store(hn::Add(load(row + b, panel.n - b), load(band + b, panel.n - b)), row + b, panel.n - b);
+    }
+  }
+  // The other way, and 0 elsewhere. Columns that a row does not see hold 0 in s.
+  void to_band(const Panel& panel, const float* s) {
+    for (std::int64_t a = panel.a0; a < panel.a0 + panel.m; ++a) {
+      float* band = &band_[(a - panel.a0) * ldg_];
+      std::fill_n(band, panel.at(a), 0.0f);
+      std::copy_n(s + a * ld_, panel.n, band + panel.at(a));
+      std::fill(band + panel.at(a) + panel.n, band + round_up(panel.width, 2 * N_), 0.0f);
+    }
+  }
+  // The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
+  // b − b0 − a + ni − 1 of a band that begins at `start`.
+  struct Columns {
+    std::int64_t b0, n, a0, width, start;
+  };
+  template <class Body>
+  void each_columns(const Tile& tile, const Body& f) {
+    constexpr std::int64_t kColumns = 2 * kRows;
+    key_band_.resize(kColumns * ldg_);
+    for (std::int64_t b0 = 0; b0 < tile.nj; b0 += kColumns) {
+      const std::int64_t n = std::min(kColumns, tile.nj - b0);
+      const std::int64_t a0 = s_.causal ? std::max<std::int64_t>(0, tile.j0 + b0 - (tile.i0 + shift_)) : 0;
+      if (a0 < tile.ni) f(Columns{b0, n, a0, tile.ni - a0 + n - 1, band_start(tile) + b0});
+    }
+  }
+
+  const HeadTask& t_;
+  const AttendShape& s_;
+  const std::int64_t N_, shift_, bq_, bk_, Kp_, Dp_;
+  const std::int64_t keys_;      // length of a packed row over keys, with room for whole vectors
+  const std::int64_t ld_, ldg_;  // steps of the rows of a tile and of a band
+  const std::int64_t zero_;      // entry of e = 0 of an array in the order of e
+  const std::int64_t span_;      // its length; with places, that of an array in the caller's order
+  bool tame_ = true;             // so far, everything that was packed
+  Scratch band_, key_band_;
+};
+
+}  // namespace gnomon::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
