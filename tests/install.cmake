@@ -39,7 +39,7 @@ endif()
 # What is asked for is there, what is not built is an error.
 if(NOT LAB)
   configure_consumer("core;lab")
-  if(code EQUAL 0 OR NOT errors MATCHES "lab")
+  if(code EQUAL 0 OR NOT errors MATCHES "component lab")
     message(FATAL_ERROR "the lab is not installed, but was found: ${errors}")
   endif()
 endif()
