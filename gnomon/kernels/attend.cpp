@@ -161,6 +161,7 @@ HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::in
   };
   HeadTask task{};
   task.shape = s;
+  if (s.firsts) task.shape.first = s.firsts[b];
   task.shape.scale = s.scale * t.content_scale;
   task.padding = s.padding ? s.padding + b * s.keys : nullptr;
   task.first_key = of_sequence(t.first_key), task.end_key = of_sequence(t.end_key);

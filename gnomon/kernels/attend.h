@@ -89,6 +89,9 @@ struct AttendShape {
   // The place of query 0 among the keys. Not given: keys − queries, the last ones. 0: masks are aligned top-left; query
   // places may lie before the keys or beyond them, and queries may be more than keys.
   std::optional<std::int64_t> first = {};
+  const std::int64_t* firsts = nullptr;  // (B): the same for each sequence, instead of `first`
+  // A query at p sees keys p − left ≤ j ≤ p + right, counted in tokens; −1: without end.
+  std::int64_t left = -1, right = -1;
 
   std::int64_t place(std::int64_t i) const { return first.value_or(keys - queries) + i; }  // of query i
   std::int64_t key_head(std::int64_t h) const { return kv_heads ? h / (H / kv_heads) : h; }

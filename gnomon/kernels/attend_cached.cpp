@@ -96,6 +96,7 @@ class CachedAttention {
     const auto refuse = [](std::string_view what) {
       throw Error(Fault::usage, text("attend_cached: ", what));
     };
+    if (s_.firsts || s_.left >= 0 || s_.right >= 0) refuse("firsts, left or right is given; allowed is none");
     if (s_.first) refuse("first is given; the queries stand where they were appended, allowed is none");
     if (s_.padding) refuse("padding is given; allowed is null: what is padding is not in the cache");
     const Terms& t = terms_;

@@ -125,18 +125,22 @@ void check_shape(const AttendShape& s) {
   check_extents("attend", {{"B", s.B, 0, kMostTokens},
                            {"H", s.H, 0, kMostHeads},
                            {"keys", s.keys, 0, kMostTokens},
-                           {"queries", s.queries, 0, s.first ? kMostTokens : s.keys},
+                           {"queries", s.queries, 0, s.first || s.firsts ? kMostTokens : s.keys},
                            {"first", s.first.value_or(0), -kMostTokens, kMostTokens},
                            {"kv_heads", s.kv_heads, 0, kMostHeads},
                            {"K", s.K, 1, kMostWidth},
                            {"D", s.D, 1, kMostWidth},
                            {"beside", s.beside, 0, kMostWidth},
+                           {"left", s.left, -1, kMostTokens},
+                           {"right", s.right, -1, kMostTokens},
                            {"query_tile", s.query_tile, 0, kMostTile},
                            {"key_tile", s.key_tile, 0, kMostTile}});
   count_numbers("attend", {s.B, s.H, std::max(s.queries, s.keys), s.K + s.beside + s.D});
   if (s.kv_heads != 0 && s.H % s.kv_heads != 0)
     throw Error(Fault::usage, text("attend: kv_heads is ", s.kv_heads,
                                    "; allowed are 0 and the divisors of the number of heads, ", s.H));
+  for (std::int64_t b = 0; s.firsts && b < s.B; ++b)
+    check_extents("attend", {{"a number of firsts", s.firsts[b], -kMostTokens, kMostTokens}});
   if (!std::isfinite(s.scale))
     throw Error(Fault::usage, text("attend: scale is ", s.scale, "; allowed is a finite number"));
 }
@@ -164,6 +168,10 @@ void check_terms(const AttendShape& s, const Terms& t) {
                 text("attend: terms say something of each of ", s.keys, " tokens; the queries stand at ",
                      s.place(0), "..", s.place(s.queries) - 1, ", allowed are 0 to ", s.keys - 1));
   }
+  if (s.firsts && (by_token || t.over_distances() || std::isfinite(t.far_from)))
+    throw Error(Fault::usage,
+                "attend: terms by distance or token are for queries that stand at the same place in every "
+                "sequence: firsts is given");
   check_places(t);
   check_distances(s, t);
   check_curve(s, t);

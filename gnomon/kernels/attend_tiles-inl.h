@@ -46,10 +46,12 @@ class Tiles {
   }
   // Query row i sees the keys first_of(i) ≤ j < end_of(i).
   std::int64_t first_of(std::int64_t i) const {
-    return t_.first_key ? std::max<std::int64_t>(0, t_.first_key[i + shift_]) : 0;
+    const std::int64_t first = s_.left < 0 ? 0 : std::max<std::int64_t>(0, i + shift_ - s_.left);
+    return t_.first_key ? std::max<std::int64_t>(first, t_.first_key[i + shift_]) : first;
   }
   std::int64_t end_of(std::int64_t i) const {
     std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
+    if (s_.right >= 0) end = std::min(end, i + shift_ + s_.right + 1);
     if (t_.weights == Weights::stick) --end;
     return std::min<std::int64_t>(end, t_.end_key ? t_.end_key[i + shift_] : s_.keys);
   }

@@ -85,7 +85,10 @@ AttendShape Attention::shape_of(const AttentionInput& in) const {
           .scale = float(config_.scale),
           .causal = config_.causal,
           .kv_heads = config_.kv_heads,
-          .first = in.first};
+          .first = in.first,
+          .firsts = in.firsts,
+          .left = in.left,
+          .right = in.right};
 }
 
 void Attention::check(const AttentionInput& in) const {
@@ -103,6 +106,8 @@ void Attention::check(const AttentionInput& in) const {
     if (e.reads_content() && (queries != keys || in.first.value_or(0) != 0))
       refuse(text("'", spec(), "' reads every token: queries are ", queries, " of ", keys,
                   " keys; allowed are all"));
+    if (in.firsts && (at.acts & kQk))
+      refuse(text("'", spec(), "' turns queries by their places: firsts is given, allowed is first"));
     if ((e.reads() & kReadsRows) && c.kv_heads != c.heads)
       refuse(text("'", spec(), "' reads q and k of each head: kv_heads is ", c.kv_heads, "; allowed is ",
                   c.heads));

@@ -32,6 +32,8 @@ struct AttentionInput {
   const Placement* places = nullptr;  // where the keys stand: 1 or B rows. Null: 0, 1, 2 …
   std::optional<std::int64_t>
       first{};  // the place of query 0 among the keys. Not given: the queries are the last ones
+  const std::int64_t* firsts = nullptr;    // (B): the same for each sequence; not with rotations
+  std::int64_t left = -1, right = -1;      // a query sees so many tokens before and after it; −1: all
   std::span<const float> w = {};           // parameters, in the order of params()
   const std::uint8_t* padding = nullptr;   // (B,keys): 1 = nobody sees this key
   PairRows<const float> bias = {};         // added to logits; −∞ hides a key

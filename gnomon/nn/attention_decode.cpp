@@ -127,7 +127,9 @@ void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& ou
     refuse(text("a cache of ", cache.shape().B, " sequences of ", cache.shape().heads, " heads; allowed are ",
                 B, " of ", c.kv_heads));
   check(call);
-  if (in.k.tokens() != n || in.first) refuse("new queries and new keys are the same tokens");
+  if (in.k.tokens() != n || in.first || in.firsts || in.left >= 0 || in.right >= 0)
+    refuse(
+        "decode takes new tokens, q as many as k, after the cached ones; not first, firsts, left and right");
   check_view("out", read_only(out), {B, c.heads, n, c.value_size}, true);
   if (B * n == 0) return;
   const auto all = acting(in.w, {});

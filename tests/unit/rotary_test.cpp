@@ -77,10 +77,9 @@ void expect_right(const std::string& spec, bool causal) {
   SCOPED_TRACE(spec + (causal ? " causal" : " bidirectional"));
   const Shape shape{32, 2, 16, 24, causal};
   const auto e = make_encoding(spec, shape);
-  const unsigned acts = find_encoding(spec.substr(0, spec.find('('))).acts;
   Case c(shape, *e, 19, 3);
   const Floats g = normals(std::int64_t(c.q.size()), 5), gi(c.T() * shape.C);
-  const Fast fast(*e, acts, c, g, gi, 8);
+  const Fast fast(*e, c, g, gi, 8);
   const auto want = attention_by_definition(*e, c);
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(fast.out[i], want[i], 1e-5) << "number " << i;
   const auto loss = [&] {

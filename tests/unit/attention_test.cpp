@@ -1,0 +1,331 @@
+// The one call: attention that owns the encodings of a spec.
+#include "gnomon/nn/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/half.h"
+#include "tests/unit/support.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::int64_t kB = 2, kHeads = 4, kGroups = 2, kSize = 16, kTokens = 37;
+
+struct Rows {
+  Floats q, k, v;
+  explicit Rows(std::int64_t T = kTokens, std::int64_t groups = kGroups)
+      : q(normals(kB * kHeads * T * kSize, 1)),
+        k(normals(kB * groups * T * kSize, 2)),
+        v(normals(kB * groups * T * kSize, 3)),
+        T_(T),
+        groups_(groups) {}
+  AttentionInput input(std::span<const float> w) const {
+    AttentionInput in;
+    in.q = heads_first<const void>(q.data(), Number::float32, {kB, kHeads, T_, kSize});
+    in.k = heads_first<const void>(k.data(), Number::float32, {kB, groups_, T_, kSize});
+    in.v = heads_first<const void>(v.data(), Number::float32, {kB, groups_, T_, kSize});
+    in.w = w;
+    return in;
+  }
+
+ private:
+  std::int64_t T_, groups_;
+};
+View out_view(Floats& out, std::int64_t T) {
+  out.assign(std::size_t(kB * kHeads * T * kSize), 0.0f);
+  return heads_first<void>(out.data(), Number::float32, {kB, kHeads, T, kSize});
+}
+// Tokens from..from+n of a view.
+ConstView some(ConstView x, std::int64_t from, std::int64_t n) {
+  x.data = static_cast<const float*>(x.data) + from * x.steps[2];
+  x.extents[2] = n;
+  return x;
+}
+AttentionConfig grouped() { return {.heads = kHeads, .kv_heads = kGroups, .head_size = kSize, .length = 64}; }
+Floats moved_start(const Attention& a) {
+  Floats w = a.initial(1);
+  const Floats noise = normals(std::int64_t(w.size()), 9, 0.1);
+  for (std::size_t n = 0; n < w.size(); ++n) w[n] += noise[n];
+  return w;
+}
+
+// Token by token, and by chunks, through the cache: the whole pass.
+TEST(Attention, DecodingIsTheWholePass) {
+  int decoded = 0;
+  std::vector<std::string> refused;
+  const Rows rows;
+  for (const Entry* entry : encodings()) {
+    if (entry->acts == 0 || (entry->acts & (kInput | kPositions))) continue;
+    for (const std::string more : {"", "+window(size=11)"}) {
+      const std::string spec = std::string(entry->name) + more;
+      if (entry->name == std::string_view("window") && !more.empty()) continue;
+      if (entry->name == std::string_view("chunk") && !more.empty()) continue;
+      SCOPED_TRACE(spec);
+      const Attention a(spec, grouped());
+      const Floats w = moved_start(a);
+      std::optional<KeyCache> cache;
+      Floats one, whole;
+      try {
+        cache.emplace(a.cache(kB, 64));
+        const AttentionInput in = rows.input(w);
+        Floats first;
+        AttentionInput token = in;
+        token.q = some(in.q, 0, 1), token.k = some(in.k, 0, 1), token.v = some(in.v, 0, 1);
+        a.decode(token, *cache, out_view(first, 1));
+      } catch (const Error& e) {
+        EXPECT_EQ(e.fault(), Fault::usage) << e.what();
+        if (more.empty()) refused.push_back(std::string(entry->name) + ": " + e.what());
+        continue;
+      }
+      const AttentionInput in = rows.input(w);
+      for (std::int64_t t = 1, n = 1; t < kTokens; t += n) {
+        n = t == 20 ? 5 : 1;
+        AttentionInput token = in;
+        token.q = some(in.q, t, n), token.k = some(in.k, t, n), token.v = some(in.v, t, n);
+        a.decode(token, *cache, out_view(one, n));
+        // Where frequencies follow the context, a row is that of the context so far.
+        AttentionInput so_far = in;
+        so_far.q = some(in.q, 0, t + n), so_far.k = some(in.k, 0, t + n), so_far.v = some(in.v, 0, t + n);
+        a.forward(so_far, out_view(whole, t + n));
+        for (std::int64_t i = 0; i < std::int64_t(one.size()); ++i) {
+          const std::int64_t head = i / kSize / n, row = head * (t + n) + t + i / kSize % n;
+          ASSERT_NEAR(one[i], whole[row * kSize + i % kSize], 1e-5) << "token " << t << " number " << i;
+        }
+      }
+      ++decoded;
+    }
+  }
+  for (const std::string& why : refused) std::printf("cannot decode: %s\n", why.c_str());
+  EXPECT_GE(decoded, 50);
+}
+
+TEST(Attention, ADecodedTokenIsNotAnother) {  // the control: positions matter to the comparison above
+  const Rows rows;
+  const Attention a("rope(pairing=halves)", grouped());
+  KeyCache cache = a.cache(kB, 64);
+  const AttentionInput in = rows.input({});
+  Floats whole, one;
+  a.forward(in, out_view(whole, kTokens));
+  AttentionInput most = in, last = in;
+  most.q = some(in.q, 0, kTokens - 1), most.k = some(in.k, 0, kTokens - 1),
+  most.v = some(in.v, 0, kTokens - 1);
+  a.decode(most, cache, out_view(one, kTokens - 1));
+  last.q = some(in.q, kTokens - 1, 1), last.k = some(in.k, kTokens - 1, 1),
+  last.v = some(in.v, kTokens - 1, 1);
+  const Placement later = Placement::consecutive(kTokens + 3, 1);
+  last.places = &later;
+  a.decode(last, cache, out_view(one, 1));
+  double most_different = 0;
+  for (std::int64_t i = 0; i < kHeads * kSize; ++i)
+    most_different =
+        std::max(most_different,
+                 double(std::abs(one[i] - whole[(i / kSize * kTokens + kTokens - 1) * kSize + i % kSize])));
+  EXPECT_GT(most_different, 1e-3);
+}
+
+// Gradients of Σ out·g by central differences of the forward pass in float: grouped heads, two encodings, a bias, sinks.
+TEST(Attention, GradientsAreDifferences) {
+  const std::int64_t T = 9;
+  Rows rows(T);
+  const Attention a("rope_learned+t5+stick_breaking", {.heads = kHeads, .head_size = kSize, .length = 64});
+  Rows all(T, kHeads);
+  Floats w = moved_start(a);
+  const Floats g = normals(kB * kHeads * T * kSize, 5);
+  const auto loss = [&] {
+    Floats out;
+    a.forward(all.input(w), out_view(out, T));
+    double sum = 0;
+    for (std::size_t n = 0; n < out.size(); ++n) sum += double(out[n]) * g[n];
+    return sum;
+  };
+  Floats out, dq(all.q.size()), dk(all.k.size()), dv(all.v.size()), dw(w.size());
+  const auto saved = a.forward(all.input(w), out_view(out, T));
+  const auto view = [&](Floats& x) {
+    return heads_first<void>(x.data(), Number::float32, {kB, kHeads, T, kSize});
+  };
+  a.backward(*saved, heads_first<const void>(g.data(), Number::float32, {kB, kHeads, T, kSize}),
+             {.dq = view(dq), .dk = view(dk), .dv = view(dv), .dw = dw});
+  const auto expect = [&](Floats& x, const Floats& dx, std::size_t step) {
+    for (std::size_t n = 0; n < x.size(); n += step) {
+      const float was = x[n];
+      x[n] = was + 0.01f;
+      const double up = loss();
+      x[n] = was - 0.01f;
+      const double down = loss();
+      x[n] = was;
+      ASSERT_NEAR(dx[n], (up - down) / 0.02, 3e-3 * std::max(1.0, std::abs(double(dx[n])))) << n;
+    }
+  };
+  expect(all.q, dq, 97), expect(all.k, dk, 89), expect(all.v, dv, 83), expect(w, dw, 7);
+}
+
+// Grouped heads are heads whose keys were repeated; so their gradients are sums.
+TEST(Attention, GroupsAreRepeatedHeads) {
+  const std::int64_t T = 13, group = kHeads / kGroups;
+  for (const char* spec : {"rope+alibi", "none", "t5+window(size=5)", "rope_value"}) {
+    SCOPED_TRACE(spec);
+    const Attention few(spec, grouped()), many(spec, {.heads = kHeads, .head_size = kSize, .length = 64});
+    const Rows rows(T);
+    Rows repeated(T, kHeads);
+    for (std::int64_t n = 0; n < std::int64_t(repeated.k.size()); ++n) {
+      const std::int64_t bh = n / (T * kSize),
+                         from = (bh / kHeads * kGroups + bh % kHeads / group) * T * kSize + n % (T * kSize);
+      repeated.k[n] = rows.k[from], repeated.v[n] = rows.v[from];
+    }
+    const Floats w = moved_start(few), g = normals(kB * kHeads * T * kSize, 5);
+    Floats a, b, dq(rows.q.size()), dk(rows.k.size()), dv(rows.v.size()), all_q(dq.size()), all_k(dq.size()),
+        all_v(dq.size());
+    const auto view = [&](Floats& x, std::int64_t heads) {
+      return heads_first<void>(x.data(), Number::float32, {kB, heads, T, kSize});
+    };
+    const auto dout = heads_first<const void>(g.data(), Number::float32, {kB, kHeads, T, kSize});
+    few.backward(*few.forward(rows.input(w), out_view(a, T)), dout,
+                 {.dq = view(dq, kHeads), .dk = view(dk, kGroups), .dv = view(dv, kGroups)});
+    many.backward(*many.forward(repeated.input(w), out_view(b, T)), dout,
+                  {.dq = view(all_q, kHeads), .dk = view(all_k, kHeads), .dv = view(all_v, kHeads)});
+    for (std::size_t n = 0; n < a.size(); ++n) {
+      ASSERT_EQ(a[n], b[n]);
+      ASSERT_EQ(dq[n], all_q[n]);
+    }
+    for (std::int64_t n = 0; n < std::int64_t(dk.size()); ++n) {
+      const std::int64_t bg = n / (T * kSize),
+                         first = (bg / kGroups * kHeads + bg % kGroups * group) * T * kSize + n % (T * kSize);
+      ASSERT_NEAR(dk[n], all_k[first] + all_k[first + T * kSize], 1e-5);
+      ASSERT_NEAR(dv[n], all_v[first] + all_v[first + T * kSize], 1e-5);
+    }
+  }
+}
+
+template <class Half>
+void expect_halves(Number number, double step) {
+  const Rows rows;
+  const Attention a("rope+alibi", grouped());
+  const AttentionInput in = rows.input({});
+  // tokens first, and every number beside one that is none of ours
+  const auto stored = [&](const Floats& x, std::int64_t heads, std::vector<std::uint16_t>& bits,
+                          Floats& rounded) {
+    bits.assign(2 * x.size(), 0x7FFF);
+    rounded.resize(x.size());
+    ConstView v{bits.data(),
+                number,
+                {kB, heads, kTokens, kSize},
+                {2 * kTokens * heads * kSize, 2 * kSize, 2 * heads * kSize, 2}};
+    for (std::int64_t n = 0; n < std::int64_t(x.size()); ++n) {
+      const std::int64_t c = n % kSize, t = n / kSize % kTokens, h = n / kSize / kTokens % heads,
+                         b = n / kSize / kTokens / heads;
+      const Half half(x[n]);
+      bits[std::size_t(b * v.steps[0] + h * v.steps[1] + t * v.steps[2] + c * v.steps[3])] = half.bits;
+      rounded[n] = float(half);
+    }
+    return v;
+  };
+  std::vector<std::uint16_t> q, k, v, out(2 * rows.q.size());
+  Rows narrow;
+  AttentionInput half = in;
+  half.q = stored(rows.q, kHeads, q, narrow.q), half.k = stored(rows.k, kGroups, k, narrow.k);
+  half.v = stored(rows.v, kGroups, v, narrow.v);
+  const View to{out.data(), number, half.q.extents, half.q.steps};
+  a.forward(half, to);
+  Floats want, found;
+  a.forward(narrow.input({}), out_view(want, kTokens));
+  widen(read_only(to), found);
+  double off = 0;
+  for (std::size_t n = 0; n < want.size(); ++n) {
+    ASSERT_NEAR(found[n], want[n], step * std::max(0.01, std::abs(double(want[n])))) << n;
+    off = std::max(off, double(std::abs(found[n] - want[n])));
+  }
+  EXPECT_GT(off, 0);  // it was rounded
+}
+TEST(Attention, Bfloat16ViewsAreWithinTheirRounding) { expect_halves<BFloat16>(Number::bfloat16, 1.0 / 256); }
+TEST(Attention, Float16ViewsAreWithinTheirRounding) { expect_halves<Float16>(Number::float16, 1.0 / 2048); }
+
+std::string why(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault(), Fault::usage);
+    return e.what();
+  }
+  return "nothing was wrong";
+}
+void expect_why(const std::function<void()>& f, const std::string& part) {
+  const std::string found = why(f);
+  EXPECT_NE(found.find(part), std::string::npos) << found;
+}
+
+TEST(Attention, WhatDoesNotFitIsAnswered) {
+  const auto make = [](const char* spec, AttentionConfig c) { return [=] { Attention(spec, c); }; };
+  expect_why(make("rope", {.heads = 6, .kv_heads = 4, .head_size = 8}),
+             "heads is 6, no multiple of kv_heads, 4");
+  expect_why(make("rope", {.heads = 4, .head_size = 7}), "7 channels");
+  expect_why(make("sinusoidal", {.heads = 4, .head_size = 8}), "do not act inside attention");
+  expect_why(make("[rope, none]", {.heads = 4, .head_size = 8}), "do not act inside attention");
+  expect_why(make("rope", {.heads = 0, .head_size = 8}), "heads is 0");
+  const Rows rows;
+  const Attention a("rope", grouped());
+  Floats out;
+  const View to = out_view(out, kTokens);
+  const auto with = [&](const std::function<void(AttentionInput&)>& change) {
+    return [&, change] {
+      AttentionInput in = rows.input({});
+      change(in);
+      a.forward(in, to);
+    };
+  };
+  expect_why(with([](AttentionInput& in) { in.k.extents[1] = 3; }), "k: found");
+  expect_why(with([](AttentionInput& in) { in.q.number = Number(7); }), "a number type 7");
+  expect_why(with([](AttentionInput& in) { in.v.data = nullptr; }), "v: no data");
+  expect_why(with([](AttentionInput& in) { in.v.steps[2] = -1; }), "a step of -1");
+  Placement broken = Placement::consecutive(0, kTokens);
+  broken.values[3] = std::nan("");
+  expect_why(with([&](AttentionInput& in) { in.places = &broken; }), "nan");
+  expect_why(
+      [&] {
+        View overlapping = to;
+        overlapping.steps[2] = kSize - 1;
+        a.forward(rows.input({}), overlapping);
+      },
+      "overlap");
+  KeyCache cache = a.cache(kB, 4);
+  const AttentionInput in = rows.input({});
+  AttentionInput five = in;
+  five.q = some(in.q, 0, 5), five.k = some(in.k, 0, 5), five.v = some(in.v, 0, 5);
+  expect_why([&] { a.decode(five, cache, out_view(out, 5)); }, "4");
+  AttentionInput two = in;
+  two.q = some(in.q, 0, 2), two.k = some(in.k, 0, 2), two.v = some(in.v, 0, 2);
+  a.decode(two, cache, out_view(out, 2));
+  const Placement before = Placement::consecutive(0, 2);
+  two.places = &before;
+  expect_why([&] { a.decode(two, cache, out_view(out, 2)); }, "position");
+  Floats data(std::size_t(kB * kHeads * kTokens * kSize));
+  expect_why(
+      [&] {
+        Attention("fox", grouped())
+            .forward(
+                [&] {
+                  auto x = rows.input({});
+                  return x;
+                }(),
+                to);
+      },
+      "w");
+}
+
+TEST(Attention, NothingIsAskedOfNothing) {
+  const Attention a("rope+alibi", grouped());
+  for (const auto& [B, T] : {std::pair<std::int64_t, std::int64_t>{0, 5}, {2, 0}, {0, 0}}) {
+    AttentionInput in;
+    in.q = heads_first<const void>(nullptr, Number::float32, {B, kHeads, T, kSize});
+    in.k = in.v = heads_first<const void>(nullptr, Number::float32, {B, kGroups, T, kSize});
+    const View out = heads_first<void>(nullptr, Number::float32, {B, kHeads, T, kSize});
+    const auto saved = a.forward(in, out);
+    const View none = heads_first<void>(nullptr, Number::float32, {B, kGroups, T, kSize});
+    a.backward(*saved, read_only(out), {.dq = out, .dk = none, .dv = none});
+  }
+}
+
+}  // namespace
+}  // namespace gnomon
