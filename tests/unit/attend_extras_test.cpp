@@ -393,7 +393,7 @@ TEST(DoorAttendExtras, OneChangeEachIsRefused) {
     Floats rows(200 * 8), lse(64);
     const auto w = p.heads(rows.data(), 5, 4, 10);
     const auto r = p.heads<const float>(rows.data(), 5, 4, 10);
-    attend_backward(p.s, {r, r, r, r, lse.data(), r, extras}, {}, {w, w, w, nullptr, nullptr, dextras});
+    attend_backward(p.s, {r, r, r, r, lse.data(), r, extras}, {}, {w, w, w, nullptr, dextras});
   };
   Floats room(400);
   refused("dsinks is given without sinks", [&] { backward({}, {.sinks = room.data()}); });
