@@ -58,7 +58,7 @@ MUTANTS = [
      "double(g.by_query[first + l]) + double(g.by_key[first + l])", "encodings_test"),
     ("stick-breaking forgets the sign of what is left", "gnomon/kernels/attend_rules-inl.h",
      "own * (1 - beta) - beta * (so_far", "own * (1 - beta) + beta * (so_far", "encodings_test"),
-    ("far keys' gradients of q are lost", "gnomon/kernels/attend_softmax-inl.h",
+    ("far keys' gradients of q are lost", "gnomon/kernels/attend_pack-inl.h",
      "to[s_.K + c] = factor * row[c];", "to[s_.K + c] = 0 * row[c];", "encodings_test"),
     ("a window one key too wide", "gnomon/encodings/window.cpp", "< size_", "<= size_", "golden_test"),
     ("documents leak in the backward pass", "gnomon/kernels/attend_softmax-inl.h",
