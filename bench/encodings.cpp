@@ -189,7 +189,7 @@ std::string error_at(const Entry& entry, double first) {
 
 // Why an encoding costs more than a tenth of attention (or six tenths, for cross terms).
 const char* reason(unsigned acts, const Encoding& e) {
-  if (e.widths().beside) return "far keys have a product of their own, and tiles on the border have both";
+  if (e.widths().far) return "far keys have a product of their own, and tiles on the border have both";
   if (acts & kRows) return "every pair of tokens has more to compute than a sum: a network, a gate, a table";
   if (e.widths().joined) return "q and k of the product are wider than the head";
   if (acts & kCross) return "a second and third product of the size of q*k, and their gradients";

@@ -133,6 +133,19 @@ void KeyCache::store(std::int64_t b, std::int64_t slot, const NewKeys& x, std::i
   }
 }
 
+void KeyCache::copy_rows(std::int64_t b, Floats& keys, Floats& values) const {
+  const std::int64_t n = length(b), K = shape_.K, D = shape_.D, first = at(b).total - n;
+  keys.resize(std::size_t(shape_.heads * n * K)), values.resize(std::size_t(shape_.heads * n * D));
+  for (std::int64_t h = 0; h < shape_.heads; ++h) {
+    for (std::int64_t t = 0; t < n; ++t) {
+      const std::int64_t s = slot(first + t), row = h * n + t;
+      const float* column = &k_[key_block(b, h, s) + s % kBlock];
+      for (std::int64_t c = 0; c < K; ++c) keys[row * K + c] = column[c * kBlock];
+      std::copy_n(&v_[value_row(b, h, s)], D, &values[row * D]);
+    }
+  }
+}
+
 void KeyCache::rewrite_keys(const std::function<void(const CachedKeys&)>& f) {
   constexpr std::int64_t kTokens = 256;  // at a time: rows enough for f, and little memory
   const std::int64_t H = shape_.heads, K = shape_.K;

@@ -52,6 +52,9 @@ class KeyCache {
   // before keep what it made of them.
   void rewrite_keys(const std::function<void(const CachedKeys&)>& f);
 
+  // The stored tokens of sequence b as rows, oldest first: keys (heads,length,K), values (heads,length,D).
+  void copy_rows(std::int64_t b, Floats& keys, Floats& values) const;
+
   const KeyCacheShape& shape() const { return shape_; }
   // Tokens of sequence b that are stored, and the most of any sequence. Key j of attention is the j-th oldest.
   std::int64_t length(std::int64_t b) const;

@@ -52,7 +52,7 @@ struct Mapped {
 };
 Mapped mapped(const Plan& plan, Role role, const ConstView& view) {
   const auto [B, H, n, channels] = view.extents;
-  const std::int64_t more = role == Role::q || role == Role::k ? plan.added.joined : 0;
+  const std::int64_t more = role == Role::q || role == Role::k ? plan.added.joined + plan.added.far : 0;
   Floats dense;
   widen(view, dense);
   Mapped m{Floats(std::size_t(B * H * n * (channels + more))), channels + more};
@@ -94,6 +94,34 @@ std::vector<std::uint8_t> seen_keys(const std::vector<Acting>& acting, const Key
   }
   return seen;
 }
+// What the kernel of cached keys does not know: such terms are of whole rows of keys.
+bool of_rows(const Terms& t) {
+  return !t.curve_rate.empty() || !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) ||
+         t.weights != Weights::softmax;
+}
+// Attention of the last n tokens of each sequence, whose keys become rows again: O(keys) copied.
+struct Unpacked {
+  const std::vector<Acting>& acting;
+  const KeyCache& cache;
+  const Extras& extras;
+};
+void attend_unpacked(const Unpacked& u, AttendShape shape, const Widths& added, const Heads<const float>& q,
+                     const Heads<float>& out) {
+  Floats k, v, lse(std::size_t(shape.H * shape.queries));
+  const std::int64_t sequences = shape.B, W = u.cache.shape().K;
+  shape.B = 1, shape.K += added.joined, shape.beside = added.far;
+  for (std::int64_t b = 0; b < sequences; ++b) {
+    shape.keys = u.cache.length(b);
+    u.cache.copy_rows(b, k, v);
+    Extras extras = u.extras;
+    if (extras.bias.data) extras.bias.data += b * extras.bias.batch;
+    if (extras.mask.data) extras.mask.data += b * extras.mask.batch;
+    const Terms terms = compile_terms(u.acting, Placement::of(stored_places(u.cache, b)), shape.causal);
+    attend(shape, {q.row(b, 0, 0), 0, q.token, q.head}, {k.data(), 0, W, shape.keys * W},
+           {v.data(), 0, shape.D, shape.keys * shape.D}, terms, {out.row(b, 0, 0), 0, out.token, out.head},
+           lse.data(), extras);
+  }
+}
 // The distances between stored keys and the newest of their sequence are below this.
 std::int64_t reach_of(const KeyCache& cache) {
   double reach = 1;
@@ -107,13 +135,12 @@ std::int64_t reach_of(const KeyCache& cache) {
 }  // namespace
 
 KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
-  const Floats w(static_cast<std::size_t>(count_));
   std::int64_t K = config_.head_size;
   for (const auto& at : position_.attention) {
     const Encoding& e = *at.encoding;
-    if (!e.keeps_keys() || e.widths().far)
+    if (!e.keeps_keys())
       refuse(text("'", spec(), "' has no key cache: what it makes of a key changes as the context grows"));
-    K += e.widths().joined;
+    K += e.widths().joined + e.widths().far;
   }
   if (!config_.causal) refuse("a key cache needs causal attention");
   return KeyCache({B, config_.kv_heads, K, config_.value_size, capacity, window});
@@ -141,6 +168,21 @@ void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& ou
   cache.append({n, heads_of(k, in.k), heads_of(v, in.v), places.values, in.padding});
 
   AttendShape shape = shape_of(in);
+  Floats returned(std::size_t(B * c.heads * n * c.value_size)), lse(std::size_t(B * c.heads * n));
+  const Heads<float> to = rows_of(returned, out.extents);
+  const auto give = [&] {
+    const RowLayout layout{B, n, c.heads, to.batch, to.token, to.head};
+    for (const Step& step : plan.steps) {
+      if (step.acts_on(Role::out)) apply(step, Role::out, layout, returned.data());
+    }
+    narrow(returned, out);
+  };
+  if (of_rows(plan.terms)) {
+    if (in.padding) refuse(text("'", spec(), "' decodes rows without padding"));
+    attend_unpacked({all, cache, {c.soft_cap, in.bias, in.mask, in.sinks}}, shape, plan.added,
+                    heads_of(q, in.q), to);
+    return give();
+  }
   shape.keys = cache.keys(), shape.K += plan.added.joined;
   Terms terms;
   if (plan.terms.over_distances()) {
@@ -155,14 +197,8 @@ void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& ou
     seen = seen_keys(all, cache, n);
     extras.mask = {seen.data(), n * shape.keys, 0, shape.keys};
   }
-  Floats returned(std::size_t(B * c.heads * n * c.value_size)), lse(std::size_t(B * c.heads * n));
-  const Heads<float> to = rows_of(returned, out.extents);
   attend_cached(shape, heads_of(q, in.q), cache, terms, extras, to, lse.data());
-  const RowLayout layout{B, n, c.heads, to.batch, to.token, to.head};
-  for (const Step& step : plan.steps) {
-    if (step.acts_on(Role::out)) apply(step, Role::out, layout, returned.data());
-  }
-  narrow(returned, out);
+  give();
 }
 
 }  // namespace gnomon

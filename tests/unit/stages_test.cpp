@@ -18,7 +18,7 @@ const Shape kShape{16, 2, 8, 64, true};
 // Attention with the encodings of a spec, as a layer runs it; projections are none of their business.
 struct Sum {
   Position position;
-  std::deque<Floats> w, dw, tables;
+  std::deque<Floats> w, dw;
   LayerPositions positions;
   LayerActivations a;
   Floats out, dq, dk;
@@ -30,44 +30,48 @@ struct Sum {
     const Shape& s = c.shape;
     const std::int64_t T = c.T(), qkv_step = row_step(3 * s.C), step = row_step(s.C);
     const LayerShape layer{1, T, s.C, s.H, s.C, s.causal, Norm::layer, nullptr, tile};
-    positions.terms = terms_for(c.place, s.causal);
     gradients.resize(parameters.size());
     for (const std::size_t n : position.patterns[0]) {
-      const auto& [encoding, acts] = position.attention[n];
-      const Batch batch{c.place, tables.emplace_back(encoding->tables(c.place)),
-                        w.emplace_back(parameters[n]).data()};
-      positions.encodings.push_back(
-          {encoding.get(), acts, batch, dw.emplace_back(parameters[n].size()).data()});
-      positions.reads_content = positions.reads_content || encoding->reads_content();
-      if (!encoding->reads_content()) encoding->lower(batch, positions.terms);
+      positions.acting.push_back({position.attention[n].encoding.get(), w.emplace_back(parameters[n]).data(),
+                                  dw.emplace_back(parameters[n].size()).data()});
     }
-    positions.dterms = positions.terms.zeros();
-    a.qkv.resize(T * qkv_step), a.attended.resize(T * step), a.lse.resize(s.H * T);
-    Floats dreturned(T * step), dqkv(T * qkv_step), x(T * s.C), dx(T * s.C), projections(2 * s.C * (s.C + 1));
+    positions.places = &c.place;
+    positions.plan = compile(positions.acting, c.place, s.causal);
+    positions.dplan = positions.plan.zeros();
+    positions.reads_content = reads_content(positions.acting);
+    a.qkv.resize(T * qkv_step), a.attended.resize(T * step);
+    Floats dreturned(T * step), dqkv(T * qkv_step), x(c.x.begin(), c.x.end()), dx(T * s.C);
+    Floats projections(c.projections.begin(), c.projections.end()), dprojections(projections.size());
     Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
       float* row = &a.qkv[t * qkv_step + channel];
       row[0] = float(c.q[n]), row[s.C] = float(c.k[n]), row[2 * s.C] = float(c.v[n]);
       dreturned[t * step + channel] = g[n];
     });
+    const std::int64_t weight = s.C * s.C;
     const float* p = projections.data();
-    const Content content{
-        1, T, {x.data(), s.C}, {1, T, s.H, 0, qkv_step, s.D}, a.qkv.data(), a.qkv.data() + s.C, {p, p, p, p}};
+    const Content content{1,
+                          T,
+                          {x.data(), s.C},
+                          {1, T, s.H, 0, qkv_step, s.D},
+                          a.qkv.data(),
+                          a.qkv.data() + s.C,
+                          {p, p + weight, p + 2 * weight, p + 2 * weight + s.C}};
     attention_forward(layer, positions, content, a);
-    LayerScratch scratch;
-    Floats dprojections(projections.size());
-    float* d = dprojections.data();
-    ContentGrad grad{{dx.data(), s.C}, dqkv.data(), dqkv.data() + s.C, {d, d, d, d}};
-    attention_backward(layer, positions, content, {dreturned.data(), dqkv.data(), scratch, grad}, a);
     out.resize(c.q.size()), dq = out, dk = out;
     Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
       out[n] = a.attended[t * step + channel];
+    });
+    float* d = dprojections.data();
+    ContentGrad grad{{dx.data(), s.C},
+                     dqkv.data(),
+                     dqkv.data() + s.C,
+                     {d, d + weight, d + 2 * weight, d + 2 * weight + s.C}};
+    attention_backward(layer, positions, content, {dreturned.data(), dqkv.data(), grad}, a);
+    compile_backward(positions.acting, c.place, positions.plan, positions.dplan);
+    Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
       dq[n] = dqkv[t * qkv_step + channel], dk[n] = dqkv[t * qkv_step + s.C + channel];
     });
-    for (std::size_t n = 0; n < positions.encodings.size(); ++n) {
-      const auto& one = positions.encodings[n];
-      if (!one.encoding->reads_content()) one.encoding->lower_backward(one.batch, positions.dterms, {one.dw});
-      gradients[position.patterns[0][n]] = dw[n];
-    }
+    for (std::size_t n = 0; n < dw.size(); ++n) gradients[position.patterns[0][n]] = dw[n];
   }
   Sum(const Sum&) = delete;
 };
