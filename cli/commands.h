@@ -16,7 +16,7 @@ struct ShowOptions {
   std::string spec, out;
   std::optional<long long> dim;  // 16 a head
   long long heads = 4, length = 128;
-  bool bidirectional = false, json = false;
+  bool bidirectional = false, json = false, plan = false;
 };
 int show(const ShowOptions& options);
 

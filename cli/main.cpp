@@ -118,10 +118,13 @@ int run(int argc, char** argv) {
   show_command->add_option("--length", s.length, "tokens to look at")->capture_default_str();
   show_command->add_flag("--bidirectional", s.bidirectional, "without a causal mask");
   show_command->add_option("--out", s.out, "write the page to this file");
+  show_command->add_flag("--plan", s.plan,
+                         "what attention executes in each layer, as data, instead of the numbers");
   show_command->add_flag("--json", s.json, "the numbers as JSON");
   show_command->footer(
       "Examples:\n  gnomon show sinusoidal --dim 16\n  gnomon show 'sinusoidal(layout=halves, "
-      "frequencies=tensor2tensor)' --dim 512 --out page.html\n  gnomon show alibi --heads 12");
+      "frequencies=tensor2tensor)' --dim 512 --out page.html\n  gnomon show alibi --heads 12\n  gnomon show "
+      "rope+alibi --plan");
   show_command->callback([&] { code = show(s); });
 
   StudyOptions t;

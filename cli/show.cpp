@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/portrait.h"
+#include "gnomon/combine/plan.h"
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
@@ -144,10 +145,25 @@ Drawn draw(const Part& part, const Sitter& sitter, const ShowOptions& o) {
 
 }  // namespace
 
+// The plan of every layer of the pattern.
+int show_plans(const Spec& spec, const Shape& shape, const Position& position) {
+  fmt::print("{}   (d = {}, {} heads, {} tokens, {})\n", spec.print(), shape.C, shape.H, shape.length,
+             shape.causal ? "causal" : "bidirectional");
+  for (std::size_t l = 0; l < position.patterns.size(); ++l) {
+    std::vector<const Encoding*> encodings;
+    for (const std::size_t n : position.patterns[l])
+      encodings.push_back(position.attention[n].encoding.get());
+    if (position.patterns.size() > 1) fmt::print("layer {} of {}\n", l + 1, position.patterns.size());
+    fmt::print("{}", describe(outline(encodings, Placement::consecutive(0, shape.length))));
+  }
+  return 0;
+}
+
 int show(const ShowOptions& o) {
   const Spec spec = Spec::parse(o.spec);
   const Shape shape = shape_of(o);
   Position position = make_position(spec, shape);
+  if (o.plan) return show_plans(spec, shape, position);
   std::vector<Part> parts;
   if (spec.input) parts.push_back({*spec.input, std::move(position.input)});
   std::vector<Named> inside = spec.attention;

@@ -24,7 +24,7 @@ function(run_consumer component program)
 endfunction()
 function(configure_consumer asked)
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer -B ${consumer} -G Ninja -D CMAKE_PREFIX_PATH=${prefix}
-                          -D CMAKE_CXX_COMPILER=${CXX} "-DCOMPONENTS=${asked}"
+                          -D CMAKE_CXX_COMPILER=${CXX} -D README=${SOURCE}/README.md "-DCOMPONENTS=${asked}"
                   RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   set(code ${code} PARENT_SCOPE)
   set(errors "${errors}" PARENT_SCOPE)

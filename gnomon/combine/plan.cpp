@@ -104,4 +104,27 @@ void complete_backward(std::span<const Acting> acting, const PlanAt& at, const P
   });
 }
 
+Plan outline(std::span<const Encoding* const> encodings, const Placement& places) {
+  if (encodings.empty()) return compile({}, places, true);
+  const Shape& s = encodings.front()->shape();
+  const std::int64_t HD = s.H * s.D, B = places.rows, T = places.T();
+  std::vector<Floats> w;
+  std::vector<Acting> acting;
+  for (const Encoding* e : encodings) w.emplace_back(std::size_t(e->param_count()));
+  for (std::size_t n = 0; n < w.size(); ++n) acting.push_back({encodings[n], w[n].data()});
+  const Floats rows(std::size_t(B * T * HD)), x(std::size_t(B * T * s.C)),
+      weights(std::size_t(HD * (s.C + 1)));
+  const float* p = weights.data();
+  const Content content{B,
+                        T,
+                        {x.data(), s.C},
+                        {B, T, s.H, T * HD, HD, s.D},
+                        rows.data(),
+                        rows.data(),
+                        {p, p, p + HD * s.C, p + HD * s.C}};
+  Plan plan = compile(acting, places, s.causal);
+  complete(acting, places, content, plan);
+  return plan;
+}
+
 }  // namespace gnomon

@@ -50,4 +50,9 @@ void complete_backward(std::span<const Acting> acting, const PlanAt& at, const P
 
 bool reads_content(std::span<const Acting> acting);
 
+// The plan of encodings of one shape whose parameters and content are all 0: what is there, not which numbers.
+Plan outline(std::span<const Encoding* const> encodings, const Placement& places);
+// In words, a line for each stage that something happens in, in their order: "steps of q, k   rotate pairs ...".
+std::string describe(const Plan& plan);
+
 }  // namespace gnomon

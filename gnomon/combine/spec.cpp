@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gnomon/combine/together.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -228,22 +229,6 @@ std::unique_ptr<Encoding> make_checked(const Named& named, const Shape& shape) {
   return make_encoding(named, shape);
 }
 
-// Cross terms read q and k as they were projected: another encoding that maps them leaves no such rows.
-void check_pattern(const std::vector<const Entry*>& entries) {
-  for (const Entry* reads : entries) {
-    for (const Entry* maps : entries) {
-      if (reads != maps && (reads->acts & kCross) && (maps->acts & kQk)) {
-        throw Error(Fault::usage, text(reads->name, " multiplies q and k as projected, but ", maps->name,
-                                       " maps them in the same layer: the two do not go together"));
-      }
-      if (reads != maps && (reads->acts & maps->acts & kRows)) {
-        throw Error(Fault::usage, text(reads->name, " and ", maps->name,
-                                       " both rewrite the rows of logits in the same layer; one may"));
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Position make_position(const Spec& spec, const Shape& shape) {
@@ -257,7 +242,9 @@ Position make_position(const Spec& spec, const Shape& shape) {
     inner.C = position.combination->position_width();
     position.input = make_checked(*spec.input, inner);
   }
+  std::vector<Named> names;
   const auto add = [&](const Named& named) {
+    names.push_back(named);
     position.attention.push_back({make_checked(named, shape), find_encoding(named.name).acts});
     return position.attention.size() - 1;
   };
@@ -265,13 +252,14 @@ Position make_position(const Spec& spec, const Shape& shape) {
   for (const Named& named : spec.attention) everywhere.push_back(add(named));
   position.patterns.assign(std::max<std::size_t>(spec.layers.size(), 1), everywhere);
   for (std::size_t l = 0; l < position.patterns.size(); ++l) {
-    std::vector<const Entry*> entries;
-    for (const Named& named : spec.attention) entries.push_back(&find_encoding(named.name));
-    for (std::size_t n = 0; l < spec.layers.size() && n < spec.layers[l].size(); ++n) {
+    for (std::size_t n = 0; l < spec.layers.size() && n < spec.layers[l].size(); ++n)
       position.patterns[l].push_back(add(spec.layers[l][n]));
-      entries.push_back(&find_encoding(spec.layers[l][n].name));
+    std::vector<Member> members;
+    for (const std::size_t n : position.patterns[l]) {
+      const Named& named = names[n];
+      members.push_back({named.name, position.attention[n].encoding.get(), position.attention[n].acts});
     }
-    check_pattern(entries);
+    check_together(members);
     // Who copies q and k for far keys copies what the others made of them.
     std::stable_partition(position.patterns[l].begin(), position.patterns[l].end(),
                           [&](std::size_t n) { return position.attention[n].encoding->widths().far == 0; });

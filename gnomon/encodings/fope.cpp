@@ -12,8 +12,8 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/rotary.h"
+#include "gnomon/kernels/angle.h"
 
 namespace gnomon {
 namespace {

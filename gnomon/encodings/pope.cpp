@@ -10,8 +10,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/rows.h"
+#include "gnomon/kernels/angle.h"
 
 namespace gnomon {
 namespace {
@@ -58,16 +58,16 @@ class Pope final : public Encoding {
     for (std::int64_t n = 0; n < shape_.H * D; ++n) {
       const double angle = clamped(b.w[n]);
       phase.cos[n] = float(std::cos(angle)), phase.sin[n] = float(std::sin(angle));
+      phase.angles.push_back(angle);
     }
     steps.push_back({unsigned(Role::k), std::move(phase), true});
   }
-  void map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
+  void map_backward(const Batch& b, std::span<const Step>, std::span<const Step> dsteps,
                     const BatchGrad& grad) const override {
-    const auto &phase = std::get<Rotate>(steps[2].what), &d = std::get<Rotate>(dsteps[2].what);
+    const auto& dphase = std::get<Rotate>(dsteps[2].what);
     for (std::int64_t n = 0; n < shape_.H * shape_.D; ++n) {
       const float inside = float(clamped(b.w[n]));
-      if (!(b.w[n] < inside || b.w[n] > inside))
-        grad.w[n] += phase.cos[n] * d.sin[n] - phase.sin[n] * d.cos[n];
+      if (!(b.w[n] < inside || b.w[n] > inside)) grad.w[n] += dphase.cos[n];
     }
   }
 

@@ -7,8 +7,8 @@
 // serve as values.
 #include <cmath>
 
-#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/rotary.h"
+#include "gnomon/kernels/angle.h"
 
 namespace gnomon {
 namespace {

@@ -290,22 +290,21 @@ void LearnedRotary::map(const Batch& b, const OwnChannels&, std::vector<Step>& s
         for (std::int64_t a = 0; a < grid_.axes; ++a)
           angle.add(places[t * grid_.axes + a], theta(b.w[index(a, h, n)]));
         r.cos[r.at(h, t) + n] = float(angle.cos()), r.sin[r.at(h, t) + n] = float(angle.sin());
+        r.angles.push_back(std::atan2(angle.sin(), angle.cos()));
       }
     }
   }
   steps.push_back({Role::q | Role::k, std::move(r), true});
 }
-// Of the angle: dφ = cos·dsin − sin·dcos.
-void LearnedRotary::map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
+void LearnedRotary::map_backward(const Batch& b, std::span<const Step>, std::span<const Step> dsteps,
                                  const BatchGrad& grad) const {
-  const auto &r = std::get<Rotate>(steps[0].what), &d = std::get<Rotate>(dsteps[0].what);
+  const auto& r = std::get<Rotate>(dsteps[0].what);
   const auto places = coordinates(b.positions);
   std::vector<double> dtheta(std::size_t(grid_.axes * tables_of_heads() * window_.pairs()));
   for (std::int64_t h = 0; h < r.heads; ++h) {
     for (std::int64_t t = 0; t < r.tokens; ++t) {
       for (std::int64_t n = 0; n < r.pairs; ++n) {
-        const std::int64_t at = r.at(h, t) + n;
-        const double dphi = double(r.cos[at]) * d.sin[at] - double(r.sin[at]) * d.cos[at];
+        const double dphi = r.cos[r.at(h, t) + n];
         for (std::int64_t a = 0; a < grid_.axes; ++a)
           dtheta[std::size_t(index(a, h, n))] += places[t * grid_.axes + a] * dphi;
       }

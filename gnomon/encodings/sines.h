@@ -1,6 +1,6 @@
 #pragma once
-#include "gnomon/kernels/angle.h"
 #include "gnomon/encodings/encoding.h"
+#include "gnomon/kernels/angle.h"
 
 namespace gnomon {
 

@@ -49,6 +49,11 @@ class Logits : public Distances {
   }
   // From the score to the logits, but for what soften() adds as it goes.
   void add_terms(const Tile& tile) {
+    if (t_.terms.counted) {  // first: it counts by the score alone
+      each_row(tile, [&](const Seen& r) {
+        count_.gate(r, logits(r.a), hides(tile, r)), count_.add(r, logits(r.a));
+      });
+    }
     if (t_.places) {
       add_cross_by_places(tile);
     } else {
@@ -123,7 +128,6 @@ class Logits : public Distances {
   void add_rules(const Tile& tile, const Seen& r) {
     const HeadTerms& t = t_.terms;
     float* s = logits(r.a);
-    if (t.counted) count_.gate(r, s, hides(tile, r)), count_.add(r, s);
     if (t.forget_query) forget_.gate(r, own(tile, r), hides(tile, r)), forget_.add(r, s);
     if (t.curve_rate) curve_->add(r, curve_x(tile, r), s);
     if (!t.tilt) return;

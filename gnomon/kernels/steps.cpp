@@ -115,8 +115,12 @@ void table_backward(const Rotate& r, int sign, const StepRows& rows, const float
       }
     });
     for (std::int64_t n = 0; n < r.pairs; ++n) {
-      grad.cos[entry * r.pairs + n] += float(dcos[n]);
-      grad.sin[entry * r.pairs + n] += float(dsin[n]);
+      const std::int64_t at = entry * r.pairs + n;
+      if (!r.angles.empty()) {
+        grad.cos[at] += float(std::cos(r.angles[at]) * dsin[n] - std::sin(r.angles[at]) * dcos[n]);
+      } else {
+        grad.cos[at] += float(dcos[n]), grad.sin[at] += float(dsin[n]);
+      }
     }
   });
 }

@@ -23,6 +23,9 @@ struct Rotate {
   std::int64_t first, pairs, stride, gap;
   std::int64_t heads, tokens;  // of the tables
   Floats cos, sin;             // (heads, tokens, pairs)
+  // Not empty: the pairs turn by these (radians), of which cos and sin are the roundings, and what is learned is the angle:
+  // its gradient stands in cos, none in sin.
+  std::vector<double> angles = {};
   std::int64_t low(std::int64_t n) const { return first + n * stride; }
   std::int64_t at(std::int64_t h, std::int64_t token) const { return (h * tokens + token) * pairs; }
 };

@@ -31,8 +31,7 @@ AttentionConfig checked(AttentionConfig c) {
 }
 Spec inside(std::string_view spec) {
   Spec parsed = Spec::parse(spec);
-  const Spec plain = Spec::parse("none");
-  if (parsed.input || parsed.combination != plain.combination || !parsed.layers.empty() ||
+  if (parsed.input || parsed.combination.name != combinations().front()->name || !parsed.layers.empty() ||
       !parsed.samplers.empty())
     refuse(text("'", spec,
                 "' has parts that do not act inside attention: input encodings, [layers] or samplers"));

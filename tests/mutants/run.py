@@ -1,5 +1,5 @@
-"""Breaks the code on purpose, one line at a time, and sees that a test notices; and adds a dummy encoding, by one
-file and one line, and sees that everything knows it. `make mutants` runs it: minutes, not part of `make test`.
+"""Breaks the code on purpose, one line at a time, and sees that a test notices; and adds dummy encodings (an input, a
+bias, a map), each by one file and one line, and sees that everything knows them. `make mutants` runs it: minutes, not part of `make test`.
 
 A mutant is (file, what stands there, what it becomes, tests that have to fail). The text must stand there exactly
 once, so a mutant that no longer applies is an error, not a pass.
@@ -34,8 +34,24 @@ MUTANTS = [
      '.standard = "1e-07"', '.standard = "1e-05"', "golden_test"),
     ("DeepSeek's factor of the logits, once", "gnomon/encodings/ramp.cpp",
      "std::pow(by_rule(r.softmax_mscale, factor), 2)", "by_rule(r.softmax_mscale, factor)", "golden_test"),
-    ("gradient of the rotation turns forward", "gnomon/encodings/rotary.cpp",
-     "apply(b, role, rows, -1, dx);", "apply(b, role, rows, +1, dx);", "encodings_test"),
+    ("gradient of the rotation turns forward", "gnomon/kernels/steps.cpp",
+     "turn(r, rows, -sign_of(role), dx);", "turn(r, rows, sign_of(role), dx);", "encodings_test"),
+    ("a plan's steps run backwards in their order", "gnomon/nn/execute.cpp",
+     "for (std::size_t n = e.plan.steps.size(); n-- > 0;) {", "for (std::size_t n = 0; n < e.plan.steps.size(); ++n) {", "encodings_test"),
+    ("an encoding gets the gradients of another's steps", "gnomon/combine/plan.cpp",
+     "const std::size_t begin = part ? plan.ends[part - 1] : 0;", "const std::size_t begin = 0 * part;", "stages_test"),
+    ("overlapping rotations go together", "gnomon/combine/together.cpp",
+     "if (second.count(channel))", "if (second.count(channel + 1000))", "stages_test"),
+    ("queries turn as if they were the first tokens", "gnomon/nn/execute.cpp",
+     "asks ? s.place(0) : 0,", "asks ? 0 * s.place(0) : 0,", "encodings_test"),
+    ("a decoded token stands where the first one did", "gnomon/nn/attention_decode.cpp",
+     "all.push_back(last + 1 + double(t));", "all.push_back(double(t) + 0 * last);", "attention_test"),
+    ("cached keys keep the frequencies of a shorter context", "gnomon/nn/attention_decode.cpp",
+     "if (from.frequencies == to.frequencies && from.factor == to.factor) continue;", "if (from.factor == to.factor) continue;", "attention_test"),
+    ("a group reads its neighbour's keys", "gnomon/kernels/attend.h",
+     "return kv_heads ? h / (H / kv_heads) : h;", "return kv_heads ? h % kv_heads : h;", "attention_test"),
+    ("values of the cache are those of the next token", "gnomon/kernels/key_cache.cpp",
+     "for (std::int64_t d = 0; d < shape_.D; ++d) row[d] = value[d],", "for (std::int64_t d = 0; d < shape_.D; ++d) row[d] = key[d],", "key_cache_test"),
     ("T5 buckets mirrored", "gnomon/encodings/distance_bias.cpp",
      "!b.causal && delta < 0 ? B : 0", "!b.causal && delta > 0 ? B : 0", "golden_test"),
     ("tensor2tensor divides by N instead of N - 1", "gnomon/encodings/sines.cpp",
@@ -88,26 +104,48 @@ MUTANTS = [
     ("a number outside its range passes", "gnomon/claims/claim.h",
      "!asked() || (value >= low && value <= high)", "!asked() || value >= low", "claims_test"),
     ("a checkpoint mixes up Adam's moments", "gnomon/lab/run.cpp",
-     'copy("optimiser.v.", trainer_.v);', 'copy("optimiser.m.", trainer_.v);', "lab_test"),
+     'm = values("optimiser.m.", trainer_.m)', 'm = values("optimiser.v.", trainer_.m)', "lab_test"),
 ]
 
-DUMMY = """// A dummy: p times channel number. Acts on the input. No parameters.
+# One for each kind of site: what a class has beside its constructor, and where it acts.
+DUMMIES = {
+    "dummy_input": ("kInput", False, """
+  double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return s.positions[t] * double(c); }
+  void input(const Batch& b, float* e) const override {
+    for (std::int64_t n = 0; n < b.tokens() * shape_.C; ++n) e[n] = float(b.positions[n / shape_.C] * double(n % shape_.C));
+  }"""),
+    "dummy_bias": ("kLogits", True, """
+  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    return plain_logit(s, h, i, j) - 0.5 * std::abs(s.positions[i] - s.positions[j]);
+  }
+  void lower(const Batch&, Terms& t) const override {
+    add_by_distance(t, shape_.H, [&](std::int64_t, std::int64_t delta) { return -0.5 * double(std::abs(delta)); });
+  }"""),
+    "dummy_map": ("kQk", False, """
+  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    return plain_logit(s, h, i, j) / ((1 + std::abs(s.positions[i])) * (1 + std::abs(s.positions[j])));
+  }
+  void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
+    Scale scale{shape_.D, {}};
+    for (std::int64_t t = 0; t < b.tokens(); ++t) scale.factor.push_back(float(1 / (1 + std::abs(b.positions[t]))));
+    steps.push_back({Role::q | Role::k, scale});
+  }"""),
+}
+DUMMY = """// A dummy.
+#include <cmath>
+
 #include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
 namespace {
 class Dummy final : public Encoding {
  public:
-  using Encoding::Encoding;
-  double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return s.positions[t] * double(c); }
-  void input(const Batch& b, float* e) const override {
-    for (std::int64_t n = 0; n < b.tokens() * shape_.C; ++n) e[n] = float(b.positions[n / shape_.C] * double(n % shape_.C));
-  }
+  using Encoding::Encoding;%(members)s
 };
 }  // namespace
-extern const Entry dummy_entry;
-const Entry dummy_entry = {.name = "dummy", .title = "Dummy", .paper = "https://example.org", .formula = "e = p*c", .pitfall = "a dummy", .year = 2026,
-                           .acts = kInput, .relative = false, .options = {},
+extern const Entry %(name)s_entry;
+const Entry %(name)s_entry = {.name = "%(name)s", .title = "Dummy", .paper = "https://example.org", .formula = "a dummy", .pitfall = "a dummy", .year = 2026,
+                           .acts = %(acts)s, .relative = %(relative)s, .options = {},
                            .make = [](const Options&, const Shape& s) { return std::make_unique<Dummy>(s); }};
 }  // namespace gnomon
 """
@@ -142,16 +180,18 @@ def is_killed(name, file, before, after, test):
     return ran.returncode != 0 and "FAILED" in ran.stdout
 
 
-def dummy_is_known():
+def dummies_are_known():
     tree = WORK / "tree"
-    (tree / "gnomon/encodings/dummy.cpp").write_text(DUMMY)
-    with open(tree / "gnomon/encodings/list.def", "a") as rows:
-        rows.write("ENCODING(dummy)\n")
-    folder = build("gnomon_cli", "encodings_test", "model_test")
-    listed = subprocess.run([folder / "gnomon", "encodings", "dummy"], capture_output=True, text=True)
-    laws = subprocess.run([folder / "tests" / "encodings_test", "--gtest_brief=1"], capture_output=True, text=True)
-    model = subprocess.run([folder / "tests" / "model_test", "--gtest_brief=1"], capture_output=True, text=True)
-    return listed.returncode == 0 and "Dummy" in listed.stdout and laws.returncode == 0 and model.returncode == 0
+    for name, (acts, relative, members) in DUMMIES.items():
+        code = DUMMY % {"name": name, "acts": acts, "relative": str(relative).lower(), "members": members}
+        (tree / f"gnomon/encodings/{name}.cpp").write_text(code)
+        with open(tree / "gnomon/encodings/list.def", "a") as rows:
+            rows.write(f"ENCODING({name})\n")
+    folder = build("gnomon_cli", "encodings_test", "model_test", "stages_test")
+    listed = [subprocess.run([folder / "gnomon", "encodings", name], capture_output=True, text=True) for name in DUMMIES]
+    tests = [subprocess.run([folder / "tests" / test, "--gtest_brief=1"], capture_output=True, text=True)
+             for test in ("encodings_test", "model_test", "stages_test")]
+    return all(one.returncode == 0 and "Dummy" in one.stdout for one in listed) and all(one.returncode == 0 for one in tests)
 
 
 def main():
@@ -163,7 +203,7 @@ def main():
         killed = is_killed(*mutant)
         survivors += not killed
         print(f"{'killed by ' + mutant[4] if killed else 'SURVIVED':24} {mutant[0]}", flush=True)
-    known = dummy_is_known()
+    known = dummies_are_known()
     print("a dummy encoding, one file and one line:", "known to the command line, the laws and the model" if known else "FAILED")
     print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} mutants killed")
     return 0 if known and not survivors else 1

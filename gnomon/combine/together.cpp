@@ -1,0 +1,82 @@
+#include "gnomon/combine/together.h"
+
+#include <cmath>
+#include <set>
+
+#include "gnomon/combine/plan.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+Plan alone(const Member& member) {
+  const Encoding* const one[] = {member.encoding};
+  return outline(one, Placement::consecutive(0, 1));
+}
+
+// Channels of the head that steps change in a way of their own: a factor of a whole row goes with everything.
+std::set<std::int64_t> changed(const Plan& plan, unsigned roles, std::int64_t D) {
+  std::set<std::int64_t> all;
+  const auto add = [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t c = first; c < first + count && c < D; ++c) all.insert(c);
+  };
+  for (const Step& step : plan.steps) {
+    if (!(step.roles & roles)) continue;
+    if (const auto* r = std::get_if<Rotate>(&step.what)) {
+      for (std::int64_t n = 0; n < r->pairs; ++n) add(r->low(n), 1), add(r->low(n) + r->gap, 1);
+    }
+    if (const auto* s = std::get_if<Softplus>(&step.what)) add(0, s->width);
+    if (const auto* p = std::get_if<TurnPlane>(&step.what)) add(0, p->width);
+  }
+  return all;
+}
+
+// What a plan has room for once, and what it is.
+std::string_view once(const Terms& a, const Terms& b) {
+  if (!a.curve_rate.empty() && !b.curve_rate.empty()) return "add a curve of the distance";
+  if (!a.tilt.empty() && !b.tilt.empty()) return "tilt the distance by gates";
+  if (!a.forget_query.empty() && !b.forget_query.empty()) return "sum forget gates along the keys";
+  if (!a.counted.empty() && !b.counted.empty()) return "count keys by gates";
+  if (a.mixes() && b.mixes()) return "mix the heads";
+  if (std::isfinite(a.far_from) && std::isfinite(b.far_from)) return "have another product for far keys";
+  if (a.weights != Weights::softmax && b.weights != Weights::softmax) return "make weights without a softmax";
+  return "";
+}
+
+[[noreturn]] void refuse(const Member& a, const Member& b, std::string_view why) {
+  throw Error(Fault::usage, text(a.name, " and ", b.name, " ", why, " in the same layer; one may"));
+}
+
+void check_pair(const Member& a, const Member& b) {
+  const auto reads = [](const Member& x, const Member& y) {
+    if ((x.acts & kCross) && (y.acts & kQk)) {
+      throw Error(Fault::usage, text(x.name, " multiplies q and k as projected, but ", y.name,
+                                     " maps them in the same layer: the two do not go together"));
+    }
+  };
+  reads(a, b), reads(b, a);
+  const Plan of_a = alone(a), of_b = alone(b);
+  for (const unsigned roles : {Role::q | Role::k, Role::v | Role::out}) {
+    const auto first = changed(of_a, roles, a.encoding->shape().D),
+               second = changed(of_b, roles, b.encoding->shape().D);
+    for (const std::int64_t channel : first) {
+      if (second.count(channel))
+        refuse(a, b,
+               text("both change channel ", channel, " of ",
+                    roles & unsigned(Role::q) ? "q and k" : "the values", ", and the order would matter,"));
+    }
+  }
+  const std::string_view both = once(of_a.terms, of_b.terms);
+  if (!both.empty()) refuse(a, b, text("both ", both));
+}
+
+}  // namespace
+
+void check_together(std::span<const Member> members) {
+  for (std::size_t n = 0; n < members.size(); ++n) {
+    for (std::size_t m = n + 1; m < members.size(); ++m) check_pair(members[n], members[m]);
+  }
+}
+
+}  // namespace gnomon
