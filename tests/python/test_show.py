@@ -60,7 +60,7 @@ def test_what_only_words_decide_is_said(spec, tmp_path):
     assert "bias, nats of logit" not in page
 
 
-@pytest.mark.parametrize("spec, said", [("deberta_v2", True), ("data_alibi", True), ("deberta", False), ("rope", False)])
+@pytest.mark.parametrize("spec, said", [("deberta_v2", True), ("data_alibi", False), ("deberta", False), ("rope", False)])
 def test_channels_are_drawn_where_q_and_k_say_all(spec, said, tmp_path):
     gnomon("show", spec, "--out", tmp_path / "page.html", check=0)
     assert ("contributes at each distance: depends on content" in (tmp_path / "page.html").read_text()) == said
