@@ -79,7 +79,7 @@ std::string cost(unsigned acts) {
   if (acts & kLogits) parts.push_back("an addition a pair");
   if (acts & kCross) parts.push_back("D multiply-adds a pair and term");
   if (acts & kValue) parts.push_back("a map or a term of the values");
-  if (acts & kRows) parts.push_back("attention by rows");
+  if (acts & kRows) parts.push_back("a sum, a network or a second product a pair");
   if (acts & kMask) parts.push_back("less: hidden keys are not computed");
   if (acts & kPositions) parts.push_back("none in attention");
   return parts.empty() ? "none" : join(parts, "; ");
@@ -101,7 +101,7 @@ int markdown() {
       "are counted for "
       "width 128, 4 heads and a window of 128 tokens, for one layer where each layer has its own. None "
       "allocates (T, T): "
-      "attention goes in tiles, or by rows a few queries at a time. Measured cost and precision: "
+      "attention goes in tiles. Measured cost and precision: "
       "[costs.md](costs.md).\n\n"
       "| encoding | acts on | year | parameters | beyond the trained length | cost "
       "|\n|---|---|---|---|---|---|\n");

@@ -73,7 +73,7 @@ class Tupe final : public Encoding {
     const float root = std::sqrt(2.0f * float(D));
     for (const Role role : {Role::q, Role::k}) {
       const Projected p = project(b, role);
-      Widen wide{own.joined, width, Floats(b.tokens() * H * width)};
+      Widen wide{own.joined, width, H, Floats(b.tokens() * H * width)};
       for (std::int64_t n = 0; n < b.tokens() * H; ++n) {
         const std::int64_t t = n / H, h = n % H;
         const bool first_token = b.positions[t] == 0, at_first = reset_ && first_token;

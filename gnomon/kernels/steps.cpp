@@ -158,6 +158,7 @@ void run_backward(const Softplus& s, Role, const StepRows& rows, const float* be
 
 // The plane of each head.
 std::vector<Plane> planes_of(const TurnPlane& p, const StepRows& rows) {
+  check_heads("turn of a plane", std::int64_t(p.a.size()) / p.width, rows);
   check_size("turn of a plane", "a", p.a.size(), rows.at.H * p.width);
   check_size("turn of a plane", "b", p.b.size(), rows.at.H * p.width);
   check_tokens("turn of a plane", std::int64_t(p.places.size()), rows);
@@ -188,6 +189,7 @@ void run_backward(const TurnPlane& p, Role role, const StepRows& rows, const flo
 }
 
 std::int64_t tokens_of(const Widen& w, const StepRows& rows) {
+  if (w.heads != rows.at.H) check_heads("widen", w.heads, rows);
   const std::int64_t wide = std::max<std::int64_t>(rows.at.H * w.width, 1);
   const std::int64_t tokens = std::int64_t(w.columns.size()) / wide;
   check_size("widen", "columns", w.columns.size(), tokens * rows.at.H * w.width);

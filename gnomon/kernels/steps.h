@@ -47,8 +47,8 @@ struct TurnPlane {
 };
 // Channels first..first+width−1 are these, for each token and head.
 struct Widen {
-  std::int64_t first, width;
-  Floats columns;  // (tokens, H, width)
+  std::int64_t first, width, heads;
+  Floats columns;  // (tokens, heads, width)
 };
 // Channels 0..width−1 once more, from `to` on.
 struct Repeat {
