@@ -135,7 +135,7 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
         make_position(Spec::parse("rope+shaw"), {16, 2, 8, 12, true});
       }),
       "shaw multiplies q and k as projected");
-  has(why([] { make_position(Spec::parse("fire+cope"), {16, 2, 8, 12, true}); }), "both rewrite the rows");
+  has(why([] { make_position(Spec::parse("cope+cope"), {16, 2, 8, 12, true}); }), "both count keys by gates");
   has(why([] { make_position(Spec::parse("fox"), {16, 2, 8, 12, false}); }), "needs a causal model");
   has(why([] { Spec::parse("[sinusoidal, none]"); }), "write it outside [ ]");
   has(why([] { Spec::parse("[rope"); }), "expected ',' or ']'");
