@@ -42,7 +42,7 @@ def undisturbed(text, tmp_path_factory):
 def disturb(arguments, number, whom, after):
     """Starts the study, sends the signal, and returns how it ended and what it said."""
     process = subprocess.Popen([str(GNOMON), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True)
+                               start_new_session=True, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None)
     time.sleep(after)
     if process.poll() is None:
         (os.killpg if whom == "group" else os.kill)(process.pid, number)
