@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
   std::printf(
       "# What encodings cost, and how exact they are\n\nMade by `build/dev/bench/bench_encodings > "
       "docs/costs.md` on two "
-      "cores of an AMD EPYC without AVX-512, Debian 12, g++ 12, one thread. Time: forward and backward of "
+      "cores of an AMD EPYC with AVX-512, Debian 12, g++ 12, one thread. Time: forward and backward of "
       "causal attention "
       "with everything the encoding does for one layer, over that of `none` in the same run: %d heads of %d "
       "channels, "
