@@ -193,18 +193,26 @@ class Mixer {
   void add_block(const Bundle& a, const Bundle& b, const Seen& at, Scratch& out) const {
     V total[M][C];
     float* to = &out[(at.a * b.rows + at.from) * N_];
+    GNOMON_UNROLL
     for (int m = 0; m < M; ++m) {
+      GNOMON_UNROLL
       for (int c = 0; c < C; ++c) total[m][c] = hn::LoadU(F(), to + (m * b.rows + c) * N_);
     }
     const float *left = a.data + at.a * ld_, *right = b.data + at.from * ld_;
     for (std::int64_t p = 0; p < at.n; p += N_) {
-      for (int c = 0; c < C; ++c) {
-        const V y = hn::LoadU(F(), right + c * ld_ + p);
-        for (int m = 0; m < M; ++m)
-          total[m][c] = hn::MulAdd(hn::LoadU(F(), left + m * ld_ + p), y, total[m][c]);
+      V y[C];
+      GNOMON_UNROLL
+      for (int c = 0; c < C; ++c) y[c] = hn::LoadU(F(), right + c * ld_ + p);
+      GNOMON_UNROLL
+      for (int m = 0; m < M; ++m) {
+        const V x = hn::LoadU(F(), left + m * ld_ + p);
+        GNOMON_UNROLL
+        for (int c = 0; c < C; ++c) total[m][c] = hn::MulAdd(x, y[c], total[m][c]);
       }
     }
+    GNOMON_UNROLL
     for (int m = 0; m < M; ++m) {
+      GNOMON_UNROLL
       for (int c = 0; c < C; ++c) hn::StoreU(total[m][c], F(), to + (m * b.rows + c) * N_);
     }
   }
@@ -213,7 +221,8 @@ class Mixer {
   const std::int64_t N_, one_, inputs_, all_, rows_, ld_;
   Scratch scores_;  // (H,rows,ld) of the tile
   Scratch up_, x_, z_, y_, ds_, dx_;
-  Scratch dup_, ddown_, dsums_;  // gradients of up_ and down; rows of x_ times those of the logits. A vector each
+  Scratch dup_, ddown_,
+      dsums_;  // gradients of up_ and down; rows of x_ times those of the logits. A vector each
   std::vector<Distances::Warp> warps_;
 };
 

@@ -51,8 +51,8 @@ HWY_INLINE V sums_from(V x) {
     const hn::RebindToSigned<F> whole;
     const auto last = hn::Set(whole, std::int32_t(lanes() - 1));
     const auto there = hn::IndicesFromVec(F(), hn::Min(hn::Iota(whole, step), last));
-    const V other = hn::IfThenElseZero(hn::FirstN(F(), std::size_t(lanes() - step)),
-                                       hn::TableLookupLanes(x, there));
+    const V other =
+        hn::IfThenElseZero(hn::FirstN(F(), std::size_t(lanes() - step)), hn::TableLookupLanes(x, there));
     return sums_from<2 * step>(hn::Add(x, other));
   } else {
     return x;

@@ -130,13 +130,6 @@ class Head : public Logits {
   bool separate() const { return mixed_ || t_.terms.counted || far(); }
   // No logit can be anything but a number, given the numbers that were packed.
   bool sure() const { return tame_ && !mixed_ && !rules() && !sticks(); }
-  // e^x, of a logit less the largest; 0 below 2^−100, which beside a weight of 1 and values below 2^50 adds nothing that
-  // float32 holds. Some processors take a hundred times as long for a product with a subnormal number.
-  static constexpr float kNothing = -69.314718f;
-  V weight(V x) const {
-    const V p = hn::Exp(F(), x);
-    return tame_ ? hn::IfThenElseZero(hn::Ge(x, set(kNothing)), p) : p;
-  }
   // What was not added before.
   RowBias late_bias(const Tile& tile, std::int64_t a) { return sticks() ? RowBias{} : row_bias(tile, a); }
 

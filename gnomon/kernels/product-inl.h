@@ -14,10 +14,12 @@ HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
 // The loops over a register tile have to vanish: an array that is indexed at run time lives in memory.
+#ifndef GNOMON_UNROLL
 #if defined(__clang__)
 #define GNOMON_UNROLL _Pragma("unroll")
 #else
 #define GNOMON_UNROLL _Pragma("GCC unroll 16")
+#endif
 #endif
 
 // Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and
@@ -99,8 +101,6 @@ inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, f
     }
   }
 }
-
-#undef GNOMON_UNROLL
 
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
