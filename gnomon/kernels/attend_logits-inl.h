@@ -41,7 +41,7 @@ class Logits : public Distances {
     if (t_.terms.forget_query) forget_scores(tile);
     each_row(tile, [&](const Seen& r) {
       if (t_.terms.counted) count_.gate(r, logits(r.a), hides(tile, r)), count_.learn(r);
-      if (t_.terms.forget_query) forget_.gate(r, own(tile, r), hides(tile, r)), forget_.learn(r);
+      if (t_.terms.forget_query) forget_.learn(gates(tile, r));
     });
   }
   void learn_stick(const Tile& tile) {
@@ -122,13 +122,15 @@ class Logits : public Distances {
     }
   }
   bool rules() const { return t_.terms.curve_rate || t_.terms.tilt || counts(); }
-  // The column of the query's own token, which may lie outside of the tile.
-  std::int64_t own(const Tile& tile, const Seen& r) const { return tile.i0 + r.a + shift_ - tile.j0; }
+  // The query's own token may lie outside of the tile.
+  Forget::Gates gates(const Tile& tile, const Seen& r) {
+    return {r, tile.i0 + r.a + shift_ - tile.j0, hides(tile, r)};
+  }
 
   void add_rules(const Tile& tile, const Seen& r) {
     const HeadTerms& t = t_.terms;
     float* s = logits(r.a);
-    if (t.forget_query) forget_.gate(r, own(tile, r), hides(tile, r)), forget_.add(r, s);
+    if (t.forget_query) forget_.add(gates(tile, r), s);
     if (t.curve_rate) curve_->add(r, curve_x(tile, r), s);
     if (!t.tilt) return;
     const float *delta = distances(tile, r), *key = &tilt_key_[tile.j0];

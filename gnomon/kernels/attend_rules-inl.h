@@ -1,7 +1,7 @@
 // What is added to a row of logits beside sums over arrays, forward and backward: included once per SIMD target.
 //
 // A sum along the keys of a row crosses its tiles. They come from the first key to the last, so each row first learns its
-// total (learn), and then what is left of it is what the keys from here on hold. Sums are in double.
+// total (learn), and then what is left of it is what the keys from here on hold. What crosses vectors is in double.
 #if defined(GNOMON_KERNELS_ATTEND_RULES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GNOMON_KERNELS_ATTEND_RULES_INL_H_
 #undef GNOMON_KERNELS_ATTEND_RULES_INL_H_
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gnomon/core/array.h"
-#include "gnomon/kernels/simd-inl.h"
+#include "gnomon/kernels/extras-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -28,40 +28,47 @@ struct Seen {
   }
 };
 
-struct SoftSign {
-  V plus, sigmoid;  // ln(1 + e^z), 1/(1 + e^−z)
-};
-HWY_INLINE SoftSign soft_sign(V z) {
-  const V one = set(1), e = exp(hn::Neg(hn::Abs(z))), y = hn::Add(one, e), over = hn::Div(one, y);
-  // ln(1 + e) = ln y + (what y lost of e)/y
-  const V log = hn::MulAdd(hn::Sub(e, hn::Sub(y, one)), over, hn::Log(F(), y));
-  return {hn::Add(hn::Max(z, hn::Zero(F())), hn::IfThenElse(hn::IsNaN(z), z, log)),
-          hn::IfThenElse(hn::Ge(z, hn::Zero(F())), over, hn::Mul(e, over))};
+// ln(1 + e) for 0 ≤ e ≤ 1, within a unit in the last place: e + e²·p(e), p fitted for the least relative error (8e-10).
+HWY_INLINE V log_one_plus(V e) {
+  V p = set(0.0020729492f);
+  for (const float c : {-0.013631488f, 0.041981377f, -0.083074085f, 0.12467124f, -0.16129336f, 0.19897932f,
+                        -0.2498858f, 0.3333269f, -0.49999988f})
+    p = hn::MulAdd(p, e, set(c));
+  return hn::MulAdd(hn::Mul(e, e), p, e);
+}
+// ln(1 + e^z)
+HWY_INLINE V softplus(V z) {
+  return hn::Add(hn::Max(z, hn::Zero(F())), log_one_plus(exp(hn::Neg(hn::Abs(z)))));
 }
 HWY_INLINE V sigmoid(V z) {
   const V one = set(1), e = exp(hn::Neg(hn::Abs(z)));
   return hn::Div(hn::IfThenElse(hn::Ge(z, hn::Zero(F())), one, e), hn::Add(one, e));
 }
-// f(b, the sum of the columns before b) for each column, in order; returns the sum of all. By fours: one addition waits for
-// the last.
-template <class Body>
-HWY_INLINE double each_sum(const float* x, const Seen& r, const Body& f) {
-  double sum = 0;
-  std::int64_t b = r.from;
-  for (; b + 4 <= r.n; b += 4) {
-    const double one = double(x[b]), two = one + double(x[b + 1]), three = two + double(x[b + 2]),
-                 four = three + double(x[b + 3]);
-    f(b, sum), f(b + 1, sum + one), f(b + 2, sum + two), f(b + 3, sum + three);
-    sum += four;
+// Of each lane: the sum of it and those after it. The first lane holds all, with the same bits wherever it is asked for.
+template <int step = 1>
+HWY_INLINE V sums_from(V x) {
+  if constexpr (step < int(hn::MaxLanes(F()))) {
+    const hn::RebindToSigned<F> whole;
+    const auto last = hn::Set(whole, std::int32_t(lanes() - 1));
+    const auto there = hn::IndicesFromVec(F(), hn::Min(hn::Iota(whole, step), last));
+    const V other =
+        hn::IfThenElseZero(hn::FirstN(F(), std::size_t(lanes() - step)), hn::TableLookupLanes(x, there));
+    return sums_from<2 * step>(hn::Add(x, other));
+  } else {
+    return x;
   }
-  for (; b < r.n; ++b) {
-    const double own = double(x[b]);  // f may write where x is
-    f(b, sum), sum += own;
-  }
-  return sum;
 }
+HWY_INLINE double first_lane(V x) { return double(hn::GetLane(x)); }
 inline double sum_of(const float* x, const Seen& r) {
-  return each_sum(x, r, [](std::int64_t, double) {});
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  auto sums = hn::Zero(wide);
+  std::int64_t b = r.from;
+  for (const std::int64_t step = std::int64_t(hn::Lanes(wide)); b + step <= r.n; b += step)
+    sums = hn::Add(sums, hn::PromoteTo(wide, hn::LoadU(narrow, x + b)));
+  double sum = hn::GetLane(hn::SumOfLanes(wide, sums));
+  for (; b < r.n; ++b) sum += double(x[b]);
+  return sum;
 }
 
 // f_h(x): linear between knots.
@@ -149,88 +156,107 @@ struct Along {
   void begin() { left = total, dsum.assign(total.size(), 0); }
 };
 
-// Gates of a tile that are summed, and what their gradient needs.
-struct Gates {
-  std::int64_t ld = 0;
-  Scratch value, slope;
-  void resize(std::int64_t rows, std::int64_t step) { ld = step, value.resize(rows * step), slope = value; }
-};
-
 // Σ_l ln σ(z_il) over the keys j ≤ l < i.
 class Forget {
  public:
-  void resize(std::int64_t rows, std::int64_t step) { gates_.resize(rows, step); }
+  // The gates of a row: of the keys that it sees before its own token, but for those that are hidden.
+  struct Gates {
+    Seen row;
+    std::int64_t own;           // column of its token
+    const std::uint8_t* hides;  // by column, or null
+    HWY_INLINE Mask at(std::int64_t b) const {
+      const Mask before =
+          hn::FirstN(F(), std::size_t(std::clamp<std::int64_t>(std::min(own, row.n) - b, 0, lanes())));
+      return hides ? hn::And(before, zero_bytes(hides + b, row.n - b)) : before;
+    }
+  };
+  void resize(std::int64_t rows, std::int64_t step) { ld_ = step, z_.resize(rows * step); }
   void start(std::int64_t rows) { along_.start(rows); }
   void begin() { along_.begin(); }
-  Scratch& z() { return gates_.value; }
-  // z of a row becomes ln σ(z); 0 at the token itself, after it and where a key is padding.
-  void gate(const Seen& r, std::int64_t own, const std::uint8_t* padding) {
-    float *z = &gates_.value[r.a * gates_.ld], *closed = &gates_.slope[r.a * gates_.ld];
-    r.each_vector([&](std::int64_t b) {
-      const SoftSign s = soft_sign(hn::Neg(hn::LoadU(F(), z + b)));
-      hn::StoreU(hn::Neg(s.plus), F(), z + b), hn::StoreU(s.sigmoid, F(), closed + b);
-    });
-    for (std::int64_t b = r.from; b < r.n; ++b) {
-      if (b >= own || (padding && padding[b])) z[b] = closed[b] = 0;
-    }
+  Scratch& z() { return z_; }
+  void learn(const Gates& g) {
+    const Seen& r = g.row;
+    double& total = along_.total[r.a];
+    for (std::int64_t b = r.from; b < r.n; b += lanes()) total += first_lane(sums(g, b));
   }
-  void learn(const Seen& r) { along_.total[r.a] += sum_of(&gates_.value[r.a * gates_.ld], r); }
-  void add(const Seen& r, float* s) {
-    const float* log = &gates_.value[r.a * gates_.ld];
-    const double left = along_.left[r.a];
-    along_.left[r.a] -=
-        each_sum(log, r, [&](std::int64_t b, double sum) { s[b] = float(double(s[b]) + (left - sum)); });
+  void add(const Gates& g, float* s) {
+    const Seen& r = g.row;
+    double left = along_.left[r.a];
+    for (std::int64_t b = r.from; b < r.n; b += lanes()) {
+      const V here = sums(g, b);
+      left -= first_lane(here);
+      hn::StoreU(hn::Add(hn::LoadU(F(), s + b), hn::Add(set(float(left)), here)), F(), s + b);
+    }
+    along_.left[r.a] = left;
   }
   // A gate counts for every key at or before it: z becomes dz.
-  void backward(const Seen& r, const float* ds) {
-    float *dz = &gates_.value[r.a * gates_.ld], *closed = &gates_.slope[r.a * gates_.ld];
-    const double so_far = along_.dsum[r.a];
-    along_.dsum[r.a] += each_sum(ds, r, [&](std::int64_t b, double sum) {
-      dz[b] = float((so_far + sum + double(ds[b])) * double(closed[b]));
-    });
+  void backward(const Gates& g, const float* ds) {
+    const Seen& r = g.row;
+    float* z = &z_[r.a * ld_];
+    double before = along_.dsum[r.a];
+    for (std::int64_t b = r.from; b < r.n; b += lanes()) {
+      const V back = sums_from(hn::Reverse(F(), first(hn::LoadU(F(), ds + b), r.n - b)));
+      const V up_to = hn::Add(set(float(before)), hn::Reverse(F(), back));
+      const V closed = sigmoid(hn::Neg(hn::LoadU(F(), z + b)));
+      hn::StoreU(hn::IfThenElseZero(g.at(b), hn::Mul(up_to, closed)), F(), z + b);
+      before += first_lane(back);
+    }
+    along_.dsum[r.a] = before;
   }
 
  private:
-  Gates gates_;
+  // Σ ln σ(z) from each lane on.
+  HWY_INLINE V sums(const Gates& g, std::int64_t b) const {
+    const V z = hn::LoadU(F(), &z_[g.row.a * ld_ + b]);
+    return sums_from(hn::IfThenElseZero(g.at(b), hn::Neg(softplus(hn::Neg(z)))));
+  }
+  std::int64_t ld_ = 0;
+  Scratch z_;
   Along along_;
 };
 
 // ln(σ(z_j)·Π_{u>j} (1 − σ(z_u))) = z_j − Σ_{u≥j} ln(1 + e^z_u): nothing follows that would divide by a sum.
 class Stick {
  public:
-  void resize(std::int64_t rows, std::int64_t step) { gates_.resize(rows, step); }
+  void resize(std::int64_t rows, std::int64_t step) { ld_ = step, share_.resize(rows * step); }
   void start(std::int64_t rows) { along_.start(rows); }
   void begin() { along_.begin(); }
   void learn(const Seen& r, const float* z) {
-    gate(r, z);
-    along_.total[r.a] += sum_of(&gates_.value[r.a * gates_.ld], r);
+    double& total = along_.total[r.a];
+    for (std::int64_t b = r.from; b < r.n; b += lanes())
+      total += first_lane(broken(r, hn::LoadU(F(), z + b), b));
   }
   void rewrite(const Seen& r, float* z) {
-    gate(r, z);
-    const float* broken = &gates_.value[r.a * gates_.ld];
-    const double left = along_.left[r.a];
-    along_.left[r.a] -=
-        each_sum(broken, r, [&](std::int64_t b, double sum) { z[b] = float(double(z[b]) - (left - sum)); });
+    float* share = &share_[r.a * ld_];
+    double left = along_.left[r.a];
+    for (std::int64_t b = r.from; b < r.n; b += lanes()) {
+      const V own = hn::LoadU(F(), z + b), here = broken(r, own, b);
+      left -= first_lane(here);
+      hn::StoreU(sigmoid(own), F(), share + b);
+      hn::StoreU(hn::Sub(own, hn::Add(set(float(left)), here)), F(), z + b);
+    }
+    along_.left[r.a] = left;
   }
   // d ln w_j/dz_j = 1 − σ_j;  d ln w_l/dz_j = −σ_j for the keys l before j
   void backward(const Seen& r, float* d) {
-    const float* share = &gates_.slope[r.a * gates_.ld];
-    const double so_far = along_.dsum[r.a];
-    along_.dsum[r.a] += each_sum(d, r, [&](std::int64_t b, double sum) {
-      const double own = double(d[b]), beta = double(share[b]);
-      d[b] = float(own * (1 - beta) - beta * (so_far + sum));
-    });
+    const float* share = &share_[r.a * ld_];
+    double before = along_.dsum[r.a];
+    for (std::int64_t b = r.from; b < r.n; b += lanes()) {
+      const V own = first(hn::LoadU(F(), d + b), r.n - b), back = sums_from(hn::Reverse(F(), own));
+      const V up_to = hn::Add(set(float(before)), hn::Reverse(F(), back));
+      hn::StoreU(first(hn::NegMulAdd(hn::LoadU(F(), share + b), up_to, own), r.n - b), F(), d + b);
+      before += first_lane(back);
+    }
+    along_.dsum[r.a] = before;
   }
 
  private:
-  void gate(const Seen& r, const float* z) {
-    float *broken = &gates_.value[r.a * gates_.ld], *share = &gates_.slope[r.a * gates_.ld];
-    r.each_vector([&](std::int64_t b) {
-      const SoftSign s = soft_sign(hn::LoadU(F(), z + b));
-      hn::StoreU(s.plus, F(), broken + b), hn::StoreU(s.sigmoid, F(), share + b);
-    });
+  // Σ ln(1 + e^z) from each lane on.
+  HWY_INLINE V broken(const Seen& r, V z, std::int64_t b) const {
+    return sums_from(first(softplus(z), r.n - b));
   }
-  Gates gates_;
+  std::int64_t ld_ = 0;
+  Scratch share_;
   Along along_;
 };
 
@@ -239,7 +265,7 @@ class Stick {
 class Count {
  public:
   void resize(std::int64_t rows, std::int64_t step, std::int64_t most, std::int64_t reads_step) {
-    gates_.resize(rows, step);
+    ld_ = step, gates_.resize(rows * step), fraction_.resize(rows * step);
     low_.assign(std::size_t(rows * step), 0);
     most_ = most, ldr_ = reads_step;
     reads.resize(rows * ldr_), dreads.resize(rows * ldr_);
@@ -248,17 +274,17 @@ class Count {
   void start(std::int64_t rows) { along_.start(rows), std::fill(dreads.begin(), dreads.end(), 0.0f); }
   void begin() { along_.begin(); }
   void gate(const Seen& r, const float* score, const std::uint8_t* padding) {
-    float* g = &gates_.value[r.a * gates_.ld];
+    float* g = &gates_[r.a * ld_];
     r.each_vector([&](std::int64_t b) { hn::StoreU(sigmoid(hn::LoadU(F(), score + b)), F(), g + b); });
     for (std::int64_t b = r.from; padding && b < r.n; ++b) {
       if (padding[b]) g[b] = 0;
     }
   }
-  void learn(const Seen& r) { along_.total[r.a] += sum_of(&gates_.value[r.a * gates_.ld], r); }
+  void learn(const Seen& r) { along_.total[r.a] += sum_of(&gates_[r.a * ld_], r); }
   void add(const Seen& r, float* s) {
-    const float *g = &gates_.value[r.a * gates_.ld], *read = &reads[r.a * ldr_];
-    float* fraction = &gates_.slope[r.a * gates_.ld];
-    std::int32_t* low = &low_[std::size_t(r.a * gates_.ld)];
+    const float *g = &gates_[r.a * ld_], *read = &reads[r.a * ldr_];
+    float* fraction = &fraction_[r.a * ld_];
+    std::int32_t* low = &low_[std::size_t(r.a * ld_)];
     double left = along_.left[r.a];
     std::int64_t b = r.from;
     for (const double most = double(most_); b < r.n && left >= most; ++b) left -= double(g[b]);
@@ -281,9 +307,9 @@ class Count {
   }
   // dscore gains what goes through the gates; dreads what goes to the readings.
   void backward(const Seen& r, const float* ds, float* dscore) {
-    const float *g = &gates_.value[r.a * gates_.ld], *read = &reads[r.a * ldr_];
-    const float* fraction = &gates_.slope[r.a * gates_.ld];
-    const std::int32_t* low = &low_[std::size_t(r.a * gates_.ld)];
+    const float *g = &gates_[r.a * ld_], *read = &reads[r.a * ldr_];
+    const float* fraction = &fraction_[r.a * ld_];
+    const std::int32_t* low = &low_[std::size_t(r.a * ld_)];
     float* dread = &dreads[r.a * ldr_];
     const std::int64_t first = beyond_[std::size_t(r.a)];
     if (first > r.from) dread[most_] += float(sum_of(ds, {r.a, r.from, first}));
@@ -305,8 +331,8 @@ class Count {
   hn::Vec<I> after(hn::Vec<I> at) const {
     return hn::Min(hn::Add(at, hn::Set(I(), 1)), hn::Set(I(), std::int32_t(most_)));
   }
-  std::int64_t most_ = 0, ldr_ = 0;
-  Gates gates_;  // the slope is the fraction of P
+  std::int64_t most_ = 0, ldr_ = 0, ld_ = 0;
+  Scratch gates_, fraction_;  // of P
   Along along_;
   std::vector<std::int32_t> low_;     // whole part of P
   std::vector<std::int64_t> beyond_;  // the column of each row before which P is `most`

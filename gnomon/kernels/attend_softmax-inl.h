@@ -174,11 +174,11 @@ class Head : public Logits {
     std::int64_t b = 0;
     if (now != kMinusInfinity) {
       for (; b < n; b += N_) {
-        const V p = hn::Exp(F(), hn::Sub(hn::LoadU(F(), s + b), set(now)));
+        const V p = weight(hn::Sub(hn::LoadU(F(), s + b), set(now)));
         hn::StoreU(p, F(), s + b);
         sum_now = hn::Add(sum_now, p);
       }
-      const float shrink = std::exp(most - now);
+      const float shrink = tame_ && most - now < kNothing ? 0.0f : std::exp(most - now);
       total = sticks() ? total * shrink : total * shrink + sum(sum_now);
       if (shrink != 1.0f) {
         for (std::int64_t c = 0; c < Dp_; c += N_)
@@ -270,7 +270,7 @@ class Head : public Logits {
     const V mean = set(sticks() ? 0 * lse : dot(t_.dout.at(i), t_.out.at(i), s_.D));
     std::int64_t b = 0;
     for (; b < n; b += N_) {
-      V p = first(hn::Exp(F(), hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
+      V p = first(weight(hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
       V ds = first(hn::Mul(p, hn::Sub(hn::LoadU(F(), dp + b), mean)), n - b);
       if (b < from) {
         p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
@@ -329,7 +329,7 @@ class Head : public Logits {
   }
   void rules_backward(const Tile& tile, const Seen& r) {
     const float* ds = &dp_[r.a * ld_];
-    if (t_.terms.forget_query) forget_.backward(r, ds);
+    if (t_.terms.forget_query) forget_.backward(gates(tile, r), ds);
     if (curve_) curve_backward(tile, r, ds);
     if (!t_.terms.tilt) return;
     const float *delta = distances(tile, r), *key = &tilt_key_[tile.j0];

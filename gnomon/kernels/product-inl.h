@@ -14,10 +14,12 @@ HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
 // The loops over a register tile have to vanish: an array that is indexed at run time lives in memory.
+#ifndef GNOMON_UNROLL
 #if defined(__clang__)
 #define GNOMON_UNROLL _Pragma("unroll")
 #else
 #define GNOMON_UNROLL _Pragma("GCC unroll 16")
+#endif
 #endif
 
 // Rows that a register tile holds, beside two vectors of columns: 2·kRows accumulators, two vectors of B and
@@ -35,8 +37,13 @@ struct Left {
   std::int64_t row, column;
 };
 
+// What becomes of a vector of sums before it is written to c, which holds what it held before.
+struct AsItIs {
+  HWY_INLINE V operator()(V sum, const float* /*c*/) const { return sum; }
+};
+
 // C (M, W vectors) (+)= A (M,k) B (k, W vectors)
-template <int M, int W>
+template <int M, int W, class Finish>
 void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
                    bool accumulate) {
   const F d;
@@ -61,36 +68,39 @@ void register_tile(std::int64_t k, Left a, const float* b, std::int64_t ldb, flo
   GNOMON_UNROLL
   for (int i = 0; i < M; ++i) {
     GNOMON_UNROLL
-    for (int w = 0; w < W; ++w) hn::StoreU(sum[i][w], d, c + i * ldc + w * N);
+    for (int w = 0; w < W; ++w) {
+      float* to = c + i * ldc + w * N;
+      hn::StoreU(Finish()(sum[i][w], to), d, to);
+    }
   }
 }
 
 using RegisterTile = void (*)(std::int64_t, Left, const float*, std::int64_t, float*, std::int64_t, bool);
-template <int W, int... M>
+template <class Finish, int W, int... M>
 constexpr std::array<RegisterTile, sizeof...(M)> tiles_of(std::integer_sequence<int, M...>) {
-  return {&register_tile<M + 1, W>...};
+  return {&register_tile<M + 1, W, Finish>...};
 }
 
-// c (m,n) (+)= a (m,k) b (k,n); b and c row-major; n is rounded up to whole vectors, which b and c must hold.
+// c (m,n) (+)= a (m,k) b (k,n), finished; b and c row-major; n is rounded up to whole vectors, which b and c must hold.
+// Rows go into tiles of about one size: a small tile reads as much of b as a large one.
 struct Extent {
   std::int64_t m, n, k;
 };
+template <class Finish = AsItIs>
 inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
                     bool accumulate) {
-  static constexpr auto one = tiles_of<1>(std::make_integer_sequence<int, kRows>());
-  static constexpr auto two = tiles_of<2>(std::make_integer_sequence<int, kRows>());
-  const std::int64_t N = lanes();
+  static constexpr auto one = tiles_of<Finish, 1>(std::make_integer_sequence<int, kRows>());
+  static constexpr auto two = tiles_of<Finish, 2>(std::make_integer_sequence<int, kRows>());
+  const std::int64_t N = lanes(), panels = (e.m + kRows - 1) / kRows;
   for (std::int64_t j = 0; j < e.n; j += 2 * N) {
     const auto& tiles = e.n - j > N ? two : one;
-    for (std::int64_t i = 0; i < e.m; i += kRows) {
-      const std::int64_t rows = e.m - i < kRows ? e.m - i : kRows;
+    for (std::int64_t i = 0, rows, left = panels; i < e.m; i += rows, --left) {
+      rows = (e.m - i + left - 1) / left;
       tiles[rows - 1](e.k, {a.data + i * a.row, a.row, a.column}, b + j, ldb, c + i * ldc + j, ldc,
                       accumulate);
     }
   }
 }
-
-#undef GNOMON_UNROLL
 
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

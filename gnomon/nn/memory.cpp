@@ -16,19 +16,23 @@ constexpr std::int64_t kLanes = 16;  // of the widest vectors, to which kernels 
 struct Asked {
   std::int64_t width;       // of the rows of q and k
   std::int64_t before = 0;  // copies of rows of q or k, for the gradients of steps
-  bool maps = false, content = false, values = false, rules = false;
+  bool maps = false, content = false, values = false, mixes = false;
   std::int64_t by_distance = 0, cross = 0, value = 0, by_token = 0;  // arrays of terms
 };
-// Rows of q and of k that the steps of an encoding ask to be kept.
-std::int64_t copies(const Encoding& encoding) {
-  if (encoding.reads_content()) return 0;  // these only widen rows
+// What an encoding compiles to for one token; nothing for those that read content, which mix no heads and only widen rows.
+Plan plan_of_one(const Encoding& encoding) {
+  if (encoding.reads_content()) return {};
   const Floats w(std::size_t(encoding.param_count()));
   const Acting acting[] = {{&encoding, w.data()}};
   const Placement one = encoding.axes() == 1
                             ? Placement::consecutive(0, 1)
                             : Placement::of(std::vector<double>(encoding.axes()), 1, encoding.axes());
+  return compile(acting, one, true);
+}
+// Rows of q and of k that the steps of a plan ask to be kept.
+std::int64_t copies(const Plan& plan) {
   std::int64_t count = 0;
-  for (const Step& step : compile(acting, one, true).steps) {
+  for (const Step& step : plan.steps) {
     if (step.needs_input()) count += step.acts_on(Role::q) + step.acts_on(Role::k);
   }
   return count;
@@ -40,10 +44,11 @@ Asked asked_in(const Position& position, std::int64_t layer, const ModelConfig& 
     const auto& [encoding, acts] = position.attention[n];
     const Widths added = widths(*encoding);
     a.width += added.joined + added.far;
-    a.before += copies(*encoding);
+    const Plan plan = plan_of_one(*encoding);
+    a.before += copies(plan);
     a.maps = a.maps || (acts & kQk);
     a.content = a.content || encoding->reads_content();
-    a.rules = a.rules || (acts & kRows);
+    a.mixes = a.mixes || plan.terms.mixes();
     a.values = a.values || ((acts & kValue) && (acts & kQk));
     a.by_distance = std::max<std::int64_t>(a.by_distance, (acts & kLogits) && !encoding->reads_content());
     if ((acts & (kLogits | kRows)) && encoding->reads_content()) {
@@ -83,11 +88,11 @@ struct Sizes {
     if (a.content) row += rows_step();
     return N * row + terms(a, p) * (2 + p.windows);
   }
-  // Scratch of the attention kernel: a head at a time on each thread, or all heads of a sequence where a network may mix them.
+  // Scratch of the attention kernel: a head at a time on each thread, or all heads of a sequence where a network mixes them.
   std::int64_t kernel(const Asked& a, const PassSize& p, bool backward, int threads) const {
     const std::int64_t T = p.tokens, W = round_up(a.width, kLanes), Dp = round_up(D, kLanes);
     const std::int64_t arrays = T * (W + Dp) + (a.cross * W + a.value * Dp) * 2 * (2 * T);
-    return threads * (a.rules ? H : 1) * (backward ? 3 * arrays : arrays);
+    return threads * (a.mixes ? H : 1) * (backward ? 3 * arrays : arrays);
   }
 };
 

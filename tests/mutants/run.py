@@ -73,7 +73,7 @@ MUTANTS = [
      "double(g.by_query[first + l]) - double(g.by_key[first + l])",
      "double(g.by_query[first + l]) + double(g.by_key[first + l])", "encodings_test"),
     ("stick-breaking forgets the sign of what is left", "gnomon/kernels/attend_rules-inl.h",
-     "own * (1 - beta) - beta * (so_far", "own * (1 - beta) + beta * (so_far", "encodings_test"),
+     "hn::NegMulAdd(hn::LoadU(F(), share + b), up_to, own)", "hn::MulAdd(hn::LoadU(F(), share + b), up_to, own)", "encodings_test"),
     ("far keys' gradients of q are lost", "gnomon/kernels/attend_pack-inl.h",
      "to[s_.K + c] = factor * row[c];", "to[s_.K + c] = 0 * row[c];", "encodings_test"),
     ("a window one key too wide", "gnomon/encodings/window.cpp", "< size_", "<= size_", "golden_test"),
