@@ -135,6 +135,7 @@ struct ExtrasGrad {
 // that where the heads are mixed. Cross and value terms are slow with places. Throws
 // Error(usage) for extents, steps and terms that do not fit each other (attend_check.h). That q, k, v, out, lse and
 // padding are as large as the shape says is the caller's duty: they are pointers.
+// A weight below 2^−100 of the largest that was met is 0, unless a number of q, k, v or the terms is 2^50 or more.
 // NaN in, NaN out: where a logit that a query sees is NaN, +∞ or a product beyond float32, its lse, its row of out and
 // all gradients that depend on them are NaN. −∞ in by_distance, by_query or by_key only hides a key. What a query
 // does not see changes no bit of its row: the future, another document, a key that padding, mask or a bias of −∞ hides.
