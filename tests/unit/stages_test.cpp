@@ -29,7 +29,8 @@ struct Sum {
       : position(make_position(Spec::parse(spec), c.shape)) {
     const Shape& s = c.shape;
     const std::int64_t T = c.T(), qkv_step = row_step(3 * s.C), step = row_step(s.C);
-    const LayerShape layer{1, T, s.C, s.H, s.C, s.causal, Norm::layer, nullptr, tile};
+    const AttentionShape layer{1,        T,       {.heads = s.H, .kv_heads = s.H, .head_size = s.D},
+                               s.causal, nullptr, tile};
     gradients.resize(parameters.size());
     for (const std::size_t n : position.patterns[0]) {
       positions.acting.push_back({position.attention[n].encoding.get(), w.emplace_back(parameters[n]).data(),
@@ -39,11 +40,11 @@ struct Sum {
     positions.plan = compile(positions.acting, c.place, s.causal);
     positions.dplan = positions.plan.zeros();
     positions.reads_content = reads_content(positions.acting);
-    a.qkv.resize(T * qkv_step), a.attended.resize(T * step);
+    a.projections.qkv.resize(T * qkv_step), a.attended.resize(T * step);
     Floats dreturned(T * step), dqkv(T * qkv_step), x(c.x.begin(), c.x.end()), dx(T * s.C);
     Floats projections(c.projections.begin(), c.projections.end()), dprojections(projections.size());
     Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
-      float* row = &a.qkv[t * qkv_step + channel];
+      float* row = &a.projections.qkv[t * qkv_step + channel];
       row[0] = float(c.q[n]), row[s.C] = float(c.k[n]), row[2 * s.C] = float(c.v[n]);
       dreturned[t * step + channel] = g[n];
     });
@@ -53,8 +54,8 @@ struct Sum {
                           T,
                           {x.data(), s.C},
                           {1, T, s.H, 0, qkv_step, s.D},
-                          a.qkv.data(),
-                          a.qkv.data() + s.C,
+                          a.projections.qkv.data(),
+                          a.projections.qkv.data() + s.C,
                           {p, p + weight, p + 2 * weight, p + 2 * weight + s.C}};
     attention_forward(layer, positions, content, a);
     out.resize(c.q.size()), dq = out, dk = out;
