@@ -80,7 +80,7 @@ Finding inconsistent(Desk& desk) {
       const Placement place = Placement::consecutive(0, L);
       const Scene scene{place, {}, {}, w};
       Matrix m(L, 1);
-      for (std::int64_t t = 0; t < L; ++t) m.at(t, 0) = n->input(scene, t, 0);
+      for (std::int64_t t = 0; t < L; ++t) m.at(t, 0) = part<InputPart>(*n)->input(scene, t, 0);
       return m;
     }();
     f.near(text("step between neighbours, L = ", L), e.at(1, 0) - e.at(0, 0), 1 / double(L - 1), 1e-12, 6);
@@ -129,7 +129,8 @@ Finding bob(Desk&) {
   const Placement place = Placement::consecutive(0, 4);
   const Scene scene{place, {}, {}, w};
   for (std::int64_t t = 0; t < 4; ++t)
-    f.near(text("position ", t, " of \"My name is Bob\""), n->input(scene, t, 0), double(t) / 3, 1e-12, 6);
+    f.near(text("position ", t, " of \"My name is Bob\""), part<InputPart>(*n)->input(scene, t, 0),
+           double(t) / 3, 1e-12, 6);
   f.conclude(Verdict::conditional,
              "It can be written down, 0, 1/3, 2/3, 1, and is unique within one text. The same word three "
              "places on has another value in every other length (003-03).");

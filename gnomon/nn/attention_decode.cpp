@@ -141,7 +141,7 @@ KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> enco
   for (const Encoding* e : encodings) {
     if (!e->keeps_keys())
       refuse(text("'", spec, "' has no key cache: what it makes of a key changes as the context grows"));
-    K += e->widths().joined + e->widths().far;
+    K += widths(*e).joined + widths(*e).far;
   }
   return KeyCache({size.B, size.kv_heads, K, size.D, size.capacity, size.window});
 }

@@ -39,24 +39,23 @@ void look_up_words_backward(const Call& c, float* g) {
 }
 
 void make_positions(const Call& c) {
-  const Encoding* encoding = c.m.position.input.get();
+  if (!c.m.position.input) return;
+  const InputPart& input = c.m.position.at_input();
   InputKept& k = c.p.input;
-  if (!encoding) return;
-  k.tables = encoding->tables(c.p.placement);
-  k.e.assign(c.p.placement.rows * c.tokens.T * encoding->shape().C, 0.0f);
-  if (!c.tokens.drop_positions) encoding->input({c.p.placement, k.tables, c.w + c.m.at.input}, k.e.data());
+  k.tables = input.tables(c.p.placement);
+  k.e.assign(c.p.placement.rows * c.tokens.T * c.m.position.input->shape().C, 0.0f);
+  if (!c.tokens.drop_positions) input.input({c.p.placement, k.tables, c.w + c.m.at.input}, k.e.data());
 }
 void make_positions_backward(const Call& c, float* g) {
-  const Encoding* encoding = c.m.position.input.get();
-  if (!encoding || c.tokens.drop_positions) return;
+  if (!c.m.position.input || c.tokens.drop_positions) return;
   const Injection injection = c.m.position.combination->injection();
   Floats& de = c.p.de;
   if (injection != Injection::once) {
     for (std::size_t n = 0; n < de.size(); ++n)
       de[n] = c.p.later[n] + (injection == Injection::every_layer ? de[n] : 0.0f);
   }
-  encoding->input_backward({c.p.placement, c.p.input.tables, c.w + c.m.at.input}, de.data(),
-                           g + c.m.at.input);
+  c.m.position.at_input().input_backward({c.p.placement, c.p.input.tables, c.w + c.m.at.input}, de.data(),
+                                         g + c.m.at.input);
 }
 
 std::int64_t type_of(const Call& c, std::int64_t n) { return c.tokens.types.empty() ? 0 : c.tokens.types[n]; }

@@ -104,8 +104,9 @@ void Session::Work::place(const Tokens& t, bool training) {
   const Random random(t.seed, "positions");
   for (const auto& sampler : samplers) {
     for (std::int64_t b = 0; b < t.B; ++b) {
-      sampler->place(random, t.draw * std::uint64_t(t.B) + std::uint64_t(b), training,
-                     std::span(p.placement.values).subspan(std::size_t(b * t.T), std::size_t(t.T)));
+      part<PlacePart>(*sampler)->place(
+          random, t.draw * std::uint64_t(t.B) + std::uint64_t(b), training,
+          std::span(p.placement.values).subspan(std::size_t(b * t.T), std::size_t(t.T)));
     }
   }
   p.padding.clear();

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "gnomon/core/text.h"
 #include "tests/unit/golden_model.h"
 
 namespace gnomon {
@@ -359,6 +360,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Architectures, testing::ValuesIn(families()),
 TEST_P(Architectures, GiveTheNumbersOfTransformers) {
   const Floats found = output();
   const GoldenTensor& want = golden.at(headless() ? "hidden" : "logits");
+  RecordProperty("difference", shortest(difference(found, want.data)));
   EXPECT_LT(difference(found, want.data), 2e-4);
   EXPECT_GT(difference(found, golden.at("control").data), 1e-3) << "the wrong convention gives the same";
 }
@@ -376,6 +378,7 @@ TEST_P(Architectures, HaveTheGradientsOfTorch) {
     EXPECT_NEAR(session.loss(tokens, w, losses, gradient), double(golden.at("loss").data[0]), 2e-5);
   }
   std::size_t compared = 0;
+  double worst = 0;  // of any parameter, as a share of its largest
   each_source(GetParam(), model, golden, [&](const std::string& name, const GoldenTensor&, const auto& to) {
     const GoldenTensor& want = golden.at("gradients." + name);
     double most = 0, off = 0;
@@ -389,10 +392,12 @@ TEST_P(Architectures, HaveTheGradientsOfTorch) {
       EXPECT_LT(off, 1e-6) << name;
     } else {
       EXPECT_GT(most, 0) << name;
+      worst = std::max(worst, off / most);
       EXPECT_LT(off, 1e-3 * most) << name << ", whose largest is " << most;
     }
     ++compared;
   });
+  RecordProperty("gradient", shortest(worst));
   std::size_t gradients = 0;
   for (const auto& [name, tensor] : golden.tensors) gradients += name.rfind("gradients.", 0) == 0;
   EXPECT_EQ(compared, gradients);

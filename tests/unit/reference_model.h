@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/session.h"
 
@@ -38,7 +39,7 @@ class ReferenceModel {
   using Matrix = std::vector<std::vector<double>>;  // (T, channels)
   // The rows that the head reads.
   Matrix hidden(const Tokens& tokens, std::int64_t b) const {
-    const std::int64_t T = tokens.T, d = c_.width;
+    const std::int64_t T = tokens_ = tokens.T, d = c_.width;
     const Placement place = tokens.placement ? *tokens.placement : Placement::consecutive(0, T);
     const Positions positions = Positions(place).row(b);
     const std::int64_t dw = position_.combination->word_width();
@@ -50,7 +51,7 @@ class ReferenceModel {
     e_.clear();
     for (std::int64_t n = 0; position_.input && n < T * position_.input->shape().C; ++n) {
       const std::int64_t C = position_.input->shape().C;
-      e_.push_back(position_.input->input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
+      e_.push_back(position_.at_input().input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
     }
     Matrix h(T);
     for (std::int64_t n = 0; n < T * d; ++n)
@@ -147,41 +148,15 @@ class ReferenceModel {
   bool injects(Injection where) const {
     return position_.input && position_.combination->injection() == where;
   }
-  struct One {
-    const Encoding* encoding;
-    Scene scene;
-  };
   // The encodings of layer l, with their parameters.
-  std::vector<One> encodings_of(std::int64_t l, const Scene& scene) const {
-    std::vector<One> all;
+  std::vector<Defined> encodings_of(std::int64_t l) const {
+    std::vector<Defined> all;
     for (const std::size_t n : position_.in_layer(l)) {
       const Encoding& e = *position_.attention[n].encoding;
       const std::string prefix = "position.attention." + std::to_string(n) + ".";
-      all.push_back({&e, scene});
-      all.back().scene.w = tail(e.per_layer() ? prefix + std::to_string(l) + "." : prefix);
+      all.push_back({&e, tail(e.per_layer() ? prefix + std::to_string(l) + "." : prefix)});
     }
     return all;
-  }
-  // Several encodings in attention: their additions to the plain logit add up; at most one of them maps q and
-  // k or rewrites rows.
-  double logit(const std::vector<One>& encodings, const Scene& scene, std::int64_t h, std::int64_t i,
-               std::int64_t j) const {
-    const Encoding plain(c_.shape());
-    double sum = plain.logit(scene, h, i, j);
-    for (const One& one : encodings) {
-      if (!one.encoding->sees(one.scene, i, j)) return -INFINITY;
-      const double own = one.encoding->logit(one.scene, h, i, j);
-      if (own == -INFINITY) return own;
-      sum += own - plain.logit(scene, h, i, j);
-    }
-    return sum;
-  }
-  double value(const std::vector<One>& encodings, const Scene& scene, std::int64_t h, std::int64_t i,
-               std::int64_t j, std::int64_t d) const {
-    const double v = scene.v[(h * scene.T() + j) * c_.attention.head_size + d];
-    double sum = v;
-    for (const One& one : encodings) sum += one.encoding->value(one.scene, h, i, j, d) - v;
-    return sum;
   }
   // q, k and v (heads,T,head_size) of all query heads: k and v as each of them reads them.
   struct Projected {
@@ -232,31 +207,40 @@ class ReferenceModel {
     const double *q_bias = whole ? whole : maybe(name + "q.bias"),
                  *k_bias = whole ? whole + Q : maybe(name + "k.bias");
     const Scene scene{positions, p.q, p.k, {}, x, p.v, {weight, weight + Q * d, q_bias, k_bias}};
-    const auto encodings = encodings_of(l, scene);
-    bool softmax = true;
-    for (const One& one : encodings) softmax = softmax && one.encoding->softmax();
+    const Definition definition(c_.shape(), encodings_of(l), scene);
     const std::int32_t* document = nullptr;
     if (tokens.placement && !tokens.placement->document.empty())
       document = &tokens.placement->document[tokens.placement->rows > 1 ? b * T : 0];
     Matrix mixed(T, std::vector<double>(Q));
     for (std::int64_t head = 0; head < a.heads; ++head) {
       for (std::int64_t i = 0; i < T; ++i) {
-        std::vector<double> weights(T);
-        double sum = a.sinks ? std::exp(at(name + "sinks")[head]) : 0;
-        for (std::int64_t j = 0; j < (c_.causal ? i + 1 : T); ++j) {
-          if (tokens.padding && tokens.padding[b * T + j]) continue;
-          if (document && document[i] != document[j]) continue;
-          const double z = logit(encodings, scene, head, i, j);
-          sum += weights[j] = std::exp(z == -INFINITY ? z : capped(z, a.soft_cap));
-        }
-        for (std::int64_t j = 0; j < T; ++j) {
-          for (std::int64_t c = 0; c < D && weights[j] > 0; ++c)
-            mixed[i][head * D + c] +=
-                weights[j] / (softmax ? sum : 1) * value(encodings, scene, head, i, j, c);
-        }
+        const auto row = output(definition, head, i, name, [&](std::int64_t j) {
+          return (tokens.padding && tokens.padding[b * T + j]) || (document && document[i] != document[j]);
+        });
+        std::copy(row.begin(), row.end(), mixed[i].begin() + head * D);
       }
     }
     return linear(mixed, name + "out", d);
+  }
+  // With a soft-cap and sinks, which a definition does not know: a key that alone is seen has the weight 1.
+  std::vector<double> output(const Definition& definition, std::int64_t h, std::int64_t i,
+                             const std::string& name, const Definition::Hidden& hidden) const {
+    const AttentionRule& a = c_.attention;
+    if (a.soft_cap == 0 && !a.sinks) return definition.output(h, i, hidden);
+    std::vector<double> weights, out(std::size_t(a.head_size));
+    double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
+    for (std::int64_t j = 0; j < (c_.causal ? i + 1 : tokens_); ++j) {
+      const bool seen = definition.sees(i, j) && !hidden(j);
+      weights.push_back(seen ? std::exp(capped(definition.logit(h, i, j), a.soft_cap)) : 0);
+      sum += weights.back();
+    }
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      if (weights[j] == 0) continue;
+      const auto value =
+          definition.output(h, i, [&](std::int64_t other) { return other != std::int64_t(j); });
+      for (std::size_t d = 0; d < out.size(); ++d) out[d] += weights[j] / sum * value[d];
+    }
+    return out;
   }
   Matrix feed_forward(const Matrix& x, const std::string& name) const {
     const std::int64_t hidden = c_.feed_forward.hidden;
@@ -297,7 +281,8 @@ class ReferenceModel {
   const Architecture c_;
   const std::vector<double>& w_;
   Position position_;
-  mutable std::vector<double> e_;  // position vectors (T, width) of the sequence at hand
+  mutable std::int64_t tokens_ = 0;  // of the sequence at hand
+  mutable std::vector<double> e_;    // position vectors (T, width) of the sequence at hand
 };
 
 }  // namespace gnomon
