@@ -38,7 +38,7 @@ class Attention {
         place_(place),
         shape_{kHeads * kSize, kHeads, kSize, place.T(), true},
         encoding_(make_encoding(entry.name, shape_)),
-        layer_{B, place.T(), shape_.C, kHeads, shape_.C, true, Norm::layer, nullptr} {
+        layer_{B, place.T(), {.heads = kHeads, .kv_heads = kHeads, .head_size = kSize}, true} {
     for (const auto& p : encoding_->params()) {
       const Floats noise = normals(p.size(), p.name.c_str());
       for (std::int64_t i = 0; i < p.size(); ++i) w_.push_back(float(p.initial(i, noise[i])));
@@ -63,7 +63,7 @@ class Attention {
     positions_.plan = compile(positions_.acting, place_, true);
     positions_.dplan = positions_.plan.zeros();
     positions_.reads_content = encoding_->reads_content();
-    a_.qkv = qkv_;
+    a_.projections.qkv = qkv_;
     attention_forward(layer_, positions_, content(), a_);
     Floats dreturned = dreturned_;
     dqkv_.resize(qkv_.size()), dx_.assign(x_.size(), 0.0f), dprojections_.resize(projections_.size());
@@ -126,15 +126,15 @@ class Attention {
             layer_.T,
             {x_.data(), row_step(C)},
             {layer_.B, layer_.T, kHeads, layer_.T * step, step, kSize},
-            a_.qkv.data(),
-            a_.qkv.data() + C,
+            a_.projections.qkv.data(),
+            a_.projections.qkv.data() + C,
             {p, p + C * C, p + 2 * C * C, p + 2 * C * C + C}};
   }
   const Entry& entry_;
   const Placement place_;
   const Shape shape_;
   const std::unique_ptr<Encoding> encoding_;
-  const LayerShape layer_;
+  const AttentionShape layer_;
   Floats w_, dw_, x_, projections_, qkv_, dreturned_, dqkv_, dx_, dprojections_, e_;
   LayerPositions positions_;
   LayerActivations a_;

@@ -24,9 +24,8 @@ int main(int argc, char** argv) {
                         {"A with t5", 256, 4, 512, 8, "t5"},
                         {"A without position", 256, 4, 512, 8, "none"},
                         {"d 128, 4 layers, 4 heads, T 128, batch 4", 128, 4, 128, 4, "learned"}}) {
-    ModelConfig model;
-    model.width = c.width, model.heads = c.heads, model.length = c.T, model.position = Spec::parse(c.spec);
-    Trainer trainer(model, {}, 1);
+    Trainer trainer(
+        make_block("gpt", {.width = c.width, .heads = c.heads, .length = c.T}, Spec::parse(c.spec)), {}, 1);
     const Random random(1, "bench");
     std::vector<std::int32_t> inputs(c.batch * c.T), targets(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -29,6 +29,15 @@ struct StudyOptions {
 };
 int study(const StudyOptions& options);
 
+struct SampleOptions {
+  std::string study = "study", arm, prompt = "In the beginning ";
+  std::optional<long long> run_seed;
+  long long bytes = 200, seed = 1;
+  double temperature = 0.8;
+  bool json = false;
+};
+int sample(const SampleOptions& options);
+
 struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list
   std::string text, out;         // folder; empty: "claims", where something is trained

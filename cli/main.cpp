@@ -74,6 +74,20 @@ void describe_study(CLI::App& app, StudyOptions& o) {
       "continues interrupted ones, to the same bits.");
 }
 
+void describe_sample(CLI::App& app, SampleOptions& o) {
+  app.add_option("--study", o.study, "folder of the study")->capture_default_str();
+  app.add_option("--arm", o.arm, "the arm, as a spec; not given: the one with the lowest loss");
+  app.add_option("--run-seed", o.run_seed, "the seed of the run; not given: the first");
+  app.add_option("--prompt", o.prompt, "what it continues")->capture_default_str();
+  app.add_option("--bytes", o.bytes, "how much it writes")->capture_default_str();
+  app.add_option("--temperature", o.temperature, "0: always the likeliest byte")->capture_default_str();
+  app.add_option("--seed", o.seed, "of what is drawn")->capture_default_str();
+  app.add_flag("--json", o.json, "prompt and text as JSON");
+  app.footer(
+      "Examples:\n  gnomon sample\n  gnomon sample --arm rope --temperature 0 --bytes 80\n  gnomon sample "
+      "--prompt 'And he said, ' --seed 2 --json");
+}
+
 void describe_claims(CLI::App& app, ClaimsOptions& o) {
   app.add_option("ID", o.ids,
                  "claims to measure: all, a text (000 to 004) or single ones (004-16); none lists them");
@@ -134,6 +148,11 @@ int run(int argc, char** argv) {
       app.add_subcommand("study", "train a Transformer under each encoding on a text and compare");
   describe_study(*study_command, t);
   study_command->callback([&] { code = study(t); });
+
+  SampleOptions p;
+  auto* sample_command = app.add_subcommand("sample", "let a model that a study trained write");
+  describe_sample(*sample_command, p);
+  sample_command->callback([&] { code = sample(p); });
 
   ClaimsOptions c;
   c.command = as_typed(argc, argv);

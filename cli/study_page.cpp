@@ -227,10 +227,9 @@ std::string cost(const StudySummary& s) {
 
 // The arm's encodings with the parameters that the first seed has learned, or as they start.
 std::string portraits(const StudySummary& s, const StudyFolder& folder, const ArmSummary& a) {
-  const ModelConfig config = model_of(s.config, a.arm);
-  const Model model(config);
-  const Position position = make_position(
-      config.position, {config.width, config.heads, config.head_size(), config.length, config.causal});
+  const Model model(model_of(s.config, a.arm));
+  const Architecture& config = model.architecture();
+  const Position& position = model.position();
   std::string html;
   const auto draw = [&](const Named& named, const Encoding& encoding, const std::string& prefix) {
     std::vector<double> w;
@@ -306,10 +305,11 @@ std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyF
     page.lead(text("Lowest held-out loss: ", best.arm, ", ", interval(best.nats, 4), " nats per byte, over ",
                    best.runs.size(), best.runs.size() == 1 ? " seed (no inference)." : " seeds."));
   }
-  page.lead(text(s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
+  const std::string block = s.config.model.block == "gpt" ? "" : text("block ", s.config.model.block, ", ");
+  page.lead(text(block, s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
                  s.config.model.heads, " heads, windows of ", s.config.model.length, " bytes, ",
                  s.config.train.steps, " steps of ", s.config.train.batch, " windows; ",
-                 s.config.model.causal ? "causal" : "bidirectional, masked bytes", "."));
+                 s.config.model.is_causal() ? "causal" : "bidirectional, masked bytes", "."));
   page.section("Ranking", ranking(s));
   failures(s, page);
   page.section("Longer windows than in training", extrapolation(s));

@@ -308,7 +308,7 @@ const Claim claim_004_02 = {
           f.between("share of pairs with w <= 1/8 between positions 64 apart", share(64, 0, .125), .4, 1, 3);
           // The code as a learned table, so that an octave of it can be silenced.
           const Recipe r = desk.language("sinusoidal");
-          ModelConfig config = r.model();
+          Architecture config = r.model();
           config.position = Spec::parse("learned");
           const Model model(config);
           const auto own = sinusoid_frequencies(r.width);

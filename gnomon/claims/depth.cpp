@@ -49,7 +49,7 @@ std::vector<double> asked_by_position(const Outcome& o, const Sample& sample) {
   const auto h = streams(o.look(), sample);
   const Sample few = sample.first(24);
   std::vector<double> out;
-  for (std::int64_t l = 0; l < o.model->config().layers; ++l) {
+  for (std::int64_t l = 0; l < o.model->architecture().layers; ++l) {
     const Matrix& x = h[std::size_t(l)];
     const VarianceParts parts = variance_parts(x, sample);
     const std::int64_t N = std::int64_t(few.inputs.size());

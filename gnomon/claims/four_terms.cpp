@@ -37,11 +37,11 @@ Window first_window(const Outcome& o, const Sample& s, std::int64_t n = 0) {
 Finding joint_matrix(Desk& desk) {
   Finding f;
   const Outcome& o = desk.models(desk.language("sinusoidal")).front();
-  const ModelConfig& c = o.model->config();
-  const std::int64_t D = c.head_size();
+  const Architecture& c = o.model->architecture();
+  const std::int64_t D = c.attention.head_size;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight"), x = gaussian_words(32, c.width, 1);
   double worst = 0, rank = 0;
-  for (std::int64_t h = 0; h < c.heads; ++h) {
+  for (std::int64_t h = 0; h < c.attention.heads; ++h) {
     const Matrix q = qkv.block(h * D, D), k = qkv.block(c.width + h * D, D), m = product(transpose(q), k);
     const Matrix apart = product_transposed(product_transposed(x, q), product_transposed(x, k)),
                  joint = product_transposed(product(x, m), x);
@@ -71,7 +71,7 @@ std::vector<std::vector<Matrix>> window_terms(const Outcome& o, const Sample& sa
   const Written parts = written(o.look(), sample);
   std::vector<std::vector<Matrix>> terms;
   for (std::int64_t s = 0; s < sample.count(); ++s) {
-    for (std::int64_t h = 0; h < o.model->config().heads; ++h)
+    for (std::int64_t h = 0; h < o.model->architecture().attention.heads; ++h)
       terms.push_back(term_maps(
           o.look(), 0,
           {parts.word.block(s * sample.T, sample.T), parts.position.block(s * sample.T, sample.T)}, h));
@@ -81,9 +81,9 @@ std::vector<std::vector<Matrix>> window_terms(const Outcome& o, const Sample& sa
 // The loss with `scale` times term k, less its row means, added to the logits of the first layer.
 double loss_with_scaled(const Outcome& o, const Sample& sample, const std::vector<std::vector<Matrix>>& terms,
                         std::size_t k, double scale) {
-  const ModelConfig& c = o.model->config();
+  const Architecture& c = o.model->architecture();
   return loss_with(o.look(), sample, 0, [&](std::int64_t s, std::int64_t h, Matrix& logits) {
-    logits = sum(logits, row_centred(terms[std::size_t(s * c.heads + h)][k], c.causal), scale);
+    logits = sum(logits, row_centred(terms[std::size_t(s * c.attention.heads + h)][k], c.causal), scale);
   });
 }
 

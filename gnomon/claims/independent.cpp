@@ -52,15 +52,15 @@ std::vector<double> random_shares(const Start& start, std::int64_t d, std::int64
 double block_energy(const Outcome& o, const Sample& sample, std::uint64_t rotate) {
   const auto gain = parameter(o.look(), "layers.0.attention.norm.gain").values;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight");
-  const ModelConfig& c = o.model->config();
-  const std::int64_t D = c.head_size();
+  const Architecture& c = o.model->architecture();
+  const std::int64_t D = c.attention.head_size;
   Matrix word = letter_directions(words_of(o, sample), 16),
          place = spectrum(positions_of(o, sample)).basis(16);
   if (rotate)
     word = random_subspace(Random(rotate, "rotated words"), 1, c.width, 16),
     place = random_subspace(Random(rotate, "rotated words"), 2, c.width, 16);
   double cross = 0, within_both = 0;
-  for (std::int64_t h = 0; h < c.heads; ++h) {
+  for (std::int64_t h = 0; h < c.attention.heads; ++h) {
     Matrix m = product(transpose(qkv.block(h * D, D)), qkv.block(c.width + h * D, D));
     for (std::int64_t a = 0; a < m.rows; ++a) {
       for (std::int64_t b = 0; b < m.columns; ++b) m.at(a, b) *= gain[std::size_t(a)] * gain[std::size_t(b)];

@@ -24,13 +24,13 @@ struct Untrained {
   Model model;
   Floats w;
   Untrained(const char* spec, std::int64_t layers, bool causal, std::uint64_t seed = 1)
-      : model({.layers = layers,
-               .width = 64,
-               .heads = 4,
-               .length = 32,
-               .causal = causal,
-               .position = Spec::parse(spec)}),
-        w(model.initial(seed)) {}
+      : model(architecture(spec, layers, causal)), w(model.initial(seed)) {}
+  static Architecture architecture(const char* spec, std::int64_t layers, bool causal) {
+    Architecture a =
+        make_block("gpt", {.layers = layers, .width = 64, .heads = 4, .length = 32}, Spec::parse(spec));
+    a.causal = causal;
+    return a;
+  }
   Trained look() const { return {model, w}; }
 };
 Sample letters(std::int64_t T, std::int64_t windows) {
@@ -180,8 +180,9 @@ Finding token_wise(Desk&) {
   }
   f.between("q, k, v of a token alone, less those within the window", worst, 0, 1e-12, 15);
   const auto size = [](std::int64_t T) {
-    return double(Model({.layers = 2, .width = 64, .heads = 4, .length = T, .position = Spec::parse("none")})
-                      .param_count());
+    return double(
+        Model(make_block("gpt", {.layers = 2, .width = 64, .heads = 4, .length = T}, Spec::parse("none")))
+            .param_count());
   };
   f.near("parameters for windows of 1,024 tokens, less those for 32", size(1024) - size(32), 0, 0, 0);
   f.conclude(

@@ -86,7 +86,7 @@ class Training {
         tokens / std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     out_.nats = out_.curve.back().second;
     out_.w = trainer_.w;
-    out_.model = std::make_shared<Model>(recipe_.model());  // a new one: the old keeps its last batch
+    out_.model = std::make_shared<Model>(recipe_.model());
     return std::move(out_);
   }
 
@@ -167,13 +167,11 @@ std::string Recipe::print() const {
               shortest(learning_rate), frozen_words ? ", words frozen" : "", snapshots ? ", snapshots" : "");
 }
 
-ModelConfig Recipe::model() const {
-  return {.layers = layers,
-          .width = width,
-          .heads = heads,
-          .length = length,
-          .causal = causal,
-          .position = Spec::parse(spec)};
+Architecture Recipe::model() const {
+  Architecture a = make_block("gpt", {.layers = layers, .width = width, .heads = heads, .length = length},
+                              Spec::parse(spec));
+  a.causal = causal;
+  return a;
 }
 
 TrainConfig Recipe::train() const { return {.steps = steps, .batch = batch, .learning_rate = learning_rate}; }

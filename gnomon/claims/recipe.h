@@ -28,7 +28,7 @@ struct Recipe {
 
   Recipe deep(std::int64_t n) const;  // of n layers, with three seeds
   std::string print() const;          // one line, equal for equal recipes
-  ModelConfig model() const;
+  Architecture model() const;
   TrainConfig train() const;
 };
 

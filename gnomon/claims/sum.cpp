@@ -15,9 +15,9 @@ std::vector<Recipe> three(const Desk& d) {
   return {d.language("sinusoidal"), d.language("concat(sinusoidal)"), d.language("project(sinusoidal)")};
 }
 
-ModelConfig sized(const char* spec, std::int64_t width, std::int64_t layers) {
-  return {
-      .layers = layers, .width = width, .heads = width / 64, .length = 512, .position = Spec::parse(spec)};
+Architecture sized(const char* spec, std::int64_t width, std::int64_t layers) {
+  return make_block("gpt", {.layers = layers, .width = width, .heads = width / 64, .length = 512},
+                    Spec::parse(spec));
 }
 
 Finding orthogonal_by_concatenation(Desk& desk) {
@@ -118,7 +118,7 @@ Finding folding(Desk& desk) {
   Finding f;
   const Recipe r = desk.language("project(sinusoidal)");
   const std::int64_t d = r.width, T = r.length;
-  ModelConfig config = r.model();
+  Architecture config = r.model();
   config.position = Spec::parse("add(learned, scale=off)");
   const Model folded(config);
   const Sample sample = desk.held_out(r, 16);
@@ -173,7 +173,7 @@ Finding trivial(Desk&) {
 
 // a_p of every token: the weight of the position in the mixture.
 std::vector<double> position_weight(const Outcome& o, const Sample& s) {
-  const std::int64_t d = o.model->config().width;
+  const std::int64_t d = o.model->architecture().width;
   const Matrix q = parameter(o.look(), "embed.combination.query"),
                kx = parameter(o.look(), "embed.combination.word.key"),
                ke = parameter(o.look(), "embed.combination.position.key");

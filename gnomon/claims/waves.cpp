@@ -292,15 +292,15 @@ namespace {
 double rotation_excess(const Outcome& o) {
   const auto gain = parameter(o.look(), "layers.0.attention.norm.gain").values;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight");
-  const ModelConfig& c = o.model->config();
-  const std::int64_t D = c.head_size();
+  const Architecture& c = o.model->architecture();
+  const std::int64_t D = c.attention.head_size;
   double mean = 0;
-  for (std::int64_t h = 0; h < c.heads; ++h) {
+  for (std::int64_t h = 0; h < c.attention.heads; ++h) {
     Matrix m = product(transpose(qkv.block(h * D, D)), qkv.block(c.width + h * D, D));
     for (std::int64_t a = 0; a < m.rows; ++a) {
       for (std::int64_t b = 0; b < m.columns; ++b) m.at(a, b) *= gain[std::size_t(a)] * gain[std::size_t(b)];
     }
-    mean += rotation_share(m) * double(c.width) / double(c.heads);
+    mean += rotation_share(m) * double(c.width) / double(c.attention.heads);
   }
   return mean;
 }

@@ -87,7 +87,7 @@ double Disentangled::projected(const Scene& s, Role role, std::int64_t row, std:
     weight = s.w.data() + (role == Role::q ? weight_q() : weight_k());
     bias = weight + HD * C;
   }
-  double sum = bias[channel];
+  double sum = bias ? bias[channel] : 0;  // a layer's projections may have none
   for (std::int64_t c = 0; c < C; ++c) sum += weight[channel * C + c] * p[c];
   return sum;
 }

@@ -40,21 +40,24 @@ void NormaliseRow(const NormShape& s, const float* x, const float* gain, const f
   statistics[0] = mean;
   statistics[1] = inverse;
   for (std::int64_t c = 0; c < C; c += lanes()) {
-    const auto v = hn::Mul(hn::Mul(hn::Sub(load(x + c, C - c), centre), set(inverse)), load(gain + c, C - c));
+    const auto g = hn::Add(load(gain + c, C - c), set(s.gain_from));
+    const auto v = hn::Mul(hn::Mul(hn::Sub(load(x + c, C - c), centre), set(inverse)), g);
     store(bias ? hn::Add(v, load(bias + c, C - c)) : v, y + c, C - c);
   }
 }
 
 // With x̂ = (x − mean)·r and g = dy·gain: dx += r (g − mean(g) − x̂ mean(g x̂)); rms leaves mean(g) out.
-void NormaliseRowBackward(Norm kind, std::int64_t C, const float* x, const float* gain,
-                          const float* statistics, const float* dy, const NormGrad& grad) {
+void NormaliseRowBackward(const NormShape& s, const float* x, const float* gain, const float* statistics,
+                          const float* dy, const NormGrad& grad) {
+  const std::int64_t C = s.C;
   const auto centre = set(statistics[0]), r = set(statistics[1]);
   const auto hat = [&](std::int64_t c, std::int64_t n)
                        HWY_ATTR { return hn::Mul(hn::Sub(load(x + c, n), centre), r); };
-  const auto g = [&](std::int64_t c, std::int64_t n)
-                     HWY_ATTR { return hn::Mul(load(dy + c, n), load(gain + c, n)); };
+  const auto g = [&](std::int64_t c, std::int64_t n) HWY_ATTR {
+    return hn::Mul(load(dy + c, n), hn::Add(load(gain + c, n), set(s.gain_from)));
+  };
   const auto gx = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(g(c, n), hat(c, n)); };
-  const auto mean_g = set(kind == Norm::rms ? 0.0f : sum_row(C, g) / float(C)),
+  const auto mean_g = set(s.kind == Norm::rms ? 0.0f : sum_row(C, g) / float(C)),
              mean_gx = set(sum_row(C, gx) / float(C));
   for (std::int64_t c = 0, n = C; c < C; c += lanes(), n -= lanes()) {
     const auto xh = hat(c, n), gy = load(dy + c, n);
@@ -110,7 +113,7 @@ void normalise_backward(const NormShape& s, const float* x, const float* gain, c
     float* dgain = &partial[begin / kRows * 2 * C];
     for (auto n = begin; n < end; ++n) {
       HWY_DYNAMIC_DISPATCH(NormaliseRowBackward)
-      (s.kind, C, x + n * step, gain, statistics + 2 * n, dy + n * step,
+      (s, x + n * step, gain, statistics + 2 * n, dy + n * step,
        NormGrad{grad.dx + n * step, dgain, grad.dbias ? dgain + C : nullptr});
     }
   });

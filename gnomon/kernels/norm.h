@@ -16,6 +16,7 @@ struct NormShape {
   std::int64_t N, C;
   std::int64_t step = 0;         // between the rows of x and of y, 0 = dense
   float epsilon = kNormEpsilon;  // above 0; of normalise alone
+  float gain_from = 0;           // added to every gain: 1 in Gemma, whose gains start at 0
 };
 void normalise(const NormShape& shape, const float* x, const float* gain, const float* bias, float* y,
                float* statistics);

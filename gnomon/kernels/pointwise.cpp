@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <vector>
 
 #include "gnomon/core/array.h"
 #include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gnomon/kernels/pointwise.cpp"
@@ -33,27 +36,115 @@ HWY_INLINE V tanh(V u) {
   const auto e = hn::Exp(d, hn::Add(clamped, clamped));
   return hn::Sub(set(1.0f), hn::Div(set(2.0f), hn::Add(set(1.0f), e)));
 }
-constexpr float kRoot2OverPi = 0.7978845608028654f, kCubic = 0.044715f;
 
-void Gelu(std::int64_t n, const float* x, float* y) {
-  each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    const auto v = load(x + i, count);
+// An activation and its slope.
+struct GeluTanh {
+  static constexpr float kRoot2OverPi = 0.7978845608028654f, kCubic = 0.044715f;
+  static HWY_INLINE V value(V v) {
     const auto u = hn::Mul(hn::Mul(set(kRoot2OverPi), v), hn::MulAdd(hn::Mul(set(kCubic), v), v, set(1.0f)));
     const auto half = hn::Mul(set(0.5f), v);
-    store(hn::MulAdd(half, tanh(u), half), y + i, count);
-  });
-}
-
-void GeluBackward(std::int64_t n, const float* x, const float* dy, float* dx) {
-  each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    const auto v = load(x + i, count), one = set(1.0f), half = set(0.5f);
+    return hn::MulAdd(half, tanh(u), half);
+  }
+  static HWY_INLINE V slope(V v) {
+    const auto one = set(1.0f), half = set(0.5f);
     const auto cubic = hn::Mul(hn::Mul(set(kCubic), v), v);
     const auto t = tanh(hn::Mul(hn::Mul(set(kRoot2OverPi), v), hn::Add(one, cubic)));
     // y = ½x(1+t): y' = ½(1+t) + ½x(1−t²)u', u' = √(2/π)(1 + 3·0.044715x²)
     const auto du = hn::Mul(set(kRoot2OverPi), hn::MulAdd(set(3.0f), cubic, one));
-    const auto slope =
-        hn::MulAdd(hn::Mul(half, v), hn::Mul(hn::NegMulAdd(t, t, one), du), hn::MulAdd(half, t, half));
-    store(hn::Mul(load(dy + i, count), slope), dx + i, count);
+    return hn::MulAdd(hn::Mul(half, v), hn::Mul(hn::NegMulAdd(t, t, one), du), hn::MulAdd(half, t, half));
+  }
+};
+// Φ(x) by erfc(z) = t·P(t)·exp(−z²), z = |x|/√2, t = 1/(1 + p·z), within 1.5e-7: Abramowitz, Stegun 1964, 7.1.26.
+struct Gelu {
+  static HWY_INLINE V bell(V v) { return exp(hn::Mul(hn::Mul(v, v), set(-0.5f))); }  // exp(−x²/2)
+  static HWY_INLINE V normal(V v, V bell) {
+    const auto t = hn::Div(set(1.0f), hn::MulAdd(hn::Abs(v), set(0.3275911f * 0.70710678f), set(1.0f)));
+    auto p = hn::MulAdd(set(1.061405429f), t, set(-1.453152027f));
+    p = hn::MulAdd(p, t, set(1.421413741f));
+    p = hn::MulAdd(p, t, set(-0.284496736f));
+    p = hn::MulAdd(p, t, set(0.254829592f));
+    const auto tail = hn::Mul(hn::Mul(hn::Mul(set(0.5f), p), t), bell);  // Φ(−|x|)
+    return hn::IfThenElse(hn::Lt(v, hn::Zero(F())), tail, hn::Sub(set(1.0f), tail));
+  }
+  static HWY_INLINE V value(V v) { return hn::Mul(v, normal(v, bell(v))); }
+  static HWY_INLINE V slope(V v) {  // Φ(x) + x·φ(x)
+    const auto b = bell(v);
+    return hn::MulAdd(hn::Mul(v, set(0.39894228f)), b, normal(v, b));
+  }
+};
+struct Silu {
+  static HWY_INLINE V sigmoid(V v) {  // by exp(−|x|), which stays finite
+    const auto e = exp(hn::Neg(hn::Abs(v))), whole = hn::Div(set(1.0f), hn::Add(set(1.0f), e));
+    return hn::IfThenElse(hn::Lt(v, hn::Zero(F())), hn::Mul(e, whole), whole);
+  }
+  static HWY_INLINE V value(V v) { return hn::Mul(v, sigmoid(v)); }
+  static HWY_INLINE V slope(V v) {  // σ + xσ(1−σ)
+    const auto s = sigmoid(v);
+    return hn::MulAdd(hn::Mul(v, s), hn::Sub(set(1.0f), s), s);
+  }
+};
+struct Relu {  // NaN is not below 0, and stays
+  static HWY_INLINE V value(V v) { return hn::IfThenElse(hn::Lt(v, hn::Zero(F())), hn::Zero(F()), v); }
+  static HWY_INLINE V slope(V v) {
+    return hn::IfThenElse(hn::IsNaN(v), v, hn::IfThenElseZero(hn::Gt(v, hn::Zero(F())), set(1.0f)));
+  }
+};
+// body(activation) for the one that is meant.
+template <class Body>
+HWY_INLINE void with(Activation f, const Body& body) {
+  switch (f) {
+    case Activation::gelu:
+      return body(Gelu());
+    case Activation::gelu_tanh:
+      return body(GeluTanh());
+    case Activation::silu:
+      return body(Silu());
+    case Activation::relu:
+      return body(Relu());
+  }
+}
+
+void Activate(Activation f, std::int64_t n, const float* x, float* y) {
+  with(f, [&](auto a) HWY_ATTR {
+    each(n, [&](std::int64_t i, std::int64_t count)
+                HWY_ATTR { store(decltype(a)::value(load(x + i, count)), y + i, count); });
+  });
+}
+void ActivateBackward(Activation f, std::int64_t n, const float* x, const float* dy, float* dx) {
+  with(f, [&](auto a) HWY_ATTR {
+    each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+      store(hn::Mul(load(dy + i, count), decltype(a)::slope(load(x + i, count))), dx + i, count);
+    });
+  });
+}
+void GateRow(Activation f, std::int64_t C, const float* x, float* y) {
+  with(f, [&](auto a) HWY_ATTR {
+    each(C, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+      store(hn::Mul(decltype(a)::value(load(x + i, count)), load(x + C + i, count)), y + i, count);
+    });
+  });
+}
+void GateRowBackward(Activation f, std::int64_t C, const float* x, const float* dy, float* dx) {
+  with(f, [&](auto a) HWY_ATTR {
+    each(C, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+      const auto v = load(x + i, count), up = load(x + C + i, count), g = load(dy + i, count);
+      store(hn::Mul(hn::Mul(g, up), decltype(a)::slope(v)), dx + i, count);
+      store(hn::Mul(g, decltype(a)::value(v)), dx + C + i, count);
+    });
+  });
+}
+
+void SoftCap(std::int64_t n, float cap, float* x) {
+  each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+    const auto v = load(x + i, count);
+    const auto capped = hn::Mul(set(cap), tanh(hn::Div(v, set(cap))));
+    store(hn::IfThenElse(hn::IsNaN(v), v, capped), x + i, count);
+  });
+}
+void SoftCapBackward(std::int64_t n, float cap, const float* y, float* dy) {
+  each(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+    const auto t = hn::Div(load(y + i, count), set(cap));
+    store(hn::Mul(load(dy + i, count), hn::NegMulAdd(t, t, set(1.0f))), dy + i, count);
   });
 }
 
@@ -88,8 +179,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gnomon {
-HWY_EXPORT(Gelu);
-HWY_EXPORT(GeluBackward);
+HWY_EXPORT(Activate);
+HWY_EXPORT(ActivateBackward);
+HWY_EXPORT(GateRow);
+HWY_EXPORT(GateRowBackward);
+HWY_EXPORT(SoftCap);
+HWY_EXPORT(SoftCapBackward);
 HWY_EXPORT(Add);
 HWY_EXPORT(Scale);
 HWY_EXPORT(SumOfSquares);
@@ -102,18 +197,55 @@ void check(std::string_view place, std::int64_t n, std::initializer_list<Pointer
   check_extents(place, {{"n", n, 0, kMostNumbers}});
   check_pointers(place, n, arrays);
 }
+void check_gate(std::string_view place, const Gate& s, std::initializer_list<Pointer> wide,
+                std::initializer_list<Pointer> narrow) {
+  check_extents(place, {{"N", s.N, 0, kMostNumbers}, {"C", s.C, 1, kMostNumbers}});
+  for (const Pointer& p : wide) check_rows(place, {p.name, p.data, 2 * s.C, {{{s.N, s.x_step}}}}, true);
+  for (const Pointer& p : narrow) check_rows(place, {p.name, p.data, s.C, {{{s.N, s.y_step}}}}, true);
+}
+void check_cap(float cap) {
+  if (!(cap > 0 && std::isfinite(cap)))
+    throw Error(Fault::usage, text("soft_cap: cap is ", cap, "; allowed is what is above 0"));
+}
 }  // namespace
 
-void gelu(std::int64_t n, const float* x, float* y) {
-  check("gelu", n, {{"x", x}, {"y", y}});
-  parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Gelu)(b - a, x + a, y + a); });
+void activate(Activation f, std::int64_t n, const float* x, float* y) {
+  check("activate", n, {{"x", x}, {"y", y}});
+  parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(Activate)(f, b - a, x + a, y + a); });
 }
-void gelu_backward(std::int64_t n, const float* x, const float* dy, float* dx) {
-  check("gelu_backward", n, {{"x", x}, {"dy", dy}, {"dx", dx}});
+void activate_backward(Activation f, std::int64_t n, const float* x, const float* dy, float* dx) {
+  check("activate_backward", n, {{"x", x}, {"dy", dy}, {"dx", dx}});
   parallel_ranges(n, kGrain, [&](auto a, auto b) {
-    HWY_DYNAMIC_DISPATCH(GeluBackward)(b - a, x + a, dy + a, dx + a);
+    HWY_DYNAMIC_DISPATCH(ActivateBackward)(f, b - a, x + a, dy + a, dx + a);
   });
 }
+
+void gate(const Gate& s, const float* x, float* y) {
+  check_gate("gate", s, {{"x", x}}, {{"y", y}});
+  parallel_ranges(s.N, 16, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n)
+      HWY_DYNAMIC_DISPATCH(GateRow)(s.f, s.C, x + n * s.x_step, y + n * s.y_step);
+  });
+}
+void gate_backward(const Gate& s, const float* x, const float* dy, float* dx) {
+  check_gate("gate_backward", s, {{"x", x}, {"dx", dx}}, {{"dy", dy}});
+  parallel_ranges(s.N, 16, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n) HWY_DYNAMIC_DISPATCH(GateRowBackward)
+    (s.f, s.C, x + n * s.x_step, dy + n * s.y_step, dx + n * s.x_step);
+  });
+}
+
+void soft_cap(std::int64_t n, float cap, float* x) {
+  check("soft_cap", n, {{"x", x}}), check_cap(cap);
+  parallel_ranges(n, kGrain, [&](auto a, auto b) { HWY_DYNAMIC_DISPATCH(SoftCap)(b - a, cap, x + a); });
+}
+void soft_cap_backward(std::int64_t n, float cap, const float* y, float* dy) {
+  check("soft_cap_backward", n, {{"y", y}, {"dy", dy}}), check_cap(cap);
+  parallel_ranges(n, kGrain, [&](auto a, auto b) {
+    HWY_DYNAMIC_DISPATCH(SoftCapBackward)(b - a, cap, y + a, dy + a);
+  });
+}
+
 void add(std::int64_t n, const float* a, const float* b, float* sum) {
   check("add", n, {{"a", a}, {"b", b}, {"sum", sum}});
   parallel_ranges(n, kGrain, [&](auto i, auto end) {

@@ -5,11 +5,28 @@ namespace gnomon {
 
 // All throw Error(usage) for a negative number of numbers, rows nearer than they are wide, or null arrays.
 
-// GELU in the tanh form: y = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks, Gimpel 2016, arXiv
-// 1606.08415, section 2. n numbers. Error of y against double: at most 4e-7·max(1,|x|) (kernels_test: Gelu).
-void gelu(std::int64_t n, const float* x, float* y);
-void gelu_backward(std::int64_t n, const float* x, const float* dy,
-                   float* dx);  // dx = dy·gelu'(x); dx may be dy
+// Activations. gelu: x·Φ(x), Φ the normal distribution; gelu_tanh: ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). Hendrycks, Gimpel
+// 2016, arXiv 1606.08415, section 2. silu: x·σ(x), its section 4. relu: max(x, 0), with the gradient 0 at 0.
+enum class Activation { gelu, gelu_tanh, silu, relu };
+
+// y = f(x), n numbers. Error of y against double: at most 4e-7·max(1,|x|) (kernels_test: Activations).
+void activate(Activation f, std::int64_t n, const float* x, float* y);
+// dx = dy·f'(x); dx may be dy
+void activate_backward(Activation f, std::int64_t n, const float* x, const float* dy, float* dx);
+
+// Gated activation (Shazeer 2020, arXiv 2002.05202): y[n,c] = f(x[n,c])·x[n,C+c]. x (N,2C), y (N,C); rows x_step and y_step
+// apart.
+struct Gate {
+  Activation f;
+  std::int64_t N, C, x_step, y_step;
+};
+void gate(const Gate& shape, const float* x, float* y);
+void gate_backward(const Gate& shape, const float* x, const float* dy, float* dx);  // dx is overwritten
+
+// Soft-cap: x = cap·tanh(x/cap), in place. Gemma 2, arXiv 2408.00118, section 2. Backward from what it left: dy is overwritten by
+// the gradient of what it found. cap is above 0.
+void soft_cap(std::int64_t n, float cap, float* x);
+void soft_cap_backward(std::int64_t n, float cap, const float* y, float* dy);
 
 void add(std::int64_t n, const float* a, const float* b, float* sum);  // sum = a + b; sum may be a or b
 void scale(std::int64_t n, float factor, float* x);                    // x *= factor

@@ -18,15 +18,20 @@ std::vector<Field> fields(StudyConfig& c) {
       {"study.seeds", "runs of each arm; a seed fixes initial weights and data order", &c.seeds},
       {"study.workers", "runs side by side, 0 = one a core", &c.workers},
       {"study.threads", "threads of one run", &c.threads},
+      {"model.block",
+       "gpt, llama (RMS norms, SwiGLU, no biases) or bert (an encoder with norms after the sum)",
+       &c.model.block},
       {"model.layers", "Transformer layers", &c.model.layers},
       {"model.width", "channels", &c.model.width},
       {"model.heads", "attention heads; they divide the width", &c.model.heads},
-      {"model.feed_forward", "hidden width of the feed-forward part, in widths", &c.model.feed_forward},
+      {"model.kv_heads", "heads of keys and values, which the heads share; 0 = as many", &c.model.kv_heads},
+      {"model.feed_forward", "hidden width of the feed-forward part, in widths; of a gated one 2/3 of it",
+       &c.model.feed_forward},
       {"model.length", "tokens (bytes) of a training window", &c.model.length},
       {"model.causal", "true: decoder that predicts the next byte; false: encoder that fills in masked bytes",
        &c.model.causal},
       {"model.tied", "the output head is the word table", &c.model.tied},
-      {"model.norm", "layer or rms", &c.norm},
+      {"model.norm", "layer, rms, or block: as the block has it", &c.model.norm},
       {"train.steps", "optimiser steps", &c.train.steps},
       {"train.batch", "windows a step", &c.train.batch},
       {"train.learning_rate", "highest rate of AdamW, the same for every arm", &c.train.learning_rate},
@@ -76,7 +81,7 @@ struct FromText {
   void operator()(std::int64_t* x) const { *x = integer(word, key); }
   void operator()(double* x) const { *x = number(word, key); }
   void operator()(std::string* x) const { *x = word; }
-  void operator()(bool* x) const {
+  void operator()(std::optional<bool>* x) const {
     if (word != "true" && word != "false")
       throw Error(Fault::usage, text(key, ": found '", word, "', allowed are true and false"));
     *x = word == "true";
@@ -105,7 +110,7 @@ struct FromToml {
   void operator()(std::string* x) const {
     node.is_string() ? void(*x = node.as_string()->get()) : wrong("a string");
   }
-  void operator()(bool* x) const {
+  void operator()(std::optional<bool>* x) const {
     node.is_boolean() ? void(*x = node.as_boolean()->get()) : wrong("true or false");
   }
   void operator()(std::vector<std::string>* x) const { list(x, "a list of strings"); }
@@ -131,7 +136,8 @@ struct ToToml {
   std::string operator()(const std::int64_t* x) const { return text(*x); }
   std::string operator()(const double* x) const { return shortest(*x); }
   std::string operator()(const std::string* x) const { return quoted(*x); }
-  std::string operator()(const bool* x) const { return *x ? "true" : "false"; }
+  // Empty: not set, and there is no word for that in TOML.
+  std::string operator()(const std::optional<bool>* x) const { return !*x ? "" : **x ? "true" : "false"; }
   std::string operator()(const std::vector<std::string>* x) const {
     return list(*x, [](const std::string& s) { return quoted(s); });
   }
@@ -191,9 +197,23 @@ std::string print_toml(StudyConfig config) {
       section = f.key.substr(0, dot);
       out += (out.empty() ? "[" : "\n[") + section + "]\n";
     }
-    out += text(f.key.substr(dot + 1), " = ", std::visit(ToToml{}, f.value), "  # ", f.help, "\n");
+    const std::string_view name = f.key.substr(dot + 1);
+    const std::string value = std::visit(ToToml{}, f.value);
+    out += value.empty() ? text("# ", name, ": as the block has it") : text(name, " = ", value);
+    out += text("  # ", f.help, "\n");
   }
   return out;
+}
+
+Architecture StudyModel::with(const Spec& position) const {
+  Architecture a = make_block(block, *this, position);
+  if (causal) a.causal = *causal;
+  if (tied) a.head.tied = *tied;
+  const std::vector<std::string_view> norms{"block", "layer", "rms"};
+  if (std::find(norms.begin(), norms.end(), norm) == norms.end())
+    throw Error(Fault::usage, unknown("model.norm", norm, norms));
+  if (norm != "block") a.norm.form = norm == "rms" ? NormForm::rms : NormForm::layer;
+  return a;
 }
 
 std::int64_t StudyConfig::tokens_at(double factor) const {
@@ -220,9 +240,9 @@ void StudyConfig::check() const {
                 text("study.text: found ", excerpt(text_path),
                      ", allowed are paths of UTF-8 without line ends and other control characters; "
                      "rename the file or its folder"));
-  ModelConfig frame = model;
-  frame.tied = false;  // which needs to know the arm
-  frame.check();
+  StudyModel frame = model;
+  if (frame.tied) frame.tied = false;  // which needs to know the arm
+  frame.with(Spec::parse("none")).check();
   within("study.seeds", double(seeds), 1, 1000);
   within("study.workers", double(workers), 0, 1024);
   within("study.threads", double(threads), 1, 1024);
@@ -234,20 +254,16 @@ void StudyConfig::check() const {
     within("evaluate.lengths", factor, double(score) / double(model.length), 64);
   if (std::find(lengths.begin(), lengths.end(), 1.0) == lengths.end())
     throw Error(Fault::usage, "evaluate.lengths: 1, the training length, has to be one of them");
-  if (norm != "layer" && norm != "rms")
-    throw Error(Fault::usage, unknown("model.norm", norm, std::vector<std::string_view>{"layer", "rms"}));
   train.check();
   if (arms.empty()) throw Error(Fault::usage, "study.arms: found none, a study needs at least one");
   std::vector<std::string> printed;
   for (const auto& arm : arms) {
-    ModelConfig m = model;
-    m.position = Spec::parse(arm);
-    printed.push_back(m.position.print());
+    const Spec position = Spec::parse(arm);
+    printed.push_back(position.print());
     if (std::count(printed.begin(), printed.end(), printed.back()) > 1)
       throw Error(Fault::usage, text("study.arms: '", printed.back(), "' is there twice"));
     try {
-      m.check();
-      make_position(m.position, {m.width, m.heads, m.head_size(), m.length, m.causal});
+      model.with(position).check();
     } catch (const Error& e) {
       throw Error(e.fault(), text("arm '", arm, "': ", e.what()));
     }

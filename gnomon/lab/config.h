@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,6 +11,16 @@
 
 namespace gnomon {
 
+// The model of every arm. What is not set is as the block has it.
+struct StudyModel : BlockSizes {
+  std::string block = "gpt";  // a name of block_names()
+  std::optional<bool> causal, tied;
+  std::string norm = "block";  // block, layer, rms
+  // Throws Error(usage) for words that are none, and sizes that do not fit; Architecture::check() says the rest.
+  Architecture with(const Spec& position) const;
+  bool is_causal() const { return with(Spec::parse("none")).causal; }
+};
+
 // Everything that fixes a study: the values of study.toml.
 struct StudyConfig {
   std::string text_path;
@@ -19,8 +30,7 @@ struct StudyConfig {
   std::int64_t seeds = 3;
   std::int64_t workers = 0;  // runs side by side; 0 = one a core
   std::int64_t threads = 1;  // of one run
-  std::string norm = "layer";
-  ModelConfig model;  // position is the arm's
+  StudyModel model;
   TrainConfig train;
   double checkpoint_seconds = 10;
   std::vector<double> lengths{1, 1.5, 2, 4};  // of the windows at evaluation, in training windows
@@ -37,7 +47,8 @@ struct StudyConfig {
 // One value of a StudyConfig, by its key in study.toml. The list is the only place that names the keys.
 struct Field {
   std::string_view key, help;
-  std::variant<std::int64_t*, double*, std::string*, bool*, std::vector<std::string>*, std::vector<double>*>
+  std::variant<std::int64_t*, double*, std::string*, std::optional<bool>*, std::vector<std::string>*,
+               std::vector<double>*>
       value;
 };
 std::vector<Field> fields(StudyConfig& config);

@@ -160,7 +160,7 @@ class Run {
       starts[b] = corpus_.training_start(
           T, std::int64_t(order_.below(std::uint64_t(step * B + b), std::uint64_t(available))));
     Random masks(order_.bits(std::uint64_t(step)), "masks");
-    batch_ = windows_at(corpus_, starts, T, study_.model.causal, &masks);
+    batch_ = windows_at(corpus_, starts, T, trainer_.model.architecture().causal, &masks);
     Tokens tokens{B, T, batch_.inputs, batch_.targets};
     tokens.stop = &hooks_.stop;
     return tokens;
@@ -184,7 +184,7 @@ class Run {
   // the mean at each position.
   double held_out_loss(std::span<const std::int64_t> ends, std::int64_t T, std::int64_t score,
                        std::vector<double>* by_position) {
-    const bool causal = study_.model.causal;
+    const bool causal = trainer_.model.architecture().causal;
     const std::int64_t at_once = std::max<std::int64_t>(1, study_.train.batch * study_.model.length / T);
     const Random masks(0, "held-out masks");
     std::vector<double> sums(T), counts(T);
@@ -201,7 +201,7 @@ class Run {
       tokens.draw = first,
       tokens.drop_positions = trainer_.dropped();  // samplers that draw in evaluation too
       tokens.stop = &hooks_.stop;
-      trainer_.model.loss(tokens, trainer_.w, losses_);
+      trainer_.session.loss(tokens, trainer_.w, losses_);
       for (std::int64_t n = 0; n < B * T; ++n) {
         if (w.targets[n] == kUnscored) continue;
         sums[n % T] += losses_[n];
@@ -329,11 +329,8 @@ class Run {
 
 }  // namespace
 
-ModelConfig model_of(const StudyConfig& study, const std::string& arm) {
-  ModelConfig model = study.model;
-  model.norm = study.norm == "rms" ? Norm::rms : Norm::layer;
-  model.position = Spec::parse(arm);
-  return model;
+Architecture model_of(const StudyConfig& study, const std::string& arm) {
+  return study.model.with(Spec::parse(arm));
 }
 
 Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal,

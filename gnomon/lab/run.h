@@ -83,7 +83,7 @@ struct RunHooks {
 std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus,
                                  const RunFolder& folder, const RunHooks& hooks);
 
-ModelConfig model_of(const StudyConfig& study, const std::string& arm);
+Architecture model_of(const StudyConfig& study, const std::string& arm);
 
 // What a text offers a model at evaluation and training. In order: `count` windows of T tokens. Causal: the
 // target is the next byte. Encoder: 15 % of the bytes, chosen by their place in the text, are replaced by 0

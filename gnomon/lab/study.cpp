@@ -119,9 +119,10 @@ constexpr std::int64_t kProcessBytes =
 // FLOP a second of a small model of the arm, over a few steps; of one without position where the arm cannot be so small.
 double measured_speed(const StudyConfig& c, const std::string& arm) {
   StudyConfig small = c;
-  small.model.layers = 1;
-  small.model.heads = std::clamp<std::int64_t>(256 / c.model.head_size(), 1, c.model.heads);
-  small.model.width = c.model.head_size() * small.model.heads;
+  const std::int64_t head_size = c.model.width / c.model.heads;
+  small.model.layers = 1, small.model.kv_heads = 0;
+  small.model.heads = std::clamp<std::int64_t>(256 / head_size, 1, c.model.heads);
+  small.model.width = head_size * small.model.heads;
   small.model.length = std::min<std::int64_t>(c.model.length, 128);
   try {
     Trainer trainer(model_of(small, arm), small.train, 1);
@@ -144,7 +145,7 @@ double measured_speed(const StudyConfig& c, const std::string& arm) {
 }  // namespace
 
 std::int64_t memory_of_a_run(const StudyConfig& c, const std::string& arm, const Corpus& corpus) {
-  const ModelConfig model = model_of(c, arm);
+  const Architecture model = model_of(c, arm);
   std::int64_t most = 0;
   for (const double factor : c.lengths) {
     const std::int64_t T = c.tokens_at(factor),

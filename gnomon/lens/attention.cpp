@@ -19,7 +19,7 @@ std::vector<double> vector_of(const Trained& m, const std::string& name) { retur
 
 // γ·(x − mean)/σ of every row, with σ of `whole`, whose part x is; nothing is added.
 Matrix scaled(const Trained& m, std::int64_t layer, const Matrix& x, const Matrix& whole) {
-  const bool rms = m.model.config().norm == Norm::rms;
+  const bool rms = m.model.architecture().norm.form == NormForm::rms;
   const auto gain = vector_of(m, at(layer, "attention.norm.gain"));
   Matrix out = x;
   for (std::int64_t n = 0; n < x.rows; ++n) {
@@ -32,7 +32,8 @@ Matrix scaled(const Trained& m, std::int64_t layer, const Matrix& x, const Matri
     double variance = 0;
     for (const double v : whole.row(n)) variance += (v - mean_whole) * (v - mean_whole) / double(x.columns);
     for (std::int64_t c = 0; c < x.columns; ++c)
-      out.at(n, c) = gain[std::size_t(c)] * (x.at(n, c) - mean) / std::sqrt(variance + double(kNormEpsilon));
+      out.at(n, c) = gain[std::size_t(c)] * (x.at(n, c) - mean) /
+                     std::sqrt(variance + m.model.architecture().norm.epsilon);
   }
   return out;
 }
@@ -45,7 +46,8 @@ struct Projection {
 Projection projection(const Trained& m, std::int64_t layer) {
   Projection p{
       parameter(m, at(layer, "attention.qkv.weight")), vector_of(m, at(layer, "attention.qkv.bias")), {}};
-  if (m.model.config().norm == Norm::layer) p.beta = vector_of(m, at(layer, "attention.norm.bias"));
+  if (m.model.architecture().norm.form == NormForm::layer)
+    p.beta = vector_of(m, at(layer, "attention.norm.bias"));
   return p;
 }
 // The normalised rows through the rows `first`.. of the projection; with or without what is constant.
@@ -80,16 +82,26 @@ void to_weights(Matrix& logits, bool softmax) {
 }
 
 // Throws Error(usage) where the lens would show something else than what the model computes.
-[[noreturn]] void refuse(const ModelConfig& c, std::string_view why) {
+[[noreturn]] void refuse(const Architecture& c, std::string_view why) {
   throw Error(Fault::usage, text("'", c.position.print(), "': ", why));
 }
-void check_layer(const ModelConfig& c, std::int64_t layer) {
+void check_layer(const Architecture& c, std::int64_t layer) {
   if (layer < 0 || layer >= c.layers)
     throw Error(Fault::usage, text("layer ", layer, " of a model that has layers 0 to ", c.layers - 1));
 }
-void check_head(const ModelConfig& c, std::int64_t head) {
-  if (head < 0 || head >= c.heads)
-    throw Error(Fault::usage, text("head ", head, " of a model that has heads 0 to ", c.heads - 1));
+// The layer that this file writes out again.
+void check_block(const Architecture& c) {
+  const AttentionRule& a = c.attention;
+  const bool norms = c.norm.place == NormPlace::before && c.norm.first && !c.norm.heads &&
+                     (c.norm.form == NormForm::layer || c.norm.form == NormForm::rms);
+  const bool plain = a.kv_heads == a.heads && a.q_width() == c.width && a.scale == 0 && a.soft_cap == 0 &&
+                     !a.sinks && c.residual == Residual::in_turn && c.biases == Biases() &&
+                     !c.feed_forward.gated && c.feed_forward.activation == Activation::gelu_tanh;
+  if (!norms || !plain) refuse(c, "the lens knows the layer of the block 'gpt' alone");
+}
+void check_head(const Architecture& c, std::int64_t head) {
+  if (head < 0 || head >= c.attention.heads)
+    throw Error(Fault::usage, text("head ", head, " of a model that has heads 0 to ", c.attention.heads - 1));
 }
 
 // What acts inside the attention of a layer, with its parameters in double.
@@ -131,16 +143,13 @@ struct Opened {
   Matrix x, qkv;
 };
 Opened open(const Trained& m, std::int64_t layer, const Matrix& h) {
-  const ModelConfig& c = m.model.config();
-  check_layer(c, layer);
+  const Architecture& c = m.model.architecture();
+  check_block(c), check_layer(c, layer);
   if (h.rows < 1 || h.columns != c.width) {
     throw Error(Fault::usage, text("what enters a layer has rows of ", c.width,
                                    " numbers, at least one; found ", h.rows, " of ", h.columns));
   }
-  Opened o{make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal}),
-           projection(m, layer),
-           scaled(m, layer, h, h),
-           {}};
+  Opened o{make_position(c.position, c.shape()), projection(m, layer), scaled(m, layer, h, h), {}};
   if (o.position.input && o.position.combination->injection() == Injection::queries_and_keys)
     refuse(c, "position vectors enter queries and keys; the stream does not hold them");
   o.qkv = with_constant(projected(o.by, o.x, 0, 3 * c.width), constant(o.by, 0, 3 * c.width));
@@ -154,19 +163,20 @@ struct Logits {
   bool softmax;
 };
 Logits logits_of(const Trained& m, std::int64_t layer, const Opened& o) {
-  const ModelConfig& c = m.model.config();
+  const Architecture& c = m.model.architecture();
   if (!o.position.samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
   const auto inside = acting(m, o.position, layer);
   std::vector<Defined> defined;
   for (const Acting& one : inside) defined.push_back({one.encoding, one.w});
   const std::int64_t T = o.qkv.rows, C = c.width;
   const Placement placement = Placement::consecutive(0, T);
-  const auto q = by_head(o.qkv, 0, c.heads), k = by_head(o.qkv, 1, c.heads), v = by_head(o.qkv, 2, c.heads);
+  const auto q = by_head(o.qkv, 0, c.attention.heads), k = by_head(o.qkv, 1, c.attention.heads),
+             v = by_head(o.qkv, 2, c.attention.heads);
   const double *weight = o.by.weight.values.data(), *bias = o.by.bias.data();
   const Scene scene{placement, q, k, {}, o.x.values, v, {weight, weight + C * C, bias, bias + C}};
-  const Definition definition({c.width, c.heads, c.head_size(), c.length, c.causal}, defined, scene);
+  const Definition definition(c.shape(), defined, scene);
   Logits out{{}, definition.weights() == Weights::softmax};
-  for (std::int64_t h = 0; h < c.heads; ++h) {
+  for (std::int64_t h = 0; h < c.attention.heads; ++h) {
     Matrix l(T, T);
     for (std::int64_t i = 0; i < T; ++i) {
       for (std::int64_t j = 0; j < T; ++j) {
@@ -198,14 +208,14 @@ void must_add_up(const Trained& m, const std::vector<Matrix>& parts, const Matri
     double total = 0;
     for (const Matrix& part : parts) total += part.values[n];
     if (std::abs(total - logits.values[n]) <= 1e-9 * size) continue;
-    refuse(m.model.config(), text(who, ": the parts add up to ", total, " where the logit is ",
-                                  logits.values[n], "; the encoding does more to q·k"));
+    refuse(m.model.architecture(), text(who, ": the parts add up to ", total, " where the logit is ",
+                                        logits.values[n], "; the encoding does more to q·k"));
   }
 }
 
 std::vector<HeadHabits> head_habits(const Trained& m, std::int64_t layer, const Matrix& stream,
                                     std::int64_t T) {
-  std::vector<HeadHabits> habits(std::size_t(m.model.config().heads), HeadHabits{});
+  std::vector<HeadHabits> habits(std::size_t(m.model.architecture().attention.heads), HeadHabits{});
   const std::int64_t windows = windows_of(stream, T, 3, "head_habits");
   for (std::int64_t s = 0; s < windows; ++s) {
     const AttentionMaps maps = attention_maps(m, layer, stream.block(s * T, T));
@@ -227,10 +237,10 @@ std::vector<HeadHabits> head_habits(const Trained& m, std::int64_t layer, const 
 
 std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                               std::int64_t head) {
-  const ModelConfig& c = m.model.config();
+  const Architecture& c = m.model.architecture();
   check_head(c, head);
   if (components.empty()) throw Error(Fault::usage, "term_maps: no components");
-  const std::int64_t D = c.head_size(), T = components.front().rows;
+  const std::int64_t D = c.attention.head_size, T = components.front().rows;
   Matrix whole = components.front();
   for (std::size_t a = 1; a < components.size(); ++a) whole = sum(whole, components[a]);
   const Opened opened = open(m, layer, whole);
@@ -270,9 +280,9 @@ std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std:
   if (components.empty()) throw Error(Fault::usage, "term_shares: no components");
   const std::int64_t n = std::int64_t(components.size()) + 1,
                      windows = windows_of(components.front(), T, 2, "term_shares");
-  const bool causal = m.model.config().causal;
+  const bool causal = m.model.architecture().causal;
   std::vector<Matrix> shares;
-  for (std::int64_t h = 0; h < m.model.config().heads; ++h) {
+  for (std::int64_t h = 0; h < m.model.architecture().attention.heads; ++h) {
     Matrix covariance(n, n);
     double variance = 0, raw = 0;
     for (std::int64_t s = 0; s < windows; ++s) {
@@ -296,8 +306,8 @@ std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std:
 namespace {
 
 // Throws where an encoding does more than a matrix of logits shows.
-void only_logits(const ModelConfig& c) {
-  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
+void only_logits(const Architecture& c) {
+  const Position position = make_position(c.position, c.shape());
   for (const auto& inside : position.attention) {
     if (inside.acts & kValue) refuse(c, "loss_with: it changes the values beside the logits");
   }
@@ -306,8 +316,8 @@ void only_logits(const ModelConfig& c) {
 // The layer again, with these attention weights; rows of one window, dense.
 void rest_of_layer(const Trained& m, std::int64_t layer, const std::vector<Matrix>& weights, const Matrix& v,
                    std::vector<float>& h) {
-  const ModelConfig& c = m.model.config();
-  const std::int64_t T = v.rows, C = c.width, D = c.head_size(), hidden = c.feed_forward * C;
+  const Architecture& c = m.model.architecture();
+  const std::int64_t T = v.rows, C = c.width, D = c.attention.head_size, hidden = c.feed_forward.hidden;
   const auto w = [&](const char* name) { return m.w.data() + m.model.param(at(layer, name)).offset; };
   const auto floats = [](std::int64_t n) { return std::vector<float>(std::size_t(n)); };
   auto attended = floats(T * C), middle = attended, normed = attended, statistics = floats(2 * T),
@@ -321,10 +331,12 @@ void rest_of_layer(const Trained& m, std::int64_t layer, const std::vector<Matri
   }
   linear({T, C, C}, attended.data(), w("attention.out.weight"), w("attention.out.bias"), middle.data());
   add(T * C, h.data(), middle.data(), middle.data());
-  normalise({c.norm, T, C}, middle.data(), w("feed_forward.norm.gain"),
-            c.norm == Norm::rms ? nullptr : w("feed_forward.norm.bias"), normed.data(), statistics.data());
+  const bool rms = c.norm.form == NormForm::rms;
+  normalise({rms ? Norm::rms : Norm::layer, T, C, 0, float(c.norm.epsilon)}, middle.data(),
+            w("feed_forward.norm.gain"), rms ? nullptr : w("feed_forward.norm.bias"), normed.data(),
+            statistics.data());
   linear({T, C, hidden}, normed.data(), w("feed_forward.up.weight"), w("feed_forward.up.bias"), up.data());
-  gelu(T * hidden, up.data(), up.data());
+  activate(c.feed_forward.activation, T * hidden, up.data(), up.data());
   linear({T, hidden, C}, up.data(), w("feed_forward.down.weight"), w("feed_forward.down.bias"), h.data());
   add(T * C, middle.data(), h.data(), h.data());
 }
@@ -332,19 +344,19 @@ void rest_of_layer(const Trained& m, std::int64_t layer, const std::vector<Matri
 }  // namespace
 
 double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, const LogitEdit& edit) {
-  only_logits(m.model.config());
-  check_layer(m.model.config(), layer);
+  only_logits(m.model.architecture());
+  check_layer(m.model.architecture(), layer);
   sample.check();
   if (sample.placement)
     throw Error(Fault::usage, "loss_with: the sample has positions of its own; the lens knows 0 to T-1");
-  Model model(m.model.config());
-  const std::int64_t C = model.config().width, T = sample.T;
+  Session session(m.model);
+  const std::int64_t C = m.model.architecture().width, T = sample.T;
   Scored scored;
   std::vector<float> losses(static_cast<std::size_t>(T)), rows(static_cast<std::size_t>(T * C));
   for (std::int64_t s = 0; s < sample.count(); ++s) {
     Tokens tokens{1, T, std::span(sample.inputs).subspan(std::size_t(s * T), std::size_t(T)),
                   std::span(sample.targets).subspan(std::size_t(s * T), std::size_t(T))};
-    model.observe(tokens, m.w, losses, [&](const LayerView& v) {
+    session.observe(tokens, m.w, losses, [&](const LayerView& v) {
       if (v.layer != layer) return;
       Matrix h(T, C);
       for (std::int64_t t = 0; t < T; ++t) {

@@ -16,8 +16,8 @@ struct Turning {
   std::vector<double> w;
   bool halves;
 };
-Turning rotation_of(const ModelConfig& c, std::int64_t layer) {
-  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
+Turning rotation_of(const Architecture& c, std::int64_t layer) {
+  const Position position = make_position(c.position, c.shape());
   const auto& active = position.in_layer(layer);
   Turning r{{}, false};
   if (active.size() == 1 && c.position.attention.size() == 1) {
@@ -30,20 +30,20 @@ Turning rotation_of(const ModelConfig& c, std::int64_t layer) {
       if (key == "pairing") r.halves = value == "halves";
     }
   }
-  if (std::int64_t(r.w.size()) * 2 != c.head_size())
+  if (std::int64_t(r.w.size()) * 2 != c.attention.head_size)
     throw Error(Fault::usage, text("'", c.position.print(), "' does not rotate whole heads"));
   return r;
 }
 
 // q·conj(k) of every query, key and pair of one head, over √D: [pair](T,T) without the turn by position.
 struct Pairs {
-  const ModelConfig& c;
+  const Architecture& c;
   const Turning& rotation;
   const Matrix& qkv;
   std::int64_t head;
 
   Complex at(std::int64_t t, bool key, std::size_t i) const {
-    const std::int64_t D = c.head_size(), first = (key ? c.width : 0) + head * D, n = std::int64_t(i);
+    const std::int64_t D = c.attention.head_size, first = (key ? c.width : 0) + head * D, n = std::int64_t(i);
     return rotation.halves ? Complex(qkv.at(t, first + n), qkv.at(t, first + n + D / 2))
                            : Complex(qkv.at(t, first + 2 * n), qkv.at(t, first + 2 * n + 1));
   }
@@ -55,7 +55,7 @@ struct Pairs {
     for (std::int64_t p = 0; p < l.rows; ++p) {
       for (std::int64_t q = 0; q < l.columns; ++q) {
         const Complex turned = product(p, q, i) * std::polar(1.0, double(p - q) * rotation.w[i]);
-        l.at(p, q) = turned.real() / std::sqrt(double(c.head_size()));
+        l.at(p, q) = turned.real() / std::sqrt(double(c.attention.head_size));
       }
     }
     return l;
@@ -82,18 +82,19 @@ Turns turns_within(std::span<const double> frequencies, std::int64_t T) {
 
 std::vector<Matrix> pair_logits(const Trained& m, std::int64_t layer, const Matrix& h, std::int64_t head) {
   const AttentionMaps truth = attention_maps(m, layer, h);
-  if (head < 0 || head >= m.model.config().heads)
-    throw Error(Fault::usage, text("pair_logits: head ", head, " of ", m.model.config().heads));
-  const Turning rotation = rotation_of(m.model.config(), layer);
+  if (head < 0 || head >= m.model.architecture().attention.heads)
+    throw Error(Fault::usage,
+                text("pair_logits: head ", head, " of ", m.model.architecture().attention.heads));
+  const Turning rotation = rotation_of(m.model.architecture(), layer);
   const Matrix qkv = projected_rows(m, layer, h);
-  return Pairs{m.model.config(), rotation, qkv, head}.all(m, truth);
+  return Pairs{m.model.architecture(), rotation, qkv, head}.all(m, truth);
 }
 
 std::vector<std::vector<PairUse>> rotary_use(const Trained& m, std::int64_t layer, const Matrix& stream,
                                              std::int64_t T) {
-  const ModelConfig& c = m.model.config();
+  const Architecture& c = m.model.architecture();
   const Turning rotation = rotation_of(c, layer);
-  const std::size_t pairs = rotation.w.size(), heads = std::size_t(c.heads);
+  const std::size_t pairs = rotation.w.size(), heads = std::size_t(c.attention.heads);
   const std::int64_t windows = windows_of(stream, T, 2, "rotary_use");
   std::vector<std::vector<PairUse>> use(heads, std::vector<PairUse>(pairs, PairUse{}));
   std::vector<std::vector<Complex>> angle(heads, std::vector<Complex>(pairs));

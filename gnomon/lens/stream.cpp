@@ -44,23 +44,24 @@ void cut(const LayerView& v, std::int64_t numbers) {
   for (std::int64_t n = 0; n < numbers; ++n) v.after[n] -= v.before[n];
 }
 
-// Every look has a model of its own to run: a Model keeps what its last pass left.
 template <class Look>
 Scored pass(const Trained& m, const Sample& sample, const Surgery& surgery, const Look& look,
             std::vector<float>* all_losses = nullptr) {
-  if (surgery.cut < -1 || surgery.cut >= m.model.config().layers) {
+  if (surgery.cut < -1 || surgery.cut >= m.model.architecture().layers) {
     throw Error(Fault::usage, text("surgery: a cut after layer ", surgery.cut,
-                                   " of a model that has layers 0 to ", m.model.config().layers - 1));
+                                   " of a model that has layers 0 to ", m.model.architecture().layers - 1));
   }
+  if (surgery.no_attention && m.model.architecture().norm.place != NormPlace::before)
+    throw Error(Fault::usage, "surgery: attention is followed by a norm, which makes something of nothing");
   const Floats changed = surgery.no_attention ? without_attention(m) : Floats();
   const std::span<const float> w = surgery.no_attention ? std::span<const float>(changed) : m.w;
-  Model model(m.model.config());
-  const std::int64_t C = model.config().width, step = row_step(C);
+  Session session(m.model);
+  const std::int64_t step = row_step(m.model.architecture().width);
   std::vector<float> losses;
   Scored scored;
   in_batches(sample, [&](std::int64_t row, const Tokens& tokens) {
     losses.resize(tokens.inputs.size());
-    model.observe(tokens, w, losses, [&](const LayerView& v) {
+    session.observe(tokens, w, losses, [&](const LayerView& v) {
       if (v.layer == surgery.cut) cut(v, tokens.B * tokens.T * step);
       look(row, tokens.B * tokens.T, v);
     });
@@ -107,8 +108,8 @@ Sample Sample::first(std::int64_t windows) const {
 }
 
 std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surgery& surgery) {
-  const std::int64_t C = m.model.config().width, N = std::int64_t(sample.inputs.size());
-  std::vector<Matrix> h(std::size_t(m.model.config().layers + 1), Matrix(N, C));
+  const std::int64_t C = m.model.architecture().width, N = std::int64_t(sample.inputs.size());
+  std::vector<Matrix> h(std::size_t(m.model.architecture().layers + 1), Matrix(N, C));
   pass(m, sample, surgery, [&](std::int64_t row, std::int64_t rows, const LayerView& v) {
     copy_rows(v.before, row_step(C), rows, &h[std::size_t(v.layer)].at(row, 0), C);
     if (std::size_t(v.layer) + 2 == h.size()) copy_rows(v.after, row_step(C), rows, &h.back().at(row, 0), C);
@@ -117,8 +118,12 @@ std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surger
 }
 
 Written written(const Trained& m, const Sample& sample) {
-  const ModelConfig& c = m.model.config();
-  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
+  const Architecture& c = m.model.architecture();
+  const Position& position = m.model.position();
+  if (c.norm.place == NormPlace::after_sum || c.norm.embedding) {
+    throw Error(Fault::usage, text("written: '", c.position.print(),
+                                   "': norms of the residual stream itself leave no parts that add up"));
+  }
   if (c.layers > 1 && position.input && position.combination->injection() == Injection::every_layer) {
     throw Error(Fault::usage, text("written: '", c.position.print(),
                                    "' adds positions before every layer; the parts are of the first alone"));
@@ -141,12 +146,12 @@ Written written(const Trained& m, const Sample& sample) {
     difference(v.after, v.middle, rows, out.feed_forward[std::size_t(v.layer)], row);
   });
   // What enters the first layer with the positions left out, and what they add to it.
-  Model model(c);
+  Session session(m.model);
   Matrix alone(N, c.width);
   in_batches(sample, [&](std::int64_t row, Tokens tokens) {
     std::vector<float> losses(tokens.inputs.size());
     tokens.drop_positions = true;
-    model.observe(tokens, m.w, losses, [&](const LayerView& v) {
+    session.observe(tokens, m.w, losses, [&](const LayerView& v) {
       if (v.layer == 0)
         copy_rows(v.before, row_step(c.width), tokens.B * tokens.T, &alone.at(row, 0), c.width);
     });
@@ -162,11 +167,11 @@ double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery,
 }
 
 Matrix logits(const Trained& m, const Sample& sample) {
-  Model model(m.model.config());
-  Matrix out(std::int64_t(sample.inputs.size()), kVocabulary);
+  Session session(m.model);
+  Matrix out(std::int64_t(sample.inputs.size()), m.model.architecture().vocabulary);
   in_batches(sample, [&](std::int64_t row, const Tokens& tokens) {
-    std::vector<float> all(tokens.inputs.size() * std::size_t(kVocabulary));
-    model.logits(tokens, m.w, all);
+    std::vector<float> all(tokens.inputs.size() * std::size_t(out.columns));
+    session.logits(tokens, m.w, all);
     std::copy(all.begin(), all.end(), &out.at(row, 0));
   });
   return out;
@@ -177,8 +182,8 @@ Matrix parameter(const Trained& m, std::string_view name) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Param& p) { return p.spec.name == name; });
   if (found == all.end()) {
-    throw Error(Fault::usage,
-                text("'", m.model.config().position.print(), "': the model has no parameter '", name, "'"));
+    throw Error(Fault::usage, text("'", m.model.architecture().position.print(),
+                                   "': the model has no parameter '", name, "'"));
   }
   const Param& p = *found;
   Matrix out(p.spec.shape.front(), p.spec.size() / p.spec.shape.front());

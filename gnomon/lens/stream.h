@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gnomon/lens/matrix.h"
-#include "gnomon/nn/model.h"
+#include "gnomon/nn/session.h"
 
 namespace gnomon {
 
@@ -52,7 +52,7 @@ Written written(const Trained& m, const Sample& sample);
 // Mean loss in nats of the scored targets, at least one; losses of each token, if asked for.
 double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery = {},
                  std::vector<float>* losses = nullptr);
-// Logits (windows·T, kVocabulary).
+// Logits (windows·T, vocabulary).
 Matrix logits(const Trained& m, const Sample& sample);
 // A parameter as a matrix: its first extent by the rest.
 Matrix parameter(const Trained& m, std::string_view name);

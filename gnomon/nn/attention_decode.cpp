@@ -6,6 +6,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/rotary.h"
 #include "gnomon/nn/attention_saved.h"
+#include "gnomon/nn/decode.h"
 
 namespace gnomon {
 namespace {
@@ -28,7 +29,7 @@ double last_of(const Positions& places) {
 }
 
 // Rotations whose frequencies follow the context: cached keys turn on to the new ones.
-void turn_on(const std::vector<Acting>& acting, double length, KeyCache& cache) {
+void turn_on(std::span<const Acting> acting, double length, KeyCache& cache) {
   double before = 0;
   for (std::int64_t b = 0; b < cache.shape().B; ++b) {
     if (cache.length(b)) before = std::max(before, cache.position(b, cache.length(b) - 1) + 1);
@@ -77,7 +78,7 @@ std::vector<double> stored_places(const KeyCache& cache, std::int64_t b) {
 }
 
 // Windows and chunks, as bytes (B,queries,keys): the last queries among the stored keys.
-std::vector<std::uint8_t> seen_keys(const std::vector<Acting>& acting, const KeyCache& cache,
+std::vector<std::uint8_t> seen_keys(std::span<const Acting> acting, const KeyCache& cache,
                                     std::int64_t queries) {
   const std::int64_t keys = cache.keys();
   std::vector<std::uint8_t> seen(std::size_t(cache.shape().B * queries * keys));
@@ -101,7 +102,7 @@ bool of_rows(const Terms& t) {
 }
 // Attention of the last n tokens of each sequence, whose keys become rows again: O(keys) copied.
 struct Unpacked {
-  const std::vector<Acting>& acting;
+  std::span<const Acting> acting;
   const KeyCache& cache;
   const Extras& extras;
 };
@@ -134,67 +135,79 @@ std::int64_t reach_of(const KeyCache& cache) {
 
 }  // namespace
 
-KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
-  std::int64_t K = config_.head_size;
-  for (const auto& at : position_.attention) {
-    const Encoding& e = *at.encoding;
-    if (!e.keeps_keys())
-      refuse(text("'", spec(), "' has no key cache: what it makes of a key changes as the context grows"));
-    K += widths(e).joined + widths(e).far;
+KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> encodings,
+                    std::string_view spec) {
+  std::int64_t K = size.K;
+  for (const Encoding* e : encodings) {
+    if (!e->keeps_keys())
+      refuse(text("'", spec, "' has no key cache: what it makes of a key changes as the context grows"));
+    K += widths(*e).joined + widths(*e).far;
   }
+  return KeyCache({size.B, size.kv_heads, K, size.D, size.capacity, size.window});
+}
+
+KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
+  std::vector<const Encoding*> encodings;
+  for (const auto& at : position_.attention) encodings.push_back(at.encoding.get());
   if (!config_.causal) refuse("a key cache needs causal attention");
-  return KeyCache({B, config_.kv_heads, K, config_.value_size, capacity, window});
+  return make_cache({B, config_.kv_heads, config_.head_size, config_.value_size, capacity, window}, encodings,
+                    spec());
 }
 
 void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& out) const {
   const AttentionConfig& c = config_;
-  AttentionInput call = in;
   const std::int64_t B = in.q.sequences(), n = in.q.tokens();
   if (cache.shape().B != B || cache.shape().heads != c.kv_heads || cache.shape().D != c.value_size)
     refuse(text("a cache of ", cache.shape().B, " sequences of ", cache.shape().heads, " heads; allowed are ",
                 B, " of ", c.kv_heads));
-  check(call);
+  check(in);
   if (in.k.tokens() != n || in.first || in.firsts || in.left >= 0 || in.right >= 0)
     refuse(
         "decode takes new tokens, q as many as k, after the cached ones; not first, firsts, left and right");
   check_view("out", read_only(out), {B, c.heads, n, c.value_size}, true);
   if (B * n == 0) return;
   const auto all = acting(in.w, {});
+  const AttendShape shape = shape_of(in);
+  gnomon::decode({shape, all, c.soft_cap}, in, cache, out);
+}
+
+void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const View& out) {
+  const std::int64_t B = d.shape.B, H = d.shape.H, n = d.shape.queries, D = d.shape.D;
   const Placement places = new_places(in, cache);
-  const Plan plan = compile(all, places, true);
+  const Plan plan = compile(d.acting, places, true);
   const Mapped q = mapped(plan, Role::q, in.q), k = mapped(plan, Role::k, in.k),
                v = mapped(plan, Role::v, in.v);
-  turn_on(all, last_of(places) + 1, cache);
+  turn_on(d.acting, last_of(places) + 1, cache);
   cache.append({n, heads_of(k, in.k), heads_of(v, in.v), places.values, in.padding});
 
-  AttendShape shape = shape_of(in);
-  Floats returned(std::size_t(B * c.heads * n * c.value_size)), lse(std::size_t(B * c.heads * n));
+  AttendShape shape = d.shape;
+  Floats returned(std::size_t(B * H * n * D)), lse(std::size_t(B * H * n));
   const Heads<float> to = rows_of(returned, out.extents);
   const auto give = [&] {
-    const RowLayout layout{B, n, c.heads, to.batch, to.token, to.head};
+    const RowLayout layout{B, n, H, to.batch, to.token, to.head};
     for (const Step& step : plan.steps) {
       if (step.acts_on(Role::out)) apply(step, Role::out, layout, returned.data());
     }
     narrow(returned, out);
   };
   if (of_rows(plan.terms)) {
-    if (in.padding) refuse(text("'", spec(), "' decodes rows without padding"));
-    attend_unpacked({all, cache, {c.soft_cap, in.bias, in.mask, in.sinks}}, shape, plan.added,
+    if (in.padding) refuse("terms of whole rows of keys are decoded without padding");
+    attend_unpacked({d.acting, cache, {d.soft_cap, in.bias, in.mask, in.sinks}}, shape, plan.added,
                     heads_of(q, in.q), to);
     return give();
   }
   shape.keys = cache.keys(), shape.K += plan.added.joined;
   Terms terms;
   if (plan.terms.over_distances()) {
-    terms = compile_terms(all, Placement::consecutive(0, reach_of(cache)), true);
+    terms = compile_terms(d.acting, Placement::consecutive(0, reach_of(cache)), true);
     terms.first_key.clear(), terms.end_key.clear();
   }
   terms.content_scale = plan.terms.content_scale;
-  Extras extras{c.soft_cap, in.bias, in.mask, in.sinks};
+  Extras extras{d.soft_cap, in.bias, in.mask, in.sinks};
   std::vector<std::uint8_t> seen;
   if (!plan.terms.first_key.empty()) {
-    if (in.mask.data) refuse(text("'", spec(), "' hides keys: a mask beside it is not allowed"));
-    seen = seen_keys(all, cache, n);
+    if (in.mask.data) refuse("keys are hidden by a window or by documents: a mask beside it is not allowed");
+    seen = seen_keys(d.acting, cache, n);
     extras.mask = {seen.data(), n * shape.keys, 0, shape.keys};
   }
   attend_cached(shape, heads_of(q, in.q), cache, terms, extras, to, lse.data());

@@ -1,119 +1,167 @@
+// The residual stream through one layer: two sublayers, each between its norms.
 #include "gnomon/nn/layer.h"
 
-#include "gnomon/core/parallel.h"
+#include <algorithm>
+
 #include "gnomon/kernels/matmul.h"
-#include "gnomon/kernels/pointwise.h"
 
 namespace gnomon {
 namespace {
 
-const float* optional(const float* w, std::int64_t offset) { return offset < 0 ? nullptr : w + offset; }
-float* optional(float* g, std::int64_t offset) { return offset < 0 ? nullptr : g + offset; }
+// --- A sublayer's way in: the rows it reads, h itself where no norm stands before it.
 
-Content content_of(const LayerShape& s, const LayerParams& p, const float* w, const float* x,
-                   const LayerActivations& a) {
-  const std::int64_t step = row_step(3 * s.C);
-  const float *qkv = w + p.qkv, *bias = w + p.qkv_bias;
-  return {s.B,
-          s.T,
-          {x, row_step(s.C)},
-          {s.B, s.T, s.H, s.T * step, step, s.D()},
-          a.qkv.data(),
-          a.qkv.data() + s.C,
-          {qkv, qkv + s.C * s.C, bias, bias + s.C}};
+const float* enter(const LayerShape& s, const NormAt& norm, const LayerInput& in, SublayerKept& k) {
+  if (!norm) return in.h;
+  const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
+  k.before.resize(N * step), k.statistics_before.resize(2 * N);
+  normalise(norm_shape(s.a.norm, N, C, step), in.h, in.w + norm.gain, optional(in.w, norm.bias),
+            k.before.data(), k.statistics_before.data());
+  return k.before.data();
 }
-// x + e, row by row.
-void add_positions(const LayerShape& s, const LayerPositions& positions, const float* x, float* to) {
-  const std::int64_t step = row_step(s.C);
-  parallel_ranges(s.N(), 64, [&](auto begin, auto end) {
-    for (auto n = begin; n < end; ++n) {
-      const float* e = positions.e + (positions.e_rows > 1 ? n : n % s.T) * s.C;
-      for (std::int64_t c = 0; c < s.C; ++c) to[n * step + c] = x[n * step + c] + e[c];
-    }
-  });
+// dh += what dx, the gradient of the rows it read, is for h.
+void enter_backward(const LayerShape& s, const NormAt& norm, const LayerBackward& at, const SublayerKept& k,
+                    const float* dx) {
+  const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
+  if (!norm) return add(N * step, at.dh, dx, at.dh);
+  normalise_backward(norm_shape(s.a.norm, N, C, step), at.h, at.w + norm.gain, k.statistics_before.data(), dx,
+                     {at.dh, at.g + norm.gain, optional(at.g, norm.bias)});
 }
-void add_positions_backward(const LayerShape& s, const LayerPositions& positions, const float* dx) {
-  const std::int64_t step = row_step(s.C);
-  for (std::int64_t n = 0; n < s.N(); ++n) {
-    float* de = positions.de + (positions.e_rows > 1 ? n : n % s.T) * s.C;
-    for (std::int64_t c = 0; c < s.C; ++c) de[c] += dx[n * step + c];
+
+// --- Its way out. Where a norm follows, the sublayer writes what that norm finds.
+
+Floats& written(const LayerShape& s, const NormAt& norm, SublayerKept& k) {
+  Floats& rows = norm ? k.found : k.out;
+  rows.resize(s.N() * row_step(s.a.width));
+  return rows;
+}
+// k.out = h + what was written, with the norm after the sublayer or after the sum.
+void leave(const LayerShape& s, const NormAt& norm, const LayerInput& in, SublayerKept& k) {
+  const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
+  if (!norm) return add(N * step, in.h, k.out.data(), k.out.data());
+  const bool of_sum = s.a.norm.place == NormPlace::after_sum;
+  k.out.resize(N * step), k.statistics_after.resize(2 * N);
+  if (of_sum) add(N * step, in.h, k.found.data(), k.found.data());
+  normalise(norm_shape(s.a.norm, N, C, step), k.found.data(), in.w + norm.gain, optional(in.w, norm.bias),
+            k.out.data(), k.statistics_after.data());
+  if (!of_sum) add(N * step, in.h, k.out.data(), k.out.data());
+}
+// The gradient of what the sublayer wrote, from dh, that of k.out; dh becomes what the residual carries to h.
+const float* leave_backward(const LayerShape& s, const NormAt& norm, const LayerBackward& at,
+                            const SublayerKept& k) {
+  if (!norm) return at.dh;
+  const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
+  at.scratch.dsum.assign(N * step, 0.0f);
+  normalise_backward(norm_shape(s.a.norm, N, C, step), k.found.data(), at.w + norm.gain,
+                     k.statistics_after.data(), at.dh,
+                     {at.scratch.dsum.data(), at.g + norm.gain, optional(at.g, norm.bias)});
+  if (s.a.norm.place != NormPlace::after_sum) return at.scratch.dsum.data();
+  std::copy(at.scratch.dsum.begin(), at.scratch.dsum.end(), at.dh);
+  return at.dh;
+}
+
+// --- Attention between its norms
+
+AttentionShape attention_shape(const LayerShape& s, const AttentionAt& p, const float* w, float* g) {
+  return {s.B, s.T, s.a.attention, s.a.causal, s.padding, 0, optional(w, p.sinks), optional(g, p.sinks)};
+}
+Linear out_shape(const LayerShape& s) {
+  const std::int64_t Q = s.a.attention.q_width();
+  return {s.N(), Q, s.a.width, row_step(Q), row_step(s.a.width)};
+}
+
+// From the rows in.h on to a.attended.
+void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput& in,
+                    const LayerPositions& positions, LayerActivations& a) {
+  project(s, p, in, positions, a.projections);
+  a.attended.resize(s.N() * row_step(s.a.attention.q_width()));
+  const AttentionShape shape = attention_shape(s, p, in.w, nullptr);
+  if (in.cache) {
+    attention_decode(shape, positions, *in.cache, a);
+  } else {
+    attention_forward(shape, positions, content_of(s, p, in, a.projections), a);
   }
+}
+
+// x: the rows that attention read, dy the gradient of what it wrote. Returns the gradient of x, in scratch.
+struct AttentionPartBackward {
+  const float *w, *x, *dy;
+  float* g;
+  LayerScratch& scratch;
+};
+const float* attention_part_backward(const LayerShape& s, const AttentionAt& p,
+                                     const AttentionPartBackward& at, LayerPositions& positions,
+                                     LayerActivations& a) {
+  const std::int64_t N = s.N(), step = row_step(s.a.width);
+  LayerScratch& scratch = at.scratch;
+  scratch.drows.resize(N * std::max(step, row_step(s.a.attention.q_width())));
+  scratch.dqkv.resize(N * row_step(s.a.attention.qkv_width()));
+  linear_backward(out_shape(s), a.attended.data(), at.w + p.out.weight, at.dy,
+                  {scratch.drows.data(), at.g + p.out.weight, optional(at.g, p.out.bias)});
+  if (positions.reads_content) scratch.dcontent.assign(N * step, 0.0f);
+  ContentGrad grad = content_grad_of(s, p, at.g, scratch);
+  attention_backward(attention_shape(s, p, at.w, at.g), positions,
+                     content_of(s, p, {at.w, at.x}, a.projections),
+                     {scratch.drows.data(), scratch.dqkv.data(), grad}, a);
+  project_backward(s, p, {at.w, at.x, at.g, scratch.drows.data(), scratch}, positions, a.projections);
+  return scratch.drows.data();
 }
 
 }  // namespace
 
-void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, const LayerPositions& positions,
-                   const float* h, LayerActivations& a) {
-  const std::int64_t N = s.N(), C = s.C, step = row_step(C), qkv_step = row_step(3 * C),
-                     hidden_step = row_step(s.hidden);
-  for (Floats* rows : {&a.norm1, &a.attended, &a.middle, &a.norm2, &a.out}) rows->resize(N * step);
-  a.qkv.resize(N * qkv_step), a.up.resize(N * hidden_step), a.hidden.resize(N * hidden_step);
-  a.statistics1.resize(2 * N), a.statistics2.resize(2 * N);
-
-  normalise({s.norm, N, C, step}, h, w + p.norm1_gain, optional(w, p.norm1_bias), a.norm1.data(),
-            a.statistics1.data());
-  const float* x = a.norm1.data();
-  if (positions.e) {
-    a.asked.resize(N * step);
-    add_positions(s, positions, x, a.asked.data());
-    linear({N, C, 2 * C, step, qkv_step}, a.asked.data(), w + p.qkv, w + p.qkv_bias, a.qkv.data());
-    linear({N, C, C, step, qkv_step}, x, w + p.qkv + 2 * C * C, w + p.qkv_bias + 2 * C, a.qkv.data() + 2 * C);
-    x = a.asked.data();
-  } else {
-    linear({N, C, 3 * C, step, qkv_step}, x, w + p.qkv, w + p.qkv_bias, a.qkv.data());
-  }
-  attention_forward(s, positions, content_of(s, p, w, x, a), a);
-  linear({N, C, C, step, step}, a.attended.data(), w + p.out, w + p.out_bias, a.middle.data());
-  add(N * step, h, a.middle.data(), a.middle.data());
-
-  normalise({s.norm, N, C, step}, a.middle.data(), w + p.norm2_gain, optional(w, p.norm2_bias),
-            a.norm2.data(), a.statistics2.data());
-  linear({N, C, s.hidden, step, hidden_step}, a.norm2.data(), w + p.up, w + p.up_bias, a.up.data());
-  gelu(N * hidden_step, a.up.data(), a.hidden.data());
-  linear({N, s.hidden, C, hidden_step, step}, a.hidden.data(), w + p.down, w + p.down_bias, a.out.data());
-  add(N * step, a.middle.data(), a.out.data(), a.out.data());
+NormShape norm_shape(const Norms& rule, std::int64_t N, std::int64_t width, std::int64_t step) {
+  const bool rms = rule.form == NormForm::rms || rule.form == NormForm::rms_one_plus;
+  return {rms ? Norm::rms : Norm::layer,
+          N,
+          width,
+          step,
+          float(rule.epsilon),
+          rule.form == NormForm::rms_one_plus ? 1.0f : 0.0f};
 }
 
-void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at,
-                    LayerPositions& positions, LayerActivations& a) {
-  const std::int64_t N = s.N(), C = s.C, step = row_step(C), qkv_step = row_step(3 * C),
-                     hidden_step = row_step(s.hidden);
-  const float* w = at.w;
-  float *g = at.g, *dh = at.dh;
-  // out = middle + down(gelu(up(norm2(middle)))): dh is the gradient of out, and by the residual also of
-  // middle.
-  auto& [dhidden, drows, dqkv, dcontent, dasked] = at.scratch;
-  dhidden.resize(N * hidden_step), drows.resize(N * step), dqkv.resize(N * qkv_step);
-  linear_backward({N, s.hidden, C, hidden_step, step}, a.hidden.data(), w + p.down, dh,
-                  {dhidden.data(), g + p.down, g + p.down_bias});
-  gelu_backward(N * hidden_step, a.up.data(), dhidden.data(), dhidden.data());
-  linear_backward({N, C, s.hidden, step, hidden_step}, a.norm2.data(), w + p.up, dhidden.data(),
-                  {drows.data(), g + p.up, g + p.up_bias});
-  normalise_backward({s.norm, N, C, step}, a.middle.data(), w + p.norm2_gain, a.statistics2.data(),
-                     drows.data(), {dh, g + p.norm2_gain, optional(g, p.norm2_bias)});
-  // middle = h + out(attend(qkv(norm1(h))))
-  linear_backward({N, C, C, step, step}, a.attended.data(), w + p.out, dh,
-                  {drows.data(), g + p.out, g + p.out_bias});
-  const float* x = positions.e ? a.asked.data() : a.norm1.data();
-  if (positions.reads_content) dcontent.assign(N * step, 0.0f);
-  float *dw = g + p.qkv, *dbias = g + p.qkv_bias;
-  ContentGrad grad{{dcontent.data(), step}, dqkv.data(), dqkv.data() + C, {dw, dw + C * C, dbias, dbias + C}};
-  attention_backward(s, positions, content_of(s, p, w, x, a), {drows.data(), dqkv.data(), grad}, a);
-  if (positions.e) {
-    dasked.resize(N * step);
-    linear_backward({N, C, 2 * C, step, qkv_step}, x, w + p.qkv, dqkv.data(), {dasked.data(), dw, dbias});
-    linear_backward({N, C, C, step, qkv_step}, a.norm1.data(), w + p.qkv + 2 * C * C, dqkv.data() + 2 * C,
-                    {drows.data(), dw + 2 * C * C, dbias + 2 * C});
-    if (positions.reads_content) add(N * step, dcontent.data(), dasked.data(), dasked.data());
-    add_positions_backward(s, positions, dasked.data());
-    add(N * step, dasked.data(), drows.data(), drows.data());
-  } else {
-    linear_backward({N, C, 3 * C, step, qkv_step}, a.norm1.data(), w + p.qkv, dqkv.data(),
-                    {drows.data(), dw, dbias});
-    if (positions.reads_content) add(N * step, dcontent.data(), drows.data(), drows.data());
+void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in,
+                   const LayerPositions& positions, LayerActivations& a) {
+  const float* x = enter(s, p.attention_norms.before, in, a.attention);
+  attention_part(s, p.attention, {in.w, x, in.cache}, positions, a);
+  linear(out_shape(s), a.attended.data(), in.w + p.attention.out.weight, optional(in.w, p.attention.out.bias),
+         written(s, p.attention_norms.after, a.attention).data());
+  leave(s, p.attention_norms.after, in, a.attention);
+
+  const LayerInput middle{in.w, a.attention.out.data()};
+  const bool parallel = s.a.residual != Residual::in_turn;
+  if (s.a.residual != Residual::parallel_one_norm)
+    x = enter(s, p.feed_forward_norms.before, parallel ? in : middle, a.feed_forward);
+  feed_forward(s, p, {in.w, x}, a, written(s, p.feed_forward_norms.after, a.feed_forward).data());
+  leave(s, p.feed_forward_norms.after, middle, a.feed_forward);
+}
+
+void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerPositions& positions,
+                    LayerActivations& a) {
+  const std::int64_t size = s.N() * row_step(s.a.width);
+  const bool parallel = s.a.residual != Residual::in_turn,
+             one_norm = s.a.residual == Residual::parallel_one_norm;
+  LayerScratch& scratch = at.scratch;
+  const float* middle = a.attention.out.data();
+  const auto rows_in = [](const NormAt& norm, const SublayerKept& k, const float* h) {
+    return norm ? k.before.data() : h;
+  };
+  // Parallel sublayers have the same dh: what the second is for h is added when the first has seen it.
+  const float* x1 = rows_in(p.attention_norms.before, a.attention, at.h);
+  const float* x2 = one_norm ? x1 : rows_in(p.feed_forward_norms.before, a.feed_forward, middle);
+  Floats& dx2 = parallel ? scratch.dbranch : scratch.drows;
+  dx2.resize(size);
+  feed_forward_backward(s, p,
+                        {at.w, x2, leave_backward(s, p.feed_forward_norms.after, at, a.feed_forward), at.g,
+                         dx2.data(), scratch},
+                        a);
+  if (!parallel) {
+    enter_backward(s, p.feed_forward_norms.before, {at.w, middle, at.g, at.dh, scratch}, a.feed_forward,
+                   dx2.data());
   }
-  normalise_backward({s.norm, N, C, step}, at.h, w + p.norm1_gain, a.statistics1.data(), drows.data(),
-                     {dh, g + p.norm1_gain, optional(g, p.norm1_bias)});
+  const float* dy = leave_backward(s, p.attention_norms.after, at, a.attention);
+  const float* dx1 = attention_part_backward(s, p.attention, {at.w, x1, dy, at.g, scratch}, positions, a);
+  if (one_norm) add(size, dx1, dx2.data(), dx2.data()), dx1 = dx2.data();
+  if (parallel && !one_norm) enter_backward(s, p.feed_forward_norms.before, at, a.feed_forward, dx2.data());
+  enter_backward(s, p.attention_norms.before, at, a.attention, dx1);
 }
 
 }  // namespace gnomon

@@ -2,36 +2,19 @@
 #include <cstdint>
 #include <vector>
 
-#include "gnomon/kernels/norm.h"
+#include "gnomon/kernels/key_cache.h"
 #include "gnomon/nn/execute.h"
+#include "gnomon/nn/parameters.h"
 
 namespace gnomon {
 
-// One Transformer layer, forward and backward. Rows of all arrays are row_step(width) apart.
+// One Transformer layer, forward and backward, in the parts of the paper: norm, projections, attention, feed-forward,
+// residual. Rows of all arrays are row_step(width) apart.
 struct LayerShape {
-  std::int64_t B, T, C, H, hidden;
-  bool causal;
-  Norm norm;
-  const std::uint8_t* padding;
-  std::int64_t tile = 0;  // of attention; 0 = chosen for the machine
+  const Architecture& a;
+  std::int64_t B, T;
+  const std::uint8_t* padding = nullptr;  // (B,T): 1 = no key to anyone
   std::int64_t N() const { return B * T; }
-  std::int64_t D() const { return C / H; }
-};
-
-// Offsets into the flat array of parameters; −1 = absent.
-struct LayerParams {
-  std::int64_t norm1_gain, norm1_bias, qkv, qkv_bias, out, out_bias, norm2_gain, norm2_bias, up, up_bias,
-      down, down_bias;
-};
-
-// What the forward pass keeps for the backward pass.
-struct LayerActivations {
-  Floats norm1, qkv, attended, middle, norm2, up, hidden,
-      out;  // attended: what attention returned; middle: h after it; out: h after the layer
-  Floats statistics1, statistics2;
-  Floats asked;  // norm1 + e, where positions enter queries and keys alone
-  AttentionKept kept;
-  Plan plan;  // with what reads content; unused where nothing does
 };
 
 // What position does inside the attention of some layers.
@@ -46,24 +29,81 @@ struct LayerPositions {
   std::int64_t e_rows = 1;
 };
 
-void layer_forward(const LayerShape& s, const LayerParams& p, const float* w, const LayerPositions& positions,
-                   const float* h, LayerActivations& a);
+// What the norms of a sublayer keep: the rows that the first left, those that the second found, and their statistics.
+struct SublayerKept {
+  Floats before, found, statistics_before, statistics_after;
+  Floats out;  // the residual stream after the sublayer
+};
+struct ProjectionsKept {
+  Floats qkv;                   // (N, qkv_width): what attention reads
+  Floats asked;                 // x + e, where positions enter queries and keys alone
+  Floats unnormed, statistics;  // q and k before their norms
+};
+// What the forward pass keeps for the backward pass.
+struct LayerActivations {
+  SublayerKept attention, feed_forward;
+  ProjectionsKept projections;
+  Floats attended;  // (N, q_width): what attention returned
+  AttentionKept kept;
+  Plan plan;          // with what reads content; unused where nothing does
+  Floats up, hidden;  // of the feed-forward part, before and after the activation
+};
 
-// g receives the gradients of w; dh comes in as the gradient of a.out and leaves as the gradient of h.
+// h (N,width) is the residual stream; a.feed_forward.out holds it after the layer, a.attention.out between the sublayers.
+// With a cache the tokens are new ones, that see what it holds; there is no way back from them.
+struct LayerInput {
+  const float *w, *h;
+  KeyCache* cache = nullptr;
+};
+void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in,
+                   const LayerPositions& positions, LayerActivations& a);
+
+// g receives the gradients of w; dh comes in as the gradient of what the layer left and leaves as the gradient of h.
 struct LayerScratch {
   Floats dhidden, drows, dqkv, dcontent, dasked;  // shared by the layers
+  Floats dbranch, dsum, dunnormed,
+      dup;  // of parallel sublayers, norms after a sublayer, norms of heads, gates
 };
 struct LayerBackward {
   const float *w, *h;
   float *g, *dh;
   LayerScratch& scratch;
 };
-void layer_backward(const LayerShape& s, const LayerParams& p, const LayerBackward& at,
-                    LayerPositions& positions, LayerActivations& a);
+void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerPositions& positions,
+                    LayerActivations& a);
 
-// Attention of a layer, between the projections: layer_attention.cpp. a.qkv holds the projected rows; a.attended receives
+// --- The parts
+
+// Norms of `rule` over rows of `width` numbers.
+NormShape norm_shape(const Norms& rule, std::int64_t N, std::int64_t width, std::int64_t step);
+
+// Queries, keys and values of the rows x: projections.cpp. Backward: from k.qkv's gradient dqkv, with what content received
+// in dcontent, to dx, overwritten.
+struct ProjectionsBackward {
+  const float *w, *x;
+  float *g, *dx;
+  LayerScratch& scratch;
+};
+void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const LayerPositions& positions,
+             ProjectionsKept& k);  // in.h: x
+void project_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
+                      LayerPositions& positions, const ProjectionsKept& k);
+// What encodings read of x and k.
+Content content_of(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const ProjectionsKept& k);
+ContentGrad content_grad_of(const LayerShape& s, const AttentionAt& p, float* g, LayerScratch& scratch);
+
+// Attention between the projections: layer_attention.cpp. a.projections.qkv holds the projected rows; a.attended receives
 // what goes into the output projection.
-void attention_forward(const LayerShape& s, const LayerPositions& positions, const Content& content,
+struct AttentionShape {
+  std::int64_t B, T;
+  AttentionRule rule;
+  bool causal;
+  const std::uint8_t* padding = nullptr;
+  std::int64_t tile = 0;         // 0 = chosen for the machine
+  const float* sinks = nullptr;  // (heads)
+  float* dsinks = nullptr;
+};
+void attention_forward(const AttentionShape& s, const LayerPositions& positions, const Content& content,
                        LayerActivations& a);
 // dreturned: gradient of what went into the output projection, overwritten. dqkv is overwritten; what content
 // receives beside is added to `grad`, whose q and k point into dqkv.
@@ -71,7 +111,21 @@ struct AttentionBackward {
   float *dreturned, *dqkv;
   ContentGrad& grad;
 };
-void attention_backward(const LayerShape& s, LayerPositions& positions, const Content& content,
+void attention_backward(const AttentionShape& s, LayerPositions& positions, const Content& content,
                         const AttentionBackward& at, LayerActivations& a);
+// The same forward for new tokens, whose keys are appended to the cache.
+void attention_decode(const AttentionShape& s, const LayerPositions& positions, KeyCache& cache,
+                      LayerActivations& a);
+
+// Feed-forward part: feed_forward.cpp. `to` (N,width) is overwritten with down(f(up(x))).
+struct FeedForwardBackward {
+  const float *w, *x, *dy;
+  float *g, *dx;  // dx is overwritten
+  LayerScratch& scratch;
+};
+void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a,
+                  float* to);
+void feed_forward_backward(const LayerShape& s, const LayerAt& p, const FeedForwardBackward& at,
+                           const LayerActivations& a);
 
 }  // namespace gnomon

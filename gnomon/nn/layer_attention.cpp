@@ -1,31 +1,33 @@
 // Attention of a layer: its plan, executed on the rows of qkv.
-#include <cmath>
-
+#include "gnomon/nn/decode.h"
 #include "gnomon/nn/layer.h"
 
 namespace gnomon {
 namespace {
 
-AttendShape attend_shape(const LayerShape& s) {
+AttendShape attend_shape(const AttentionShape& s) {
   return {.B = s.B,
-          .H = s.H,
+          .H = s.rule.heads,
           .queries = s.T,
           .keys = s.T,
-          .K = s.D(),
-          .D = s.D(),
-          .scale = float(1 / std::sqrt(double(s.D()))),
+          .K = s.rule.head_size,
+          .D = s.rule.head_size,
+          .scale = float(s.rule.scale_of_product()),
           .causal = s.causal,
           .padding = s.padding,
           .query_tile = s.tile,
-          .key_tile = s.tile};
+          .key_tile = s.tile,
+          .kv_heads = s.rule.kv_heads};
 }
-// Rows of qkv (N, 3C): q, k and v of all heads side by side; and of what attention returns.
-AttentionRows<float> rows_of(const LayerShape& s, float* qkv, float* out) {
-  const std::int64_t step = row_step(3 * s.C), out_step = row_step(s.C);
-  const auto part = [&](std::int64_t which) {
-    return Heads<float>{qkv + which * s.C, s.T * step, step, s.D()};
+Extras extras_of(const AttentionShape& s) { return {.soft_cap = float(s.rule.soft_cap), .sinks = s.sinks}; }
+// Rows of qkv (N, qkv_width): q, k and v of all heads side by side; and of what attention returns.
+AttentionRows<float> rows_of(const AttentionShape& s, float* qkv, float* out) {
+  const std::int64_t step = row_step(s.rule.qkv_width()), out_step = row_step(s.rule.q_width());
+  const auto part = [&](std::int64_t first) {
+    return Heads<float>{qkv + first, s.T * step, step, s.rule.head_size};
   };
-  return {part(0), part(1), part(2), {out, s.T * out_step, out_step, s.D()}};
+  const std::int64_t Q = s.rule.q_width();
+  return {part(0), part(Q), part(Q + s.rule.kv_width()), {out, s.T * out_step, out_step, s.rule.head_size}};
 }
 // What the layer shares with others: a content-reading encoding has arrays beside it.
 void add_shared(const Plan& part, Plan& sum) {
@@ -35,26 +37,51 @@ void add_shared(const Plan& part, Plan& sum) {
 
 }  // namespace
 
-void attention_forward(const LayerShape& s, const LayerPositions& positions, const Content& content,
+void attention_forward(const AttentionShape& s, const LayerPositions& positions, const Content& content,
                        LayerActivations& a) {
   if (positions.reads_content) {
     a.plan = positions.plan;
     complete(positions.acting, *positions.places, content, a.plan);
   }
   const Plan& plan = positions.reads_content ? a.plan : positions.plan;
-  execute({attend_shape(s), plan, !positions.reads_content}, rows_of(s, a.qkv.data(), a.attended.data()),
-          a.kept);
+  execute({attend_shape(s), plan, !positions.reads_content, extras_of(s)},
+          rows_of(s, a.projections.qkv.data(), a.attended.data()), a.kept);
 }
 
-void attention_backward(const LayerShape& s, LayerPositions& positions, const Content& content,
+void attention_backward(const AttentionShape& s, LayerPositions& positions, const Content& content,
                         const AttentionBackward& at, LayerActivations& a) {
-  const auto rows = rows_of(s, a.qkv.data(), a.attended.data()), d = rows_of(s, at.dqkv, at.dreturned);
-  if (!positions.reads_content)
-    return execute_backward({attend_shape(s), positions.plan, true}, rows, a.kept, d, positions.dplan);
+  const auto rows = rows_of(s, a.projections.qkv.data(), a.attended.data()),
+             d = rows_of(s, at.dqkv, at.dreturned);
+  const ExtrasGrad dextras{.sinks = s.dsinks};
+  if (!positions.reads_content) {
+    return execute_backward({attend_shape(s), positions.plan, true, extras_of(s)}, rows, a.kept, d,
+                            positions.dplan, dextras);
+  }
   Plan dplan = a.plan.zeros();
-  execute_backward({attend_shape(s), a.plan, false}, rows, a.kept, d, dplan);
+  execute_backward({attend_shape(s), a.plan, false, extras_of(s)}, rows, a.kept, d, dplan, dextras);
   complete_backward(positions.acting, {*positions.places, content}, a.plan, dplan, at.grad);
   add_shared(dplan, positions.dplan);
+}
+
+void attention_decode(const AttentionShape& s, const LayerPositions& positions, KeyCache& cache,
+                      LayerActivations& a) {
+  const AttentionRule& rule = s.rule;
+  const std::int64_t step = row_step(rule.qkv_width()), out_step = row_step(rule.q_width()),
+                     D = rule.head_size;
+  const auto view = [&](float* data, std::int64_t heads, std::int64_t token) {
+    return View{data, Number::float32, {s.B, heads, s.T, D}, {s.T * token, D, token, 1}};
+  };
+  float* qkv = a.projections.qkv.data();
+  AttentionInput in{.q = read_only(view(qkv, rule.heads, step)),
+                    .k = read_only(view(qkv + rule.q_width(), rule.kv_heads, step)),
+                    .v = read_only(view(qkv + rule.q_width() + rule.kv_width(), rule.kv_heads, step)),
+                    .places = positions.places,
+                    .padding = s.padding,
+                    .sinks = s.sinks};
+  AttendShape shape = attend_shape(s);
+  shape.padding = nullptr;  // the cache knows what it did not store
+  decode({shape, positions.acting, float(rule.soft_cap)}, in, cache,
+         view(a.attended.data(), rule.heads, out_step));
 }
 
 }  // namespace gnomon

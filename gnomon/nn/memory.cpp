@@ -1,4 +1,4 @@
-// The sizes of the arrays in layer.h, model.cpp and the attention kernels, added up: a change there is a change here.
+// The sizes of the arrays in layer.h, pass.h and the attention kernels, added up: a change there is a change here.
 // test_trust.py compares the sum with what trainings under encodings of each kind really took.
 #include "gnomon/nn/memory.h"
 
@@ -38,8 +38,8 @@ std::int64_t copies(const Plan& plan) {
   return count;
 }
 
-Asked asked_in(const Position& position, std::int64_t layer, const ModelConfig& c) {
-  Asked a{c.head_size()};
+Asked asked_in(const Position& position, std::int64_t layer, const Architecture& c) {
+  Asked a{c.attention.head_size};
   for (const std::size_t n : position.in_layer(layer)) {
     const auto& [encoding, acts] = position.attention[n];
     const Widths added = widths(*encoding);
@@ -53,7 +53,8 @@ Asked asked_in(const Position& position, std::int64_t layer, const ModelConfig& 
     a.by_distance = std::max<std::int64_t>(a.by_distance, (acts & kLogits) && !encoding->reads_content());
     if ((acts & (kLogits | kRows)) && encoding->reads_content()) {
       // A number of the query and one of the key, or the channels of gates, each with a matrix.
-      a.by_token = std::max({a.by_token, std::int64_t{2}, encoding->param_count() / (c.heads * c.width)});
+      a.by_token =
+          std::max({a.by_token, std::int64_t{2}, encoding->param_count() / (c.attention.heads * c.width)});
     }
     a.cross = std::max<std::int64_t>(a.cross, acts & kCross ? 2 : 0);
     a.value = std::max<std::int64_t>(a.value, (acts & kValue) && !(acts & kQk));
@@ -61,32 +62,55 @@ Asked asked_in(const Position& position, std::int64_t layer, const ModelConfig& 
   return a;
 }
 
-struct Sizes {
-  const ModelConfig& c;
-  std::int64_t C = c.width, H = c.heads, D = c.head_size(), hidden = c.feed_forward * c.width;
+struct Count {
+  const Architecture& c;
+  std::int64_t H = c.attention.heads, KV = c.attention.kv_heads, D = c.attention.head_size,
+               step = row_step(c.width), q_step = row_step(c.attention.q_width()),
+               qkv_step = row_step(c.attention.qkv_width()), up_step = row_step(c.feed_forward.up_width()),
+               hidden_step = row_step(c.feed_forward.hidden);
 
-  std::int64_t rows_step() const { return row_step(C); }
+  bool parallel() const { return c.residual != Residual::in_turn; }
+  bool norms_before() const {
+    return c.norm.place == NormPlace::before || c.norm.place == NormPlace::before_and_after;
+  }
+  bool norms_after() const { return c.norm.place != NormPlace::before; }
   bool in_place(const Asked& a) const { return a.width == D && a.before == 0 && !(a.content && a.maps); }
   std::int64_t distances(const PassSize& p) const { return c.causal ? p.tokens : 2 * p.tokens - 1; }
   std::int64_t terms(const Asked& a, const PassSize& p) const {
     return H * distances(p) * (a.by_distance + a.cross * a.width + a.value * D) +
            a.by_token * p.windows * H * p.tokens;
   }
-  // Numbers that a layer keeps of its forward pass.
+  // Numbers that a layer keeps of its forward pass: of a token, its norms, projections, attention and feed-forward part.
   std::int64_t kept(const Asked& a, const PassSize& p) const {
-    const std::int64_t N = p.windows * p.tokens;
-    std::int64_t row = 5 * rows_step() + row_step(3 * C) + 2 * row_step(hidden) + 4 + H;
+    const std::int64_t N = p.windows * p.tokens, norms = (step + 2) * (norms_before() + norms_after());
+    std::int64_t row = 2 * (step + norms) + qkv_step + q_step + H + up_step + hidden_step;
+    if (c.residual == Residual::parallel_one_norm) row -= norms;
+    if (c.norm.heads) row += qkv_step + 2 * (H + KV);
     if (!in_place(a)) row += (2 + a.before) * H * a.width;
-    if (a.values) row += rows_step();
+    if (a.values) row += q_step;
     return N * row + terms(a, p);
   }
   // Numbers that the backward pass of one layer needs, shared by the layers.
   std::int64_t shared(const Asked& a, const PassSize& p) const {
     const std::int64_t N = p.windows * p.tokens;
-    std::int64_t row = row_step(hidden) + rows_step() + row_step(3 * C);
+    std::int64_t row = hidden_step + std::max(step, q_step) + qkv_step;
+    row += step * (parallel() + norms_after()) + (c.norm.heads ? qkv_step + step : 0);
+    if (c.feed_forward.gated) row += up_step;
     if (!in_place(a)) row += 2 * H * a.width;
-    if (a.content) row += rows_step();
+    if (a.content) row += step;
     return N * row + terms(a, p) * (2 + p.windows);
+  }
+  // Numbers at the ends of a pass, before the layers and after them: of a token of the forward pass, and of the backward.
+  std::int64_t ends(std::int64_t words) const {
+    std::int64_t row = words + step + row_step(c.vocabulary) + 1;
+    if (c.norm.last) row += step + 2;
+    if (c.norm.embedding) row += step + 2;
+    if (c.head.form == HeadForm::transform) row += 3 * step + 2;
+    if (c.head.soft_cap != 0) row += row_step(c.vocabulary);
+    return row;
+  }
+  std::int64_t ends_backward(std::int64_t words) const {
+    return words + (2 + c.norm.embedding + (c.head.form == HeadForm::transform)) * step;
   }
   // Scratch of the attention kernel: a head at a time on each thread, or all heads of a sequence where a network mixes them.
   std::int64_t kernel(const Asked& a, const PassSize& p, bool backward, int threads) const {
@@ -98,12 +122,12 @@ struct Sizes {
 
 }  // namespace
 
-std::int64_t trainer_bytes(const ModelConfig& c, const PassSize& training, const PassSize& evaluation,
+std::int64_t trainer_bytes(const Architecture& c, const PassSize& training, const PassSize& evaluation,
                            int threads) {
-  const Sizes s{c};
-  const Position position = make_position(c.position, {c.width, c.heads, c.head_size(), c.length, c.causal});
+  const Count s{c};
+  const Position position = make_position(c.position, c.shape());
   const std::int64_t trained = training.windows * training.tokens,
-                     rows = std::max(trained, evaluation.windows * evaluation.tokens), step = s.rows_step();
+                     rows = std::max(trained, evaluation.windows * evaluation.tokens);
   std::int64_t kept = 0, shared = 0, kernel = 0;
   for (std::int64_t l = 0; l < c.layers; ++l) {
     const Asked a = asked_in(position, l, c);
@@ -112,9 +136,8 @@ std::int64_t trainer_bytes(const ModelConfig& c, const PassSize& training, const
     kernel =
         std::max({kernel, s.kernel(a, training, true, threads), s.kernel(a, evaluation, false, threads)});
   }
-  const std::int64_t words = row_step(position.combination->word_width());
-  const std::int64_t ends =
-      rows * (words + 2 * step + row_step(kVocabulary) + 2 + 1) + trained * (2 * step + words);
+  const std::int64_t words = row_step(position.combination->word_width()),
+                     ends = rows * s.ends(words) + trained * s.ends_backward(words);
   return std::int64_t(sizeof(float)) * (4 * Model(c).param_count() + kept + shared + kernel + ends);
 }
 

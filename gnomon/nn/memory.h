@@ -13,7 +13,7 @@ struct PassSize {
 // Bytes that a Trainer of this model keeps when it has trained on batches of the one size and evaluated batches of the
 // other, on this many threads: parameters, gradient and moments, activations, scratch of the kernels. Computed, nothing is
 // allocated. What the process needs besides is not in it.
-std::int64_t trainer_bytes(const ModelConfig& config, const PassSize& training, const PassSize& evaluation,
-                           int threads);
+std::int64_t trainer_bytes(const Architecture& architecture, const PassSize& training,
+                           const PassSize& evaluation, int threads);
 
 }  // namespace gnomon

@@ -37,8 +37,9 @@ double TrainConfig::rate(std::int64_t t) const {
   return learning_rate * (final_rate + (1 - final_rate) * 0.5 * (1 + std::cos(std::numbers::pi * done)));
 }
 
-Trainer::Trainer(const ModelConfig& model_config, const TrainConfig& train, std::uint64_t seed)
-    : model(model_config),
+Trainer::Trainer(const Architecture& architecture, const TrainConfig& train, std::uint64_t seed)
+    : model(architecture),
+      session(model),
       config(train),
       w(model.initial(seed)),
       m(w.size()),
@@ -53,7 +54,7 @@ double Trainer::train(const Tokens& batch) {
   tokens.seed = seed_, tokens.draw = std::uint64_t(step), tokens.drop_positions = dropped();
   std::fill(gradient_.begin(), gradient_.end(), 0.0f);
   losses_.resize(tokens.inputs.size());
-  const double loss = model.loss(tokens, w, losses_, gradient_);
+  const double loss = session.loss(tokens, w, losses_, gradient_);
   const double norm = std::sqrt(sum_of_squares(model.param_count(), gradient_.data()));
   ++step;
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

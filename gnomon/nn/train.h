@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "gnomon/nn/model.h"
+#include "gnomon/nn/session.h"
 
 namespace gnomon {
 
@@ -26,9 +26,10 @@ struct TrainConfig {
 // needs.
 class Trainer {
  public:
-  Trainer(const ModelConfig& model, const TrainConfig& config, std::uint64_t seed);
+  Trainer(const Architecture& architecture, const TrainConfig& config, std::uint64_t seed);
 
-  Model model;
+  const Model model;
+  Session session;
   TrainConfig config;
   Floats w, m, v;
   std::int64_t step = 0;  // steps done

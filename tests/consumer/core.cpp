@@ -49,9 +49,8 @@ int main() {
   double dot = 0;
   for (int c = 0; c < 16; ++c) dot += vector.input(at, 0, c) * vector.input(at, 1, c);
   std::printf("%.6f\n", dot);
-  gnomon::ModelConfig config;
-  config.position = gnomon::Spec::parse("rope+alibi");
-  if (gnomon::Trainer(config, {}, 1).model.param_count() == 0) return 1;
+  const auto llama = gnomon::make_block("llama", {}, gnomon::Spec::parse("rope+alibi"));
+  if (gnomon::Trainer(llama, {}, 1).model.param_count() == 0) return 1;
   try {
     gnomon::make_encoding("rop", shape);
   } catch (const gnomon::Error&) {

@@ -3,7 +3,7 @@
 #include "gnomon/combine/spec.h"
 
 #include "gnomon/core/error.h"
-#include "gnomon/nn/model.h"
+#include "gnomon/nn/session.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {
@@ -18,20 +18,16 @@ std::int64_t param_count(const Position& position) {
 }
 
 bool passes_through(const Spec& spec, bool causal) try {
-  const ModelConfig config{.layers = 2,
-                           .width = 16,
-                           .heads = 2,
-                           .feed_forward = 1,
-                           .length = 8,
-                           .causal = causal,
-                           .position = spec};
+  Architecture architecture =
+      make_block("gpt", {.layers = 2, .width = 16, .heads = 2, .feed_forward = 1, .length = 8}, spec);
+  architecture.causal = causal;
   if (param_count(make_position(spec, {16, 2, 8, 8, causal})) > kMostNumbers) return true;
-  Model model(config);
+  const Model model(architecture);
   const std::vector<std::int32_t> bytes{1, 2, 3, 4, 5, 6, 7, 8, 9};
   const Floats w = model.initial(1);
   Floats losses(8), gradient(w.size());
   const Tokens tokens{1, 8, std::span(bytes).first(8), std::span(bytes).last(8)};
-  model.loss(tokens, w, losses, gradient);
+  Session(model).loss(tokens, w, losses, gradient);
   return true;
 } catch (const Error& e) {
   require(e.fault() == Fault::usage, "a spec that cannot be made is a usage error, and nothing else");

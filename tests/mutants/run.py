@@ -79,7 +79,7 @@ MUTANTS = [
     ("a window one key too wide", "gnomon/encodings/window.cpp", "< size_", "<= size_", "golden_test"),
     ("documents leak in the backward pass", "gnomon/kernels/attend_softmax-inl.h",
      "if (b < from) {", "if (b < 0) {", "positions_test"),
-    ("parameters do not start where they should", "gnomon/nn/model.cpp",
+    ("parameters do not start where they should", "gnomon/nn/parameters.cpp",
      "params.back().spec.start = s.start;", "", "model_test"),
     ("re-rotation turns the wrong way", "gnomon/encodings/rotary.cpp",
      "to.frequencies[n % pairs] - from.frequencies[n % pairs]",

@@ -166,6 +166,23 @@ def test_repeating_a_study_skips_what_is_finished_and_changes_nothing(study, tex
         assert path.read_bytes() == content, path
 
 
+def test_a_trained_model_writes(study):
+    def wrote(*arguments, check=0):
+        return gnomon("sample", "--study", study[0], "--arm", "rope", *arguments, check=check)
+
+    first = wrote("--bytes", 40, "--prompt", "the cat ")
+    assert first.stdout.startswith("the cat ") and "nats a byte" in first.stderr
+    assert wrote("--bytes", 40, "--prompt", "the cat ").stdout == first.stdout
+    assert wrote("--bytes", 40, "--prompt", "the cat ", "--seed", 2).stdout != first.stdout
+    greedy = json.loads(wrote("--json", "--temperature", 0, "--bytes", 20).stdout)
+    assert greedy["prompt"] == "In the beginning " and len(greedy["written"]) > 0
+    assert "unknown arm 'cope': " in gnomon("sample", "--study", study[0], "--arm", "cope", check=2).stderr
+    assert "no finished run of seed 99; there are: " in wrote("--run-seed", 99, check=2).stderr
+    assert "the tokens of the prompt is 0" in wrote("--prompt", "", check=2).stderr
+    assert "temperature is -1" in wrote("--temperature", -1, check=2).stderr
+    assert "no folder of a study" in gnomon("sample", "--study", study[0] / "nowhere", check=3).stderr
+
+
 def test_arms_of_every_kind_run_to_a_report(text, tmp_path):
     arms = "rope_learned, fox, [rope+window(size=4), fire], deberta, sinusoidal+shape, gate(learned), queries_keys(sinusoidal)"
     done = gnomon(*study_arguments(text, tmp_path / "out", f"study.arms={arms}", "study.baseline=fox", "study.seeds=1",

@@ -62,6 +62,9 @@ def made_small(line):
         return line
     if subcommand == "study":
         return line + "".join(f" --set {setting}" for setting in (*SMALL, "study.seeds=1"))
+    if subcommand == "sample":  # of a study that there is
+        first = f"{program} study --text book.txt --quiet" + "".join(f" --set {setting}" for setting in (*SMALL, "study.seeds=1"))
+        return f"{first} --set 'study.arms=none, rope' --set study.baseline=none && {line}"
     if subcommand == "claims" and "--text" not in rest:
         return line
     if subcommand == "claims":

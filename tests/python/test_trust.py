@@ -239,10 +239,11 @@ def test_a_limit_of_the_process_counts(text, tmp_path):
     assert "ulimit -v" in done.stderr and "GB" in done.stderr
 
 
-@pytest.mark.parametrize("settings", [[], ["model.width=24", "model.heads=2", "model.layers=1"], ["model.causal=false", "train.batch=16", "evaluate.lengths=1, 2"]])
+@pytest.mark.parametrize("settings", [[], ["model.width=24", "model.heads=2", "model.layers=1"], ["model.causal=false", "train.batch=16", "evaluate.lengths=1, 2"],
+                                      ["model.block=llama", "train.batch=16"], ["model.block=bert", "train.batch=16"]])
 def test_the_estimate_of_memory_is_right_within_a_fifth(text, tmp_path, settings):
     arms = "study.arms=none, rope, t5, shaw, deberta, fire, cope, pope, concat(sinusoidal)"
-    if "model.causal=false" in settings:
+    if "model.causal=false" in settings or "model.block=bert" in settings:
         arms = arms.replace("cope, ", "")
     arguments = ["study", "--quiet", "--text", text, "--out", tmp_path / "out"]
     for setting in (arms, "study.baseline=none", "study.seeds=1", "train.steps=2", "evaluate.points=1", "evaluate.windows=4", *settings):

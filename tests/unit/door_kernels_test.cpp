@@ -398,8 +398,14 @@ TEST(DoorKernels, RowsAndNumbers) {
   refused("w is null", [&] { adamw({.rate = 1, .t = 1}, 8, x.data(), nullptr, x.data(), x.data()); });
 
   for (const std::int64_t n : {std::int64_t{-1}, kLeast, kMost}) {
-    refused("gelu: n is", [&] { gelu(n, x.data(), y.data()); });
-    refused("gelu_backward: n is", [&] { gelu_backward(n, x.data(), y.data(), y.data()); });
+    refused("activate: n is", [&] { activate(Activation::gelu, n, x.data(), y.data()); });
+    refused("activate_backward: n is",
+            [&] { activate_backward(Activation::silu, n, x.data(), y.data(), y.data()); });
+    refused("gate: N is", [&] { gate({Activation::silu, n, 4, 8, 4}, x.data(), y.data()); });
+    refused("gate_backward: C is", [&] {
+      gate_backward({Activation::silu, 1, n, 8, 4}, x.data(), y.data(), x.data());
+    });
+    refused("soft_cap: n is", [&] { soft_cap(n, 1, x.data()); });
     refused("add: n is", [&] { add(n, x.data(), y.data(), y.data()); });
     refused("scale: n is", [&] { scale(n, 1, x.data()); });
     refused("sum_of_squares: n is", [&] { sum_of_squares(n, x.data()); });
@@ -407,7 +413,9 @@ TEST(DoorKernels, RowsAndNumbers) {
     refused("add_column_sums: C is", [&] { add_column_sums({8, n}, x.data(), y.data()); });
   }
   refused("rows of x are 7", [&] { add_column_sums({8, 8, 7}, x.data(), y.data()); });
-  refused("x is null", [&] { gelu(1, nullptr, y.data()); });
+  refused("x is null", [&] { activate(Activation::gelu, 1, nullptr, y.data()); });
+  refused("rows of x are 7", [&] { gate({Activation::silu, 2, 4, 7, 4}, x.data(), y.data()); });
+  refused("cap is 0", [&] { soft_cap(1, 0, x.data()); });
 }
 
 }  // namespace

@@ -106,32 +106,32 @@ TEST(DoorEncodings, WhatEncodingsShareIsChecked) {
 }
 
 struct Small {
-  ModelConfig config;
+  Architecture config;
   Model model;
+  Session session;
   Floats w, gradient, losses = Floats(8), logits = Floats(8 * kVocabulary);
   std::vector<std::int32_t> inputs = std::vector<std::int32_t>(8, 65),
                             targets = std::vector<std::int32_t>(8, 66);
   explicit Small(std::string_view spec)
-      : config(config_of(spec)), model(config), w(model.initial(1)), gradient(w.size()) {}
-  static ModelConfig config_of(std::string_view spec) {
-    ModelConfig c;
-    c.layers = 1, c.width = 8, c.heads = 2, c.feed_forward = 1, c.length = 4, c.position = Spec::parse(spec);
-    return c;
+      : config(config_of(spec)), model(config), session(model), w(model.initial(1)), gradient(w.size()) {}
+  static Architecture config_of(std::string_view spec) {
+    return make_block("gpt", sizes(), Spec::parse(spec));
   }
+  static BlockSizes sizes() { return {.layers = 1, .width = 8, .heads = 2, .feed_forward = 1, .length = 4}; }
   Tokens tokens() const { return {2, 4, inputs, targets}; }
 };
 
 TEST(DoorModel, SizesAndSymbolsAreChecked) {
   Small s("rope");
-  const auto loss = [&](const Tokens& t) { s.model.loss(t, s.w, s.losses, s.gradient); };
+  const auto loss = [&](const Tokens& t) { s.session.loss(t, s.w, s.losses, s.gradient); };
   loss(s.tokens());
   for (const std::int64_t x : {std::int64_t{0}, std::int64_t{-1}, kLeast, kAbove[0], kAbove[1], kMost}) {
     Tokens t = s.tokens();
     t.B = x;
     refused(text("model: B is ", x), [&] { loss(t); });
     t = s.tokens(), t.T = x;
-    refused(text("model: T is ", x), [&] { s.model.logits(t, s.w, s.logits); });
-    refused(text("model: T is ", x), [&] { s.model.observe(t, s.w, s.losses, {}); });
+    refused(text("model: T is ", x), [&] { s.session.logits(t, s.w, s.logits); });
+    refused(text("model: T is ", x), [&] { s.session.observe(t, s.w, s.losses, {}); });
     Trainer trainer(s.config, {}, 1);
     refused(text("model: T is ", x), [&] { trainer.train(t); });
   }
@@ -143,21 +143,21 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
   t = s.tokens();
   const std::span<float> losses = s.losses, gradient = s.gradient, logits = s.logits;
   const std::span<const float> w = s.w;
-  refused("losses has 7", [&] { s.model.loss(t, w, losses.first(7)); });
-  refused("losses has 7", [&] { s.model.observe(t, w, losses.first(7), {}); });
-  refused("gradient has 9", [&] { s.model.loss(t, w, losses, gradient.first(9)); });
-  refused("w has 9", [&] { s.model.loss(t, w.first(9), losses); });
-  refused("logits has 9", [&] { s.model.logits(t, w, logits.first(9)); });
+  refused("losses has 7", [&] { s.session.loss(t, w, losses.first(7)); });
+  refused("losses has 7", [&] { s.session.observe(t, w, losses.first(7), {}); });
+  refused("gradient has 9", [&] { s.session.loss(t, w, losses, gradient.first(9)); });
+  refused("w has 9", [&] { s.session.loss(t, w.first(9), losses); });
+  refused("logits has 9", [&] { s.session.logits(t, w, logits.first(9)); });
   for (const std::int32_t byte :
        {-1, 256, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
     s.inputs[5] = byte;
     refused(text("input 5 is ", byte), [&] { loss(s.tokens()); });
-    refused(text("input 5 is ", byte), [&] { s.model.logits(s.tokens(), w, logits); });
+    refused(text("input 5 is ", byte), [&] { s.session.logits(s.tokens(), w, logits); });
     s.inputs[5] = 65;
     if (byte == kUnscored) continue;
     s.targets[3] = byte;
     refused(text("target 3 is ", byte), [&] { loss(s.tokens()); });
-    refused(text("target 3 is ", byte), [&] { s.model.observe(s.tokens(), w, losses, {}); });
+    refused(text("target 3 is ", byte), [&] { s.session.observe(s.tokens(), w, losses, {}); });
     s.targets[3] = 66;
   }
   Placement p = Placement::consecutive(0, 4);
@@ -174,18 +174,17 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
 }
 
 TEST(DoorModel, AbsurdConfigurationsAreRefused) {
-  std::int64_t ModelConfig::*const fields[] = {&ModelConfig::layers, &ModelConfig::width, &ModelConfig::heads,
-                                               &ModelConfig::feed_forward, &ModelConfig::length};
+  std::int64_t BlockSizes::*const fields[] = {&BlockSizes::layers, &BlockSizes::width, &BlockSizes::heads,
+                                              &BlockSizes::feed_forward, &BlockSizes::length};
   for (const auto field : fields) {
     for (const std::int64_t x : {std::int64_t{0}, std::int64_t{-1}, kLeast, kAbove[0], kAbove[1], kMost}) {
-      ModelConfig c = Small::config_of("rope");
-      c.*field = x;
-      refused("model.", [&] { Model{c}; });
+      BlockSizes sizes = Small::sizes();
+      sizes.*field = x;
+      refused("model.", [&] { Model{make_block("gpt", sizes, Spec::parse("rope"))}; });
     }
   }
-  ModelConfig c = Small::config_of("rope");
-  c.layers = 1000, c.width = 1 << 16, c.heads = 256, c.feed_forward = 64;
-  refused("the number of parameters", [&] { Model{c}; });
+  const BlockSizes most{.layers = 1000, .width = 1 << 16, .heads = 256, .feed_forward = 64};
+  refused("the number of parameters", [&] { Model{make_block("gpt", most, Spec::parse("rope"))}; });
 }
 
 TEST(DoorModel, RandomTokensAreAnswered) {
@@ -221,8 +220,8 @@ TEST(DoorModel, RandomTokensAreAnswered) {
             p.values[std::size_t(dice.below(4))] = double(dice.number()), t.placement = &p;
         }
       }
-      answered([&] { s.model.loss(t, s.w, losses, gradient); });
-      answered([&] { s.model.logits(t, s.w, s.logits); });
+      answered([&] { s.session.loss(t, s.w, losses, gradient); });
+      answered([&] { s.session.logits(t, s.w, s.logits); });
     }
   }
 }

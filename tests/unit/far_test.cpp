@@ -6,7 +6,7 @@
 
 #include "gnomon/core/file.h"
 #include "gnomon/kernels/angle.h"
-#include "gnomon/nn/model.h"
+#include "gnomon/nn/session.h"
 #include "tests/unit/laws.h"
 #include "tests/unit/turn.h"
 
@@ -121,17 +121,16 @@ TEST(FarPlaces, AModelSeesTheDifferences) {
   const std::vector<std::int32_t> text{5, 80, 7, 200, 33}, targets(5, 0);
   for (const char* spec :
        {"rope", "yarn(fraction=0.5, side=trailing)", "pope", "rope+window(size=100)", "rope_value"}) {
-    ModelConfig config;
-    config.layers = 2, config.width = 16, config.heads = 2, config.feed_forward = 2, config.length = 12;
-    config.position = Spec::parse(spec);
-    Model model(config);
+    const Model model(make_block(
+        "gpt", {.layers = 2, .width = 16, .heads = 2, .feed_forward = 2, .length = 12}, Spec::parse(spec)));
+    Session session(model);
     const Floats w = model.initial(3);
     const auto logits_at = [&](double first) {
       const Placement place = Placement::of({first, first + 1, first + 40, first + 0x1p30, first + 0x1p40});
       Tokens tokens{1, 5, text, targets};
       tokens.placement = &place;
       Floats logits(5 * kVocabulary);
-      model.logits(tokens, w, logits);
+      session.logits(tokens, w, logits);
       return logits;
     };
     const Floats here = logits_at(0), there = logits_at(0x1p51);

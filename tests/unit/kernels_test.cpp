@@ -22,27 +22,74 @@ namespace {
 class Kernels : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(Targets, Kernels, testing::ValuesIn(simd_targets()), target_name);
 
-double gelu_by_definition(double x) {
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+constexpr Activation kActivations[] = {Activation::gelu, Activation::gelu_tanh, Activation::silu,
+                                       Activation::relu};
+double by_definition(Activation f, double x) {
+  switch (f) {
+    case Activation::gelu:
+      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::relu:
+      return std::max(x, 0.0);
+  }
+  return 0;
+}
+double slope_by_definition(Activation f, double x) {
+  return (by_definition(f, x + 1e-5) - by_definition(f, x - 1e-5)) / 2e-5;
 }
 
-TEST_P(Kernels, Gelu) {
-  for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 9, 17, 1000}) {
-    const auto x = normals(n, 1, 3.0), dy = normals(n, 2);
-    Floats y(x.size()), dx(x.size());
-    gelu(n, x.data(), y.data());
-    gelu_backward(n, x.data(), dy.data(), dx.data());
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double at = x[i], step = 1e-5;
-      EXPECT_NEAR(y[i], gelu_by_definition(at), 4e-7 * std::max(1.0, std::abs(at)));
-      const double slope = (gelu_by_definition(at + step) - gelu_by_definition(at - step)) / (2 * step);
-      EXPECT_NEAR(dx[i], dy[i] * slope, 2e-6 * std::max(1.0, std::abs(double(dy[i]))));
+TEST_P(Kernels, Activations) {
+  for (const Activation f : kActivations) {
+    for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 9, 17, 1000}) {
+      const auto x = normals(n, 1, 3.0), dy = normals(n, 2);
+      Floats y(x.size()), dx(x.size());
+      activate(f, n, x.data(), y.data());
+      activate_backward(f, n, x.data(), dy.data(), dx.data());
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double at = x[i];
+        EXPECT_NEAR(y[i], by_definition(f, at), 4e-7 * std::max(1.0, std::abs(at)));
+        EXPECT_NEAR(dx[i], dy[i] * slope_by_definition(f, at), 2e-6 * std::max(1.0, std::abs(double(dy[i]))));
+      }
+    }
+    const std::vector<float> far{-1e30f, -100, 100, 1e30f};
+    std::vector<float> y(4);
+    activate(f, 4, far.data(), y.data());
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(y[i], far[i] < 0 ? 0 : far[i], 1e-30);
+  }
+}
+
+TEST_P(Kernels, GatesAndSoftCaps) {
+  const std::int64_t N = 5, x_step = 61, y_step = 33;
+  for (const Activation f : kActivations) {
+    for (const std::int64_t C : {1, 7, 8, 19, 30}) {
+      const auto x = normals(N * x_step, 1, 2.0), dy = normals(N * y_step, 2);
+      Floats y(N * y_step), dx(N * x_step);
+      const Gate shape{f, N, C, x_step, y_step};
+      gate(shape, x.data(), y.data());
+      gate_backward(shape, x.data(), dy.data(), dx.data());
+      for (std::int64_t n = 0; n < N; ++n) {
+        for (std::int64_t c = 0; c < C; ++c) {
+          const double a = x[n * x_step + c], b = x[n * x_step + C + c], g = dy[n * y_step + c];
+          ASSERT_NEAR(y[n * y_step + c], by_definition(f, a) * b, 1e-5);
+          ASSERT_NEAR(dx[n * x_step + c], g * b * slope_by_definition(f, a), 5e-5);
+          ASSERT_NEAR(dx[n * x_step + C + c], g * by_definition(f, a), 1e-5);
+        }
+        for (std::int64_t c = C; c < y_step; ++c) ASSERT_EQ(y[n * y_step + c], 0);
+      }
     }
   }
-  const std::vector<float> far{-1e30f, -100, 100, 1e30f};
-  std::vector<float> y(4);
-  gelu(4, far.data(), y.data());
-  EXPECT_EQ(y, (std::vector<float>{0, 0, 100, 1e30f}));
+  const auto x = normals(37, 1, 60.0), dy = normals(37, 2);
+  Floats y = x, d = dy;
+  soft_cap(37, 30, y.data());
+  soft_cap_backward(37, 30, y.data(), d.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double t = std::tanh(double(x[i]) / 30);
+    ASSERT_NEAR(y[i], 30 * t, 1e-5);
+    ASSERT_NEAR(d[i], dy[i] * (1 - t * t), 2e-6);
+  }
 }
 
 struct NormCase {
@@ -87,6 +134,22 @@ TEST_P(Kernels, Norms) {
       if (kind == Norm::layer) expect_gradient(k.bias, dbias, loss, 1, 2e-3);
     }
   }
+}
+
+TEST_P(Kernels, AGainMayCountFromOne) {
+  const std::int64_t N = 3, C = 13;
+  const auto x = normals(N * C, 1), gain = normals(C, 2), g = normals(N * C, 3);
+  Floats more = gain, y(x.size()), want = y, statistics(2 * N), dx(x.size()), dx_want = dx, dgain(C), same(C);
+  for (float& v : more) v += 1;
+  normalise({Norm::rms, N, C, 0, 1e-6f, 1}, x.data(), gain.data(), nullptr, y.data(), statistics.data());
+  normalise({Norm::rms, N, C, 0, 1e-6f}, x.data(), more.data(), nullptr, want.data(), statistics.data());
+  EXPECT_EQ(y, want);
+  normalise_backward({Norm::rms, N, C, 0, 1e-6f, 1}, x.data(), gain.data(), statistics.data(), g.data(),
+                     {dx.data(), dgain.data(), nullptr});
+  normalise_backward({Norm::rms, N, C}, x.data(), more.data(), statistics.data(), g.data(),
+                     {dx_want.data(), same.data(), nullptr});
+  EXPECT_EQ(dx, dx_want);
+  EXPECT_EQ(dgain, same);
 }
 
 TEST_P(Kernels, CrossEntropy) {

@@ -306,6 +306,52 @@ TEST_F(Lab, AnEncoderFillsInMaskedBytes) {
   EXPECT_LT(result->nats, std::log(256.0));
 }
 
+TEST_F(Lab, ABlockIsAChoiceOfTheStudy) {
+  set(config_, "model.block=llama"), set(config_, "model.kv_heads=1");
+  config_.check();
+  Architecture a = model_of(config_, "rope");
+  EXPECT_TRUE(a.norm.form == NormForm::rms && a.feed_forward.gated && a.biases == kNoBiases && a.causal);
+  EXPECT_EQ(a.attention.kv_heads, 1);
+  EXPECT_EQ(a.feed_forward.hidden, 48);  // 2/3 of 64, rounded up to 8
+  set(config_, "model.norm=layer");
+  EXPECT_EQ(model_of(config_, "rope").norm.form, NormForm::layer);
+  write_file(folder_ / "s.toml", print_toml(config_));
+  StudyConfig again;
+  read_toml(again, folder_ / "s.toml");
+  EXPECT_EQ(print_toml(again), print_toml(config_));
+  EXPECT_FALSE(again.model.causal.has_value());
+
+  const Corpus c = corpus();
+  std::set<std::string> keys;
+  for (const char* block : {"gpt", "llama", "bert"}) {
+    StudyConfig one = config_;
+    one.model.norm = "block", one.model.kv_heads = 0, one.model.block = block;
+    one.check();
+    EXPECT_EQ(one.model.is_causal(), std::string(block) != "bert");
+    const RunPlan plan = plan_runs(one, c)[0];
+    EXPECT_TRUE(keys.insert(plan.key).second) << block;
+    const auto result = perform(one, plan, c, {folder_ / block}, quiet());
+    EXPECT_TRUE(std::isfinite(result->nats)) << block;
+    EXPECT_LT(result->nats, std::log(256.0)) << block;
+  }
+  const auto why = [&](const char* assignment) {
+    StudyConfig one = config_;
+    try {
+      set(one, assignment), one.check();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault(), Fault::usage);
+      return std::string(e.what());
+    }
+    return std::string("fine");
+  };
+  EXPECT_NE(why("model.block=lama").find("did you mean 'llama'? There are: gpt, llama, bert"),
+            std::string::npos);
+  EXPECT_NE(why("model.norm=rmsnorm").find("block, layer, rms"), std::string::npos);
+  EXPECT_NE(
+      why("study.arms=sinusoidal, rope_learned").find("arm 'rope_learned': model: 'rope_learned' maps k in"),
+      std::string::npos);
+}
+
 TEST_F(Lab, NothingThatHappensToTheStoreStopsAStudy) {
   const Corpus c = corpus();
   const RunResult result = *perform(config_, plan_runs(config_, c)[0], c, {folder_ / "s"}, quiet());

@@ -76,7 +76,7 @@ inline std::vector<double> attention_by_definition(const Encoding& e, const Case
 // Σ out·g + Σ input·gi.
 struct Fast {
   Floats w, tables, x, projections, input, out, dq, dk, dv, dw, dx, dprojections;
-  LayerShape layer;
+  AttentionShape layer;
   LayerPositions positions;
   LayerActivations a;
   Batch batch;
@@ -95,7 +95,7 @@ struct Fast {
         dprojections(projections.size()),
         batch{c.place, tables, w.data()} {
     const auto& s = c.shape;
-    layer = {1, c.T(), s.C, s.H, s.C, s.causal, Norm::layer, nullptr, tile};
+    layer = {1, c.T(), {.heads = s.H, .kv_heads = s.H, .head_size = s.D}, s.causal, nullptr, tile};
     std::size_t at = 0;
     for (const Defined& one : encodings) {
       positions.acting.push_back({one.encoding, w.data() + at, dw.data() + at});
@@ -111,9 +111,9 @@ struct Fast {
     positions.dplan = positions.plan.zeros();
     positions.reads_content = reads_content(positions.acting);
     const std::int64_t qkv_step = row_step(3 * s.C), step = row_step(s.C);
-    a.qkv.resize(c.T() * qkv_step), a.attended.resize(c.T() * step);
+    a.projections.qkv.resize(c.T() * qkv_step), a.attended.resize(c.T() * step);
     each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
-      float* row = &a.qkv[t * qkv_step + channel];
+      float* row = &a.projections.qkv[t * qkv_step + channel];
       row[0] = float(c.q[n]), row[s.C] = float(c.k[n]), row[2 * s.C] = float(c.v[n]);
     });
     const Content content = content_of(c);
@@ -153,8 +153,8 @@ struct Fast {
             c.T(),
             {x.data(), s.C},
             {1, c.T(), s.H, 0, step, s.D},
-            a.qkv.data(),
-            a.qkv.data() + s.C,
+            a.projections.qkv.data(),
+            a.projections.qkv.data() + s.C,
             {p, p + weight, p + 2 * weight, p + 2 * weight + bias}};
   }
   // f(index in (H,T,D), token, channel of all heads side by side)

@@ -90,10 +90,10 @@ struct Passed {
   std::vector<Matrix> before, attention;
 };
 Passed pass(const Moved& m, const Sample& s) {
-  Model model(m.model.config());
+  Session session(m.model);
   Passed out;
   std::vector<float> losses(s.inputs.size());
-  model.observe({1, s.T, s.inputs, s.targets}, m.w, losses, [&](const LayerView& view) {
+  session.observe({1, s.T, s.inputs, s.targets}, m.w, losses, [&](const LayerView& view) {
     Matrix before(s.T, kWidth), attention(s.T, kWidth);
     for (std::int64_t n = 0; n < s.T * kWidth; ++n) {
       const std::int64_t at = n / kWidth * row_step(kWidth) + n % kWidth;
@@ -116,7 +116,7 @@ void expect_equal(const Matrix& found, const Matrix& expected, double bound) {
 }
 
 bool acts_on_values(const Moved& m) {
-  const ModelConfig& c = m.model.config();
+  const Architecture& c = m.model.architecture();
   for (const Named& named : c.position.attention) {
     if (find_encoding(named.name).acts & kValue) return true;
   }

@@ -19,16 +19,15 @@ struct Moved {
   Model model;
   Floats w;
   explicit Moved(const std::string& spec, bool causal = true, Norm norm = Norm::layer)
-      : model({.layers = kLayers,
-               .width = kWidth,
-               .heads = kHeads,
-               .length = 16,
-               .causal = causal,
-               .norm = norm,
-               .position = Spec::parse(spec)}),
-        w(model.initial(5)) {
+      : model(architecture(spec, causal, norm)), w(model.initial(5)) {
     const Random random(5, "moved");
     for (std::size_t n = 0; n < w.size(); ++n) w[n] += 0.3f * float(random.normal(n));
+  }
+  static Architecture architecture(const std::string& spec, bool causal, Norm norm) {
+    Architecture a = make_block("gpt", {.layers = kLayers, .width = kWidth, .heads = kHeads, .length = 16},
+                                Spec::parse(spec));
+    a.causal = causal, a.norm.form = norm == Norm::rms ? NormForm::rms : NormForm::layer;
+    return a;
   }
   Trained look() const { return {model, w}; }
 };

@@ -1,7 +1,5 @@
 // The whole model against its twin in double: logits, loss, every gradient; and the identities that hold
 // exactly.
-#include "gnomon/nn/model.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,30 +7,11 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/loss.h"
-#include "tests/unit/reference_model.h"
-#include "tests/unit/support.h"
+#include "gnomon/nn/session.h"
+#include "tests/unit/model_support.h"
 
 namespace gnomon {
 namespace {
-
-struct Text {
-  std::vector<std::int32_t> inputs, targets;
-  Tokens tokens(std::int64_t B, std::int64_t T) {
-    const Random random(1, "text");
-    for (std::int64_t n = 0; n < B * T; ++n) {
-      inputs.push_back(std::int32_t(random.below(2 * n, 256)));
-      targets.push_back(n % 5 == 3 ? kUnscored : std::int32_t(random.below(2 * n + 1, 256)));
-    }
-    return {B, T, inputs, targets};
-  }
-};
-
-ModelConfig small(const std::string& spec) {
-  ModelConfig c;
-  c.layers = 2, c.width = 16, c.heads = 2, c.feed_forward = 2, c.length = 12;
-  c.position = Spec::parse(spec);
-  return c;
-}
 
 // Three encodings inside attention with an input encoding joined by some combination, drawn by chance, the same each time.
 std::vector<std::string> random_specs(std::size_t count) {
@@ -86,48 +65,14 @@ bool needs_causal(const std::string& spec) {
   return any;
 }
 
-// Parameters away from their start, where biases are 0 and gains 1 and errors could hide.
-Floats shaken(const Model& model) {
-  Floats w = model.initial(3);
-  const Floats noise = normals(std::int64_t(w.size()), 9, 0.1);
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] += noise[i];
-  return w;
-}
-
-void expect_model_is_its_twin(const ModelConfig& config, const std::vector<std::uint8_t>& padding = {}) {
-  Model model(config);
-  const Floats w = shaken(model);
-  std::vector<double> W(w.begin(), w.end());
-  Text text;
-  Tokens tokens = text.tokens(2, 9);
-  if (!padding.empty()) tokens.padding = padding.data();
-  Floats losses(18), gradient(w.size());
-  const double loss = model.loss(tokens, w, losses, gradient);
-  const ReferenceModel twin(model, W);
-  ASSERT_NEAR(loss, twin.loss(tokens), 1e-5);
-  for (const auto& p : model.params()) {
-    for (const std::int64_t at : {std::int64_t{0}, p.spec.size() / 3, p.spec.size() - 1}) {
-      double& x = W[p.offset + at];
-      const double keep = x, h = 1e-6;
-      x = keep + h;
-      const double above = twin.loss(tokens);
-      x = keep - h;
-      const double below = twin.loss(tokens);
-      x = keep;
-      ASSERT_NEAR(gradient[p.offset + at], (above - below) / (2 * h), 2e-5)
-          << p.spec.name << " number " << at;
-    }
-  }
-}
-
 TEST(Model, LossAndGradientsAreThoseOfItsTwinForEverySpec) {
   for (const auto& spec : all_specs()) {
     for (const bool causal : {true, false}) {
       if (!causal && needs_causal(spec)) continue;
       SCOPED_TRACE(spec + (causal ? " causal" : " bidirectional"));
-      ModelConfig config = small(spec);
+      Architecture config = small(spec);
       config.causal = causal;
-      config.norm = causal ? Norm::layer : Norm::rms;
+      config.norm.form = causal ? NormForm::layer : NormForm::rms;
       expect_model_is_its_twin(config);
       if (HasFatalFailure()) return;
     }
@@ -135,10 +80,10 @@ TEST(Model, LossAndGradientsAreThoseOfItsTwinForEverySpec) {
 }
 
 TEST(Model, TiedHeadAndPaddingToo) {
-  ModelConfig config = small("learned+alibi");
-  config.tied = true;
+  Architecture config = small("learned+alibi");
+  config.head.tied = true;
   expect_model_is_its_twin(config);
-  config.tied = false;
+  config.head.tied = false;
   std::vector<std::uint8_t> padding(18);
   padding[17] = padding[16] = 1;
   config.causal = false;
@@ -152,7 +97,7 @@ TEST(Model, LogitsAgreeWithTheLossAndTheTwin) {
   Text text;
   const Tokens tokens = text.tokens(2, 7);
   Floats logits(14 * kVocabulary);
-  model.logits(tokens, w, logits);
+  Session(model).logits(tokens, w, logits);
   const ReferenceModel twin(model, W);
   for (std::int64_t b = 0; b < 2; ++b) {
     const auto want = twin.logits(tokens, b);
@@ -196,8 +141,8 @@ TEST(Model, FoldsProjectionIntoAddition) {
   Text text;
   const Tokens tokens = text.tokens(3, T);
   Floats a(3 * T * kVocabulary), f(3 * T * kVocabulary);
-  project.logits(tokens, w, a);
-  add.logits(tokens, folded, f);
+  Session(project).logits(tokens, w, a);
+  Session(add).logits(tokens, folded, f);
   float largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(a[i]));
@@ -207,7 +152,7 @@ TEST(Model, FoldsProjectionIntoAddition) {
   // The control: without the projection's position part the logits differ.
   const Param& table = add.param("position.input.table");
   std::fill_n(&folded[table.offset], table.spec.size(), 0.0f);
-  add.logits(tokens, folded, f);
+  Session(add).logits(tokens, folded, f);
   float difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) difference = std::max(difference, std::abs(a[i] - f[i]));
   EXPECT_GT(difference, 0.01f);
@@ -235,13 +180,14 @@ TEST(Model, DroppedPositionsAreNone) {
     for (const auto& p : without.params())
       std::copy_n(&w[with.param(p.spec.name).offset], p.spec.size(), &plain[p.offset]);
     Floats losses(18);
-    const double positioned = with.loss(tokens, w, losses);
+    const double positioned = Session(with).loss(tokens, w, losses);
     Tokens dropped = tokens;
     dropped.drop_positions = true;
-    EXPECT_NEAR(with.loss(dropped, w, losses), without.loss(tokens, plain, losses), 1e-6) << spec;
-    EXPECT_GT(std::abs(with.loss(dropped, w, losses) - positioned), 1e-4) << spec;
+    EXPECT_NEAR(Session(with).loss(dropped, w, losses), Session(without).loss(tokens, plain, losses), 1e-6)
+        << spec;
+    EXPECT_GT(std::abs(Session(with).loss(dropped, w, losses) - positioned), 1e-4) << spec;
     Floats gradient(w.size());  // and what is dropped learns nothing
-    with.loss(dropped, w, losses, gradient);
+    Session(with).loss(dropped, w, losses, gradient);
     for (const auto& p : with.params()) {
       if (p.spec.name.rfind("position.", 0) != 0) continue;
       for (std::int64_t i = 0; i < p.spec.size(); ++i) ASSERT_EQ(gradient[p.offset + i], 0) << p.spec.name;
@@ -276,38 +222,13 @@ TEST(Model, BitsDoNotDependOnTheRepetition) {
   Text text;
   const Tokens tokens = text.tokens(2, 12);
   Floats losses(24), first(w.size()), second(w.size());
-  model.loss(tokens, w, losses, first);
+  Session session(model);
+  session.loss(tokens, w, losses, first);
   Text longer;
   Floats more(3 * 12);
-  model.loss(longer.tokens(3, 12), w, more);  // another shape in between
-  model.loss(tokens, w, losses, second);
+  session.loss(longer.tokens(3, 12), w, more);  // another shape in between
+  session.loss(tokens, w, losses, second);
   EXPECT_EQ(first, second);
-}
-
-TEST(Model, ImpossibleConfigurationsAreRefused) {
-  const auto why = [](auto&& change) {
-    ModelConfig c = small("none");
-    change(c);
-    try {
-      Model model(c);
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("no error");
-  };
-  EXPECT_NE(why([](auto& c) { c.heads = 0; }).find("model.heads: found 0"), std::string::npos);
-  EXPECT_NE(why([](auto& c) { c.heads = 3; }).find("16 is not divisible by model.heads 3"),
-            std::string::npos);
-  EXPECT_NE(why([](auto& c) { c.length = 0; }).find("model.length: found 0"), std::string::npos);
-  EXPECT_NE(why([](auto& c) { c.length = 1; }).find("model.length: found 1"), std::string::npos);
-  EXPECT_NE(why([](auto& c) { c.layers = 0; }).find("model.layers: found 0"), std::string::npos);
-  EXPECT_NE(why([](auto& c) {
-              c.tied = true, c.position = Spec::parse("concat(sinusoidal, width=4)");
-            }).find("model.tied"),
-            std::string::npos);
-  EXPECT_NE(
-      why([](auto& c) { c.width = 10, c.heads = 2, c.position = Spec::parse("rope"); }).find("even numbers"),
-      std::string::npos);
 }
 
 TEST(Model, ALearnedTableHasNoValueBeyondItsLength) {
@@ -315,7 +236,7 @@ TEST(Model, ALearnedTableHasNoValueBeyondItsLength) {
   EXPECT_EQ(model.positions_end(), 12);
   Text text;
   Floats losses(13);
-  EXPECT_THROW(model.loss(text.tokens(1, 13), model.initial(1), losses), Error);
+  EXPECT_THROW(Session(model).loss(text.tokens(1, 13), model.initial(1), losses), Error);
   EXPECT_FALSE(Model(small("rope")).positions_end().has_value());
 }
 

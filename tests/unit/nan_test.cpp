@@ -286,8 +286,15 @@ TEST_P(NotANumber, PointwiseKernelsKeepItInItsPlace) {
     x[at] = kNan;
     EXPECT_FALSE(all_finite(n, x.data()));
     EXPECT_TRUE(std::isnan(sum_of_squares(n, x.data())));
-    gelu(n, x.data(), y.data());
-    gelu_backward(n, x.data(), one.data(), dx.data());
+    for (const Activation f : {Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::relu}) {
+      activate(f, n, x.data(), y.data());
+      activate_backward(f, n, x.data(), one.data(), dx.data());
+      for (std::int64_t i = 0; i < n; ++i)
+        ASSERT_TRUE(std::isnan(y[i]) == (i == at) && std::isnan(dx[i]) == (i == at));
+    }
+    y = one, y[at] = kNan, dx = y;
+    soft_cap(n, 30, y.data());
+    soft_cap_backward(n, 30, y.data(), dx.data());
     adamw({.rate = 0.1, .t = 1}, n, x.data(), w.data(), m.data(), v.data());
     for (std::int64_t i = 0; i < n; ++i) {
       ASSERT_EQ(std::isnan(y[i]), i == at);
@@ -327,9 +334,8 @@ std::vector<std::string> all_specs() {
 // One NaN in any array of parameters is told by the step; and where the loss depends on that number, by the loss.
 TEST(Training, OneNanInAnyArrayIsTold) {
   for (const std::string& spec : all_specs()) {
-    ModelConfig config;
-    config.layers = 1, config.width = 24, config.heads = 2, config.length = 12;
-    config.position = Spec::parse(spec);
+    const Architecture config =
+        make_block("gpt", {.layers = 1, .width = 24, .heads = 2, .length = 12}, Spec::parse(spec));
     TrainConfig train;
     train.steps = 10;
     std::vector<std::int32_t> inputs, targets;
@@ -341,7 +347,7 @@ TEST(Training, OneNanInAnyArrayIsTold) {
     const auto loss = [&](std::int64_t at, float more) {
       Floats w = start;
       w[at] += more;
-      return trainer.model.loss(tokens, w, losses);
+      return trainer.session.loss(tokens, w, losses);
     };
     const double base = loss(0, 0);
     for (const Param& p : trainer.model.params()) {

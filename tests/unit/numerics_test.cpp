@@ -30,9 +30,10 @@ const int kCapped = setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);  // oneDNN reads it 
 
 std::string weights_after_training(const std::string& arm, bool causal) {
   const std::int64_t B = 3, T = 12;
-  Trainer trainer(
-      {.layers = 2, .width = 24, .heads = 2, .length = T, .causal = causal, .position = Spec::parse(arm)},
-      {.steps = 4, .batch = B}, 1);
+  Architecture architecture =
+      make_block("gpt", {.layers = 2, .width = 24, .heads = 2, .length = T}, Spec::parse(arm));
+  architecture.causal = causal;
+  Trainer trainer(architecture, {.steps = 4, .batch = B}, 1);
   const Random bytes(1, "bytes");
   std::vector<std::int32_t> inputs, targets;
   for (std::uint64_t step = 0; step < 4; ++step) {

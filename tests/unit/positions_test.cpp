@@ -191,10 +191,9 @@ TEST(Model, PackingAndPaddingLeaveADocumentWhatItIs) {
        {"sinusoidal", "rope", "alibi+[shaw, deberta]", "fox", "fire", "tupe", "dynamic_ntk", "pope",
         "transformer_xl", "learned+window(size=3)", "queries_keys(sinusoidal)"}) {
     SCOPED_TRACE(spec);
-    ModelConfig config;
-    config.layers = 2, config.width = 16, config.heads = 2, config.feed_forward = 2, config.length = 12;
-    config.position = Spec::parse(spec);
-    Model model(config);
+    const Model model(make_block(
+        "gpt", {.layers = 2, .width = 16, .heads = 2, .feed_forward = 2, .length = 12}, Spec::parse(spec)));
+    Session session(model);
     const Floats w = model.initial(3);
     const std::vector<std::int32_t> text{5, 80, 7, 200, 33, 91, 2};
     const auto logits_of = [&](const Placement& place, const std::vector<std::int32_t>& inputs,
@@ -203,7 +202,7 @@ TEST(Model, PackingAndPaddingLeaveADocumentWhatItIs) {
       Tokens tokens{B, std::int64_t(inputs.size()) / B, inputs, targets};
       tokens.placement = &place;
       Floats logits(inputs.size() * kVocabulary);
-      model.logits(tokens, w, logits);
+      session.logits(tokens, w, logits);
       return logits;
     };
     const Placement alone = Placement::consecutive(0, 7);

@@ -8,15 +8,15 @@
 
 #include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/loss.h"
-#include "gnomon/nn/model.h"
+#include "gnomon/nn/session.h"
 
 namespace gnomon {
 
 class ReferenceModel {
  public:
   ReferenceModel(const Model& model, const std::vector<double>& w)
-      : model_(model), c_(model.config()), w_(w) {
-    position_ = make_position(c_.position, {c_.width, c_.heads, c_.head_size(), c_.length, c_.causal});
+      : model_(model), c_(model.architecture()), w_(w) {
+    position_ = make_position(c_.position, c_.shape());
   }
 
   // Mean loss in nats over the scored targets.
@@ -37,15 +37,16 @@ class ReferenceModel {
   }
 
   using Matrix = std::vector<std::vector<double>>;  // (T, channels)
-  Matrix logits(const Tokens& tokens, std::int64_t b) const {
-    const std::int64_t T = tokens.T, d = c_.width;
+  // The rows that the head reads.
+  Matrix hidden(const Tokens& tokens, std::int64_t b) const {
+    const std::int64_t T = tokens_ = tokens.T, d = c_.width;
     const Placement place = tokens.placement ? *tokens.placement : Placement::consecutive(0, T);
     const Positions positions = Positions(place).row(b);
     const std::int64_t dw = position_.combination->word_width();
     std::vector<double> words;
     for (std::int64_t t = 0; t < T; ++t) {
       const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
-      words.insert(words.end(), word, word + dw);
+      for (std::int64_t i = 0; i < dw; ++i) words.push_back(c_.word_scale * word[i]);
     }
     e_.clear();
     for (std::int64_t n = 0; position_.input && n < T * position_.input->shape().C; ++n) {
@@ -55,17 +56,56 @@ class ReferenceModel {
     Matrix h(T);
     for (std::int64_t n = 0; n < T * d; ++n)
       h[n / d].push_back(position_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
+    for (std::int64_t n = 0; c_.token_types > 0 && n < T * d; ++n) {
+      const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / d];
+      h[n / d][n % d] += at("embed.type")[type * d + n % d];
+    }
+    if (c_.norm.embedding) h = norm(h, "embed.norm.");
     for (std::int64_t l = 0; l < c_.layers; ++l) {
       for (std::int64_t n = 0; injects(Injection::every_layer) && l > 0 && n < T * d; ++n)
         h[n / d][n % d] += e_[n];
       layer(l, positions, tokens, b, h);
     }
-    const std::string head = c_.tied ? "embed.word" : "head.weight";
-    return times(norm(h, "head.norm."), at(head), nullptr, kVocabulary);
+    return c_.norm.last ? norm(h, "head.norm.") : h;
+  }
+  Matrix logits(const Tokens& tokens, std::int64_t b) const {
+    Matrix h = hidden(tokens, b);
+    if (c_.head.form == HeadForm::transform) {
+      h = times(h, at("head.transform.weight"), maybe("head.transform.bias"), c_.width);
+      for (auto& row : h) {
+        for (double& z : row) z = activated(z);
+      }
+      h = norm(h, "head.transform.norm.");
+    }
+    Matrix z = times(h, at(c_.head.tied ? "embed.word" : "head.weight"), maybe("head.bias"), c_.vocabulary);
+    for (auto& row : z) {
+      for (double& x : row) x = capped(x, c_.head.soft_cap);
+    }
+    return z;
   }
 
  private:
   const double* at(const std::string& name) const { return w_.data() + model_.param(name).offset; }
+  const double* maybe(const std::string& name) const {
+    for (const auto& p : model_.params()) {
+      if (p.spec.name == name) return w_.data() + p.offset;
+    }
+    return nullptr;
+  }
+  double activated(double x) const {
+    switch (c_.feed_forward.activation) {
+      case Activation::gelu:
+        return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+      case Activation::gelu_tanh:
+        return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+      case Activation::silu:
+        return x / (1 + std::exp(-x));
+      case Activation::relu:
+        return std::max(x, 0.0);
+    }
+    return 0;
+  }
+  static double capped(double x, double cap) { return cap == 0 ? x : cap * std::tanh(x / cap); }
   std::span<const double> tail(const std::string& prefix) const {
     for (const auto& p : model_.params()) {
       if (p.spec.name.rfind(prefix, 0) == 0) return std::span(w_).subspan(p.offset);
@@ -84,20 +124,23 @@ class ReferenceModel {
     return y;
   }
   Matrix linear(const Matrix& x, const std::string& name, std::int64_t out) const {
-    return times(x, at(name + ".weight"), at(name + ".bias"), out);
+    return times(x, at(name + ".weight"), maybe(name + ".bias"), out);
   }
   Matrix norm(const Matrix& x, const std::string& name) const {
     Matrix y = x;
     for (auto& row : y) {
       const double n = double(row.size());
       double mean = 0, squares = 0;
-      if (c_.norm == Norm::layer) {
+      const bool layer = c_.norm.form == NormForm::layer || c_.norm.form == NormForm::layer_no_bias;
+      const double one = c_.norm.form == NormForm::rms_one_plus ? 1 : 0;
+      const double* bias = maybe(name + "bias");
+      if (layer) {
         for (const double v : row) mean += v / n;
       }
       for (const double v : row) squares += (v - mean) * (v - mean) / n;
       for (std::size_t i = 0; i < row.size(); ++i) {
-        row[i] = (row[i] - mean) / std::sqrt(squares + 1e-5) * at(name + "gain")[i] +
-                 (c_.norm == Norm::layer ? at(name + "bias")[i] : 0);
+        row[i] = (row[i] - mean) / std::sqrt(squares + c_.norm.epsilon) * (one + at(name + "gain")[i]) +
+                 (bias ? bias[i] : 0);
       }
     }
     return y;
@@ -115,43 +158,119 @@ class ReferenceModel {
     }
     return all;
   }
-  void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
-             Matrix& h) const {
-    const std::string name = "layers." + std::to_string(l) + ".";
-    const std::int64_t T = tokens.T, d = c_.width, H = c_.heads, D = c_.head_size();
-    const Matrix normed = norm(h, name + "attention.norm.");
+  // q, k and v (heads,T,head_size) of all query heads: k and v as each of them reads them.
+  struct Projected {
+    std::vector<double> q, k, v;
+  };
+  Projected project(const Matrix& asked, const Matrix& x, const std::string& name) const {
+    const AttentionRule& a = c_.attention;
+    const std::int64_t T = std::int64_t(x.size()), D = a.head_size, group = a.heads / a.kv_heads;
+    const double* weight = at(name + "qkv.weight");
+    const double* whole = maybe(name + "qkv.bias");
+    const auto part = [&](const Matrix& from, std::int64_t first, std::int64_t heads,
+                          const std::string& which) {
+      const double* bias = whole ? whole + first : maybe(name + which + ".bias");
+      Matrix rows = times(from, weight + first * c_.width, bias, heads * D);
+      for (std::int64_t h = 0; c_.norm.heads && which != "v" && h < heads; ++h) {
+        for (auto& row : rows) {
+          const Matrix one =
+              norm({{row.begin() + h * D, row.begin() + (h + 1) * D}}, name + which + ".norm.");
+          std::copy(one[0].begin(), one[0].end(), row.begin() + h * D);
+        }
+      }
+      return rows;
+    };
+    const Matrix q = part(asked, 0, a.heads, "q"), k = part(asked, a.q_width(), a.kv_heads, "k"),
+                 v = part(x, a.q_width() + a.kv_width(), a.kv_heads, "v");
+    Projected p;
+    for (std::int64_t n = 0; n < a.heads * T * D; ++n) {
+      const std::int64_t h = n / (T * D), t = n / D % T, own = h * D + n % D, shared = h / group * D + n % D;
+      // The scale is in q: the definitions divide by √D themselves.
+      p.q.push_back(q[t][own] * (a.scale == 0 ? 1 : a.scale * std::sqrt(double(D))));
+      p.k.push_back(k[t][shared]), p.v.push_back(v[t][shared]);
+    }
+    return p;
+  }
+  Matrix attention(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
+                   const Matrix& normed) const {
+    const std::string name = "layers." + std::to_string(l) + ".attention.";
+    const AttentionRule& a = c_.attention;
+    const std::int64_t T = tokens.T, d = c_.width, D = a.head_size;
     Matrix asked = normed;
     for (std::int64_t n = 0; injects(Injection::queries_and_keys) && n < T * d; ++n)
       asked[n / d][n % d] += e_[n];
-    const Matrix qk = linear(asked, name + "attention.qkv", 3 * d),
-                 values = linear(normed, name + "attention.qkv", 3 * d);
-    std::vector<double> q(T * d), k(T * d), v(T * d), x(T * d);
-    for (std::int64_t n = 0; n < T * d; ++n) {
-      const std::int64_t head = n / (T * D), t = n / D % T, ch = head * D + n % D;
-      q[n] = qk[t][ch], k[n] = qk[t][d + ch], v[n] = values[t][2 * d + ch];
-      x[n] = asked[n / d][n % d];
-    }
-    const double *weight = at(name + "attention.qkv.weight"), *bias = at(name + "attention.qkv.bias");
-    const Scene scene{positions, q, k, {}, x, v, {weight, weight + d * d, bias, bias + d}};
-    const Definition definition({d, H, D, c_.length, c_.causal}, encodings_of(l), scene);
+    const Projected p = project(asked, normed, name);
+    std::vector<double> x;
+    for (const auto& row : asked) x.insert(x.end(), row.begin(), row.end());
+    const double *weight = at(name + "qkv.weight"), *whole = maybe(name + "qkv.bias");
+    const std::int64_t Q = a.q_width();
+    const double *q_bias = whole ? whole : maybe(name + "q.bias"),
+                 *k_bias = whole ? whole + Q : maybe(name + "k.bias");
+    const Scene scene{positions, p.q, p.k, {}, x, p.v, {weight, weight + Q * d, q_bias, k_bias}};
+    const Definition definition(c_.shape(), encodings_of(l), scene);
     const std::int32_t* document = nullptr;
     if (tokens.placement && !tokens.placement->document.empty())
       document = &tokens.placement->document[tokens.placement->rows > 1 ? b * T : 0];
-    Matrix mixed(T, std::vector<double>(d));
-    for (std::int64_t head = 0; head < H; ++head) {
+    Matrix mixed(T, std::vector<double>(Q));
+    for (std::int64_t head = 0; head < a.heads; ++head) {
       for (std::int64_t i = 0; i < T; ++i) {
-        const auto row = definition.output(head, i, [&](std::int64_t j) {
+        const auto row = output(definition, head, i, name, [&](std::int64_t j) {
           return (tokens.padding && tokens.padding[b * T + j]) || (document && document[i] != document[j]);
         });
         std::copy(row.begin(), row.end(), mixed[i].begin() + head * D);
       }
     }
-    add(linear(mixed, name + "attention.out", d), h);
-    Matrix up = linear(norm(h, name + "feed_forward.norm."), name + "feed_forward.up", c_.feed_forward * d);
-    for (auto& row : up) {
-      for (double& z : row) z = 0.5 * z * (1 + std::tanh(std::sqrt(2 / M_PI) * (z + 0.044715 * z * z * z)));
+    return linear(mixed, name + "out", d);
+  }
+  // With a soft-cap and sinks, which a definition does not know: a key that alone is seen has the weight 1.
+  std::vector<double> output(const Definition& definition, std::int64_t h, std::int64_t i,
+                             const std::string& name, const Definition::Hidden& hidden) const {
+    const AttentionRule& a = c_.attention;
+    if (a.soft_cap == 0 && !a.sinks) return definition.output(h, i, hidden);
+    std::vector<double> weights, out(std::size_t(a.head_size));
+    double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
+    for (std::int64_t j = 0; j < (c_.causal ? i + 1 : tokens_); ++j) {
+      const bool seen = definition.sees(i, j) && !hidden(j);
+      weights.push_back(seen ? std::exp(capped(definition.logit(h, i, j), a.soft_cap)) : 0);
+      sum += weights.back();
     }
-    add(linear(up, name + "feed_forward.down", d), h);
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      if (weights[j] == 0) continue;
+      const auto value =
+          definition.output(h, i, [&](std::int64_t other) { return other != std::int64_t(j); });
+      for (std::size_t d = 0; d < out.size(); ++d) out[d] += weights[j] / sum * value[d];
+    }
+    return out;
+  }
+  Matrix feed_forward(const Matrix& x, const std::string& name) const {
+    const std::int64_t hidden = c_.feed_forward.hidden;
+    const Matrix up = linear(x, name + "up", c_.feed_forward.gated ? 2 * hidden : hidden);
+    Matrix rows(x.size());
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::int64_t n = 0; n < hidden; ++n)
+        rows[t].push_back(activated(up[t][n]) * (c_.feed_forward.gated ? up[t][hidden + n] : 1));
+    }
+    return linear(rows, name + "down", c_.width);
+  }
+  void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
+             Matrix& h) const {
+    const std::string name = "layers." + std::to_string(l) + ".", first = name + "attention.",
+                      second = name + "feed_forward.";
+    const NormPlace place = c_.norm.place;
+    const bool before = place == NormPlace::before || place == NormPlace::before_and_after;
+    const auto in = [&](const Matrix& x, const std::string& at) {
+      return before ? norm(x, at + "norm.") : x;
+    };
+    const auto out = [&](const Matrix& x, const std::string& at, Matrix& to) {
+      const bool of_x = place == NormPlace::before_and_after || place == NormPlace::after_sublayer;
+      add(of_x ? norm(x, at + "norm_after.") : x, to);
+      if (place == NormPlace::after_sum) to = norm(to, at + "norm_after.");
+    };
+    const Matrix x = l == 0 && !c_.norm.first ? h : in(h, first);
+    const Matrix old = h;
+    out(attention(l, positions, tokens, b, x), first, h);
+    if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), second), second, h);
+    add(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), h);
   }
   static void add(const Matrix& x, Matrix& h) {
     for (std::size_t t = 0; t < h.size(); ++t) {
@@ -159,10 +278,11 @@ class ReferenceModel {
     }
   }
   const Model& model_;
-  const ModelConfig c_;
+  const Architecture c_;
   const std::vector<double>& w_;
   Position position_;
-  mutable std::vector<double> e_;  // position vectors (T, width) of the sequence at hand
+  mutable std::int64_t tokens_ = 0;  // of the sequence at hand
+  mutable std::vector<double> e_;    // position vectors (T, width) of the sequence at hand
 };
 
 }  // namespace gnomon

@@ -13,8 +13,8 @@ namespace {
 
 Floats trained(const std::string& spec) {
   set_thread_count(2);
-  ModelConfig model;
-  model.layers = 2, model.width = 32, model.heads = 2, model.length = 32, model.position = Spec::parse(spec);
+  const Architecture model =
+      make_block("gpt", {.layers = 2, .width = 32, .heads = 2, .length = 32}, Spec::parse(spec));
   TrainConfig train;
   train.steps = 8, train.batch = 2;
   Trainer trainer(model, train, 1);

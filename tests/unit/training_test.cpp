@@ -31,8 +31,7 @@ TEST_P(Training, LowersTheLossAndMovesThePositionParameters) {
   std::string text;
   for (const char* page : {"README.md", "DESIGN.md", "CONTRIBUTING.md", "docs/encodings.md"})
     text += read_file(Path(GNOMON_ROOT) / page);
-  ModelConfig model;
-  model.position = Spec::parse(GetParam());
+  const Architecture model = make_block("gpt", {}, Spec::parse(GetParam()));
   TrainConfig train;
   train.steps = 200;
   Trainer trainer(model, train, 1);

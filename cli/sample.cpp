@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/trained.h"
+
+namespace gnomon::cli {
+namespace {
+
+// Bytes that are no UTF-8, which a young model writes, become U+FFFD.
+std::string readable(std::string bytes) {
+  for (std::size_t at; (at = first_invalid_utf8(bytes)) != std::string::npos;)
+    bytes.replace(at, 1, "\xEF\xBF\xBD");
+  return bytes;
+}
+
+}  // namespace
+
+int sample(const SampleOptions& o) {
+  std::optional<std::int64_t> seed;
+  if (o.run_seed) seed = *o.run_seed;
+  const TrainedRun run = trained_run({o.study}, o.arm, seed);
+  const std::string written = readable(continuation(
+      run, o.prompt, {.count = o.bytes, .temperature = o.temperature, .seed = std::uint64_t(o.seed)}));
+  if (o.json) {
+    const nlohmann::ordered_json j{{"arm", run.result.plan.arm},
+                                   {"seed", run.result.plan.seed},
+                                   {"nats", run.result.nats},
+                                   {"prompt", o.prompt},
+                                   {"written", written}};
+    fmt::print("{}\n", j.dump(1));
+    return 0;
+  }
+  fmt::print(stderr, "{}, seed {}, {:.3f} nats a byte\n", run.result.plan.arm, run.result.plan.seed,
+             run.result.nats);
+  fmt::print("{}{}\n", o.prompt, written);
+  return 0;
+}
+
+}  // namespace gnomon::cli

@@ -1,0 +1,81 @@
+#include "gnomon/lab/trained.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+std::vector<RunResult> finished_runs(const StudyFolder& folder) {
+  std::vector<RunResult> all;
+  if (!std::filesystem::is_directory(folder.runs()))
+    throw Error(Fault::input, text(folder.folder.string(), ": no folder of a study: there is no runs/"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder.runs())) {
+    const RunFolder run{entry.path()};
+    if (!std::filesystem::exists(run.result())) continue;
+    RunResult result = result_from_json(run.result());
+    if (result.failure.empty()) all.push_back(std::move(result));
+  }
+  if (all.empty()) throw Error(Fault::input, text(folder.folder.string(), ": no run has finished"));
+  std::sort(all.begin(), all.end(), [](const RunResult& a, const RunResult& b) {
+    return std::tie(a.nats, a.plan.seed, a.plan.key) < std::tie(b.nats, b.plan.seed, b.plan.key);
+  });
+  return all;
+}
+
+Floats weights(const Model& model, const Path& path) {
+  const TensorFile file = read_safetensors(path, Digest::required);
+  Floats w(std::size_t(model.param_count()));
+  for (const Param& p : model.params()) {
+    const Tensor& t = file.at(p.spec.name, path);
+    if (t.shape != p.spec.shape)
+      throw Error(Fault::input,
+                  text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
+    std::copy(t.data.begin(), t.data.end(), w.begin() + p.offset);
+  }
+  return w;
+}
+
+}  // namespace
+
+TrainedRun trained_run(const StudyFolder& folder, const std::string& arm, std::optional<std::int64_t> seed) {
+  std::vector<RunResult> runs = finished_runs(folder);
+  std::set<std::string> arms, seeds;
+  for (const RunResult& r : runs) arms.insert(r.plan.arm);
+  const std::string wanted = arm.empty() ? runs.front().plan.arm : Spec::parse(arm).print();
+  std::erase_if(runs, [&](const RunResult& r) { return r.plan.arm != wanted; });
+  if (runs.empty())
+    throw Error(Fault::usage,
+                unknown("arm", wanted, std::vector<std::string_view>(arms.begin(), arms.end())));
+  std::sort(runs.begin(), runs.end(),
+            [](const RunResult& a, const RunResult& b) { return a.plan.seed < b.plan.seed; });
+  for (const RunResult& r : runs) seeds.insert(text(r.plan.seed));
+  const auto found =
+      seed ? std::find_if(runs.begin(), runs.end(), [&](const RunResult& r) { return r.plan.seed == *seed; })
+           : runs.begin();
+  if (found == runs.end()) {
+    throw Error(Fault::usage, text("arm '", wanted, "': no finished run of seed ", *seed, "; there are: ",
+                                   join(std::vector<std::string_view>(seeds.begin(), seeds.end()), ", ")));
+  }
+  StudyConfig config;
+  read_toml(config, folder.config());
+  const Model model(model_of(config, wanted));
+  return {*found, model, weights(model, folder.run(found->plan).model())};
+}
+
+std::string continuation(const TrainedRun& run, std::string_view prompt, const Sampling& how) {
+  std::vector<std::int32_t> bytes;
+  for (const char c : prompt) bytes.push_back(std::int32_t(static_cast<unsigned char>(c)));
+  Session session(run.model);
+  std::string written;
+  for (const std::int32_t byte : sample(session, run.w, {1, std::int64_t(bytes.size()), bytes, {}}, how))
+    written += char(byte);
+  return written;
+}
+
+}  // namespace gnomon

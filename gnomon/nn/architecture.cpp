@@ -1,0 +1,146 @@
+#include "gnomon/nn/architecture.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "gnomon/combine/plan.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+void require(bool ok, const std::string& message) {
+  if (!ok) throw Error(Fault::usage, message);
+}
+void within(std::string_view name, std::int64_t found, std::int64_t least, std::int64_t most) {
+  require(found >= least && found <= most,
+          text("model.", name, ": found ", found, ", allowed are ", least, " to ", most));
+}
+void finite(std::string_view name, double found, bool above_zero) {
+  const bool ok = std::isfinite(found) && (above_zero ? found > 0 : found >= 0);
+  require(ok, text("model.", name, ": found ", shortest(found), ", allowed are finite numbers ",
+                   above_zero ? "above 0" : "from 0 on"));
+}
+
+void check_sizes(const Architecture& a) {
+  const AttentionRule& at = a.attention;
+  within("layers", a.layers, 1, 1000);
+  within("width", a.width, 1, 1 << 16);
+  within("vocabulary", a.vocabulary, 1, std::int64_t{1} << 31);
+  within("token_types", a.token_types, 0, 1 << 16);
+  within("length", a.length, 2, 1 << 20);
+  within("heads", at.heads, 1, 1 << 16);
+  within("kv_heads", at.kv_heads, 1, at.heads);
+  require(at.heads % at.kv_heads == 0,
+          text("model.heads ", at.heads, " is no multiple of model.kv_heads ", at.kv_heads));
+  require(at.head_size >= 4 && at.head_size <= 256,
+          text("model.head_size: a head of ", at.head_size, " channels; allowed are 4 to 256"));
+  within("hidden", a.feed_forward.hidden, 1, 1 << 22);
+  finite("norm.epsilon", a.norm.epsilon, true);
+  finite("word_scale", a.word_scale, true);
+  finite("attention.scale", at.scale, false);
+  finite("attention.soft_cap", at.soft_cap, false);
+  finite("head.soft_cap", a.head.soft_cap, false);
+}
+
+// Parts that say the opposite of each other.
+void check_parts(const Architecture& a) {
+  require(a.residual == Residual::in_turn || a.norm.place == NormPlace::before,
+          "model.residual: parallel sublayers have their norms before them; norm.place is another");
+  require(a.norm.first || (a.norm.place == NormPlace::before && a.residual == Residual::in_turn),
+          "model.norm.first: only norms before sublayers that follow each other can be left out");
+  if (a.head.form == HeadForm::none) {
+    require(!a.head.tied && !a.head.bias && a.head.soft_cap == 0,
+            "model.head: there is none, but it is tied, has a bias or a soft-cap");
+  }
+  require(a.head.form == HeadForm::transform || !a.head.transform_bias,
+          "model.head.transform_bias: the head has no transform");
+}
+
+// Heads of its own that a step has for the rows of k; 0 or 1: it serves any number.
+std::int64_t heads_of_keys(const Step& step) {
+  if (!step.acts_on(Role::k)) return 0;
+  if (const auto* rotate = std::get_if<Rotate>(&step.what)) return rotate->heads;
+  if (const auto* widen = std::get_if<Widen>(&step.what)) return widen->heads;
+  if (const auto* turn = std::get_if<TurnPlane>(&step.what))
+    return std::int64_t(turn->a.size()) / turn->width;
+  return 0;
+}
+
+// What the encodings of a layer ask of attention, against what it has.
+void check_layer(const Architecture& a, const Position& position, const std::vector<std::size_t>& active) {
+  const AttentionRule& at = a.attention;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Fault::usage, text("model: '", a.position.print(), "' ", why));
+  };
+  std::vector<const Encoding*> encodings;
+  std::int64_t axes = 1;
+  for (const std::size_t n : active) {
+    const Encoding& e = *position.attention[n].encoding;
+    encodings.push_back(&e), axes = std::max(axes, e.axes());
+    if (at.kv_heads != at.heads && (e.reads() & (kReadsRows | kReadsProjections)))
+      refuse(text("reads q and k of each head: kv_heads is ", at.kv_heads, "; allowed is ", at.heads));
+    if (a.norm.heads && (e.reads() & kReadsProjections))
+      refuse("reads the projections of q and k: norm.heads is on; allowed is off");
+  }
+  if (at.kv_heads == at.heads && !at.sinks && at.soft_cap == 0) return;
+  const Plan plan =
+      outline(encodings, Placement::of(std::vector<double>(std::size_t(2 * axes), 0.0), 1, axes));
+  for (const Step& step : plan.steps) {
+    const std::int64_t own = heads_of_keys(step);
+    if (own > 1 && own != at.kv_heads)
+      refuse(text("maps k in each of ", own, " heads: kv_heads is ", at.kv_heads, "; allowed is ", own));
+  }
+  if (plan.terms.weights != Weights::softmax && (at.sinks || at.soft_cap != 0))
+    refuse("has no softmax: sinks and a soft-cap are not allowed");
+}
+
+constexpr std::array<std::string_view, 3> kBlocks{"gpt", "llama", "bert"};
+
+}  // namespace
+
+double AttentionRule::scale_of_product() const {
+  return scale != 0 ? scale : 1 / std::sqrt(double(head_size));
+}
+
+void Architecture::check() const {
+  check_sizes(*this);
+  check_parts(*this);
+  const Position made = make_position(position, shape());
+  require(!head.tied || made.combination->word_width() == width,
+          text("model.tied: the head has width ", width, ", the word table of '", position.print(),
+               "' is narrower"));
+  for (const auto& active : made.patterns) check_layer(*this, made, active);
+}
+
+std::span<const std::string_view> block_names() { return kBlocks; }
+
+Architecture make_block(std::string_view name, const BlockSizes& s, const Spec& position) {
+  require(std::find(kBlocks.begin(), kBlocks.end(), name) != kBlocks.end(),
+          unknown("model.block", name, std::vector<std::string_view>(kBlocks.begin(), kBlocks.end())));
+  require(s.heads >= 1, text("model.heads: found ", s.heads, ", allowed are 1 or more"));
+  require(s.width % s.heads == 0,
+          text("model.width ", s.width, " is not divisible by model.heads ", s.heads));
+  within("feed_forward", s.feed_forward, 1, 64);
+  within("width", s.width, 1, 1 << 16);
+  Architecture a;
+  a.layers = s.layers, a.width = s.width, a.length = s.length, a.position = position;
+  a.attention = {
+      .heads = s.heads, .kv_heads = s.kv_heads ? s.kv_heads : s.heads, .head_size = s.width / s.heads};
+  a.feed_forward.hidden = s.feed_forward * s.width;
+  if (name == "llama") {
+    a.norm.form = NormForm::rms;
+    a.feed_forward = {round_up((2 * s.feed_forward * s.width + 2) / 3, 8), Activation::silu, true};
+    a.biases = kNoBiases;
+  } else if (name == "bert") {
+    a.causal = false, a.token_types = 2;
+    a.norm = {.epsilon = 1e-12, .place = NormPlace::after_sum, .embedding = true, .last = false};
+    a.feed_forward.activation = Activation::gelu;
+    a.head = {.form = HeadForm::transform, .tied = true, .bias = true, .transform_bias = true};
+  }
+  return a;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,123 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "gnomon/combine/spec.h"
+#include "gnomon/kernels/norm.h"
+#include "gnomon/kernels/pointwise.h"
+
+namespace gnomon {
+
+inline constexpr std::int64_t kVocabulary = 256;  // bytes: the vocabulary of a study
+
+// What a norm does to a row: see kernels/norm.h. Some layer norms have no bias; Gemma's RMS norm multiplies by 1 + gain
+// (arXiv 2403.08295).
+enum class NormForm { layer, layer_no_bias, rms, rms_one_plus };
+
+// Where the norms of a sublayer f stand on its way into the residual stream h.
+enum class NormPlace {
+  before,            // h + f(norm(h)): pre-norm, Xiong et al. 2020, arXiv 2002.04745. GPT-2, Llama
+  before_and_after,  // h + norm(f(norm(h))): Gemma 2, arXiv 2408.00118
+  after_sublayer,    // h + norm(f(h)): OLMo 2, arXiv 2501.00656
+  after_sum          // norm(h + f(h)): post-norm, Vaswani et al. 2017, arXiv 1706.03762. BERT
+};
+
+struct Norms {
+  NormForm form = NormForm::layer;
+  double epsilon = double(kNormEpsilon);
+  NormPlace place = NormPlace::before;
+  bool embedding = false;  // of what enters the first layer: BERT
+  bool heads = false;      // of q and k, head by head, one gain for all heads: Qwen 3, arXiv 2505.09388
+  bool last = true;        // of what leaves the last layer
+  bool first =
+      true;  // false: none before the attention of layer 0, which the norm of the embedding replaces. ModernBERT
+};
+
+struct AttentionRule {
+  std::int64_t heads = 4;  // of q
+  std::int64_t kv_heads =
+      4;  // of k and v; query head h reads head h / (heads/kv_heads). Ainslie et al. 2023, arXiv 2305.13245
+  std::int64_t head_size = 32;
+  double scale = 0;     // of q·k; 0 = 1/√head_size
+  double soft_cap = 0;  // of the logits, with their biases; 0 = none. Gemma 2
+  bool sinks = false;   // one more logit a head, learned, of no value: gpt-oss, arXiv 2508.10925
+  std::int64_t q_width() const { return heads * head_size; }
+  std::int64_t kv_width() const { return kv_heads * head_size; }
+  std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
+  double scale_of_product() const;
+};
+
+// down(f(up(x))), or gated: down(f(gate(x))·up(x)), gate and up one matrix of 2·hidden rows. Shazeer 2020, arXiv 2002.05202.
+struct FeedForward {
+  std::int64_t hidden = 512;
+  Activation activation = Activation::gelu_tanh;
+  bool gated = false;
+  std::int64_t up_width() const { return gated ? 2 * hidden : hidden; }
+};
+
+// Matrices of a layer that have a bias.
+struct Biases {
+  bool q = true, k = true, v = true, out = true, up = true, down = true;
+  bool operator==(const Biases&) const = default;
+};
+inline constexpr Biases kNoBiases{false, false, false, false, false, false};
+
+// How the two sublayers enter the residual stream: one after the other, or both read the same h. GPT-NeoX (arXiv
+// 2204.06745), with one norm for both GPT-J.
+enum class Residual { in_turn, parallel, parallel_one_norm };
+
+// What makes logits of the last rows: nothing (the model ends in its rows), a matrix, or BERT's: norm(f(dense(h))), then a
+// matrix, with the model's own norm and activation.
+enum class HeadForm { none, matrix, transform };
+struct Head {
+  HeadForm form = HeadForm::matrix;
+  bool tied = false;            // the matrix is the word table. Press, Wolf 2017, arXiv 1608.05859
+  bool bias = false;            // of the logits
+  bool transform_bias = false;  // of the dense layer before
+  double soft_cap = 0;          // of the logits; 0 = none. Gemma 2
+};
+
+// A Transformer as data: what a model card says. Positions are its spec's. As text in the order of the pass:
+//
+//   h = norm?(combination(word_scale·word[token], position) + type?[type])
+//   h = attention sublayer, feed-forward sublayer: residual and norms as above, for each layer
+//   logits = head(norm?(h))
+struct Architecture {
+  std::int64_t layers = 4, width = 128;
+  std::int64_t vocabulary = kVocabulary;
+  std::int64_t token_types = 0;  // 0 = none. BERT's segments
+  std::int64_t length = 128;     // tokens of a training window
+  bool causal = true;            // next token; false: an encoder, which fills in masked ones
+  double word_scale = 1;         // of word vectors, beside what the combination does: Gemma's √width
+  AttentionRule attention;
+  FeedForward feed_forward;
+  Norms norm;
+  Biases biases;
+  Residual residual = Residual::in_turn;
+  Head head;
+  Spec position = Spec::parse("none");  // [a, b] for layers that differ
+
+  Shape shape() const { return {width, attention.heads, attention.head_size, length, causal}; }
+  // Throws Error(usage) that names what was found and what is allowed: sizes out of bounds, parts that contradict each
+  // other, and a spec that this architecture cannot take.
+  void check() const;
+};
+
+// The blocks of studies, by name:
+//   gpt    pre-norm, GELU in its tanh form, biases. GPT-2 (Radford et al. 2019)
+//   llama  pre-norm with RMS norms, SwiGLU with 2/3 of the hidden width, rounded up to 8, no biases. Touvron et al. 2023,
+//          arXiv 2302.13971
+//   bert   an encoder: post-norm, exact GELU, norm of the embedding, token types, head with a transform, tied, with bias.
+//          Devlin et al. 2019, arXiv 1810.04805
+std::span<const std::string_view> block_names();
+struct BlockSizes {
+  std::int64_t layers = 4, width = 128, heads = 4;
+  std::int64_t kv_heads = 0;      // 0 = heads
+  std::int64_t feed_forward = 4;  // hidden width in multiples of width, of a block without gate
+  std::int64_t length = 128;
+};
+// Throws Error(usage) for a name that is none, and a width that the heads do not divide. Other sizes are check()'s matter.
+Architecture make_block(std::string_view name, const BlockSizes& sizes, const Spec& position);
+
+}  // namespace gnomon

@@ -1,0 +1,85 @@
+// From the rows that the last layer left to logits.
+#include <algorithm>
+
+#include "gnomon/kernels/matmul.h"
+#include "gnomon/nn/pass.h"
+
+namespace gnomon {
+namespace {
+
+Linear dense_shape(const Call& c) { return {c.N(), c.m.a.width, c.m.a.width, c.step(), c.step()}; }
+Linear head_shape(const Call& c) {
+  return {c.N(), c.m.a.width, c.m.a.vocabulary, c.step(), row_step(c.m.a.vocabulary)};
+}
+NormShape norm_of(const Call& c) { return norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()); }
+
+// norm(f(dense(x))): BERT's.
+const float* transform(const Call& c, const float* x) {
+  const LinearAt& dense = c.m.at.transform;
+  const NormAt& norm = c.m.at.transform_norm;
+  HeadKept& k = c.p.head;
+  for (Floats* rows : {&k.dense, &k.activated, &k.transformed}) rows->resize(c.size());
+  k.transform_statistics.resize(2 * c.N());
+  linear(dense_shape(c), x, c.w + dense.weight, optional(c.w, dense.bias), k.dense.data());
+  activate(c.m.a.feed_forward.activation, c.size(), k.dense.data(), k.activated.data());
+  normalise(norm_of(c), k.activated.data(), c.w + norm.gain, optional(c.w, norm.bias), k.transformed.data(),
+            k.transform_statistics.data());
+  return k.transformed.data();
+}
+// dx becomes, from the gradient of the transformed rows, that of x.
+void transform_backward(const Call& c, const float* x, Floats& dx, float* g) {
+  const LinearAt& dense = c.m.at.transform;
+  const NormAt& norm = c.m.at.transform_norm;
+  HeadKept& k = c.p.head;
+  Floats& d = c.p.dhead;
+  d.assign(c.size(), 0.0f);
+  normalise_backward(norm_of(c), k.activated.data(), c.w + norm.gain, k.transform_statistics.data(),
+                     dx.data(), {d.data(), g + norm.gain, optional(g, norm.bias)});
+  activate_backward(c.m.a.feed_forward.activation, c.size(), k.dense.data(), d.data(), d.data());
+  linear_backward(dense_shape(c), x, c.w + dense.weight, d.data(),
+                  {dx.data(), g + dense.weight, optional(g, dense.bias)});
+}
+
+}  // namespace
+
+const float* last_rows(const Call& c, const float* h) {
+  const NormAt& norm = c.m.at.last_norm;
+  if (!norm) return h;
+  HeadKept& k = c.p.head;
+  k.last.resize(c.size()), k.statistics.resize(2 * c.N());
+  normalise(norm_of(c), h, c.w + norm.gain, optional(c.w, norm.bias), k.last.data(), k.statistics.data());
+  return k.last.data();
+}
+void last_rows_backward(const Call& c, const float* h, float* g) {
+  const NormAt& norm = c.m.at.last_norm;
+  Pass& p = c.p;
+  if (!norm) return p.dh.assign(p.dlast.begin(), p.dlast.end());
+  p.dh.assign(c.size(), 0.0f);
+  normalise_backward(norm_of(c), h, c.w + norm.gain, p.head.statistics.data(), p.dlast.data(),
+                     {p.dh.data(), g + norm.gain, optional(g, norm.bias)});
+}
+
+void make_logits(const Call& c, const float* last) {
+  const LinearAt& head = c.m.at.head;
+  HeadKept& k = c.p.head;
+  const float cap = float(c.m.a.head.soft_cap);
+  const float* x = c.m.a.head.form == HeadForm::transform ? transform(c, last) : last;
+  k.logits.resize(c.N() * row_step(c.m.a.vocabulary));
+  linear(head_shape(c), x, c.w + head.weight, optional(c.w, head.bias), k.logits.data());
+  if (cap == 0) return;
+  soft_cap(std::int64_t(k.logits.size()), cap, k.logits.data());
+  k.capped = k.logits;
+}
+void make_logits_backward(const Call& c, const float* last, float* g) {
+  const LinearAt& head = c.m.at.head;
+  HeadKept& k = c.p.head;
+  const float cap = float(c.m.a.head.soft_cap);
+  const bool transforms = c.m.a.head.form == HeadForm::transform;
+  if (cap != 0) soft_cap_backward(std::int64_t(k.logits.size()), cap, k.capped.data(), k.logits.data());
+  c.p.dlast.resize(c.size());
+  linear_backward(head_shape(c), transforms ? k.transformed.data() : last, c.w + head.weight, k.logits.data(),
+                  {c.p.dlast.data(), g + head.weight, optional(g, head.bias)});
+  if (transforms) transform_backward(c, last, c.p.dlast, g);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,121 @@
+#include "gnomon/nn/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::int64_t kMostParameters = std::int64_t{1} << 40;
+
+// What writes into the residual stream starts smaller by 1/√(2·layers): Radford et al. 2019 (GPT-2), section 2.3.
+double deep(const Architecture& a) { return 1 / std::sqrt(2.0 * double(a.layers)); }
+double root(std::int64_t n) { return std::sqrt(double(n)); }
+
+}  // namespace
+
+Layout::Layout(const Architecture& a, const Position& position) {
+  const std::int64_t word_width = position.combination->word_width();
+  word = declare("embed.word", {{a.vocabulary, word_width}, 0, 1 / root(word_width), false});
+  if (a.token_types) type = declare("embed.type", {{a.token_types, a.width}, 0, 1 / root(a.width), false});
+  combination = declare_all("embed.combination.", position.combination->params());
+  if (a.norm.embedding) embedding_norm = declare_norm("embed.norm.", a.norm, a.width);
+  input = position.input ? declare_all("position.input.", position.input->params()) : 0;
+  for (std::size_t n = 0; n < position.attention.size(); ++n) declare_encoding(a, position, n);
+  for (std::int64_t l = 0; l < a.layers; ++l) layers.push_back(declare_layer(a, l));
+  if (a.norm.last) last_norm = declare_norm("head.norm.", a.norm, a.width);
+  if (a.head.form == HeadForm::none) return;
+  if (a.head.form == HeadForm::transform) {
+    transform.weight = declare("head.transform.weight", {{a.width, a.width}, 0, 1 / root(a.width), true});
+    if (a.head.transform_bias) transform.bias = declare("head.transform.bias", {{a.width}, 0, 0, false});
+    transform_norm = declare_norm("head.transform.norm.", a.norm, a.width);
+  }
+  head.weight = a.head.tied ? word : declare("head.weight", {{a.vocabulary, a.width}, 0, 0.02, true});
+  if (a.head.bias) head.bias = declare("head.bias", {{a.vocabulary}, 0, 0, false});
+}
+
+LayerAt Layout::declare_layer(const Architecture& a, std::int64_t l) {
+  const std::string at = text("layers.", l, ".");
+  const NormPlace place = a.norm.place;
+  const bool before = place == NormPlace::before || place == NormPlace::before_and_after,
+             after = place != NormPlace::before;
+  const auto norm = [&](bool here, const char* name) {
+    return here ? declare_norm(at + name, a.norm, a.width) : NormAt();
+  };
+  const std::int64_t hidden = a.feed_forward.hidden, up = a.feed_forward.up_width();
+  LayerAt p;
+  p.attention_norms.before = norm(before && (l > 0 || a.norm.first), "attention.norm.");
+  p.attention = declare_attention(a, at + "attention.");
+  p.attention_norms.after = norm(after, "attention.norm_after.");
+  p.feed_forward_norms.before =
+      norm(before && a.residual != Residual::parallel_one_norm, "feed_forward.norm.");
+  p.up.weight = declare(at + "feed_forward.up.weight", {{up, a.width}, 0, 1 / root(a.width), true});
+  if (a.biases.up) p.up.bias = declare(at + "feed_forward.up.bias", {{up}, 0, 0, false});
+  p.down.weight =
+      declare(at + "feed_forward.down.weight", {{a.width, hidden}, 0, deep(a) / root(hidden), true});
+  if (a.biases.down) p.down.bias = declare(at + "feed_forward.down.bias", {{a.width}, 0, 0, false});
+  p.feed_forward_norms.after = norm(after, "feed_forward.norm_after.");
+  return p;
+}
+
+AttentionAt Layout::declare_attention(const Architecture& a, const std::string& at) {
+  const AttentionRule& rule = a.attention;
+  const std::int64_t q = rule.q_width(), kv = rule.kv_width();
+  const Biases& b = a.biases;
+  AttentionAt p;
+  p.qkv = declare(at + "qkv.weight", {{rule.qkv_width(), a.width}, 0, 1 / root(a.width), true});
+  if (b.q && b.k && b.v) {
+    p.q_bias = declare(at + "qkv.bias", {{rule.qkv_width()}, 0, 0, false});
+    p.k_bias = p.q_bias + q, p.v_bias = p.k_bias + kv;
+  } else {
+    if (b.q) p.q_bias = declare(at + "q.bias", {{q}, 0, 0, false});
+    if (b.k) p.k_bias = declare(at + "k.bias", {{kv}, 0, 0, false});
+    if (b.v) p.v_bias = declare(at + "v.bias", {{kv}, 0, 0, false});
+  }
+  if (a.norm.heads) {
+    p.q_norm = declare_norm(at + "q.norm.", a.norm, rule.head_size);
+    p.k_norm = declare_norm(at + "k.norm.", a.norm, rule.head_size);
+  }
+  if (rule.sinks) p.sinks = declare(at + "sinks", {{rule.heads}, 0, 0, false});
+  p.out.weight = declare(at + "out.weight", {{a.width, q}, 0, deep(a) / root(q), true});
+  if (b.out) p.out.bias = declare(at + "out.bias", {{a.width}, 0, 0, false});
+  return p;
+}
+
+std::int64_t Layout::declare(std::string name, Array array) {
+  params.push_back(
+      {{std::move(name), std::move(array.shape), array.mean, array.deviation, array.decay}, total});
+  total += count_numbers(params.back().spec.name, params.back().spec.shape);
+  check_extents("model", {{"the number of parameters", total, 0, kMostParameters}});
+  return params.back().offset;
+}
+std::int64_t Layout::declare_all(const std::string& prefix, const std::vector<ParamSpec>& specs) {
+  const std::int64_t first = total;
+  for (const auto& s : specs) {
+    declare(prefix + s.name, {s.shape, s.mean, s.deviation, s.decay});
+    params.back().spec.start = s.start;
+  }
+  return first;
+}
+NormAt Layout::declare_norm(const std::string& prefix, const Norms& norms, std::int64_t width) {
+  NormAt at;
+  at.gain = declare(prefix + "gain", {{width}, norms.form == NormForm::rms_one_plus ? 0.0 : 1.0, 0, false});
+  if (norms.form == NormForm::layer) at.bias = declare(prefix + "bias", {{width}, 0, 0, false});
+  return at;
+}
+void Layout::declare_encoding(const Architecture& a, const Position& position, std::size_t n) {
+  const Encoding& encoding = *position.attention[n].encoding;
+  const std::string at = text("position.attention.", n, ".");
+  const std::int64_t shared = encoding.per_layer() ? 0 : declare_all(at, encoding.params());
+  for (std::int64_t l = 0; l < a.layers; ++l) {
+    const auto& active = position.in_layer(l);
+    const bool here = std::find(active.begin(), active.end(), n) != active.end();
+    const bool own = here && encoding.per_layer();
+    encodings_.push_back(own ? declare_all(at + text(l, "."), encoding.params()) : shared);
+  }
+}
+
+}  // namespace gnomon

@@ -1,0 +1,77 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gnomon/nn/architecture.h"
+
+namespace gnomon {
+
+// Where a parameter lies in the one flat array of a model.
+struct Param {
+  ParamSpec spec;
+  std::int64_t offset;
+};
+
+// Offsets of a norm and of a dense layer; −1 = absent.
+struct NormAt {
+  std::int64_t gain = -1, bias = -1;
+  explicit operator bool() const { return gain >= 0; }
+};
+struct LinearAt {
+  std::int64_t weight = -1, bias = -1;
+};
+inline const float* optional(const float* w, std::int64_t offset) {
+  return offset < 0 || !w ? nullptr : w + offset;
+}
+inline float* optional(float* g, std::int64_t offset) { return offset < 0 || !g ? nullptr : g + offset; }
+
+// The norms around a sublayer: before it, and after it or after the residual sum.
+struct NormsAt {
+  NormAt before, after;
+};
+struct AttentionAt {
+  std::int64_t qkv = -1;                               // (qkv_width, width): rows of q, then k, then v
+  std::int64_t q_bias = -1, k_bias = -1, v_bias = -1;  // where all three are, they follow each other
+  NormAt q_norm, k_norm;                               // (head_size)
+  std::int64_t sinks = -1;                             // (heads)
+  LinearAt out;
+};
+struct LayerAt {
+  NormsAt attention_norms, feed_forward_norms;
+  AttentionAt attention;
+  LinearAt up, down;
+};
+
+// Every parameter of a model in the order of the flat array, and the offsets by what they are for.
+struct Layout {
+  Layout(const Architecture& a, const Position& position);
+
+  std::vector<Param> params;
+  std::int64_t total = 0;
+  std::int64_t word = -1, type = -1, combination = 0, input = 0;
+  NormAt embedding_norm, last_norm, transform_norm;
+  LinearAt transform, head;
+  std::vector<LayerAt> layers;
+  // The parameters of position.attention[n] in layer l: one block for all layers, or each its own.
+  std::int64_t encoding(std::size_t n, std::int64_t l) const {
+    return encodings_[n * layers.size() + std::size_t(l)];
+  }
+
+ private:
+  struct Array {
+    std::vector<std::int64_t> shape;
+    double mean, deviation;
+    bool decay;
+  };
+  std::int64_t declare(std::string name, Array array);
+  std::int64_t declare_all(const std::string& prefix, const std::vector<ParamSpec>& specs);
+  NormAt declare_norm(const std::string& prefix, const Norms& norms, std::int64_t width);
+  void declare_encoding(const Architecture& a, const Position& position, std::size_t n);
+  AttentionAt declare_attention(const Architecture& a, const std::string& at);
+  LayerAt declare_layer(const Architecture& a, std::int64_t l);
+  std::vector<std::int64_t> encodings_;
+};
+
+}  // namespace gnomon

@@ -1,0 +1,67 @@
+#pragma once
+// What a session keeps of one pass, and the ends of the pass: words to rows, rows to logits. The layers between are
+// layer.h's. Internal to nn.
+#include <vector>
+
+#include "gnomon/nn/layer.h"
+#include "gnomon/nn/session.h"
+
+namespace gnomon {
+
+struct ModelParts {
+  Architecture a;
+  Position position;
+  Layout at;
+};
+
+struct InputKept {
+  Floats words, tables, e;    // rows of the word table; what the input encoding keeps and its vectors
+  Floats joined, statistics;  // before the norm of the embedding, if there is one
+  Floats h;                   // what enters the first layer
+};
+struct HeadKept {
+  Floats last, statistics;  // after the last norm, if there is one
+  Floats dense, activated, transformed, transform_statistics;
+  Floats logits, capped;  // capped: a copy, which the gradient of a soft-cap needs
+};
+struct Pass {
+  Placement placement;
+  std::vector<std::uint8_t> padding;
+  InputKept input;
+  std::vector<LayerPositions> groups;  // layers whose encodings and parameters are the same share one
+  std::vector<std::size_t> group_of;
+  std::vector<LayerActivations> layers;
+  HeadKept head;
+  // Of the backward pass.
+  LayerScratch scratch;
+  Floats dlast, dhead, dh, djoined, dwords, de;
+  Floats later;  // what the position vectors receive after the first layer's input
+};
+// One call of a session.
+struct Call {
+  const ModelParts& m;
+  const Tokens& tokens;
+  const float* w;
+  Pass& p;
+  std::int64_t N() const { return tokens.B * tokens.T; }
+  std::int64_t step() const { return row_step(m.a.width); }
+  std::int64_t size() const { return N() * step(); }
+  bool again() const {  // position vectors enter before every layer
+    return m.position.input && m.position.combination->injection() == Injection::every_layer;
+  }
+  // The row of e of token n.
+  std::int64_t place(std::int64_t n) const { return p.placement.rows > 1 ? n : n % tokens.T; }
+};
+
+// p.input.h from words, types and position vectors: embedding.cpp. Backward from p.dh, with p.later.
+void embed(const Call& c);
+void embed_backward(const Call& c, float* g);
+
+// What the head reads, from the rows h that the last layer left; and p.head.logits: head.cpp. Backward: p.dlast from
+// p.head.logits, which holds the gradient of the logits; p.dh from p.dlast.
+const float* last_rows(const Call& c, const float* h);
+void last_rows_backward(const Call& c, const float* h, float* g);
+void make_logits(const Call& c, const float* last);
+void make_logits_backward(const Call& c, const float* last, float* g);
+
+}  // namespace gnomon

@@ -1,0 +1,173 @@
+// Queries, keys and values: one matrix of all their rows, a bias for each where it has one, and norms of the heads of q and k.
+#include <array>
+
+#include "gnomon/core/parallel.h"
+#include "gnomon/kernels/matmul.h"
+#include "gnomon/nn/layer.h"
+
+namespace gnomon {
+namespace {
+
+// Columns of qkv that are projected at once: neighbours whose biases follow each other, or are absent.
+struct Run {
+  std::int64_t first, count, bias;
+};
+// Of q, k and v (0, 1, 2) from part `from` to before part `end`.
+std::vector<Run> runs(const LayerShape& s, const AttentionAt& p, int from, int end) {
+  const AttentionRule& rule = s.a.attention;
+  const std::int64_t Q = rule.q_width(), KV = rule.kv_width();
+  const std::array<Run, 3> parts{{{0, Q, p.q_bias}, {Q, KV, p.k_bias}, {Q + KV, KV, p.v_bias}}};
+  std::vector<Run> all;
+  for (int n = from; n < end; ++n) {
+    const Run& next = parts[std::size_t(n)];
+    const bool joins = !all.empty() && (next.bias < 0 ? all.back().bias < 0
+                                                      : next.bias == all.back().bias + all.back().count &&
+                                                            all.back().bias >= 0);
+    joins ? void(all.back().count += next.count) : all.push_back(next);
+  }
+  return all;
+}
+
+// Rows of numbers and their step: qkv, or q and k before their norms.
+struct Columns {
+  float* data;
+  std::int64_t step;
+};
+void project_parts(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const Columns& to,
+                   const std::vector<Run>& parts) {
+  const std::int64_t C = s.a.width;
+  for (const Run& run : parts) {
+    linear({s.N(), C, run.count, row_step(C), to.step}, in.h, in.w + p.qkv + run.first * C,
+           optional(in.w, run.bias), to.data + run.first);
+  }
+}
+// dx is overwritten with what these columns give.
+void project_parts_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
+                            const Columns& d, const std::vector<Run>& parts) {
+  const std::int64_t C = s.a.width, first = parts.front().first,
+                     count = parts.back().first + parts.back().count - first;
+  linear_backward({s.N(), C, count, row_step(C), d.step}, at.x, at.w + p.qkv + first * C, d.data + first,
+                  {at.dx, at.g + p.qkv + first * C, nullptr});
+  for (const Run& run : parts) {
+    if (run.bias >= 0) add_column_sums({s.N(), run.count, d.step}, d.data + run.first, at.g + run.bias);
+  }
+}
+
+// f(norm, first column) for every head of q and k.
+template <class Body>
+void each_head(const LayerShape& s, const AttentionAt& p, const Body& f) {
+  const AttentionRule& rule = s.a.attention;
+  for (std::int64_t h = 0; h < rule.heads + rule.kv_heads; ++h)
+    f(h < rule.heads ? p.q_norm : p.k_norm, h, h * rule.head_size);
+}
+// Rows of q and k before and after their norms are as far apart: those of qkv.
+NormShape head_shape(const LayerShape& s) {
+  const AttentionRule& rule = s.a.attention;
+  return norm_shape(s.a.norm, s.N(), rule.head_size, row_step(rule.qkv_width()));
+}
+void normalise_heads(const LayerShape& s, const AttentionAt& p, const float* w, ProjectionsKept& k) {
+  each_head(s, p, [&](const NormAt& at, std::int64_t h, std::int64_t first) {
+    normalise(head_shape(s), k.unnormed.data() + first, w + at.gain, optional(w, at.bias),
+              k.qkv.data() + first, k.statistics.data() + 2 * h * s.N());
+  });
+}
+void normalise_heads_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
+                              const ProjectionsKept& k) {
+  each_head(s, p, [&](const NormAt& norm, std::int64_t h, std::int64_t first) {
+    normalise_backward(head_shape(s), k.unnormed.data() + first, at.w + norm.gain,
+                       k.statistics.data() + 2 * h * s.N(), at.scratch.dqkv.data() + first,
+                       {at.scratch.dunnormed.data() + first, at.g + norm.gain, optional(at.g, norm.bias)});
+  });
+}
+
+// x + e, row by row.
+void add_positions(const LayerShape& s, const LayerPositions& positions, const float* x, float* to) {
+  const std::int64_t C = s.a.width, step = row_step(C);
+  parallel_ranges(s.N(), 64, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n) {
+      const float* e = positions.e + (positions.e_rows > 1 ? n : n % s.T) * C;
+      for (std::int64_t c = 0; c < C; ++c) to[n * step + c] = x[n * step + c] + e[c];
+    }
+  });
+}
+void add_positions_backward(const LayerShape& s, const LayerPositions& positions, const float* dx) {
+  const std::int64_t C = s.a.width, step = row_step(C);
+  for (std::int64_t n = 0; n < s.N(); ++n) {
+    float* de = positions.de + (positions.e_rows > 1 ? n : n % s.T) * C;
+    for (std::int64_t c = 0; c < C; ++c) de[c] += dx[n * step + c];
+  }
+}
+
+// What q and k are projected from.
+const float* asked(const ProjectionsKept& k, const float* x) { return k.asked.empty() ? x : k.asked.data(); }
+
+}  // namespace
+
+void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const LayerPositions& positions,
+             ProjectionsKept& k) {
+  const std::int64_t N = s.N(), step = row_step(s.a.attention.qkv_width());
+  k.qkv.resize(N * step);
+  k.asked.clear();
+  if (!positions.e && !p.q_norm) return project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 0, 3));
+  if (positions.e) {
+    k.asked.resize(N * row_step(s.a.width));
+    add_positions(s, positions, in.h, k.asked.data());
+  }
+  if (p.q_norm) {
+    k.unnormed.resize(N * step);
+    k.statistics.resize(2 * N * (s.a.attention.heads + s.a.attention.kv_heads));
+  }
+  Floats& qk = p.q_norm ? k.unnormed : k.qkv;
+  project_parts(s, p, {in.w, asked(k, in.h)}, {qk.data(), step}, runs(s, p, 0, 2));
+  project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 2, 3));
+  if (p.q_norm) normalise_heads(s, p, in.w, k);
+}
+
+void project_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
+                      LayerPositions& positions, const ProjectionsKept& k) {
+  const std::int64_t size = s.N() * row_step(s.a.width), step = row_step(s.a.attention.qkv_width());
+  LayerScratch& scratch = at.scratch;
+  const Columns dqkv{scratch.dqkv.data(), step};
+  const auto add_content = [&](float* to) {
+    if (positions.reads_content) add(size, scratch.dcontent.data(), to, to);
+  };
+  if (!positions.e && !p.q_norm) {
+    project_parts_backward(s, p, at, dqkv, runs(s, p, 0, 3));
+    return add_content(at.dx);
+  }
+  Columns dqk = dqkv;
+  if (p.q_norm) {
+    scratch.dunnormed.assign(scratch.dqkv.size(), 0.0f);
+    normalise_heads_backward(s, p, at, k);
+    dqk.data = scratch.dunnormed.data();
+  }
+  scratch.dasked.resize(size);
+  float* dasked = scratch.dasked.data();
+  project_parts_backward(s, p, {at.w, asked(k, at.x), at.g, dasked, scratch}, dqk, runs(s, p, 0, 2));
+  project_parts_backward(s, p, at, dqkv, runs(s, p, 2, 3));
+  add_content(dasked);
+  if (positions.e) add_positions_backward(s, positions, dasked);
+  add(size, dasked, at.dx, at.dx);
+}
+
+Content content_of(const LayerShape& s, const AttentionAt& p, const LayerInput& in,
+                   const ProjectionsKept& k) {
+  const AttentionRule& rule = s.a.attention;
+  const std::int64_t step = row_step(rule.qkv_width()), Q = rule.q_width();
+  return {s.B,
+          s.T,
+          {asked(k, in.h), row_step(s.a.width)},
+          {s.B, s.T, rule.heads, s.T * step, step, rule.head_size},
+          k.qkv.data(),
+          k.qkv.data() + Q,
+          {in.w + p.qkv, in.w + p.qkv + Q * s.a.width, optional(in.w, p.q_bias), optional(in.w, p.k_bias)}};
+}
+ContentGrad content_grad_of(const LayerShape& s, const AttentionAt& p, float* g, LayerScratch& scratch) {
+  const std::int64_t Q = s.a.attention.q_width();
+  return {{scratch.dcontent.data(), row_step(s.a.width)},
+          scratch.dqkv.data(),
+          scratch.dqkv.data() + Q,
+          {g + p.qkv, g + p.qkv + Q * s.a.width, optional(g, p.q_bias), optional(g, p.k_bias)}};
+}
+
+}  // namespace gnomon

@@ -1,0 +1,324 @@
+#include "gnomon/nn/session.h"
+
+#include <algorithm>
+
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/random.h"
+#include "gnomon/core/text.h"
+#include "gnomon/kernels/loss.h"
+#include "gnomon/nn/decode.h"
+#include "gnomon/nn/pass.h"
+
+namespace gnomon {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Fault::usage, "model: " + why); }
+
+// Rows `step` apart, as dense ones.
+void copy_dense(std::int64_t N, std::int64_t width, const float* rows, std::span<float> out) {
+  for (std::int64_t n = 0; n < N; ++n) std::copy_n(rows + n * row_step(width), width, &out[n * width]);
+}
+double count_scored(const Tokens& tokens) {
+  const auto n = std::count_if(tokens.targets.begin(), tokens.targets.end(),
+                               [](std::int32_t t) { return t != kUnscored; });
+  return double(std::max<std::ptrdiff_t>(n, 1));
+}
+
+}  // namespace
+
+struct Session::Work {
+  std::shared_ptr<const ModelParts> parts;
+  Pass pass;
+  std::vector<KeyCache> caches;  // of each layer, while it generates
+  std::int64_t length = 0, capacity = 0;
+
+  const ModelParts& m() const { return *parts; }
+  Call call(const Tokens& tokens, std::span<const float> w) { return {m(), tokens, w.data(), pass}; }
+  LayerShape shape(const Tokens& t) const {
+    return {m().a, t.B, t.T, pass.padding.empty() ? t.padding : pass.padding.data()};
+  }
+  void check(const Tokens& tokens, std::span<const float> w) const;
+  void check_scored(const Tokens& tokens, std::span<const float> losses) const;
+  void check_head() const;
+  void check_new(const Tokens& tokens) const;
+  void place(const Tokens& tokens, bool training);
+  void make_groups(const Tokens& tokens, std::span<const float> w);
+  void compile_groups();
+  // The rows that the last layer left; those that the head reads. Places and groups are there.
+  const float* layers(const Call& c, const LayerHook& hook);
+  const float* forward(const Call& c, bool training, const LayerHook& hook = {});
+  const float* left() const { return pass.layers.back().feed_forward.out.data(); }
+  // From p.dlast.
+  void backward(const Call& c, std::span<float> g);
+  double scored(const Call& c, float dscale, std::span<float> losses);
+};
+
+// What every pass reads; tokens are looked at once each, because they are rows of the word table.
+void Session::Work::check(const Tokens& t, std::span<const float> w) const {
+  const Architecture& a = m().a;
+  check_extents("model", {{"B", t.B, 1, kMostTokens}, {"T", t.T, 1, kMostTokens}});
+  check_size("model", "inputs", t.inputs.size(), t.B * t.T);
+  check_size("model", "w", w.size(), m().at.total);
+  const auto within = [](std::string_view what, std::span<const std::int32_t> all, std::int64_t end) {
+    const auto none = std::find_if(all.begin(), all.end(), [&](std::int32_t x) { return x < 0 || x >= end; });
+    if (none == all.end()) return;
+    refuse(text(what, " ", none - all.begin(), " is ", *none, "; allowed are 0 to ", end - 1));
+  };
+  within("input", t.inputs, a.vocabulary);
+  if (t.types.empty()) return;
+  if (a.token_types == 0) refuse("types are given; the architecture has no token types");
+  check_size("model", "types", t.types.size(), t.B * t.T);
+  within("type", t.types, a.token_types);
+}
+// What a loss reads and writes beside; the targets themselves are cross_entropy's to look at.
+void Session::Work::check_scored(const Tokens& t, std::span<const float> losses) const {
+  check_head();
+  check_size("model", "targets", t.targets.size(), t.B * t.T);
+  check_size("model", "losses", losses.size(), t.B * t.T);
+}
+void Session::Work::check_head() const {
+  if (m().a.head.form == HeadForm::none) refuse("the architecture has no head, hence no logits and losses");
+}
+
+// Where the tokens stand, and which of them are padding.
+void Session::Work::place(const Tokens& t, bool training) {
+  Pass& p = pass;
+  if (t.placement) {
+    p.placement = *t.placement;
+    p.placement.check();
+    if ((p.placement.rows != 1 && p.placement.rows != t.B) || p.placement.T() != t.T) {
+      throw Error(Fault::usage, text("positions of ", p.placement.rows, " sequences of ", p.placement.T(),
+                                     " tokens for a batch of ", t.B, " sequences of ", t.T));
+    }
+  } else {
+    p.placement = Placement::consecutive(0, t.T);
+  }
+  const auto& samplers = m().position.samplers;
+  if (!samplers.empty() && p.placement.rows == 1) {
+    const auto one = p.placement.values;
+    for (std::int64_t b = 1; b < t.B; ++b)
+      p.placement.values.insert(p.placement.values.end(), one.begin(), one.end());
+    p.placement.rows = t.B;
+  }
+  const Random random(t.seed, "positions");
+  for (const auto& sampler : samplers) {
+    for (std::int64_t b = 0; b < t.B; ++b) {
+      part<PlacePart>(*sampler)->place(
+          random, t.draw * std::uint64_t(t.B) + std::uint64_t(b), training,
+          std::span(p.placement.values).subspan(std::size_t(b * t.T), std::size_t(t.T)));
+    }
+  }
+  p.padding.clear();
+  if (p.placement.padding.empty()) return;
+  for (std::int64_t n = 0; n < t.B * t.T; ++n) {
+    const bool hidden = t.padding && t.padding[n];
+    p.padding.push_back(hidden || p.placement.padding[p.placement.rows > 1 ? n : n % t.T]);
+  }
+}
+
+// Layers that share pattern and parameters share terms; a layer with parameters of its own has its own.
+void Session::Work::make_groups(const Tokens& tokens, std::span<const float> w) {
+  Pass& p = pass;
+  const Position& position = m().position;
+  p.groups.clear(), p.group_of.clear();
+  std::vector<std::size_t> group_of_pattern(position.patterns.size(), SIZE_MAX);
+  const bool injects = position.input && position.combination->injection() == Injection::queries_and_keys;
+  for (std::int64_t l = 0; l < m().a.layers; ++l) {
+    const std::size_t pattern = std::size_t(l) % position.patterns.size();
+    const auto& active = position.patterns[pattern];
+    const bool own = std::any_of(active.begin(), active.end(),
+                                 [&](std::size_t n) { return position.attention[n].encoding->per_layer(); });
+    if (!own && group_of_pattern[pattern] != SIZE_MAX) {
+      p.group_of.push_back(group_of_pattern[pattern]);
+      continue;
+    }
+    p.group_of.push_back(group_of_pattern[pattern] = p.groups.size());
+    LayerPositions& group = p.groups.emplace_back();
+    group.places = &p.placement;
+    for (std::size_t n = 0; n < active.size() && !tokens.drop_positions; ++n) {
+      group.acting.push_back(
+          {position.attention[active[n]].encoding.get(), w.data() + m().at.encoding(active[n], l)});
+    }
+    group.reads_content = reads_content(group.acting);
+    if (injects && !tokens.drop_positions) group.e = p.input.e.data(), group.e_rows = p.placement.rows;
+  }
+}
+void Session::Work::compile_groups() {
+  for (LayerPositions& group : pass.groups) group.plan = compile(group.acting, pass.placement, m().a.causal);
+}
+
+const float* Session::Work::layers(const Call& c, const LayerHook& hook) {
+  Pass& p = pass;
+  const auto& at = m().at.layers;
+  p.layers.resize(at.size());
+  const float* h = p.input.h.data();
+  for (std::size_t l = 0; l < at.size(); ++l) {
+    if (c.tokens.stop && (*c.tokens.stop)()) throw Stopped{};
+    LayerActivations& a = p.layers[l];
+    Floats& out = a.feed_forward.out;
+    layer_forward(shape(c.tokens), at[l], {c.w, h, caches.empty() ? nullptr : &caches[l]},
+                  p.groups[p.group_of[l]], a);
+    if (hook) hook({std::int64_t(l), h, a.attention.out.data(), out.data()});
+    for (std::int64_t n = 0; c.again() && l + 1 < at.size() && n < c.N(); ++n) {
+      const float* e = &p.input.e[c.place(n) * m().a.width];
+      for (std::int64_t i = 0; i < m().a.width; ++i) out[n * c.step() + i] += e[i];
+    }
+    h = out.data();
+  }
+  return h;
+}
+
+const float* Session::Work::forward(const Call& c, bool training, const LayerHook& hook) {
+  caches.clear(), length = 0;
+  place(c.tokens, training);
+  embed(c);
+  make_groups(c.tokens, {c.w, std::size_t(m().at.total)});
+  compile_groups();
+  return last_rows(c, layers(c, hook));
+}
+
+void Session::Work::backward(const Call& c, std::span<float> g) {
+  Pass& p = pass;
+  const Position& position = m().position;
+  const std::int64_t C = m().a.width;
+  const std::size_t L = p.layers.size();
+  last_rows_backward(c, left(), g.data());
+  p.later.assign(p.input.e.size(), 0.0f);
+  for (LayerPositions& group : p.groups) {
+    group.dplan = group.plan.zeros();
+    if (group.e) group.de = p.later.data();
+  }
+  for (std::size_t l = L; l-- > 0;) {
+    if (c.tokens.stop && (*c.tokens.stop)()) throw Stopped{};
+    const float* h = l ? p.layers[l - 1].feed_forward.out.data() : p.input.h.data();
+    LayerPositions& group = p.groups[p.group_of[l]];
+    const auto& active = position.in_layer(std::int64_t(l));
+    for (std::size_t n = 0; n < group.acting.size(); ++n)
+      group.acting[n].dw = g.data() + m().at.encoding(active[n], std::int64_t(l));
+    layer_backward(shape(c.tokens), m().at.layers[l], {c.w, h, g.data(), p.dh.data(), p.scratch}, group,
+                   p.layers[l]);
+    for (std::int64_t n = 0; l > 0 && c.again() && n < c.N(); ++n) {
+      float* to = &p.later[c.place(n) * C];
+      for (std::int64_t i = 0; i < C; ++i) to[i] += p.dh[n * c.step() + i];
+    }
+  }
+  for (LayerPositions& group : p.groups) compile_backward(group.acting, p.placement, group.plan, group.dplan);
+  embed_backward(c, g.data());
+}
+
+// The mean loss from the logits, which become their gradient with dscale.
+double Session::Work::scored(const Call& c, float dscale, std::span<float> losses) {
+  const std::int64_t V = m().a.vocabulary;
+  cross_entropy({c.N(), V, dscale, row_step(V)}, pass.head.logits.data(), c.tokens.targets.data(),
+                losses.data());
+  double sum = 0;
+  for (const float x : losses) sum += x;
+  return sum / count_scored(c.tokens);
+}
+
+Session::Session(const Model& model) : work_(std::make_unique<Work>()) { work_->parts = model.parts_; }
+const Architecture& Session::architecture() const { return work_->m().a; }
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+double Session::loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+                     std::span<float> gradient) {
+  work_->check(tokens, w), work_->check_scored(tokens, losses);
+  if (!gradient.empty()) check_size("model", "gradient", gradient.size(), work_->m().at.total);
+  const Call c = work_->call(tokens, w);
+  const float* last = work_->forward(c, !gradient.empty());
+  make_logits(c, last);
+  const float dscale = gradient.empty() ? 0.0f : 1.0f / float(count_scored(tokens));
+  const double mean = work_->scored(c, dscale, losses);
+  if (gradient.empty()) return mean;
+  make_logits_backward(c, last, gradient.data());
+  work_->backward(c, gradient);
+  return mean;
+}
+
+double Session::observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+                        const LayerHook& hook) {
+  work_->check(tokens, w), work_->check_scored(tokens, losses);
+  const Call c = work_->call(tokens, w);
+  make_logits(c, work_->forward(c, false, hook));
+  return work_->scored(c, 0, losses);
+}
+
+void Session::logits(const Tokens& tokens, std::span<const float> w, std::span<float> out) {
+  const std::int64_t V = work_->m().a.vocabulary;
+  work_->check(tokens, w), work_->check_head();
+  check_size("model", "logits", out.size(), tokens.B * tokens.T * V);
+  const Call c = work_->call(tokens, w);
+  make_logits(c, work_->forward(c, false));
+  copy_dense(c.N(), V, work_->pass.head.logits.data(), out);
+}
+
+void Session::hidden(const Tokens& tokens, std::span<const float> w, std::span<float> rows) {
+  work_->check(tokens, w);
+  check_size("model", "rows", rows.size(), tokens.B * tokens.T * work_->m().a.width);
+  const Call c = work_->call(tokens, w);
+  copy_dense(c.N(), work_->m().a.width, work_->forward(c, false), rows);
+}
+
+void Session::hidden_backward(const Tokens& tokens, std::span<const float> w, std::span<const float> drows,
+                              std::span<float> gradient) {
+  const std::int64_t C = work_->m().a.width;
+  work_->check(tokens, w);
+  check_size("model", "drows", drows.size(), tokens.B * tokens.T * C);
+  check_size("model", "gradient", gradient.size(), work_->m().at.total);
+  const Call c = work_->call(tokens, w);
+  work_->forward(c, true);
+  work_->pass.dlast.assign(c.size(), 0.0f);
+  for (std::int64_t n = 0; n < c.N(); ++n) std::copy_n(&drows[n * C], C, &work_->pass.dlast[n * c.step()]);
+  work_->backward(c, gradient);
+}
+
+// --- Generation
+
+void Session::begin(std::int64_t B, std::int64_t capacity) {
+  const ModelParts& m = work_->m();
+  const AttentionRule& at = m.a.attention;
+  if (!m.a.causal) refuse("an encoder is not continued: causal is false; allowed is true");
+  if (!m.position.samplers.empty())
+    refuse(text("'", m.a.position.print(), "' draws positions anew for every window; it is not continued"));
+  work_->check_head();
+  std::vector<KeyCache> caches;
+  for (std::int64_t l = 0; l < m.a.layers; ++l) {
+    std::vector<const Encoding*> encodings;
+    for (const std::size_t n : m.position.in_layer(l))
+      encodings.push_back(m.position.attention[n].encoding.get());
+    caches.push_back(
+        make_cache({B, at.kv_heads, at.head_size, at.head_size, capacity}, encodings, m.a.position.print()));
+  }
+  work_->caches = std::move(caches), work_->length = 0, work_->capacity = capacity;
+}
+
+void Session::Work::check_new(const Tokens& t) const {
+  if (caches.empty()) refuse("extend() without begin()");
+  if (t.B != caches.front().shape().B)
+    refuse(text("B is ", t.B, "; allowed is ", caches.front().shape().B, ", as in begin()"));
+  if (t.padding || t.placement) refuse("new tokens have no padding and no placement: each follows the last");
+  if (length + t.T > capacity) refuse(text(t.T, " tokens after ", length, "; there is room for ", capacity));
+}
+
+void Session::extend(const Tokens& tokens, std::span<const float> w, std::span<float> logits) {
+  const std::int64_t V = work_->m().a.vocabulary;
+  work_->check(tokens, w), work_->check_new(tokens);
+  check_size("model", "logits", logits.size(), tokens.B * V);
+  const Call c = work_->call(tokens, w);
+  work_->pass.placement = Placement::consecutive(double(work_->length), tokens.T);
+  work_->pass.padding.clear();
+  embed(c);
+  work_->make_groups(tokens, w);
+  make_logits(c, last_rows(c, work_->layers(c, {})));
+  work_->length += tokens.T;
+  for (std::int64_t b = 0; b < tokens.B; ++b) {
+    std::copy_n(&work_->pass.head.logits[((b + 1) * tokens.T - 1) * row_step(V)], V, &logits[b * V]);
+  }
+}
+
+std::int64_t Session::length() const { return work_->length; }
+
+}  // namespace gnomon

@@ -1,0 +1,76 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "gnomon/nn/model.h"
+
+namespace gnomon {
+
+// Tokens of a batch, sequences of equal length one after the other, and what is to be predicted.
+struct Tokens {
+  std::int64_t B, T;
+  std::span<const std::int32_t> inputs;   // (B·T) in [0, vocabulary); B and T are 1 or more
+  std::span<const std::int32_t> targets;  // (B·T) likewise, or kUnscored
+  const std::uint8_t* padding = nullptr;  // (B·T): 1 = no key to anyone
+  // Where the tokens stand; its rows are 1 or B. Null: 0..T−1, through the samplers of the spec.
+  const Placement* placement = nullptr;
+  // The random choices of samplers are functions of these.
+  std::uint64_t seed = 0, draw = 0;
+  bool drop_positions = false;  // as if the spec had no encoding in it (DroPE)
+  // Asked before every layer, forward and backward; true: the pass throws Stopped.
+  const std::function<bool()>* stop = nullptr;
+  std::span<const std::int32_t> types = {};  // (B·T) in [0, token_types); empty: all 0
+};
+struct Stopped {};  // a pass was given up; nothing but scratch has changed
+
+// The residual stream around one layer while the forward pass is there: rows (B·T, width), row_step(width) apart.
+struct LayerView {
+  std::int64_t layer;
+  const float *before, *middle;  // before the layer; after its attention
+  float* after;                  // after its feed-forward part; what is written here goes on
+};
+using LayerHook = std::function<void(const LayerView&)>;
+
+// A model at work: the memory of a pass, which the next pass uses again (as large as the largest batch), and a key cache if it
+// generates. For one thread at a time; see core/parallel.h for processes that fork. Calls throw Error(usage), before
+// anything is computed, for arrays of other sizes than these, for tokens, types and targets that are none, for a length
+// without positions, and for logits of a model that has no head.
+class Session {
+ public:
+  explicit Session(const Model& model);
+  const Architecture& architecture() const;
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  // Mean loss over the scored targets, in nats. losses (B·T), 0 where unscored. With a gradient (the size of
+  // the parameters) it adds d(mean loss)/d(parameter).
+  double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+              std::span<float> gradient = {});
+  // The mean loss, without a gradient, showing every layer to `hook`, which may rewrite what the layer left.
+  double observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
+                 const LayerHook& hook);
+  // logits (B·T, vocabulary), dense. Targets are not looked at.
+  void logits(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
+  // The last rows (B·T, width), dense, after the last norm where there is one: what the head reads.
+  void hidden(const Tokens& tokens, std::span<const float> w, std::span<float> rows);
+  // Adds the gradient of Σ rows·drows; drows (B·T, width). Runs the forward pass itself.
+  void hidden_backward(const Tokens& tokens, std::span<const float> w, std::span<const float> drows,
+                       std::span<float> gradient);
+
+  // Generation. begin() makes an empty key cache for `capacity` tokens of B sequences; extend() appends n tokens of each
+  // (inputs B·n), and gives the logits (B, vocabulary) of the last ones: those of the whole pass to rounding. begin()
+  // throws Error(usage) for an encoder, for samplers, and for encodings without a key cache; extend() without begin(),
+  // for padding, a placement, and more tokens than there is room for. Every other pass ends it.
+  void begin(std::int64_t B, std::int64_t capacity);
+  void extend(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
+  std::int64_t length() const;  // tokens that were appended to each sequence
+
+ private:
+  struct Work;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace gnomon
