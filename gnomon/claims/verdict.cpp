@@ -138,10 +138,16 @@ bool needs_seeds(std::span<const Rule> rules) {
 
 std::string explained(std::span<const Rule> rules, std::span<const Number> numbers) {
   std::string out;
+  const Rule* before = nullptr;
   for (const Rule& r : rules) {
     std::string when;
     for (const Check& c : r.checks) when += text(when.empty() ? " if " : " and ", explained(c, numbers));
-    out += text(out.empty() ? "" : "; ", when.empty() ? "otherwise " : "", name(r.verdict), when);
+    if (before && before->verdict == r.verdict) {
+      out += ", or" + when;
+    } else {
+      out += text(before ? "; " : "", when.empty() ? "otherwise " : "", name(r.verdict), when);
+    }
+    before = &r;
   }
   return out;
 }

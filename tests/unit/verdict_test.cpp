@@ -65,6 +65,10 @@ TEST(Verdict, TheFirstRuleThatAppliesDecides) {
             "wrong if the interval of “the number x” lies above 0; holds if the interval of “the number x” "
             "lies below "
             "0; otherwise not decidable at this scale");
+  EXPECT_EQ(
+      explained(
+          std::vector<Rule>{{Verdict::holds, {at_least("x", 1)}}, {Verdict::holds, {at_most("x", "y")}}}, {}),
+      "holds if “x” is at least 1, or if “x” is at most “y”");
   EXPECT_TRUE(needs_seeds(rules));
   EXPECT_FALSE(needs_seeds(std::vector<Rule>{{Verdict::holds, {asked("x"), at_most("x", 1)}}}));
 }

@@ -11,14 +11,15 @@
 
 namespace gnomon::claims {
 
-Question question_where_is_order_from = {
-    .key = "where_is_order_from",
-    .title = "Where does order come from?",
-    .lead = "003-01",
-    .answer =
-        "Attention alone has none: permuting the input permutes the output. Of pairs of sentences that "
-        "differ in order alone, an encoder without positions answers {003-01|none.encoder}; a causal mask "
-        "gives order from the second layer on, {003-01|none.causal_2}, and an encoding gives it at once."};
+Question question_where_is_order_from = {.key = "where_is_order_from",
+                                         .title = "Where does order come from?",
+                                         .lead = "003-01",
+                                         .answer =
+                                             "Attention alone has none: permuting the input permutes the "
+                                             "output, so an encoder without positions answers half "
+                                             "of the pairs that differ in order alone. A causal mask gives "
+                                             "it from the second layer on; an encoding gives it at "
+                                             "once."};
 
 namespace {
 

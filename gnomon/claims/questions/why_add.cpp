@@ -367,7 +367,7 @@ Finding papers(Desk&) {
     const bool at_input = find_encoding(entry).acts & kInput;
     found += !at_input && make_encoding(entry, width_of(64))->param_count() > 0;
   }
-  f.near("apart", "encodings here that keep position apart from words, of four", found, 4, 0, 0);
+  f.near("apart", "encodings here that keep position apart from words", found, 4, 0, 0);
   f.number("combinations", "combinations here besides the sum", double(combinations().size()) - 1, 0);
   f.answer =
       "Few concatenate at the input; several keep the two apart inside attention, with matrices of their "
