@@ -13,6 +13,7 @@
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/terms.h"
 #include "gnomon/nn/layer.h"
 
@@ -52,9 +53,10 @@ class Attention {
     e_.resize(place.T() * shape_.C);
   }
   void run() {
-    const Floats tables = encoding_->tables(place_);
+    const auto* input = part<InputPart>(*encoding_);
+    const Floats tables = input ? input->tables(place_) : Floats{};
     const Batch batch{place_, tables, w_.data()};
-    if (entry_.acts & kInput) encoding_->input(batch, e_.data());
+    if (input) input->input(batch, e_.data());
     positions_ = {};
     positions_.acting.push_back({encoding_.get(), w_.data(), dw_.data()});
     positions_.places = &place_;
@@ -73,7 +75,7 @@ class Attention {
                      {p, p + C * C, p + 2 * C * C, p + 2 * C * C + C}};
     attention_backward(layer_, positions_, content(), {dreturned.data(), dqkv_.data(), grad}, a_);
     compile_backward(positions_.acting, place_, positions_.plan, positions_.dplan);
-    if (entry_.acts & kInput) encoding_->input_backward(batch, e_.data(), dw_.data());
+    if (input) input->input_backward(batch, e_.data(), dw_.data());
     table_numbers_ = std::int64_t(tables.size());
   }
   // Numbers that the encoding keeps beside what `none` keeps.
@@ -104,25 +106,14 @@ class Attention {
     const Scene scene{
         place_, q, k, w, x, v, {p.data(), p.data() + C * C, p.data() + 2 * C * C, p.data() + 2 * C * C + C}};
     double most = 0;
-    for (std::int64_t n = 0; n < T * C; ++n) {
-      if (entry_.acts & kInput)
-        most = std::max(most, std::abs(e_[n] - encoding_->input(scene, n / C, n % C)));
-    }
+    const auto* input = part<InputPart>(*encoding_);
+    for (std::int64_t n = 0; input && n < T * C; ++n)
+      most = std::max(most, std::abs(e_[n] - input->input(scene, n / C, n % C)));
+    const Definition definition(*encoding_, scene);
     for (std::int64_t n = 0; n < kHeads * T; ++n) {
-      const std::int64_t h = n / T, i = n % T;
-      std::vector<double> s(std::size_t(i + 1), -INFINITY);
-      double sum = 0, high = -INFINITY;
-      for (std::int64_t j = 0; j <= i; ++j) {
-        if (encoding_->sees(scene, i, j)) high = std::max(high, s[j] = encoding_->logit(scene, h, i, j));
-      }
-      for (double& z : s) sum += z = std::exp(z - (encoding_->softmax() ? high : 0));
-      for (std::int64_t d = 0; d < D; ++d) {
-        double want = 0;
-        for (std::int64_t j = 0; j <= i; ++j) {
-          if (s[j] > 0) want += s[j] / (encoding_->softmax() ? sum : 1) * encoding_->value(scene, h, i, j, d);
-        }
-        most = std::max(most, std::abs(a_.attended[i * step + h * D + d] - want));
-      }
+      const auto want = definition.output(n / T, n % T);
+      const float* found = &a_.attended[n % T * step + n / T * D];
+      for (std::int64_t d = 0; d < D; ++d) most = std::max(most, std::abs(found[d] - want[std::size_t(d)]));
     }
     return most;
   }
@@ -189,9 +180,9 @@ std::string error_at(const Entry& entry, double first) {
 
 // Why an encoding costs more than a tenth of attention (or six tenths, for cross terms).
 const char* reason(unsigned acts, const Encoding& e) {
-  if (e.widths().far) return "far keys have a product of their own, and tiles on the border have both";
+  if (widths(e).far) return "far keys have a product of their own, and tiles on the border have both";
   if (acts & kRows) return "every pair of tokens has more to compute than a sum: a network, a gate, a table";
-  if (e.widths().joined) return "q and k of the product are wider than the head";
+  if (widths(e).joined) return "q and k of the product are wider than the head";
   if (acts & kCross) return "a second and third product of the size of q*k, and their gradients";
   if (e.reads_content()) return "its gates or terms are made from the content of every layer";
   if (acts & kQk) return "maps of q and k, in rows of their own where their gradient needs them";

@@ -56,7 +56,10 @@ bool reads_rows(const Sitter& s) {
   const Scene without = few.scene(w);
   Scene with = without;
   with.x = x, with.projections = {x.data(), x.data(), x.data(), x.data()};
-  return !same(s.encoding.logit(without, 0, kFew - 1, 0), s.encoding.logit(with, 0, kFew - 1, 0));
+  const auto logit = [&](const Scene& scene) {
+    return Definition(s.encoding, scene).ln_weight(0, kFew - 1, 0);
+  };
+  return !same(logit(without), logit(with));
 }
 
 // Those that treat position 0 apart (TUPE) are shown with the key beside it.
@@ -66,6 +69,7 @@ Bias::Bias(const Sitter& s, std::int64_t length)
       key_(length > kFew && by_place()),
       tokens_(std::min(length - key_, reads_words_ ? std::int64_t{256} : length)),
       silent_(s.encoding, Placement::consecutive(0, tokens_ + key_)),
+      definition_(s.encoding, silent_.scene(s.w)),
       by_content_only_(reads_words_ && flat()) {}
 
 bool Bias::by_content() const {
@@ -78,7 +82,7 @@ bool Bias::by_content() const {
   for (std::int64_t d = 0; d < D; ++d) product += spoken.q[(kFew - 1) * D + d] * spoken.k[d];
   const auto w = moved(sitter_);
   const auto logit = [&](const Silent& words) {
-    return sitter_.encoding.logit(words.scene(w), 0, kFew - 1, 0);
+    return Definition(sitter_.encoding, words.scene(w)).ln_weight(0, kFew - 1, 0);
   };
   return !same(logit(spoken), logit(silent) + product / std::sqrt(double(D)));
 }
@@ -86,15 +90,13 @@ bool Bias::by_content() const {
 bool Bias::by_place() const {
   const Silent few(sitter_.encoding, Placement::consecutive(0, kFew));
   const auto w = moved(sitter_);
-  const auto logit = [&](std::int64_t i, std::int64_t j) {
-    return sitter_.encoding.logit(few.scene(w), 0, i, j);
-  };
-  return !same(logit(1, 0), logit(3, 2));
+  const Definition definition(sitter_.encoding, few.scene(w));
+  return !same(definition.ln_weight(0, 1, 0), definition.ln_weight(0, 3, 2));
 }
 
 double Bias::at(std::int64_t head, std::int64_t delta) const {
   const std::int64_t far = key_ + std::abs(delta), i = delta < 0 ? key_ : far, j = delta < 0 ? far : key_;
-  const double added = sitter_.encoding.logit(silent_.scene(sitter_.w), head, i, j);
+  const double added = definition_.ln_weight(head, i, j);
   return std::isfinite(added) ? added : std::nan("");
 }
 
@@ -108,10 +110,10 @@ bool Bias::flat() const {
 }
 
 std::string Bias::meaning() const {
-  return text(
-      sitter_.encoding.softmax() ? "Added to the logit" : "Logarithm of the weight, no softmax follows",
-      reads_words_ ? ", where words say nothing (q = k = x = 0)" : "",
-      key_ ? ", of the key at position 1" : "");
+  return text(definition_.weights() == Weights::softmax ? "Added to the logit"
+                                                        : "Logarithm of the weight, no softmax follows",
+              reads_words_ ? ", where words say nothing (q = k = x = 0)" : "",
+              key_ ? ", of the key at position 1" : "");
 }
 
 }  // namespace gnomon::cli

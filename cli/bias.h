@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cli/portrait.h"
-#include "gnomon/encodings/encoding.h"
+#include "gnomon/encodings/definition.h"
 
 namespace gnomon::cli {
 
@@ -48,6 +48,7 @@ class Bias {
   const std::int64_t key_;  // where it stands; the query stands at the end of the distance
   const std::int64_t tokens_;
   const Silent silent_;
+  const Definition definition_;  // of it
   const bool by_content_only_;
 };
 

@@ -15,7 +15,7 @@ namespace gnomon::cli {
 
 double Sitter::input(double position, std::int64_t channel) const {
   const std::vector<double> one(std::size_t(encoding.axes()), position);
-  return encoding.input({{one, 1, encoding.axes()}, {}, {}, w}, 0, channel);
+  return part<InputPart>(encoding)->input({{one, 1, encoding.axes()}, {}, {}, w}, 0, channel);
 }
 
 namespace {
@@ -193,15 +193,15 @@ std::string input_picture(const Sitter& s, std::int64_t length) {
 std::string bias_picture(const Sitter& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const Bias bias(s, length);
-  const std::string title =
-      s.encoding.softmax() ? "Bias against distance, by head" : "Weight against distance, by head";
+  const bool softmax = !part<WeightsPart>(s.encoding);
+  const std::string title = softmax ? "Bias against distance, by head" : "Weight against distance, by head";
   if (bias.by_content_only()) return report::paragraph(text(title, ": ", kByContent, "."));
   report::LineChart chart{
       title,
       text(bias.meaning(), "; distance is query minus key. From the definition; parameters: ", s.parameters,
            "."),
       {"distance in tokens"},
-      {s.encoding.softmax() ? "bias, nats of logit" : "ln of the weight"},
+      {softmax ? "bias, nats of logit" : "ln of the weight"},
       {}};
   const std::int64_t first = shape.causal ? 0 : 1 - bias.tokens();
   for (std::int64_t h = 0; h < std::min<std::int64_t>(shape.H, 8); ++h) {
@@ -233,9 +233,9 @@ std::string channel_picture(const Sitter& s, std::int64_t length) {
       std::vector<double>(std::size_t(D * length))};
   for (std::int64_t c = 0; c < D; ++c) {
     for (std::int64_t t = 0; t < length; ++t) all.q[t * D + c] = all.k[t * D + c] = 1;
+    const Definition definition(s.encoding, all.scene(s.w));
     parallel_for(length, [&](std::int64_t delta) {
-      map.values[std::size_t(c * length + delta)] =
-          s.encoding.logit(all.scene(s.w), 0, delta, 0) * std::sqrt(double(D));
+      map.values[std::size_t(c * length + delta)] = definition.ln_weight(0, delta, 0) * std::sqrt(double(D));
     });
     for (std::int64_t t = 0; t < length; ++t) all.q[t * D + c] = all.k[t * D + c] = 0;
   }
@@ -292,11 +292,8 @@ std::string mask_picture(const Sitter& s, std::int64_t length) {
   const Silent all(s.encoding, Placement::consecutive(0, T));
   report::HeatMap map{
       "Which keys a query sees", "Red: seen.", "key", "query", std::size_t(T), std::size_t(T), {}};
-  for (std::int64_t n = 0; n < T * T; ++n) {
-    const std::int64_t i = n / T, j = n % T;
-    const bool seen = (j <= i || !s.encoding.shape().causal) && s.encoding.sees(all.scene(s.w), i, j);
-    map.values.push_back(seen ? 1 : 0);
-  }
+  const Definition definition(s.encoding, all.scene(s.w));
+  for (std::int64_t n = 0; n < T * T; ++n) map.values.push_back(definition.sees(n / T, n % T) ? 1 : 0);
   return report::draw(map);
 }
 
@@ -308,7 +305,7 @@ std::string sampler_picture(const Sitter& s, std::int64_t length) {
                           {}};
   for (int draw = 0; draw < 4; ++draw) {
     auto row = Placement::consecutive(0, length).values;
-    s.encoding.place(Random(1, "show"), std::uint64_t(draw), draw < 3, row);
+    part<PlacePart>(s.encoding)->place(Random(1, "show"), std::uint64_t(draw), draw < 3, row);
     report::Series line{draw < 3 ? text("draw ", draw + 1) : "evaluation", {}, draw};
     for (std::size_t t = 0; t < row.size(); ++t) line.points.emplace_back(double(t), row[t]);
     chart.series.push_back(line);

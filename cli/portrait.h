@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/encodings/encoding.h"
+#include "gnomon/encodings/definition.h"
 
 // An encoding seen through its definition, in double: numbers and pictures of it.
 namespace gnomon::cli {

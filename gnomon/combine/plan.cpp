@@ -15,7 +15,7 @@ Room room_of(std::span<const Acting> acting) {
   for (const Acting& a : acting) {
     const std::int64_t D = a.encoding->shape().D;
     room.own.push_back({D + room.added.joined, D + room.added.far});
-    const Widths more = a.encoding->widths();
+    const Widths more = widths(*a.encoding);
     room.added.joined += more.joined, room.added.far += more.far;
   }
   for (OwnChannels& own : room.own) own.far += room.added.joined;
@@ -26,20 +26,41 @@ Room room_of(std::span<const Acting> acting) {
 template <class Body>
 void each(std::span<const Acting> acting, bool content, const Body& f) {
   const Room room = room_of(acting);
-  std::size_t part = 0;
+  std::size_t index = 0;
   for (const bool reading : {false, true}) {
     for (std::size_t n = 0; n < acting.size(); ++n) {
       if (acting[n].encoding->reads_content() != reading) continue;
-      if (reading == content) f(acting[n], room.own[n], part);
-      ++part;
+      if (reading == content) f(acting[n], room.own[n], index);
+      ++index;
     }
   }
 }
-std::span<const Step> part_of(const Plan& plan, std::size_t part) {
-  const std::size_t begin = part ? plan.ends[part - 1] : 0;
-  return std::span(plan.steps).subspan(begin, plan.ends[part] - begin);
+std::span<const Step> steps_of(const Plan& plan, std::size_t n) {
+  const std::size_t begin = n ? plan.ends[n - 1] : 0;
+  return std::span(plan.steps).subspan(begin, plan.ends[n] - begin);
 }
 const Floats kNoTables;
+
+void add_terms(const Acting& a, const Batch& batch, Terms& terms) {
+  const auto* of = part<TermsPart>(*a.encoding);
+  if (!of) return;
+  terms.content_scale *= float(of->content_scale());
+  of->lower(batch, terms);
+}
+void add_to(const Acting& a, const OwnChannels& own, const Batch& batch, Plan& plan) {
+  if (const auto* map = part<MapPart>(*a.encoding)) map->map(batch, own, plan.steps);
+  add_terms(a, batch, plan.terms);
+  plan.ends.push_back(plan.steps.size());
+}
+struct Gradients {
+  const Plan &plan, &dplan;
+  std::size_t n;  // of the encoding among `ends`
+};
+void add_back(const Acting& a, const Batch& batch, const Gradients& at, const BatchGrad& grad) {
+  if (const auto* map = part<MapPart>(*a.encoding))
+    map->map_backward(batch, steps_of(at.plan, at.n), steps_of(at.dplan, at.n), grad);
+  if (const auto* terms = part<TermsPart>(*a.encoding)) terms->lower_backward(batch, at.dplan.terms, grad);
+}
 
 }  // namespace
 
@@ -62,45 +83,35 @@ Plan compile(std::span<const Acting> acting, const Placement& places, bool causa
   plan.terms = terms_for(places, causal);
   plan.added = room_of(acting).added;
   each(acting, false, [&](const Acting& a, const OwnChannels& own, std::size_t) {
-    const Batch batch{places, kNoTables, a.w};
-    a.encoding->map(batch, own, plan.steps);
-    a.encoding->lower(batch, plan.terms);
-    plan.ends.push_back(plan.steps.size());
+    add_to(a, own, {places, kNoTables, a.w}, plan);
   });
   return plan;
 }
 Terms compile_terms(std::span<const Acting> acting, const Placement& places, bool causal) {
   Terms terms = terms_for(places, causal);
   each(acting, false, [&](const Acting& a, const OwnChannels&, std::size_t) {
-    a.encoding->lower({places, kNoTables, a.w}, terms);
+    add_terms(a, {places, kNoTables, a.w}, terms);
   });
   return terms;
 }
 bool complete(std::span<const Acting> acting, const Positions& places, const Content& content, Plan& plan) {
   if (!reads_content(acting)) return false;
   each(acting, true, [&](const Acting& a, const OwnChannels& own, std::size_t) {
-    const Batch batch{places, kNoTables, a.w, &content};
-    a.encoding->map(batch, own, plan.steps);
-    a.encoding->lower(batch, plan.terms);
-    plan.ends.push_back(plan.steps.size());
+    add_to(a, own, {places, kNoTables, a.w, &content}, plan);
   });
   return true;
 }
 
 void compile_backward(std::span<const Acting> acting, const Positions& places, const Plan& plan,
                       const Plan& dplan) {
-  each(acting, false, [&](const Acting& a, const OwnChannels&, std::size_t part) {
-    const Batch batch{places, kNoTables, a.w};
-    a.encoding->map_backward(batch, part_of(plan, part), part_of(dplan, part), {a.dw});
-    a.encoding->lower_backward(batch, dplan.terms, {a.dw});
+  each(acting, false, [&](const Acting& a, const OwnChannels&, std::size_t n) {
+    add_back(a, {places, kNoTables, a.w}, {plan, dplan, n}, {a.dw});
   });
 }
 void complete_backward(std::span<const Acting> acting, const PlanAt& at, const Plan& plan, const Plan& dplan,
                        ContentGrad& grad) {
-  each(acting, true, [&](const Acting& a, const OwnChannels&, std::size_t part) {
-    const Batch batch{at.places, kNoTables, a.w, &at.content};
-    a.encoding->map_backward(batch, part_of(plan, part), part_of(dplan, part), {a.dw, &grad});
-    a.encoding->lower_backward(batch, dplan.terms, {a.dw, &grad});
+  each(acting, true, [&](const Acting& a, const OwnChannels&, std::size_t n) {
+    add_back(a, {at.places, kNoTables, a.w, &at.content}, {plan, dplan, n}, {a.dw, &grad});
   });
 }
 

@@ -21,7 +21,7 @@ struct Acting {
 //   → value → steps of the output
 //
 // The order of `+` in a spec has no meaning: steps of different encodings touch different channels or commute, and terms
-// are added. A gradient of a plan is a plan of the same shapes.
+// are added; both spellings compile to the same plan. A gradient of a plan is a plan of the same shapes.
 struct Plan {
   std::vector<Step> steps;
   std::vector<std::size_t>
@@ -30,6 +30,7 @@ struct Plan {
   Widths added;  // channels beside the head's that the steps give to rows of q and k
   bool acts_on(Role role) const;
   Plan zeros() const;
+  bool operator==(const Plan&) const = default;
 };
 
 // What depends on positions and parameters alone. It holds for all layers that share these.

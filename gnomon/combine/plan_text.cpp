@@ -50,7 +50,7 @@ std::string describe(const Plan& plan) {
   const Terms& t = plan.terms;
   std::string score = "scale*q*k";
   if (t.content_scale != 1)
-    score += text(", times ", shortest(double(std::round(t.content_scale * 1e6f) / 1e6f)));
+    score += text(", times ", shortest(std::round(double(t.content_scale) * 1e6) / 1e6));
   if (std::isfinite(t.far_from))
     score += text("; from distance ", shortest(t.far_from), " on the product with the repeated channels");
   line("score", score);

@@ -1,6 +1,7 @@
 #include "gnomon/combine/spec.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "gnomon/combine/together.h"
 #include "gnomon/core/error.h"
@@ -260,9 +261,13 @@ Position make_position(const Spec& spec, const Shape& shape) {
       members.push_back({named.name, position.attention[n].encoding.get(), position.attention[n].acts});
     }
     check_together(members);
+    // `+` has no order: both spellings run in the same one.
+    std::sort(position.patterns[l].begin(), position.patterns[l].end(), [&](std::size_t n, std::size_t m) {
+      return std::tie(names[n].name, names[n].options) < std::tie(names[m].name, names[m].options);
+    });
     // Who copies q and k for far keys copies what the others made of them.
     std::stable_partition(position.patterns[l].begin(), position.patterns[l].end(),
-                          [&](std::size_t n) { return position.attention[n].encoding->widths().far == 0; });
+                          [&](std::size_t n) { return widths(*position.attention[n].encoding).far == 0; });
   }
   for (const Named& named : spec.samplers) position.samplers.push_back(make_checked(named, shape));
   return position;

@@ -51,6 +51,7 @@ struct Position {
   std::vector<std::vector<std::size_t>>
       patterns;  // what of `attention` acts in layer l: patterns[l mod size]
   std::vector<std::unique_ptr<Encoding>> samplers;
+  const InputPart& at_input() const { return *part<InputPart>(*input); }  // of `input`, which is there
   const std::vector<std::size_t>& in_layer(std::int64_t l) const {
     return patterns[std::size_t(l) % patterns.size()];
   }

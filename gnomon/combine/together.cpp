@@ -1,5 +1,6 @@
 #include "gnomon/combine/together.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -44,6 +45,21 @@ std::string_view once(const Terms& a, const Terms& b) {
   return "";
 }
 
+// Rules that read the score, and steps that put a product of positions into it.
+bool reads_scores(const Plan& plan) { return !plan.terms.counted.empty() || plan.terms.mixes(); }
+bool widens(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) { return std::holds_alternative<Widen>(step.what); });
+}
+[[noreturn]] void refuse_scores(const Member& rule, const Member& wide) {
+  throw Error(Fault::usage, text(rule.name, " reads the product of q and k, to which ", wide.name,
+                                 " adds one of positions in the same layer: the two do not go together"));
+}
+[[noreturn]] void refuse_scale(const Member& scales, const Member& wide) {
+  throw Error(Fault::usage, text(scales.name, " scales the product of q and k, to which ", wide.name,
+                                 " adds one of positions in the same layer: the two do not go together"));
+}
+
 [[noreturn]] void refuse(const Member& a, const Member& b, std::string_view why) {
   throw Error(Fault::usage, text(a.name, " and ", b.name, " ", why, " in the same layer; one may"));
 }
@@ -57,6 +73,10 @@ void check_pair(const Member& a, const Member& b) {
   };
   reads(a, b), reads(b, a);
   const Plan of_a = alone(a), of_b = alone(b);
+  if (reads_scores(of_a) && widens(of_b)) refuse_scores(a, b);
+  if (reads_scores(of_b) && widens(of_a)) refuse_scores(b, a);
+  if (widens(of_a) && of_b.terms.content_scale != 1) refuse_scale(b, a);
+  if (widens(of_b) && of_a.terms.content_scale != 1) refuse_scale(a, b);
   for (const unsigned roles : {Role::q | Role::k, Role::v | Role::out}) {
     const auto first = changed(of_a, roles, a.encoding->shape().D),
                second = changed(of_b, roles, b.encoding->shape().D);

@@ -33,7 +33,7 @@ class Alibi final : public DistanceBias {
   }
 
  protected:
-  double bias(std::span<const double>, std::int64_t h, double delta) const override {
+  double by_distance(std::span<const double>, std::int64_t h, double delta) const override {
     if (h >= heads_) return 0;
     if (sides_ == "offset") return -slope(h) * (std::abs(delta + 0.5) - 0.5);
     return -slope(sides_ == "separate" && delta < 0 ? heads_ - 1 - h : h) * std::abs(delta);
@@ -51,42 +51,38 @@ class Alibi final : public DistanceBias {
 }  // namespace
 
 extern const Entry alibi_entry;
-const Entry alibi_entry = {
-    .name = "alibi",
-    .title = "Attention with linear biases",
-    .paper = "https://arxiv.org/abs/2108.12409",
-    .formula = "s = q*k/sqrt(D) - m_h*|p_i - p_j|",
-    .pitfall = "two rules for head counts that are no power of two; 16-bit distances merge beyond 2048",
-    .year = 2021,
-    .acts = kLogits,
-    .relative = true,
-    .extrapolates = true,
-    .options = {{.name = "slopes",
-                 .help = "rule for head counts that are not a power of two",
-                 .standard = "authors",
-                 .words = {"authors", "geometric"},
-                 .must_be_named = true},
-                {.name = "sides",
-                 .help = "of keys after the query, in an encoder",
-                 .standard = "symmetric",
-                 .words = {"symmetric", "separate", "offset"}},
-                {.name = "bias_max",
-                 .help = "b of the slopes 2^(-b*(h+1)/H)",
-                 .standard = "8",
-                 .least = 0.001,
-                 .most = 100},
-                {.name = "heads",
-                 .help = "how many heads have a bias, the first ones; 0 = all",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 65536,
-                 .whole = true},
-                {.name = "scaled",
-                 .help = "the bias too is divided by sqrt(D), as in Falcon",
-                 .standard = "off",
-                 .words = {"on", "off"}}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Alibi>(options, shape);
-    }};
+const Entry alibi_entry = entry<Alibi>(
+    {.name = "alibi",
+     .title = "Attention with linear biases",
+     .paper = "https://arxiv.org/abs/2108.12409",
+     .formula = "s = q*k/sqrt(D) - m_h*|p_i - p_j|",
+     .pitfall = "two rules for head counts that are no power of two; 16-bit distances merge beyond 2048",
+     .year = 2021,
+     .relative = true,
+     .extrapolates = true,
+     .options = {{.name = "slopes",
+                  .help = "rule for head counts that are not a power of two",
+                  .standard = "authors",
+                  .words = {"authors", "geometric"},
+                  .must_be_named = true},
+                 {.name = "sides",
+                  .help = "of keys after the query, in an encoder",
+                  .standard = "symmetric",
+                  .words = {"symmetric", "separate", "offset"}},
+                 {.name = "bias_max",
+                  .help = "b of the slopes 2^(-b*(h+1)/H)",
+                  .standard = "8",
+                  .least = 0.001,
+                  .most = 100},
+                 {.name = "heads",
+                  .help = "how many heads have a bias, the first ones; 0 = all",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 65536,
+                  .whole = true},
+                 {.name = "scaled",
+                  .help = "the bias too is divided by sqrt(D), as in Falcon",
+                  .standard = "off",
+                  .words = {"on", "off"}}}});
 
 }  // namespace gnomon

@@ -23,12 +23,12 @@ class AlibiLearned final : public DistanceBias {
   }
 
  protected:
-  double bias(std::span<const double> w, std::int64_t h, double delta) const override {
+  double by_distance(std::span<const double> w, std::int64_t h, double delta) const override {
     return -std::exp(w[h]) * std::abs(delta);
   }
-  void bias_backward(std::span<const double> w, std::int64_t h, double delta, double d,
-                     std::span<double> dw) const override {
-    dw[h] += d * bias(w, h, delta);
+  void by_distance_backward(std::span<const double> w, std::int64_t h, double delta, double d,
+                            std::span<double> dw) const override {
+    dw[h] += d * by_distance(w, h, delta);
   }
 
  private:
@@ -38,21 +38,18 @@ class AlibiLearned final : public DistanceBias {
 }  // namespace
 
 extern const Entry alibi_learned_entry;
-const Entry alibi_learned_entry = {.name = "alibi_learned",
-                                   .title = "ALiBi with learned slopes",
-                                   .paper = "https://arxiv.org/abs/2108.12409",
-                                   .formula = "s = q*k/sqrt(D) - exp(w_h)*|p_i - p_j|",
-                                   .pitfall = "fused GPU kernels return no gradient for slopes",
-                                   .year = 2021,
-                                   .acts = kLogits,
-                                   .relative = true,
-                                   .options = {{.name = "slopes",
-                                                .help = "that it starts from",
-                                                .standard = "authors",
-                                                .words = {"authors", "geometric"},
-                                                .must_be_named = true}},
-                                   .make = [](const Options& options, const Shape& shape) {
-                                     return std::make_unique<AlibiLearned>(options, shape);
-                                   }};
+const Entry alibi_learned_entry =
+    entry<AlibiLearned>({.name = "alibi_learned",
+                         .title = "ALiBi with learned slopes",
+                         .paper = "https://arxiv.org/abs/2108.12409",
+                         .formula = "s = q*k/sqrt(D) - exp(w_h)*|p_i - p_j|",
+                         .pitfall = "fused GPU kernels return no gradient for slopes",
+                         .year = 2021,
+                         .relative = true,
+                         .options = {{.name = "slopes",
+                                      .help = "that it starts from",
+                                      .standard = "authors",
+                                      .words = {"authors", "geometric"},
+                                      .must_be_named = true}}});
 
 }  // namespace gnomon

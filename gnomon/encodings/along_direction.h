@@ -4,7 +4,7 @@
 namespace gnomon {
 
 // The family of encodings that add a number f(p) along one learned direction u (C): e[t,c] = f(t)·u[c].
-class AlongDirection : public Encoding {
+class AlongDirection : public Encoding, public InputPart {
  public:
   using Encoding::Encoding;
   std::vector<ParamSpec> params() const override { return {{"direction", {shape_.C}, 0, 1, false}}; }

@@ -10,7 +10,7 @@
 namespace gnomon {
 namespace {
 
-class Axial final : public Encoding {
+class Axial final : public Encoding, public InputPart {
  public:
   Axial(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -52,35 +52,31 @@ class Axial final : public Encoding {
 }  // namespace
 
 extern const Entry axial_entry;
-const Entry axial_entry = {
-    .name = "axial",
-    .title = "Axial table: a vector for the row beside one for the column",
-    .paper = "https://arxiv.org/abs/2001.04451",
-    .formula = "e[p] = [E1[r] ; E2[c]], p = r*columns + c",
-    .pitfall = "neighbours across a row edge share no vector; rows*columns must reach the training length",
-    .year = 2020,
-    .acts = kInput,
-    .relative = false,
+const Entry axial_entry = entry<Axial>(
+    {.name = "axial",
+     .title = "Axial table: a vector for the row beside one for the column",
+     .paper = "https://arxiv.org/abs/2001.04451",
+     .formula = "e[p] = [E1[r] ; E2[c]], p = r*columns + c",
+     .pitfall = "neighbours across a row edge share no vector; rows*columns must reach the training length",
+     .year = 2020,
+     .relative = false,
 
-    .options = {{.name = "columns",
-                 .help = "columns of the grid",
-                 .standard = "16",
-                 .least = 1,
-                 .most = 1 << 20,
-                 .whole = true},
-                {.name = "rows",
-                 .help = "rows of the grid; 0 = as many as the training window needs",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1 << 20,
-                 .whole = true},
-                {.name = "deviation",
-                 .help = "standard deviation of the initial numbers",
-                 .standard = "0.02",
-                 .least = 0,
-                 .most = 1e3}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Axial>(options, shape);
-    }};
+     .options = {{.name = "columns",
+                  .help = "columns of the grid",
+                  .standard = "16",
+                  .least = 1,
+                  .most = 1 << 20,
+                  .whole = true},
+                 {.name = "rows",
+                  .help = "rows of the grid; 0 = as many as the training window needs",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 1 << 20,
+                  .whole = true},
+                 {.name = "deviation",
+                  .help = "standard deviation of the initial numbers",
+                  .standard = "0.02",
+                  .least = 0,
+                  .most = 1e3}}});
 
 }  // namespace gnomon

@@ -29,24 +29,20 @@ class Binary final : public FixedInput {
 }  // namespace
 
 extern const Entry binary_entry;
-const Entry binary_entry = {
-    .name = "binary",
-    .title = "Binary digits of the position",
-    .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
-    .formula = "e[p,c] = 2*bit_c(p) - 1",
-    .pitfall = "the top digits are constant in training and flip beyond it",
-    .year = 2019,
-    .acts = kInput,
-    .relative = false,
+const Entry binary_entry =
+    entry<Binary>({.name = "binary",
+                   .title = "Binary digits of the position",
+                   .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+                   .formula = "e[p,c] = 2*bit_c(p) - 1",
+                   .pitfall = "the top digits are constant in training and flip beyond it",
+                   .year = 2019,
+                   .relative = false,
 
-    .options = {{.name = "bits",
-                 .help = "digits, at most the channels",
-                 .standard = "16",
-                 .least = 1,
-                 .most = 40,
-                 .whole = true}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Binary>(options, shape);
-    }};
+                   .options = {{.name = "bits",
+                                .help = "digits, at most the channels",
+                                .standard = "16",
+                                .least = 1,
+                                .most = 40,
+                                .whole = true}}});
 
 }  // namespace gnomon

@@ -12,7 +12,7 @@
 namespace gnomon {
 namespace {
 
-class Cape final : public Encoding {
+class Cape final : public Encoding, public PlacePart {
  public:
   Cape(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -37,33 +37,29 @@ class Cape final : public Encoding {
 }  // namespace
 
 extern const Entry cape_entry;
-const Entry cape_entry = {
-    .name = "cape",
-    .title = "CAPE: positions shifted, jittered and scaled in training",
-    .paper = "https://arxiv.org/abs/2106.03143",
-    .formula = "lambda*(p - mean + shift + jitter_p)",
-    .pitfall = "off in evaluation, but for the mean; kernels with whole positions cannot do it",
-    .year = 2021,
-    .acts = kPositions,
-    .relative = false,
-    .extrapolates = true,
-    .options = {{.name = "shift",
-                 .help = "largest common shift in tokens",
-                 .standard = "16",
-                 .least = 0,
-                 .most = 1000000000.0},
-                {.name = "jitter",
-                 .help = "largest shift of one token",
-                 .standard = "0.5",
-                 .least = 0,
-                 .most = 1000000000.0},
-                {.name = "scale",
-                 .help = "largest factor of all positions",
-                 .standard = "1.05",
-                 .least = 1,
-                 .most = 1000.0}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Cape>(options, shape);
-    }};
+const Entry cape_entry =
+    entry<Cape>({.name = "cape",
+                 .title = "CAPE: positions shifted, jittered and scaled in training",
+                 .paper = "https://arxiv.org/abs/2106.03143",
+                 .formula = "lambda*(p - mean + shift + jitter_p)",
+                 .pitfall = "off in evaluation, but for the mean; kernels with whole positions cannot do it",
+                 .year = 2021,
+                 .relative = false,
+                 .extrapolates = true,
+                 .options = {{.name = "shift",
+                              .help = "largest common shift in tokens",
+                              .standard = "16",
+                              .least = 0,
+                              .most = 1000000000.0},
+                             {.name = "jitter",
+                              .help = "largest shift of one token",
+                              .standard = "0.5",
+                              .least = 0,
+                              .most = 1000000000.0},
+                             {.name = "scale",
+                              .help = "largest factor of all positions",
+                              .standard = "1.05",
+                              .least = 1,
+                              .most = 1000.0}}});
 
 }  // namespace gnomon

@@ -12,7 +12,7 @@
 namespace gnomon {
 namespace {
 
-class Chunk final : public Encoding {
+class Chunk final : public Encoding, public MaskPart {
  public:
   Chunk(const Options& options, const Shape& shape) : Encoding(shape), size_(options.number("size")) {}
   bool sees(const Scene& s, std::int64_t i, std::int64_t j) const override {
@@ -33,22 +33,18 @@ class Chunk final : public Encoding {
 }  // namespace
 
 extern const Entry chunk_entry;
-const Entry chunk_entry = {.name = "chunk",
-                           .title = "Chunks: a query sees the keys of its chunk",
-                           .paper = "https://github.com/meta-llama/llama-models",
-                           .formula = "i sees j where floor(p_i/size) = floor(p_j/size)",
-                           .pitfall = "the first tokens of a chunk see almost nothing",
-                           .year = 2025,
-                           .acts = kMask,
-                           .relative = false,
-                           .options = {{.name = "size",
-                                        .help = "tokens of a chunk",
-                                        .standard = "32",
-                                        .least = 1,
-                                        .most = 1000000000.0,
-                                        .whole = true}},
-                           .make = [](const Options& options, const Shape& shape) {
-                             return std::make_unique<Chunk>(options, shape);
-                           }};
+const Entry chunk_entry = entry<Chunk>({.name = "chunk",
+                                        .title = "Chunks: a query sees the keys of its chunk",
+                                        .paper = "https://github.com/meta-llama/llama-models",
+                                        .formula = "i sees j where floor(p_i/size) = floor(p_j/size)",
+                                        .pitfall = "the first tokens of a chunk see almost nothing",
+                                        .year = 2025,
+                                        .relative = false,
+                                        .options = {{.name = "size",
+                                                     .help = "tokens of a chunk",
+                                                     .standard = "32",
+                                                     .least = 1,
+                                                     .most = 1000000000.0,
+                                                     .whole = true}}});
 
 }  // namespace gnomon

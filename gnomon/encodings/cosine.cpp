@@ -20,18 +20,14 @@ class Cosine final : public OneWave {
 }  // namespace
 
 extern const Entry cosine_entry;
-const Entry cosine_entry = {.name = "cosine",
-                            .title = "Control: cosines alone, one frequency a channel",
-                            .paper = "https://arxiv.org/abs/1706.03762",
-                            .formula = "e[p,c] = cos(p*w_c), w_c = base^(-c/C)",
-                            .pitfall = "even in p: positions p and -p are the same vector",
-                            .year = 2017,
-                            .acts = kInput,
-                            .relative = false,
+const Entry cosine_entry = entry<Cosine>({.name = "cosine",
+                                          .title = "Control: cosines alone, one frequency a channel",
+                                          .paper = "https://arxiv.org/abs/1706.03762",
+                                          .formula = "e[p,c] = cos(p*w_c), w_c = base^(-c/C)",
+                                          .pitfall = "even in p: positions p and -p are the same vector",
+                                          .year = 2017,
+                                          .relative = false,
 
-                            .options = OneWave::options(),
-                            .make = [](const Options& options, const Shape& shape) {
-                              return std::make_unique<Cosine>(options, shape);
-                            }};
+                                          .options = OneWave::options()});
 
 }  // namespace gnomon

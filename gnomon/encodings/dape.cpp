@@ -9,12 +9,12 @@
 #include <cmath>
 
 #include "gnomon/encodings/distance_bias.h"
-#include "gnomon/encodings/rows.h"
+#include "gnomon/encodings/gates.h"
 
 namespace gnomon {
 namespace {
 
-class Dape final : public Encoding {
+class Dape final : public Encoding, public RulePart {
  public:
   Dape(const Options& options, const Shape& shape)
       : Encoding(shape), hidden_(options.whole("hidden")), kerple_(options.word("bias") == "kerple") {}
@@ -32,13 +32,13 @@ class Dape final : public Encoding {
     return all;
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+  double rule(const Scene& s, const Scores& scores, std::int64_t h, std::int64_t i,
+              std::int64_t j) const override {
     const std::int64_t H = shape_.H;
     const double delta = s.positions[i] - s.positions[j];
     std::vector<double> x(std::size_t(2 * H));
-    for (std::int64_t n = 0; n < H; ++n)
-      x[n] = plain_logit(s, n, i, j), x[H + n] = bias(s.w.data(), n, delta);
-    double sum = x[h] + x[H + h] + s.w[down() + H * hidden_ + h];
+    for (std::int64_t n = 0; n < H; ++n) x[n] = scores.score(n, i, j), x[H + n] = bias(s.w.data(), n, delta);
+    double sum = x[H + h] + s.w[down() + H * hidden_ + h];
     for (std::int64_t n = 0; n < hidden_; ++n) {
       double z = s.w[2 * H * hidden_ + n];
       for (std::int64_t c = 0; c < 2 * H; ++c) z += s.w[n * 2 * H + c] * x[c];
@@ -90,27 +90,24 @@ class Dape final : public Encoding {
 }  // namespace
 
 extern const Entry dape_entry;
-const Entry dape_entry = {.name = "dape",
-                          .title = "Data-adaptive: a network mixes the logits of all heads with a bias",
-                          .paper = "https://arxiv.org/abs/2405.14722",
-                          .formula = "s' = s + b + MLP([s ; b]) over the heads",
-                          .pitfall = "it needs the logits of all heads at once: no fused kernel has them",
-                          .year = 2024,
-                          .acts = kRows,
-                          .relative = true,
-                          .extrapolates = true,
-                          .options = {{.name = "hidden",
-                                       .help = "width of the network",
-                                       .standard = "32",
-                                       .least = 1,
-                                       .most = 4096,
-                                       .whole = true},
-                                      {.name = "bias",
-                                       .help = "that the network adapts",
-                                       .standard = "alibi",
-                                       .words = {"alibi", "kerple"}}},
-                          .make = [](const Options& options, const Shape& shape) {
-                            return std::make_unique<Dape>(options, shape);
-                          }};
+const Entry dape_entry =
+    entry<Dape>({.name = "dape",
+                 .title = "Data-adaptive: a network mixes the logits of all heads with a bias",
+                 .paper = "https://arxiv.org/abs/2405.14722",
+                 .formula = "s' = s + b + MLP([s ; b]) over the heads",
+                 .pitfall = "it needs the logits of all heads at once: no fused kernel has them",
+                 .year = 2024,
+                 .relative = true,
+                 .extrapolates = true,
+                 .options = {{.name = "hidden",
+                              .help = "width of the network",
+                              .standard = "32",
+                              .least = 1,
+                              .most = 4096,
+                              .whole = true},
+                             {.name = "bias",
+                              .help = "that the network adapts",
+                              .standard = "alibi",
+                              .words = {"alibi", "kerple"}}}});
 
 }  // namespace gnomon

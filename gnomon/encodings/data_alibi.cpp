@@ -6,13 +6,13 @@
 // Every query has its own gates, so the sum is no difference of running sums. For causal masks. Acts on rows. Parameters: A, B (H·width, C), each layer its own.
 #include <cmath>
 
-#include "gnomon/encodings/rows.h"
+#include "gnomon/encodings/gates.h"
 #include "gnomon/kernels/matmul.h"
 
 namespace gnomon {
 namespace {
 
-class DataAlibi final : public Encoding {
+class DataAlibi final : public Encoding, public RulePart {
  public:
   DataAlibi(const Options& options, const Shape& shape) : Encoding(shape), width_(options.whole("width")) {}
   bool per_layer() const override { return true; }
@@ -23,7 +23,7 @@ class DataAlibi final : public Encoding {
             {"key.weight", {shape_.H * width_, shape_.C}, 0, deviation, true}};
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+  double rule(const Scene& s, const Scores&, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     double sum = 0;
     for (std::int64_t l = j; l < i; ++l) {
       double z = 0;
@@ -32,7 +32,7 @@ class DataAlibi final : public Encoding {
              project(s.w.data(), Role::k, h, n, &s.x[l * shape_.C]);
       sum -= softplus(-z / std::sqrt(double(width_)));
     }
-    return plain_logit(s, h, i, j) + sum;
+    return sum;
   }
   void lower(const Batch& b, Terms& t) const override {
     t.forget_width = width_;
@@ -88,23 +88,20 @@ class DataAlibi final : public Encoding {
 }  // namespace
 
 extern const Entry data_alibi_entry;
-const Entry data_alibi_entry = {.name = "data_alibi",
-                                .title = "Data-dependent ALiBi: every query has its own forget gates",
-                                .paper = "https://github.com/lucidrains/x-transformers",
-                                .formula = "s = q*k/sqrt(D) + sum_{l=j..i-1} ln sigmoid(a_i*b_l/sqrt(w))",
-                                .pitfall = "quadratic, causal only",
-                                .year = 2024,
-                                .acts = kRows,
-                                .relative = true,
-                                .causal_only = true,
-                                .options = {{.name = "width",
-                                             .help = "channels of the gates",
-                                             .standard = "8",
-                                             .least = 1,
-                                             .most = 256,
-                                             .whole = true}},
-                                .make = [](const Options& options, const Shape& shape) {
-                                  return std::make_unique<DataAlibi>(options, shape);
-                                }};
+const Entry data_alibi_entry =
+    entry<DataAlibi>({.name = "data_alibi",
+                      .title = "Data-dependent ALiBi: every query has its own forget gates",
+                      .paper = "https://github.com/lucidrains/x-transformers",
+                      .formula = "s = q*k/sqrt(D) + sum_{l=j..i-1} ln sigmoid(a_i*b_l/sqrt(w))",
+                      .pitfall = "quadratic, causal only",
+                      .year = 2024,
+                      .relative = true,
+                      .causal_only = true,
+                      .options = {{.name = "width",
+                                   .help = "channels of the gates",
+                                   .standard = "8",
+                                   .least = 1,
+                                   .most = 256,
+                                   .whole = true}}});
 
 }  // namespace gnomon

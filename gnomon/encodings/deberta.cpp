@@ -20,25 +20,21 @@ class Deberta final : public Disentangled {
 }  // namespace
 
 extern const Entry deberta_entry;
-const Entry deberta_entry = {
-    .name = "deberta",
-    .title = "DeBERTa: disentangled attention over clamped distances",
-    .paper = "https://arxiv.org/abs/2006.03654",
-    .formula = "s = (q*k + q*K[r(d)] + k*Q[r(d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",
-    .pitfall =
-        "the paper prints p2c with the distance the other way round than the code, and every checkpoint, has "
-        "it; all terms are divided by sqrt(3D)",
-    .year = 2020,
-    .acts = kCross,
-    .relative = true,
-    .options = Disentangled::options("own", {{.name = "span",
-                                              .help = "k: distances from -k to k-1 have rows of their own",
-                                              .standard = "32",
-                                              .least = 1,
-                                              .most = 1 << 20,
-                                              .whole = true}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Deberta>(options, shape);
-    }};
+const Entry deberta_entry = entry<Deberta>(
+    {.name = "deberta",
+     .title = "DeBERTa: disentangled attention over clamped distances",
+     .paper = "https://arxiv.org/abs/2006.03654",
+     .formula = "s = (q*k + q*K[r(d)] + k*Q[r(d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",
+     .pitfall = "the paper prints p2c with the distance the other way round than the code, and every "
+                "checkpoint, has "
+                "it; all terms are divided by sqrt(3D)",
+     .year = 2020,
+     .relative = true,
+     .options = Disentangled::options("own", {{.name = "span",
+                                               .help = "k: distances from -k to k-1 have rows of their own",
+                                               .standard = "32",
+                                               .least = 1,
+                                               .most = 1 << 20,
+                                               .whole = true}})});
 
 }  // namespace gnomon

@@ -42,29 +42,25 @@ class DebertaV2 final : public Disentangled {
 }  // namespace
 
 extern const Entry deberta_v2_entry;
-const Entry deberta_v2_entry = {
-    .name = "deberta_v2",
-    .title = "DeBERTa v2 and v3: disentangled attention over logarithmic buckets",
-    .paper = "https://arxiv.org/abs/2111.09543",
-    .formula = "as deberta with r(d) = bucket(d) + B, the logarithm by ceiling, the table normalised",
-    .pitfall = "ceiling where T5 has floor; the table is LayerNormed and projected by the layer itself",
-    .year = 2021,
-    .acts = kCross,
-    .relative = true,
-    .options = Disentangled::options("shared", {{.name = "buckets",
-                                                 .help = "B: buckets to each side",
-                                                 .standard = "32",
-                                                 .least = 2,
-                                                 .most = 1 << 20,
-                                                 .whole = true},
-                                                {.name = "distance",
-                                                 .help = "M: the distance whose bucket is the last",
-                                                 .standard = "128",
-                                                 .least = 3,
-                                                 .most = 1 << 24,
-                                                 .whole = true}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<DebertaV2>(options, shape);
-    }};
+const Entry deberta_v2_entry = entry<DebertaV2>(
+    {.name = "deberta_v2",
+     .title = "DeBERTa v2 and v3: disentangled attention over logarithmic buckets",
+     .paper = "https://arxiv.org/abs/2111.09543",
+     .formula = "as deberta with r(d) = bucket(d) + B, the logarithm by ceiling, the table normalised",
+     .pitfall = "ceiling where T5 has floor; the table is LayerNormed and projected by the layer itself",
+     .year = 2021,
+     .relative = true,
+     .options = Disentangled::options("shared", {{.name = "buckets",
+                                                  .help = "B: buckets to each side",
+                                                  .standard = "32",
+                                                  .least = 2,
+                                                  .most = 1 << 20,
+                                                  .whole = true},
+                                                 {.name = "distance",
+                                                  .help = "M: the distance whose bucket is the last",
+                                                  .standard = "128",
+                                                  .least = 3,
+                                                  .most = 1 << 24,
+                                                  .whole = true}})});
 
 }  // namespace gnomon

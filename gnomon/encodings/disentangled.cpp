@@ -92,7 +92,7 @@ double Disentangled::projected(const Scene& s, Role role, std::int64_t row, std:
   return sum;
 }
 
-double Disentangled::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+double Disentangled::cross(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
   const std::int64_t D = shape_.D;
   const double *q = &s.q[(h * s.T() + i) * D], *k = &s.k[(h * s.T() + j) * D];
   const double delta = s.positions[i] - s.positions[j];
@@ -100,7 +100,7 @@ double Disentangled::logit(const Scene& s, std::int64_t h, std::int64_t i, std::
   for (std::int64_t d = 0; d < D; ++d) {
     const double K = c2p_ ? projected(s, Role::k, row_of(delta), h * D + d) : 0;
     const double Q = p2c_ ? projected(s, Role::q, query_row(delta), h * D + d) : 0;
-    sum += q[d] * k[d] + q[d] * K + k[d] * Q + (p2p_ ? Q * K : 0);
+    sum += q[d] * K + k[d] * Q + (p2p_ ? Q * K : 0);
   }
   return sum / std::sqrt(factor_ * double(D));
 }
@@ -132,7 +132,6 @@ void Disentangled::lower(const Batch& b, Terms& t) const {
   const std::int64_t H = shape_.H, D = shape_.D, HD = H * D, R = t.distances;
   const Projected p = project(b);
   const float root = float(1 / std::sqrt(factor_ * double(D)));
-  t.content_scale /= float(std::sqrt(factor_));
   if (c2p_) make_over_distances(t, t.query_cross, H, D);
   if (p2c_) make_over_distances(t, t.key_cross, H, D);
   if (p2p_) make_over_distances(t, t.by_distance, H, 1);

@@ -1,4 +1,6 @@
 #pragma once
+#include <cmath>
+
 #include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
@@ -13,12 +15,13 @@ namespace gnomon {
 //
 // The terms are content→position (c2p), position→content (p2c), position→position (p2p). W are own, or those of
 // the layer (projections=shared). The table is one for all layers.
-class Disentangled : public Encoding {
+class Disentangled : public Encoding, public CrossPart {
  public:
   Disentangled(const Options& options, const Shape& shape, std::int64_t span);
   unsigned reads() const override { return shared_ ? unsigned(kReadsProjections) : 0; }
   std::vector<ParamSpec> params() const override;
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
+  double content_scale() const override { return 1 / std::sqrt(factor_); }
+  double cross(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
   void lower(const Batch& b, Terms& terms) const override;
   void lower_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const override;
 

@@ -4,16 +4,16 @@
 namespace gnomon {
 
 // The family of encodings that add a number f(w,h,δ) to the logit: s[h,i,j] = q_i·k_j/√D + f(w,h,p_i − p_j).
-class DistanceBias : public Encoding {
+class DistanceBias : public Encoding, public BiasPart {
  public:
   using Encoding::Encoding;
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    return plain_logit(s, h, i, j) + bias(s.w, h, s.positions[i] - s.positions[j]);
+  double bias(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    return by_distance(s.w, h, s.positions[i] - s.positions[j]);
   }
   void lower(const Batch& b, Terms& terms) const override {
     const std::vector<double> w(b.w, b.w + param_count());
     add_by_distance(terms, shape_.H,
-                    [&](std::int64_t h, std::int64_t delta) { return bias(w, h, double(delta)); });
+                    [&](std::int64_t h, std::int64_t delta) { return by_distance(w, h, double(delta)); });
   }
   void lower_backward(const Batch& b, const Terms& g, const BatchGrad& grad) const override {
     const std::vector<double> w(b.w, b.w + param_count());
@@ -22,17 +22,17 @@ class DistanceBias : public Encoding {
     for (std::int64_t h = 0; h < shape_.H; ++h) {
       for (std::int64_t r = 0; r < g.distances; ++r) {
         const double d = g.by_distance[h * g.distances + r];
-        if (d != 0) bias_backward(w, h, double(g.first_distance + r), d, dw);
+        if (d != 0) by_distance_backward(w, h, double(g.first_distance + r), d, dw);
       }
     }
     for (std::size_t n = 0; n < dw.size(); ++n) grad.w[n] += float(dw[n]);
   }
 
  protected:
-  virtual double bias(std::span<const double> w, std::int64_t h, double delta) const = 0;
+  virtual double by_distance(std::span<const double> w, std::int64_t h, double delta) const = 0;
   // Adds d·∂f/∂w to dw.
-  virtual void bias_backward(std::span<const double> /*w*/, std::int64_t /*h*/, double /*delta*/,
-                             double /*d*/, std::span<double> /*dw*/) const {}
+  virtual void by_distance_backward(std::span<const double> /*w*/, std::int64_t /*h*/, double /*delta*/,
+                                    double /*d*/, std::span<double> /*dw*/) const {}
 };
 
 // ALiBi's slopes for H heads: 2^(−8(h+1)/H) for a power of two; otherwise those of the next lower power P, then

@@ -26,12 +26,12 @@ std::vector<ParamSpec> DistanceTable::params() const {
   return {{"table", {2 * length_ - 1, shape_.D}, 0, 0.02, false}};
 }
 
-double DistanceTable::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+double DistanceTable::cross(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
   const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
   const double* row = &s.w[row_of(s.positions[i] - s.positions[j]) * shape_.D];
   double sum = 0;
   for (std::int64_t d = 0; d < shape_.D; ++d) sum += (q[d] + (keys_too_ ? k[d] : 0)) * row[d];
-  return plain_logit(s, h, i, j) + sum / std::sqrt(double(shape_.D));
+  return sum / std::sqrt(double(shape_.D));
 }
 
 void DistanceTable::lower(const Batch& b, Terms& t) const {

@@ -10,7 +10,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/encodings/distance_bias.h"
-#include "gnomon/encodings/rows.h"
+#include "gnomon/encodings/gates.h"
 
 namespace gnomon {
 namespace {
@@ -36,7 +36,7 @@ class DynamicBias final : public DistanceBias {
   }
 
  protected:
-  double bias(std::span<const double> w, std::int64_t h, double delta) const override {
+  double by_distance(std::span<const double> w, std::int64_t h, double delta) const override {
     const std::vector<double> z = inner(w, delta);
     double sum = w[down() + shape_.H * hidden_ + h];
     for (std::int64_t n = 0; n < hidden_; ++n) {
@@ -45,8 +45,8 @@ class DynamicBias final : public DistanceBias {
     }
     return sum;
   }
-  void bias_backward(std::span<const double> w, std::int64_t h, double delta, double d,
-                     std::span<double> dw) const override {
+  void by_distance_backward(std::span<const double> w, std::int64_t h, double delta, double d,
+                            std::span<double> dw) const override {
     const std::vector<double> z = inner(w, delta);
     dw[down() + shape_.H * hidden_ + h] += d;
     std::vector<double> dsilu(std::size_t(hidden_), 0.0), dz(dsilu.size());
@@ -111,30 +111,26 @@ class DynamicBias final : public DistanceBias {
 }  // namespace
 
 extern const Entry dynamic_bias_entry;
-const Entry dynamic_bias_entry = {
-    .name = "dynamic_bias",
-    .title = "Dynamic position bias: a small network of the distance",
-    .paper = "https://arxiv.org/abs/2108.00154",
-    .formula = "s = q*k/sqrt(D) + MLP(sign(d)*ln(1 + |d|))_h",
-    .pitfall = "without the logarithm its input is unbounded",
-    .year = 2021,
-    .acts = kLogits,
-    .relative = true,
-    .options = {{.name = "hidden",
-                 .help = "width of the network",
-                 .standard = "32",
-                 .least = 1,
-                 .most = 4096,
-                 .whole = true},
-                {.name = "depth",
-                 .help = "hidden layers of the network",
-                 .standard = "1",
-                 .least = 1,
-                 .most = 16,
-                 .whole = true},
-                {.name = "log", .help = "of the distance", .standard = "on", .words = {"on", "off"}}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<DynamicBias>(options, shape);
-    }};
+const Entry dynamic_bias_entry = entry<DynamicBias>(
+    {.name = "dynamic_bias",
+     .title = "Dynamic position bias: a small network of the distance",
+     .paper = "https://arxiv.org/abs/2108.00154",
+     .formula = "s = q*k/sqrt(D) + MLP(sign(d)*ln(1 + |d|))_h",
+     .pitfall = "without the logarithm its input is unbounded",
+     .year = 2021,
+     .relative = true,
+     .options = {{.name = "hidden",
+                  .help = "width of the network",
+                  .standard = "32",
+                  .least = 1,
+                  .most = 4096,
+                  .whole = true},
+                 {.name = "depth",
+                  .help = "hidden layers of the network",
+                  .standard = "1",
+                  .least = 1,
+                  .most = 16,
+                  .whole = true},
+                 {.name = "log", .help = "of the distance", .standard = "on", .words = {"on", "off"}}}});
 
 }  // namespace gnomon

@@ -47,19 +47,15 @@ class DynamicNtk final : public Rotary {
 }  // namespace
 
 extern const Entry dynamic_ntk_entry;
-const Entry dynamic_ntk_entry = {
-    .name = "dynamic_ntk",
-    .title = "Dynamic NTK: the base grows with the context",
-    .paper = "https://arxiv.org/abs/2309.00071",
-    .formula = "b' = b*(s*L/L0 - (s-1))^(r/(r-2)) for L > L0",
-    .pitfall = "cached keys keep the base they were turned with; L0 is the first training length",
-    .year = 2023,
-    .acts = kQk,
-    .relative = false,
-    .extrapolates = true,
-    .options = rotary_options({factor_option("2"), original_option()}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<DynamicNtk>(options, shape);
-    }};
+const Entry dynamic_ntk_entry = entry<DynamicNtk>(
+    {.name = "dynamic_ntk",
+     .title = "Dynamic NTK: the base grows with the context",
+     .paper = "https://arxiv.org/abs/2309.00071",
+     .formula = "b' = b*(s*L/L0 - (s-1))^(r/(r-2)) for L > L0",
+     .pitfall = "cached keys keep the base they were turned with; L0 is the first training length",
+     .year = 2023,
+     .relative = false,
+     .extrapolates = true,
+     .options = rotary_options({factor_option("2"), original_option()})});
 
 }  // namespace gnomon

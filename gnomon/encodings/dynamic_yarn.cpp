@@ -46,18 +46,15 @@ class DynamicYarn final : public Rotary {
 }  // namespace
 
 extern const Entry dynamic_yarn_entry;
-const Entry dynamic_yarn_entry = {.name = "dynamic_yarn",
-                                  .title = "YaRN with the factor that the context needs",
-                                  .paper = "https://arxiv.org/abs/2309.00071",
-                                  .formula = "YaRN with s = max(1, L/L0)",
-                                  .pitfall = "cached keys keep the frequencies they were turned with",
-                                  .year = 2023,
-                                  .acts = kQk,
-                                  .relative = false,
-                                  .extrapolates = true,
-                                  .options = rotary_options(yarn_options({original_option()})),
-                                  .make = [](const Options& options, const Shape& shape) {
-                                    return std::make_unique<DynamicYarn>(options, shape);
-                                  }};
+const Entry dynamic_yarn_entry =
+    entry<DynamicYarn>({.name = "dynamic_yarn",
+                        .title = "YaRN with the factor that the context needs",
+                        .paper = "https://arxiv.org/abs/2309.00071",
+                        .formula = "YaRN with s = max(1, L/L0)",
+                        .pitfall = "cached keys keep the frequencies they were turned with",
+                        .year = 2023,
+                        .relative = false,
+                        .extrapolates = true,
+                        .options = rotary_options(yarn_options({original_option()}))});
 
 }  // namespace gnomon

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/encodings/rows.h"
+#include "gnomon/encodings/gates.h"
 
 namespace gnomon {
 namespace {
 
-class Fire final : public Encoding {
+class Fire final : public Encoding, public RulePart {
  public:
   Fire(const Options& options, const Shape& shape)
       : Encoding(shape), hidden_(options.whole("hidden")), length_(options.number("length")) {}
@@ -28,13 +28,13 @@ class Fire final : public Encoding {
             {"down.bias", {shape_.H}, 0, 0, false}};
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+  double rule(const Scene& s, const Scores&, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const double x =
         psi(s.w[0], s.positions[i] - s.positions[j]) / normaliser(s.w[0], s.w[1], s.positions[i]);
     double sum = s.w[down() + shape_.H * hidden_ + h];
     for (std::int64_t n = 0; n < hidden_; ++n)
       sum += s.w[down() + h * hidden_ + n] * std::max(s.w[2 + n] * x + s.w[2 + hidden_ + n], 0.0);
-    return plain_logit(s, h, i, j) + sum;
+    return sum;
   }
   void lower(const Batch& b, Terms& t) const override {
     const std::int64_t H = shape_.H, N = hidden_;
@@ -126,29 +126,25 @@ class Fire final : public Encoding {
 }  // namespace
 
 extern const Entry fire_entry;
-const Entry fire_entry = {
-    .name = "fire",
-    .title = "FIRE: a small network of the distance over the position of the query",
-    .paper = "https://arxiv.org/abs/2310.04418",
-    .formula = "s = q*k/sqrt(D) + MLP_h(psi(p_i - p_j)/psi(max(|w*L|, p_i))), psi(x) = ln(|c*x| + 1)",
-    .pitfall = "decoding must pass the absolute position of the query",
-    .year = 2023,
-    .acts = kRows,
-    .relative = false,
-    .extrapolates = true,
-    .options = {{.name = "hidden",
-                 .help = "width of the network",
-                 .standard = "32",
-                 .least = 1,
-                 .most = 4096,
-                 .whole = true},
-                {.name = "length",
-                 .help = "L: tokens below which the normaliser is constant while w is 1",
-                 .standard = "512",
-                 .least = 1,
-                 .most = 1000000000.0}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Fire>(options, shape);
-    }};
+const Entry fire_entry = entry<Fire>(
+    {.name = "fire",
+     .title = "FIRE: a small network of the distance over the position of the query",
+     .paper = "https://arxiv.org/abs/2310.04418",
+     .formula = "s = q*k/sqrt(D) + MLP_h(psi(p_i - p_j)/psi(max(|w*L|, p_i))), psi(x) = ln(|c*x| + 1)",
+     .pitfall = "decoding must pass the absolute position of the query",
+     .year = 2023,
+     .relative = false,
+     .extrapolates = true,
+     .options = {{.name = "hidden",
+                  .help = "width of the network",
+                  .standard = "32",
+                  .least = 1,
+                  .most = 4096,
+                  .whole = true},
+                 {.name = "length",
+                  .help = "L: tokens below which the normaliser is constant while w is 1",
+                  .standard = "512",
+                  .least = 1,
+                  .most = 1000000000.0}}});
 
 }  // namespace gnomon

@@ -18,7 +18,7 @@
 namespace gnomon {
 namespace {
 
-class Fope final : public Encoding {
+class Fope final : public Encoding, public MapPart {
  public:
   Fope(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -38,16 +38,12 @@ class Fope final : public Encoding {
     return {{"coefficients", {shape_.H, P, P}, 0, deviation_, false, eye}};
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
-    double sum = passed_through(q, k, window_, shape_.D);
+  void map_row(const Scene& s, Role, std::int64_t h, std::int64_t t,
+               std::vector<double>& row) const override {
     for (std::int64_t n = 0; n < window_.pairs(); ++n) {
-      const std::int64_t lo = window_.low(n), hi = window_.high(n);
-      const Factor a = factor(s.w.data(), s.positions[i], h, n), b = factor(s.w.data(), s.positions[j], h, n);
-      sum += (a.re * q[lo] - a.im * q[hi]) * (b.re * k[lo] - b.im * k[hi]) +
-             (a.re * q[hi] + a.im * q[lo]) * (b.re * k[hi] + b.im * k[lo]);
+      const Factor z = factor(s.w.data(), s.positions[t], h, n);
+      multiply_pair(window_, n, z.re, z.im, row);
     }
-    return sum / std::sqrt(double(shape_.D));
   }
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
     const std::int64_t P = window_.pairs(), T = b.tokens();
@@ -117,23 +113,19 @@ class Fope final : public Encoding {
 }  // namespace
 
 extern const Entry fope_entry;
-const Entry fope_entry = {
-    .name = "fope",
-    .title = "Fourier position embedding: each pair sums several frequencies",
-    .paper = "https://arxiv.org/abs/2412.17739",
-    .formula = "pair n is multiplied by sum_f C[h,f,n]*exp(i*p*w_f), slow w_f set to 0",
-    .pitfall = "a dropped frequency is cos 1 and sin 0; padding sin with 1 doubles those products",
-    .year = 2024,
-    .acts = kQk,
-    .relative = false,
-    .extrapolates = true,
-    .options = rotary_options({{.name = "deviation",
-                                .help = "of the noise on the coefficients",
-                                .standard = "0.1",
-                                .least = 0,
-                                .most = 10}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Fope>(options, shape);
-    }};
+const Entry fope_entry = entry<Fope>(
+    {.name = "fope",
+     .title = "Fourier position embedding: each pair sums several frequencies",
+     .paper = "https://arxiv.org/abs/2412.17739",
+     .formula = "pair n is multiplied by sum_f C[h,f,n]*exp(i*p*w_f), slow w_f set to 0",
+     .pitfall = "a dropped frequency is cos 1 and sin 0; padding sin with 1 doubles those products",
+     .year = 2024,
+     .relative = false,
+     .extrapolates = true,
+     .options = rotary_options({{.name = "deviation",
+                                 .help = "of the noise on the coefficients",
+                                 .standard = "0.1",
+                                 .least = 0,
+                                 .most = 10}})});
 
 }  // namespace gnomon

@@ -21,7 +21,7 @@ double gelu_slope(double x) {
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * a * (1 + 3 * 0.044715 * x * x);
 }
 
-class Fourier final : public Encoding {
+class Fourier final : public Encoding, public InputPart {
  public:
   Fourier(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -117,49 +117,45 @@ class Fourier final : public Encoding {
 }  // namespace
 
 extern const Entry fourier_entry;
-const Entry fourier_entry = {
-    .name = "fourier",
-    .title = "Learnable Fourier features of the coordinates, through a small network",
-    .paper = "https://arxiv.org/abs/2106.02795",
-    .formula = "e = MLP(F^(-1/2)*[cos(x*W) ; sin(x*W)]), W learned from N(0, gamma^-2)",
-    .pitfall =
-        "gamma sets the length scale: coordinates in tokens need a scale, or neighbours differ by nothing or "
-        "by everything",
-    .year = 2021,
-    .acts = kInput,
-    .relative = false,
+const Entry fourier_entry =
+    entry<Fourier>({.name = "fourier",
+                    .title = "Learnable Fourier features of the coordinates, through a small network",
+                    .paper = "https://arxiv.org/abs/2106.02795",
+                    .formula = "e = MLP(F^(-1/2)*[cos(x*W) ; sin(x*W)]), W learned from N(0, gamma^-2)",
+                    .pitfall = "gamma sets the length scale: coordinates in tokens need a scale, or "
+                               "neighbours differ by nothing or "
+                               "by everything",
+                    .year = 2021,
+                    .relative = false,
 
-    .options = {{.name = "axes",
-                 .help = "coordinates of a token",
-                 .standard = "1",
-                 .least = 1,
-                 .most = 4,
-                 .whole = true},
-                columns_option(),
-                {.name = "features",
-                 .help = "Fourier features F, an even number",
-                 .standard = "32",
-                 .least = 2,
-                 .most = 4096,
-                 .whole = true},
-                {.name = "hidden",
-                 .help = "width of the network",
-                 .standard = "32",
-                 .least = 1,
-                 .most = 4096,
-                 .whole = true},
-                {.name = "gamma",
-                 .help = "length scale of the first frequencies, in units of scale",
-                 .standard = "0.1",
-                 .least = 1e-6,
-                 .most = 1e6},
-                {.name = "scale",
-                 .help = "tokens that are 1 for the frequencies; 0 = the training window",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1e9}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Fourier>(options, shape);
-    }};
+                    .options = {{.name = "axes",
+                                 .help = "coordinates of a token",
+                                 .standard = "1",
+                                 .least = 1,
+                                 .most = 4,
+                                 .whole = true},
+                                columns_option(),
+                                {.name = "features",
+                                 .help = "Fourier features F, an even number",
+                                 .standard = "32",
+                                 .least = 2,
+                                 .most = 4096,
+                                 .whole = true},
+                                {.name = "hidden",
+                                 .help = "width of the network",
+                                 .standard = "32",
+                                 .least = 1,
+                                 .most = 4096,
+                                 .whole = true},
+                                {.name = "gamma",
+                                 .help = "length scale of the first frequencies, in units of scale",
+                                 .standard = "0.1",
+                                 .least = 1e-6,
+                                 .most = 1e6},
+                                {.name = "scale",
+                                 .help = "tokens that are 1 for the frequencies; 0 = the training window",
+                                 .standard = "0",
+                                 .least = 0,
+                                 .most = 1e9}}});
 
 }  // namespace gnomon

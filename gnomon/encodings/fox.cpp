@@ -7,12 +7,12 @@
 // Acts on the logits, by query and by key. Parameters: w (H,C), b (H), each layer its own; b starts at `bias`.
 #include <cmath>
 
-#include "gnomon/encodings/rows.h"
+#include "gnomon/encodings/gates.h"
 
 namespace gnomon {
 namespace {
 
-class Fox final : public Encoding {
+class Fox final : public Encoding, public BiasPart {
  public:
   Fox(const Options& options, const Shape& shape) : Encoding(shape), bias_(options.number("bias")) {}
   bool per_layer() const override { return true; }
@@ -21,10 +21,10 @@ class Fox final : public Encoding {
     return {{"weight", {shape_.H, shape_.C}, 0, 0.02, true}, {"bias", {shape_.H}, bias_, 0, false}};
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+  double bias(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     double sum = 0;
     for (std::int64_t l = j + 1; l <= i; ++l) sum -= softplus(-gate(s.w.data(), &s.x[l * shape_.C], h));
-    return plain_logit(s, h, i, j) + sum;
+    return sum;
   }
   void lower(const Batch& b, Terms& t) const override {
     const Content& content = *b.content;
@@ -73,22 +73,20 @@ class Fox final : public Encoding {
 }  // namespace
 
 extern const Entry fox_entry;
-const Entry fox_entry = {
-    .name = "fox",
-    .title = "Forgetting attention: a gate for each token decays what came before",
-    .paper = "https://openreview.net/forum?id=q2Lnyegkr8",
-    .formula = "s = q*k/sqrt(D) + sum_{l=j+1..i} ln sigmoid(w*x_l + b)",
-    .pitfall = "the running sum needs more than 16 bits",
-    .year = 2025,
-    .acts = kLogits,
-    .relative = true,
-    .causal_only = true,
-    .extrapolates = true,
-    .options = {{.name = "bias",
-                 .help = "of the gates at the start; 5 forgets almost nothing",
-                 .standard = "5",
-                 .least = -50,
-                 .most = 50}},
-    .make = [](const Options& options, const Shape& shape) { return std::make_unique<Fox>(options, shape); }};
+const Entry fox_entry =
+    entry<Fox>({.name = "fox",
+                .title = "Forgetting attention: a gate for each token decays what came before",
+                .paper = "https://openreview.net/forum?id=q2Lnyegkr8",
+                .formula = "s = q*k/sqrt(D) + sum_{l=j+1..i} ln sigmoid(w*x_l + b)",
+                .pitfall = "the running sum needs more than 16 bits",
+                .year = 2025,
+                .relative = true,
+                .causal_only = true,
+                .extrapolates = true,
+                .options = {{.name = "bias",
+                             .help = "of the gates at the start; 5 forgets almost nothing",
+                             .standard = "5",
+                             .least = -50,
+                             .most = 50}}});
 
 }  // namespace gnomon

@@ -14,7 +14,7 @@
 namespace gnomon {
 namespace {
 
-class Grape final : public Encoding {
+class Grape final : public Encoding, public MapPart {
  public:
   Grape(const Options& options, const Shape& shape)
       : Encoding(shape), frequency_(options.number("frequency")) {}
@@ -25,15 +25,10 @@ class Grape final : public Encoding {
             {"b", {shape_.H, shape_.D}, 0, deviation, false}};
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+  void map_row(const Scene& s, Role, std::int64_t h, std::int64_t t,
+               std::vector<double>& row) const override {
     const std::int64_t D = shape_.D;
-    const double *q = &s.q[(h * s.T() + i) * D], *k = &s.k[(h * s.T() + j) * D];
-    const Plane plane(&s.w[h * D], &s.w[(shape_.H + h) * D], D);
-    std::vector<double> turned(k, k + D);
-    plane.turn(s.positions[j] - s.positions[i], turned.data());
-    double sum = 0;
-    for (std::int64_t d = 0; d < D; ++d) sum += q[d] * turned[d];
-    return sum / std::sqrt(double(D));
+    Plane(&s.w[h * D], &s.w[(shape_.H + h) * D], D).turn(s.positions[t], row.data());
   }
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
     const std::int64_t n = shape_.H * shape_.D;
@@ -54,21 +49,18 @@ class Grape final : public Encoding {
 }  // namespace
 
 extern const Entry grape_entry;
-const Entry grape_entry = {.name = "grape",
-                           .title = "GRAPE, multiplicative: a learned plane that turns",
-                           .paper = "https://arxiv.org/abs/2512.07805",
-                           .formula = "G(p) = exp(p*(a*b^T - b*a^T)) on q and k",
-                           .pitfall = "sin(s)/s and (1 - cos(s))/s^2 need a series where s is small",
-                           .year = 2025,
-                           .acts = kQk,
-                           .relative = true,
-                           .options = {{.name = "frequency",
-                                        .help = "of the start, in radians a token",
-                                        .standard = "0.1",
-                                        .least = 1e-06,
-                                        .most = 10}},
-                           .make = [](const Options& options, const Shape& shape) {
-                             return std::make_unique<Grape>(options, shape);
-                           }};
+const Entry grape_entry =
+    entry<Grape>({.name = "grape",
+                  .title = "GRAPE, multiplicative: a learned plane that turns",
+                  .paper = "https://arxiv.org/abs/2512.07805",
+                  .formula = "G(p) = exp(p*(a*b^T - b*a^T)) on q and k",
+                  .pitfall = "sin(s)/s and (1 - cos(s))/s^2 need a series where s is small",
+                  .year = 2025,
+                  .relative = true,
+                  .options = {{.name = "frequency",
+                               .help = "of the start, in radians a token",
+                               .standard = "0.1",
+                               .least = 1e-06,
+                               .most = 10}}});
 
 }  // namespace gnomon

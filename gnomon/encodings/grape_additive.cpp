@@ -8,12 +8,12 @@
 // Acts on rows of logits. Parameters: log slope w (H), gates u, v (H,D), each layer its own.
 #include <cmath>
 
-#include "gnomon/encodings/rows.h"
+#include "gnomon/encodings/gates.h"
 
 namespace gnomon {
 namespace {
 
-class GrapeAdditive final : public Encoding {
+class GrapeAdditive final : public Encoding, public RulePart {
  public:
   GrapeAdditive(const Options&, const Shape& shape) : Encoding(shape) {}
   bool per_layer() const override { return true; }
@@ -26,11 +26,11 @@ class GrapeAdditive final : public Encoding {
   }
   unsigned reads() const override { return kReadsRows; }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+  double rule(const Scene& s, const Scores&, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const std::int64_t D = shape_.D, H = shape_.H;
     const double gates = gate(&s.w[H + h * D], &s.q[(h * s.T() + i) * D]) +
                          gate(&s.w[H + (H + h) * D], &s.k[(h * s.T() + j) * D]);
-    return plain_logit(s, h, i, j) - std::exp(s.w[h]) * (s.positions[i] - s.positions[j]) * gates;
+    return -std::exp(s.w[h]) * (s.positions[i] - s.positions[j]) * gates;
   }
   void lower(const Batch& b, Terms& t) const override {
     const Content& content = *b.content;
@@ -94,19 +94,15 @@ class GrapeAdditive final : public Encoding {
 }  // namespace
 
 extern const Entry grape_additive_entry;
-const Entry grape_additive_entry = {
-    .name = "grape_additive",
-    .title = "GRAPE, additive: a linear bias with gates of query and key",
-    .paper = "https://arxiv.org/abs/2512.07805",
-    .formula = "s += -w_h*(p_i - p_j)*(softplus(u*q_i/sqrt(D)) + softplus(v*k_j/sqrt(D)))",
-    .pitfall = "for causal masks only; the published code with base 1 has one frequency",
-    .year = 2025,
-    .acts = kRows,
-    .relative = true,
-    .causal_only = true,
-    .options = {},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<GrapeAdditive>(options, shape);
-    }};
+const Entry grape_additive_entry = entry<GrapeAdditive>(
+    {.name = "grape_additive",
+     .title = "GRAPE, additive: a linear bias with gates of query and key",
+     .paper = "https://arxiv.org/abs/2512.07805",
+     .formula = "s += -w_h*(p_i - p_j)*(softplus(u*q_i/sqrt(D)) + softplus(v*k_j/sqrt(D)))",
+     .pitfall = "for causal masks only; the published code with base 1 has one frequency",
+     .year = 2025,
+     .relative = true,
+     .causal_only = true,
+     .options = {}});
 
 }  // namespace gnomon

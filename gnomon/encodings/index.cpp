@@ -20,16 +20,14 @@ class Index final : public AlongDirection {
 }  // namespace
 
 extern const Entry index_entry;
-const Entry index_entry = {
-    .name = "index",
-    .title = "Raw index along a learned direction",
-    .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
-    .formula = "e[p] = p*u",
-    .pitfall = "its size grows without bound and drowns the word",
-    .year = 2019,
-    .acts = kInput,
-    .relative = false,
-    .options = {},
-    .make = [](const Options&, const Shape& shape) { return std::make_unique<Index>(shape); }};
+const Entry index_entry =
+    entry<Index>({.name = "index",
+                  .title = "Raw index along a learned direction",
+                  .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+                  .formula = "e[p] = p*u",
+                  .pitfall = "its size grows without bound and drowns the word",
+                  .year = 2019,
+                  .relative = false,
+                  .options = {}});
 
 }  // namespace gnomon

@@ -29,11 +29,11 @@ class KerpleLog final : public DistanceBias {
   }
 
  protected:
-  double bias(std::span<const double> w, std::int64_t h, double delta) const override {
+  double by_distance(std::span<const double> w, std::int64_t h, double delta) const override {
     return -std::max(w[h], kLeast) * std::log1p(std::max(w[shape_.H + h], kLeast) * std::abs(delta));
   }
-  void bias_backward(std::span<const double> w, std::int64_t h, double delta, double d,
-                     std::span<double> dw) const override {
+  void by_distance_backward(std::span<const double> w, std::int64_t h, double delta, double d,
+                            std::span<double> dw) const override {
     const double r = std::max(w[h], kLeast), a = std::max(w[shape_.H + h], kLeast), n = std::abs(delta);
     if (!(w[h] < kLeast)) dw[h] -= d * std::log1p(a * n);
     if (!(w[shape_.H + h] < kLeast)) dw[shape_.H + h] -= d * r * n / (1 + a * n);
@@ -43,19 +43,15 @@ class KerpleLog final : public DistanceBias {
 }  // namespace
 
 extern const Entry kerple_log_entry;
-const Entry kerple_log_entry = {
-    .name = "kerple_log",
-    .title = "KERPLE: a learned logarithm of the distance",
-    .paper = "https://arxiv.org/abs/2205.09921",
-    .formula = "s = q*k/sqrt(D) - r_h*ln(1 + a_h*|p_i - p_j|)",
-    .pitfall = "16-bit distances are wrong beyond 2048; the parameters must stay positive",
-    .year = 2022,
-    .acts = kLogits,
-    .relative = true,
-    .extrapolates = true,
-    .options = {},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<KerpleLog>(options, shape);
-    }};
+const Entry kerple_log_entry =
+    entry<KerpleLog>({.name = "kerple_log",
+                      .title = "KERPLE: a learned logarithm of the distance",
+                      .paper = "https://arxiv.org/abs/2205.09921",
+                      .formula = "s = q*k/sqrt(D) - r_h*ln(1 + a_h*|p_i - p_j|)",
+                      .pitfall = "16-bit distances are wrong beyond 2048; the parameters must stay positive",
+                      .year = 2022,
+                      .relative = true,
+                      .extrapolates = true,
+                      .options = {}});
 
 }  // namespace gnomon

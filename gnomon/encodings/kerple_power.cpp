@@ -29,12 +29,12 @@ class KerplePower final : public DistanceBias {
   }
 
  protected:
-  double bias(std::span<const double> w, std::int64_t h, double delta) const override {
+  double by_distance(std::span<const double> w, std::int64_t h, double delta) const override {
     if (delta == 0) return 0;
     return -std::max(w[h], kLeast) * std::pow(std::abs(delta), std::clamp(w[shape_.H + h], kLeast, kMost));
   }
-  void bias_backward(std::span<const double> w, std::int64_t h, double delta, double d,
-                     std::span<double> dw) const override {
+  void by_distance_backward(std::span<const double> w, std::int64_t h, double delta, double d,
+                            std::span<double> dw) const override {
     if (delta == 0) return;
     const double a = std::max(w[h], kLeast), r = std::clamp(w[shape_.H + h], kLeast, kMost),
                  n = std::abs(delta);
@@ -47,18 +47,15 @@ class KerplePower final : public DistanceBias {
 }  // namespace
 
 extern const Entry kerple_power_entry;
-const Entry kerple_power_entry = {.name = "kerple_power",
-                                  .title = "KERPLE: a learned power of the distance",
-                                  .paper = "https://arxiv.org/abs/2205.09921",
-                                  .formula = "s = q*k/sqrt(D) - a_h*|p_i - p_j|^r_h",
-                                  .pitfall = "r above 2 is no valid kernel; the power of distance 0 is 0",
-                                  .year = 2022,
-                                  .acts = kLogits,
-                                  .relative = true,
-                                  .extrapolates = true,
-                                  .options = {},
-                                  .make = [](const Options& options, const Shape& shape) {
-                                    return std::make_unique<KerplePower>(options, shape);
-                                  }};
+const Entry kerple_power_entry =
+    entry<KerplePower>({.name = "kerple_power",
+                        .title = "KERPLE: a learned power of the distance",
+                        .paper = "https://arxiv.org/abs/2205.09921",
+                        .formula = "s = q*k/sqrt(D) - a_h*|p_i - p_j|^r_h",
+                        .pitfall = "r above 2 is no valid kernel; the power of distance 0 is 0",
+                        .year = 2022,
+                        .relative = true,
+                        .extrapolates = true,
+                        .options = {}});
 
 }  // namespace gnomon

@@ -10,7 +10,7 @@
 namespace gnomon {
 namespace {
 
-class Learned final : public Encoding {
+class Learned final : public Encoding, public InputPart {
  public:
   Learned(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -45,27 +45,24 @@ class Learned final : public Encoding {
 }  // namespace
 
 extern const Entry learned_entry;
-const Entry learned_entry = {.name = "learned",
-                             .title = "Learned table of absolute positions",
-                             .paper = "https://arxiv.org/abs/1705.03122",
-                             .formula = "e[p] = w[p]",
-                             .pitfall = "no value beyond the table; RoBERTa, OPT and BART begin at row 2",
-                             .year = 2017,
-                             .acts = kInput,
-                             .relative = false,
-                             .options = {{.name = "length",
-                                          .help = "rows of the table, in tokens; 0 = the training window",
-                                          .standard = "0",
-                                          .least = 0,
-                                          .most = 1 << 24,
-                                          .whole = true},
-                                         {.name = "deviation",
-                                          .help = "standard deviation of the initial numbers",
-                                          .standard = "0.02",
-                                          .least = 0,
-                                          .most = 1e3}},
-                             .make = [](const Options& options, const Shape& shape) {
-                               return std::make_unique<Learned>(options, shape);
-                             }};
+const Entry learned_entry =
+    entry<Learned>({.name = "learned",
+                    .title = "Learned table of absolute positions",
+                    .paper = "https://arxiv.org/abs/1705.03122",
+                    .formula = "e[p] = w[p]",
+                    .pitfall = "no value beyond the table; RoBERTa, OPT and BART begin at row 2",
+                    .year = 2017,
+                    .relative = false,
+                    .options = {{.name = "length",
+                                 .help = "rows of the table, in tokens; 0 = the training window",
+                                 .standard = "0",
+                                 .least = 0,
+                                 .most = 1 << 24,
+                                 .whole = true},
+                                {.name = "deviation",
+                                 .help = "standard deviation of the initial numbers",
+                                 .standard = "0.02",
+                                 .least = 0,
+                                 .most = 1e3}}});
 
 }  // namespace gnomon

@@ -33,19 +33,15 @@ class Linear final : public Rotary {
 }  // namespace
 
 extern const Entry linear_entry;
-const Entry linear_entry = {
-    .name = "linear",
-    .title = "Position interpolation: positions divided by a factor",
-    .paper = "https://arxiv.org/abs/2306.15595",
-    .formula = "pair i turns by p*theta_i/s",
-    .pitfall = "the factor is the growth, not its inverse; without fine-tuning near tokens blur",
-    .year = 2023,
-    .acts = kQk,
-    .relative = true,
-    .extrapolates = true,
-    .options = rotary_options({factor_option("4")}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Linear>(options, shape);
-    }};
+const Entry linear_entry = entry<Linear>(
+    {.name = "linear",
+     .title = "Position interpolation: positions divided by a factor",
+     .paper = "https://arxiv.org/abs/2306.15595",
+     .formula = "pair i turns by p*theta_i/s",
+     .pitfall = "the factor is the growth, not its inverse; without fine-tuning near tokens blur",
+     .year = 2023,
+     .relative = true,
+     .extrapolates = true,
+     .options = rotary_options({factor_option("4")})});
 
 }  // namespace gnomon

@@ -45,34 +45,30 @@ class Llama3 final : public Rotary {
 }  // namespace
 
 extern const Entry llama3_entry;
-const Entry llama3_entry = {
-    .name = "llama3",
-    .title = "Llama 3: slow pairs divided by a factor, a blend between",
-    .paper = "https://arxiv.org/abs/2407.21783",
-    .formula = "theta_i for more than 4 turns in L0, theta_i/8 for less than 1, a blend between",
-    .pitfall = "Llama 3.2 has factor 32; L0 is 8192, not the new length",
-    .year = 2024,
-    .acts = kQk,
-    .relative = true,
-    .extrapolates = true,
-    .options =
-        [] {
-          auto all = rotary_options({factor_option("8"),
-                                     original_option(),
-                                     {.name = "low",
-                                      .help = "turns below which a pair is interpolated",
-                                      .standard = "1",
-                                      .least = 0.001,
-                                      .most = 1000000.0},
-                                     {.name = "high",
-                                      .help = "turns from which a pair is left alone",
-                                      .standard = "4",
-                                      .least = 0.001,
-                                      .most = 1000000.0}});
-          all[0].standard = "500000";
-          return all;
-        }(),
-    .make = [](const Options& options,
-               const Shape& shape) { return std::make_unique<Llama3>(options, shape); }};
+const Entry llama3_entry = entry<Llama3>(
+    {.name = "llama3",
+     .title = "Llama 3: slow pairs divided by a factor, a blend between",
+     .paper = "https://arxiv.org/abs/2407.21783",
+     .formula = "theta_i for more than 4 turns in L0, theta_i/8 for less than 1, a blend between",
+     .pitfall = "Llama 3.2 has factor 32; L0 is 8192, not the new length",
+     .year = 2024,
+     .relative = true,
+     .extrapolates = true,
+     .options = [] {
+       auto all = rotary_options({factor_option("8"),
+                                  original_option(),
+                                  {.name = "low",
+                                   .help = "turns below which a pair is interpolated",
+                                   .standard = "1",
+                                   .least = 0.001,
+                                   .most = 1000000.0},
+                                  {.name = "high",
+                                   .help = "turns from which a pair is left alone",
+                                   .standard = "4",
+                                   .least = 0.001,
+                                   .most = 1000000.0}});
+       all[0].standard = "500000";
+       return all;
+     }()});
 
 }  // namespace gnomon

@@ -14,7 +14,7 @@
 namespace gnomon {
 namespace {
 
-class LogN final : public Encoding {
+class LogN final : public Encoding, public MapPart {
  public:
   LogN(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -23,8 +23,10 @@ class LogN final : public Encoding {
         scale_(options.number("scale")),
         floor_(options.number("floor")) {}
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    return plain_logit(s, h, i, j) * factor(s.positions[i]);
+  void map_row(const Scene& s, Role role, std::int64_t, std::int64_t t,
+               std::vector<double>& row) const override {
+    for (std::int64_t d = 0; role == Role::q && d < shape_.D; ++d)
+      row[std::size_t(d)] *= factor(s.positions[t]);
   }
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
     Scale scale{shape_.D, {}};
@@ -44,29 +46,25 @@ class LogN final : public Encoding {
 }  // namespace
 
 extern const Entry log_n_entry;
-const Entry log_n_entry = {
-    .name = "log_n",
-    .title = "Temperature that grows with the logarithm of the position",
-    .paper = "https://arxiv.org/abs/2202.12172",
-    .formula = "q*max(1, ln(p+1)/ln L0), or q*(1 + a*ln(1 + floor((p+1)/F)))",
-    .pitfall = "Llama 4 has it on the layers without rotation only",
-    .year = 2022,
-    .acts = kQk,
-    .relative = false,
-    .extrapolates = true,
-    .options = {{.name = "rule",
-                 .help = "log-n, or the rule of Llama 4",
-                 .standard = "log",
-                 .words = {"log", "llama4"}},
-                original_option(),
-                {.name = "scale", .help = "a of rule=llama4", .standard = "0.1", .least = 0, .most = 100},
-                {.name = "floor",
-                 .help = "F of rule=llama4, in tokens",
-                 .standard = "8192",
-                 .least = 1,
-                 .most = 1000000000.0}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<LogN>(options, shape);
-    }};
+const Entry log_n_entry = entry<LogN>(
+    {.name = "log_n",
+     .title = "Temperature that grows with the logarithm of the position",
+     .paper = "https://arxiv.org/abs/2202.12172",
+     .formula = "q*max(1, ln(p+1)/ln L0), or q*(1 + a*ln(1 + floor((p+1)/F)))",
+     .pitfall = "Llama 4 has it on the layers without rotation only",
+     .year = 2022,
+     .relative = false,
+     .extrapolates = true,
+     .options = {{.name = "rule",
+                  .help = "log-n, or the rule of Llama 4",
+                  .standard = "log",
+                  .words = {"log", "llama4"}},
+                 original_option(),
+                 {.name = "scale", .help = "a of rule=llama4", .standard = "0.1", .least = 0, .most = 100},
+                 {.name = "floor",
+                  .help = "F of rule=llama4, in tokens",
+                  .standard = "8192",
+                  .least = 1,
+                  .most = 1000000000.0}}});
 
 }  // namespace gnomon

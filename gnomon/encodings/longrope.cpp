@@ -62,38 +62,34 @@ class Longrope final : public Rotary {
 }  // namespace
 
 extern const Entry longrope_entry;
-const Entry longrope_entry = {
-    .name = "longrope",
-    .title = "LongRoPE: a searched factor for each pair, short and long",
-    .paper = "https://arxiv.org/abs/2402.13753",
-    .formula = "theta_i/lambda_i, lambda short for L <= L0, long beyond; q, k times sqrt(1 + ln s/ln L0)",
-    .pitfall = "the boundary is > L0; the switch in mid-generation invalidates cached keys",
-    .year = 2024,
-    .acts = kQk,
-    .relative = false,
-    .extrapolates = true,
-    .options = rotary_options(
-        {{.name = "short",
-          .help = "factors of the pairs up to the original length, as in 1/1.1/1.2; one number for all",
-          .standard = "1",
-          .least = 0.001,
-          .most = 1000000.0,
-          .list = true},
-         {.name = "long",
-          .help = "factors of the pairs beyond it",
-          .standard = "4",
-          .least = 0.001,
-          .most = 1000000.0,
-          .list = true},
-         factor_option("4"),
-         original_option(),
-         {.name = "attention_factor",
-          .help = "factor of q and of k; 0 = by the rule",
-          .standard = "0",
-          .least = 0,
-          .most = 1000.0}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Longrope>(options, shape);
-    }};
+const Entry longrope_entry = entry<Longrope>(
+    {.name = "longrope",
+     .title = "LongRoPE: a searched factor for each pair, short and long",
+     .paper = "https://arxiv.org/abs/2402.13753",
+     .formula = "theta_i/lambda_i, lambda short for L <= L0, long beyond; q, k times sqrt(1 + ln s/ln L0)",
+     .pitfall = "the boundary is > L0; the switch in mid-generation invalidates cached keys",
+     .year = 2024,
+     .relative = false,
+     .extrapolates = true,
+     .options = rotary_options(
+         {{.name = "short",
+           .help = "factors of the pairs up to the original length, as in 1/1.1/1.2; one number for all",
+           .standard = "1",
+           .least = 0.001,
+           .most = 1000000.0,
+           .list = true},
+          {.name = "long",
+           .help = "factors of the pairs beyond it",
+           .standard = "4",
+           .least = 0.001,
+           .most = 1000000.0,
+           .list = true},
+          factor_option("4"),
+          original_option(),
+          {.name = "attention_factor",
+           .help = "factor of q and of k; 0 = by the rule",
+           .standard = "0",
+           .least = 0,
+           .most = 1000.0}})});
 
 }  // namespace gnomon

@@ -43,22 +43,18 @@ class Mrope final : public StreamRotary {
 }  // namespace
 
 extern const Entry mrope_entry;
-const Entry mrope_entry = {
-    .name = "mrope",
-    .title = "M-RoPE: time, height and width in sections of the pairs",
-    .paper = "https://arxiv.org/abs/2409.12191",
-    .formula = "pair n turns by (t|h|w)*theta^(-2n/r), by section",
-    .pitfall = "text after an image goes on at the largest coordinate + 1; a lost delta shifts everything",
-    .year = 2024,
-    .acts = kQk,
-    .relative = true,
-    .options = StreamRotary::options({{.name = "order",
-                                       .help = "of the streams over the pairs: one section each, or h and w "
-                                               "in turn and then t",
-                                       .standard = "sections",
-                                       .words = {"sections", "alternating"}}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Mrope>(options, shape);
-    }};
+const Entry mrope_entry = entry<Mrope>(
+    {.name = "mrope",
+     .title = "M-RoPE: time, height and width in sections of the pairs",
+     .paper = "https://arxiv.org/abs/2409.12191",
+     .formula = "pair n turns by (t|h|w)*theta^(-2n/r), by section",
+     .pitfall = "text after an image goes on at the largest coordinate + 1; a lost delta shifts everything",
+     .year = 2024,
+     .relative = true,
+     .options = StreamRotary::options({{.name = "order",
+                                        .help = "of the streams over the pairs: one section each, or h and w "
+                                                "in turn and then t",
+                                        .standard = "sections",
+                                        .words = {"sections", "alternating"}}})});
 
 }  // namespace gnomon

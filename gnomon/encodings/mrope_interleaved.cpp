@@ -27,19 +27,15 @@ class MropeInterleaved final : public StreamRotary {
 }  // namespace
 
 extern const Entry mrope_interleaved_entry;
-const Entry mrope_interleaved_entry = {
-    .name = "mrope_interleaved",
-    .title = "M-RoPE with the three streams interleaved over the pairs",
-    .paper = "https://arxiv.org/abs/2511.21631",
-    .formula = "pair n turns by h if n%3=1, w if n%3=2, else t",
-    .pitfall =
-        "the leftover pairs follow t: sending them to a fourth stream changes pairs 61 and 62 of (24,20,20)",
-    .year = 2025,
-    .acts = kQk,
-    .relative = true,
-    .options = StreamRotary::options(),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<MropeInterleaved>(options, shape);
-    }};
+const Entry mrope_interleaved_entry = entry<MropeInterleaved>(
+    {.name = "mrope_interleaved",
+     .title = "M-RoPE with the three streams interleaved over the pairs",
+     .paper = "https://arxiv.org/abs/2511.21631",
+     .formula = "pair n turns by h if n%3=1, w if n%3=2, else t",
+     .pitfall =
+         "the leftover pairs follow t: sending them to a fourth stream changes pairs 61 and 62 of (24,20,20)",
+     .year = 2025,
+     .relative = true,
+     .options = StreamRotary::options()});
 
 }  // namespace gnomon

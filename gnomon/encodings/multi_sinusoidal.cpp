@@ -38,30 +38,26 @@ class MultiSinusoidal final : public FixedInput {
 }  // namespace
 
 extern const Entry multi_sinusoidal_entry;
-const Entry multi_sinusoidal_entry = {
-    .name = "multi_sinusoidal",
-    .title = "Sinusoids on one to four axes",
-    .paper = "https://github.com/tatp22/multidim-positional-encoding",
-    .formula = "axis a: channels a*ch.., ch = 2*ceil(C/2k), interleaved sinusoid of its coordinate",
-    .pitfall = "widths that 2k does not divide cut off the slow channels of the last axis",
-    .year = 2020,
-    .acts = kInput,
-    .relative = false,
+const Entry multi_sinusoidal_entry = entry<MultiSinusoidal>(
+    {.name = "multi_sinusoidal",
+     .title = "Sinusoids on one to four axes",
+     .paper = "https://github.com/tatp22/multidim-positional-encoding",
+     .formula = "axis a: channels a*ch.., ch = 2*ceil(C/2k), interleaved sinusoid of its coordinate",
+     .pitfall = "widths that 2k does not divide cut off the slow channels of the last axis",
+     .year = 2020,
+     .relative = false,
 
-    .options = {{.name = "axes",
-                 .help = "coordinates of a token",
-                 .standard = "2",
-                 .least = 1,
-                 .most = 4,
-                 .whole = true},
-                columns_option(),
-                {.name = "base",
-                 .help = "ratio of the longest to the shortest wavelength",
-                 .standard = "10000",
-                 .least = 1,
-                 .most = 1e12}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<MultiSinusoidal>(options, shape);
-    }};
+     .options = {{.name = "axes",
+                  .help = "coordinates of a token",
+                  .standard = "2",
+                  .least = 1,
+                  .most = 4,
+                  .whole = true},
+                 columns_option(),
+                 {.name = "base",
+                  .help = "ratio of the longest to the shortest wavelength",
+                  .standard = "10000",
+                  .least = 1,
+                  .most = 1e12}}});
 
 }  // namespace gnomon

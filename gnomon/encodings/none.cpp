@@ -10,16 +10,13 @@
 namespace gnomon {
 
 extern const Entry none_entry;
-const Entry none_entry = {
-    .name = "none",
-    .title = "No position encoding (NoPE)",
-    .paper = "https://arxiv.org/abs/2305.19466",
-    .formula = "s = q*k/sqrt(D)",
-    .pitfall = "a bag of words without a causal mask",
-    .year = 2023,
-    .acts = 0,
-    .relative = true,
-    .options = {},
-    .make = [](const Options&, const Shape& shape) { return std::make_unique<Encoding>(shape); }};
+const Entry none_entry = entry<Encoding>({.name = "none",
+                                          .title = "No position encoding (NoPE)",
+                                          .paper = "https://arxiv.org/abs/2305.19466",
+                                          .formula = "s = q*k/sqrt(D)",
+                                          .pitfall = "a bag of words without a causal mask",
+                                          .year = 2023,
+                                          .relative = true,
+                                          .options = {}});
 
 }  // namespace gnomon

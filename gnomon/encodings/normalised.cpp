@@ -25,16 +25,14 @@ class Normalised final : public AlongDirection {
 }  // namespace
 
 extern const Entry normalised_entry;
-const Entry normalised_entry = {
-    .name = "normalised",
-    .title = "Index divided by the length of the window, along a learned direction",
-    .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
-    .formula = "e[p] = (p - p_first)/(p_last - p_first)*u",
-    .pitfall = "the step between neighbours depends on the length of the window",
-    .year = 2019,
-    .acts = kInput,
-    .relative = true,
-    .options = {},
-    .make = [](const Options&, const Shape& shape) { return std::make_unique<Normalised>(shape); }};
+const Entry normalised_entry =
+    entry<Normalised>({.name = "normalised",
+                       .title = "Index divided by the length of the window, along a learned direction",
+                       .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
+                       .formula = "e[p] = (p - p_first)/(p_last - p_first)*u",
+                       .pitfall = "the step between neighbours depends on the length of the window",
+                       .year = 2019,
+                       .relative = true,
+                       .options = {}});
 
 }  // namespace gnomon

@@ -36,17 +36,15 @@ class Ntk final : public Rotary {
 }  // namespace
 
 extern const Entry ntk_entry;
-const Entry ntk_entry = {
-    .name = "ntk",
-    .title = "NTK-aware scaling of the base",
-    .paper = "https://arxiv.org/abs/2309.00071",
-    .formula = "b' = b*s^(r/(r-2))",
-    .pitfall = "the exponent has the rotated width; 2 channels divide by zero",
-    .year = 2023,
-    .acts = kQk,
-    .relative = true,
-    .extrapolates = true,
-    .options = rotary_options({factor_option("4")}),
-    .make = [](const Options& options, const Shape& shape) { return std::make_unique<Ntk>(options, shape); }};
+const Entry ntk_entry =
+    entry<Ntk>({.name = "ntk",
+                .title = "NTK-aware scaling of the base",
+                .paper = "https://arxiv.org/abs/2309.00071",
+                .formula = "b' = b*s^(r/(r-2))",
+                .pitfall = "the exponent has the rotated width; 2 channels divide by zero",
+                .year = 2023,
+                .relative = true,
+                .extrapolates = true,
+                .options = rotary_options({factor_option("4")})});
 
 }  // namespace gnomon

@@ -50,19 +50,15 @@ class NtkByParts final : public Rotary {
 }  // namespace
 
 extern const Entry ntk_by_parts_entry;
-const Entry ntk_by_parts_entry = {
-    .name = "ntk_by_parts",
-    .title = "NTK-by-parts: interpolate slow pairs, keep fast ones",
-    .paper = "https://arxiv.org/abs/2309.00071",
-    .formula = "blend of theta/s, NTK and theta by two ramps",
-    .pitfall = "superseded by yarn; other code gives the name to what Llama 3 does",
-    .year = 2023,
-    .acts = kQk,
-    .relative = true,
-    .extrapolates = true,
-    .options = rotary_options({factor_option("4"), original_option()}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<NtkByParts>(options, shape);
-    }};
+const Entry ntk_by_parts_entry =
+    entry<NtkByParts>({.name = "ntk_by_parts",
+                       .title = "NTK-by-parts: interpolate slow pairs, keep fast ones",
+                       .paper = "https://arxiv.org/abs/2309.00071",
+                       .formula = "blend of theta/s, NTK and theta by two ramps",
+                       .pitfall = "superseded by yarn; other code gives the name to what Llama 3 does",
+                       .year = 2023,
+                       .relative = true,
+                       .extrapolates = true,
+                       .options = rotary_options({factor_option("4"), original_option()})});
 
 }  // namespace gnomon

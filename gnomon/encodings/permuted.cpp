@@ -36,30 +36,26 @@ class Permuted final : public FixedInput {
 }  // namespace
 
 extern const Entry permuted_entry;
-const Entry permuted_entry = {
-    .name = "permuted",
-    .title = "Control: the sinusoid with its rows in a random order",
-    .paper = "https://arxiv.org/abs/1706.03762",
-    .formula = "e[p] = PE[pi(p)], pi a random permutation",
-    .pitfall = "no value beyond its length",
-    .year = 2017,
-    .acts = kInput,
-    .relative = false,
+const Entry permuted_entry = entry<Permuted>(
+    {.name = "permuted",
+     .title = "Control: the sinusoid with its rows in a random order",
+     .paper = "https://arxiv.org/abs/1706.03762",
+     .formula = "e[p] = PE[pi(p)], pi a random permutation",
+     .pitfall = "no value beyond its length",
+     .year = 2017,
+     .relative = false,
 
-    .options = sine_options({{.name = "length",
-                              .help = "rows that change places, in tokens; 0 = the training window",
-                              .standard = "0",
-                              .least = 0,
-                              .most = 1 << 24,
-                              .whole = true},
-                             {.name = "seed",
-                              .help = "of the permutation",
-                              .standard = "1",
-                              .least = 0,
-                              .most = 1e9,
-                              .whole = true}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Permuted>(options, shape);
-    }};
+     .options = sine_options({{.name = "length",
+                               .help = "rows that change places, in tokens; 0 = the training window",
+                               .standard = "0",
+                               .least = 0,
+                               .most = 1 << 24,
+                               .whole = true},
+                              {.name = "seed",
+                               .help = "of the permutation",
+                               .standard = "1",
+                               .least = 0,
+                               .most = 1e9,
+                               .whole = true}})});
 
 }  // namespace gnomon

@@ -10,13 +10,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "gnomon/encodings/rows.h"
+#include "gnomon/encodings/gates.h"
 #include "gnomon/kernels/angle.h"
 
 namespace gnomon {
 namespace {
 
-class Pope final : public Encoding {
+class Pope final : public Encoding, public MapPart {
  public:
   Pope(const Options& options, const Shape& shape)
       : Encoding(shape), uniform_(options.word("start") == "uniform") {
@@ -34,15 +34,15 @@ class Pope final : public Encoding {
   }
   Widths widths() const override { return {shape_.D, 0}; }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
-    double sum = 0;
+  void map_row(const Scene& s, Role role, std::int64_t h, std::int64_t t,
+               std::vector<double>& row) const override {
     for (std::int64_t d = 0; d < shape_.D; ++d) {
-      Angle angle(s.positions[j] - s.positions[i], frequencies_[d]);
-      angle.add(clamped(s.w[h * shape_.D + d]), 1);
-      sum += softplus(q[d]) * softplus(k[d]) * angle.cos();
+      Angle angle(s.positions[t], frequencies_[d]);
+      if (role == Role::k) angle.add(clamped(s.w[h * shape_.D + d]), 1);
+      const double size = softplus(row[std::size_t(d)]);
+      row[std::size_t(d)] = size * angle.cos();
+      row.push_back(size * angle.sin());
     }
-    return sum / std::sqrt(double(shape_.D));
   }
   // The size of a channel, turned by the position; of a key, by its phase too.
   void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override {
@@ -80,24 +80,21 @@ class Pope final : public Encoding {
 }  // namespace
 
 extern const Entry pope_entry;
-const Entry pope_entry = {
-    .name = "pope",
-    .title = "Polar position embedding: size from the content, angle from the position",
-    .paper = "https://arxiv.org/abs/2509.10534",
-    .formula = "s = sum_d softplus(q_d)*softplus(k_d)*cos((p_j - p_i)*theta_d + delta_hd)/sqrt(D)",
-    .pitfall = "q and k of the product are twice as wide as the head; D frequencies with exponent -d/D",
-    .year = 2025,
-    .acts = kQk,
-    .relative = true,
-    .extrapolates = true,
-    .options = {{.name = "theta",
-                 .help = "base of the frequencies",
-                 .standard = "10000",
-                 .least = 1e-06,
-                 .most = 1000000000000000.0},
-                {.name = "start", .help = "of the phases", .standard = "zero", .words = {"zero", "uniform"}}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Pope>(options, shape);
-    }};
+const Entry pope_entry = entry<Pope>(
+    {.name = "pope",
+     .title = "Polar position embedding: size from the content, angle from the position",
+     .paper = "https://arxiv.org/abs/2509.10534",
+     .formula = "s = sum_d softplus(q_d)*softplus(k_d)*cos((p_j - p_i)*theta_d + delta_hd)/sqrt(D)",
+     .pitfall = "q and k of the product are twice as wide as the head; D frequencies with exponent -d/D",
+     .year = 2025,
+     .relative = true,
+     .extrapolates = true,
+     .options = {
+         {.name = "theta",
+          .help = "base of the frequencies",
+          .standard = "10000",
+          .least = 1e-06,
+          .most = 1000000000000000.0},
+         {.name = "start", .help = "of the phases", .standard = "zero", .words = {"zero", "uniform"}}}});
 
 }  // namespace gnomon

@@ -32,20 +32,19 @@ class Proportional final : public Rotary {
 }  // namespace
 
 extern const Entry proportional_entry;
-const Entry proportional_entry = {
-    .name = "proportional",
-    .title = "p-RoPE: only the fast share of the pairs turns",
-    .paper = "https://arxiv.org/abs/2410.06205",
-    .formula = "pair i turns by p*theta^(-2i/D) for i < share*D/2, else not at all",
-    .pitfall = "looks like partial RoPE, differs in exponent and pairing: silently wrong",
-    .year = 2024,
-    .acts = kQk,
-    .relative = true,
-    .options = rotary_options(
-        {{.name = "share", .help = "share of the pairs that turn", .standard = "0.75", .least = 0, .most = 1},
-         factor_option("1")}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Proportional>(options, shape);
-    }};
+const Entry proportional_entry = entry<Proportional>(
+    {.name = "proportional",
+     .title = "p-RoPE: only the fast share of the pairs turns",
+     .paper = "https://arxiv.org/abs/2410.06205",
+     .formula = "pair i turns by p*theta^(-2i/D) for i < share*D/2, else not at all",
+     .pitfall = "looks like partial RoPE, differs in exponent and pairing: silently wrong",
+     .year = 2024,
+     .relative = true,
+     .options = rotary_options({{.name = "share",
+                                 .help = "share of the pairs that turn",
+                                 .standard = "0.75",
+                                 .least = 0,
+                                 .most = 1},
+                                factor_option("1")})});
 
 }  // namespace gnomon

@@ -29,23 +29,20 @@ class RandomVectors final : public FixedInput {
 }  // namespace
 
 extern const Entry random_entry;
-const Entry random_entry = {.name = "random",
-                            .title = "Control: a fixed random vector for each position",
-                            .paper = "https://arxiv.org/abs/1706.03762",
-                            .formula = "e[p,c] = N(0, 1/2) by (seed, p, c)",
-                            .pitfall = "says nothing of distance; positions unseen in training mean nothing",
-                            .year = 2017,
-                            .acts = kInput,
-                            .relative = false,
+const Entry random_entry =
+    entry<RandomVectors>({.name = "random",
+                          .title = "Control: a fixed random vector for each position",
+                          .paper = "https://arxiv.org/abs/1706.03762",
+                          .formula = "e[p,c] = N(0, 1/2) by (seed, p, c)",
+                          .pitfall = "says nothing of distance; positions unseen in training mean nothing",
+                          .year = 2017,
+                          .relative = false,
 
-                            .options = {{.name = "seed",
-                                         .help = "of the random numbers",
-                                         .standard = "1",
-                                         .least = 0,
-                                         .most = 1e9,
-                                         .whole = true}},
-                            .make = [](const Options& options, const Shape& shape) {
-                              return std::make_unique<RandomVectors>(options, shape);
-                            }};
+                          .options = {{.name = "seed",
+                                       .help = "of the random numbers",
+                                       .standard = "1",
+                                       .least = 0,
+                                       .most = 1e9,
+                                       .whole = true}}});
 
 }  // namespace gnomon

@@ -14,7 +14,7 @@
 namespace gnomon {
 namespace {
 
-class Randomised final : public Encoding {
+class Randomised final : public Encoding, public PlacePart {
  public:
   Randomised(const Options& options, const Shape& shape)
       : Encoding(shape), most_(options.whole("most") ? options.whole("most") : 8 * shape.length) {}
@@ -46,24 +46,20 @@ class Randomised final : public Encoding {
 }  // namespace
 
 extern const Entry randomised_entry;
-const Entry randomised_entry = {
-    .name = "randomised",
-    .title = "Randomised positions: a sorted draw from a longer range",
-    .paper = "https://arxiv.org/abs/2305.16843",
-    .formula = "p = a sorted draw of T from 0..most-1, for each sequence",
-    .pitfall = "draw for each sequence, not for each batch; evaluate with draws too",
-    .year = 2023,
-    .acts = kPositions,
-    .relative = false,
-    .extrapolates = true,
-    .options = {{.name = "most",
-                 .help = "positions to draw from; 0 = eight training windows",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1 << 24,
-                 .whole = true}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Randomised>(options, shape);
-    }};
+const Entry randomised_entry =
+    entry<Randomised>({.name = "randomised",
+                       .title = "Randomised positions: a sorted draw from a longer range",
+                       .paper = "https://arxiv.org/abs/2305.16843",
+                       .formula = "p = a sorted draw of T from 0..most-1, for each sequence",
+                       .pitfall = "draw for each sequence, not for each batch; evaluate with draws too",
+                       .year = 2023,
+                       .relative = false,
+                       .extrapolates = true,
+                       .options = {{.name = "most",
+                                    .help = "positions to draw from; 0 = eight training windows",
+                                    .standard = "0",
+                                    .least = 0,
+                                    .most = 1 << 24,
+                                    .whole = true}}});
 
 }  // namespace gnomon

@@ -65,19 +65,9 @@ std::int64_t Encoding::param_count() const {
   return n;
 }
 
-double Encoding::plain_logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
-  const std::int64_t D = shape_.D;
-  const double *q = &s.q[(h * s.T() + i) * D], *k = &s.k[(h * s.T() + j) * D];
-  double sum = 0;
-  for (std::int64_t d = 0; d < D; ++d) sum += q[d] * k[d];
-  return sum / std::sqrt(double(D));
-}
-double Encoding::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
-  return plain_logit(s, h, i, j);
-}
-
-double Encoding::value(const Scene& s, std::int64_t h, std::int64_t, std::int64_t j, std::int64_t d) const {
-  return s.v[std::size_t((h * s.T() + j) * shape_.D + d)];
+Widths widths(const Encoding& encoding) {
+  const auto* map = part<MapPart>(encoding);
+  return map ? map->widths() : Widths{};
 }
 
 void make_over_distances(Terms& t, Floats& array, std::int64_t H, std::int64_t width) {

@@ -19,20 +19,15 @@ class RelativeKey final : public DistanceTable {
 }  // namespace
 
 extern const Entry relative_key_entry;
-const Entry relative_key_entry = {
-    .name = "relative_key",
-    .title = "A learned row for each distance, seen by the query",
-    .paper = "https://arxiv.org/abs/2009.13658",
-    .formula = "s = (q_i*k_j + q_i*E[d + L - 1])/sqrt(D)",
-    .pitfall =
-        "no clipping: longer texts have no row; what Wav2Vec2-BERT calls relative_key is "
-        "shaw(values=off), clipped",
-    .year = 2020,
-    .acts = kCross,
-    .relative = true,
-    .options = DistanceTable::options(),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<RelativeKey>(options, shape);
-    }};
+const Entry relative_key_entry = entry<RelativeKey>(
+    {.name = "relative_key",
+     .title = "A learned row for each distance, seen by the query",
+     .paper = "https://arxiv.org/abs/2009.13658",
+     .formula = "s = (q_i*k_j + q_i*E[d + L - 1])/sqrt(D)",
+     .pitfall = "no clipping: longer texts have no row; what Wav2Vec2-BERT calls relative_key is "
+                "shaw(values=off), clipped",
+     .year = 2020,
+     .relative = true,
+     .options = DistanceTable::options()});
 
 }  // namespace gnomon

@@ -19,17 +19,14 @@ class RelativeKeyQuery final : public DistanceTable {
 }  // namespace
 
 extern const Entry relative_key_query_entry;
-const Entry relative_key_query_entry = {.name = "relative_key_query",
-                                        .title = "A learned row for each distance, seen by query and key",
-                                        .paper = "https://arxiv.org/abs/2009.13658",
-                                        .formula = "s = (q_i*k_j + (q_i + k_j)*E[d + L - 1])/sqrt(D)",
-                                        .pitfall = "the same table serves both terms",
-                                        .year = 2020,
-                                        .acts = kCross,
-                                        .relative = true,
-                                        .options = DistanceTable::options(),
-                                        .make = [](const Options& options, const Shape& shape) {
-                                          return std::make_unique<RelativeKeyQuery>(options, shape);
-                                        }};
+const Entry relative_key_query_entry =
+    entry<RelativeKeyQuery>({.name = "relative_key_query",
+                             .title = "A learned row for each distance, seen by query and key",
+                             .paper = "https://arxiv.org/abs/2009.13658",
+                             .formula = "s = (q_i*k_j + (q_i + k_j)*E[d + L - 1])/sqrt(D)",
+                             .pitfall = "the same table serves both terms",
+                             .year = 2020,
+                             .relative = true,
+                             .options = DistanceTable::options()});
 
 }  // namespace gnomon

@@ -20,24 +20,21 @@ class Rerope final : public TwoPass {
 }  // namespace
 
 extern const Entry rerope_entry;
-const Entry rerope_entry = {.name = "rerope",
-                            .title = "ReRoPE: rotary embedding with the distance cut at a window",
-                            .paper = "https://kexue.fm/archives/9708",
-                            .formula = "q^T R(min(p_i - p_j, w)) k",
-                            .pitfall = "two products of q and k; it cannot be baked into cached keys",
-                            .year = 2023,
-                            .acts = kQk | kRows,
-                            .relative = true,
-                            .causal_only = true,
-                            .extrapolates = true,
-                            .options = rotary_options({{.name = "window",
-                                                        .help = "distance in tokens from which keys are far",
-                                                        .standard = "64",
-                                                        .least = 1,
-                                                        .most = 1000000000.0,
-                                                        .whole = true}}),
-                            .make = [](const Options& options, const Shape& shape) {
-                              return std::make_unique<Rerope>(options, shape);
-                            }};
+const Entry rerope_entry =
+    entry<Rerope>({.name = "rerope",
+                   .title = "ReRoPE: rotary embedding with the distance cut at a window",
+                   .paper = "https://kexue.fm/archives/9708",
+                   .formula = "q^T R(min(p_i - p_j, w)) k",
+                   .pitfall = "two products of q and k; it cannot be baked into cached keys",
+                   .year = 2023,
+                   .relative = true,
+                   .causal_only = true,
+                   .extrapolates = true,
+                   .options = rotary_options({{.name = "window",
+                                               .help = "distance in tokens from which keys are far",
+                                               .standard = "64",
+                                               .least = 1,
+                                               .most = 1000000000.0,
+                                               .whole = true}})});
 
 }  // namespace gnomon

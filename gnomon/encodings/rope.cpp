@@ -26,17 +26,14 @@ class Rope final : public Rotary {
 }  // namespace
 
 extern const Entry rope_entry;
-const Entry rope_entry = {.name = "rope",
-                          .title = "Rotary position embedding",
-                          .paper = "https://arxiv.org/abs/2104.09864",
-                          .formula = "pair i of q and k turns by p*theta^(-2i/r)",
-                          .pitfall = "adjacent and halved pairs are both common; mixing them up is silent",
-                          .year = 2021,
-                          .acts = kQk,
-                          .relative = true,
-                          .options = rotary_options(),
-                          .make = [](const Options& options, const Shape& shape) {
-                            return std::make_unique<Rope>(options, shape);
-                          }};
+const Entry rope_entry =
+    entry<Rope>({.name = "rope",
+                 .title = "Rotary position embedding",
+                 .paper = "https://arxiv.org/abs/2104.09864",
+                 .formula = "pair i of q and k turns by p*theta^(-2i/r)",
+                 .pitfall = "adjacent and halved pairs are both common; mixing them up is silent",
+                 .year = 2021,
+                 .relative = true,
+                 .options = rotary_options()});
 
 }  // namespace gnomon

@@ -51,23 +51,19 @@ class RopeAxial final : public Rotary {
 }  // namespace
 
 extern const Entry rope_axial_entry;
-const Entry rope_axial_entry = {
-    .name = "rope_axial",
-    .title = "Axial RoPE: half of the pairs for each of two axes",
-    .paper = "https://arxiv.org/abs/2403.13298",
-    .formula = "pairs 0..r/4-1 turn by y, the others by x, theta_i = theta^(-4i/r)",
-    .pitfall = "whether the frequency index begins again for the second axis differs between libraries",
-    .year = 2024,
-    .acts = kQk,
-    .relative = true,
-    .options = rotary_options({{.name = "index",
-                                .help = "of the frequencies on the second axis",
-                                .standard = "reset",
-                                .words = {"reset", "continued", "alternating"},
-                                .must_be_named = true},
-                               columns_option()}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<RopeAxial>(options, shape);
-    }};
+const Entry rope_axial_entry = entry<RopeAxial>(
+    {.name = "rope_axial",
+     .title = "Axial RoPE: half of the pairs for each of two axes",
+     .paper = "https://arxiv.org/abs/2403.13298",
+     .formula = "pairs 0..r/4-1 turn by y, the others by x, theta_i = theta^(-4i/r)",
+     .pitfall = "whether the frequency index begins again for the second axis differs between libraries",
+     .year = 2024,
+     .relative = true,
+     .options = rotary_options({{.name = "index",
+                                 .help = "of the frequencies on the second axis",
+                                 .standard = "reset",
+                                 .words = {"reset", "continued", "alternating"},
+                                 .must_be_named = true},
+                                columns_option()})});
 
 }  // namespace gnomon

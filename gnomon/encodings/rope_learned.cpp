@@ -38,23 +38,19 @@ class RopeLearned final : public LearnedRotary {
 }  // namespace
 
 extern const Entry rope_learned_entry;
-const Entry rope_learned_entry = {
-    .name = "rope_learned",
-    .title = "Rotary embedding with learned frequencies",
-    .paper = "https://arxiv.org/abs/2512.07805",
-    .formula = "pair i of head h turns by p*exp(w[h,i])",
-    .pitfall =
-        "the gradient is proportional to p; float32 log frequencies at position 10^6 leave an angle error of "
-        "0.1 between copies that round differently",
-    .year = 2025,
-    .acts = kQk,
-    .relative = true,
-    .options = rotary_options({{.name = "heads",
-                                .help = "one table for all heads, or each its own",
-                                .standard = "own",
-                                .words = {"own", "shared"}}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<RopeLearned>(options, shape);
-    }};
+const Entry rope_learned_entry =
+    entry<RopeLearned>({.name = "rope_learned",
+                        .title = "Rotary embedding with learned frequencies",
+                        .paper = "https://arxiv.org/abs/2512.07805",
+                        .formula = "pair i of head h turns by p*exp(w[h,i])",
+                        .pitfall = "the gradient is proportional to p; float32 log frequencies at position "
+                                   "10^6 leave an angle error of "
+                                   "0.1 between copies that round differently",
+                        .year = 2025,
+                        .relative = true,
+                        .options = rotary_options({{.name = "heads",
+                                                    .help = "one table for all heads, or each its own",
+                                                    .standard = "own",
+                                                    .words = {"own", "shared"}}})});
 
 }  // namespace gnomon

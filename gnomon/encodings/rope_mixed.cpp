@@ -54,22 +54,18 @@ class RopeMixed final : public LearnedRotary {
 }  // namespace
 
 extern const Entry rope_mixed_entry;
-const Entry rope_mixed_entry = {
-    .name = "rope_mixed",
-    .title = "RoPE-Mixed: learned frequencies on two axes",
-    .paper = "https://arxiv.org/abs/2403.13298",
-    .formula = "pair n of head h turns by y*w[0,h,n] + x*w[1,h,n]",
-    .pitfall = "the angles do not separate by axis, so tables are per place and head",
-    .year = 2024,
-    .acts = kQk,
-    .relative = true,
-    .options =
-        [] {
-          auto all = rotary_options({columns_option()});
-          all[0].standard = "10";
-          return all;
-        }(),
-    .make = [](const Options& options,
-               const Shape& shape) { return std::make_unique<RopeMixed>(options, shape); }};
+const Entry rope_mixed_entry =
+    entry<RopeMixed>({.name = "rope_mixed",
+                      .title = "RoPE-Mixed: learned frequencies on two axes",
+                      .paper = "https://arxiv.org/abs/2403.13298",
+                      .formula = "pair n of head h turns by y*w[0,h,n] + x*w[1,h,n]",
+                      .pitfall = "the angles do not separate by axis, so tables are per place and head",
+                      .year = 2024,
+                      .relative = true,
+                      .options = [] {
+                        auto all = rotary_options({columns_option()});
+                        all[0].standard = "10";
+                        return all;
+                      }()});
 
 }  // namespace gnomon

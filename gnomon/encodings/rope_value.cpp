@@ -13,7 +13,7 @@
 namespace gnomon {
 namespace {
 
-class RopeValue final : public Rotary {
+class RopeValue final : public Rotary, public ValueMapPart {
  public:
   RopeValue(const Options& options, const Shape& shape)
       : Rotary(shape, rotary_window("rope_value", options, shape)), theta_(options.number("theta")) {}
@@ -21,17 +21,13 @@ class RopeValue final : public Rotary {
     return geometric_frequencies(theta_, window().channels);
   }
 
-  double value(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j,
-               std::int64_t d) const override {
-    const double* v = &s.v[(h * s.T() + j) * shape_.D];
+  void map_value(const Scene& s, Role role, std::int64_t h, std::int64_t t,
+                 std::vector<double>& row) const override {
+    if (role == Role::v) return map_row(s, Role::k, h, t, row);
     for (std::int64_t n = 0; n < window().pairs(); ++n) {
-      const std::int64_t a = window().low(n), b = window().high(n);
-      if (d != a && d != b) continue;
-      const Angle angle(s.positions[j] - s.positions[i],
-                        std::pow(theta_, -2.0 * double(n) / double(window().channels)));
-      return d == a ? v[a] * angle.cos() - v[b] * angle.sin() : v[a] * angle.sin() + v[b] * angle.cos();
+      const Angle back(-s.positions[t], std::pow(theta_, -2.0 * double(n) / double(window().channels)));
+      multiply_pair(window(), n, back.cos(), back.sin(), row);
     }
-    return v[d];
   }
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
     steps.push_back(
@@ -45,19 +41,15 @@ class RopeValue final : public Rotary {
 }  // namespace
 
 extern const Entry rope_value_entry;
-const Entry rope_value_entry = {.name = "rope_value",
-                                .title = "Rotary embedding of q, k and v, turned back after attention",
-                                .paper = "https://arxiv.org/abs/2104.09864",
-                                .formula = "o_i = sum_j p_ij R(p_j - p_i) v_j",
-                                .pitfall =
-                                    "a library that rotates q and k alone cannot express it: it needs a "
-                                    "rotation by -p in the forward pass",
-                                .year = 2026,
-                                .acts = kQk | kValue,
-                                .relative = true,
-                                .options = rotary_options(),
-                                .make = [](const Options& options, const Shape& shape) {
-                                  return std::make_unique<RopeValue>(options, shape);
-                                }};
+const Entry rope_value_entry =
+    entry<RopeValue>({.name = "rope_value",
+                      .title = "Rotary embedding of q, k and v, turned back after attention",
+                      .paper = "https://arxiv.org/abs/2104.09864",
+                      .formula = "o_i = sum_j p_ij R(p_j - p_i) v_j",
+                      .pitfall = "a library that rotates q and k alone cannot express it: it needs a "
+                                 "rotation by -p in the forward pass",
+                      .year = 2026,
+                      .relative = true,
+                      .options = rotary_options()});
 
 }  // namespace gnomon

@@ -121,38 +121,24 @@ Reach reach_of(const Positions& row) {
   return reach;
 }
 
-namespace {
-
-// Re and Im of q·conj(k) over the pairs: ⟨R_i q, R_j k⟩ = Σ Re·cos(angle) + Im·sin(angle), angle by the
-// difference of the positions, so that far positions lose nothing.
-struct Turned {
-  double along, across;
-};
-Turned pair_product(const double* q, const double* k, const RotaryWindow& window, std::int64_t n) {
-  const std::int64_t a = window.low(n), b = window.high(n);
-  return {q[a] * k[a] + q[b] * k[b], q[a] * k[b] - q[b] * k[a]};
+void multiply_pair(const RotaryWindow& window, std::int64_t n, double re, double im,
+                   std::vector<double>& row) {
+  double &x = row[std::size_t(window.low(n))], &y = row[std::size_t(window.high(n))];
+  const double turned = re * x - im * y;
+  y = re * y + im * x, x = turned;
 }
 
-}  // namespace
-
-double passed_through(const double* q, const double* k, const RotaryWindow& window, std::int64_t D) {
-  double sum = 0;
-  for (std::int64_t d = 0; d < D; ++d) sum += window.holds(d) ? 0 : q[d] * k[d];
-  return sum;
-}
-
-double Rotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
-  const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
+void Rotary::map_row(const Scene& s, Role role, std::int64_t, std::int64_t t,
+                     std::vector<double>& row) const {
   const Reach reach = reach_of(s.positions);
   const auto theta = frequencies_in(reach);
-  double sum = passed_through(q, k, window_, shape_.D);
   for (std::int64_t n = 0; n < window_.pairs(); ++n) {
-    const Turned z = pair_product(q, k, window_, n);
-    const Angle angle(turn(s.positions, i, n) - turn(s.positions, j, n), theta[n]);
-    sum += scale(Role::q, s.positions[i], reach, n) * scale(Role::k, s.positions[j], reach, n) *
-           (z.along * angle.cos() + z.across * angle.sin());
+    const Angle angle(turn(s.positions, t, n), theta[n]);
+    const double factor = scale(role, s.positions[t], reach, n);
+    multiply_pair(window_, n, factor * angle.cos(), factor * angle.sin(), row);
   }
-  return softmax_scale(reach) * sum / std::sqrt(double(shape_.D));
+  if (role != Role::q) return;
+  for (std::int64_t d = 0; d < shape_.D; ++d) row[std::size_t(d)] *= softmax_scale(reach);
 }
 
 Rotate RotaryWindow::empty(std::int64_t heads, std::int64_t tokens) const {
@@ -259,18 +245,14 @@ void rerotate(const RotaryWindow& window, const Positions& p, const Turns& from,
          keys + window.first);
 }
 
-double LearnedRotary::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
-  const double *q = &s.q[(h * s.T() + i) * shape_.D], *k = &s.k[(h * s.T() + j) * shape_.D];
-  double sum = passed_through(q, k, window_, shape_.D);
+void LearnedRotary::map_row(const Scene& s, Role, std::int64_t h, std::int64_t t,
+                            std::vector<double>& row) const {
   for (std::int64_t n = 0; n < window_.pairs(); ++n) {
-    const Turned z = pair_product(q, k, window_, n);
     Angle angle;
     for (std::int64_t a = 0; a < grid_.axes; ++a)
-      angle.add(coordinate(s.positions, i, a, grid_) - coordinate(s.positions, j, a, grid_),
-                theta(s.w[index(a, h, n)]));
-    sum += z.along * angle.cos() + z.across * angle.sin();
+      angle.add(coordinate(s.positions, t, a, grid_), theta(s.w[index(a, h, n)]));
+    multiply_pair(window_, n, angle.cos(), angle.sin(), row);
   }
-  return sum / std::sqrt(double(shape_.D));
 }
 
 std::vector<double> LearnedRotary::coordinates(const Positions& p) const {

@@ -36,8 +36,9 @@ double original_length(const Options& options, const Shape& shape);
 // theta^(−2i/channels), i = 0..pairs−1.
 std::vector<double> geometric_frequencies(double theta, std::int64_t channels);
 
-// Σ q·k over the D channels of a head that the window leaves alone.
-double passed_through(const double* q, const double* k, const RotaryWindow& window, std::int64_t D);
+// Pair n of the row times the complex number re + i·im.
+void multiply_pair(const RotaryWindow& window, std::int64_t n, double re, double im,
+                   std::vector<double>& row);
 
 // The least and the largest position of a sequence.
 struct Reach {
@@ -52,14 +53,15 @@ struct Turns {
   double factor = 1;
 };
 
-class Rotary : public Encoding {
+class Rotary : public Encoding, public MapPart {
  public:
   Rotary(const Shape& shape, const RotaryWindow& window) : Encoding(shape), window_(window) {}
 
   const RotaryWindow& window() const { return window_; }
   // How the keys of a context of positions 0..length−1 turn. For those whose factor is the same for every pair.
   Turns turns_at(double length) const;
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
+  void map_row(const Scene& s, Role role, std::int64_t h, std::int64_t t,
+               std::vector<double>& row) const override;
   // The turn of q or k at these positions, times its scale.
   Rotate rotation(const Positions& positions, Role role) const;
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override;
@@ -116,14 +118,15 @@ void rerotate(const RotaryWindow& window, const Positions& positions, const Turn
 
 // Rotations whose frequencies are parameters: w (axes, heads or 1, pairs); pair n of head h turns by
 // Σ_a coordinate_a·θ(w[a,h,n]).
-class LearnedRotary : public Encoding {
+class LearnedRotary : public Encoding, public MapPart {
  public:
   LearnedRotary(const Shape& shape, const RotaryWindow& window, const Grid& grid, bool shared)
       : Encoding(shape), window_(window), grid_(grid), shared_(shared) {}
   bool per_layer() const override { return true; }
   std::int64_t axes() const override { return grid_.axes; }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
+  void map_row(const Scene& s, Role role, std::int64_t h, std::int64_t t,
+               std::vector<double>& row) const override;
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override;
   void map_backward(const Batch& b, std::span<const Step> steps, std::span<const Step> dsteps,
                     const BatchGrad& grad) const override;

@@ -70,20 +70,19 @@ class Rotated final : public FixedInput {
 }  // namespace
 
 extern const Entry rotated_entry;
-const Entry rotated_entry = {
-    .name = "rotated",
-    .title = "Control: the sinusoid in a random orthogonal basis",
-    .paper = "https://arxiv.org/abs/1706.03762",
-    .formula = "e[p] = Q*PE[p], Q random orthogonal",
-    .pitfall = "the tables cost C times more than plain sinusoids",
-    .year = 2017,
-    .acts = kInput,
-    .relative = false,
+const Entry rotated_entry = entry<Rotated>({.name = "rotated",
+                                            .title = "Control: the sinusoid in a random orthogonal basis",
+                                            .paper = "https://arxiv.org/abs/1706.03762",
+                                            .formula = "e[p] = Q*PE[p], Q random orthogonal",
+                                            .pitfall = "the tables cost C times more than plain sinusoids",
+                                            .year = 2017,
+                                            .relative = false,
 
-    .options = sine_options(
-        {{.name = "seed", .help = "of the basis", .standard = "1", .least = 0, .most = 1e9, .whole = true}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Rotated>(options, shape);
-    }};
+                                            .options = sine_options({{.name = "seed",
+                                                                      .help = "of the basis",
+                                                                      .standard = "1",
+                                                                      .least = 0,
+                                                                      .most = 1e9,
+                                                                      .whole = true}})});
 
 }  // namespace gnomon

@@ -17,7 +17,7 @@ class Sandwich final : public DistanceBias {
       : DistanceBias(shape), dim_(options.whole("dim") ? options.whole("dim") : shape.D) {}
 
  protected:
-  double bias(std::span<const double>, std::int64_t h, double delta) const override {
+  double by_distance(std::span<const double>, std::int64_t h, double delta) const override {
     double sum = 0;
     for (std::int64_t n = 1; n <= dim_ / 2; ++n)
       sum += std::cos(delta / std::pow(10000.0, 2.0 * double(n) / double(dim_))) - 1;
@@ -31,23 +31,20 @@ class Sandwich final : public DistanceBias {
 }  // namespace
 
 extern const Entry sandwich_entry;
-const Entry sandwich_entry = {.name = "sandwich",
-                              .title = "Sandwich: the dot product of sinusoids as a bias",
-                              .paper = "https://arxiv.org/abs/2212.10356",
-                              .formula = "s = q*k/sqrt(D) + (sum_n cos(d/10000^(2n/N)) - N/2)/(8h/H)",
-                              .pitfall = "copies without the cosine are a linear bias by accident",
-                              .year = 2022,
-                              .acts = kLogits,
-                              .relative = true,
-                              .extrapolates = true,
-                              .options = {{.name = "dim",
-                                           .help = "channels of the sinusoid; 0 = the head",
-                                           .standard = "0",
-                                           .least = 0,
-                                           .most = 65536,
-                                           .whole = true}},
-                              .make = [](const Options& options, const Shape& shape) {
-                                return std::make_unique<Sandwich>(options, shape);
-                              }};
+const Entry sandwich_entry =
+    entry<Sandwich>({.name = "sandwich",
+                     .title = "Sandwich: the dot product of sinusoids as a bias",
+                     .paper = "https://arxiv.org/abs/2212.10356",
+                     .formula = "s = q*k/sqrt(D) + (sum_n cos(d/10000^(2n/N)) - N/2)/(8h/H)",
+                     .pitfall = "copies without the cosine are a linear bias by accident",
+                     .year = 2022,
+                     .relative = true,
+                     .extrapolates = true,
+                     .options = {{.name = "dim",
+                                  .help = "channels of the sinusoid; 0 = the head",
+                                  .standard = "0",
+                                  .least = 0,
+                                  .most = 65536,
+                                  .whole = true}}});
 
 }  // namespace gnomon

@@ -11,7 +11,7 @@
 namespace gnomon {
 namespace {
 
-class ScaledSinusoidal final : public Encoding {
+class ScaledSinusoidal final : public Encoding, public InputPart {
  public:
   ScaledSinusoidal(const Options& options, const Shape& shape)
       : Encoding(shape), sines_(make_sines(options, shape.C)) {}
@@ -45,20 +45,16 @@ class ScaledSinusoidal final : public Encoding {
 }  // namespace
 
 extern const Entry scaled_sinusoidal_entry;
-const Entry scaled_sinusoidal_entry = {
-    .name = "scaled_sinusoidal",
-    .title = "Sinusoids times a learned amplitude",
-    .paper = "https://github.com/lucidrains/x-transformers",
-    .formula = "e[p] = alpha*[sin(p*w) ; cos(p*w)], alpha learned",
-    .pitfall =
-        "starts at C^(-1/2): position is faint beside a word vector of variance 1 until alpha has grown",
-    .year = 2021,
-    .acts = kInput,
-    .relative = false,
+const Entry scaled_sinusoidal_entry = entry<ScaledSinusoidal>(
+    {.name = "scaled_sinusoidal",
+     .title = "Sinusoids times a learned amplitude",
+     .paper = "https://github.com/lucidrains/x-transformers",
+     .formula = "e[p] = alpha*[sin(p*w) ; cos(p*w)], alpha learned",
+     .pitfall =
+         "starts at C^(-1/2): position is faint beside a word vector of variance 1 until alpha has grown",
+     .year = 2021,
+     .relative = false,
 
-    .options = sine_options(),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<ScaledSinusoidal>(options, shape);
-    }};
+     .options = sine_options()});
 
 }  // namespace gnomon

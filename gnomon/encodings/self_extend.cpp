@@ -29,31 +29,27 @@ class SelfExtend final : public TwoPass {
 }  // namespace
 
 extern const Entry self_extend_entry;
-const Entry self_extend_entry = {
-    .name = "self_extend",
-    .title = "Self-Extend: far positions in groups",
-    .paper = "https://arxiv.org/abs/2401.01325",
-    .formula = "RoPE below w; else distance floor(p_i/G) - floor(p_j/G) + w - floor(w/G)",
-    .pitfall = "two products of q and k; it cannot be baked into cached keys",
-    .year = 2024,
-    .acts = kQk | kRows,
-    .relative = false,
-    .causal_only = true,
-    .extrapolates = true,
-    .options = rotary_options({{.name = "window",
-                                .help = "distance in tokens from which keys are far",
-                                .standard = "64",
-                                .least = 1,
-                                .most = 1000000000.0,
-                                .whole = true},
-                               {.name = "group",
-                                .help = "tokens of a group",
-                                .standard = "4",
-                                .least = 1,
-                                .most = 1000000000.0,
-                                .whole = true}}),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<SelfExtend>(options, shape);
-    }};
+const Entry self_extend_entry =
+    entry<SelfExtend>({.name = "self_extend",
+                       .title = "Self-Extend: far positions in groups",
+                       .paper = "https://arxiv.org/abs/2401.01325",
+                       .formula = "RoPE below w; else distance floor(p_i/G) - floor(p_j/G) + w - floor(w/G)",
+                       .pitfall = "two products of q and k; it cannot be baked into cached keys",
+                       .year = 2024,
+                       .relative = false,
+                       .causal_only = true,
+                       .extrapolates = true,
+                       .options = rotary_options({{.name = "window",
+                                                   .help = "distance in tokens from which keys are far",
+                                                   .standard = "64",
+                                                   .least = 1,
+                                                   .most = 1000000000.0,
+                                                   .whole = true},
+                                                  {.name = "group",
+                                                   .help = "tokens of a group",
+                                                   .standard = "4",
+                                                   .least = 1,
+                                                   .most = 1000000000.0,
+                                                   .whole = true}})});
 
 }  // namespace gnomon

@@ -8,7 +8,7 @@
 namespace gnomon {
 namespace {
 
-class Shifted final : public Encoding {
+class Shifted final : public Encoding, public PlacePart {
  public:
   Shifted(const Options& options, const Shape& shape)
       : Encoding(shape), most_(options.whole("most") ? options.whole("most") : shape.length) {}
@@ -25,24 +25,20 @@ class Shifted final : public Encoding {
 }  // namespace
 
 extern const Entry shape_entry;
-const Entry shape_entry = {
-    .name = "shape",
-    .title = "SHAPE: a random shift of all positions in training",
-    .paper = "https://arxiv.org/abs/2109.05644",
-    .formula = "p + k, k uniform over 0..most, for each sequence, in training",
-    .pitfall = "source and target of a translation take the same shift; a table must be longer by `most`",
-    .year = 2021,
-    .acts = kPositions,
-    .relative = false,
-    .extrapolates = true,
-    .options = {{.name = "most",
-                 .help = "largest shift in tokens; 0 = the training window",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1 << 24,
-                 .whole = true}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Shifted>(options, shape);
-    }};
+const Entry shape_entry = entry<Shifted>(
+    {.name = "shape",
+     .title = "SHAPE: a random shift of all positions in training",
+     .paper = "https://arxiv.org/abs/2109.05644",
+     .formula = "p + k, k uniform over 0..most, for each sequence, in training",
+     .pitfall = "source and target of a translation take the same shift; a table must be longer by `most`",
+     .year = 2021,
+     .relative = false,
+     .extrapolates = true,
+     .options = {{.name = "most",
+                  .help = "largest shift in tokens; 0 = the training window",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 1 << 24,
+                  .whole = true}}});
 
 }  // namespace gnomon

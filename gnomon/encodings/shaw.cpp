@@ -14,7 +14,7 @@
 namespace gnomon {
 namespace {
 
-class Shaw final : public Encoding {
+class Shaw final : public Encoding, public CrossPart, public ValuePart {
  public:
   Shaw(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -29,17 +29,15 @@ class Shaw final : public Encoding {
     return all;
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+  double cross(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
     const double* q = &s.q[(h * s.T() + i) * shape_.D];
     const std::int64_t row = row_of(s.positions[i] - s.positions[j]);
     double sum = 0;
     for (std::int64_t d = 0; d < shape_.D; ++d) sum += q[d] * s.w[row * shape_.D + d];
-    return plain_logit(s, h, i, j) + sum / std::sqrt(double(shape_.D));
+    return sum / std::sqrt(double(shape_.D));
   }
-  double value(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j,
-               std::int64_t d) const override {
-    const double plain = Encoding::value(s, h, i, j, d);
-    return values_ ? plain + s.w[(rows() + row_of(s.positions[i] - s.positions[j])) * shape_.D + d] : plain;
+  double value(const Scene& s, std::int64_t, std::int64_t i, std::int64_t j, std::int64_t d) const override {
+    return values_ ? s.w[(rows() + row_of(s.positions[i] - s.positions[j])) * shape_.D + d] : 0;
   }
   void lower(const Batch& b, Terms& t) const override {
     make_over_distances(t, t.query_cross, shape_.H, shape_.D);
@@ -75,33 +73,29 @@ class Shaw final : public Encoding {
 }  // namespace
 
 extern const Entry shaw_entry;
-const Entry shaw_entry = {
-    .name = "shaw",
-    .title = "Relative position representations of keys and values",
-    .paper = "https://arxiv.org/abs/1803.02155",
-    .formula = "s = q_i*(k_j + aK_c)/sqrt(D), o_i = sum p_ij*(v_j + aV_c), c = clip(p_j - p_i)",
-    .pitfall = "the value term is often left out; O(L^2 D) memory unless regrouped by distance",
-    .year = 2018,
-    .acts = kCross | kValue,
-    .relative = true,
-    .options = {{.name = "clip",
-                 .help = "distance in tokens from which all share a row",
-                 .standard = "16",
-                 .least = 1,
-                 .most = 1 << 20,
-                 .whole = true},
-                {.name = "right",
-                 .help = "the same for keys after the query; 0 = as clip",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1 << 20,
-                 .whole = true},
-                {.name = "values",
-                 .help = "a term of the values beside that of the keys",
-                 .standard = "on",
-                 .words = {"on", "off"}}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Shaw>(options, shape);
-    }};
+const Entry shaw_entry =
+    entry<Shaw>({.name = "shaw",
+                 .title = "Relative position representations of keys and values",
+                 .paper = "https://arxiv.org/abs/1803.02155",
+                 .formula = "s = q_i*(k_j + aK_c)/sqrt(D), o_i = sum p_ij*(v_j + aV_c), c = clip(p_j - p_i)",
+                 .pitfall = "the value term is often left out; O(L^2 D) memory unless regrouped by distance",
+                 .year = 2018,
+                 .relative = true,
+                 .options = {{.name = "clip",
+                              .help = "distance in tokens from which all share a row",
+                              .standard = "16",
+                              .least = 1,
+                              .most = 1 << 20,
+                              .whole = true},
+                             {.name = "right",
+                              .help = "the same for keys after the query; 0 = as clip",
+                              .standard = "0",
+                              .least = 0,
+                              .most = 1 << 20,
+                              .whole = true},
+                             {.name = "values",
+                              .help = "a term of the values beside that of the keys",
+                              .standard = "on",
+                              .words = {"on", "off"}}}});
 
 }  // namespace gnomon

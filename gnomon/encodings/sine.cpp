@@ -20,19 +20,15 @@ class Sine final : public OneWave {
 }  // namespace
 
 extern const Entry sine_entry;
-const Entry sine_entry = {
-    .name = "sine",
-    .title = "Control: sines alone, one frequency a channel",
-    .paper = "https://arxiv.org/abs/1706.03762",
-    .formula = "e[p,c] = sin(p*w_c), w_c = base^(-c/C)",
-    .pitfall = "every vector is 0 at position 0, and sines alone cannot tell a shift by a linear map",
-    .year = 2017,
-    .acts = kInput,
-    .relative = false,
+const Entry sine_entry = entry<Sine>(
+    {.name = "sine",
+     .title = "Control: sines alone, one frequency a channel",
+     .paper = "https://arxiv.org/abs/1706.03762",
+     .formula = "e[p,c] = sin(p*w_c), w_c = base^(-c/C)",
+     .pitfall = "every vector is 0 at position 0, and sines alone cannot tell a shift by a linear map",
+     .year = 2017,
+     .relative = false,
 
-    .options = OneWave::options(),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Sine>(options, shape);
-    }};
+     .options = OneWave::options()});
 
 }  // namespace gnomon

@@ -5,7 +5,7 @@
 namespace gnomon {
 
 // Input encodings without parameters: a vector that depends on where the token stands alone.
-class FixedInput : public Encoding {
+class FixedInput : public Encoding, public InputPart {
  public:
   using Encoding::Encoding;
   double input(const Scene& s, std::int64_t t, std::int64_t c) const override {

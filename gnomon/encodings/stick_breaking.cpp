@@ -3,29 +3,18 @@
 //   β_ij = σ(q_i·k_j/√D),   A_ij = β_ij·Π_{j<u<i} (1 − β_iu),   j < i   (current=on: j ≤ i, u ≤ i)
 //
 // No softmax follows: a row sums to at most 1, and the first token sees nothing unless current=on. The nearest key breaks
-// the stick first; order alone is position. For causal masks. Acts on rows. No parameters. logit() is ln A.
-#include <cmath>
-
-#include "gnomon/encodings/rows.h"
+// the stick first; order alone is position. For causal masks. Acts on rows. No parameters.
+#include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
 namespace {
 
-class StickBreaking final : public Encoding {
+class StickBreaking final : public Encoding, public WeightsPart {
  public:
   StickBreaking(const Options& options, const Shape& shape)
       : Encoding(shape), current_(options.word("current") == "on") {}
-  bool softmax() const override { return false; }
-
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    if (j == i && !current_) return -INFINITY;
-    double log = -softplus(-plain_logit(s, h, i, j));
-    for (std::int64_t u = j + 1; u < i + current_; ++u) log -= softplus(plain_logit(s, h, i, u));
-    return log;
-  }
-  void lower(const Batch&, Terms& t) const override {
-    t.weights = current_ ? Weights::stick_current : Weights::stick;
-  }
+  Weights weights() const override { return current_ ? Weights::stick_current : Weights::stick; }
+  void lower(const Batch&, Terms& t) const override { t.weights = weights(); }
 
  private:
   const bool current_;
@@ -34,23 +23,19 @@ class StickBreaking final : public Encoding {
 }  // namespace
 
 extern const Entry stick_breaking_entry;
-const Entry stick_breaking_entry = {
-    .name = "stick_breaking",
-    .title = "Stick-breaking attention: the nearest key takes its share first",
-    .paper = "https://arxiv.org/abs/2410.17980",
-    .formula = "A_ij = b_ij*prod_{j<u<i}(1 - b_iu), b = sigmoid(q*k/sqrt(D))",
-    .pitfall = "rows sum to less than 1; the product needs logarithms",
-    .year = 2024,
-    .acts = kRows,
-    .relative = true,
-    .causal_only = true,
-    .extrapolates = true,
-    .options = {{.name = "current",
-                 .help = "whether a token sees itself",
-                 .standard = "off",
-                 .words = {"off", "on"}}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<StickBreaking>(options, shape);
-    }};
+const Entry stick_breaking_entry =
+    entry<StickBreaking>({.name = "stick_breaking",
+                          .title = "Stick-breaking attention: the nearest key takes its share first",
+                          .paper = "https://arxiv.org/abs/2410.17980",
+                          .formula = "A_ij = b_ij*prod_{j<u<i}(1 - b_iu), b = sigmoid(q*k/sqrt(D))",
+                          .pitfall = "rows sum to less than 1; the product needs logarithms",
+                          .year = 2024,
+                          .relative = true,
+                          .causal_only = true,
+                          .extrapolates = true,
+                          .options = {{.name = "current",
+                                       .help = "whether a token sees itself",
+                                       .standard = "off",
+                                       .words = {"off", "on"}}}});
 
 }  // namespace gnomon

@@ -26,20 +26,14 @@ class T5 final : public DistanceBias {
   std::vector<ParamSpec> params() const override {
     return {{"bias", {buckets_.count, shape_.H}, 0, 1 / std::sqrt(double(shape_.C)), false}};
   }
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    return scale_ * plain_logit(s, h, i, j) + bias(s.w, h, s.positions[i] - s.positions[j]);
-  }
-  void lower(const Batch& b, Terms& terms) const override {
-    terms.content_scale *= float(scale_);
-    DistanceBias::lower(b, terms);
-  }
+  double content_scale() const override { return scale_; }
 
  protected:
-  double bias(std::span<const double> w, std::int64_t h, double delta) const override {
+  double by_distance(std::span<const double> w, std::int64_t h, double delta) const override {
     return w[t5_bucket(buckets_, delta) * shape_.H + h];
   }
-  void bias_backward(std::span<const double>, std::int64_t h, double delta, double d,
-                     std::span<double> dw) const override {
+  void by_distance_backward(std::span<const double>, std::int64_t h, double delta, double d,
+                            std::span<double> dw) const override {
     dw[t5_bucket(buckets_, delta) * shape_.H + h] += d;
   }
 
@@ -51,22 +45,20 @@ class T5 final : public DistanceBias {
 }  // namespace
 
 extern const Entry t5_entry;
-const Entry t5_entry = {
-    .name = "t5",
-    .title = "T5's relative bias in logarithmic buckets",
-    .paper = "https://arxiv.org/abs/1910.10683",
-    .formula = "s = q*k/sqrt(D) + w[bucket(p_i - p_j), h]",
-    .pitfall =
-        "T5 does not scale q*k; one table for all layers, none in cross-attention; the logarithm is floored",
-    .year = 2019,
-    .acts = kLogits,
-    .relative = true,
-    .options = {bucket_count_option(),
-                bucket_distance_option(),
-                {.name = "scale",
-                 .help = "of q*k by 1/sqrt(D); T5 has none",
-                 .standard = "on",
-                 .words = {"on", "off"}}},
-    .make = [](const Options& options, const Shape& shape) { return std::make_unique<T5>(options, shape); }};
+const Entry t5_entry = entry<T5>(
+    {.name = "t5",
+     .title = "T5's relative bias in logarithmic buckets",
+     .paper = "https://arxiv.org/abs/1910.10683",
+     .formula = "s = q*k/sqrt(D) + w[bucket(p_i - p_j), h]",
+     .pitfall =
+         "T5 does not scale q*k; one table for all layers, none in cross-attention; the logarithm is floored",
+     .year = 2019,
+     .relative = true,
+     .options = {bucket_count_option(),
+                 bucket_distance_option(),
+                 {.name = "scale",
+                  .help = "of q*k by 1/sqrt(D); T5 has none",
+                  .standard = "on",
+                  .words = {"on", "off"}}}});
 
 }  // namespace gnomon

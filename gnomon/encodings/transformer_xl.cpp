@@ -14,7 +14,7 @@
 namespace gnomon {
 namespace {
 
-class TransformerXl final : public Encoding {
+class TransformerXl final : public Encoding, public BiasPart, public CrossPart {
  public:
   TransformerXl(const Options& options, const Shape& shape)
       : Encoding(shape), clamp_(options.number("clamp")) {}
@@ -26,17 +26,18 @@ class TransformerXl final : public Encoding {
             {"weight", {shape_.H * shape_.D, shape_.C}, 0, 1 / std::sqrt(double(shape_.C)), true}};
   }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    const std::int64_t D = shape_.D, C = shape_.C;
-    const double *q = &s.q[(h * s.T() + i) * D], *k = &s.k[(h * s.T() + j) * D];
-    const double delta = s.positions[i] - s.positions[j];
+  double bias(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    const double *k = &s.k[(h * s.T() + j) * shape_.D], delta = s.positions[i] - s.positions[j];
     double sum = 0;
-    for (std::int64_t d = 0; d < D; ++d) {
-      double r = 0;
-      for (std::int64_t c = 0; c < C; ++c) r += s.w[weights() + (h * D + d) * C + c] * wave(delta, c);
-      sum += s.w[h * D + d] * k[d] + (q[d] + s.w[biases() + h * D + d]) * r;
-    }
-    return plain_logit(s, h, i, j) + sum / std::sqrt(double(D));
+    for (std::int64_t d = 0, n = h * shape_.D; d < shape_.D; ++d, ++n)
+      sum += s.w[n] * k[d] + s.w[biases() + n] * turned(s, n, delta);
+    return sum / std::sqrt(double(shape_.D));
+  }
+  double cross(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    const double *q = &s.q[(h * s.T() + i) * shape_.D], delta = s.positions[i] - s.positions[j];
+    double sum = 0;
+    for (std::int64_t d = 0; d < shape_.D; ++d) sum += q[d] * turned(s, h * shape_.D + d, delta);
+    return sum / std::sqrt(double(shape_.D));
   }
   void lower(const Batch& b, Terms& t) const override {
     const std::int64_t H = shape_.H, D = shape_.D, R = t.distances, HD = H * D;
@@ -93,6 +94,12 @@ class TransformerXl final : public Encoding {
  private:
   std::int64_t biases() const { return shape_.H * shape_.D; }
   std::int64_t weights() const { return 2 * shape_.H * shape_.D; }
+  // Channel n of all heads of W_R·r_δ.
+  double turned(const Scene& s, std::int64_t n, double delta) const {
+    double r = 0;
+    for (std::int64_t c = 0; c < shape_.C; ++c) r += s.w[weights() + n * shape_.C + c] * wave(delta, c);
+    return r;
+  }
   double wave(double delta, std::int64_t c) const {
     const std::int64_t half = (shape_.C + 1) / 2;
     if (clamp_ > 0) delta = std::min(delta, clamp_);
@@ -120,24 +127,20 @@ class TransformerXl final : public Encoding {
 }  // namespace
 
 extern const Entry transformer_xl_entry;
-const Entry transformer_xl_entry = {
-    .name = "transformer_xl",
-    .title = "Transformer-XL: projected sinusoids of the distance and two biases",
-    .paper = "https://arxiv.org/abs/1901.02860",
-    .formula = "s = [(q_i + u)*k_j + (q_i + v)*W_R r_(i-j)]/sqrt(D)",
-    .pitfall = "the shift trick leaves garbage above the diagonal; R runs from L-1 down to 0",
-    .year = 2019,
-    .acts = kLogits | kCross,
-    .relative = true,
-    .extrapolates = true,
-    .options = {{.name = "clamp",
-                 .help = "largest distance in tokens; 0 = no limit",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1000000000.0,
-                 .whole = true}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<TransformerXl>(options, shape);
-    }};
+const Entry transformer_xl_entry = entry<TransformerXl>(
+    {.name = "transformer_xl",
+     .title = "Transformer-XL: projected sinusoids of the distance and two biases",
+     .paper = "https://arxiv.org/abs/1901.02860",
+     .formula = "s = [(q_i + u)*k_j + (q_i + v)*W_R r_(i-j)]/sqrt(D)",
+     .pitfall = "the shift trick leaves garbage above the diagonal; R runs from L-1 down to 0",
+     .year = 2019,
+     .relative = true,
+     .extrapolates = true,
+     .options = {{.name = "clamp",
+                  .help = "largest distance in tokens; 0 = no limit",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 1000000000.0,
+                  .whole = true}}});
 
 }  // namespace gnomon

@@ -18,7 +18,7 @@
 namespace gnomon {
 namespace {
 
-class Tupe final : public Encoding {
+class Tupe final : public Encoding, public MapPart, public BiasPart {
  public:
   Tupe(const Options& options, const Shape& shape)
       : Encoding(shape),
@@ -42,28 +42,29 @@ class Tupe final : public Encoding {
   }
   Widths widths() const override { return {shape_.D + 2, 0}; }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    const double root = std::sqrt(2.0 * double(shape_.D));
-    const double content = plain_logit(s, h, i, j) / std::sqrt(2.0), *w = s.w.data();
-    if (reset_ && s.positions[i] == 0) return content + w[first() + h];
-    if (reset_ && s.positions[j] == 0) return content + w[first() + shape_.H + h];
+  double content_scale() const override { return 1 / std::sqrt(2.0); }
+  // Words and positions never meet: the rows of the definition stay, and the wider product of the fast path is one number.
+  void map_row(const Scene&, Role, std::int64_t, std::int64_t, std::vector<double>&) const override {}
+  double bias(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
+    const double* w = s.w.data();
+    if (reset_ && s.positions[i] == 0) return w[first() + h];
+    if (reset_ && s.positions[j] == 0) return w[first() + shape_.H + h];
     double sum = 0;
     for (std::int64_t d = 0; d < shape_.D; ++d)
       sum += projected(w, queries(), s.positions[i], h * shape_.D + d) *
              projected(w, keys(), s.positions[j], h * shape_.D + d);
-    return content + sum / root +
-           w[bias() + t5_bucket(buckets_, s.positions[i] - s.positions[j]) * shape_.H + h];
+    return sum / std::sqrt(2.0 * double(shape_.D)) +
+           w[table() + t5_bucket(buckets_, s.positions[i] - s.positions[j]) * shape_.H + h];
   }
   void lower(const Batch& b, Terms& t) const override {
-    t.content_scale /= std::sqrt(2.0f);
     add_by_distance(t, shape_.H, [&](std::int64_t h, std::int64_t delta) {
-      return b.w[bias() + t5_bucket(buckets_, double(delta)) * shape_.H + h];
+      return b.w[table() + t5_bucket(buckets_, double(delta)) * shape_.H + h];
     });
   }
   void lower_backward(const Batch&, const Terms& g, const BatchGrad& grad) const override {
     for (std::int64_t n = 0; n < shape_.H * g.distances; ++n) {
       const double delta = double(g.first_distance + n % g.distances);
-      grad.w[bias() + t5_bucket(buckets_, delta) * shape_.H + n / g.distances] += g.by_distance[n];
+      grad.w[table() + t5_bucket(buckets_, delta) * shape_.H + n / g.distances] += g.by_distance[n];
     }
   }
   // The product is divided by √(2D): so channel D of q, which is read by the key at position 0, holds what has to
@@ -120,9 +121,9 @@ class Tupe final : public Encoding {
   std::int64_t queries() const { return gain() + 2 * shape_.C; }
   std::int64_t keys() const { return queries() + shape_.H * shape_.D * shape_.C; }
   std::int64_t first() const { return keys() + shape_.H * shape_.D * shape_.C; }  // θ1, then θ2
-  std::int64_t bias() const { return first() + 2 * shape_.H; }
+  std::int64_t table() const { return first() + 2 * shape_.H; }
   std::int64_t bias_index(double delta, std::int64_t h) const {
-    return bias() + t5_bucket(buckets_, delta) * shape_.H + h;
+    return table() + t5_bucket(buckets_, delta) * shape_.H + h;
   }
   double projected(const double* w, std::int64_t weights, double position, std::int64_t channel) const {
     const std::int64_t C = shape_.C;
@@ -173,29 +174,25 @@ class Tupe final : public Encoding {
 }  // namespace
 
 extern const Entry tupe_entry;
-const Entry tupe_entry = {
-    .name = "tupe",
-    .title = "TUPE: words and positions with projections of their own",
-    .paper = "https://arxiv.org/abs/2006.15595",
-    .formula = "s = (q*k + (p_i U_q)*(p_j U_k))/sqrt(2D) + b_h[bucket(i - j)]",
-    .pitfall = "the content term too is divided by sqrt(2D); the reset of [CLS] covers both position terms",
-    .year = 2021,
-    .acts = kQk | kLogits,
-    .relative = false,
-    .options = {{.name = "length",
-                 .help = "rows of the table; 0 = the training window",
-                 .standard = "0",
-                 .least = 0,
-                 .most = 1 << 20,
-                 .whole = true},
-                bucket_count_option(),
-                bucket_distance_option(),
-                {.name = "cls",
-                 .help = "position 0 is [CLS], and told apart",
-                 .standard = "reset",
-                 .words = {"reset", "off"}}},
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Tupe>(options, shape);
-    }};
+const Entry tupe_entry = entry<Tupe>(
+    {.name = "tupe",
+     .title = "TUPE: words and positions with projections of their own",
+     .paper = "https://arxiv.org/abs/2006.15595",
+     .formula = "s = (q*k + (p_i U_q)*(p_j U_k))/sqrt(2D) + b_h[bucket(i - j)]",
+     .pitfall = "the content term too is divided by sqrt(2D); the reset of [CLS] covers both position terms",
+     .year = 2021,
+     .relative = false,
+     .options = {{.name = "length",
+                  .help = "rows of the table; 0 = the training window",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 1 << 20,
+                  .whole = true},
+                 bucket_count_option(),
+                 bucket_distance_option(),
+                 {.name = "cls",
+                  .help = "position 0 is [CLS], and told apart",
+                  .standard = "reset",
+                  .words = {"reset", "off"}}}});
 
 }  // namespace gnomon

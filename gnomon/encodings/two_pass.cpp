@@ -5,15 +5,9 @@
 
 namespace gnomon {
 
-double TwoPass::logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const {
-  const double distance = s.positions[i] - s.positions[j];
-  if (distance < near_) return Rotary::logit(s, h, i, j);
-  // Far: the same product with other turns.
-  const std::vector<double> places{far_turn(Role::q, s.positions[i]), far_turn(Role::k, s.positions[j])};
-  std::vector<double> q(std::size_t(shape_.H * 2 * shape_.D)), k(q.size());
-  std::copy_n(&s.q[(h * s.T() + i) * shape_.D], shape_.D, &q[h * 2 * shape_.D]);
-  std::copy_n(&s.k[(h * s.T() + j) * shape_.D], shape_.D, &k[(h * 2 + 1) * shape_.D]);
-  return Rotary::logit({places, q, k, {}}, h, 0, 1);
+void TwoPass::far_row(const Scene& s, Role role, std::int64_t t, std::vector<double>& row) const {
+  const double place = far_turn(role, s.positions[t]);
+  Rotary::map_row({{{&place, 1}, 1, 1}, {}, {}, {}}, role, 0, 0, row);
 }
 
 void TwoPass::map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const {

@@ -6,7 +6,7 @@ namespace gnomon {
 // Rotary encodings that measure far keys with another ruler: near keys (p_i − p_j < window) as RoPE does, the
 // others by q turned by far_turn(Role::q) and k by far_turn(Role::k). Two products: the second lives in
 // channels beside the first, and attention takes it where it applies. It cannot be baked into cached keys.
-class TwoPass : public Rotary {
+class TwoPass : public Rotary, public FarPart {
  public:
   TwoPass(const Options& options, const Shape& shape, std::string_view owner)
       : Rotary(shape, rotary_window(owner, options, shape)),
@@ -17,7 +17,10 @@ class TwoPass : public Rotary {
   }
   Widths widths() const override { return {.far = shape_.D}; }
 
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
+  bool far(const Scene& s, std::int64_t i, std::int64_t j) const override {
+    return s.positions[i] - s.positions[j] >= near_;
+  }
+  void far_row(const Scene& s, Role role, std::int64_t t, std::vector<double>& row) const override;
   void map(const Batch& b, const OwnChannels& own, std::vector<Step>& steps) const override;
   void lower(const Batch& b, Terms& t) const override;
 

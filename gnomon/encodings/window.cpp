@@ -11,7 +11,7 @@
 namespace gnomon {
 namespace {
 
-class Window final : public Encoding {
+class Window final : public Encoding, public MaskPart {
  public:
   Window(const Options& options, const Shape& shape) : Encoding(shape), size_(options.number("size")) {}
   bool sees(const Scene& s, std::int64_t i, std::int64_t j) const override { return near(s.positions, i, j); }
@@ -30,22 +30,18 @@ class Window final : public Encoding {
 }  // namespace
 
 extern const Entry window_entry;
-const Entry window_entry = {.name = "window",
-                            .title = "Sliding window: a query sees the keys near it",
-                            .paper = "https://arxiv.org/abs/2004.05150",
-                            .formula = "i sees j where |p_i - p_j| < size",
-                            .pitfall = "which layers have it matters as much as its size",
-                            .year = 2020,
-                            .acts = kMask,
-                            .relative = true,
-                            .options = {{.name = "size",
-                                         .help = "tokens, the query among them",
-                                         .standard = "32",
-                                         .least = 1,
-                                         .most = 1000000000.0,
-                                         .whole = true}},
-                            .make = [](const Options& options, const Shape& shape) {
-                              return std::make_unique<Window>(options, shape);
-                            }};
+const Entry window_entry = entry<Window>({.name = "window",
+                                          .title = "Sliding window: a query sees the keys near it",
+                                          .paper = "https://arxiv.org/abs/2004.05150",
+                                          .formula = "i sees j where |p_i - p_j| < size",
+                                          .pitfall = "which layers have it matters as much as its size",
+                                          .year = 2020,
+                                          .relative = true,
+                                          .options = {{.name = "size",
+                                                       .help = "tokens, the query among them",
+                                                       .standard = "32",
+                                                       .least = 1,
+                                                       .most = 1000000000.0,
+                                                       .whole = true}}});
 
 }  // namespace gnomon

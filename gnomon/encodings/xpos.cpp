@@ -49,30 +49,26 @@ class Xpos final : public Rotary {
 }  // namespace
 
 extern const Entry xpos_entry;
-const Entry xpos_entry = {.name = "xpos",
-                          .title = "xPos: rotary embedding with exponential decay",
-                          .paper = "https://arxiv.org/abs/2212.10554",
-                          .formula = "RoPE, with q*zeta_i^((p-c)/512), k*zeta_i^(-(p-c)/512)",
-                          .pitfall =
-                              "the centre c must be equal for q and k, or decoding differs from prefill; the "
-                              "factors leave float32 near 65,000 tokens",
-                          .year = 2022,
-                          .acts = kQk,
-                          .relative = true,
-                          .causal_only = true,
-                          .extrapolates = true,
-                          .options = rotary_options({{.name = "base",
-                                                      .help = "tokens over which the factor is zeta",
-                                                      .standard = "512",
-                                                      .least = 1,
-                                                      .most = 1000000000.0},
-                                                     {.name = "gamma",
-                                                      .help = "smoothness of zeta over the pairs",
-                                                      .standard = "0.4",
-                                                      .least = 0.01,
-                                                      .most = 100}}),
-                          .make = [](const Options& options, const Shape& shape) {
-                            return std::make_unique<Xpos>(options, shape);
-                          }};
+const Entry xpos_entry =
+    entry<Xpos>({.name = "xpos",
+                 .title = "xPos: rotary embedding with exponential decay",
+                 .paper = "https://arxiv.org/abs/2212.10554",
+                 .formula = "RoPE, with q*zeta_i^((p-c)/512), k*zeta_i^(-(p-c)/512)",
+                 .pitfall = "the centre c must be equal for q and k, or decoding differs from prefill; the "
+                            "factors leave float32 near 65,000 tokens",
+                 .year = 2022,
+                 .relative = true,
+                 .causal_only = true,
+                 .extrapolates = true,
+                 .options = rotary_options({{.name = "base",
+                                             .help = "tokens over which the factor is zeta",
+                                             .standard = "512",
+                                             .least = 1,
+                                             .most = 1000000000.0},
+                                            {.name = "gamma",
+                                             .help = "smoothness of zeta over the pairs",
+                                             .standard = "0.4",
+                                             .least = 0.01,
+                                             .most = 100}})});
 
 }  // namespace gnomon

@@ -44,21 +44,17 @@ class Yarn final : public Rotary {
 }  // namespace
 
 extern const Entry yarn_entry;
-const Entry yarn_entry = {
-    .name = "yarn",
-    .title = "YaRN: slow pairs interpolated, fast ones kept, logits sharpened",
-    .paper = "https://arxiv.org/abs/2309.00071",
-    .formula = "theta' = theta/s*(1-g) + theta*g; q, k times 0.1 ln s + 1",
-    .pitfall =
-        "the factor acts on q and on k, so squared; an explicit attention_factor replaces it; L0 is the "
-        "first length; truncate=off for gpt-oss",
-    .year = 2023,
-    .acts = kQk,
-    .relative = true,
-    .extrapolates = true,
-    .options = rotary_options(yarn_options({factor_option("4"), original_option()})),
-    .make = [](const Options& options, const Shape& shape) {
-      return std::make_unique<Yarn>(options, shape);
-    }};
+const Entry yarn_entry = entry<Yarn>(
+    {.name = "yarn",
+     .title = "YaRN: slow pairs interpolated, fast ones kept, logits sharpened",
+     .paper = "https://arxiv.org/abs/2309.00071",
+     .formula = "theta' = theta/s*(1-g) + theta*g; q, k times 0.1 ln s + 1",
+     .pitfall =
+         "the factor acts on q and on k, so squared; an explicit attention_factor replaces it; L0 is the "
+         "first length; truncate=off for gpt-oss",
+     .year = 2023,
+     .relative = true,
+     .extrapolates = true,
+     .options = rotary_options(yarn_options({factor_option("4"), original_option()}))});
 
 }  // namespace gnomon

@@ -73,6 +73,7 @@ struct Terms {
   bool mixes() const { return !mix_down.empty(); }
   Terms zeros() const;  // the arrays of numbers, of the same shapes, filled with 0; no masks and no places
   void add(const Terms& other);  // its arrays of numbers to those that this has
+  bool operator==(const Terms&) const = default;
 };
 
 struct AttendShape {

@@ -92,7 +92,7 @@ class KeyCache {
 // Attention of tokens that were just appended: query i of sequence b is token appended − queries + i of the last append, and
 // sees the keys of its sequence: with `causal`, those up to its own. Of shape: B, kv_heads, K, D are the cache's, keys is
 // cache.keys(), padding null, beside 0, first not given. Terms: arrays over distances of the positions (whole numbers),
-// by_query, by_key; no first_key, end_key, places or rules. Numbers over keys (by_key, bias, mask) count from the oldest
+// by_query, by_key; no first_key, end_key, places. Numbers over keys (by_key, bias, mask) count from the oldest
 // that is stored. The other meanings, errors and NaN are attend()'s. Queries that are padding have rows of 0 and lse −∞.
 // Each key is read once for all query heads of its group. Extra memory: O(B·H·queries·(K + D·keys/1024)).
 void attend_cached(const AttendShape& shape, Heads<const float> q, const KeyCache& cache, const Terms& terms,

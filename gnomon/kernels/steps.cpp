@@ -243,6 +243,16 @@ void each_array(Any& step, const Body& f) {
   if (auto* w = std::get_if<Widen>(&step.what)) f(w->columns);
 }
 
+// The same step, with empty arrays.
+Rotate without_numbers(const Rotate& r) {
+  return {r.first, r.pairs, r.stride, r.gap, r.heads, r.tokens, {}, {}};
+}
+Scale without_numbers(const Scale& s) { return {s.width, {}}; }
+TurnPlane without_numbers(const TurnPlane& p) { return {p.width, {}, {}, {}}; }
+Widen without_numbers(const Widen& w) { return {w.first, w.width, w.heads, {}}; }
+Softplus without_numbers(const Softplus& s) { return s; }
+Repeat without_numbers(const Repeat& r) { return r; }
+
 }  // namespace
 
 std::size_t Step::numbers() const {
@@ -251,11 +261,13 @@ std::size_t Step::numbers() const {
   return sum;
 }
 Step Step::zeros() const {
-  Step z = *this;
-  each_array(z, [&](Floats& array) {
-    if (learns) std::fill(array.begin(), array.end(), 0.0f);
-    if (!learns) array.clear();
-  });
+  Step z{roles, std::visit([](const auto& step) -> decltype(what) { return without_numbers(step); }, what),
+         learns};
+  if (!learns) return z;
+  std::vector<std::size_t> sizes;
+  each_array(*this, [&](const Floats& array) { sizes.push_back(array.size()); });
+  std::size_t n = 0;
+  each_array(z, [&](Floats& array) { array.assign(sizes[n++], 0.0f); });
   return z;
 }
 void add(const Step& part, Step& sum) {

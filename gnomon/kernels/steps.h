@@ -10,8 +10,8 @@ namespace gnomon {
 
 // What happens to the rows of q, k or v before attention, or to what it returns: steps, as plain data. Rows are
 // those of B sequences × T tokens × H heads, D channels each and the additional channels of wide rows after them, which
-// begin as 0. An array over tokens is of 1 (the same for all), one for each token of a
-// sequence, or for each of all sequences; an array over heads of 1 or H.
+// begin as 0. An array over tokens is of 1 (the same for all), one for each token of a sequence, or for each of all
+// sequences; an array over heads of 1 or H.
 
 // Whose rows. A rotation of `out` turns back: −angle.
 enum class Role : unsigned { q = 1, k = 2, v = 4, out = 8 };
@@ -28,15 +28,18 @@ struct Rotate {
   std::vector<double> angles = {};
   std::int64_t low(std::int64_t n) const { return first + n * stride; }
   std::int64_t at(std::int64_t h, std::int64_t token) const { return (h * tokens + token) * pairs; }
+  bool operator==(const Rotate&) const = default;
 };
 // Channels 0..width−1 times the factor of their token.
 struct Scale {
   std::int64_t width;
   Floats factor;  // (tokens)
+  bool operator==(const Scale&) const = default;
 };
 // x → ln(1 + eˣ) in channels 0..width−1.
 struct Softplus {
   std::int64_t width;
+  bool operator==(const Softplus&) const = default;
 };
 // The plane of a and b in each head turns by place·s radians: x → exp(place·L)·x, L = a·bᵀ − b·aᵀ, and
 // s = √(|a|²|b|² − (a·b)²).
@@ -44,15 +47,18 @@ struct TurnPlane {
   std::int64_t width;
   Floats a, b;                 // (H, width)
   std::vector<double> places;  // (tokens)
+  bool operator==(const TurnPlane&) const = default;
 };
 // Channels first..first+width−1 are these, for each token and head.
 struct Widen {
   std::int64_t first, width, heads;
   Floats columns;  // (tokens, heads, width)
+  bool operator==(const Widen&) const = default;
 };
 // Channels 0..width−1 once more, from `to` on.
 struct Repeat {
   std::int64_t to, width;
+  bool operator==(const Repeat&) const = default;
 };
 
 struct Step {
@@ -64,6 +70,7 @@ struct Step {
   bool needs_input() const;
   std::size_t numbers() const;  // in its arrays
   Step zeros() const;           // of the same shapes: arrays of 0 where it learns, else none
+  bool operator==(const Step&) const = default;
 };
 
 // Rows, and which tokens of the arrays they are: row t is token first + t of the `of` tokens of its sequence.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gnomon/core/error.h"
+#include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/matmul.h"
 #include "gnomon/kernels/pointwise.h"
 
@@ -91,24 +92,23 @@ void check_head(const ModelConfig& c, std::int64_t head) {
     throw Error(Fault::usage, text("head ", head, " of a model that has heads 0 to ", c.heads - 1));
 }
 
-// What acts on the logits of a layer, or null, with its parameters in double.
+// What acts inside the attention of a layer, with its parameters in double.
 struct Acting {
-  const Encoding* encoding = nullptr;
+  const Encoding* encoding;
   std::vector<double> w;
 };
-Acting acting(const Trained& m, const Position& position, std::int64_t layer) {
-  Acting a;
+std::vector<Acting> acting(const Trained& m, const Position& position, std::int64_t layer) {
+  std::vector<Acting> all;
   for (const std::size_t n : position.in_layer(layer)) {
-    if (a.encoding)
-      refuse(m.model.config(), text("layer ", layer, " has several encodings; logits are shown of one"));
-    a.encoding = position.attention[n].encoding.get();
-    for (const auto& spec : a.encoding->params()) {
-      const std::string own = a.encoding->per_layer() ? text(layer, ".") : "";
+    const Encoding& encoding = *position.attention[n].encoding;
+    all.push_back({&encoding, {}});
+    for (const auto& spec : encoding.params()) {
+      const std::string own = encoding.per_layer() ? text(layer, ".") : "";
       const auto values = vector_of(m, text("position.attention.", n, ".", own, spec.name));
-      a.w.insert(a.w.end(), values.begin(), values.end());
+      all.back().w.insert(all.back().w.end(), values.begin(), values.end());
     }
   }
-  return a;
+  return all;
 }
 
 // (H,T,D) of the columns [which·C, (which+1)·C) of qkv.
@@ -155,22 +155,22 @@ struct Logits {
 };
 Logits logits_of(const Trained& m, std::int64_t layer, const Opened& o) {
   const ModelConfig& c = m.model.config();
-  const Acting inside = acting(m, o.position, layer);
   if (!o.position.samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
-  const Encoding plain({c.width, c.heads, c.head_size(), c.length, c.causal});
-  const Encoding& encoding = inside.encoding ? *inside.encoding : plain;
+  const auto inside = acting(m, o.position, layer);
+  std::vector<Defined> defined;
+  for (const Acting& one : inside) defined.push_back({one.encoding, one.w});
   const std::int64_t T = o.qkv.rows, C = c.width;
   const Placement placement = Placement::consecutive(0, T);
   const auto q = by_head(o.qkv, 0, c.heads), k = by_head(o.qkv, 1, c.heads), v = by_head(o.qkv, 2, c.heads);
   const double *weight = o.by.weight.values.data(), *bias = o.by.bias.data();
-  const Scene scene{placement, q, k, inside.w, o.x.values, v, {weight, weight + C * C, bias, bias + C}};
-  Logits out{{}, encoding.softmax()};
+  const Scene scene{placement, q, k, {}, o.x.values, v, {weight, weight + C * C, bias, bias + C}};
+  const Definition definition({c.width, c.heads, c.head_size(), c.length, c.causal}, defined, scene);
+  Logits out{{}, definition.weights() == Weights::softmax};
   for (std::int64_t h = 0; h < c.heads; ++h) {
     Matrix l(T, T);
     for (std::int64_t i = 0; i < T; ++i) {
       for (std::int64_t j = 0; j < T; ++j) {
-        const bool seen = !(c.causal && j > i) && encoding.sees(scene, i, j);
-        l.at(i, j) = seen ? encoding.logit(scene, h, i, j) : kHidden;
+        l.at(i, j) = definition.sees(i, j) ? definition.ln_weight(h, i, j) : kHidden;
       }
     }
     out.of_head.push_back(std::move(l));

@@ -12,8 +12,8 @@ namespace gnomon {
 
 // Attention laid open: (T,T) matrices of one layer and one window at positions 0..T−1. Slow, and from the encodings'
 // definition. h (T,C) is what enters the layer. Keys that a query does not see hold −∞ (logits) and 0 (weights); where
-// no softmax follows (Encoding::softmax) the weights are exp(logit). Refuses several encodings in the layer, positions
-// that are drawn, and position vectors that enter queries and keys beside h.
+// no softmax follows (Definition::weights) the logits are logarithms of weights. Refuses positions that are drawn, and
+// position vectors that enter queries and keys beside h.
 struct AttentionMaps {
   std::vector<Matrix> logits, weights;  // of each head
 };

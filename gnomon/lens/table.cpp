@@ -26,7 +26,8 @@ Matrix position_table(std::string_view spec, const Shape& shape, std::int64_t T,
   const Scene scene{placement, {}, {}, {}};
   Matrix table(T, shape.C);
   for (std::int64_t t = 0; t < T; ++t) {
-    for (std::int64_t c = 0; c < shape.C; ++c) table.at(t, c) = encoding->input(scene, t, c);
+    for (std::int64_t c = 0; c < shape.C; ++c)
+      table.at(t, c) = part<InputPart>(*encoding)->input(scene, t, c);
   }
   return table;
 }

@@ -27,11 +27,11 @@ struct AttentionConfig {
 
 // What attention is asked. B sequences; keys are tokens, and queries are tokens among them.
 struct AttentionInput {
-  ConstView q, k,
-      v;  // (B,heads,queries,head_size), (B,kv_heads,keys,head_size), (B,kv_heads,keys,value_size)
+  // (B,heads,queries,head_size), (B,kv_heads,keys,head_size), (B,kv_heads,keys,value_size)
+  ConstView q, k, v;
   const Placement* places = nullptr;  // where the keys stand: 1 or B rows. Null: 0, 1, 2 …
-  std::optional<std::int64_t>
-      first{};  // the place of query 0 among the keys. Not given: the queries are the last ones
+  // The place of query 0 among the keys. Not given: the queries are the last ones.
+  std::optional<std::int64_t> first{};
   const std::int64_t* firsts = nullptr;    // (B): the same for each sequence; not with rotations
   std::int64_t left = -1, right = -1;      // a query sees so many tokens before and after it; −1: all
   std::span<const float> w = {};           // parameters, in the order of params()

@@ -140,7 +140,7 @@ KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t wi
     const Encoding& e = *at.encoding;
     if (!e.keeps_keys())
       refuse(text("'", spec(), "' has no key cache: what it makes of a key changes as the context grows"));
-    K += e.widths().joined + e.widths().far;
+    K += widths(e).joined + widths(e).far;
   }
   if (!config_.causal) refuse("a key cache needs causal attention");
   return KeyCache({B, config_.kv_heads, K, config_.value_size, capacity, window});

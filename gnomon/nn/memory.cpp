@@ -38,8 +38,8 @@ Asked asked_in(const Position& position, std::int64_t layer, const ModelConfig& 
   Asked a{c.head_size()};
   for (const std::size_t n : position.in_layer(layer)) {
     const auto& [encoding, acts] = position.attention[n];
-    const Widths widths = encoding->widths();
-    a.width += widths.joined + widths.far;
+    const Widths added = widths(*encoding);
+    a.width += added.joined + added.far;
     a.before += copies(*encoding);
     a.maps = a.maps || (acts & kQk);
     a.content = a.content || encoding->reads_content();

@@ -210,8 +210,9 @@ void Model::Impl::place(const Tokens& t, bool training) {
   const Random random(t.seed, "positions");
   for (const auto& sampler : position.samplers) {
     for (std::int64_t b = 0; b < t.B; ++b) {
-      sampler->place(random, t.draw * std::uint64_t(t.B) + std::uint64_t(b), training,
-                     std::span(p.placement.values).subspan(std::size_t(b * t.T), std::size_t(t.T)));
+      part<PlacePart>(*sampler)->place(
+          random, t.draw * std::uint64_t(t.B) + std::uint64_t(b), training,
+          std::span(p.placement.values).subspan(std::size_t(b * t.T), std::size_t(t.T)));
     }
   }
   p.padding.clear();
@@ -261,10 +262,10 @@ void Model::Impl::run(const Tokens& tokens, std::span<const float> w, bool train
       std::memcpy(&p.words[n * word_step], &w[word + tokens.inputs[n] * dw], std::size_t(dw) * sizeof(float));
   });
   if (position.input) {
-    p.input_tables = position.input->tables(p.placement);
+    p.input_tables = position.at_input().tables(p.placement);
     p.e.assign(p.placement.rows * tokens.T * position.input->shape().C, 0.0f);
     if (!tokens.drop_positions)
-      position.input->input({p.placement, p.input_tables, w.data() + input}, p.e.data());
+      position.at_input().input({p.placement, p.input_tables, w.data() + input}, p.e.data());
   }
   p.h.resize(N * step);
   position.combination->forward(joined(tokens, w), {p.h.data(), step});
@@ -337,8 +338,8 @@ void Model::Impl::run_backward(const Tokens& tokens, std::span<const float> w, s
       for (std::size_t n = 0; n < de.size(); ++n)
         de[n] = later[n] + (position.combination->injection() == Injection::every_layer ? de[n] : 0.0f);
     }
-    position.input->input_backward({p.placement, p.input_tables, w.data() + input}, de.data(),
-                                   g.data() + input);
+    position.at_input().input_backward({p.placement, p.input_tables, w.data() + input}, de.data(),
+                                       g.data() + input);
   }
   for (std::int64_t n = 0; n < N; ++n) {  // in order: two tokens may share a word
     float* row = &g[word + tokens.inputs[n] * dw];

@@ -39,9 +39,9 @@ MUTANTS = [
     ("a plan's steps run backwards in their order", "gnomon/nn/execute.cpp",
      "for (std::size_t n = e.plan.steps.size(); n-- > 0;) {", "for (std::size_t n = 0; n < e.plan.steps.size(); ++n) {", "encodings_test"),
     ("an encoding gets the gradients of another's steps", "gnomon/combine/plan.cpp",
-     "const std::size_t begin = part ? plan.ends[part - 1] : 0;", "const std::size_t begin = 0 * part;", "stages_test"),
+     "const std::size_t begin = n ? plan.ends[n - 1] : 0;", "const std::size_t begin = 0 * n;", "pairs_test"),
     ("overlapping rotations go together", "gnomon/combine/together.cpp",
-     "if (second.count(channel))", "if (second.count(channel + 1000))", "stages_test"),
+     "if (second.count(channel))", "if (second.count(channel + 1000))", "pairs_test"),
     ("queries turn as if they were the first tokens", "gnomon/nn/execute.cpp",
      "asks ? s.place(0) : 0,", "asks ? 0 * s.place(0) : 0,", "encodings_test"),
     ("a decoded token stands where the first one did", "gnomon/nn/attention_decode.cpp",
@@ -103,27 +103,29 @@ MUTANTS = [
      "return diagonal == Diagonal::with || i != j;", "return true || diagonal == Diagonal::with || i != j;", "lens_test"),
     ("a number outside its range passes", "gnomon/claims/verdict.h",
      "!asked() || (value >= low && value <= high)", "!asked() || value >= low", "claims_test"),
+    ("a verdict looks at a mean instead of its interval", "gnomon/claims/verdict.cpp",
+     "low = n.value - n.half_width", "low = n.value", "claims_test"),
     ("a checkpoint mixes up Adam's moments", "gnomon/lab/run.cpp",
      'm = values("optimiser.m.", trainer_.m)', 'm = values("optimiser.v.", trainer_.m)', "lab_test"),
 ]
 
-# One for each kind of site: what a class has beside its constructor, and where it acts.
+# One for each kind of site: the part it has, whether it is relative, and what the class has beside its constructor.
 DUMMIES = {
-    "dummy_input": ("kInput", False, """
+    "dummy_input": ("InputPart", False, """
   double input(const Scene& s, std::int64_t t, std::int64_t c) const override { return s.positions[t] * double(c); }
   void input(const Batch& b, float* e) const override {
     for (std::int64_t n = 0; n < b.tokens() * shape_.C; ++n) e[n] = float(b.positions[n / shape_.C] * double(n % shape_.C));
   }"""),
-    "dummy_bias": ("kLogits", True, """
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    return plain_logit(s, h, i, j) - 0.5 * std::abs(s.positions[i] - s.positions[j]);
+    "dummy_bias": ("BiasPart", True, """
+  double bias(const Scene& s, std::int64_t, std::int64_t i, std::int64_t j) const override {
+    return -0.5 * std::abs(s.positions[i] - s.positions[j]);
   }
   void lower(const Batch&, Terms& t) const override {
     add_by_distance(t, shape_.H, [&](std::int64_t, std::int64_t delta) { return -0.5 * double(std::abs(delta)); });
   }"""),
-    "dummy_map": ("kQk", False, """
-  double logit(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override {
-    return plain_logit(s, h, i, j) / ((1 + std::abs(s.positions[i])) * (1 + std::abs(s.positions[j])));
+    "dummy_map": ("MapPart", False, """
+  void map_row(const Scene& s, Role, std::int64_t, std::int64_t t, std::vector<double>& row) const override {
+    for (double& x : row) x /= 1 + std::abs(s.positions[t]);
   }
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override {
     Scale scale{shape_.D, {}};
@@ -138,15 +140,15 @@ DUMMY = """// A dummy.
 
 namespace gnomon {
 namespace {
-class Dummy final : public Encoding {
+class Dummy final : public Encoding, public %(part)s {
  public:
   using Encoding::Encoding;%(members)s
 };
 }  // namespace
 extern const Entry %(name)s_entry;
-const Entry %(name)s_entry = {.name = "%(name)s", .title = "Dummy", .paper = "https://example.org", .formula = "a dummy", .pitfall = "a dummy", .year = 2026,
-                           .acts = %(acts)s, .relative = %(relative)s, .options = {},
-                           .make = [](const Options&, const Shape& s) { return std::make_unique<Dummy>(s); }};
+const Entry %(name)s_entry = entry<Dummy>({.name = "%(name)s", .title = "Dummy", .paper = "https://example.org", .formula = "a dummy",
+                                           .pitfall = "a dummy", .year = 2026, .relative = %(relative)s, .options = {}});
+
 }  // namespace gnomon
 """
 
@@ -182,15 +184,15 @@ def is_killed(name, file, before, after, test):
 
 def dummies_are_known():
     tree = WORK / "tree"
-    for name, (acts, relative, members) in DUMMIES.items():
-        code = DUMMY % {"name": name, "acts": acts, "relative": str(relative).lower(), "members": members}
+    for name, (part, relative, members) in DUMMIES.items():
+        code = DUMMY % {"name": name, "part": part, "relative": str(relative).lower(), "members": members}
         (tree / f"gnomon/encodings/{name}.cpp").write_text(code)
         with open(tree / "gnomon/encodings/list.def", "a") as rows:
             rows.write(f"ENCODING({name})\n")
-    folder = build("gnomon_cli", "encodings_test", "model_test", "stages_test")
+    folder = build("gnomon_cli", "encodings_test", "model_test", "pairs_test")
     listed = [subprocess.run([folder / "gnomon", "encodings", name], capture_output=True, text=True) for name in DUMMIES]
     tests = [subprocess.run([folder / "tests" / test, "--gtest_brief=1"], capture_output=True, text=True)
-             for test in ("encodings_test", "model_test", "stages_test")]
+             for test in ("encodings_test", "model_test", "pairs_test")]
     return all(one.returncode == 0 and "Dummy" in one.stdout for one in listed) and all(one.returncode == 0 for one in tests)
 
 

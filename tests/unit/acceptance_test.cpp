@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/combine/spec.h"
+#include "gnomon/encodings/definition.h"
 #include "gnomon/encodings/distance_bias.h"
 #include "gnomon/encodings/ramp.h"
 #include "tests/unit/laws.h"
@@ -31,7 +32,7 @@ TEST(Acceptance, YarnsFactorIsSquaredInTheLogits) {
   const Shape shape{8, 1, 8, 32, true};
   const std::vector<double> at{0, 0}, q = Case::doubles(16, 1), k = Case::doubles(16, 2);
   const auto logit = [&](const char* spec) {
-    return make_encoding(spec, shape)->logit({at, q, k, {}}, 0, 1, 0);
+    return Definition(*make_encoding(spec, shape), {at, q, k, {}}).logit(0, 1, 0);
   };
   const double plain = logit("rope"), a = 0.1 * std::log(4.0) + 1;
   EXPECT_NEAR(logit("yarn(factor=4)") / plain, a * a, 1e-12);
@@ -93,7 +94,7 @@ TEST(Acceptance, Buckets) {
     for (std::size_t r = 0; r < 512; ++r) w[r] = double(r);
     w[512] = 1;  // the projection
     const std::vector<double> at{0, double(delta)}, q{0, 1}, k{0, 0};
-    return std::llround(e->logit({at, q, k, w}, 0, 1, 0) * std::sqrt(2.0)) - 256;
+    return std::llround(Definition(*e, {at, q, k, w}).logit(0, 1, 0) * std::sqrt(2.0)) - 256;
   };
   EXPECT_EQ(bucket(128), 128);
   EXPECT_EQ(bucket(129), 129);
@@ -158,7 +159,8 @@ TEST(Acceptance, AdjacentPairsAreHalvesAfterAPermutation) {
     const std::vector<double> q(rows.begin(), rows.begin() + T * D), k(rows.begin() + T * D, rows.end());
     const Placement place = Placement::consecutive(3, T);
     std::vector<double> s;
-    for (std::int64_t n = 0; n < T * T; ++n) s.push_back(e.logit({place, q, k, {}}, 0, n / T, n % T));
+    const Definition definition(e, {place, q, k, {}});
+    for (std::int64_t n = 0; n < T * T; ++n) s.push_back(definition.logit(0, n / T, n % T));
     return s;
   };
   const auto want = logits(*adjacent, false, false), found = logits(*halves, true, true),
@@ -219,8 +221,8 @@ TEST(Acceptance, ProportionalIsNotPartial) {
   EXPECT_EQ(proportional->frequencies()[1], std::pow(1e4, -2.0 / 16));
   EXPECT_EQ(partial->frequencies()[1], std::pow(1e4, -2.0 / 8));
   const std::vector<double> at{0, 3}, q = Case::doubles(32, 1), k = Case::doubles(32, 2);
-  EXPECT_GT(std::abs(proportional->logit({at, q, k, {}}, 0, 1, 0) - partial->logit({at, q, k, {}}, 0, 1, 0)),
-            0.01);
+  const auto logit = [&](const Encoding& e) { return Definition(e, {at, q, k, {}}).logit(0, 1, 0); };
+  EXPECT_GT(std::abs(logit(*proportional) - logit(*partial)), 0.01);
 }
 
 // xPos: q and k have the same centre, so a longer cache changes no logit; with centres by their own lengths it would.

@@ -3,11 +3,12 @@
 #include <cmath>
 
 #include "gnomon/kernels/adamw.h"
+#include "gnomon/kernels/attend.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/kernels/matmul.h"
 #include "gnomon/kernels/norm.h"
 #include "gnomon/kernels/pointwise.h"
-#include "gnomon/kernels/stored.h"
+#include "gnomon/kernels/rotate.h"
 #include "tests/unit/door.h"
 #include "tests/unit/support.h"
 
@@ -294,9 +295,6 @@ TEST(DoorKernels, Rotate) {
       RowLayout wrong = rows;
       wrong.*field = n;
       refused(text("rotate: ", name, " is ", n), [&] { rotate(r, wrong, 1, x.data()); });
-      std::vector<BFloat16> halves(64);
-      refused(text("rotate_stored: ", name, " is ", n),
-              [&] { rotate_stored(r, wrong, 1, 4, halves.data()); });
     }
   }
   RowLayout wrong = rows;
@@ -310,26 +308,7 @@ TEST(DoorKernels, Rotate) {
   refused("cos is null", [&] { rotate({Pairing::halves, 2, nullptr, angles.data()}, rows, 1, x.data()); });
   refused("x is null", [&] { rotate(r, rows, 1, nullptr); });
   refused("sign is 0", [&] { rotate(r, rows, 0, x.data()); });
-  std::vector<BFloat16> halves(64);
-  refused("pairs is 2", [&] { rotate_stored(r, rows, 1, 3, halves.data()); });
   rotate(r, {std::int64_t{1} << 30, std::int64_t{1} << 30, 0, 0, 0, 0}, 1, nullptr);  // no heads: at once
-}
-
-TEST(DoorKernels, Stored) {
-  std::vector<Float16> x(256);
-  Floats lse(64);
-  const Heads<Float16> rows{x.data(), 48, 8, 4};
-  const Heads<const Float16> read{x.data(), 48, 8, 4};
-  for (const auto& [name, field] : kShapeFields) {
-    AttendShape s{.B = 2, .H = 2, .queries = 6, .keys = 6, .K = 4, .D = 4, .scale = 0.5f, .causal = true};
-    s.*field = -1;
-    refused(text("attend: ", name, " is -1"),
-            [&] { attend_stored(s, read, read, read, {}, rows, lse.data()); });
-    refused(text("attend: ", name, " is -1"), [&] {
-      attend_stored_backward<Float16>(s, {read, read, read, read, lse.data(), read}, {},
-                                      {rows, rows, rows, nullptr});
-    });
-  }
 }
 
 TEST(DoorKernels, Products) {

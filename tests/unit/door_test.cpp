@@ -46,8 +46,9 @@ TEST(DoorShape, RandomShapesAreAnswered) {
         const auto encoding = make_encoding(entry->name, shape);
         encoding->param_count();
         if (encoding->axes() != 1) return;
-        encoding->tables(Placement::consecutive(0, 4));
-        if (encoding->param_count() == 0) turn_of(*encoding, Placement::consecutive(0, 4));
+        if (const auto* input = part<InputPart>(*encoding)) input->tables(Placement::consecutive(0, 4));
+        if (encoding->param_count() == 0 && part<MapPart>(*encoding))
+          turn_of(*encoding, Placement::consecutive(0, 4));
       });
     }
   }

@@ -10,6 +10,7 @@
 
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/file.h"
+#include "gnomon/encodings/definition.h"
 
 namespace gnomon {
 namespace {
@@ -40,12 +41,13 @@ double input_distance(const std::string& spec, const Json& c) {
   const auto positions = c.at("positions").get<std::vector<double>>();
   const std::int64_t C = c.at("channels");
   const auto e = make_encoding(spec, {C, 1, C, 4, true});
-  const Floats tables = e->tables(positions);
+  const Floats tables = part<InputPart>(*e)->tables(positions);
   double most = 0;
   for (std::size_t t = 0; t < positions.size(); ++t) {
     for (std::int64_t ch = 0; ch < C; ++ch) {
       const double want = c.at("values")[t][std::size_t(ch)];
-      most = std::max(most, std::abs(e->input({positions, {}, {}, {}}, std::int64_t(t), ch) - want));
+      most = std::max(
+          most, std::abs(part<InputPart>(*e)->input({positions, {}, {}, {}}, std::int64_t(t), ch) - want));
     }
   }
   return most;
@@ -60,9 +62,9 @@ TEST(Golden, TheFastPathKeepsFarPositions) {
     const auto positions = c.at("positions").get<std::vector<double>>();
     const std::int64_t C = c.at("channels");
     const auto e = make_encoding(spec, {C, 1, C, 4, true});
-    const Floats tables = e->tables(positions);
+    const Floats tables = part<InputPart>(*e)->tables(positions);
     Floats fast(std::int64_t(positions.size()) * C);
-    e->input({positions, tables, nullptr}, fast.data());
+    part<InputPart>(*e)->input({positions, tables, nullptr}, fast.data());
     double most = 0;
     for (std::int64_t n = 0; n < std::int64_t(fast.size()); ++n)
       most = std::max(
@@ -81,7 +83,8 @@ TEST(Golden, Rotations) {
     double most = 0;
     for (std::int64_t n = 0; n < H * T * T; ++n) {
       const double want = c.at("logits")[std::size_t(n)];
-      most = std::max(most, std::abs(e->logit({positions, q, k, {}}, n / (T * T), n / T % T, n % T) - want));
+      most = std::max(
+          most, std::abs(Definition(*e, {positions, q, k, {}}).logit(n / (T * T), n / T % T, n % T) - want));
     }
     return most;
   });
@@ -95,7 +98,8 @@ TEST(Golden, AlibiSlopes) {
     double most = 0;
     for (std::int64_t h = 0; h < H; ++h) {
       const double slope = c.at("slopes")[std::size_t(h)];
-      most = std::max(most, std::abs(e->logit({positions, zero, zero, {}}, h, 1, 0) / (-3 * slope) - 1));
+      most = std::max(
+          most, std::abs(Definition(*e, {positions, zero, zero, {}}).logit(h, 1, 0) / (-3 * slope) - 1));
     }
     return most;
   });
@@ -111,8 +115,8 @@ TEST(Golden, T5Buckets) {
     double most = 0;
     for (std::size_t n = 0; n < c.at("deltas").size(); ++n) {
       const std::vector<double> positions{0, c.at("deltas")[n].get<double>()};
-      most = std::max(
-          most, std::abs(e->logit({positions, zero, zero, w}, 0, 1, 0) - c.at("buckets")[n].get<double>()));
+      most = std::max(most, std::abs(Definition(*e, {positions, zero, zero, w}).logit(0, 1, 0) -
+                                     c.at("buckets")[n].get<double>()));
     }
     return most;
   });
@@ -175,7 +179,7 @@ std::vector<double> vectors(const std::string& spec, const Json& c) {
   const Made made = make_case(spec, c, {C, 1, C, c.value("length", std::int64_t(16)), true});
   std::vector<double> found;
   for (std::int64_t n = 0; n < place.T() * C; ++n)
-    found.push_back(made.encoding->input({place, {}, {}, made.w}, n / C, n % C));
+    found.push_back(part<InputPart>(*made.encoding)->input({place, {}, {}, made.w}, n / C, n % C));
   return found;
 }
 // Attention weights (H,T,T) and what they return (H,T,D), by the definition.
@@ -188,7 +192,6 @@ Attended attended(const std::string& spec, const Json& c) {
   const std::int64_t T = place.T();
   const bool causal = c.at("causal");
   const Made made = make_case(spec, c, {H * D, H, D, c.value("length", T), causal});
-  const Encoding& e = *made.encoding;
   const auto q = numbers(c, "q"), k = numbers(c, "k"), x = numbers(c, "x"),
              projections = numbers(c, "projections");
   auto v = numbers(c, "v");
@@ -196,19 +199,18 @@ Attended attended(const std::string& spec, const Json& c) {
   const std::int64_t weight = H * D * H * D;
   const double* p = projections.data();
   const Scene scene{place, q, k, made.w, x, v, {p, p + weight, p + 2 * weight, p + 2 * weight + H * D}};
+  const Definition definition(*made.encoding, scene);
   Attended all{std::vector<double>(std::size_t(H * T * T)), std::vector<double>(q.size())};
   for (std::int64_t n = 0; n < H * T; ++n) {
     const std::int64_t h = n / T, i = n % T;
     double sum = 0;
     double* row = &all.weights[n * T];
-    for (std::int64_t j = 0; j < (causal ? i + 1 : T); ++j) {
-      if (e.sees(scene, i, j)) sum += row[j] = std::exp(e.logit(scene, h, i, j));
-    }
     for (std::int64_t j = 0; j < T; ++j) {
-      row[j] /= e.softmax() ? sum : 1;
-      for (std::int64_t d = 0; d < D && row[j] != 0; ++d)
-        all.out[n * D + d] += row[j] * e.value(scene, h, i, j, d);
+      if (definition.sees(i, j)) sum += row[j] = std::exp(definition.ln_weight(h, i, j));
     }
+    for (std::int64_t j = 0; definition.weights() == Weights::softmax && j < T; ++j) row[j] /= sum;
+    const auto out = definition.output(h, i);
+    std::copy(out.begin(), out.end(), &all.out[n * D]);
   }
   return all;
 }
@@ -249,7 +251,7 @@ std::vector<double> mean_of_draws(const std::string& spec, const Json& c) {
   std::vector<double> mean(std::size_t(T), 0.0);
   for (std::int64_t n = 0; n < draws; ++n) {
     auto row = Placement::consecutive(0, T).values;
-    e->place(Random(1, "golden"), std::uint64_t(n), c.at("training"), row);
+    part<PlacePart>(*e)->place(Random(1, "golden"), std::uint64_t(n), c.at("training"), row);
     for (std::size_t t = 0; t < row.size(); ++t) mean[t] += row[t] / double(draws);
   }
   return mean;
@@ -315,9 +317,10 @@ TEST(Golden, WellKnownValues) {
   const auto alibi = make_encoding("alibi", {48, 12, 4, 16, true});
   const std::vector<double> two{0, 1}, zero(96);
   for (std::int64_t h = 0; h < 12; ++h)
-    EXPECT_NEAR(alibi->logit({two, zero, zero, {}}, h, 1, 0), -twelve[h], 1e-8);
+    EXPECT_NEAR(Definition(*alibi, {two, zero, zero, {}}).logit(h, 1, 0), -twelve[h], 1e-8);
 
-  const auto kernel = make_encoding("sinusoidal", {512, 1, 512, 16, true});
+  const auto encoding = make_encoding("sinusoidal", {512, 1, 512, 16, true});
+  const auto* kernel = part<InputPart>(*encoding);
   const double K[] = {.973055, .905209, .827146, .768313, .740612, .735344};
   for (int k = 1; k <= 6; ++k) {
     const std::vector<double> positions{0, double(k)};

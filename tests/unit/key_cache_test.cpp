@@ -223,7 +223,7 @@ TEST_P(Cache, PositionsMayLeaveGaps) {
   for (std::int64_t i = 0; i < t.T; ++i) positions.push_back(double(i < 50 ? i / 2 : i - 10));
   Terms placed = t.terms;
   placed.places.assign(positions.begin(), positions.end());
-  Floats wide_k(B * t.T * H * K), wide_v(B * t.T * H * D);  // by rows every head has its own keys
+  Floats wide_k(B * t.T * H * K), wide_v(B * t.T * H * D);  // every head its own keys
   for (std::int64_t n = 0; n < B * t.T * H; ++n) {
     const std::int64_t from = n / H * G + n % H / (H / G);
     std::copy_n(&t.k[from * K], K, &wide_k[n * K]), std::copy_n(&t.v[from * D], D, &wide_v[n * D]);

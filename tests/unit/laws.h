@@ -1,4 +1,4 @@
-// One encoding by its definition and by the fast path, on the same numbers: what the laws compare.
+// Encodings by their definitions and by the fast path, on the same numbers: what the laws compare.
 #pragma once
 #include <cmath>
 #include <string>
@@ -7,6 +7,7 @@
 #include "gnomon/combine/plan.h"
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
+#include "gnomon/encodings/definition.h"
 #include "gnomon/nn/layer.h"
 #include "tests/unit/support.h"
 
@@ -54,29 +55,21 @@ struct Case {
 };
 
 // (H,T,D)
-inline std::vector<double> attention_by_definition(const Encoding& e, const Case& c) {
-  const auto& s = c.shape;
-  const Scene scene = c.scene();
-  std::vector<double> out(c.q.size());
-  for (std::int64_t h = 0; h < s.H; ++h) {
-    for (std::int64_t i = 0; i < c.T(); ++i) {
-      const std::int64_t seen = s.causal ? i + 1 : c.T();
-      std::vector<double> p(seen, -INFINITY);
-      double most = -INFINITY, sum = 0;
-      for (std::int64_t j = 0; j < seen; ++j) {
-        if (!c.place.document.empty() && c.place.document[i] != c.place.document[j]) continue;
-        if (e.sees(scene, i, j)) most = std::max(most, p[j] = e.logit(scene, h, i, j));
-      }
-      if (!e.softmax()) most = 0;
-      for (auto& x : p) sum += x = std::exp(x - most);
-      for (std::int64_t j = 0; j < seen; ++j) {
-        if (p[j] == 0) continue;
-        for (std::int64_t d = 0; d < s.D; ++d)
-          out[(h * c.T() + i) * s.D + d] += p[j] / (e.softmax() ? sum : 1) * e.value(scene, h, i, j, d);
-      }
-    }
+inline std::vector<double> attention_by_definition(const std::vector<Defined>& encodings, const Case& c) {
+  const Definition definition(c.shape, encodings, c.scene());
+  const auto& document = c.place.document;
+  std::vector<double> out;
+  for (std::int64_t n = 0; n < c.shape.H * c.T(); ++n) {
+    const std::int64_t i = n % c.T();
+    const auto row = definition.output(n / c.T(), i, [&](std::int64_t j) {
+      return !document.empty() && document[std::size_t(i)] != document[std::size_t(j)];
+    });
+    out.insert(out.end(), row.begin(), row.end());
   }
   return out;
+}
+inline std::vector<double> attention_by_definition(const Encoding& e, const Case& c) {
+  return attention_by_definition({Defined{&e, c.w}}, c);
 }
 
 // The fast path of one sequence, through the attention of the model: forward, and the gradients of
@@ -89,8 +82,10 @@ struct Fast {
   Batch batch;
 
   Fast(const Encoding& e, const Case& c, const Floats& g, const Floats& gi, std::int64_t tile = 0)
-      : w(c.w.begin(), c.w.end()),
-        tables(e.tables(c.place)),
+      : Fast({Defined{&e, c.w}}, c, g, gi, tile) {}
+  Fast(const std::vector<Defined>& encodings, const Case& c, const Floats& g, const Floats& gi,
+       std::int64_t tile = 0)
+      : w(parameters(encodings)),
         x(c.x.begin(), c.x.end()),
         projections(c.projections.begin(), c.projections.end()),
         input(c.T() * c.shape.C),
@@ -101,9 +96,16 @@ struct Fast {
         batch{c.place, tables, w.data()} {
     const auto& s = c.shape;
     layer = {1, c.T(), s.C, s.H, s.C, s.causal, Norm::layer, nullptr, tile};
-    e.input(batch, input.data());
-    e.input_backward(batch, gi.data(), dw.data());
-    positions.acting.push_back({&e, w.data(), dw.data()});
+    std::size_t at = 0;
+    for (const Defined& one : encodings) {
+      positions.acting.push_back({one.encoding, w.data() + at, dw.data() + at});
+      at += one.w.size();
+    }
+    if (const auto* e = part<InputPart>(*encodings.front().encoding)) {
+      tables = e->tables(c.place);
+      e->input(batch, input.data());
+      e->input_backward(batch, gi.data(), dw.data());
+    }
     positions.places = &c.place;
     positions.plan = compile(positions.acting, c.place, s.causal);
     positions.dplan = positions.plan.zeros();
@@ -135,6 +137,12 @@ struct Fast {
       dq[n] = row[0], dk[n] = row[s.C], dv[n] = row[2 * s.C];
     });
   }
+  // One after the other, as dw is.
+  static Floats parameters(const std::vector<Defined>& encodings) {
+    Floats all;
+    for (const Defined& one : encodings) all.insert(all.end(), one.w.begin(), one.w.end());
+    return all;
+  }
   const Plan& plan() const { return positions.reads_content ? a.plan : positions.plan; }
   Fast(const Fast&) = delete;
   Content content_of(const Case& c) const {
@@ -157,6 +165,41 @@ struct Fast {
       f(n, n / s.D % c.T(), n / s.D / c.T() * s.D + n % s.D);
   }
 };
+
+// The laws of encodings of one layer, each with its parameters: the fast path is the definition, and its gradients by q, k, v
+// and the parameters are central differences of the definition, at some of their numbers.
+struct Learning {
+  const Encoding* encoding;
+  std::vector<double>* w;
+};
+struct Bounds {
+  double value = 1e-5, gradient = 1e-4;
+  std::int64_t tile = 0;
+};
+inline void expect_laws(const std::vector<Learning>& of, Case& c, const Bounds& bounds = {}) {
+  std::vector<Defined> encodings;
+  for (const Learning& one : of) encodings.push_back({one.encoding, *one.w});
+  const Floats g = normals(std::int64_t(c.q.size()), 5);
+  const Fast fast(encodings, c, g, Floats(c.T() * c.shape.C), bounds.tile);
+  const auto want = attention_by_definition(encodings, c);
+  for (std::size_t i = 0; i < want.size(); ++i)
+    ASSERT_NEAR(fast.out[i], want[i], bounds.value) << "number " << i;
+  const auto loss = [&] {
+    const auto out = attention_by_definition(encodings, c);
+    double sum = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) sum += out[i] * double(g[i]);
+    return sum;
+  };
+  expect_gradient(c.q, fast.dq, loss, 37, bounds.gradient);
+  expect_gradient(c.k, fast.dk, loss, 41, bounds.gradient);
+  expect_gradient(c.v, fast.dv, loss, 53, bounds.gradient);
+  std::size_t at = 0;
+  for (const Learning& one : of) {
+    const Floats dw(fast.dw.begin() + long(at), fast.dw.begin() + long(at + one.w->size()));
+    expect_gradient(*one.w, dw, loss, 1 + dw.size() / 13, bounds.gradient);
+    at += dw.size();
+  }
+}
 
 // The standard options, and each option moved off its standard, one at a time: every word, and numbers in
 // between.

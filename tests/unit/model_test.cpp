@@ -34,8 +34,34 @@ ModelConfig small(const std::string& spec) {
   return c;
 }
 
-std::vector<std::string> all_specs() {
+// Three encodings inside attention with an input encoding joined by some combination, drawn by chance, the same each time.
+std::vector<std::string> random_specs(std::size_t count) {
+  const Random random(1, "specs");
+  std::vector<std::string_view> inside, inputs;
+  for (const Entry* e : encodings()) {
+    if (e->acts & kInput) inputs.push_back(e->name);
+    if (e->acts && !(e->acts & (kInput | kPositions))) inside.push_back(e->name);
+  }
   std::vector<std::string> specs;
+  for (std::uint64_t draw = 0; specs.size() < count; ++draw) {
+    const auto one_of = [&](const auto& all, std::uint64_t n) {
+      return all[random.below(8 * draw + n, all.size())];
+    };
+    const std::string_view join = one_of(combinations(), 0)->name;
+    std::string spec =
+        std::string(join) + "(" + std::string(one_of(inputs, 1)) + (join == "concat" ? ", width=6)" : ")");
+    for (std::uint64_t n = 2; n < 5; ++n) spec += "+" + std::string(one_of(inside, n));
+    try {
+      make_position(Spec::parse(spec), {16, 2, 8, 12, true});
+      specs.push_back(spec);
+    } catch (const Error&) {  // they do not go together: pairs_test
+    }
+  }
+  return specs;
+}
+
+std::vector<std::string> all_specs() {
+  std::vector<std::string> specs = random_specs(30);
   for (const Entry* e : encodings()) {
     if (!(e->acts & kPositions)) specs.emplace_back(e->name);
   }
@@ -163,7 +189,7 @@ TEST(Model, FoldsProjectionIntoAddition) {
     for (std::int64_t t = 0; t < T; ++t) {
       double sum = b[c];
       for (std::int64_t k = 0; k < d; ++k)
-        sum += double(W[c * 2 * d + d + k]) * e->input({place, {}, {}, {}}, t, k);
+        sum += double(W[c * 2 * d + d + k]) * part<InputPart>(*e)->input({place, {}, {}, {}}, t, k);
       folded[add.param("position.input.table").offset + t * d + c] = float(sum);
     }
   }

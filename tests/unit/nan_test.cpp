@@ -121,10 +121,8 @@ TEST_P(NotANumber, ReachesNobodyWhoCannotSeeIt) {
   each_encoding(2, 8, kTokens, [](const Entry&, const Encoding& e, const Shape& shape) {
     const Trial trial(shape, e, kTokens - 1);
     const Fast base = trial.run(e);
-    const Scene scene = trial.c.scene();
-    const auto sees = [&](std::int64_t i, std::int64_t j) {
-      return (!shape.causal || j <= i) && e.sees(scene, i, j);
-    };
+    const Definition definition(e, trial.c.scene());
+    const auto sees = [&](std::int64_t i, std::int64_t j) { return definition.sees(i, j); };
     for (const Place& place : places(e, trial)) {
       if (place.token < 0) continue;
       const bool of_query = place.name == "q" || place.name == "dout";
@@ -165,9 +163,10 @@ TEST_P(NotANumber, LogitsThatOverflowAreTold) {
         trial.c.q[(h * T + i) * D + D - 1] = 1e30, trial.c.k[(h * T + j) * D + D - 1] = key;
       }
       const Fast f = trial.run(e);
+      const Definition definition(e, trial.c.scene());
       for (std::int64_t h = 0; h < shape.H; ++h) {
-        if (!e.sees(trial.c.scene(), i, j) || !(std::abs(e.logit(trial.c.scene(), h, i, j)) > 1e39)) continue;
-        EXPECT_TRUE(!e.softmax() || std::isnan(f.a.kept.lse[h * T + i]));
+        if (!definition.sees(i, j) || !(std::abs(definition.ln_weight(h, i, j)) > 1e39)) continue;
+        EXPECT_TRUE(definition.weights() != Weights::softmax || std::isnan(f.a.kept.lse[h * T + i]));
         for (std::int64_t d = 0; d < D; ++d) {
           EXPECT_TRUE(std::isnan(f.out[(h * T + i) * D + d]));
           EXPECT_TRUE(std::isnan(f.dq[(h * T + i) * D + d]));

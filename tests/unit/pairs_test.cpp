@@ -1,5 +1,5 @@
-// The laws over pairs: every two encodings that meet inside attention are refused with a reason, or mean the same in either
-// order and are the sum of their definitions.
+// The laws over pairs and triples: encodings that meet inside attention are refused with a reason, or mean the same in every
+// order, which is their definitions composed by stages; and their gradients are those of that.
 #include <gtest/gtest.h>
 
 #include "tests/unit/laws.h"
@@ -8,193 +8,144 @@ namespace gnomon {
 namespace {
 
 constexpr std::int64_t kTokens = 19;
+const Shape kShape{16, 2, 8, 64, true};
 
-struct Part {
-  std::string spec;
-  std::unique_ptr<Encoding> encoding;
-  std::vector<double> w;  // its parameters
-  Plan plan;              // of it alone
+// Encodings of one layer, made from a spec that names each, with parameters of their own.
+struct Together {
+  std::vector<std::string> names;
+  Position position;
+  std::vector<std::vector<double>> w;
+
+  explicit Together(const std::vector<std::string>& of) : names(of) {
+    std::string spec;
+    for (const std::string& name : of) spec += (spec.empty() ? "" : "+") + name;
+    position = make_position(Spec::parse(spec), kShape);
+    for (std::size_t n = 0; n < of.size(); ++n)
+      w.push_back(
+          Case(kShape, *position.attention[n].encoding, kTokens, 3, std::hash<std::string>{}(of[n])).w);
+  }
+  // In the order in which a layer runs them.
+  std::vector<Defined> encodings() const {
+    std::vector<Defined> all;
+    for (const std::size_t n : position.patterns[0])
+      all.push_back({position.attention[n].encoding.get(), w[n]});
+    return all;
+  }
 };
-
-// The encodings of a spec as a layer runs them, forward.
-Floats run(const std::vector<const Part*>& parts, const Case& c, const std::vector<std::size_t>& order) {
-  std::string spec;
-  for (const Part* part : parts) spec += (spec.empty() ? "" : "+") + part->spec;
-  const Position position = make_position(Spec::parse(spec), c.shape);
-  const Shape& s = c.shape;
-  const std::int64_t T = c.T(), step = row_step(3 * s.C), out_step = row_step(s.C);
-  std::vector<Floats> w;
-  for (const Part* part : parts) w.emplace_back(part->w.begin(), part->w.end());
-  LayerPositions positions;
-  for (const std::size_t n : order.empty() ? position.patterns[0] : order)
-    positions.acting.push_back({position.attention[n].encoding.get(), w[n].data()});
-  positions.places = &c.place;
-  positions.plan = compile(positions.acting, c.place, s.causal);
-  positions.reads_content = reads_content(positions.acting);
-  LayerActivations a;
-  a.qkv.resize(T * step), a.attended.resize(T * out_step);
-  Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
-    float* row = &a.qkv[t * step + channel];
-    row[0] = float(c.q[n]), row[s.C] = float(c.k[n]), row[2 * s.C] = float(c.v[n]);
-  });
-  const Floats x(c.x.begin(), c.x.end()), p(c.projections.begin(), c.projections.end());
-  const std::int64_t weight = s.C * s.C;
-  const Content content{1,
-                        T,
-                        {x.data(), s.C},
-                        {1, T, s.H, 0, step, s.D},
-                        a.qkv.data(),
-                        a.qkv.data() + s.C,
-                        {p.data(), p.data() + weight, p.data() + 2 * weight, p.data() + 2 * weight + s.C}};
-  attention_forward({1, T, s.C, s.H, s.C, s.causal, Norm::layer, nullptr, 8}, positions, content, a);
-  Floats out(c.q.size());
-  Fast::each_number(c, [&](std::int64_t n, std::int64_t t, std::int64_t channel) {
-    out[n] = a.attended[t * out_step + channel];
-  });
-  return out;
+Case words() { return Case(kShape, *make_encoding("none", kShape), kTokens, 3); }
+struct Ran {
+  Floats out;
+  Plan plan;
+};
+Ran forward(const Together& of, const Case& c) {
+  const Fast fast(of.encodings(), c, Floats(c.q.size()), Floats(kTokens * kShape.C), 8);
+  return {fast.out, fast.plan()};
 }
-
-bool reads_scores(const Part& p) { return !p.plan.terms.counted.empty() || p.plan.terms.mixes(); }
-bool only_adds(const Part& p) {
-  return p.plan.steps.empty() && p.plan.terms.weights == Weights::softmax &&
-         p.plan.terms.content_scale == 1 && p.plan.terms.value.empty();
-}
-
-// Where one of the two only adds, and sees no score that the other makes: the sum of what each adds to q·k.
-bool is_a_sum(const Part& a, const Part& b) {
-  const auto plain = [](const Part& p) { return only_adds(p) && p.encoding->softmax(); };
-  if (!plain(a) && !plain(b)) return false;
-  const auto makes_scores = [&](const Part& p) { return !only_adds(p); };
-  if ((reads_scores(a) && makes_scores(b)) || (reads_scores(b) && makes_scores(a))) return false;
-  return a.encoding->softmax() && b.encoding->softmax();
-}
-std::vector<double> by_sum(const Part& a, const Part& b, const Case& c) {
-  const std::int64_t T = c.T(), D = c.shape.D;
-  Scene one = c.scene(), two = c.scene();
-  one.w = a.w, two.w = b.w;
-  const bool a_maps = !only_adds(a);
-  std::vector<double> out(c.q.size());
-  for (std::int64_t h = 0; h < c.shape.H; ++h) {
-    for (std::int64_t i = 0; i < T; ++i) {
-      std::vector<double> s(std::size_t(i + 1), -INFINITY);
-      double most = -INFINITY, sum = 0;
-      for (std::int64_t j = 0; j <= i; ++j) {
-        if (!a.encoding->sees(one, i, j) || !b.encoding->sees(two, i, j)) continue;
-        double plain = 0;
-        for (std::int64_t d = 0; d < D; ++d) plain += c.q[(h * T + i) * D + d] * c.k[(h * T + j) * D + d];
-        s[j] =
-            a.encoding->logit(one, h, i, j) + b.encoding->logit(two, h, i, j) - plain / std::sqrt(double(D));
-        most = std::max(most, s[j]);
-      }
-      for (double& x : s) sum += x = std::exp(x - most);
-      for (std::int64_t j = 0; j <= i; ++j) {
-        if (s[j] == 0) continue;
-        for (std::int64_t d = 0; d < D; ++d) {
-          const Encoding& values = a_maps ? *a.encoding : *b.encoding;
-          out[(h * T + i) * D + d] += s[j] / sum * values.value(a_maps ? one : two, h, i, j, d);
-        }
-      }
-    }
+// Why the encodings do not go together; empty: they do.
+std::string refusal(const std::vector<std::string>& names) {
+  try {
+    const Together of(names);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault(), Fault::usage);
+    return e.what();
   }
-  return out;
+  return "";
 }
-
-TEST(Pairs, AreRefusedWithAReasonOrMeanOneThing) {
-  const Shape shape{16, 2, 8, 64, true};
-  std::vector<Part> parts;
+std::vector<std::string> inside_attention() {
+  std::vector<std::string> all;
   for (const Entry* entry : encodings()) {
-    if (entry->acts == 0 || (entry->acts & (kInput | kPositions))) continue;
-    Part p{std::string(entry->name), make_encoding(entry->name, shape), {}, {}};
-    const Case own(shape, *p.encoding, kTokens, 3, parts.size());
-    p.w = own.w;
-    const Floats zero(p.w.size()), f(p.w.begin(), p.w.end());
-    const Fast alone(*p.encoding, own, Floats(own.q.size()), Floats(kTokens * shape.C));
-    p.plan = alone.plan();
-    parts.push_back(std::move(p));
+    if (entry->acts != 0 && !(entry->acts & (kInput | kPositions))) all.emplace_back(entry->name);
   }
-  const auto none = make_encoding("none", shape);
-  const Case c(shape, *none, kTokens, 3);
-  int sums = 0, orders = 0, refused = 0;
-  for (std::size_t n = 0; n < parts.size(); ++n) {
-    for (std::size_t m = n; m < parts.size(); ++m) {
-      const Part &a = parts[n], &b = parts[m];
-      SCOPED_TRACE(a.spec + " + " + b.spec);
-      Floats ab, ba;
-      std::string why, back;
-      try {
-        ab = run({&a, &b}, c, {});
-      } catch (const Error& e) {
-        EXPECT_EQ(e.fault(), Fault::usage);
-        why = e.what();
-      }
-      try {
-        ba = run({&b, &a}, c, {});
-      } catch (const Error& e) {
-        back = e.what();
-      }
-      ASSERT_EQ(why.empty(), back.empty()) << why << back;
+  return all;
+}
+void expect_near(const Floats& found, const std::vector<double>& want, double tolerance) {
+  for (std::size_t n = 0; n < want.size(); ++n) ASSERT_NEAR(found[n], want[n], tolerance) << "number " << n;
+}
+
+TEST(Pairs, AreRefusedWithAReasonOrAreTheirDefinitionsComposed) {
+  const auto names = inside_attention();
+  const Case c = words();
+  int accepted = 0, refused = 0;
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    for (std::size_t m = n; m < names.size(); ++m) {
+      SCOPED_TRACE(names[n] + " + " + names[m]);
+      const std::string why = refusal({names[n], names[m]});
+      ASSERT_EQ(why.empty(), refusal({names[m], names[n]}).empty()) << why;
       if (!why.empty()) {
-        EXPECT_NE(why.find(a.spec), std::string::npos) << why;
-        EXPECT_NE(why.find(b.spec), std::string::npos) << why;
+        EXPECT_NE(why.find(names[n]), std::string::npos) << why;
+        EXPECT_NE(why.find(names[m]), std::string::npos) << why;
         ++refused;
         continue;
       }
-      for (std::size_t i = 0; i < ab.size(); ++i) ASSERT_NEAR(ab[i], ba[i], 2e-6) << "number " << i;
-      ++orders;
-      if (!is_a_sum(a, b)) continue;
-      const auto want = by_sum(a, b, c);
-      for (std::size_t i = 0; i < ab.size(); ++i) ASSERT_NEAR(ab[i], want[i], 3e-5) << "number " << i;
-      ++sums;
+      const Together ab({names[n], names[m]}), ba({names[m], names[n]});
+      const auto want = attention_by_definition(ab.encodings(), c);
+      const Ran one = forward(ab, c), other = forward(ba, c);
+      expect_near(one.out, want, 3e-5);
+      if (HasFatalFailure()) return;
+      EXPECT_TRUE(one.plan == other.plan && one.out == other.out);
+      ++accepted;
     }
   }
-  std::printf("%d pairs, %d of them sums of their definitions; %d refused\n", orders, sums, refused);
-  EXPECT_GT(sums, 300);
-  EXPECT_GT(refused, 100);
+  std::printf("%d pairs are their definitions composed, %d are refused\n", accepted, refused);
+  EXPECT_GT(accepted, 600);
+  EXPECT_GT(refused, 300);
 }
 
 TEST(Pairs, WhatHasNoMeaningIsRefused) {
-  const Shape shape{16, 2, 8, 64, true};
-  const auto answer = [&](const std::string& spec) -> std::string {
-    try {
-      make_position(Spec::parse(spec), shape);
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "accepted";
-  };
-  EXPECT_NE(answer("rope+yarn").find("both change channel 0 of q and k"), std::string::npos);
-  EXPECT_NE(answer("rope+rope").find("both change channel 0"), std::string::npos);
-  EXPECT_NE(answer("rope+rerope").find("both change channel 0"), std::string::npos);
-  EXPECT_NE(answer("cope+cope").find("both count keys by gates"), std::string::npos);
-  EXPECT_NE(answer("stick_breaking+stick_breaking").find("without a softmax"), std::string::npos);
-  EXPECT_NE(answer("rerope+self_extend").find("both"), std::string::npos);
-  EXPECT_NE(answer("rope+shaw").find("as projected"), std::string::npos);
-  EXPECT_EQ(answer("rope(fraction=0.5)+rope(fraction=0.5, side=trailing)"), "accepted");
-  EXPECT_EQ(answer("fire+cope"), "accepted");
+  EXPECT_NE(refusal({"rope", "yarn"}).find("both change channel 0 of q and k"), std::string::npos);
+  EXPECT_NE(refusal({"rope", "rope"}).find("both change channel 0"), std::string::npos);
+  EXPECT_NE(refusal({"rope", "rerope"}).find("both change channel 0"), std::string::npos);
+  EXPECT_NE(refusal({"cope", "cope"}).find("both count keys by gates"), std::string::npos);
+  EXPECT_NE(refusal({"stick_breaking", "stick_breaking"}).find("without a softmax"), std::string::npos);
+  EXPECT_NE(refusal({"rerope", "self_extend"}).find("both"), std::string::npos);
+  EXPECT_NE(refusal({"rope", "shaw"}).find("as projected"), std::string::npos);
+  EXPECT_NE(refusal({"cope", "tupe"}).find("reads the product of q and k"), std::string::npos);
+  EXPECT_NE(refusal({"tupe", "t5(scale=off)"}).find("scales the product of q and k"), std::string::npos);
+  EXPECT_EQ(refusal({"rope(fraction=0.5)", "rope(fraction=0.5, side=trailing)"}), "");
+  EXPECT_EQ(refusal({"fire", "cope"}), "");
 }
 
-// Triples: any order of three that may go together.
-TEST(Pairs, TriplesDoNotDependOnTheirOrder) {
-  const Shape shape{16, 2, 8, 64, true};
-  const auto none = make_encoding("none", shape);
-  const Case c(shape, *none, kTokens, 3);
-  for (const std::vector<std::string>& names : {std::vector<std::string>{"rope", "alibi", "cope"},
-                                                {"log_n(original=8)", "rerope(window=5)", "t5"},
-                                                {"fire", "dape", "window(size=7)"},
-                                                {"fox", "grape_additive", "xpos"},
-                                                {"stick_breaking", "rope", "alibi"}}) {
-    std::vector<Part> parts;
-    for (const std::string& name : names) {
-      Part p{name, make_encoding(name, shape), {}, {}};
-      p.w = Case(shape, *p.encoding, kTokens, 3, parts.size()).w;
-      parts.push_back(std::move(p));
-    }
-    const Floats want = run({&parts[0], &parts[1], &parts[2]}, c, {});
-    for (const auto& [x, y, z] : {std::tuple{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
-      const Floats other = run({&parts[x], &parts[y], &parts[z]}, c, {});
-      for (std::size_t n = 0; n < want.size(); ++n)
-        ASSERT_NEAR(other[n], want[n], 2e-6) << names[0] << " " << n;
-    }
+// Three drawn by chance, the same each time, in all orders.
+TEST(Triples, AreTheirDefinitionsComposedInEveryOrder) {
+  const auto names = inside_attention();
+  const Case c = words();
+  const Random random(1, "triples");
+  int tried = 0;
+  for (std::uint64_t draw = 0; tried < 120; ++draw) {
+    std::vector<std::string> three;
+    for (std::uint64_t n = 0; n < 3; ++n) three.push_back(names[random.below(3 * draw + n, names.size())]);
+    if (!refusal(three).empty()) continue;
+    ++tried;
+    SCOPED_TRACE(three[0] + " + " + three[1] + " + " + three[2]);
+    const auto want = attention_by_definition(Together(three).encodings(), c);
+    std::sort(three.begin(), three.end());
+    do {
+      expect_near(forward(Together(three), c).out, want, 5e-5);
+      if (HasFatalFailure()) return;
+    } while (std::next_permutation(three.begin(), three.end()));
+  }
+}
+
+class Gradients : public OnEveryTarget {};
+INSTANTIATE_TEST_SUITE_P(Targets, Gradients, testing::ValuesIn(simd_targets()), target_name);
+
+// Where one has a score or rows of its own and others add to them: q, k, v and every parameter.
+TEST_P(Gradients, AreCentralDifferencesOfTheComposition) {
+  for (const auto& names : {std::vector<std::string>{"cope(positions=9)", "alibi", "rope"},
+                            {"rerope(window=7)", "log_n(original=8)", "t5"},
+                            {"rope", "grape_additive", "fox"},
+                            {"dape", "rope", "kerple_log"},
+                            {"fire", "shaw", "window(size=9)"},
+                            {"tupe", "rope_value", "data_alibi"},
+                            {"stick_breaking", "pope", "alibi_learned"}}) {
+    SCOPED_TRACE(names[0] + " + " + names[1] + " + " + names[2]);
+    Together of(names);
+    Case c = words();
+    std::vector<Learning> learning;
+    for (const std::size_t n : of.position.patterns[0])
+      learning.push_back({of.position.attention[n].encoding.get(), &of.w[n]});
+    expect_laws(learning, c, {3e-5, 2e-4, 8});
+    if (HasFatalFailure()) return;
   }
 }
 

@@ -62,8 +62,8 @@ TEST(Encodings, PositionsWithoutAValueAreAnswered) {
     return why([&] {
       const auto e = make_encoding(spec, shape);
       Floats w(e->param_count()), out(16);
-      const Floats tables = e->tables(one);
-      e->input({one, tables, w.data()}, out.data());
+      const Floats tables = part<InputPart>(*e)->tables(one);
+      part<InputPart>(*e)->input({one, tables, w.data()}, out.data());
     });
   };
   EXPECT_NE(answer("learned", 12).find("position 12 is not a row of the table; allowed are 0 to 11"),
@@ -83,7 +83,7 @@ TEST(Encodings, PositionsWithoutAValueAreAnswered) {
     expect_answer(
         [&] {
           Terms terms = terms_for(half, true);
-          e->lower({half, tables, w.data()}, terms);
+          part<TermsPart>(*e)->lower({half, tables, w.data()}, terms);
         },
         "not whole numbers");
   }
@@ -93,7 +93,7 @@ TEST(Encodings, PositionsWithoutAValueAreAnswered) {
       [&] {
         Terms terms = terms_for(Placement::consecutive(0, 6), true);
         const Placement six = Placement::consecutive(0, 6);
-        relative->lower({six, tables, w.data()}, terms);
+        part<TermsPart>(*relative)->lower({six, tables, w.data()}, terms);
       },
       "has no row; allowed are -3 to 3");
   const Placement two_axes = Placement::of(std::vector<double>{0, 1, 2, 3}, 1, 2);
@@ -159,24 +159,15 @@ void expect_anywhere(const Placement& place, bool causal, bool ordered = true) {
     if ((entry.acts & kMask) && !ordered) {
       Terms terms = terms_for(place, causal);
       const Floats tables;
-      expect_answer([&] { e->lower({place, tables, nullptr}, terms); }, "positions that do not fall");
+      expect_answer(
+          [&] {
+            part<TermsPart>(*e)->lower({place, tables, nullptr}, terms);
+          },
+          "positions that do not fall");
       continue;
     }
     Case c(shape, *e, place);
-    const Floats g = normals(std::int64_t(c.q.size()), 5), gi(c.T() * shape.C);
-    const Fast fast(*e, c, g, gi);
-    const auto want = attention_by_definition(*e, c);
-    for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(fast.out[i], want[i], 1e-5) << "number " << i;
-    const auto loss = [&] {
-      const auto out = attention_by_definition(*e, c);
-      double sum = 0;
-      for (std::size_t i = 0; i < out.size(); ++i) sum += out[i] * g[i];
-      return sum;
-    };
-    expect_gradient(c.q, fast.dq, loss, 37, 1e-4);
-    expect_gradient(c.k, fast.dk, loss, 37, 1e-4);
-    expect_gradient(c.v, fast.dv, loss, 53, 1e-4);
-    expect_gradient(c.w, fast.dw, loss, 1 + c.w.size() / 13, 1e-4);
+    expect_laws({{e.get(), &c.w}}, c);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
@@ -249,7 +240,7 @@ TEST(Samplers, DoWhatTheirPapersSay) {
   const Random random(7, "test");
   const auto drawn = [&](const char* spec, std::uint64_t draw, bool training) {
     auto row = Placement::consecutive(0, 20).values;
-    make_encoding(spec, shape)->place(random, draw, training, row);
+    part<PlacePart>(*make_encoding(spec, shape))->place(random, draw, training, row);
     return row;
   };
   std::set<std::vector<double>> all;

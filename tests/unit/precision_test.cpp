@@ -6,8 +6,9 @@
 
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/half.h"
+#include "gnomon/encodings/definition.h"
 #include "gnomon/encodings/rotary.h"
-#include "gnomon/kernels/stored.h"
 #include "tests/unit/support.h"
 #include "tests/unit/turn.h"
 
@@ -43,13 +44,12 @@ TEST(Precision, Bfloat16RowsKeepPositionsDistinct) {
   const auto e = make_encoding("rope", {D, 1, D, 16, true});
   const auto turned = [&](const std::vector<double>& positions) {
     const Rotate turn = turn_of(*e, positions);
-    std::vector<BFloat16> rows(std::size_t(T * D), BFloat16(1.0f));
-    rotate_stored<BFloat16>({Pairing::halves, D / 2, turn.cos.data(), turn.sin.data()}, {1, T, 1, 0, D, D},
-                            +1, D, rows.data());
+    Floats rows(std::size_t(T * D), 1.0f);
+    rotate({Pairing::halves, D / 2, turn.cos.data(), turn.sin.data()}, {1, T, 1, 0, D, D}, +1, rows.data());
     std::set<std::vector<std::uint16_t>> distinct;
     for (std::int64_t t = 0; t < T; ++t) {
       std::vector<std::uint16_t> bits;
-      for (std::int64_t c = 0; c < D; ++c) bits.push_back(rows[t * D + c].bits);
+      for (std::int64_t c = 0; c < D; ++c) bits.push_back(BFloat16(rows[t * D + c]).bits);
       distinct.insert(bits);
     }
     return distinct.size();
@@ -69,11 +69,11 @@ TEST(Precision, AlibiIsExactAt32768Tokens) {
   const Placement place = Placement::consecutive(0, T);
   Terms terms = terms_for(place, true);
   const Floats tables;
-  e->lower({place, tables, nullptr}, terms);
+  part<TermsPart>(*e)->lower({place, tables, nullptr}, terms);
   const std::vector<double> zero(std::size_t(2 * H * 4));
   for (std::int64_t h = 0; h < H; ++h) {
     const std::vector<double> two{0, 1};
-    const double slope = -e->logit({two, zero, zero, {}}, h, 1, 0);
+    const double slope = -Definition(*e, {two, zero, zero, {}}).logit(h, 1, 0);
     for (std::int64_t d = 0; d < T; ++d) ASSERT_EQ(terms.by_distance[h * T + d], float(-slope * double(d)));
     for (std::int64_t d = 1; d < T; ++d)
       ASSERT_LT(terms.by_distance[h * T + d], terms.by_distance[h * T + d - 1]);
@@ -83,55 +83,6 @@ TEST(Precision, AlibiIsExactAt32768Tokens) {
   for (std::int64_t d = 1; d < T; ++d)
     equal += BFloat16(terms.by_distance[d]).bits == BFloat16(terms.by_distance[d - 1]).bits;
   EXPECT_GT(equal, T / 2);
-}
-
-template <class S>
-void expect_stored_attention(double tolerance) {
-  const AttendShape s{
-      .B = 2, .H = 2, .queries = 9, .keys = 9, .K = 8, .D = 8, .scale = 0.35f, .causal = true};
-  Terms terms;
-  terms.distances = 9;
-  terms.by_distance = normals(18, 4);
-  Terms dterms = terms.zeros(), dwide = terms.zeros();
-  const std::int64_t n = 2 * 2 * 9 * 8;
-  const auto narrow = [&](std::uint64_t seed) {
-    std::vector<S> x;
-    for (const float f : normals(n, seed)) x.push_back(S(f));
-    return x;
-  };
-  const auto q = narrow(1), k = narrow(2), v = narrow(3), g = narrow(5);
-  std::vector<S> out(q.size()), dq(q.size()), dk(q.size()), dv(q.size());
-  const auto heads = [](auto* x) {
-    return Heads<std::remove_pointer_t<decltype(x)>>{x, 2 * 9 * 8, 8, 9 * 8};
-  };
-  const auto read = [&](const std::vector<S>& x) { return heads(x.data()); };
-  Floats lse(36);
-  attend_stored<S>(s, read(q), read(k), read(v), terms, heads(out.data()), lse.data());
-  attend_stored_backward<S>(s, {read(q), read(k), read(v), read(out), lse.data(), read(g)}, terms,
-                            {heads(dq.data()), heads(dk.data()), heads(dv.data()), &dterms});
-  const auto wide = [](const std::vector<S>& x) {
-    Floats w;
-    for (const S y : x) w.push_back(float(y));
-    return w;
-  };
-  const Floats wq = wide(q), wk = wide(k), wv = wide(v), wg = wide(g);
-  Floats want(n), wdq(n), wdk(n), wdv(n);
-  const auto fread = [&](const Floats& x) { return heads(x.data()); };
-  attend(s, fread(wq), fread(wk), fread(wv), terms, heads(want.data()), lse.data());
-  attend_backward(s, {fread(wq), fread(wk), fread(wv), fread(want), lse.data(), fread(wg)}, terms,
-                  {heads(wdq.data()), heads(wdk.data()), heads(wdv.data()), &dwide});
-  for (std::int64_t i = 0; i < n; ++i) {
-    ASSERT_NEAR(float(out[i]), want[i], tolerance);
-    ASSERT_NEAR(float(dq[i]), wdq[i], 4 * tolerance);
-    ASSERT_NEAR(float(dk[i]), wdk[i], 4 * tolerance);
-    ASSERT_NEAR(float(dv[i]), wdv[i], 4 * tolerance);
-  }
-  for (std::size_t i = 0; i < dwide.by_distance.size(); ++i)
-    ASSERT_NEAR(dterms.by_distance[i], dwide.by_distance[i], 8 * tolerance);
-}
-TEST(Precision, AttentionOfStoredRowsRoundsOnce) {
-  expect_stored_attention<BFloat16>(1.0 / 128);
-  expect_stored_attention<Float16>(1.0 / 1024);
 }
 
 TEST(Precision, SixteenBitsRoundToNearest) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/model.h"
 
@@ -49,7 +50,7 @@ class ReferenceModel {
     e_.clear();
     for (std::int64_t n = 0; position_.input && n < T * position_.input->shape().C; ++n) {
       const std::int64_t C = position_.input->shape().C;
-      e_.push_back(position_.input->input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
+      e_.push_back(position_.at_input().input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
     }
     Matrix h(T);
     for (std::int64_t n = 0; n < T * d; ++n)
@@ -104,41 +105,15 @@ class ReferenceModel {
   bool injects(Injection where) const {
     return position_.input && position_.combination->injection() == where;
   }
-  struct One {
-    const Encoding* encoding;
-    Scene scene;
-  };
   // The encodings of layer l, with their parameters.
-  std::vector<One> encodings_of(std::int64_t l, const Scene& scene) const {
-    std::vector<One> all;
+  std::vector<Defined> encodings_of(std::int64_t l) const {
+    std::vector<Defined> all;
     for (const std::size_t n : position_.in_layer(l)) {
       const Encoding& e = *position_.attention[n].encoding;
       const std::string prefix = "position.attention." + std::to_string(n) + ".";
-      all.push_back({&e, scene});
-      all.back().scene.w = tail(e.per_layer() ? prefix + std::to_string(l) + "." : prefix);
+      all.push_back({&e, tail(e.per_layer() ? prefix + std::to_string(l) + "." : prefix)});
     }
     return all;
-  }
-  // Several encodings in attention: their additions to the plain logit add up; at most one of them maps q and
-  // k or rewrites rows.
-  double logit(const std::vector<One>& encodings, const Scene& scene, std::int64_t h, std::int64_t i,
-               std::int64_t j) const {
-    const Encoding plain({c_.width, c_.heads, c_.head_size(), c_.length, c_.causal});
-    double sum = plain.logit(scene, h, i, j);
-    for (const One& one : encodings) {
-      if (!one.encoding->sees(one.scene, i, j)) return -INFINITY;
-      const double own = one.encoding->logit(one.scene, h, i, j);
-      if (own == -INFINITY) return own;
-      sum += own - plain.logit(scene, h, i, j);
-    }
-    return sum;
-  }
-  double value(const std::vector<One>& encodings, const Scene& scene, std::int64_t h, std::int64_t i,
-               std::int64_t j, std::int64_t d) const {
-    const double v = scene.v[(h * scene.T() + j) * c_.head_size() + d];
-    double sum = v;
-    for (const One& one : encodings) sum += one.encoding->value(one.scene, h, i, j, d) - v;
-    return sum;
   }
   void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
              Matrix& h) const {
@@ -158,26 +133,17 @@ class ReferenceModel {
     }
     const double *weight = at(name + "attention.qkv.weight"), *bias = at(name + "attention.qkv.bias");
     const Scene scene{positions, q, k, {}, x, v, {weight, weight + d * d, bias, bias + d}};
-    const auto encodings = encodings_of(l, scene);
-    bool softmax = true;
-    for (const One& one : encodings) softmax = softmax && one.encoding->softmax();
+    const Definition definition({d, H, D, c_.length, c_.causal}, encodings_of(l), scene);
     const std::int32_t* document = nullptr;
     if (tokens.placement && !tokens.placement->document.empty())
       document = &tokens.placement->document[tokens.placement->rows > 1 ? b * T : 0];
     Matrix mixed(T, std::vector<double>(d));
     for (std::int64_t head = 0; head < H; ++head) {
       for (std::int64_t i = 0; i < T; ++i) {
-        std::vector<double> p(T);
-        double sum = 0;
-        for (std::int64_t j = 0; j < (c_.causal ? i + 1 : T); ++j) {
-          if (tokens.padding && tokens.padding[b * T + j]) continue;
-          if (document && document[i] != document[j]) continue;
-          sum += p[j] = std::exp(logit(encodings, scene, head, i, j));
-        }
-        for (std::int64_t j = 0; j < T; ++j) {
-          for (std::int64_t c = 0; c < D && p[j] > 0; ++c)
-            mixed[i][head * D + c] += p[j] / (softmax ? sum : 1) * value(encodings, scene, head, i, j, c);
-        }
+        const auto row = definition.output(head, i, [&](std::int64_t j) {
+          return (tokens.padding && tokens.padding[b * T + j]) || (document && document[i] != document[j]);
+        });
+        std::copy(row.begin(), row.end(), mixed[i].begin() + head * D);
       }
     }
     add(linear(mixed, name + "attention.out", d), h);

@@ -7,13 +7,12 @@ namespace gnomon {
 inline Rotate turn_of(const Encoding& e, const Positions& positions) {
   const Floats none;
   std::vector<Step> steps;
-  e.map({positions, none, nullptr}, {e.shape().D, e.shape().D}, steps);
+  part<MapPart>(e)->map({positions, none, nullptr}, {e.shape().D, e.shape().D}, steps);
   for (const Step& step : steps) {
     if (step.acts_on(Role::q) && std::holds_alternative<Rotate>(step.what))
       return std::get<Rotate>(step.what);
   }
   return {};
 }
-inline bool operator==(const Rotate& a, const Rotate& b) { return a.cos == b.cos && a.sin == b.sin; }
 
 }  // namespace gnomon

@@ -65,9 +65,10 @@ Finding formula(Desk&) {
   const Shape shape = width_of(512);
   const auto encoding = make_encoding(kPaper, shape);
   const Placement places = Placement::consecutive(0, 512);
-  const Floats tables = encoding->tables(places);
+  const auto& waves = *part<InputPart>(*encoding);
+  const Floats tables = waves.tables(places);
   std::vector<float> e(512 * 512);
-  encoding->input({places, tables, nullptr}, e.data());
+  waves.input({places, tables, nullptr}, e.data());
   long double worst = 0;
   for (int t = 0; t < 512; ++t) {
     for (int i = 0; i < 256; ++i) {

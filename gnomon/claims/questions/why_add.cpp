@@ -4,6 +4,7 @@
 
 #include "gnomon/claims/parts.h"
 #include "gnomon/combine/spec.h"
+#include "gnomon/encodings/definition.h"
 
 namespace gnomon::claims {
 
@@ -402,7 +403,7 @@ Finding deberta(Desk&) {
   const auto logit = [&](const std::vector<double>& a, const std::vector<double>& b,
                          const std::vector<double>& params) {
     const Scene scene{place, a, b, params, x};
-    return encoding->logit(scene, 1, 3, 5);
+    return Definition(*encoding, scene).logit(1, 3, 5);
   };
   double product = 0;
   for (std::int64_t c = 0; c < 16; ++c)

@@ -6,6 +6,7 @@
 #include "gnomon/claims/parts.h"
 #include "gnomon/claims/task.h"
 #include "gnomon/combine/spec.h"
+#include "gnomon/encodings/definition.h"
 #include "gnomon/lens/attention.h"
 
 namespace gnomon::claims {
@@ -109,7 +110,7 @@ std::vector<double> normalised_positions(std::int64_t L) {
   const Placement place = Placement::consecutive(0, L);
   const Scene scene{place, {}, {}, w};
   std::vector<double> out;
-  for (std::int64_t t = 0; t < L; ++t) out.push_back(encoding->input(scene, t, 0));
+  for (std::int64_t t = 0; t < L; ++t) out.push_back(part<InputPart>(*encoding)->input(scene, t, 0));
   return out;
 }
 
@@ -254,7 +255,8 @@ Finding absolute_only(Desk& desk) {
   const Placement place = Placement::consecutive(0, 64);
   const std::vector<double> silent(64 * 8, 0.0);  // queries and keys of 0: the bias alone
   const Scene scene{place, silent, silent, {}};
-  const auto alibi_logit = [&](std::int64_t j) { return bias->logit(scene, 0, 63, j); };
+  const Definition definition(*bias, scene);
+  const auto alibi_logit = [&](std::int64_t j) { return definition.logit(0, 63, j); };
   f.near("alibi_half", "ALiBi's slope 1/2: weight on the previous token", weight_before(64, 1, alibi_logit),
          .2387, 1e-4, 4);
   f.near("own", "on the own token", weight_before(64, 0, alibi_logit), .3935, 1e-4, 4);
