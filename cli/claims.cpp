@@ -23,12 +23,15 @@ int list_json() {
   auto all = nlohmann::ordered_json::array();
   for (const Claim* c : all_claims()) {
     all.push_back({{"id", c->id},
-                   {"question", c->question},
+                   {"question", c->question->key},
                    {"says", c->says},
                    {"method", c->method},
                    {"expects", c->expects},
                    {"advice", c->advice},
-                   {"recorded", name(c->expected)},
+                   {"recorded", name(c->recorded)},
+                   {"rests_on", name(c->rests_on.kind)},
+                   {"because", c->rests_on.because},
+                   {"decides", explained(c->verdicts, {})},
                    {"trains_models", c->recipes != nullptr}});
   }
   fmt::print("{}\n", all.dump(1));
@@ -36,10 +39,10 @@ int list_json() {
 }
 
 int list_claims() {
-  for (const Question& q : questions()) {
-    fmt::print("{}\n", q.title);
+  for (const Question* q : questions()) {
+    fmt::print("{}\n", q->title);
     for (const Claim* c : all_claims()) {
-      if (c->question == q.key) fmt::print("  {}  {:31}{}\n", c->id, name(c->expected), c->says);
+      if (c->question == q) fmt::print("  {}  {:31}{}\n", c->id, name(c->recorded), c->says);
     }
   }
   fmt::print(
@@ -65,12 +68,11 @@ class Told {
 };
 
 void print(const Answered& a) {
-  fmt::print("{}  {:31}{}\n         {}\n", a.claim->id, name(a.finding.verdict), a.claim->says,
-             a.finding.answer);
+  fmt::print("{}  {:31}{}\n         {}\n", a.claim->id, name(a.verdict), a.claim->says, a.finding.answer);
   for (const Number& n : a.finding.numbers) {
     if (!n.fits()) fmt::print("         {}: found {}, asked for {} to {}\n", n.name, n.value, n.low, n.high);
   }
-  if (!a.as_expected()) fmt::print("         recorded verdict: {}\n", name(a.claim->expected));
+  if (!a.as_expected()) fmt::print("         recorded verdict: {}\n", name(a.claim->recorded));
   std::fflush(stdout);
 }
 

@@ -27,7 +27,7 @@ set(door_Eigen "lens/matrix.cpp")
 
 set(found 0)
 foreach(part core kernels encodings combine nn checkpoint lab lens report claims)
-  file(GLOB files ${ROOT}/gnomon/${part}/*)
+  file(GLOB_RECURSE files ${ROOT}/gnomon/${part}/*)
   foreach(file IN LISTS files)
     file(STRINGS ${file} lines REGEX "#include")
     file(RELATIVE_PATH name ${ROOT}/gnomon ${file})

@@ -53,19 +53,31 @@ std::string numbers(const Finding& f) {
   return report::draw(t);
 }
 
+// What a verdict that no measurement gave rests on, as a sentence; empty for the others.
+std::string rests_on(const Claim& c) {
+  if (c.rests_on.kind == Basis::Kind::measurement) return "";
+  return text("The verdict rests on ",
+              c.rests_on.kind == Basis::Kind::argument ? "an argument: " : "a citation: ", c.rests_on.because,
+              ". The numbers stand beside it.");
+}
+
 std::string claim_html(const Answered& a) {
   const Claim& c = *a.claim;
+  const std::string basis = rests_on(c);
   const auto item = [](const char* term, std::string_view content) {
     return text("<dt>", term, "</dt><dd>", report::escape(content), "</dd>");
   };
-  return text("<h3 class=\"claim\" id=\"c", c.id, "\">", c.id, ". ", report::escape(c.says), "</h3>\n<p>",
-              badge(a.finding.verdict), a.as_expected() ? "" : text(" recorded: ", name(c.expected)),
-              "</p>\n", report::paragraph(a.finding.answer), a.finding.figures, "<details><summary>",
-              counted(a.finding.numbers.size(), "number"), ", method, command</summary>\n",
-              numbers(a.finding), "<dl>", item("How it is measured", c.method),
-              item("What must come out, and why", c.expects), item("What to do about it", c.advice),
-              item("Again", text("gnomon claims ", c.id, c.recipes ? " --text FILE" : "")),
-              "</dl></details>\n");
+  std::string figures;
+  for (const report::Figure& figure : a.finding.figures) figures += report::draw(figure);
+  return text(
+      "<h3 class=\"claim\" id=\"c", c.id, "\">", c.id, ". ", report::escape(c.says), "</h3>\n<p>",
+      badge(a.verdict), a.as_expected() ? "" : text(" recorded: ", name(c.recorded)), "</p>\n",
+      report::paragraph(a.finding.answer), basis.empty() ? "" : report::paragraph(basis), figures,
+      "<details><summary>", counted(a.finding.numbers.size(), "number"), ", method, command</summary>\n",
+      numbers(a.finding), "<dl>", item("How it is measured", c.method),
+      item("What must come out, and why", c.expects), item("What to do about it", c.advice),
+      c.verdicts.empty() ? "" : item("What decides", explained(c.verdicts, a.finding.numbers)),
+      item("Again", text("gnomon claims ", c.id, c.recipes ? " --text FILE" : "")), "</dl></details>\n");
 }
 
 constexpr std::string_view kTexts[] = {
@@ -80,7 +92,7 @@ constexpr std::string_view kTexts[] = {
 std::vector<const Answered*> of_question(const Question& q, const std::vector<Answered>& answers) {
   std::vector<const Answered*> out;
   for (const Answered& a : answers) {
-    if (a.claim->question == q.key) out.insert(a.claim->id == q.lead ? out.begin() : out.end(), &a);
+    if (a.claim->question == &q) out.insert(a.claim->id == q.lead ? out.begin() : out.end(), &a);
   }
   return out;
 }
@@ -95,7 +107,7 @@ std::string left_out(const Circumstances& how) {
 std::string summary(const std::vector<Answered>& answers) {
   constexpr int kVerdicts = int(Verdict::differs) + 1;
   std::size_t counts[kVerdicts] = {};
-  for (const Answered& a : answers) ++counts[int(a.finding.verdict)];
+  for (const Answered& a : answers) ++counts[int(a.verdict)];
   std::string out;
   for (int v = 0; v < kVerdicts; ++v) {
     if (counts[v]) out += text(out.empty() ? "" : ", ", counts[v], " ", name(Verdict(v)));
@@ -103,21 +115,20 @@ std::string summary(const std::vector<Answered>& answers) {
   return out;
 }
 
-Finding measured(const Claim& c, Desk& desk) {
-  Finding f;
+Answered measured(const Claim& c, Desk& desk) {
+  const auto start = std::chrono::steady_clock::now();
+  Answered a{&c, {}, Verdict::unmeasurable, 0};
   try {
-    f = c.measure(desk);
+    a.finding = c.measure(desk);
+    a.verdict = judge(c, a.finding, desk.quick);
   } catch (const NotMeasurable& missing) {
-    f.verdict = Verdict::unmeasurable, f.answer = missing.what();
-    return f;
+    a.finding.answer = missing.what();
   } catch (const Error& refused) {  // a lens that was given what this text makes of it: no rows, no variance
     if (refused.fault() != Fault::usage) throw;
-    f.verdict = Verdict::unmeasurable;
-    f.answer = text("The text gives too little to look at: ", refused.what(), ".");
-    return f;
+    a.finding.answer = text("The text gives too little to look at: ", refused.what(), ".");
   }
-  if (desk.quick && c.statistical && f.verdict != Verdict::differs) f.verdict = Verdict::no_inference;
-  return f;
+  a.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return a;
 }
 
 }  // namespace
@@ -126,6 +137,7 @@ std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const 
                                             const MeasureHooks& hooks) {
   std::vector<Recipe> needed;
   for (const Claim* c : claims) {
+    require_decidable(*c);
     if (!c->recipes) continue;
     for (Recipe& r : c->recipes(desk)) needed.push_back(std::move(r));
   }
@@ -133,10 +145,7 @@ std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const 
   hooks.trained();
   std::vector<Answered> out;
   for (const Claim* c : claims) {
-    const auto start = std::chrono::steady_clock::now();
-    Finding f = measured(*c, desk);
-    out.push_back(
-        {c, std::move(f), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+    out.push_back(measured(*c, desk));
     hooks.measured(out.back());
   }
   return out;
@@ -153,7 +162,7 @@ std::string answer_of(const Question& question, const std::vector<Answered>& ans
     const Answered* a = find(answers, rest.substr(open + 1, bar - open - 1));
     std::string value = "…";
     for (const Number& n : a ? a->finding.numbers : std::vector<Number>()) {
-      if (n.name == rest.substr(bar + 1, close - bar - 1)) value = shown(n);
+      if (n.key == rest.substr(bar + 1, close - bar - 1)) value = shown(n);
     }
     out += value, rest = rest.substr(close + 1);
   }
@@ -170,20 +179,20 @@ std::string page(const std::vector<Answered>& answers, const Circumstances& how)
     p.lead(
         "A quick run: one seed, short training. Nothing here about training is evidence; run it without "
         "--quick.");
-  for (const Question& q : questions()) {
+  for (const Question* q : questions()) {
     std::string html;
-    for (const Answered* a : of_question(q, answers)) html += claim_html(*a);
+    for (const Answered* a : of_question(*q, answers)) html += claim_html(*a);
     if (!html.empty())
-      p.section(std::string(q.title),
-                text("<p><strong>", report::escape(answer_of(q, answers)), "</strong></p>\n", html));
+      p.section(std::string(q->title),
+                text("<p><strong>", report::escape(answer_of(*q, answers)), "</strong></p>\n", html));
   }
   report::Table t;
   t.head = {"claim", "verdict", "in our words", "recorded", "seconds"};
   for (const Answered& a : answers)
     t.rows.push_back({{std::string(a.claim->id)},
-                      {std::string(name(a.finding.verdict))},
+                      {std::string(name(a.verdict))},
                       {std::string(a.claim->says)},
-                      {std::string(name(a.claim->expected))},
+                      {std::string(name(a.claim->recorded))},
                       {fixed(a.seconds, 1), a.seconds, true}});
   p.section("All verdicts", text("<div class=\"verdicts\">", report::draw(t), "</div>"));
   std::string sources;
@@ -212,14 +221,19 @@ std::string markdown(const std::vector<Answered>& answers, const Circumstances& 
            " trained in them, ", counted(std::size_t(how.seeds), "seed"), ", text: ", how.text,
            "). ± is a 95 % t interval over seeds.", left_out(how), "\n\n", counted(answers.size(), "claim"),
            ": ", summary(answers), ".\n");
-  for (const Question& q : questions()) {
-    out += text("\n## ", q.title, "\n\n**", answer_of(q, answers), "**\n");
-    for (const Answered* one : of_question(q, answers)) {
+  for (const Question* q : questions()) {
+    out += text("\n## ", q->title, "\n\n**", answer_of(*q, answers), "**\n");
+    for (const Answered* one : of_question(*q, answers)) {
       const Answered& a = *one;
-      out += text("\n### ", a.claim->id, ": ", a.claim->says, "\n\n**", name(a.finding.verdict), "**",
-                  a.as_expected() ? "" : text(" (recorded: ", name(a.claim->expected), ")"), ". ",
-                  a.finding.answer, "\n\n*Measured:* ", a.claim->method, ". *Must come out:* ",
-                  a.claim->expects, ". *Advice:* ", a.claim->advice, "\n\n");
+      const std::string basis = rests_on(*a.claim);
+      out += text("\n### ", a.claim->id, ": ", a.claim->says, "\n\n**", name(a.verdict), "**",
+                  a.as_expected() ? "" : text(" (recorded: ", name(a.claim->recorded), ")"), ". ",
+                  a.finding.answer, basis.empty() ? "" : " " + basis, "\n\n*Measured:* ", a.claim->method,
+                  ". *Must come out:* ", a.claim->expects, ". *Advice:* ", a.claim->advice,
+                  a.claim->verdicts.empty()
+                      ? ""
+                      : text(" *Decides:* ", explained(a.claim->verdicts, a.finding.numbers), "."),
+                  "\n\n");
       std::size_t exact = 0;
       for (const Number& n : a.finding.numbers) exact += n.asked();
       if (exact)
@@ -243,13 +257,15 @@ std::string json(const std::vector<Answered>& answers, const Circumstances& how)
   for (const Answered& a : answers) {
     Json one{{"id", a.claim->id},
              {"says", a.claim->says},
-             {"verdict", name(a.finding.verdict)},
-             {"recorded", name(a.claim->expected)},
+             {"verdict", name(a.verdict)},
+             {"recorded", name(a.claim->recorded)},
+             {"rests_on", name(a.claim->rests_on.kind)},
              {"as_expected", a.as_expected()},
              {"answer", a.finding.answer},
              {"numbers", Json::array()}};
     for (const Number& n : a.finding.numbers)
-      one["numbers"].push_back({{"name", n.name},
+      one["numbers"].push_back({{"key", n.key},
+                                {"name", n.name},
                                 {"value", real(n.value)},
                                 {"half_width", real(n.half_width)},
                                 {"n", n.n},

@@ -6,20 +6,21 @@
 
 namespace gnomon::claims {
 
-// A claim with what its measurement found.
+// A claim with what its measurement found, and what that makes of it.
 struct Answered {
   const Claim* claim;
   Finding finding;
+  Verdict verdict;
   double seconds;
-  // The verdict is the recorded one; a quick run of a statistical claim, and a text that lacks what is needed, are not
+  // The verdict is the recorded one; a quick run of what needs seeds, and a text that lacks what is needed, are not
   // held against it.
   bool as_expected() const {
-    return finding.verdict == claim->expected || finding.verdict == Verdict::no_inference ||
-           finding.verdict == Verdict::unmeasurable;
+    return verdict == claim->recorded || verdict == Verdict::no_inference || verdict == Verdict::unmeasurable;
   }
 };
 
-// Trains what the claims need, then measures them in order. nullopt: stopped.
+// Trains what the claims need, then measures them in order. nullopt: stopped. Throws Error(bug) for a claim that cannot
+// decide (require_decidable), before anything is trained.
 struct MeasureHooks {
   TrainHooks train;
   std::function<void()> trained;  // all of them; what follows takes minutes at most and keeps nothing
@@ -41,7 +42,7 @@ std::string page(const std::vector<Answered>& answers, const Circumstances& how)
 std::string markdown(const std::vector<Answered>& answers, const Circumstances& how);
 std::string json(const std::vector<Answered>& answers, const Circumstances& how);
 
-// The question's answer with the numbers that were found put in for {ID|number}; "…" for one that was not measured.
+// The question's answer with the numbers that were found put in for {ID|KEY}; "…" for one that was not measured.
 std::string answer_of(const Question& question, const std::vector<Answered>& answers);
 
 }  // namespace gnomon::claims

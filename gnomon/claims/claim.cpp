@@ -8,16 +8,30 @@
 
 namespace gnomon::claims {
 
-#define CLAIM(id) extern const Claim claim_##id;
-#include "gnomon/claims/list.def"
-#undef CLAIM
+#define QUESTION(name) extern Question question_##name;
+#include "gnomon/claims/questions/list.def"
+#undef QUESTION
+
+std::span<const Question* const> questions() {
+  static const Question* const all[] = {
+#define QUESTION(name) &question_##name,
+#include "gnomon/claims/questions/list.def"
+#undef QUESTION
+  };
+  return all;
+}
+
+Record::Record(Claim claim) { claim.question->claims.push_back(std::move(claim)); }
 
 std::span<const Claim* const> all_claims() {
-  static const Claim* const all[] = {
-#define CLAIM(id) &claim_##id,
-#include "gnomon/claims/list.def"
-#undef CLAIM
-  };
+  static const std::vector<const Claim*> all = [] {
+    std::vector<const Claim*> out;
+    for (const Question* q : questions()) {
+      for (const Claim& c : q->claims) out.push_back(&c);
+    }
+    std::sort(out.begin(), out.end(), [](const Claim* a, const Claim* b) { return a->id < b->id; });
+    return out;
+  }();
   return all;
 }
 
@@ -38,50 +52,59 @@ std::vector<const Claim*> select_claims(std::span<const std::string> names) {
   return out;
 }
 
-std::string_view name(Verdict v) {
-  switch (v) {
-    case Verdict::holds:
-      return "holds";
-    case Verdict::conditional:
-      return "holds with a condition";
-    case Verdict::wrong:
-      return "wrong";
-    case Verdict::undecided:
-      return "not decidable at this scale";
-    case Verdict::no_inference:
-      return "no inference from a quick run";
-    case Verdict::unmeasurable:
-      return "not measurable on this text";
-    case Verdict::differs:
-      break;
-  }
-  return "a number did not come out";
+Number& Finding::number(std::string key, std::string what, double value, int digits) {
+  if (std::any_of(numbers.begin(), numbers.end(), [&](const Number& n) { return n.key == key; }))
+    throw Error(Fault::bug, text("two numbers of a finding are called '", key, "'"));
+  return numbers.emplace_back(Number{std::move(key), std::move(what), value, std::nan(""), 1, digits});
 }
-
-void Finding::near(std::string what, double value, double expected, double tolerance, int digits) {
-  between(std::move(what), value, expected - tolerance, expected + tolerance, digits);
+void Finding::near(std::string key, std::string what, double value, double expected, double tolerance,
+                   int digits) {
+  between(std::move(key), std::move(what), value, expected - tolerance, expected + tolerance, digits);
 }
-void Finding::between(std::string what, double value, double low, double high, int digits) {
-  number(std::move(what), value, digits);
-  numbers.back().low = low, numbers.back().high = high;
+void Finding::between(std::string key, std::string what, double value, double low, double high, int digits) {
+  Number& n = number(std::move(key), std::move(what), value, digits);
+  n.low = low, n.high = high;
 }
-void Finding::estimate(std::string what, const Estimate& e, int digits) {
-  numbers.push_back({std::move(what), e.mean, e.half_width, e.n, digits});
+Number& Finding::estimate(std::string key, std::string what, const Estimate& e, int digits) {
+  Number& n = number(std::move(key), std::move(what), e.mean, digits);
+  n.half_width = e.half_width, n.n = e.n;
+  return n;
 }
 bool Finding::fits() const {
   return std::all_of(numbers.begin(), numbers.end(), [](const Number& n) { return n.fits(); });
 }
-void Finding::conclude(Verdict v, std::string sentences) {
-  verdict = fits() ? v : Verdict::differs;
-  answer = std::move(sentences);
+
+std::string_view name(Basis::Kind k) {
+  return k == Basis::Kind::measurement ? "measurement" : k == Basis::Kind::argument ? "argument" : "citation";
+}
+
+void require_decidable(const Claim& c) {
+  const auto refuse = [&](const char* why) { throw Error(Fault::bug, text("claim ", c.id, " ", why)); };
+  const bool measured = c.rests_on.kind == Basis::Kind::measurement;
+  if (measured != c.rests_on.because.empty()) refuse("gives an argument or a citation if it rests on one");
+  if (!measured && !c.verdicts.empty()) refuse("rests on no measurement and has rules");
+  if (!measured) return;
+  if (c.verdicts.empty() || c.verdicts.front().checks.empty())
+    refuse("rests on measurement and declares no check");
+  const auto gives = [&](const Rule& r) { return r.verdict == c.recorded; };
+  if (std::none_of(c.verdicts.begin(), c.verdicts.end(), gives))
+    refuse("records a verdict that no rule gives");
+  for (const Rule& r : c.verdicts) {
+    if (r.checks.empty() && &r != &c.verdicts.back()) refuse("has rules after the one for every other case");
+  }
+}
+
+Verdict judge(const Claim& c, const Finding& f, bool quick) {
+  require_decidable(c);
+  if (!f.fits()) return Verdict::differs;
+  if (c.rests_on.kind != Basis::Kind::measurement) return c.recorded;
+  const Verdict found = decide(c.verdicts, f.numbers);
+  return quick && needs_seeds(c.verdicts) ? Verdict::no_inference : found;
 }
 
 Sign sign(const Estimate& e) {
   if (std::isnan(e.half_width)) return Sign::open;
   return e.mean + e.half_width < 0 ? Sign::below : e.mean - e.half_width > 0 ? Sign::above : Sign::open;
-}
-bool within(const Estimate& e, double margin) {
-  return !std::isnan(e.half_width) && std::abs(e.mean) + e.half_width < margin;
 }
 
 }  // namespace gnomon::claims

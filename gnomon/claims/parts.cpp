@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "gnomon/combine/spec.h"
+#include "gnomon/lens/attention.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/subspace.h"
 
@@ -114,7 +115,18 @@ std::string compared(const Estimate& e, std::string_view other) {
   return text("not told apart", joined(" from "), ": ", told(e));
 }
 
-std::string table(const Tabled& t) {
+std::vector<double> four_shares(const Outcome& o, const Sample& s) {
+  const Written parts = written(o.look(), s);
+  const auto heads = term_shares(o.look(), 0, {parts.word, parts.position}, s.T);
+  std::vector<double> mean(5, 0.0);
+  for (const Matrix& m : heads) {
+    for (std::size_t k = 0; k < 4; ++k) mean[k] += m.values[kTerms[k]] / double(heads.size());
+    mean[4] += (m.at(2, 0) + m.at(2, 1)) / double(heads.size());
+  }
+  return mean;
+}
+
+report::Table table(const Tabled& t) {
   report::Table out;
   out.head = t.head;
   for (const auto& [name, values] : t.rows) {
@@ -125,7 +137,7 @@ std::string table(const Tabled& t) {
                                                                            : fixed(v, t.digits),
                                  v, true});
   }
-  return report::draw(out);
+  return out;
 }
 
 }  // namespace gnomon::claims

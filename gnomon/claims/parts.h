@@ -7,10 +7,8 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lens/table.h"
-#include "gnomon/report/chart.h"
-#include "gnomon/report/page.h"
 
-// What several measurements share.
+// What the measurements of several questions share.
 namespace gnomon::claims {
 
 inline Shape width_of(std::int64_t d, std::int64_t T = 128) { return {d, 1, d, T, true}; }
@@ -54,12 +52,19 @@ std::string told(const Estimate& e, int digits = 3);
 // each with what it is compared to, if that is named: "... than the sum's", "not told apart from the sum's: ...".
 std::string compared(const Estimate& e, std::string_view other = "");
 
+// The four terms of (x + e)'M(y + f), and where they stand among term_maps() of {word, position} and the biases.
+inline constexpr const char* kTermNames[] = {"word asks word", "word asks position", "position asks word",
+                                             "position asks position"};
+inline constexpr std::size_t kTerms[] = {0, 1, 3, 4};
+// Their shares of the variance within rows and that of what the biases ask for, in the first layer, mean over heads.
+std::vector<double> four_shares(const Outcome& o, const Sample& sample);
+
 // A table of numbers for the page.
 struct Tabled {
   std::vector<std::string> head;
   std::vector<std::pair<std::string, std::vector<double>>> rows;
   int digits;
 };
-std::string table(const Tabled& grid);
+report::Table table(const Tabled& grid);
 
 }  // namespace gnomon::claims

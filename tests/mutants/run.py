@@ -101,8 +101,10 @@ MUTANTS = [
      "chosen = product(s.told, w);", "chosen = product(s.fit, w).block(0, s.told.rows);", "lens_test"),
     ("the diagonal counts as an offset", "gnomon/lens/table.cpp",
      "return diagonal == Diagonal::with || i != j;", "return true || diagonal == Diagonal::with || i != j;", "lens_test"),
-    ("a number outside its range passes", "gnomon/claims/claim.h",
+    ("a number outside its range passes", "gnomon/claims/verdict.h",
      "!asked() || (value >= low && value <= high)", "!asked() || value >= low", "claims_test"),
+    ("a verdict looks at a mean instead of its interval", "gnomon/claims/verdict.cpp",
+     "low = n.value - n.half_width", "low = n.value", "claims_test"),
     ("a checkpoint mixes up Adam's moments", "gnomon/lab/run.cpp",
      'm = values("optimiser.m.", trainer_.m)', 'm = values("optimiser.v.", trainer_.m)', "lab_test"),
 ]

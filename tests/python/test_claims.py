@@ -35,6 +35,14 @@ def test_the_list_names_every_claim_by_question():
     assert len(described) == 75 and all(c["says"] and c["method"] and c["advice"] for c in described)
 
 
+def test_the_document_shows_the_records():
+    document = (ROOT / "docs" / "claims.md").read_text()
+    for claim in json.loads(gnomon("claims", "--json", check=0).stdout):
+        assert f"### {claim['id']}: {claim['says']}\n\n**{claim['recorded']}**. " in document, claim["id"]
+        assert (claim["rests_on"] == "measurement") == bool(claim["decides"]) == (not claim["because"]), claim["id"]
+        assert claim["because"] in document, claim["id"]
+
+
 def test_one_claim_needs_no_text(tmp_path):
     done = gnomon("claims", "004-16", "--out", tmp_path / "out", check=0)
     assert "7.485166" in done.stdout
@@ -64,6 +72,9 @@ def test_a_quick_run_finds_what_is_recorded(quick):
     assert [c["id"] for c in found["claims"] if "not measurable" in c["verdict"]] == []
     page = (out / "claims.html").read_text()
     assert "Nothing here about training is evidence" in page
+    argued = [c["id"] for c in found["claims"] if c["rests_on"] != "measurement"]
+    assert page.count("The verdict rests on a") == len(argued) > 0
+    assert page.count("<dt>What decides</dt>") == 75 - len(argued)
     assert "…" not in (out / "claims.md").read_text(), "a question asks for a number that no claim found"
 
 

@@ -1,5 +1,6 @@
-// How do positions survive through the layers?
+// How do positions survive through many layers?
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "gnomon/claims/parts.h"
@@ -7,19 +8,35 @@
 #include "gnomon/lens/probe.h"
 
 namespace gnomon::claims {
+
+Question question_how_positions_survive = {
+    .key = "how_positions_survive",
+    .title = "How do positions survive through many layers?",
+    .lead = "003-15",
+    .answer =
+        "The residual stream carries what was added at the bottom, and every layer writes it again: after "
+        "eight layers a linear probe reads the position with R² {003-15|8.sinusoidal.causal.last}, and still "
+        "{003-15|8.sinusoidal.causal.cut} when the stream is cut after the first layer. Under a causal mask "
+        "models without positions make their own, R² {003-15|8.none.causal.highest} in their best layer; "
+        "encoders without positions cannot."};
+
 namespace {
+
+using enum Verdict;
 
 constexpr std::int64_t kDepths[] = {2, 4, 8};
 
 Recipe deep(const Desk& d, const char* spec, bool causal, std::int64_t layers) {
   return (causal ? d.language(spec) : d.encoder(spec)).deep(layers);
 }
+
 std::string arm(const char* spec, bool causal) { return text(spec, causal ? ", causal" : ", encoder"); }
 
 struct Curves {
   std::vector<double> r2, share;  // after each layer, mean over seeds
   std::vector<double> last;       // R² after the last layer, by seed
 };
+
 Curves through(Desk& desk, const Recipe& r, const Surgery& surgery) {
   const Sample sample = desk.held_out(r, desk.quick ? 60 : 240);
   Curves out;
@@ -73,7 +90,7 @@ std::vector<double> asked_by_position(const Outcome& o, const Sample& sample) {
 }
 
 // What attention in each of eight layers makes of the position.
-std::string attention_picture(Desk& desk) {
+report::LineChart attention_picture(Desk& desk) {
   report::LineChart chart{"How much of attention's logits involves the position, layer by layer",
                           "8-layer causal models; share of the variance within rows; the stream split into "
                           "position means, token means and the rest; mean over heads and seeds.",
@@ -92,16 +109,17 @@ std::string attention_picture(Desk& desk) {
     }
     chart.series.push_back(std::move(s));
   }
-  return draw(chart);
+  return chart;
 }
 
 // One arm at one depth: intact, with the stream cut after the first layer, with attention silenced.
 struct Arm {
-  std::string name;
+  std::string key, name;
   bool causal;
   Curves intact, cut, quiet;
   Estimate cost_cut, cost_quiet;  // nats more than intact
 };
+
 Arm measure_arm(Desk& desk, const char* spec, bool causal, std::int64_t layers) {
   const Recipe r = deep(desk, spec, causal, layers);
   const Sample sample = desk.held_out(r, 60);
@@ -110,7 +128,8 @@ Arm measure_arm(Desk& desk, const char* spec, bool causal, std::int64_t layers) 
       return mean_loss(o.look(), sample, surgery) - mean_loss(o.look(), sample);
     }));
   };
-  return {arm(spec, causal),
+  return {text(spec, causal ? ".causal" : ".encoder"),
+          arm(spec, causal),
           causal,
           through(desk, r, {}),
           through(desk, r, {.cut = 0}),
@@ -119,14 +138,14 @@ Arm measure_arm(Desk& desk, const char* spec, bool causal, std::int64_t layers) 
           cost({.no_attention = true})};
 }
 
-std::string depth_picture(std::int64_t layers, const std::vector<Arm>& arms) {
-  report::LineChart probe{text("Reading the position after each of ", layers, " layers"),
-                          "R² of a linear probe on held-out text, fitted anew for each layer; mean over "
-                          "seeds. Cut: only what the "
-                          "first layer wrote goes on. No attention: attention writes nothing in any layer.",
-                          {"layers passed"},
-                          {"R² of the position"},
-                          {}};
+std::array<report::Figure, 2> depth_pictures(std::int64_t layers, const std::vector<Arm>& arms) {
+  report::LineChart probe{
+      text("Reading the position after each of ", layers, " layers"),
+      "R² of a linear probe on held-out text, fitted anew for each layer; mean over seeds. Cut: only what "
+      "the first layer wrote goes on. No attention: attention writes nothing in any layer.",
+      {"layers passed"},
+      {"R² of the position"},
+      {}};
   report::LineChart share{text("How much of the residual stream is position, ", layers, " layers"),
                           "Share of the variance that the means over texts explain, corrected for chance.",
                           {"layers passed"},
@@ -144,11 +163,11 @@ std::string depth_picture(std::int64_t layers, const std::vector<Arm>& arms) {
     }
     ++style;
   }
-  return draw(probe) + draw(share);
+  return {probe, share};
 }
 
 // What is left at the end when the stream is cut after one layer, whichever.
-std::string cut_picture(Desk& desk) {
+report::LineChart cut_picture(Desk& desk) {
   report::LineChart chart{"Cutting the residual stream of 8 layers once",
                           "R² of the position after the last layer, when after one layer only what that "
                           "layer wrote goes on; mean over seeds.",
@@ -167,7 +186,7 @@ std::string cut_picture(Desk& desk) {
     }
     chart.series.push_back(std::move(s));
   }
-  return draw(chart);
+  return chart;
 }
 
 Finding survive(Desk& desk) {
@@ -180,57 +199,56 @@ Finding survive(Desk& desk) {
       for (const bool causal : {true, false}) arms.push_back(measure_arm(desk, spec, causal, layers));
     }
     for (const Arm& a : arms) {
-      const std::string at = text(layers, " layers, ", a.name);
-      f.estimate(at + ": R² after the last", mean_interval(a.intact.last), 3);
-      f.number(at + ": highest R² of any layer", *std::max_element(a.intact.r2.begin(), a.intact.r2.end()),
-               3);
-      f.number(at + ": share of position after the last", a.intact.share.back(), 3);
-      f.number(at + ": R² right after the cut", a.cut.r2[1], 3);
-      f.estimate(at + ": R² at the end, cut", mean_interval(a.cut.last), 3);
-      f.estimate(at + ": R² at the end, no attention", mean_interval(a.quiet.last), 3);
+      const std::string at = text(layers, " layers, ", a.name), key = text(layers, ".", a.key, ".");
+      f.estimate(key + "last", at + ": R² after the last", mean_interval(a.intact.last), 3);
+      f.number(key + "highest", at + ": highest R² of any layer",
+               *std::max_element(a.intact.r2.begin(), a.intact.r2.end()), 3);
+      f.number(key + "share", at + ": share of position after the last", a.intact.share.back(), 3);
+      f.number(key + "after_cut", at + ": R² right after the cut", a.cut.r2[1], 3);
+      f.estimate(key + "cut", at + ": R² at the end, cut", mean_interval(a.cut.last), 3);
+      f.estimate(key + "quiet", at + ": R² at the end, no attention", mean_interval(a.quiet.last), 3);
       costs.push_back(
           {at, {a.cost_cut.mean, a.cost_cut.half_width, a.cost_quiet.mean, a.cost_quiet.half_width}});
     }
-    f.figures += depth_picture(layers, arms);
+    for (report::Figure& figure : depth_pictures(layers, arms)) f.figures.push_back(std::move(figure));
   }
-  f.figures += cut_picture(desk) + attention_picture(desk);
-  f.figures += table({{"nats more than intact", "cut after layer 1", "±", "no attention", "±"}, costs, 3});
+  f.figures.push_back(cut_picture(desk));
+  f.figures.push_back(attention_picture(desk));
+  f.figures.push_back(
+      table({{"nats more than intact", "cut after layer 1", "±", "no attention", "±"}, costs, 3}));
   // The deepest arms, in their order: sinusoid causal, encoder; none causal, encoder.
   const auto r2 = [](const std::vector<double>& last) { return fixed(mean_interval(last).mean, 2); };
   const double made = *std::max_element(arms[2].intact.r2.begin(), arms[2].intact.r2.end()),
                never = mean_interval(arms[3].intact.last).mean;
-  const bool answered = mean_interval(arms[0].intact.last).mean > .5 && made > .5 && never < .2;
-  f.conclude(answered ? Verdict::conditional : Verdict::undecided,
-             text("The residual stream carries them, and every layer writes them again: what was added at "
-                  "the bottom is read after eight layers with R² ",
-                  r2(arms[0].intact.last), ", with attention silenced ", r2(arms[0].quiet.last),
-                  ", and with the stream cut once, after the first layer, still ", r2(arms[0].cut.last),
-                  ". A causal mask makes positions anew: without any encoding R² rises from 0 to ",
-                  fixed(made, 2), ", and to ", r2(arms[2].quiet.last),
-                  " with attention silenced; an encoder without one stays at ", fixed(never, 2), "."));
+  f.answer = text(
+      "The residual stream carries them, and every layer writes them again: what was added at the bottom is "
+      "read after eight layers with R² ",
+      r2(arms[0].intact.last), ", with attention silenced ", r2(arms[0].quiet.last),
+      ", and with the stream cut once, after the first layer, still ", r2(arms[0].cut.last),
+      ". A causal mask makes positions anew: without any encoding R² rises from 0 to ", fixed(made, 2),
+      ", and to ", r2(arms[2].quiet.last), " with attention silenced; an encoder without one stays at ",
+      fixed(never, 2), ".");
   return f;
 }
-
-}  // namespace
-
-extern const Claim claim_003_15;
-const Claim claim_003_15 = {
+const Record claim_003_15 = Claim{
+    .question = &question_how_positions_survive,
     .id = "003-15",
-    .question = "depth",
     .says = "How do positions survive through multiple layers?",
     .method =
         "models of 2, 4 and 8 layers, causal and encoder, with the sinusoid and without positions, trained "
         "on text; after each layer a linear probe for the position (R², split by sequence) and the share of "
-        "variance "
-        "explained by the position; intact, with the residual stream cut after the first layer, and with "
-        "attention writing nothing",
+        "variance explained by the position; intact, with the residual stream cut after the first layer, and "
+        "with attention writing nothing",
     .expects =
         "the residual carries it; a causal mask makes it anew; an encoder without positions never has it",
     .advice =
         "Residual connections are the memory of position: mind them when pruning, or when adding norms on "
         "the residual path.",
-    .expected = Verdict::conditional,
-    .statistical = true,
+    .recorded = conditional,
+    .verdicts = {{conditional,
+                  {above("8.sinusoidal.causal.last", .5), at_least("8.none.causal.highest", .5),
+                   below("8.none.encoder.last", .2)}},
+                 otherwise(undecided)},
     .recipes =
         [](const Desk& d) {
           std::vector<Recipe> all;
@@ -241,6 +259,8 @@ const Claim claim_003_15 = {
           }
           return all;
         },
-    .measure = survive};
+    .measure = survive,
+};
 
+}  // namespace
 }  // namespace gnomon::claims

@@ -1,0 +1,210 @@
+// How many dimensions do words and positions take?
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/claims/parts.h"
+#include "gnomon/lens/subspace.h"
+
+namespace gnomon::claims {
+
+Question question_how_many_dimensions = {
+    .key = "how_many_dimensions",
+    .title = "How many dimensions do words and positions take?",
+    .lead = "000-07",
+    .answer =
+        "Positions take about T/π: {000-07|components.512.128.99.9} of 512 channels for 99.9 % of what "
+        "varies over 128 positions. Words take more: in trained models the participation ratio of the "
+        "letters is {000-07|words}. Whether words leave the channels free that the code uses is another "
+        "matter: the rank correlation of their variances is {001-14|rho}."};
+
+namespace {
+
+using enum Verdict;
+
+Finding dimensions(Desk& desk) {
+  Finding f;
+  struct Row {
+    std::int64_t d, T;
+    std::int64_t count[4];
+  };
+  const Row rows[] = {{512, 20, {5, 6, 7, 8}},         {512, 50, {12, 14, 16, 17}},
+                      {512, 128, {28, 34, 40, 42}},    {512, 512, {80, 96, 111, 116}},
+                      {64, 128, {16, 18, 20, 20}},     {128, 128, {23, 26, 29, 30}},
+                      {384, 128, {28, 34, 40, 42}},    {384, 512, {72, 84, 96, 99}},
+                      {768, 512, {90, 111, 133, 139}}, {512, 2048, {148, 169, 187, 193}}};
+  const double shares[] = {.9, .95, .99, .999};
+  std::vector<std::pair<std::string, std::vector<double>>> shown;
+  for (const Row& r : rows) {
+    if (desk.quick && r.T > 512) continue;
+    const Spectrum s = spectrum(sinusoid(r.d, r.T));
+    std::vector<double> found;
+    for (int k = 0; k < 4; ++k) {
+      found.push_back(double(s.count(shares[k])));
+      f.near(text("components.", r.d, ".", r.T, ".", 100 * shares[k]),
+             text("components for ", 100 * shares[k], " %, d = ", r.d, ", T = ", r.T), found.back(),
+             double(r.count[k]), 0, 0);
+    }
+    found.insert(found.end(), {s.participation_ratio(), s.effective_rank(), double(r.T) / 3.14159265});
+    shown.emplace_back(text("d = ", r.d, ", T = ", r.T), found);
+    if (r.d == 512 && r.T == 20)
+      f.near("participation.20", "participation ratio, T = 20", s.participation_ratio(), 4.3, .06, 1);
+    if (r.d == 512 && r.T == 128) {
+      f.near("participation.128", "participation ratio, T = 128", s.participation_ratio(), 13.5, .06, 1);
+      f.near("effective_rank", "effective rank, T = 128", s.effective_rank(), 23.3, .06, 1);
+    }
+    if (r.d == 512 && r.T == 512)
+      f.near("participation.512", "participation ratio, T = 512", s.participation_ratio(), 24.1, .06, 1);
+  }
+  const Recipe r = desk.language("sinusoidal");
+  const Sample sample = desk.held_out(r, 64);
+  const Estimate words = mean_interval(
+      each(desk, r, [&](const Outcome& o) { return spectrum(words_of(o, sample)).participation_ratio(); }));
+  const Estimate start = mean_interval(each(desk, r, [&](const Outcome& o) {
+    return spectrum(words_of(at_start(o), sample)).participation_ratio();
+  }));
+  f.estimate("words", text("participation ratio of the trained words, d = ", r.width), words, 1);
+  f.estimate("words_start", "the same at the start", start, 1);
+  f.figures = {table(
+      {{"sinusoid", "90 %", "95 %", "99 %", "99.9 %", "participation", "effective rank", "T/π"}, shown, 1})};
+  f.answer = text(
+      "Positions do: about T/π dimensions, 42 of 512 at T = 128, whatever the width. Words much less: in "
+      "trained models of width ",
+      r.width, " the participation ratio of the letters is ", told(words, 1), ", from ", told(start, 1),
+      " at the start.");
+  return f;
+}
+const Record claim_000_07 = Claim{
+    .question = &question_how_many_dimensions,
+    .id = "000-07",
+    .says = "Words and positions each live in a smaller subspace.",
+    .method =
+        "principal components for 90, 95, 99 and 99.9 % of the variance about the mean; participation ratio "
+        "(Σλ)²/Σλ²; exp of the entropy of λ",
+    .expects =
+        "the sinusoid has about T/π dimensions: its fastest frequency is 1 radian a token (Slepian's count)",
+    .advice = "Budget T/π dimensions for the position; a wider model leaves the rest to words.",
+    .recorded = conditional,
+    .verdicts = {{conditional, {at_most("components.512.128.99.9", 51), above("words", {.5, "words_start"})}},
+                 {holds, {at_most("components.512.128.99.9", 51), below("words", {.5, "words_start"})}},
+                 otherwise(undecided)},
+    .recipes = additive,
+    .measure = dimensions,
+};
+
+Finding dims_move(Desk&) {
+  Finding f;
+  struct Row {
+    std::int64_t T;
+    double count[6], variance;
+  };
+  const Row rows[] = {{20, {362, 250, 181, 120, 97, 201}, 58.2},
+                      {50, {415, 304, 234, 173, 149, 252}, 83.6},
+                      {128, {450, 356, 287, 226, 203, 304}, 109.7},
+                      {512, {489, 434, 365, 303, 280, 382}, 148.2}};
+  const double thresholds[] = {.007, .1, .5, 1, 1.9};
+  std::vector<std::pair<std::string, std::vector<double>>> shown;
+  for (const Row& r : rows) {
+    const Channels c = channels(sinusoid(512, r.T));
+    std::vector<double> found;
+    for (const double t : thresholds) found.push_back(double(c.range_above(t)));
+    found.push_back(double(c.deviation_above(.1)));
+    double total = 0;
+    for (const double v : c.variance) total += v;
+    for (int k = 0; k < 6; ++k)
+      f.near(text(k < 5 ? "range." : "deviation.", r.T, ".", k < 5 ? thresholds[k] : .1),
+             text("T = ", r.T, k < 5 ? ", range > " : ", deviation > ", k < 5 ? thresholds[k] : .1),
+             found[std::size_t(k)], r.count[k], 0, 0);
+    f.near(text("variance.", r.T), text("T = ", r.T, ", total variance of 256"), total, r.variance, .06, 1);
+    found.push_back(total);
+    shown.emplace_back(text("T = ", r.T), found);
+  }
+  const Channels c = channels(sinusoid(512, 128));
+  const auto flagged = double(c.range_above(.9));
+  f.number("range_above_0.9", "T = 128, range > 0.9", flagged, 0);
+  report::LineChart chart{"How far each channel moves over 128 positions",
+                          "512 channels of the paper's sinusoid, sorted.",
+                          {"channel, sorted by its range"},
+                          {"range: largest less smallest value", true, {.001, .01, .1, .5, 1, 2}},
+                          {}};
+  std::vector<double> sorted = c.range;
+  std::sort(sorted.rbegin(), sorted.rend());
+  report::Series s{"range", {}, 0};
+  for (std::size_t k = 0; k < sorted.size(); ++k) s.points.emplace_back(double(k), std::max(sorted[k], 1e-4));
+  chart.series = {s};
+  chart.y = {"range: largest less smallest value"};
+  f.figures = {
+      chart,
+      table({{"d = 512", "range > .007", "> .1", "> .5", "> 1", "> 1.9", "deviation > .1", "variance of 256"},
+             shown,
+             1})};
+  f.answer =
+      "The count is the threshold: over 128 positions 356 channels move by more than 0.1, 226 by more than "
+      "1; 256 needs a threshold of about 0.9. 57 % of the energy of the code is one constant vector, a bias.";
+  return f;
+}
+const Record claim_001_13 = Claim{
+    .question = &question_how_many_dimensions,
+    .id = "001-13",
+    .says = "Only about 256 of the 512 values of the code move with the position.",
+    .method = "range and deviation of every channel over T positions; counts above thresholds",
+    .expects = "any number between 200 and 450, by the threshold",
+    .advice = "Give the threshold and the length with such a count; 42 principal components say more.",
+    .recorded = conditional,
+    .verdicts = {{conditional, {at_least("range.128.0.1", 257), at_most("range.128.1", 255)}},
+                 otherwise(holds)},
+    .measure = dims_move,
+};
+
+Finding dims_shared_out(Desk& desk) {
+  Finding f;
+  const Recipe r = desk.language("sinusoidal"), rotated = desk.language("rotated");
+  const Sample sample = desk.held_out(r, 64);
+  const auto rho = [&](const Outcome& o) {
+    return spearman(channels(positions_of(o, sample)).variance, channels(words_of(o, sample)).variance);
+  };
+  const Estimate trained = mean_interval(each(desk, r, rho));
+  const Estimate start = mean_interval(each(desk, r, [&](const Outcome& o) { return rho(at_start(o)); }));
+  const Estimate control = mean_interval(each(desk, rotated, rho));
+  const Estimate cost = loss_difference(desk, rotated, r);
+  f.estimate("rho", "rank correlation of the channels' variances, trained", trained, 3);
+  f.estimate("rho_start", "the same at the start", start, 3);
+  f.estimate("rho_rotated", "the same with the code in a random basis", control, 3);
+  f.number("rho_by_chance", "95 % of permuted channels lie within ±", 1.96 / std::sqrt(double(r.width - 1)),
+           3);
+  f.estimate("loss", "loss with the code in a random basis, less the sinusoid's (nats)", cost, 4);
+  const Sign s = sign(trained);
+  f.answer = text(s == Sign::below   ? "Words avoid the channels that the code uses"
+                  : s == Sign::above ? "Words prefer the channels that the code uses"
+                                     : "Whether words avoid the channels that the code uses cannot be told",
+                  ": the rank correlation of the variances is ", told(trained, 2), ", and ", told(start, 2),
+                  " at the start. With the code in a random basis, where no channel is free, the loss is ",
+                  compared(cost), ": single free channels are worth no more than that.");
+  return f;
+}
+const Record claim_001_14 = Claim{
+    .question = &question_how_many_dimensions,
+    .id = "001-14",
+    .says =
+        "The word vectors learn to use the channels that the code leaves free, so the sum is a concatenation "
+        "in disguise.",
+    .method =
+        "Spearman correlation over channels of the variance of the code and of the trained words; control: "
+        "training with the code in a random orthogonal basis, where no channel is free",
+    .expects =
+        "a negative correlation if the claim is right; and a loss in the control if the model needs it",
+    .advice =
+        "Do not read meaning into single channels: a rotation of the code changes them and not the model.",
+    .recorded = undecided,
+    .verdicts = {{wrong, {above("rho")}},
+                 {holds, {below("rho"), above("loss")}},
+                 {conditional, {below("rho")}},
+                 otherwise(undecided)},
+    .recipes =
+        [](const Desk& d) {
+          return std::vector{d.language("sinusoidal"), d.language("rotated")};
+        },
+    .measure = dims_shared_out,
+};
+
+}  // namespace
+}  // namespace gnomon::claims

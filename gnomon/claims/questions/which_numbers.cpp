@@ -1,0 +1,325 @@
+// Which numbers does the formula give?
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/claims/parts.h"
+
+namespace gnomon::claims {
+
+Question question_which_numbers = {
+    .key = "which_numbers",
+    .title = "Which numbers does the formula give?",
+    .lead = "004-16",
+    .answer =
+        "Those that the texts print, in the paper's convention: at d = 16 the product of positions 5 and 6 "
+        "is {004-16|paper.5_6}, that of 5 and 10 {004-16|paper.5_10}. tensor2tensor's frequencies are others "
+        "and give {004-16|t2t.5_6} and {004-16|t2t.5_10}; its longest wave is 10,000·2π, the paper's at d = "
+        "512 {003-06|longest.512}·2π."};
+
+namespace {
+
+using enum Verdict;
+
+Finding code_of_the_answer(Desk&) {
+  Finding f;
+  const Matrix near_ = sinusoid(16, 128), far = sinusoid(16, 2, 100005);
+  f.near("paper.105_106", "105 and 106", dot(near_.row(105), near_.row(106)), 7.485166243, 1e-6, 9);
+  f.near("paper.5_6", "5 and 6", dot(near_.row(5), near_.row(6)), 7.485166243, 1e-6, 9);
+  f.near("paper.5_10", "5 and 10", dot(near_.row(5), near_.row(10)), 6.137039961, 1e-6, 9);
+  const Matrix t2t = sinusoid(16, 128, 0, kTensor2tensor);
+  f.near("t2t.5_6", "tensor2tensor, 5 and 6", dot(t2t.row(5), t2t.row(6)), 7.501743870, 1e-6, 9);
+  f.near("t2t.5_10", "tensor2tensor, 5 and 10", dot(t2t.row(5), t2t.row(10)), 6.442037617, 1e-6, 9);
+  f.near("far.double", "100,005 and 100,006, angles in double", dot(far.row(0), far.row(1)), 7.485166243,
+         1e-6, 9);
+  double single = 0;
+  for (int i = 0; i < 8; ++i) {
+    const float w = std::pow(10000.0f, -2.0f * float(i) / 16.0f), a = 100005.0f * w, b = 100006.0f * w;
+    single += double(std::sin(a) * std::sin(b) + std::cos(a) * std::cos(b));
+  }
+  f.between("far.float32", "|100,005 and 100,006, angles in float32, less the true value|",
+            std::abs(single - 7.485166243), 1e-5, 1e-2, 6);
+  const double kernel[] = {8, 7.4852, 6.3683, 5.5431, 5.5597, 6.1370, 6.4448, 5.8922, 4.6972};
+  for (int k = 0; k < 9; ++k)
+    f.near(text("distance.", k), text("dot product at distance ", k), dot(near_.row(20), near_.row(20 + k)),
+           kernel[k], 5.1e-5);
+  f.answer =
+      "7.485166, 7.485166, 6.137040: the text's code is right for the paper's convention; tensor2tensor's "
+      "gives 7.501744 and 6.442038. The 7.4850 at position 100,005 is float32 rounding of the angle, not a "
+      "property of the code.";
+  return f;
+}
+const Record claim_004_16 = Claim{
+    .question = &question_which_numbers,
+    .id = "004-16",
+    .says = "Code with d = 16 prints 7.4852, 7.4852, 6.1370.",
+    .method =
+        "dot products in double, both conventions, near and far positions; the same with float32 angles",
+    .expects = "the paper's convention gives them",
+    .advice = "Use these numbers to tell which convention a code has.",
+    .recorded = holds,
+    .verdicts = {{holds, {asked("paper"), asked("distance")}}},
+    .measure = code_of_the_answer,
+};
+
+Finding formula(Desk&) {
+  const Shape shape = width_of(512);
+  const auto encoding = make_encoding(kPaper, shape);
+  const Placement places = Placement::consecutive(0, 512);
+  const auto& waves = *part<InputPart>(*encoding);
+  const Floats tables = waves.tables(places);
+  std::vector<float> e(512 * 512);
+  waves.input({places, tables, nullptr}, e.data());
+  long double worst = 0;
+  for (int t = 0; t < 512; ++t) {
+    for (int i = 0; i < 256; ++i) {
+      const long double angle = t * std::pow(10000.0L, -2.0L * i / 512);
+      worst = std::max({worst, std::abs(std::sin(angle) - e[std::size_t(t * 512 + 2 * i)]),
+                        std::abs(std::cos(angle) - e[std::size_t(t * 512 + 2 * i + 1)])});
+    }
+  }
+  Finding f;
+  f.between("error", "largest error of the float32 table", double(worst), 0, 1e-6, 9);
+  f.answer =
+      "The formula is as printed, and the table is right to one rounding of float32 at every one of 512 "
+      "positions.";
+  return f;
+}
+const Record claim_002_01 = Claim{
+    .question = &question_which_numbers,
+    .id = "002-01",
+    .says = "The input is y = x + v with v = sin and cos of t over T to the power 2i/d.",
+    .method = "the float32 table against sines and cosines in long double, positions 0 to 511, d = 512",
+    .expects = "an error of one rounding, below 1e-6: angles are taken in double",
+    .advice = "Take angles in double: float32 angles are wrong by 4e-3 radians at position 131,071.",
+    .recorded = holds,
+    .verdicts = {{holds, {asked("error")}}},
+    .measure = formula,
+};
+
+Finding wavelengths(Desk&) {
+  Finding f;
+  const std::pair<std::int64_t, double> longest[] = {
+      {16, 3162.28}, {64, 7498.94}, {512, 9646.62}, {768, 9763.00}};
+  for (const auto& [d, expected] : longest) {
+    const auto w = sinusoid_frequencies(d);
+    f.near(text("shortest.", d), text("shortest / 2π, d = ", d), 1 / w.front(), 1, 1e-12, 2);
+    f.near(text("longest.", d), text("longest / 2π, d = ", d), 1 / w.back(), expected, 6e-3, 2);
+  }
+  f.near("longest_t2t", "longest / 2π, tensor2tensor, d = 512",
+         1 / sinusoid_frequencies(512, kTensor2tensor).back(), 10000, 1e-6, 2);
+  f.answer =
+      "The paper's formula ends at 9,647·2π for d = 512, not at 10,000·2π; tensor2tensor's frequencies, "
+      "which differ, end at exactly that.";
+  return f;
+}
+const Record claim_003_06 = Claim{
+    .question = &question_which_numbers,
+    .id = "003-06",
+    .says = "The wavelengths run from 2π to 10000·2π.",
+    .method = "longest wavelength over 2π for four widths, in both conventions",
+    .expects = "10000^((d−2)/d) in the paper's formula; exactly 10000 only in tensor2tensor's",
+    .advice = "At small widths the difference is large: 3,162 instead of 10,000 at d = 16.",
+    .recorded = conditional,
+    .verdicts = {{holds, {at_least("longest.512", 9999)}},
+                 {conditional, {asked("longest_t2t")}},
+                 otherwise(wrong)},
+    .measure = wavelengths,
+};
+
+Finding pairs(Desk&) {
+  Finding f;
+  const auto w = sinusoid_frequencies(512);
+  f.near("pairs", "pairs at d = 512", double(w.size()), 256, 0, 0);
+  f.near("exponent", "exponent of the last frequency", -std::log(w.back()) / std::log(10000.0),
+         2.0 * 255 / 512, 1e-12, 6);
+  f.answer = "256 pairs, numbered 0 to 255.";
+  return f;
+}
+const Record claim_003_07 = Claim{
+    .question = &question_which_numbers,
+    .id = "003-07",
+    .says = "512 channels are 256 pairs, i = 0 to 255.",
+    .method = "the number of frequencies of the encoding, and each pair's channels",
+    .expects = "256",
+    .advice = "An odd width leaves one channel at 0.",
+    .recorded = holds,
+    .verdicts = {{holds, {asked("pairs"), asked("exponent")}}},
+    .measure = pairs,
+};
+
+Finding stripes(Desk&) {
+  Finding f;
+  const auto flat = [](std::string_view spec, std::int64_t T) {
+    const Matrix e = sinusoid(512, T, 0, spec);
+    double count = 0;
+    for (std::int64_t i = 0; i < 256; ++i) {
+      bool all = true;
+      for (std::int64_t p = 0; p < T; ++p) all &= std::abs(e.at(p, 2 * i)) < .1 && e.at(p, 2 * i + 1) > .995;
+      count += all;
+    }
+    return count;
+  };
+  f.near("flat.50", "flat pairs, positions below 50", flat(kPaper, 50), 83, 0, 0);
+  f.near("flat.128", "flat pairs, positions below 128", flat(kPaper, 128), 57, 0, 0);
+  f.near("flat_t2t", "the same of tensor2tensor's layout, positions below 50", flat(kTensor2tensor, 50), 0, 0,
+         0);
+  const Matrix paper = sinusoid(512, 50), halves = sinusoid(512, 50, 0, kTensor2tensor);
+  f.figures = {report::HeatMap{"Fifty positions, 512 channels: the paper's layout",
+                               "To the right, sines near 0 alternate with cosines near 1.", "channel",
+                               "position", 50, 512, paper.values},
+               report::HeatMap{"The same, tensor2tensor's layout",
+                               "Sines on the left half, cosines on the right: no stripes.", "channel",
+                               "position", 50, 512, halves.values}};
+  f.answer =
+      "It is so in the interleaved layout: 83 of 256 pairs over 50 positions. In tensor2tensor's layout, "
+      "from which many pictures come, the right ends of the two halves are flat blocks of 0 and of 1.";
+  return f;
+}
+const Record claim_003_08 = Claim{
+    .question = &question_which_numbers,
+    .id = "003-08",
+    .says = "Towards the right of the picture the values alternate between 0 and 1.",
+    .method =
+        "pairs whose sine stays below 0.1 and whose cosine stays above 0.995, over the first 50 and 128 "
+        "positions, d = 512",
+    .expects =
+        "83 and 57 pairs, interleaved; in tensor2tensor's layout the two halves each end in a flat block",
+    .advice = "The picture tells the layout: stripes are interleaved, two flat blocks are halves.",
+    .recorded = conditional,
+    .verdicts = {{conditional, {at_least("flat.50", 1), at_most("flat_t2t", 0)}},
+                 {holds, {at_least("flat.50", 1)}},
+                 otherwise(wrong)},
+    .measure = stripes,
+};
+
+Finding small_example(Desk&) {
+  Finding f;
+  const Matrix e = sinusoid(32, 16);
+  const std::int64_t rows[] = {0, 1, 2, 15}, channels[] = {0, 1, 2, 3, 30, 31};
+  const double expected[4][6] = {{0, 1, 0, 1, 0, 1},
+                                 {.8415, .5403, .5332, .8460, .0002, 1},
+                                 {.9093, -.4161, .9021, .4315, .0004, 1},
+                                 {.6503, -.7597, .8358, -.5490, .0027, 1}};
+  for (int r = 0; r < 4; ++r) {
+    for (int c = 0; c < 6; ++c)
+      f.near(text("row.", rows[r], ".", channels[c]), text("row ", rows[r], ", channel ", channels[c]),
+             e.at(rows[r], channels[c]), expected[r][c], 5.1e-5);
+  }
+  f.figures = {report::HeatMap{"Sixteen positions, 32 channels",
+                               "A row a position: fast pairs on the left, slow ones on the right.", "channel",
+                               "position", 16, 32, e.values}};
+  f.answer = "All 24 values of the example come out to four digits.";
+  return f;
+}
+const Record claim_003_09 = Claim{
+    .question = &question_which_numbers,
+    .id = "003-09",
+    .says = "The small example: sixteen positions of 32 channels.",
+    .method = "rows 0, 1, 2 and 15 at channels 0 to 3, 30 and 31",
+    .expects = "the values printed below, to four digits",
+    .advice = "A table this small is the quickest check of a new implementation.",
+    .recorded = holds,
+    .verdicts = {{holds, {asked("row")}}},
+    .measure = small_example,
+};
+
+Finding slow_channels(Desk&) {
+  struct Row {
+    std::string_view spec;
+    std::int64_t d, channel;
+    double values[4];
+  };
+  const Row rows[] = {{kPaper, 512, 511, {1, .99997867, .99997799, .99991334}},
+                      {kTensor2tensor, 512, 511, {1, .99998016, .99997952, .99991936}},
+                      {kTensor2tensor, 128, 127, {1, .99998016, .99997952, .99991936}},
+                      {kPaper, 512, 510, {0, .00653074, .00663440, .01316486}},
+                      {kTensor2tensor, 512, 255, {0, .00629996, .00639996, .01269966}},
+                      {kTensor2tensor, 128, 63, {0, .00629996, .00639996, .01269966}},
+                      {kPaper, 512, 496, {0, .00840109, .00853443, .01693491}},
+                      {kTensor2tensor, 512, 496, {1, .99994135, .99993948, .99976169}},
+                      {kTensor2tensor, 128, 112, {1, .99840670, .99835573, .99353050}},
+                      {kPaper, 512, 495, {1, .99996208, .99996086, .99984590}},
+                      {kTensor2tensor, 512, 495, {1, .99993696, .99993494, .99974384}},
+                      {kTensor2tensor, 128, 111, {1, .99786576, .99779750, .99133646}}};
+  const double positions[] = {0, 63, 64, 127};
+  Finding f;
+  for (const Row& r : rows) {
+    const Matrix e = sinusoid(r.d, 128, 0, r.spec);
+    for (int n = 0; n < 4; ++n)
+      f.near(text(r.spec == kPaper ? "paper." : "t2t.", r.d, ".", r.channel, ".", positions[n]),
+             text(r.spec == kPaper ? "paper" : "t2t", " d = ", r.d, ", channel ", r.channel, ", position ",
+                  positions[n]),
+             e.at(std::int64_t(positions[n]), r.channel), r.values[n], 1.1e-8, 8);
+  }
+  const Matrix e = sinusoid(512, 128);
+  f.figures = {
+      report::HeatMap{"The code of 128 positions, 512 channels wide (the paper's layout)",
+                      "Left: fast pairs. Right: slow pairs, alternating near 0 (sine) and 1 (cosine).",
+                      "channel", "position", 128, 512, e.values}};
+  f.answer =
+      "The slow channels do barely move, but the paper's last sine moves by 0.013 over 128 positions while "
+      "its cosine moves by 0.0001. The quoted 0.007 at 16 from the end comes out only with 128 channels "
+      "(0.0065), not with 512.";
+  return f;
+}
+const Record claim_001_11 = Claim{
+    .question = &question_which_numbers,
+    .id = "001-11",
+    .says =
+        "Many channels of the code barely change with the position: the last ones, and the one 16 from the "
+        "end moves by 0.007.",
+    .method =
+        "values of four channels at positions 0, 63, 64, 127, in both conventions, from the definition in "
+        "double",
+    .expects = "true of the last channel; 0.007 only comes out with 128 channels instead of 512",
+    .advice =
+        "Say which convention and which width a number belongs to: the paper's and tensor2tensor's "
+        "frequencies differ.",
+    .recorded = conditional,
+    .verdicts = {{conditional, {asked("paper"), asked("t2t")}}},
+    .measure = slow_channels,
+};
+
+Finding repeats(Desk&) {
+  Finding f;
+  const std::pair<std::int64_t, double> widths[] = {{16, 1.014725}, {64, 1.471848}, {512, 3.714270}};
+  for (const auto& [d, expected] : widths) {
+    const auto w = sinusoid_frequencies(d);
+    double least = INFINITY;
+    std::int64_t at = 0;
+    for (std::int64_t k = 1; k <= 20000; ++k) {  // |e_{p+k} − e_p|² = d·(1 − K(k)), for every p
+      const double squared = double(d) * (1 - sinusoid_kernel(w, double(k)));
+      if (squared < least) least = squared, at = k;
+    }
+    f.near(text("least.", d), text("least distance, d = ", d), std::sqrt(least), expected, 1e-6, 6);
+    f.near(text("offset.", d), text("at offset, d = ", d), double(at), 1, 0, 0);
+  }
+  f.near("distance", "distance of 0 and 10,000, d = 512",
+         std::sqrt(512 * (1 - sinusoid_kernel(sinusoid_frequencies(512), 10000))), 23.3, .05, 2);
+  f.near("longest", "longest wavelength / 2π, d = 512", 1 / sinusoid_frequencies(512).back(), 9646.62, .01,
+         2);
+  f.near("longest_t2t", "longest wavelength / 2π, tensor2tensor",
+         1 / sinusoid_frequencies(512, kTensor2tensor).back(), 10000, 1e-6, 2);
+  f.answer =
+      "Positions 0 and 10,000 are 23.3 apart, of at most 32, at d = 512. Over all offsets up to 20,000 the "
+      "nearest pair of codes are neighbours: every position is unique.";
+  return f;
+}
+const Record claim_001_16 = Claim{
+    .question = &question_which_numbers,
+    .id = "001-16",
+    .says = "After 10,000 positions the code repeats: the 10,001st word has the position of the first.",
+    .method =
+        "distance of the codes of positions 0 and 10,000, and the least distance over all offsets 1 to "
+        "20,000",
+    .expects = "10,000 is a divisor in the exponent, not a period: the neighbours are the nearest pair",
+    .advice =
+        "The sinusoid names every position of any real text uniquely; what fails beyond the training length "
+        "is what was learned.",
+    .recorded = wrong,
+    .verdicts = {{wrong, {asked("offset"), at_least("distance", 1)}}, {holds, {at_most("distance", 1e-6)}}},
+    .measure = repeats,
+};
+
+}  // namespace
+}  // namespace gnomon::claims

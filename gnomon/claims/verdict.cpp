@@ -1,0 +1,155 @@
+#include "gnomon/claims/verdict.h"
+
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon::claims {
+namespace {
+
+const Number* find(std::span<const Number> numbers, std::string_view key) {
+  const auto found =
+      std::find_if(numbers.begin(), numbers.end(), [&](const Number& n) { return n.key == key; });
+  return found == numbers.end() ? nullptr : &*found;
+}
+const Number& get(std::span<const Number> numbers, std::string_view key) {
+  if (const Number* n = find(numbers, key)) return *n;
+  throw Error(Fault::bug,
+              text("a check looks at the number '", key, "', which the measurement did not find"));
+}
+
+// The numbers that asked(key) is about.
+std::vector<const Number*> group(std::span<const Number> numbers, std::string_view key) {
+  std::vector<const Number*> out;
+  for (const Number& n : numbers) {
+    const bool member = std::string_view(n.key).substr(0, key.size()) == key &&
+                        (n.key.size() == key.size() || n.key[key.size()] == '.');
+    if (member && n.asked()) out.push_back(&n);
+  }
+  return out;
+}
+
+double value_of(const Bound& b, std::span<const Number> numbers) {
+  return b.key.empty() ? b.factor : b.factor * get(numbers, b.key).value;
+}
+
+std::string quoted(std::span<const Number> numbers, std::string_view key) {
+  const Number* n = find(numbers, key);
+  return text("“", n ? std::string_view(n->name) : key, "”");
+}
+std::string explained(const Bound& b, std::span<const Number> numbers) {
+  if (b.key.empty()) return shortest(b.factor);
+  return text(b.factor == 1 ? "" : text(shortest(b.factor), " times "), quoted(numbers, b.key));
+}
+std::string explained(const Check& c, std::span<const Number> numbers) {
+  const std::string number = quoted(numbers, c.key), bound = explained(c.bound, numbers);
+  switch (c.kind) {
+    case Check::Kind::asked: {
+      const auto all = group(numbers, c.key);
+      const std::string first = text("“", all.empty() ? c.key : std::string_view(all.front()->name), "”");
+      return all.size() < 2 ? text(first, " is as asked for")
+                            : text(first, " and ", all.size() - 1, " more are as asked for");
+    }
+    case Check::Kind::at_least:
+      return text(number, " is at least ", bound);
+    case Check::Kind::at_most:
+      return text(number, " is at most ", bound);
+    case Check::Kind::above:
+      return text("the interval of ", number, " lies above ", bound);
+    case Check::Kind::below:
+      return text("the interval of ", number, " lies below ", bound);
+    case Check::Kind::apart:
+      return text("the interval of ", number,
+                  c.bound.factor == 0 ? " excludes 0" : text(" lies outside ±", bound));
+    case Check::Kind::equal:
+      break;
+  }
+  return text("the interval of ", number, " lies within ±", bound);
+}
+
+}  // namespace
+
+std::string_view name(Verdict v) {
+  switch (v) {
+    case Verdict::holds:
+      return "holds";
+    case Verdict::conditional:
+      return "holds with a condition";
+    case Verdict::wrong:
+      return "wrong";
+    case Verdict::undecided:
+      return "not decidable at this scale";
+    case Verdict::no_inference:
+      return "no inference from a quick run";
+    case Verdict::unmeasurable:
+      return "not measurable on this text";
+    case Verdict::differs:
+      break;
+  }
+  return "a number did not come out";
+}
+
+bool passes(const Check& c, std::span<const Number> numbers) {
+  if (c.kind == Check::Kind::asked) {
+    const auto all = group(numbers, c.key);
+    if (all.empty())
+      throw Error(Fault::bug, text("a check looks at '", c.key, "': nothing is asked of such a number"));
+    return std::all_of(all.begin(), all.end(), [](const Number* n) { return n->fits(); });
+  }
+  const Number& n = get(numbers, c.key);
+  const double bound = value_of(c.bound, numbers), low = n.value - n.half_width,
+               high = n.value + n.half_width;
+  switch (c.kind) {
+    case Check::Kind::at_least:
+      return n.value >= bound;
+    case Check::Kind::at_most:
+      return n.value <= bound;
+    case Check::Kind::above:
+      return low > bound;
+    case Check::Kind::below:
+      return high < bound;
+    case Check::Kind::apart:
+      return low > bound || high < -bound;
+    case Check::Kind::equal:
+      return low > -bound && high < bound;
+    case Check::Kind::asked:
+      break;
+  }
+  return false;
+}
+
+Verdict decide(std::span<const Rule> rules, std::span<const Number> numbers) {
+  Verdict found = Verdict::differs;
+  for (std::size_t n = rules.size(); n-- > 0;) {
+    bool applies = true;
+    for (const Check& c : rules[n].checks) applies &= passes(c, numbers);
+    if (applies) found = rules[n].verdict;
+  }
+  return found;
+}
+
+bool needs_seeds(std::span<const Rule> rules) {
+  return std::any_of(rules.begin(), rules.end(), [](const Rule& r) {
+    return std::any_of(r.checks.begin(), r.checks.end(),
+                       [](const Check& c) { return c.kind >= Check::Kind::above; });
+  });
+}
+
+std::string explained(std::span<const Rule> rules, std::span<const Number> numbers) {
+  std::string out;
+  const Rule* before = nullptr;
+  for (const Rule& r : rules) {
+    std::string when;
+    for (const Check& c : r.checks) when += text(when.empty() ? " if " : " and ", explained(c, numbers));
+    if (before && before->verdict == r.verdict) {
+      out += ", or" + when;
+    } else {
+      out += text(before ? "; " : "", when.empty() ? "otherwise " : "", name(r.verdict), when);
+    }
+    before = &r;
+  }
+  return out;
+}
+
+}  // namespace gnomon::claims

@@ -1,0 +1,86 @@
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gnomon::claims {
+
+enum class Verdict {
+  holds,
+  conditional,   // holds with a condition, which the answer names
+  wrong,         // the answer gives the correction
+  undecided,     // not decidable at this scale: the interval says why
+  no_inference,  // a quick run of something that needs seeds
+  unmeasurable,  // the text lacks what the measurement needs: the answer says what
+  differs        // a number did not come out: the answer cannot be given
+};
+std::string_view name(Verdict v);  // "holds", "holds with a condition", ...
+
+// A number that was found, with what it should be.
+struct Number {
+  std::string key;   // short, one of its kind in a finding: what checks and the answers to questions call it
+  std::string name;  // for readers
+  double value;
+  double half_width = std::nan("");  // of a 95 % t interval
+  std::int64_t n = 1;                // seeds, draws or cases behind it
+  int digits = 4;
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool asked() const {
+    return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
+  }
+  bool fits() const { return !asked() || (value >= low && value <= high); }
+  void ask(double least, double most = std::numeric_limits<double>::infinity()) { low = least, high = most; }
+};
+
+// What a check compares with: a value, or a multiple of another number of the same finding.
+struct Bound {
+  double factor;
+  std::string_view key = {};
+  Bound(double value) : factor(value) {}
+  Bound(int value) : factor(value) {}
+  Bound(const char* other) : factor(1), key(other) {}
+  Bound(double times, const char* other) : factor(times), key(other) {}
+};
+
+// One thing that a verdict depends on, declared beside the measurement.
+struct Check {
+  enum class Kind { asked, at_least, at_most, above, below, apart, equal };
+  Kind kind;
+  std::string_view key;
+  Bound bound = 0;
+};
+// Every number of that key, and of the keys that begin with it and a dot, lies in the range asked of it.
+inline Check asked(std::string_view key) { return {Check::Kind::asked, key}; }
+// The number itself, or the mean of an estimate.
+inline Check at_least(std::string_view key, Bound b) { return {Check::Kind::at_least, key, b}; }
+inline Check at_most(std::string_view key, Bound b) { return {Check::Kind::at_most, key, b}; }
+// The whole 95 % interval of an estimate: above or below the bound, outside ±bound, inside ±bound. Where there is no
+// interval none of them passes.
+inline Check above(std::string_view key, Bound b = 0) { return {Check::Kind::above, key, b}; }
+inline Check below(std::string_view key, Bound b = 0) { return {Check::Kind::below, key, b}; }
+inline Check apart(std::string_view key, double margin = 0) { return {Check::Kind::apart, key, margin}; }
+inline Check equal(std::string_view key, double margin) { return {Check::Kind::equal, key, margin}; }
+
+// The verdict where all checks pass; without checks: in every other case.
+struct Rule {
+  Verdict verdict;
+  std::vector<Check> checks;
+};
+inline Rule otherwise(Verdict v) { return {v, {}}; }
+
+// Throws Error(bug) for a number that the finding does not have.
+bool passes(const Check& check, std::span<const Number> numbers);
+// The verdict of the first rule that applies; `differs` where none does. Every check is looked at, so a number that is
+// missing is told wherever the rule stands.
+Verdict decide(std::span<const Rule> rules, std::span<const Number> numbers);
+// A rule looks at intervals: one seed decides nothing.
+bool needs_seeds(std::span<const Rule> rules);
+// "wrong if the interval of “a” lies above 0; otherwise not decidable at this scale". Names stand for the keys that
+// `numbers` has, and keys for the others.
+std::string explained(std::span<const Rule> rules, std::span<const Number> numbers);
+
+}  // namespace gnomon::claims
