@@ -96,7 +96,7 @@ struct Architecture {
   Biases biases;
   Residual residual = Residual::in_turn;
   Head head;
-  Spec position = Spec::parse("none");  // [a, b] for layers that differ
+  Spec position;  // [a, b] for layers that differ
 
   Shape shape() const { return {width, attention.heads, attention.head_size, length, causal}; }
   // Throws Error(usage) that names what was found and what is allowed: sizes out of bounds, parts that contradict each

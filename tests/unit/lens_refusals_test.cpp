@@ -194,5 +194,26 @@ TEST(LensRefusals, APositionTableIsOfAnInputEncodingByItself) {
   EXPECT_REFUSED(position_table("permuted", shape, 12, -1));
 }
 
+// What writes the layer out again knows one block; what only looks at the stream asks that its parts add up.
+TEST(LensRefusals, OtherBlocksThanTheirs) {
+  for (const char* block : {"llama", "bert"}) {
+    const Model model(
+        make_block(block, {.layers = 1, .width = 16, .heads = 2, .length = 16}, Spec::parse("none")));
+    const Floats w = model.initial(1);
+    const Trained trained{model, w};
+    const Sample sample = letters(2);
+    const Matrix h = streams(trained, sample)[0].block(0, kTokens);
+    EXPECT_TRUE(refuses([&] { attention_maps(trained, 0, h); })) << block;
+    EXPECT_TRUE(refuses([&] { projected_rows(trained, 0, h); })) << block;
+    EXPECT_TRUE(refuses([&] { loss_with(trained, sample, 0, [](auto, auto, Matrix&) {}); })) << block;
+    EXPECT_EQ(refuses([&] { written(trained, sample); }), std::string(block) == "bert") << block;
+    EXPECT_EQ(refuses([&] {
+                mean_loss(trained, sample, {-1, true});
+              }),
+              std::string(block) == "bert")
+        << block;
+  }
+}
+
 }  // namespace
 }  // namespace gnomon

@@ -32,16 +32,16 @@ struct Small {
   Model model;
   Floats w;
   explicit Small(const char* spec, bool causal = true, std::int64_t layers = 3, std::uint64_t seed = 1)
-      : model({.layers = layers,
-               .width = 32,
-               .heads = 2,
-               .length = 16,
-               .causal = causal,
-               .position = Spec::parse(spec)}),
-        w(model.initial(seed)) {
+      : model(architecture(spec, causal, layers)), w(model.initial(seed)) {
     // Gains, biases and tables away from their starts, so that nothing cancels by being 0 or 1.
     const Random random(seed, "moved");
     for (std::size_t n = 0; n < w.size(); ++n) w[n] += 0.1f * float(random.normal(n));
+  }
+  static Architecture architecture(const char* spec, bool causal, std::int64_t layers) {
+    Architecture a =
+        make_block("gpt", {.layers = layers, .width = 32, .heads = 2, .length = 16}, Spec::parse(spec));
+    a.causal = causal;
+    return a;
   }
   Trained look() const { return {model, w}; }
 };
