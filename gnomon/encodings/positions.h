@@ -55,6 +55,7 @@ struct Placement {
   std::int64_t T() const { return Positions(*this).T(); }
   void check()
       const;  // throws Error(usage) for arrays that do not fit and positions that are none; O(tokens)
+  bool operator==(const Placement&) const = default;
 
   static Placement consecutive(double first, std::int64_t tokens);
   // Whole numbers (rows,T,axes). Throws Error(usage) for sizes that do not fit or beyond ±2^53.

@@ -42,7 +42,7 @@ void make_positions(const Call& c) {
   if (!c.m.position.input) return;
   const InputPart& input = c.m.position.at_input();
   InputKept& k = c.p.input;
-  k.tables = input.tables(c.p.placement);
+  if (!(k.tables_of == c.p.placement)) k.tables = input.tables(c.p.placement), k.tables_of = c.p.placement;
   k.e.assign(c.p.placement.rows * c.tokens.T * c.m.position.input->shape().C, 0.0f);
   if (!c.tokens.drop_positions) input.input({c.p.placement, k.tables, c.w + c.m.at.input}, k.e.data());
 }

@@ -21,7 +21,8 @@ struct LayerShape {
 struct LayerPositions {
   std::vector<Acting> acting;
   const Placement* places = nullptr;
-  Plan plan, dplan;  // what depends on positions and parameters alone
+  Plan plan, dplan;       // what depends on positions and parameters alone
+  bool compiled = false;  // the plan is there
   bool reads_content = false;
   // Position vectors (rows·T,C) that enter what queries and keys are projected from, or null; de likewise.
   const float* e = nullptr;

@@ -16,6 +16,7 @@ struct ModelParts {
 
 struct InputKept {
   Floats words, tables, e;    // rows of the word table; what the input encoding keeps and its vectors
+  Placement tables_of;        // the places of the tables
   Floats joined, statistics;  // before the norm of the embedding, if there is one
   Floats h;                   // what enters the first layer
 };
@@ -29,6 +30,8 @@ struct Pass {
   std::vector<std::uint8_t> padding;
   InputKept input;
   std::vector<LayerPositions> groups;  // layers whose encodings and parameters are the same share one
+  Placement compiled_for;              // the places of their plans
+  bool compiled_dropped = false;       // their plans are without encodings
   std::vector<std::size_t> group_of;
   std::vector<LayerActivations> layers;
   HeadKept head;

@@ -44,7 +44,7 @@ struct Session::Work {
   void check_new(const Tokens& tokens) const;
   void place(const Tokens& tokens, bool training);
   void make_groups(const Tokens& tokens, std::span<const float> w);
-  void compile_groups();
+  void compile_groups(const Tokens& tokens);
   // The rows that the last layer left; those that the head reads. Places and groups are there.
   const float* layers(const Call& c, const LayerHook& hook);
   const float* forward(const Call& c, bool training, const LayerHook& hook = {});
@@ -121,6 +121,8 @@ void Session::Work::place(const Tokens& t, bool training) {
 void Session::Work::make_groups(const Tokens& tokens, std::span<const float> w) {
   Pass& p = pass;
   const Position& position = m().position;
+  const bool stay = p.compiled_for == p.placement && p.compiled_dropped == tokens.drop_positions;
+  std::vector<LayerPositions> before = std::move(p.groups);
   p.groups.clear(), p.group_of.clear();
   std::vector<std::size_t> group_of_pattern(position.patterns.size(), SIZE_MAX);
   const bool injects = position.input && position.combination->injection() == Injection::queries_and_keys;
@@ -141,11 +143,21 @@ void Session::Work::make_groups(const Tokens& tokens, std::span<const float> w) 
           {position.attention[active[n]].encoding.get(), w.data() + m().at.encoding(active[n], l)});
     }
     group.reads_content = reads_content(group.acting);
+    const bool learns = std::any_of(group.acting.begin(), group.acting.end(),
+                                    [](const Acting& one) { return one.encoding->param_count() > 0; });
+    const std::size_t g = p.groups.size() - 1;
+    if (stay && !learns && g < before.size() && before[g].compiled)
+      group.plan = std::move(before[g].plan), group.compiled = true;
     if (injects && !tokens.drop_positions) group.e = p.input.e.data(), group.e_rows = p.placement.rows;
   }
 }
-void Session::Work::compile_groups() {
-  for (LayerPositions& group : pass.groups) group.plan = compile(group.acting, pass.placement, m().a.causal);
+// A plan that no parameter changes stays while the tokens stand where they stood.
+void Session::Work::compile_groups(const Tokens& tokens) {
+  for (LayerPositions& group : pass.groups) {
+    if (!group.compiled) group.plan = compile(group.acting, pass.placement, m().a.causal);
+    group.compiled = true;
+  }
+  pass.compiled_for = pass.placement, pass.compiled_dropped = tokens.drop_positions;
 }
 
 const float* Session::Work::layers(const Call& c, const LayerHook& hook) {
@@ -174,7 +186,7 @@ const float* Session::Work::forward(const Call& c, bool training, const LayerHoo
   place(c.tokens, training);
   embed(c);
   make_groups(c.tokens, {c.w, std::size_t(m().at.total)});
-  compile_groups();
+  compile_groups(c.tokens);
   return last_rows(c, layers(c, hook));
 }
 

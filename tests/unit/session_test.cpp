@@ -133,6 +133,36 @@ TEST(Sample, NewTokensMustFitWhatWasBegun) {
 }
 
 // Two sessions of one model, each on a thread of its own, give what one gives.
+// Plans and tables stay from pass to pass where nothing changes them: a session that was used otherwise gives the bits of a
+// fresh one.
+TEST(Session, WhatStaysIsWhatWouldBeMade) {
+  for (const char* spec :
+       {"sinusoidal+rope+alibi", "t5+window(size=3)", "[rope, alibi+fox]", "learned+shaw"}) {
+    SCOPED_TRACE(spec);
+    const Writer writer(small(spec));
+    Session used(writer.model);
+    const std::vector<std::int32_t> targets(8, 7);
+    const Placement moved = Placement::consecutive(2, 4);
+    const Tokens calls[] = {
+        {2, 4, writer.prompt, targets}, {1, 8, writer.prompt, targets}, {2, 4, writer.prompt, targets}};
+    for (int n = 0; n < 12; ++n) {
+      Tokens tokens = calls[n % 3];
+      if (n % 4 == 3 && tokens.T == 4) tokens.placement = &moved;
+      tokens.drop_positions = n % 5 == 4;
+      Floats w = writer.w, losses(8), again(8), gradient(w.size()), fresh(w.size());
+      w[w.size() / 2] += float(n);
+      if (n % 6 == 5) {
+        Floats logits(std::size_t(kB * kVocabulary));
+        used.begin(kB, 8), used.extend(writer.tokens(), w, logits);
+      }
+      EXPECT_EQ(used.loss(tokens, w, losses, gradient), Session(writer.model).loss(tokens, w, again, fresh))
+          << n;
+      EXPECT_EQ(losses, again) << n;
+      EXPECT_EQ(gradient, fresh) << n;
+    }
+  }
+}
+
 TEST(Sample, SessionsOfOneModelDoNotMeet) {
   Writer a(small("rope")), b(small("rope"));
   Session other(a.model);
