@@ -47,6 +47,8 @@ void set(StudyConfig& config, std::string_view assignment);  // "train.steps=100
 std::string print_toml(StudyConfig config);                  // every key, with its help; reads back equal
 // Without a baseline (""): the standard one if it is an arm, otherwise the first arm. true: the standard one.
 bool choose_baseline(StudyConfig& config);
+// Checks everything and fills in what was left open: the whole path of the text, as many workers as cores hold.
+void settle(StudyConfig& config);
 void make_quick(StudyConfig& config);  // the smaller study of --quick
 
 }  // namespace gnomon
