@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/claims/desk.h"
+#include "gnomon/lab/desk.h"
 #include "gnomon/lab/statistics.h"
 
 namespace gnomon::claims {

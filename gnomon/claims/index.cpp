@@ -4,7 +4,7 @@
 #include <map>
 
 #include "gnomon/claims/parts.h"
-#include "gnomon/claims/task.h"
+#include "gnomon/lab/task.h"
 #include "gnomon/combine/spec.h"
 #include "gnomon/lens/attention.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "gnomon/claims/parts.h"
-#include "gnomon/claims/task.h"
+#include "gnomon/lab/task.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/probe.h"
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "gnomon/claims/recipe.h"
+#include "gnomon/lab/kept.h"
 
 namespace gnomon::claims {
 

@@ -88,7 +88,9 @@ std::optional<RunResult> perform_one(const StudyFolder& folder, std::string_view
   const auto run = std::find_if(plan.begin(), plan.end(), [&](const RunPlan& p) { return p.key == key; });
   if (run == plan.end())
     throw Error(Fault::input, text("the study has no run ", key, "; did ", config.text_path, " change?"));
-  return perform(config, *run, corpus, folder.run(*run), hooks);
+  RunHooks timed = hooks;
+  timed.checkpoint_seconds = config.checkpoint_seconds;
+  return perform(job_of(config, corpus, Spec::parse(run->arm), run->seed), *run, folder.run(*run), timed);
 }
 
 }  // namespace gnomon

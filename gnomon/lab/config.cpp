@@ -197,11 +197,11 @@ std::string print_toml(StudyConfig config) {
   return out;
 }
 
-std::int64_t StudyConfig::tokens_at(double factor) const {
+std::int64_t RunSettings::tokens_at(double factor) const {
   return std::llround(factor * double(model.length));
 }
 
-std::int64_t StudyConfig::longest() const {
+std::int64_t RunSettings::longest() const {
   std::int64_t most = model.length;
   for (const double factor : lengths) most = std::max(most, tokens_at(factor));
   return most;

@@ -10,19 +10,11 @@
 
 namespace gnomon {
 
-// Everything that fixes a study: the values of study.toml.
-struct StudyConfig {
-  std::string text_path;
-  std::vector<std::string> arms{
-      "none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
-  std::string baseline = "sinusoidal";
-  std::int64_t seeds = 3;
-  std::int64_t workers = 0;  // runs side by side; 0 = one a core
-  std::int64_t threads = 1;  // of one run
+// How a model is trained and looked at, whatever its spec, its seed and its data.
+struct RunSettings {
   std::string norm = "layer";
   ModelConfig model;  // position is the arm's
   TrainConfig train;
-  double checkpoint_seconds = 10;
   std::vector<double> lengths{1, 1.5, 2, 4};  // of the windows at evaluation, in training windows
   std::int64_t score = 32;                    // last positions that are scored at every length
   std::int64_t windows = 64;                  // held-out windows
@@ -30,6 +22,18 @@ struct StudyConfig {
 
   std::int64_t tokens_at(double factor) const;  // of a window at this multiple
   std::int64_t longest() const;
+};
+
+// Everything that fixes a study: the values of study.toml.
+struct StudyConfig : RunSettings {
+  std::string text_path;
+  std::vector<std::string> arms{
+      "none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
+  std::string baseline = "sinusoidal";
+  std::int64_t seeds = 3;
+  std::int64_t workers = 0;  // runs side by side; 0 = one a core
+  std::int64_t threads = 1;  // of one run
+  double checkpoint_seconds = 10;
   // Every value, checked together: throws Error(usage) that names the key, what was found, what is allowed.
   void check() const;
 };

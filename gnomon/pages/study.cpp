@@ -226,7 +226,7 @@ std::string cost(const StudySummary& s) {
 
 // The arm's encodings with the parameters that the first seed has learned, or as they start.
 std::string portraits(const StudySummary& s, const StudyFolder& folder, const ArmSummary& a) {
-  const ModelConfig config = model_of(s.config, a.arm);
+  const ModelConfig config = model_of(s.config, Spec::parse(a.arm));
   const Model model(config);
   const Position position = make_position(
       config.position, {config.width, config.heads, config.head_size(), config.length, config.causal});

@@ -7,7 +7,7 @@
 
 #include "gnomon/claims/answer.h"
 #include "gnomon/claims/parts.h"
-#include "gnomon/claims/task.h"
+#include "gnomon/lab/task.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/loss.h"
