@@ -170,7 +170,7 @@ int worker(const WorkerOptions& o) {
   };
   try {
     const Patient until_it_is_saved;
-    const auto result = perform_one({o.study}, o.key,
+    const auto result = perform_one({o.study}, {o.arm, o.key, o.seed},
                                     {.stop = [] { return interruptions() > 0; },
                                      .progress = [&](const RunProgress& p) { say(tell_progress(p)); },
                                      .note = [&](const std::string& n) { say(tell_note(n)); }});

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "gnomon/claims/parts.h"
-#include "gnomon/lab/task.h"
 #include "gnomon/combine/spec.h"
+#include "gnomon/lab/task.h"
 #include "gnomon/lens/attention.h"
 
 namespace gnomon::claims {

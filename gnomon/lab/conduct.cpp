@@ -79,18 +79,18 @@ StudySummary Conduct::summary(const std::function<void(const std::string&)>& not
   return s;
 }
 
-std::optional<RunResult> perform_one(const StudyFolder& folder, std::string_view key, const RunHooks& hooks) {
+std::optional<RunResult> perform_one(const StudyFolder& folder, const Wanted& run, const RunHooks& hooks) {
   StudyConfig config;
   read_toml(config, folder.config());
   set_thread_count(int(config.threads));
   const Corpus corpus(config.text_path, config.longest() + 1);
-  const auto plan = plan_runs(config, corpus);
-  const auto run = std::find_if(plan.begin(), plan.end(), [&](const RunPlan& p) { return p.key == key; });
-  if (run == plan.end())
-    throw Error(Fault::input, text("the study has no run ", key, "; did ", config.text_path, " change?"));
+  const Job job = job_of(config, corpus, Spec::parse(run.arm), run.seed);
+  const RunPlan plan = plan_of(job, threads_granted(int(config.threads)));
+  if (plan.key != run.key)
+    throw Error(Fault::input, text("the study has no run ", run.key, "; did ", config.text_path, " change?"));
   RunHooks timed = hooks;
   timed.checkpoint_seconds = config.checkpoint_seconds;
-  return perform(job_of(config, corpus, Spec::parse(run->arm), run->seed), *run, folder.run(*run), timed);
+  return perform(job, plan, folder.run(plan), timed);
 }
 
 }  // namespace gnomon

@@ -1,7 +1,6 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gnomon/lab/study.h"
@@ -22,7 +21,7 @@ class Conduct {
   const std::optional<std::string>& redone() const { return redone_; }  // why finished runs are done again
   std::size_t workers() const;                                          // side by side
 
-  // Does the open runs in processes, as perform_all(): each is `command` and the run's key. Returns how many crashed.
+  // Does the open runs in processes, as perform_all(): each is `command` and which run it is. Returns how many crashed.
   std::size_t perform(const std::vector<std::string>& command, const WorkerHooks& hooks);
   // Of all runs that have a result; writes results.csv, results.json and the store, and tells note() what is not
   // worth stopping for.
@@ -41,7 +40,12 @@ class Conduct {
   std::optional<std::string> redone_;
 };
 
-// A worker's side: does the one run of the study in this folder that has this key. nullopt: stopped. Throws Error.
-std::optional<RunResult> perform_one(const StudyFolder& folder, std::string_view key, const RunHooks& hooks);
+// A worker's side: does the run of the study in this folder that has this arm and seed. nullopt: stopped. Throws
+// Error(input) where its key is not `key`, because a setting or the text has changed since the study began.
+struct Wanted {
+  std::string arm, key;
+  std::int64_t seed;
+};
+std::optional<RunResult> perform_one(const StudyFolder& folder, const Wanted& run, const RunHooks& hooks);
 
 }  // namespace gnomon

@@ -128,7 +128,8 @@ std::int64_t memory_of_a_run(const StudyConfig& c, const std::string& arm, const
     most =
         std::max(most, trainer_bytes(model, {c.train.batch, c.model.length}, {windows, T}, int(c.threads)));
   }
-  return most + std::int64_t(corpus.bytes().size()) + kProcessBytes;
+  const std::int64_t held_out = c.windows * c.longest() * 2 * std::int64_t(sizeof(std::int32_t));
+  return most + held_out + std::int64_t(corpus.bytes().size()) + kProcessBytes;
 }
 
 void check_memory(const StudyConfig& c, std::span<const RunPlan> plan, const Corpus& corpus) {

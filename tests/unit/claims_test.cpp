@@ -7,10 +7,10 @@
 
 #include "gnomon/claims/answer.h"
 #include "gnomon/claims/parts.h"
-#include "gnomon/lab/task.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/lab/task.h"
 
 namespace gnomon::claims {
 namespace {
