@@ -47,8 +47,8 @@ struct ClaimsOptions {
 int claims(const ClaimsOptions& options);
 
 struct WorkerOptions {
-  std::string study, key;
-  long long parent = 0;
+  std::string study, arm, key;
+  long long seed = 0, parent = 0;
 };
 int worker(const WorkerOptions& options);
 

@@ -165,6 +165,8 @@ int run(int argc, char** argv) {
   auto* worker_command = app.add_subcommand("worker", "one run of a study; started by `study`")->group("");
   worker_command->add_option("--study", w.study)->required();
   worker_command->add_option("--parent", w.parent)->required();
+  worker_command->add_option("--arm", w.arm)->required();
+  worker_command->add_option("--seed", w.seed)->required();
   worker_command->add_option("KEY", w.key)->required();
   worker_command->callback([&] { code = worker(w); });
 

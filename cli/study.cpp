@@ -1,4 +1,4 @@
-#include "gnomon/lab/study.h"
+#include "gnomon/pages/study.h"
 
 #include <fmt/core.h>
 #include <signal.h>
@@ -11,15 +11,14 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "cli/study_page.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
-#include "gnomon/lab/store.h"
-#include "gnomon/lab/workers.h"
+#include "gnomon/lab/conduct.h"
 
 namespace gnomon::cli {
 namespace {
@@ -33,17 +32,10 @@ StudyConfig configure(const StudyOptions& o) {
   if (!o.text.empty()) config.text_path = o.text;
   for (const auto& assignment : o.set) set(config, assignment);
   const bool as_asked = !config.baseline.empty() || choose_baseline(config);
-  if (config.text_path.empty()) {
-    throw Error(Fault::usage, "no text: give one with --text FILE, or as study.text in the configuration");
-  }
-  config.text_path = std::filesystem::absolute(config.text_path).lexically_normal().string();
-  config.check();
+  settle(config);
   if (!as_asked)
     fmt::print(stderr, "gnomon: study.baseline: {} is no arm, so the first is the baseline: {}\n",
                StudyConfig().baseline, config.baseline);
-  if (!config.workers)
-    config.workers =
-        std::max<std::int64_t>(1, std::int64_t(std::thread::hardware_concurrency()) / config.threads);
   return config;
 }
 
@@ -125,99 +117,41 @@ void print_table(const StudySummary& s) {
       s.config.score);
 }
 
-// Results of the runs that have one, in the order of the plan. Throws Error(input) for one that is damaged or another's.
-std::vector<RunResult> collect(const StudyFolder& folder, const std::vector<RunPlan>& plan) {
-  std::vector<RunResult> results;
-  for (const auto& run : plan) {
-    if (std::filesystem::exists(folder.run(run).result())) results.push_back(result_of(run, folder.run(run)));
-  }
-  return results;
-}
-
-// What a folder holds of another study stays, unless that was asked for; what other numerics computed is done again.
-void respect(const StudyFolder& folder, const std::vector<RunPlan>& plan, bool replace) {
-  const Leftovers left = leftovers(folder, plan);
-  if (!left.lost.empty() && !replace) {
-    throw Error(
-        Fault::usage,
-        text(folder.report().string(), " shows ", left.lost.size(), " runs that this command does not have (",
-             left.lost.front(), left.lost.size() > 1 ? ", ..." : "",
-             "): give another folder with --out, the same settings with more arms or seeds, or --replace"));
-  }
-  if (left.other_numerics) {
-    fmt::print(
-        stderr,
-        "gnomon: {} finished runs of this study in {} were computed by '{}'; here it is '{}', whose bits "
-        "differ: they are done again\n",
-        left.other_numerics, folder.runs().string(), left.found, plan.front().numerics);
-  }
-}
-
 // Does what is not done yet; returns the number of runs that crashed.
-std::size_t perform_open(const StudyOptions& o, const StudyConfig& config, const std::vector<RunPlan>& plan,
-                         const StudyFolder& folder) {
-  std::vector<RunPlan> open;
-  for (const auto& run : plan) {
-    if (std::filesystem::exists(folder.run(run).result())) {
-      folder.run(run).forget_checkpoints();  // what a failure after the result left
-    } else {
-      open.push_back(run);
-    }
-  }
-  const std::size_t workers =
-      std::min<std::size_t>(std::size_t(config.workers), std::max<std::size_t>(open.size(), 1));
-  Progress progress(o.quiet, workers, plan.size(), plan.size() - open.size());
-  const auto note = [&](const std::optional<std::string>& sentence) {
-    if (sentence) progress.note(*sentence);
-  };
-  note(write_store(folder.store(), collect(folder, plan)));
+std::size_t perform(const StudyOptions& o, Conduct& conduct, std::size_t runs, const StudyFolder& folder) {
+  const Patient until_workers_have_ended;
+  Progress progress(o.quiet, conduct.workers(), runs, runs - conduct.open().size());
   const std::vector<std::string> command{o.program,  "worker",      "--study", folder.folder.string(),
                                          "--parent", text(getpid())};
-  return perform_all(open, workers, command,
-                     {.interruptions = interruptions,
-                      .progress = [&](std::size_t slot, const RunPlan& run,
-                                      const RunProgress& p) { progress.update(slot, run, p); },
-                      .finished =
-                          [&](std::size_t slot, const RunPlan& run) {
-                            const RunResult result = result_of(run, folder.run(run));
-                            note(put_in_store(folder.store(), result));
-                            if (!result.failure.empty())
-                              progress.note(text(run.arm, ", seed ", run.seed, " failed: ", result.failure));
-                            progress.finished(slot, run);
-                          },
-                      .note = [&](const std::string& sentence) { progress.note(sentence); }});
+  return conduct.perform(
+      command, {.interruptions = interruptions,
+                .progress = [&](std::size_t slot, const RunPlan& run,
+                                const RunProgress& p) { progress.update(slot, run, p); },
+                .finished = [&](std::size_t slot, const RunPlan& run) { progress.finished(slot, run); },
+                .note = [&](const std::string& sentence) { progress.note(sentence); }});
 }
+
+void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }
 
 }  // namespace
 
 int study(const StudyOptions& o) {
   const StudyConfig config = configure(o);
   const Corpus corpus(config.text_path, config.longest() + 1);
-  for (const auto& note : corpus.notes()) fmt::print(stderr, "gnomon: {}\n", note);
+  for (const auto& note : corpus.notes()) tell(note);
   const auto plan = plan_runs(config, corpus);
   const StudyFolder folder{o.out};
   if (o.dry_run) return dry_run(config, plan, corpus, folder);
 
-  check_memory(config, plan, corpus);
-  make_folders(folder.folder);
-  const FileLock lock(folder.lock(), "the study");
-  respect(folder, plan, o.replace);
-  write_file(folder.config(), print_toml(config));
-  std::size_t crashed = 0;
-  {
-    const Patient until_workers_have_ended;
-    crashed = perform_open(o, config, plan, folder);
-  }
+  Conduct conduct(config, plan, corpus, folder, o.replace);
+  if (conduct.redone()) tell(*conduct.redone());
+  const std::size_t crashed = perform(o, conduct, plan.size(), folder);
   if (interruptions()) {
-    fmt::print(stderr, "gnomon: interrupted; the same command continues where it stopped\n");
+    tell("interrupted; the same command continues where it stopped");
     return 128 + last_signal();
   }
-  const std::vector<RunResult> results = collect(folder, plan);
-  if (const auto problem = write_store(folder.store(), results)) fmt::print(stderr, "gnomon: {}\n", *problem);
-  const StudySummary summary = summarise(config, plan, results);
-  write_file(folder.csv(), results_csv(summary));
-  write_file(folder.json(), results_json(summary));
-  write_file(folder.report(), study_page(summary, corpus, folder, o.command));
+  const StudySummary summary = conduct.summary(tell);
+  write_file(folder.report(), pages::study_page(summary, corpus, folder, {o.command, machine()}));
   if (o.json) {
     fmt::print("{}", results_json(summary));
   } else {
@@ -230,31 +164,22 @@ int study(const StudyOptions& o) {
 int worker(const WorkerOptions& o) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphans: a killed study continues from its checkpoints
   if (getppid() != pid_t(o.parent)) return 1;
-  const auto tell = [](const std::string& line) {
+  const auto say = [](const std::string& line) {
     std::fputs(line.c_str(), stdout);
     std::fflush(stdout);
   };
   try {
-    StudyConfig config;
-    const StudyFolder folder{o.study};
-    read_toml(config, folder.config());
-    set_thread_count(int(config.threads));
-    const Corpus corpus(config.text_path, config.longest() + 1);
-    const auto plan = plan_runs(config, corpus);
-    const auto run = std::find_if(plan.begin(), plan.end(), [&](const RunPlan& p) { return p.key == o.key; });
-    if (run == plan.end())
-      throw Error(Fault::input, text("the study has no run ", o.key, "; did ", config.text_path, " change?"));
     const Patient until_it_is_saved;
-    const auto result = perform(config, *run, corpus, folder.run(*run),
-                                {.stop = [] { return interruptions() > 0; },
-                                 .progress = [&](const RunProgress& p) { tell(tell_progress(p)); },
-                                 .note = [&](const std::string& n) { tell(tell_note(n)); }});
+    const auto result = perform_one({o.study}, {o.arm, o.key, o.seed},
+                                    {.stop = [] { return interruptions() > 0; },
+                                     .progress = [&](const RunProgress& p) { say(tell_progress(p)); },
+                                     .note = [&](const std::string& n) { say(tell_note(n)); }});
     return result ? 0 : 128 + last_signal();
   } catch (const Error& e) {
-    tell(tell_error(int(e.fault()), e.what()));
+    say(tell_error(int(e.fault()), e.what()));
     return int(e.fault());
   } catch (const std::bad_alloc&) {
-    tell(tell_error(int(Fault::resource), "out of memory: " + memory_text()));
+    say(tell_error(int(Fault::resource), "out of memory: " + memory_text()));
     return int(Fault::resource);
   }
 }

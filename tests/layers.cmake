@@ -11,6 +11,7 @@ set(lab core kernels encodings combine nn checkpoint)
 set(lens core kernels encodings combine nn)
 set(report core)
 set(claims core kernels encodings combine nn lab lens checkpoint report)
+set(pages core kernels encodings combine nn checkpoint lab lens claims report)
 
 # The core library is these folders; SIMD is all that it needs of others, oneDNN and OpenMP it may have.
 set(core_library core kernels encodings combine nn)
@@ -26,7 +27,7 @@ set(door_toml "lab/config.cpp")
 set(door_Eigen "lens/matrix.cpp")
 
 set(found 0)
-foreach(part core kernels encodings combine nn checkpoint lab lens report claims)
+foreach(part core kernels encodings combine nn checkpoint lab lens report claims pages)
   file(GLOB_RECURSE files ${ROOT}/gnomon/${part}/*)
   foreach(file IN LISTS files)
     file(STRINGS ${file} lines REGEX "#include")

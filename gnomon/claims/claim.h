@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/claims/desk.h"
 #include "gnomon/claims/verdict.h"
+#include "gnomon/lab/desk.h"
 #include "gnomon/report/figure.h"
 
 namespace gnomon::claims {

@@ -6,6 +6,7 @@
 #include "gnomon/claims/claim.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lens/stream.h"
 #include "gnomon/lens/table.h"
 
 // What the measurements of several questions share.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -216,11 +217,11 @@ Architecture StudyModel::with(const Spec& position) const {
   return a;
 }
 
-std::int64_t StudyConfig::tokens_at(double factor) const {
+std::int64_t RunSettings::tokens_at(double factor) const {
   return std::llround(factor * double(model.length));
 }
 
-std::int64_t StudyConfig::longest() const {
+std::int64_t RunSettings::longest() const {
   std::int64_t most = model.length;
   for (const double factor : lengths) most = std::max(most, tokens_at(factor));
   return most;
@@ -283,6 +284,15 @@ bool choose_baseline(StudyConfig& c) {
   }
   if (!c.arms.empty()) c.baseline = c.arms.front();
   return false;
+}
+
+void settle(StudyConfig& c) {
+  if (c.text_path.empty())
+    throw Error(Fault::usage, "no text: give one with --text FILE, or as study.text in the configuration");
+  c.text_path = std::filesystem::absolute(c.text_path).lexically_normal().string();
+  c.check();
+  if (!c.workers)
+    c.workers = std::max<std::int64_t>(1, std::int64_t(std::thread::hardware_concurrency()) / c.threads);
 }
 
 void make_quick(StudyConfig& c) {

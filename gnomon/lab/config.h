@@ -21,18 +21,10 @@ struct StudyModel : BlockSizes {
   bool is_causal() const { return with(Spec::parse("none")).causal; }
 };
 
-// Everything that fixes a study: the values of study.toml.
-struct StudyConfig {
-  std::string text_path;
-  std::vector<std::string> arms{
-      "none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
-  std::string baseline = "sinusoidal";
-  std::int64_t seeds = 3;
-  std::int64_t workers = 0;  // runs side by side; 0 = one a core
-  std::int64_t threads = 1;  // of one run
+// How a model is trained and looked at, whatever its spec, its seed and its data.
+struct RunSettings {
   StudyModel model;
   TrainConfig train;
-  double checkpoint_seconds = 10;
   std::vector<double> lengths{1, 1.5, 2, 4};  // of the windows at evaluation, in training windows
   std::int64_t score = 32;                    // last positions that are scored at every length
   std::int64_t windows = 64;                  // held-out windows
@@ -40,6 +32,18 @@ struct StudyConfig {
 
   std::int64_t tokens_at(double factor) const;  // of a window at this multiple
   std::int64_t longest() const;
+};
+
+// Everything that fixes a study: the values of study.toml.
+struct StudyConfig : RunSettings {
+  std::string text_path;
+  std::vector<std::string> arms{
+      "none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
+  std::string baseline = "sinusoidal";
+  std::int64_t seeds = 3;
+  std::int64_t workers = 0;  // runs side by side; 0 = one a core
+  std::int64_t threads = 1;  // of one run
+  double checkpoint_seconds = 10;
   // Every value, checked together: throws Error(usage) that names the key, what was found, what is allowed.
   void check() const;
 };
@@ -58,6 +62,8 @@ void set(StudyConfig& config, std::string_view assignment);  // "train.steps=100
 std::string print_toml(StudyConfig config);                  // every key, with its help; reads back equal
 // Without a baseline (""): the standard one if it is an arm, otherwise the first arm. true: the standard one.
 bool choose_baseline(StudyConfig& config);
+// Checks everything and fills in what was left open: the whole path of the text, as many workers as cores hold.
+void settle(StudyConfig& config);
 void make_quick(StudyConfig& config);  // the smaller study of --quick
 
 }  // namespace gnomon

@@ -63,15 +63,17 @@ const std::size_t kSealBytes = sealed("").size();
 
 class Run {
  public:
-  Run(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus, const RunFolder& folder,
-      const RunHooks& hooks)
-      : study_(study),
+  Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks)
+      : job_(job),
         plan_(plan),
-        corpus_(corpus),
         folder_(folder),
         hooks_(hooks),
-        order_(std::uint64_t(plan.seed), "data order"),
-        trainer_(model_of(study, plan.arm), study.train, std::uint64_t(plan.seed)) {}
+        trainer_(job.architecture(), job.train, std::uint64_t(job.seed)),
+        curve_windows_(held_out(job, job.model.length, std::min(job.windows, job.keep.windows))) {
+    if (!job.frozen_words) return;
+    const Param& words = trainer_.model.param("embed.word");
+    words_.assign(&trainer_.w[words.offset], &trainer_.w[words.offset] + words.spec.size());
+  }
 
   std::optional<RunResult> perform() {
     try {
@@ -88,7 +90,7 @@ class Run {
     RunResult result{plan_,
                      "",
                      trainer_.model.param_count(),
-                     trainer_.model.training_flops_per_token(study_.model.length),
+                     trainer_.model.training_flops_per_token(job_.model.length),
                      0,
                      {},
                      {},
@@ -98,13 +100,13 @@ class Run {
     train(result.failure);
     result.curve = state_.curve;
     result.cost.training_seconds = state_.training_seconds;
-    result.cost.tokens_per_second = double(trainer_.step * study_.train.batch * study_.model.length) /
+    result.cost.tokens_per_second = double(trainer_.step * job_.train.batch * job_.model.length) /
                                     std::max(state_.training_seconds, 1e-9);
     if (result.failure.empty()) {
       const auto start = Clock::now();
       evaluate(result);
       result.cost.evaluation_seconds = seconds_since(start);
-      if (result.failure.empty()) write_model();
+      if (result.failure.empty()) write_safetensors(folder_.model(), tensors(false), named());
     }
     result.weights_sha256 =
         sha256({reinterpret_cast<const char*>(trainer_.w.data()), trainer_.w.size() * sizeof(float)});
@@ -122,9 +124,9 @@ class Run {
     for (;;) {
       const auto start = Clock::now();
       if (point_is_due()) failure = add_point();
-      if (!failure.empty() || trainer_.step == study_.train.steps) return;
+      if (!failure.empty() || trainer_.step == job_.train.steps) return;
       if (hooks_.stop()) throw Stopped{};
-      const double loss = trainer_.train(batch(trainer_.step));
+      const double loss = step();
       if (!std::isfinite(loss)) {
         failure = text(trainer_.not_finite, " was not finite at step ", trainer_.step);
         return;
@@ -135,10 +137,10 @@ class Run {
       if (seconds_since(last_told) > 0.2) {
         last_told = Clock::now();
         hooks_.progress(
-            {trainer_.step, study_.train.steps, loss,
-             double(trainer_.step * study_.train.batch * study_.model.length) / state_.training_seconds});
+            {trainer_.step, job_.train.steps, loss,
+             double(trainer_.step * job_.train.batch * job_.model.length) / state_.training_seconds});
       }
-      if (seconds_since(last_checkpoint) > study_.checkpoint_seconds) {
+      if (seconds_since(last_checkpoint) > hooks_.checkpoint_seconds) {
         write_checkpoint();
         last_checkpoint = Clock::now();
       }
@@ -147,31 +149,26 @@ class Run {
   // The curve has a point every so many steps and at the end; a run that was stopped within one still owes it.
   bool point_is_due() const {
     const std::int64_t step = trainer_.step,
-                       interval = std::max<std::int64_t>(1, study_.train.steps / study_.points);
-    return step > 0 && (step % interval == 0 || step == study_.train.steps) &&
+                       interval = std::max<std::int64_t>(1, job_.train.steps / job_.points);
+    return (step > 0 ? step % interval == 0 || step == job_.train.steps : job_.keep.start) &&
            (state_.curve.empty() || state_.curve.back().step < step);
   }
 
-  Tokens batch(std::int64_t step) {
-    const std::int64_t T = study_.model.length, B = study_.train.batch,
-                       available = corpus_.training_windows(T);
-    std::vector<std::int64_t> starts(B);
-    for (std::int64_t b = 0; b < B; ++b)
-      starts[b] = corpus_.training_start(
-          T, std::int64_t(order_.below(std::uint64_t(step * B + b), std::uint64_t(available))));
-    Random masks(order_.bits(std::uint64_t(step)), "masks");
-    batch_ = windows_at(corpus_, starts, T, trainer_.model.architecture().causal, &masks);
-    Tokens tokens{B, T, batch_.inputs, batch_.targets};
+  double step() {
+    batch_ = training_batch(job_, trainer_.step);
+    Tokens tokens = batch_.tokens(0, batch_.count());
     tokens.stop = &hooks_.stop;
-    return tokens;
+    const double loss = trainer_.train(tokens);
+    if (!words_.empty())
+      std::copy(words_.begin(), words_.end(), &trainer_.w[trainer_.model.param("embed.word").offset]);
+    return loss;
   }
 
   // What failed; empty: nothing.
   std::string add_point() {
-    const auto ends = corpus_.held_out_ends(study_.longest(), std::min<std::int64_t>(study_.windows, 32));
-    std::vector<double> by_position;
-    const double held_out = held_out_loss(ends, study_.model.length, study_.model.length, &by_position);
+    const double held_out = loss_over(curve_windows_, job_.model.length, nullptr);
     if (!std::isfinite(held_out)) return text("the held-out loss was not finite at step ", trainer_.step);
+    if (job_.keep.snapshots) write_safetensors(folder_.snapshot(trainer_.step), tensors(false), named());
     state_.curve.push_back({trainer_.step, state_.loss_sum / double(state_.loss_count), held_out});
     state_.loss_sum = 0;
     state_.loss_count = 0;
@@ -180,30 +177,26 @@ class Run {
 
   // --- Evaluation
 
-  // Mean loss over the last `score` positions of the windows of T tokens with these ends; with by_position,
-  // the mean at each position.
-  double held_out_loss(std::span<const std::int64_t> ends, std::int64_t T, std::int64_t score,
-                       std::vector<double>* by_position) {
-    const bool causal = trainer_.model.architecture().causal;
-    const std::int64_t at_once = std::max<std::int64_t>(1, study_.train.batch * study_.model.length / T);
-    const Random masks(0, "held-out masks");
+  // Mean loss over the last `score` positions of these windows; with by_position, the mean at each position.
+  double loss_over(const Sample& windows, std::int64_t score, std::vector<double>* by_position) {
+    const std::int64_t T = windows.T,
+                       at_once = std::max<std::int64_t>(1, job_.train.batch * job_.model.length / T);
     std::vector<double> sums(T), counts(T);
-    for (std::size_t first = 0; first < ends.size(); first += std::size_t(at_once)) {
-      const std::int64_t B = std::min<std::int64_t>(at_once, std::int64_t(ends.size() - first));
-      std::vector<std::int64_t> starts(B);
-      for (std::int64_t b = 0; b < B; ++b) starts[b] = ends[first + b] - T - (causal ? 1 : 0);
-      Windows w = windows_at(corpus_, starts, T, causal, &masks);
+    for (std::int64_t first = 0; first < windows.count(); first += at_once) {
+      const std::int64_t B = std::min(at_once, windows.count() - first);
+      Tokens tokens = windows.tokens(first, B);
+      std::vector<std::int32_t> targets(tokens.targets.begin(), tokens.targets.end());
       for (std::int64_t n = 0; n < B * T; ++n) {
-        if (n % T < T - score) w.targets[n] = kUnscored;
+        if (n % T < T - score) targets[n] = kUnscored;
       }
       losses_.resize(B * T);
-      Tokens tokens{B, T, w.inputs, w.targets};
-      tokens.draw = first,
+      tokens.targets = targets;
+      tokens.draw = std::uint64_t(first),
       tokens.drop_positions = trainer_.dropped();  // samplers that draw in evaluation too
       tokens.stop = &hooks_.stop;
       trainer_.session.loss(tokens, trainer_.w, losses_);
       for (std::int64_t n = 0; n < B * T; ++n) {
-        if (w.targets[n] == kUnscored) continue;
+        if (targets[n] == kUnscored) continue;
         sums[n % T] += losses_[n];
         counts[n % T] += 1;
       }
@@ -220,7 +213,6 @@ class Run {
   }
 
   void evaluate(RunResult& result) {
-    const auto ends = corpus_.held_out_ends(study_.longest(), study_.windows);
     const auto finite = [&](double nats, std::int64_t T) {
       if (!std::isfinite(nats)) {
         result.failure = text("the held-out loss over windows of ", T, " tokens was not finite after step ",
@@ -228,16 +220,17 @@ class Run {
       }
       return std::isfinite(nats);
     };
-    const double nats = held_out_loss(ends, study_.model.length, study_.model.length, &result.by_position);
-    if (!finite(nats, study_.model.length)) return;
+    const std::int64_t own = job_.model.length;
+    const double nats = loss_over(held_out(job_, own, job_.windows), own, &result.by_position);
+    if (!finite(nats, own)) return;
     result.nats = nats;
-    for (const double factor : study_.lengths) {
-      const std::int64_t T = study_.tokens_at(factor);
+    for (const double factor : job_.lengths) {
+      const std::int64_t T = job_.tokens_at(factor);
       const auto end = trainer_.model.positions_end();
       const bool defined = !end || T <= *end;
       result.by_length.push_back({factor, T, std::nullopt});
       if (!defined) continue;
-      const double loss = held_out_loss(ends, T, study_.score, nullptr);
+      const double loss = loss_over(held_out(job_, T, job_.windows), job_.score, nullptr);
       if (!finite(loss, T)) return;
       result.by_length.back().nats = loss;
     }
@@ -256,12 +249,11 @@ class Run {
     if (with_optimiser) add("optimiser.m.", trainer_.m), add("optimiser.v.", trainer_.v);
     return all;
   }
-  void write_model() {
-    write_safetensors(folder_.model(), tensors(false),
-                      {{"format", "pt"},
-                       {"gnomon.arm", plan_.arm},
-                       {"gnomon.key", plan_.key},
-                       {"gnomon.seed", text(plan_.seed)}});
+  Metadata named() const {
+    return {{"format", "pt"},
+            {"gnomon.arm", plan_.arm},
+            {"gnomon.key", plan_.key},
+            {"gnomon.seed", text(plan_.seed)}};
   }
   void write_checkpoint() {
     const Json state{{"step", trainer_.step},
@@ -308,57 +300,37 @@ class Run {
     const std::string where = text(path.string(), ": gnomon.state");
     const Json json = parse_json(state->second, where);
     const JsonValue kept(json, where);
-    const std::int64_t step = kept.member("step").whole(0, study_.train.steps);
+    const std::int64_t step = kept.member("step").whole(0, job_.train.steps);
     Progress progress{curve_from(kept.member("curve"), step), kept.member("loss_sum").number(),
                       kept.member("loss_count").whole(0, step), kept.member("training_seconds").number()};
     trainer_.step = step, trainer_.w = std::move(w), trainer_.m = std::move(m), trainer_.v = std::move(v);
     state_ = std::move(progress);
   }
 
-  const StudyConfig& study_;
+  const Job& job_;
   const RunPlan& plan_;
-  const Corpus& corpus_;
   const RunFolder& folder_;
   const RunHooks& hooks_;
-  const Random order_;
   Trainer trainer_;
+  const Sample curve_windows_;
+  std::vector<float> words_;  // as they started, where they are frozen
   Progress state_;
-  Windows batch_;
+  Sample batch_{1, {}, {}};
   Floats losses_;
 };
 
 }  // namespace
 
-Architecture model_of(const StudyConfig& study, const std::string& arm) {
-  return study.model.with(Spec::parse(arm));
-}
-
-Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal,
-                   const Random* masks) {
-  Windows w;
-  for (const std::int64_t start : starts) {
-    for (std::int64_t t = 0; t < T; ++t) {
-      const auto byte = [&](std::int64_t at) { return std::int32_t((unsigned char)corpus.bytes()[at]); };
-      if (causal) {
-        w.inputs.push_back(byte(start + t)), w.targets.push_back(byte(start + t + 1));
-      } else {
-        const bool masked = masks->uniform(std::uint64_t(start + t)) < 0.15;
-        w.inputs.push_back(masked ? 0 : byte(start + t)),
-            w.targets.push_back(masked ? byte(start + t) : kUnscored);
-      }
-    }
-  }
-  return w;
-}
-
-std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus,
-                                 const RunFolder& folder, const RunHooks& hooks) {
+std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
+                                 const RunHooks& hooks) {
   make_folders(folder.folder);
   const FileLock lock(folder.lock(), text("run ", plan.key),
                       5000);  // a killed predecessor may need a moment to go
   if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
-  return Run(study, plan, corpus, folder, hooks).perform();
+  return Run(job, plan, folder, hooks).perform();
 }
+
+Path RunFolder::snapshot(std::int64_t step) const { return folder / text("step-", step, ".safetensors"); }
 
 void RunFolder::forget_checkpoints() const {
   std::error_code ignored;

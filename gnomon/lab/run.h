@@ -2,29 +2,17 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "gnomon/core/random.h"
-#include "gnomon/lab/config.h"
-#include "gnomon/lab/corpus.h"
+#include "gnomon/lab/job.h"
 
 namespace gnomon {
-
-// One run of a study: one arm, one seed.
-struct RunPlan {
-  std::string key;  // of everything that its result depends on; the name of its folder
-  std::string arm;  // spec, printed
-  std::int64_t seed;
-  std::string asked;     // the hash of what is asked: the key without the numerics
-  std::string numerics;  // what the bits depend on beside that (nn/numerics.h)
-};
 
 struct CurvePoint {
   std::int64_t step;
   double training,
-      held_out;  // nats a byte: mean over the steps since the last point; over some held-out windows
+      held_out;  // nats a byte: mean over the steps since the last point (NaN: none); over some held-out windows
 };
 struct LengthLoss {
   double factor;
@@ -59,6 +47,7 @@ struct RunFolder {
   Path model() const { return folder / "model.safetensors"; }
   Path checkpoint() const { return folder / "checkpoint.safetensors"; }
   Path previous() const { return folder / "checkpoint.previous.safetensors"; }
+  Path snapshot(std::int64_t step) const;
   Path lock() const { return folder / "lock"; }
   void forget_checkpoints() const;  // of a finished run; one that stays harms nobody
 };
@@ -75,23 +64,13 @@ struct RunHooks {
   std::function<bool()> stop;  // true: write a checkpoint and return; asked before every layer
   std::function<void(const RunProgress&)> progress;
   std::function<void(const std::string&)> note;  // a sentence worth a line
+  double checkpoint_seconds = 10;                // between two checkpoints
 };
 
 // Trains and evaluates, from the newest intact checkpoint on, and leaves result.json and model.safetensors; a
 // result that is already there is returned. nullopt: stopped by the hook, to be continued. A run in which a loss (in training or
 // held out), a gradient or a parameter is not finite returns with `failure` set: what, and at which step. Throws Error for anything else.
-std::optional<RunResult> perform(const StudyConfig& study, const RunPlan& plan, const Corpus& corpus,
-                                 const RunFolder& folder, const RunHooks& hooks);
-
-Architecture model_of(const StudyConfig& study, const std::string& arm);
-
-// What a text offers a model at evaluation and training. In order: `count` windows of T tokens. Causal: the
-// target is the next byte. Encoder: 15 % of the bytes, chosen by their place in the text, are replaced by 0
-// and are the targets (Devlin et al. 2018, arXiv 1810.04805, section 3.1, with all of them masked).
-struct Windows {
-  std::vector<std::int32_t> inputs, targets;
-};
-Windows windows_at(const Corpus& corpus, std::span<const std::int64_t> starts, std::int64_t T, bool causal,
-                   const Random* masks);
+std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
+                                 const RunHooks& hooks);
 
 }  // namespace gnomon

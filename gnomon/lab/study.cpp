@@ -18,24 +18,6 @@
 namespace gnomon {
 namespace {
 
-// The keys of study.toml that a single run's result does not depend on.
-constexpr std::string_view kNotOfARun[] = {
-    "study.text",    "study.arms",    "study.baseline",          "study.seeds",
-    "study.workers", "study.threads", "train.checkpoint_seconds"};
-
-std::string hash(const std::string& content) { return sha256(content).substr(0, 16); }
-
-// The settings that a run's result depends on, as lines.
-std::string asked_of(const StudyConfig& config, const std::string& arm, std::int64_t seed,
-                     const Corpus& corpus) {
-  std::string everything = text("arm ", arm, "\nseed ", seed, "\ntext ", corpus.sha256(), "\n");
-  const std::string settings = print_toml(config);
-  for (const std::string_view line : split(settings, '\n')) {
-    everything += text(line.substr(0, line.find("  #")), "\n");
-  }
-  return hash(everything);
-}
-
 double median(std::vector<double> x) {
   if (x.empty()) return 0;
   std::sort(x.begin(), x.end());
@@ -44,25 +26,19 @@ double median(std::vector<double> x) {
 
 }  // namespace
 
+Job job_of(const StudyConfig& config, const Corpus& corpus, const Spec& arm, std::int64_t seed) {
+  Job job;
+  static_cast<RunSettings&>(job) = config;
+  job.text = &corpus, job.spec = arm, job.seed = seed;
+  return job;
+}
+
 std::vector<RunPlan> plan_runs(const StudyConfig& config, const Corpus& corpus) {
-  StudyConfig of_a_run = config;
-  const StudyConfig standard;
-  const auto actual = fields(of_a_run);
-  StudyConfig blank = standard;
-  const auto neutral = fields(blank);
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (std::find(std::begin(kNotOfARun), std::end(kNotOfARun), actual[i].key) == std::end(kNotOfARun))
-      continue;
-    std::visit([&](auto* to) { *to = *std::get<decltype(to)>(neutral[i].value); }, actual[i].value);
-  }
-  const std::string how = numerics(threads_granted(int(config.threads)));
+  const int threads = threads_granted(int(config.threads));
   std::vector<RunPlan> plan;
   for (std::int64_t seed = 1; seed <= config.seeds; ++seed) {
-    for (const auto& arm : config.arms) {
-      const std::string printed = Spec::parse(arm).print();
-      const std::string asked = asked_of(of_a_run, printed, seed, corpus);
-      plan.push_back({hash(asked + how), printed, seed, asked, how});
-    }
+    for (const auto& arm : config.arms)
+      plan.push_back(plan_of(job_of(config, corpus, Spec::parse(arm), seed), threads));
   }
   return plan;
 }
@@ -125,7 +101,7 @@ double measured_speed(const StudyConfig& c, const std::string& arm) {
   small.model.width = head_size * small.model.heads;
   small.model.length = std::min<std::int64_t>(c.model.length, 128);
   try {
-    Trainer trainer(model_of(small, arm), small.train, 1);
+    Trainer trainer(model_of(small, Spec::parse(arm)), small.train, 1);
     const std::int64_t T = small.model.length, B = std::min<std::int64_t>(c.train.batch, 4);
     const std::vector<std::int32_t> tokens(std::size_t(B * T), 'e');
     std::vector<double> seconds;
@@ -145,7 +121,7 @@ double measured_speed(const StudyConfig& c, const std::string& arm) {
 }  // namespace
 
 std::int64_t memory_of_a_run(const StudyConfig& c, const std::string& arm, const Corpus& corpus) {
-  const Architecture model = model_of(c, arm);
+  const Architecture model = model_of(c, Spec::parse(arm));
   std::int64_t most = 0;
   for (const double factor : c.lengths) {
     const std::int64_t T = c.tokens_at(factor),
@@ -153,7 +129,8 @@ std::int64_t memory_of_a_run(const StudyConfig& c, const std::string& arm, const
     most =
         std::max(most, trainer_bytes(model, {c.train.batch, c.model.length}, {windows, T}, int(c.threads)));
   }
-  return most + std::int64_t(corpus.bytes().size()) + kProcessBytes;
+  const std::int64_t held_out = c.windows * c.longest() * 2 * std::int64_t(sizeof(std::int32_t));
+  return most + held_out + std::int64_t(corpus.bytes().size()) + kProcessBytes;
 }
 
 void check_memory(const StudyConfig& c, std::span<const RunPlan> plan, const Corpus& corpus) {
@@ -180,7 +157,7 @@ void check_memory(const StudyConfig& c, std::span<const RunPlan> plan, const Cor
 }
 
 RunEstimate estimate(const StudyConfig& c, const RunPlan& plan, const Corpus& corpus) {
-  const Model model(model_of(c, plan.arm));
+  const Model model(model_of(c, Spec::parse(plan.arm)));
   const std::int64_t T = c.model.length, tokens = c.train.batch * T;
   double evaluated = double(c.windows * T + c.points * std::min<std::int64_t>(c.windows, 32) * T);
   for (const double factor : c.lengths) evaluated += double(c.windows * c.tokens_at(factor));

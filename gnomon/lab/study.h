@@ -28,6 +28,9 @@ struct StudyFolder {
 // the settings, the text and the numerics of this process.
 std::vector<RunPlan> plan_runs(const StudyConfig& config, const Corpus& corpus);
 
+// What a run of a study does; the corpus outlives it.
+Job job_of(const StudyConfig& config, const Corpus& corpus, const Spec& arm, std::int64_t seed);
+
 // What stands in a study's folder and is not of this plan.
 struct Leftovers {
   std::size_t other_numerics = 0;  // finished runs of this study that were computed by other numerics

@@ -64,7 +64,7 @@ TrainedRun trained_run(const StudyFolder& folder, const std::string& arm, std::o
   }
   StudyConfig config;
   read_toml(config, folder.config());
-  const Model model(model_of(config, wanted));
+  const Model model(model_of(config, Spec::parse(wanted)));
   return {*found, model, weights(model, folder.run(found->plan).model())};
 }
 

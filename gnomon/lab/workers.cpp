@@ -36,7 +36,9 @@ Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
   if (::pipe2(ends, O_CLOEXEC) != 0)
     throw Error(Fault::resource, text("cannot create a pipe: ", std::strerror(errno)));
   std::vector<std::string> words = command;
-  words.push_back(plan.key);
+  for (const std::string& word :
+       {std::string("--arm"), plan.arm, std::string("--seed"), text(plan.seed), plan.key})
+    words.push_back(word);
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

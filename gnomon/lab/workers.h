@@ -19,7 +19,7 @@ struct WorkerHooks {
   std::function<void(const std::string&)> note;
 };
 
-// Does the runs as processes, `workers` side by side: each is `command` followed by the run's key, tells its
+// Does the runs as processes, `workers` side by side: each is `command` followed by --arm, --seed and the run's key, tells its
 // progress as JSON lines on its standard output (tell_*), and leaves its result in its folder. A worker that
 // crashes is told and its run left for another time; one that reports an error of resources ends the study:
 // the others are asked to stop, and the error is thrown. Returns the number of runs that crashed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/kernels/loss.h"
 
 namespace gnomon {
 namespace {
@@ -15,12 +16,7 @@ void in_batches(const Sample& s, F&& f) {
   s.check();
   for (std::int64_t first = 0; first < s.count(); first += kAtOnce) {
     const std::int64_t B = std::min(kAtOnce, s.count() - first);
-    const auto part = [&](const std::vector<std::int32_t>& all) {
-      return std::span(all).subspan(std::size_t(first * s.T), std::size_t(B * s.T));
-    };
-    Tokens tokens{B, s.T, part(s.inputs), part(s.targets)};
-    tokens.placement = s.placement;
-    f(first * s.T, tokens);
+    f(first * s.T, s.tokens(first, B));
   }
 }
 
@@ -79,32 +75,6 @@ void Scored::add(std::span<const float> losses, std::span<const std::int32_t> ta
 double Scored::mean() const {
   if (count == 0) throw Error(Fault::usage, "a mean loss needs at least one scored target");
   return sum / count;
-}
-
-void Sample::check() const {
-  const std::size_t n = inputs.size();
-  if (T < 1 || n == 0 || n % std::size_t(T) != 0 || targets.size() != n) {
-    throw Error(Fault::usage,
-                text("a sample of windows of ", T, " tokens has ", n, " inputs and ", targets.size(),
-                     " targets; allowed are whole windows, at least one, of as many targets"));
-  }
-  for (std::size_t t = 0; t < n; ++t) {
-    if (inputs[t] < 0 || inputs[t] >= kVocabulary || targets[t] >= kVocabulary)
-      throw Error(Fault::usage, text("a sample of bytes has ", inputs[t], " with the target ", targets[t]));
-  }
-  if (placement && placement->rows != 1) {
-    throw Error(Fault::usage, text("positions of a sample are one row for all its windows; found ",
-                                   placement->rows, " rows"));
-  }
-}
-Sample Sample::first(std::int64_t windows) const {
-  check();
-  if (windows < 1) throw Error(Fault::usage, text("the first ", windows, " windows of a sample are none"));
-  const auto n = std::size_t(std::min(windows, count()) * T);
-  return {T,
-          {inputs.begin(), inputs.begin() + std::ptrdiff_t(n)},
-          {targets.begin(), targets.begin() + std::ptrdiff_t(n)},
-          placement};
 }
 
 std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surgery& surgery) {
@@ -175,6 +145,18 @@ Matrix logits(const Trained& m, const Sample& sample) {
     std::copy(all.begin(), all.end(), &out.at(row, 0));
   });
   return out;
+}
+
+double accuracy(const Trained& m, const Sample& sample) {
+  const Matrix all = logits(m, sample);
+  double right = 0, asked = 0;
+  for (std::int64_t n = 0; n < all.rows; ++n) {
+    const std::int32_t target = sample.targets[std::size_t(n)];
+    if (target == kUnscored) continue;
+    const auto row = all.row(n);
+    right += std::max_element(row.begin(), row.end()) - row.begin() == target, asked += 1;
+  }
+  return right / asked;
 }
 
 Matrix parameter(const Trained& m, std::string_view name) {

@@ -4,27 +4,9 @@
 #include <vector>
 
 #include "gnomon/lens/matrix.h"
-#include "gnomon/nn/session.h"
+#include "gnomon/nn/trained.h"
 
 namespace gnomon {
-
-// A model with its parameters, to be looked at.
-struct Trained {
-  const Model& model;
-  std::span<const float> w;
-};
-
-// Windows of T tokens, one after the other.
-struct Sample {
-  std::int64_t T;
-  std::vector<std::int32_t> inputs, targets;
-  const Placement* placement = nullptr;  // one row for all windows; null: 0..T−1
-  std::int64_t count() const { return std::int64_t(inputs.size()) / T; }
-  // The first windows, at least one; all where there are fewer.
-  Sample first(std::int64_t windows) const;
-  // Throws Error(usage) unless these are bytes and their targets in whole windows, at least one.
-  void check() const;
-};
 
 // Losses of scored targets, added up.
 struct Scored {
@@ -54,6 +36,8 @@ double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery 
                  std::vector<float>* losses = nullptr);
 // Logits (windows·T, vocabulary).
 Matrix logits(const Trained& m, const Sample& sample);
+// The share of scored targets that the model's largest logit meets.
+double accuracy(const Trained& m, const Sample& sample);
 // A parameter as a matrix: its first extent by the rest.
 Matrix parameter(const Trained& m, std::string_view name);
 

@@ -4,6 +4,7 @@
 
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/lab/run.h"
+#include "gnomon/lab/study.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {
@@ -13,8 +14,12 @@ struct Tiny {
   StudyConfig study;
   RunPlan plan{"fuzz", "none", 1, "asked", "numerics"};
   Corpus corpus;
+  Job job;
 
-  Tiny() : study(config()), corpus(text_file(), study.longest() + 1) {}
+  Tiny()
+      : study(config()),
+        corpus(text_file(), study.longest() + 1),
+        job(job_of(study, corpus, Spec::parse(plan.arm), plan.seed)) {}
   static StudyConfig config() {
     StudyConfig c;
     c.model.layers = 1, c.model.width = 4, c.model.heads = 1, c.model.feed_forward = 1, c.model.length = 4;
@@ -38,7 +43,7 @@ std::string complaint_about(std::string_view bytes) {
   write_file(run.checkpoint(), bytes);
   std::string notes;
   int asked = 0;
-  const auto finished = perform(tiny.study, tiny.plan, tiny.corpus, run,
+  const auto finished = perform(tiny.job, tiny.plan, run,
                                 {.stop = [&] { return asked++ > 0; },
                                  .progress = [](const RunProgress&) {},
                                  .note = [&](const std::string& note) { notes += note; }});

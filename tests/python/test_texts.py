@@ -51,10 +51,10 @@ def test_a_claim_says_what_it_misses(tmp_path, name):
 
 def test_a_damaged_model_of_a_claim_is_told_and_trained_again(text, tmp_path):
     first = claims(text, tmp_path / "out", ["003-14"]).stdout
-    (model,) = (tmp_path / "out" / "models").glob("*.safetensors")
+    (model,) = (tmp_path / "out" / "models").glob("*/model.safetensors")
     model.write_bytes(model.read_bytes()[:-3])
     done = claims(text, tmp_path / "out", ["003-14"])
-    assert "damaged model removed and trained again" in done.stderr and model.name in done.stderr
+    assert "damaged model removed and trained again" in done.stderr and str(model) in done.stderr
     assert json.loads(done.stdout)["claims"] == json.loads(first)["claims"]
 
 

@@ -16,9 +16,9 @@
 #include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/checkpoint/sha256.h"
-#include "gnomon/claims/desk.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/desk.h"
 #include "gnomon/lab/study.h"
 #include "gnomon/lab/workers.h"
 
@@ -305,8 +305,9 @@ TEST_F(Bytes, CheckpointsWithAnImpossibleStateArePassedOver) {
   config.train.steps = 4, config.train.batch = 2, config.score = 4, config.windows = 2, config.points = 2;
   const Corpus corpus(config.text_path, config.longest() + 1);
   const RunPlan plan = plan_runs(config, corpus)[0];
+  const Job job = job_of(config, corpus, Spec::parse(plan.arm), plan.seed);
   const auto bits = [&](const RunFolder& folder, std::vector<std::string>* notes) {
-    auto r = perform(config, plan, corpus, folder,
+    auto r = perform(job, plan, folder,
                      {[] { return false; }, [](const RunProgress&) {},
                       [&](const std::string& n) { notes->push_back(n); }});
     r->cost = {};
@@ -318,7 +319,7 @@ TEST_F(Bytes, CheckpointsWithAnImpossibleStateArePassedOver) {
 
   const RunFolder begun{folder_ / "begun"};
   int steps = 2;
-  perform(config, plan, corpus, begun,
+  perform(job, plan, begun,
           {[&] { return steps-- == 0; }, [](const RunProgress&) {}, [](const std::string&) {}});
   const TensorFile good = read_safetensors(begun.checkpoint(), Digest::required);
   const auto state = [](const char* step, const char* count, const char* curve) {
@@ -345,14 +346,15 @@ TEST_F(Bytes, CheckpointsWithAnImpossibleStateArePassedOver) {
 }
 
 TEST_F(Bytes, ADamagedModelOfAClaimIsTrainedAgain) {
-  const claims::Recipe recipe{
+  const Recipe recipe{
       .data = "previous", .spec = "none", .layers = 1, .width = 16, .heads = 2, .length = 8, .steps = 4};
   std::vector<std::string> notes;
-  const claims::TrainHooks hooks{
+  const TrainHooks hooks{
       .stop = {}, .progress = {}, .note = [&](const std::string& n) { notes.push_back(n); }};
-  const claims::Outcome first = claims::train_or_load(recipe, 1, nullptr, folder_, hooks);
-  const Path kept = std::filesystem::directory_iterator(folder_)->path();
-  const std::string whole = read_file(kept);
+  const Outcome first = train_or_load(recipe, 1, nullptr, folder_, hooks);
+  const RunFolder run{std::filesystem::directory_iterator(folder_)->path()};
+  const Path kept = run.model();
+  const std::string whole = read_file(kept), result = read_file(run.result());
   const TensorFile good = read_safetensors(kept, Digest::required);
   const auto with = [&](const char* key, const char* value) {
     Metadata metadata = good.metadata;
@@ -366,23 +368,22 @@ TEST_F(Bytes, ADamagedModelOfAClaimIsTrainedAgain) {
         flipped.back() ^= 1;
         std::ofstream(kept) << flipped;
       },
-      [&] { with("gnomon.speed", nullptr); },
-      [&] { with("gnomon.speed", "fast"); },
-      [&] { with("gnomon.curve", nullptr); },
-      [&] { with("gnomon.curve", ""); },
-      [&] { with("gnomon.curve", "1:x"); },
-      [&] { with("gnomon.recipe", "another"); },
-      [&] { with("gnomon.seed", "2"); },
+      [&] { std::filesystem::remove(kept); },
+      [&] { with("gnomon.key", nullptr); },
+      [&] { with("gnomon.key", "another"); },
+      [&] { std::ofstream(run.result()) << result.substr(0, result.size() - 1); },
+      [&] { std::ofstream(run.result()) << "x" << result.substr(1); },
+      [&] { std::ofstream(run.result()); },
       [&] { write_safetensors(kept, std::vector<Tensor>{}, good.metadata); }};
   for (const auto& damage : damages) {
     notes.clear();
     damage();
-    const claims::Outcome again = claims::train_or_load(recipe, 1, nullptr, folder_, hooks);
+    const Outcome again = train_or_load(recipe, 1, nullptr, folder_, hooks);
     EXPECT_FALSE(again.found);
     EXPECT_EQ(again.w, first.w);
     ASSERT_EQ(notes.size(), 1u);
     EXPECT_NE(notes[0].find("damaged model removed and trained again"), std::string::npos);
-    EXPECT_TRUE(claims::train_or_load(recipe, 1, nullptr, folder_, hooks).found);
+    EXPECT_TRUE(train_or_load(recipe, 1, nullptr, folder_, hooks).found);
     EXPECT_EQ(notes.size(), 1u);
   }
 }

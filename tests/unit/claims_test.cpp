@@ -1,5 +1,6 @@
 // The claims: complete, consistent, and those that need no training measured in full.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -7,10 +8,10 @@
 
 #include "gnomon/claims/answer.h"
 #include "gnomon/claims/parts.h"
-#include "gnomon/claims/task.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/lab/task.h"
 
 namespace gnomon::claims {
 namespace {
@@ -144,7 +145,7 @@ TEST(Claims, TasksAskWhatTheySay) {
 }
 
 TEST(Claims, AModelIsTrainedOnceAndReadBack) {
-  const auto folder = std::filesystem::temp_directory_path() / "gnomon-claims-models";
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-models-", getpid());
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   Recipe r{.data = "order",
@@ -182,7 +183,7 @@ TEST(Claims, AModelIsTrainedOnceAndReadBack) {
 }
 
 TEST(Claims, AModelTrainedBesideOthersIsTheSame) {
-  const auto folder = std::filesystem::temp_directory_path() / "gnomon-claims-beside";
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-beside-", getpid());
   std::filesystem::remove_all(folder);
   std::vector<Recipe> recipes;
   for (const char* spec : {"sinusoidal", "rope", "none", "project(sinusoidal)"})

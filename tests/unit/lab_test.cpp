@@ -56,6 +56,10 @@ class Lab : public testing::Test {
     return {std::move(stop), [](const RunProgress&) {},
             [this](const std::string& n) { notes_.push_back(n); }};
   }
+  std::optional<RunResult> perform_run(const RunPlan& plan, const Corpus& c, const RunFolder& folder,
+                                       const RunHooks& hooks) const {
+    return perform(job_of(config_, c, Spec::parse(plan.arm), plan.seed), plan, folder, hooks);
+  }
   // What is fixed to the bit: everything but the cost.
   static std::string bits(RunResult r) {
     r.cost = {};
@@ -113,7 +117,7 @@ TEST_F(Lab, TheSmallestTextTrains) {
   write_file(text_path(), std::string(std::size_t(Corpus::least_bytes(config_.longest() + 1)), 'y'));
   const Corpus c = corpus();
   const auto plan = plan_runs(config_, c);
-  EXPECT_TRUE(perform(config_, plan[0], c, {folder_ / "r"}, quiet()).has_value());
+  EXPECT_TRUE(perform_run(plan[0], c, {folder_ / "r"}, quiet()).has_value());
 }
 
 TEST_F(Lab, ConfigurationRoundTripsAndWrongKeysAreAnswered) {
@@ -175,19 +179,44 @@ TEST_F(Lab, TheKeyOfARunIsOfWhatItsResultDependsOn) {
   EXPECT_NE(keys(other)[0], before[0]);
 }
 
+TEST_F(Lab, EveryPartOfAJobIsInItsKey) {
+  const Corpus c = corpus();
+  const Job job = job_of(config_, c, Spec::parse("rope"), 1);
+  std::set<std::string> prints{job.print()};
+  const auto with = [&](const auto& change) {
+    Job other = job;
+    change(other);
+    EXPECT_TRUE(prints.insert(other.print()).second) << other.print();
+  };
+  with([](Job& j) { j.spec = Spec::parse("rope(theta=500)"); });
+  with([](Job& j) { j.seed = 2; });
+  with([](Job& j) { j.data = "order"; });
+  with([](Job& j) { j.data = "binding"; });
+  with([](Job& j) { j.frozen_words = true; });
+  with([](Job& j) { j.model.layers = 2; });
+  with([](Job& j) { j.train.steps = 31; });
+  with([](Job& j) { j.windows = 9; });
+  with([](Job& j) { j.keep.windows = 9; });
+  with([](Job& j) { j.keep.start = true; });
+  with([](Job& j) { j.keep.snapshots = true; });
+  with([](Job& j) { j.keep.reach = 40; });
+  Job without = job;
+  without.text = nullptr;
+  EXPECT_THROW(without.print(), Error);
+}
+
 // Stopped in the middle of passes, of steps, points of the curve and evaluations alike, and continued, a run ends in the bits
 // of one that never stopped. Each session may ask a little more often than the one before, so that an evaluation ends.
 TEST_F(Lab, ResumedRunsEndInTheSameBits) {
   const Corpus c = corpus();
   for (const auto& plan : plan_runs(config_, c)) {
-    const auto whole = perform(config_, plan, c, {folder_ / "whole" / plan.key}, quiet());
+    const auto whole = perform_run(plan, c, {folder_ / "whole" / plan.key}, quiet());
     ASSERT_TRUE(whole && whole->failure.empty());
     std::optional<RunResult> pieces;
     int sessions = 0;
     for (; !pieces; ++sessions) {
       int asked = 5 + 9 * sessions;
-      pieces =
-          perform(config_, plan, c, {folder_ / "pieces" / plan.key}, quiet([&] { return asked-- <= 0; }));
+      pieces = perform_run(plan, c, {folder_ / "pieces" / plan.key}, quiet([&] { return asked-- <= 0; }));
     }
     EXPECT_GT(sessions, 4);
     EXPECT_EQ(bits(*pieces), bits(*whole));
@@ -201,7 +230,7 @@ TEST_F(Lab, ADamagedCheckpointFallsBackToTheOneBefore) {
   const RunPlan plan = plan_runs(config_, c)[0];
   const RunFolder folder{folder_ / "run"};
   const auto stop_after = [&](int steps) {
-    perform(config_, plan, c, folder, quiet([steps]() mutable { return steps-- == 0; }));
+    perform_run(plan, c, folder, quiet([steps]() mutable { return steps-- == 0; }));
   };
   stop_after(10);
   stop_after(10);
@@ -209,10 +238,10 @@ TEST_F(Lab, ADamagedCheckpointFallsBackToTheOneBefore) {
   std::string bytes = read_file(folder.checkpoint());
   bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
   write_file(folder.checkpoint(), bytes);
-  const auto result = perform(config_, plan, c, folder, quiet());
+  const auto result = perform_run(plan, c, folder, quiet());
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_NE(notes_[0].find("does not match its checksum"), std::string::npos);
-  EXPECT_EQ(bits(*result), bits(*perform(config_, plan, c, {folder_ / "clean"}, quiet())));
+  EXPECT_EQ(bits(*result), bits(*perform_run(plan, c, {folder_ / "clean"}, quiet())));
 }
 
 // Decay times rate far above 2 multiplies the weights by a large negative number every step: they overflow.
@@ -221,7 +250,7 @@ TEST_F(Lab, ALossThatIsNotFiniteFailsTheRunAndIsKept) {
   config_.train.learning_rate = 1000, config_.train.weight_decay = 100, config_.train.warmup = 0;
   const auto plan = plan_runs(config_, c);
   const RunFolder folder{folder_ / "nan"};
-  const auto result = perform(config_, plan[0], c, folder, quiet());
+  const auto result = perform_run(plan[0], c, folder, quiet());
   ASSERT_TRUE(result);
   EXPECT_NE(result->failure.find("not finite at step"), std::string::npos);
   EXPECT_EQ(result_from_json(folder.result()).failure, result->failure);  // shown, not rolled again
@@ -265,9 +294,9 @@ TEST_F(Lab, AHeldOutLossThatIsNotFiniteFailsTheRunAndIsKept) {
     const auto plan = plan_runs(config_, c);
     const RunFolder folder{folder_ / given.failure};
     int asked = 34;  // before the eleventh step: 3 times a step, 4 times for the point of the curve at step 6
-    ASSERT_FALSE(perform(config_, plan[0], c, folder, quiet([&] { return asked-- == 0; })));
+    ASSERT_FALSE(perform_run(plan[0], c, folder, quiet([&] { return asked-- == 0; })));
     overwrite(folder, given.parameter, given.from, given.value);
-    const auto result = perform(config_, plan[0], c, folder, quiet());
+    const auto result = perform_run(plan[0], c, folder, quiet());
     ASSERT_TRUE(result);
     EXPECT_EQ(result->failure, given.failure);
     EXPECT_EQ(result->curve.size(), given.points);
@@ -280,7 +309,7 @@ TEST_F(Lab, ALearnedTableIsNotDefinedBeyondItsLength) {
   const Corpus c = corpus();
   const RunPlan plan = plan_runs(config_, c)[1];
   ASSERT_EQ(plan.arm, "learned");
-  const auto result = perform(config_, plan, c, {folder_ / "l"}, quiet());
+  const auto result = perform_run(plan, c, {folder_ / "l"}, quiet());
   ASSERT_EQ(result->by_length.size(), 4u);
   EXPECT_TRUE(result->by_length[0].nats.has_value());
   for (int l = 1; l < 4; ++l) EXPECT_FALSE(result->by_length[std::size_t(l)].nats.has_value());
@@ -292,16 +321,14 @@ TEST_F(Lab, AnEncoderFillsInMaskedBytes) {
   config_.baseline = "none";
   config_.check();
   const Corpus c = corpus();
-  const Random masks(0, "m");
-  const std::vector<std::int64_t> starts{0, 100};
-  const Windows w = windows_at(c, starts, 16, false, &masks);
+  const Sample w = held_out(job_of(config_, c, Spec::parse("none"), 1), 16, 2);
   int masked = 0;
   for (std::size_t i = 0; i < w.inputs.size(); ++i) {
     EXPECT_EQ(w.inputs[i] == 0, w.targets[i] >= 0);
     masked += w.inputs[i] == 0;
   }
   EXPECT_GT(masked, 0);
-  const auto result = perform(config_, plan_runs(config_, c)[0], c, {folder_ / "e"}, quiet());
+  const auto result = perform_run(plan_runs(config_, c)[0], c, {folder_ / "e"}, quiet());
   EXPECT_TRUE(std::isfinite(result->nats));
   EXPECT_LT(result->nats, std::log(256.0));
 }
@@ -309,12 +336,12 @@ TEST_F(Lab, AnEncoderFillsInMaskedBytes) {
 TEST_F(Lab, ABlockIsAChoiceOfTheStudy) {
   set(config_, "model.block=llama"), set(config_, "model.kv_heads=1");
   config_.check();
-  Architecture a = model_of(config_, "rope");
+  Architecture a = model_of(config_, Spec::parse("rope"));
   EXPECT_TRUE(a.norm.form == NormForm::rms && a.feed_forward.gated && a.biases == kNoBiases && a.causal);
   EXPECT_EQ(a.attention.kv_heads, 1);
   EXPECT_EQ(a.feed_forward.hidden, 48);  // 2/3 of 64, rounded up to 8
   set(config_, "model.norm=layer");
-  EXPECT_EQ(model_of(config_, "rope").norm.form, NormForm::layer);
+  EXPECT_EQ(model_of(config_, Spec::parse("rope")).norm.form, NormForm::layer);
   write_file(folder_ / "s.toml", print_toml(config_));
   StudyConfig again;
   read_toml(again, folder_ / "s.toml");
@@ -330,7 +357,8 @@ TEST_F(Lab, ABlockIsAChoiceOfTheStudy) {
     EXPECT_EQ(one.model.is_causal(), std::string(block) != "bert");
     const RunPlan plan = plan_runs(one, c)[0];
     EXPECT_TRUE(keys.insert(plan.key).second) << block;
-    const auto result = perform(one, plan, c, {folder_ / block}, quiet());
+    const auto result =
+        perform(job_of(one, c, Spec::parse(plan.arm), plan.seed), plan, {folder_ / block}, quiet());
     EXPECT_TRUE(std::isfinite(result->nats)) << block;
     EXPECT_LT(result->nats, std::log(256.0)) << block;
   }
@@ -354,7 +382,7 @@ TEST_F(Lab, ABlockIsAChoiceOfTheStudy) {
 
 TEST_F(Lab, NothingThatHappensToTheStoreStopsAStudy) {
   const Corpus c = corpus();
-  const RunResult result = *perform(config_, plan_runs(config_, c)[0], c, {folder_ / "s"}, quiet());
+  const RunResult result = *perform_run(plan_runs(config_, c)[0], c, {folder_ / "s"}, quiet());
   const Path path = folder_ / "study.sqlite";
   const auto rows = [&] { return std::filesystem::file_size(path); };
   EXPECT_EQ(put_in_store(path, result), std::nullopt);
@@ -379,7 +407,7 @@ TEST_F(Lab, AResultOfAnotherRunIsRefused) {
   const Corpus c = corpus();
   const auto plan = plan_runs(config_, c);
   const RunFolder folder{folder_ / "r"};
-  perform(config_, plan[0], c, folder, quiet());
+  perform_run(plan[0], c, folder, quiet());
   EXPECT_EQ(result_of(plan[0], folder).plan.key, plan[0].key);
   RunPlan other = plan[0];
   other.seed = 7;
@@ -394,7 +422,7 @@ TEST_F(Lab, WhatAnotherStudyLeftIsSeen) {
   const auto plan = plan_runs(config_, c);
   const StudyFolder folder{folder_ / "study"};
   std::vector<RunResult> results;
-  for (const auto& run : plan) results.push_back(*perform(config_, run, c, folder.run(run), quiet()));
+  for (const auto& run : plan) results.push_back(*perform_run(run, c, folder.run(run), quiet()));
   write_file(folder.json(), results_json(summarise(config_, plan, results)));
   EXPECT_TRUE(leftovers(folder, plan).lost.empty());
   EXPECT_EQ(leftovers(folder, plan).other_numerics, 0u);

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "gnomon/claims/parts.h"
-#include "gnomon/claims/task.h"
+#include "gnomon/lab/task.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/order.h"
 #include "gnomon/lens/probe.h"

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "gnomon/claims/parts.h"
-#include "gnomon/claims/task.h"
 #include "gnomon/combine/spec.h"
 #include "gnomon/encodings/definition.h"
+#include "gnomon/lab/task.h"
 #include "gnomon/lens/attention.h"
 
 namespace gnomon::claims {

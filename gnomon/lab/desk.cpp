@@ -1,18 +1,13 @@
-#include "gnomon/claims/desk.h"
+#include "gnomon/lab/desk.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
-#include "gnomon/claims/task.h"
 #include "gnomon/core/error.h"
-#include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/task.h"
+#include "gnomon/lab/threads.h"
 
-namespace gnomon::claims {
+namespace gnomon {
 
 Desk::Desk(const Corpus* text, bool quick_run, Path models)
     : quick(quick_run),
@@ -38,72 +33,43 @@ Recipe Desk::task(std::string_view data, std::string_view spec) const {
   return r;
 }
 
-// Each job is one model on one thread; as many side by side as there are threads, or as the system lets be made.
 bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
-  struct Job {
-    const Recipe* recipe;
-    std::int64_t seed;
-  };
-  std::vector<Job> jobs;
+  std::vector<std::pair<const Recipe*, std::int64_t>> open;  // recipe, seed
   for (std::int64_t seed = 1; seed <= seeds(); ++seed) {
     for (const Recipe& r : recipes) {
       auto& kept = kept_[r.print()];
       if (says_nothing(r) || seed > r.seeds || std::int64_t(kept.size()) >= seed) continue;
       kept.resize(std::size_t(seed));
-      jobs.push_back({&r, seed});
+      open.emplace_back(&r, seed);
     }
   }
-  std::atomic<std::size_t> next = 0, done = 0;
-  std::atomic<bool> stopped = false;
-  std::exception_ptr failure;
+  if (!open.empty()) make_folders(folder_);
+  std::size_t done = 0;
   std::mutex guard;
-  const TrainHooks of_one{.stop = [&] { return stopped || hooks.stop(); },
-                          .progress = {},
-                          .note =
-                              [&](const std::string& sentence) {
-                                const std::lock_guard lock(guard);
-                                if (hooks.note) hooks.note(sentence);
-                              }};
-  const auto work = [&] {
-    set_thread_count(1);
-    while (!stopped) {
-      const std::size_t n = next++;
-      if (n >= jobs.size()) return;
-      try {
-        Outcome o = train_or_load(*jobs[n].recipe, jobs[n].seed, text_, folder_, of_one);
-        const std::lock_guard lock(guard);
-        if (!o.model) {
-          stopped = true;
-          return;
-        }
-        trained_ += !o.found;
-        kept_[jobs[n].recipe->print()][std::size_t(jobs[n].seed - 1)] = std::move(o);
-        hooks.progress(++done, jobs.size(), jobs[n].recipe->print());
-      } catch (...) {
-        const std::lock_guard lock(guard);
-        failure = std::current_exception();
-        stopped = true;
-      }
-    }
-  };
-  if (!jobs.empty()) make_folders(folder_);
-  std::vector<std::thread> threads;
-  try {
-    for (int t = 0; t < std::min(thread_count(), int(jobs.size())); ++t) threads.emplace_back(work);
-  } catch (const std::system_error& e) {
-    if (threads.empty())
-      throw Error(Fault::resource, gnomon::text("cannot start a thread to train on: ", e.what()));
-  }
-  for (auto& t : threads) t.join();
-  if (failure) std::rethrow_exception(failure);
+  const bool all = on_threads(open.size(), [&](std::size_t n, const std::function<bool()>& stopped) {
+    const auto& [recipe, seed] = open[n];
+    const TrainHooks of_one{.stop = [&] { return stopped() || hooks.stop(); },
+                            .progress = {},
+                            .note =
+                                [&](const std::string& sentence) {
+                                  const std::lock_guard lock(guard);
+                                  if (hooks.note) hooks.note(sentence);
+                                }};
+    Outcome o = train_or_load(*recipe, seed, text_, folder_, of_one);
+    if (!o.model) return false;
+    const std::lock_guard lock(guard);
+    trained_ += !o.found;
+    kept_[recipe->print()][std::size_t(seed - 1)] = std::move(o);
+    hooks.progress(++done, open.size(), recipe->print());
+    return true;
+  });
   for (auto& [recipe, outcomes] : kept_) {
     std::erase_if(outcomes, [&, &name = recipe](const Outcome& o) {
-      const bool gone = o.model && std::isnan(o.nats);
-      if (gone) diverged_.push_back(gnomon::text(name, ", seed ", o.seed));
-      return gone;
+      if (!o.failure.empty()) diverged_.push_back(gnomon::text(name, ", seed ", o.seed));
+      return !o.failure.empty();
     });
   }
-  return !stopped;
+  return all;
 }
 
 const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
@@ -140,4 +106,4 @@ Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b) {
   return paired_interval(x, y);
 }
 
-}  // namespace gnomon::claims
+}  // namespace gnomon

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gnomon/lens/stream.h"
+#include "gnomon/nn/trained.h"
 
-namespace gnomon::claims {
+namespace gnomon {
 
 // Small tasks that ask for one thing each. Sequences of bytes; only the answers have targets.
 //   order      "A bites B ?" → A          pairs of windows hold both orders of the same two names
@@ -17,7 +17,4 @@ Sample make_task(std::string_view task, std::int64_t T, std::int64_t windows, co
 std::int64_t task_length(
     std::string_view task);  // tokens of a window; 0 = any. Throws Error(bug) for other names
 
-// The share of scored targets that the model's largest logit meets.
-double accuracy(const Trained& m, const Sample& sample);
-
-}  // namespace gnomon::claims
+}  // namespace gnomon

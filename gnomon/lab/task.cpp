@@ -1,4 +1,4 @@
-#include "gnomon/claims/task.h"
+#include "gnomon/lab/task.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/kernels/loss.h"
 
-namespace gnomon::claims {
+namespace gnomon {
 namespace {
 
 constexpr std::int32_t kNames = 'A', kNameCount = 16, kVerbs = 'v', kAsk = '?';
@@ -83,16 +83,4 @@ Sample make_task(std::string_view task, std::int64_t T, std::int64_t windows, co
   return s;
 }
 
-double accuracy(const Trained& m, const Sample& sample) {
-  const Matrix all = logits(m, sample);
-  double right = 0, asked = 0;
-  for (std::int64_t n = 0; n < all.rows; ++n) {
-    const std::int32_t target = sample.targets[std::size_t(n)];
-    if (target == kUnscored) continue;
-    const auto row = all.row(n);
-    right += std::max_element(row.begin(), row.end()) - row.begin() == target, asked += 1;
-  }
-  return right / asked;
-}
-
-}  // namespace gnomon::claims
+}  // namespace gnomon

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/claims/recipe.h"
+#include "gnomon/lab/kept.h"
 #include "gnomon/lab/statistics.h"
-#include "gnomon/lens/stream.h"
 
-namespace gnomon::claims {
+namespace gnomon {
 
 // Thrown by a measurement that needs more of the text than there is; says what. It is a verdict, not a fault.
 struct NotMeasurable : std::runtime_error {
@@ -66,4 +65,4 @@ std::vector<double> each(Desk& desk, const Recipe& recipe, F&& f) {
   return out;
 }
 
-}  // namespace gnomon::claims
+}  // namespace gnomon

@@ -1,17 +1,16 @@
-#include "cli/study_page.h"
+#include "gnomon/pages/study.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "cli/machine.h"
-#include "cli/portrait.h"
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/pages/portrait.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
 
-namespace gnomon::cli {
+namespace gnomon::pages {
 namespace {
 
 using report::Series;
@@ -227,54 +226,30 @@ std::string cost(const StudySummary& s) {
 
 // The arm's encodings with the parameters that the first seed has learned, or as they start.
 std::string portraits(const StudySummary& s, const StudyFolder& folder, const ArmSummary& a) {
-  const Model model(model_of(s.config, a.arm));
+  const Model model(model_of(s.config, Spec::parse(a.arm)));
   const Architecture& config = model.architecture();
   const Position& position = model.position();
+  const Floats start = model.initial(1);
+  const Path path = a.runs.empty() ? Path() : folder.run(a.runs.front().plan).model();
+  const bool trained = !path.empty() && std::filesystem::exists(path);
+  TensorFile learned;
   std::string html;
-  const auto draw = [&](const Named& named, const Encoding& encoding, const std::string& prefix) {
-    std::vector<double> w;
-    std::string from = "as they start";
-    const Floats start = model.initial(1);
-    for (const auto& p : encoding.params()) {
-      const Param& in_model = model.param(prefix + p.name);
-      std::span<const float> values =
-          std::span(start).subspan(std::size_t(in_model.offset), std::size_t(p.size()));
-      TensorFile file;
-      if (!a.runs.empty()) {
-        const Path path = folder.run(a.runs.front().plan).model();
-        if (std::filesystem::exists(path)) {
-          file = read_safetensors(path, Digest::required);
-          values = file.at(prefix + p.name, path).data;
-          from = text("trained, seed ", a.runs.front().plan.seed);
-        }
-      }
-      w.insert(w.end(), values.begin(), values.end());
+  for (const Standing& at : encodings_in(config.position, position, config.layers)) {
+    Sitter sitter{*at.encoding, find_encoding(at.named.name).acts, {}, "none"};
+    for (const auto& p : at.encoding->params()) {
+      if (trained && learned.tensors.empty()) learned = read_safetensors(path, Digest::required);
+      const std::int64_t offset = model.param(at.prefix + p.name).offset;
+      const auto values = trained ? std::span<const float>(learned.at(at.prefix + p.name, path).data)
+                                  : std::span(start).subspan(std::size_t(offset), std::size_t(p.size()));
+      sitter.w.insert(sitter.w.end(), values.begin(), values.end());
+      sitter.parameters = trained ? text("trained, seed ", a.runs.front().plan.seed) : "as they start";
     }
-    if (encoding.params().empty()) from = "none";
-    html += pictures({encoding, find_encoding(named.name).acts, w, from}, config.length);
-  };
-  if (position.input) draw(*config.position.input, *position.input, "position.input.");
-  std::vector<Named> inside = config.position.attention;
-  for (const auto& layer : config.position.layers) inside.insert(inside.end(), layer.begin(), layer.end());
-  for (std::size_t n = 0; n < inside.size(); ++n) {
-    const Encoding& encoding = *position.attention[n].encoding;
-    std::int64_t first =
-        0;  // the first layer it acts in: of layers with parameters of their own, that one is shown
-    const auto acts_in = [&](std::int64_t l) {
-      const auto& active = position.in_layer(l);
-      return std::find(active.begin(), active.end(), n) != active.end();
-    };
-    while (first < config.layers && !acts_in(first)) ++first;
-    if (first == config.layers) continue;
-    draw(inside[n], encoding,
-         text("position.attention.", n, ".", encoding.per_layer() ? text(first, ".") : ""));
+    html += pictures(sitter, config.length);
   }
-  for (std::size_t n = 0; n < config.position.samplers.size(); ++n)
-    draw(config.position.samplers[n], *position.samplers[n], "");
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }
 
-std::string method(const StudySummary& s, const Corpus& corpus, const std::string& command) {
+std::string method(const StudySummary& s, const Corpus& corpus, const MadeBy& how) {
   const double tokens = double(s.config.train.steps * s.config.train.batch * s.config.model.length);
   std::string html = report::paragraph(
       text("Text: ", s.config.text_path, ", ", corpus.bytes().size(), " bytes, SHA-256 ", corpus.sha256(),
@@ -288,17 +263,17 @@ std::string method(const StudySummary& s, const Corpus& corpus, const std::strin
       "arm.");
   html += report::paragraph(
       text("Runs: ", s.finished, " finished, ", s.failed, " failed, of ", s.planned, " planned."));
-  html += "<h3>The command</h3>\n" + report::preformatted(command);
+  html += "<h3>The command</h3>\n" + report::preformatted(how.command);
   html += "<h3>The resolved configuration (study.toml)</h3>\n" + report::preformatted(print_toml(s.config));
   html += "<h3>Version and machine</h3>\n" +
-          report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", machine()));
+          report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", how.machine));
   return html;
 }
 
 }  // namespace
 
 std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyFolder& folder,
-                       const std::string& command) {
+                       const MadeBy& how) {
   report::Page page(text("Which position encoding? ", Path(s.config.text_path).filename().string()));
   const auto& best = s.arms.front();
   if (!best.runs.empty()) {
@@ -320,9 +295,9 @@ std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyF
   for (const auto& a : s.arms)
     gallery += "<h3>" + report::escape(a.arm) + "</h3>\n" + portraits(s, folder, a);
   page.section("The encodings", gallery);
-  page.section("How this was made", method(s, corpus, command));
+  page.section("How this was made", method(s, corpus, how));
   page.data(results_json(s));
   return page.html();
 }
 
-}  // namespace gnomon::cli
+}  // namespace gnomon::pages

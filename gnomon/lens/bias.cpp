@@ -1,4 +1,4 @@
-#include "cli/bias.h"
+#include "gnomon/lens/bias.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/random.h"
 
-namespace gnomon::cli {
+namespace gnomon {
 namespace {
 
 // Projections are arrays only for those that read more than q and k: (H·D,C) is large.
@@ -116,4 +116,4 @@ std::string Bias::meaning() const {
               key_ ? ", of the key at position 1" : "");
 }
 
-}  // namespace gnomon::cli
+}  // namespace gnomon

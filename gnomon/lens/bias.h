@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/portrait.h"
 #include "gnomon/encodings/definition.h"
+#include "gnomon/lens/portrait.h"
 
-namespace gnomon::cli {
+namespace gnomon {
 
 // A sequence at these positions whose words say nothing: every array is 0, and q and k can be given.
 class Silent {
@@ -52,4 +52,4 @@ class Bias {
   const bool by_content_only_;
 };
 
-}  // namespace gnomon::cli
+}  // namespace gnomon

@@ -1,0 +1,41 @@
+#include "gnomon/lab/recipe.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+
+Recipe Recipe::deep(std::int64_t n) const {
+  Recipe r = *this;
+  r.layers = n;
+  r.seeds = 3;
+  return r;
+}
+
+std::string Recipe::print() const {
+  return text(data, " | ", Spec::parse(spec).print(), " | ", layers, "x", width, " H", heads, " T", length,
+              causal ? " causal" : " encoder", " | ", steps, " steps of ", batch, ", rate ",
+              shortest(learning_rate), frozen_words ? ", words frozen" : "", snapshots ? ", snapshots" : "");
+}
+
+Job Recipe::job(std::int64_t seed, const Corpus* corpus) const {
+  Job j;
+  j.model.layers = layers, j.model.width = width, j.model.heads = heads, j.model.length = length;
+  j.model.causal = causal;
+  j.train.steps = steps, j.train.batch = batch, j.train.learning_rate = learning_rate;
+  j.lengths.clear(), j.score = length, j.windows = 256, j.points = 16;
+  j.data = data, j.text = corpus, j.spec = Spec::parse(spec), j.seed = seed, j.frozen_words = frozen_words;
+  j.keep = {.windows = j.windows, .start = true, .snapshots = snapshots, .reach = length + 1};
+  return j;
+}
+
+Architecture Recipe::model() const { return job(1, nullptr).architecture(); }
+
+Sample test_windows(const Recipe& recipe, const Corpus* corpus, std::int64_t T, std::int64_t count,
+                    std::uint64_t draw) {
+  Job job = recipe.job(1, corpus);
+  job.keep.reach = T + 1;
+  return held_out(job, T, count, draw);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,56 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gnomon/combine/spec.h"
+#include "gnomon/encodings/definition.h"
+
+// An encoding seen through its definition, in double: numbers of it.
+namespace gnomon {
+
+// An encoding of a spec, where it stands in a model.
+struct Standing {
+  Named named;
+  const Encoding* encoding;
+  // Of its parameters' names in the model; of layers with parameters of their own, in the first that it acts in.
+  std::string prefix;
+};
+// The encodings of a spec that act in a model of so many layers: beside the words, inside attention, samplers.
+std::vector<Standing> encodings_in(const Spec& spec, const Position& position, std::int64_t layers);
+
+// The encoding with parameters to look at.
+struct Sitter {
+  const Encoding& encoding;
+  unsigned acts;           // sites
+  std::vector<double> w;   // parameters
+  std::string parameters;  // where they come from: "as they start", "trained, seed 1"
+
+  double input(double position, std::int64_t channel) const;
+};
+// With parameters as they start under seed 1.
+Sitter at_start(const Standing& standing);
+
+// A small table of numbers.
+struct Fact {
+  std::string name, title;
+  std::vector<std::string> head;
+  struct Row {
+    std::string name;
+    std::vector<double> values;
+  };
+  std::vector<Row> rows;
+  int digits;
+  std::string note = {};  // instead of rows: why there are none
+};
+std::vector<Fact> facts(const Sitter& sitter, std::int64_t length);
+
+// About how many numbers the definition reads for the facts and pictures of an encoding.
+double work(const Encoding& encoding, unsigned acts, std::int64_t length);
+// The longest context for which single channels are shown.
+std::int64_t channel_tokens(std::int64_t length);
+// What is said in place of numbers that are not known without the words.
+constexpr std::string_view kByContent =
+    "depends on content, on what the words say; without them it is the same at every distance";
+
+}  // namespace gnomon

@@ -1,0 +1,44 @@
+#include "gnomon/nn/trained.h"
+
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+
+namespace gnomon {
+
+Tokens Sample::tokens(std::int64_t first, std::int64_t B) const {
+  const auto part = [&](const std::vector<std::int32_t>& all) {
+    return std::span(all).subspan(std::size_t(first * T), std::size_t(B * T));
+  };
+  Tokens tokens{B, T, part(inputs), part(targets)};
+  tokens.placement = placement;
+  return tokens;
+}
+
+void Sample::check() const {
+  const std::size_t n = inputs.size();
+  if (T < 1 || n == 0 || n % std::size_t(T) != 0 || targets.size() != n) {
+    throw Error(Fault::usage,
+                text("a sample of windows of ", T, " tokens has ", n, " inputs and ", targets.size(),
+                     " targets; allowed are whole windows, at least one, of as many targets"));
+  }
+  for (std::size_t t = 0; t < n; ++t) {
+    if (inputs[t] < 0 || inputs[t] >= kVocabulary || targets[t] >= kVocabulary)
+      throw Error(Fault::usage, text("a sample of bytes has ", inputs[t], " with the target ", targets[t]));
+  }
+  if (placement && placement->rows != 1) {
+    throw Error(Fault::usage, text("positions of a sample are one row for all its windows; found ",
+                                   placement->rows, " rows"));
+  }
+}
+Sample Sample::first(std::int64_t windows) const {
+  check();
+  if (windows < 1) throw Error(Fault::usage, text("the first ", windows, " windows of a sample are none"));
+  const auto n = std::size_t(std::min(windows, count()) * T);
+  return {T,
+          {inputs.begin(), inputs.begin() + std::ptrdiff_t(n)},
+          {targets.begin(), targets.begin() + std::ptrdiff_t(n)},
+          placement};
+}
+
+}  // namespace gnomon

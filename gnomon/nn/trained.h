@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gnomon/nn/session.h"
+
+namespace gnomon {
+
+// A model with its parameters, to be looked at.
+struct Trained {
+  const Model& model;
+  std::span<const float> w;
+};
+
+// Windows of T tokens, one after the other.
+struct Sample {
+  std::int64_t T;
+  std::vector<std::int32_t> inputs, targets;
+  const Placement* placement = nullptr;  // one row for all windows; null: 0..T−1
+  std::int64_t count() const { return std::int64_t(inputs.size()) / T; }
+  // Views of the windows first..first+B−1.
+  Tokens tokens(std::int64_t first, std::int64_t B) const;
+  // The first windows, at least one; all where there are fewer.
+  Sample first(std::int64_t windows) const;
+  // Throws Error(usage) unless these are bytes and their targets in whole windows, at least one.
+  void check() const;
+};
+
+}  // namespace gnomon

@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "gnomon/combine/combination.h"
+
+// What the registries say of every encoding and combination, as documents.
+namespace gnomon::pages {
+
+std::string encodings_markdown();             // docs/encodings.md
+std::string encodings_json();                 // a list of objects
+std::string encoding_json(std::string_view);  // of one encoding or combination; throws Error(usage)
+
+// What an option takes: its words, or its range.
+std::string allowed(const OptionSpec& option);
+
+}  // namespace gnomon::pages

@@ -1,0 +1,86 @@
+#include "gnomon/pages/show.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/report/page.h"
+
+namespace gnomon::pages {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string html(const Fact& f) {
+  if (!f.note.empty()) return report::paragraph(f.note);
+  report::Table t;
+  t.head.push_back("");
+  t.head.insert(t.head.end(), f.head.begin(), f.head.end());
+  for (const auto& row : f.rows) {
+    t.rows.push_back({{row.name}});
+    for (const double x : row.values) t.rows.back().push_back({fixed(x, f.digits), x, true});
+  }
+  return report::draw(t);
+}
+
+std::string html(const Shown::One& one) {
+  const Entry& entry = find_encoding(one.standing.named.name);
+  const std::string options = options_text(one.standing.named);
+  std::string section =
+      report::paragraph(text(entry.formula)) +
+      report::paragraph(text(entry.title, ". Acts on ", site_names(entry.acts), "; ",
+                             one.standing.encoding->param_count(),
+                             " parameters. Options: ", options.empty() ? "none" : options, ".")) +
+      text("<p><a href=\"", entry.paper, "\">", entry.paper, "</a> (", entry.year, ")</p>\n") + one.pictures;
+  for (const Fact& f : one.facts) section += "<h3>" + f.title + "</h3>\n" + html(f);
+  return section;
+}
+
+Json json(const Fact& f) {
+  Json j{{"name", f.name}, {"title", f.title}, {"columns", f.head}, {"rows", Json::array()}};
+  for (const auto& row : f.rows) j["rows"].push_back({{"name", row.name}, {"values", row.values}});
+  if (!f.note.empty()) j["note"] = f.note;
+  return j;
+}
+
+Json json(const Shown::One& one) {
+  const Entry& entry = find_encoding(one.standing.named.name);
+  Json j{{"name", entry.name},
+         {"acts", site_names(entry.acts)},
+         {"parameters", one.standing.encoding->param_count()},
+         {"options", Json::object()},
+         {"facts", Json::array()}};
+  for (const auto& [key, value] : one.standing.named.options) j["options"][key] = value;
+  for (const Fact& f : one.facts) j["facts"].push_back(json(f));
+  return j;
+}
+
+}  // namespace
+
+std::string options_text(const Named& named) {
+  std::string all;
+  for (const auto& [key, value] : named.options) all += (all.empty() ? "" : ", ") + key + "=" + value;
+  return all;
+}
+
+std::string show_json(const Shown& s, int indent) {
+  Json all{{"spec", s.spec.print()},
+           {"dim", s.shape.C},
+           {"heads", s.shape.H},
+           {"length", s.shape.length},
+           {"encodings", Json::array()}};
+  for (const auto& one : s.encodings) all["encodings"].push_back(json(one));
+  return all.dump(indent);
+}
+
+std::string show_page(const Shown& s) {
+  report::Page page("gnomon: " + s.spec.print());
+  page.lead(text("d = ", s.shape.C, ", ", s.shape.H, " heads, ", s.shape.length, " tokens, ",
+                 s.shape.causal ? "causal" : "bidirectional",
+                 ". Every number and picture is computed in double from the definition."));
+  for (const auto& one : s.encodings) page.section(one.standing.named.name, html(one));
+  page.data(show_json(s, -1));
+  return page.html();
+}
+
+}  // namespace gnomon::pages

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+#include "gnomon/lab/study.h"
+
+namespace gnomon::pages {
+
+// What a page says of its making.
+struct MadeBy {
+  std::string command, machine;
+};
+
+// The report of a study: one self-contained HTML page. Pictures show the parameters that stand in the run folders, or
+// those that arms start with. Throws Error(input) for a damaged model.
+std::string study_page(const StudySummary& summary, const Corpus& corpus, const StudyFolder& folder,
+                       const MadeBy& how);
+
+}  // namespace gnomon::pages
