@@ -51,12 +51,8 @@ bool widens(const Plan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
                      [](const Step& step) { return std::holds_alternative<Widen>(step.what); });
 }
-[[noreturn]] void refuse_scores(const Member& rule, const Member& wide) {
-  throw Error(Fault::usage, text(rule.name, " reads the product of q and k, to which ", wide.name,
-                                 " adds one of positions in the same layer: the two do not go together"));
-}
-[[noreturn]] void refuse_scale(const Member& scales, const Member& wide) {
-  throw Error(Fault::usage, text(scales.name, " scales the product of q and k, to which ", wide.name,
+[[noreturn]] void refuse_product(const Member& one, std::string_view does, const Member& wide) {
+  throw Error(Fault::usage, text(one.name, " ", does, " the product of q and k, to which ", wide.name,
                                  " adds one of positions in the same layer: the two do not go together"));
 }
 
@@ -73,10 +69,12 @@ void check_pair(const Member& a, const Member& b) {
   };
   reads(a, b), reads(b, a);
   const Plan of_a = alone(a), of_b = alone(b);
-  if (reads_scores(of_a) && widens(of_b)) refuse_scores(a, b);
-  if (reads_scores(of_b) && widens(of_a)) refuse_scores(b, a);
-  if (widens(of_a) && of_b.terms.content_scale != 1) refuse_scale(b, a);
-  if (widens(of_b) && of_a.terms.content_scale != 1) refuse_scale(a, b);
+  const auto meets = [](const Member& x, const Plan& of_x, const Member& wide, const Plan& of_wide) {
+    if (!widens(of_wide)) return;
+    if (reads_scores(of_x)) refuse_product(x, "reads", wide);
+    if (of_x.terms.content_scale != 1) refuse_product(x, "scales", wide);
+  };
+  meets(a, of_a, b, of_b), meets(b, of_b, a, of_a);
   for (const unsigned roles : {Role::q | Role::k, Role::v | Role::out}) {
     const auto first = changed(of_a, roles, a.encoding->shape().D),
                second = changed(of_b, roles, b.encoding->shape().D);

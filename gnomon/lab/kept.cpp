@@ -1,29 +1,11 @@
 #include "gnomon/lab/kept.h"
 
-#include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/run.h"
 
 namespace gnomon {
 namespace {
-
-Floats parameters(const Model& model, const Path& path, const std::string& key) {
-  if (!std::filesystem::exists(path)) throw Error(Fault::input, text(path.string(), ": it is missing"));
-  const TensorFile file = read_safetensors(path, Digest::required);
-  const auto said = file.metadata.find("gnomon.key");
-  if (said == file.metadata.end() || said->second != key)
-    throw Error(Fault::input, text(path.string(), ": not a model of run ", key));
-  Floats w(std::size_t(model.param_count()));
-  for (const Param& p : model.params()) {
-    const Tensor& t = file.at(p.spec.name, path);
-    if (t.shape != p.spec.shape)
-      throw Error(Fault::input,
-                  text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
-    std::copy(t.data.begin(), t.data.end(), w.begin() + p.offset);
-  }
-  return w;
-}
 
 Outcome outcome(const Job& job, const RunResult& result, const RunFolder& folder) {
   Outcome o;
@@ -33,10 +15,10 @@ Outcome outcome(const Job& job, const RunResult& result, const RunFolder& folder
   for (const CurvePoint& p : result.curve)
     o.curve.emplace_back(double(p.step * job.train.batch * job.model.length), p.held_out);
   if (!o.failure.empty()) return o;
-  o.w = parameters(*o.model, folder.model(), result.plan.key);
+  o.w = parameters_in(*o.model, folder.model(), result.plan.key);
   for (const CurvePoint& p : result.curve) {
     if (job.keep.snapshots)
-      o.snapshots.emplace_back(p.step, parameters(*o.model, folder.snapshot(p.step), result.plan.key));
+      o.snapshots.emplace_back(p.step, parameters_in(*o.model, folder.snapshot(p.step), result.plan.key));
   }
   return o;
 }

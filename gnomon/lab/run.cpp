@@ -349,6 +349,23 @@ RunResult result_of(const RunPlan& plan, const RunFolder& folder) {
   return found;
 }
 
+Floats parameters_in(const Model& model, const Path& path, const std::string& key) {
+  if (!std::filesystem::exists(path)) throw Error(Fault::input, text(path.string(), ": it is missing"));
+  const TensorFile file = read_safetensors(path, Digest::required);
+  const auto said = file.metadata.find("gnomon.key");
+  if (said == file.metadata.end() || said->second != key)
+    throw Error(Fault::input, text(path.string(), ": not a model of run ", key));
+  Floats w(std::size_t(model.param_count()));
+  for (const Param& p : model.params()) {
+    const Tensor& t = file.at(p.spec.name, path);
+    if (t.shape != p.spec.shape)
+      throw Error(Fault::input,
+                  text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
+    std::copy(t.data.begin(), t.data.end(), w.begin() + p.offset);
+  }
+  return w;
+}
+
 std::string result_json(const RunResult& r) {
   Json j{{"key", r.plan.key},           {"asked", r.plan.asked},
          {"numerics", r.plan.numerics}, {"arm", r.plan.arm},

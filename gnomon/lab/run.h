@@ -55,6 +55,10 @@ struct RunFolder {
 // The result in its folder. Throws Error(input) for one that is damaged or belongs to another run than this.
 RunResult result_of(const RunPlan& plan, const RunFolder& folder);
 
+// The parameters that run `key` left in this file, for a model of its architecture. Throws Error(input) for a file that is
+// missing, damaged, or of another run.
+Floats parameters_in(const Model& model, const Path& file, const std::string& key);
+
 struct RunProgress {
   std::int64_t step, steps;
   double nats, tokens_per_second;

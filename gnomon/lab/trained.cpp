@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <set>
 
-#include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -26,19 +25,6 @@ std::vector<RunResult> finished_runs(const StudyFolder& folder) {
     return std::tie(a.nats, a.plan.seed, a.plan.key) < std::tie(b.nats, b.plan.seed, b.plan.key);
   });
   return all;
-}
-
-Floats weights(const Model& model, const Path& path) {
-  const TensorFile file = read_safetensors(path, Digest::required);
-  Floats w(std::size_t(model.param_count()));
-  for (const Param& p : model.params()) {
-    const Tensor& t = file.at(p.spec.name, path);
-    if (t.shape != p.spec.shape)
-      throw Error(Fault::input,
-                  text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
-    std::copy(t.data.begin(), t.data.end(), w.begin() + p.offset);
-  }
-  return w;
 }
 
 }  // namespace
@@ -65,7 +51,7 @@ TrainedRun trained_run(const StudyFolder& folder, const std::string& arm, std::o
   StudyConfig config;
   read_toml(config, folder.config());
   const Model model(model_of(config, Spec::parse(wanted)));
-  return {*found, model, weights(model, folder.run(found->plan).model())};
+  return {*found, model, parameters_in(model, folder.run(found->plan).model(), found->plan.key)};
 }
 
 std::string continuation(const TrainedRun& run, std::string_view prompt, const Sampling& how) {

@@ -245,6 +245,28 @@ void expect_halves(Number number, double step) {
     off = std::max(off, double(std::abs(found[n] - want[n])));
   }
   EXPECT_GT(off, 0);  // it was rounded
+
+  // Gradients of the same rows, each rounded once; dout is in sixteen bits too.
+  std::vector<std::uint16_t> g, dq(2 * rows.q.size()), dk(2 * rows.k.size()), dv(2 * rows.v.size());
+  Rows wide;
+  const ConstView dout = stored(normals(std::int64_t(rows.q.size()), 31), kHeads, g, wide.q);
+  const auto view = [&](std::vector<std::uint16_t>& bits, const ConstView& like) {
+    return View{bits.data(), number, like.extents, like.steps};
+  };
+  a.backward(*a.forward(half, to), dout, {view(dq, half.q), view(dk, half.k), view(dv, half.v)});
+  Floats fq(rows.q.size()), fk(rows.k.size()), fv(rows.v.size());
+  const auto dense = [](Floats& x, std::int64_t heads) {
+    return heads_first<void>(x.data(), Number::float32, {kB, heads, kTokens, kSize});
+  };
+  a.backward(*a.forward(narrow.input({}), out_view(want, kTokens)),
+             heads_first<const void>(wide.q.data(), Number::float32, {kB, kHeads, kTokens, kSize}),
+             {dense(fq, kHeads), dense(fk, kGroups), dense(fv, kGroups)});
+  for (const auto& [bits, like, exact] :
+       {std::tuple{&dq, half.q, &fq}, {&dk, half.k, &fk}, {&dv, half.v, &fv}}) {
+    widen(read_only(view(*bits, like)), found);
+    for (std::size_t n = 0; n < found.size(); ++n)
+      ASSERT_NEAR(found[n], (*exact)[n], step * std::max(0.01, std::abs(double((*exact)[n])))) << n;
+  }
 }
 TEST(Attention, Bfloat16ViewsAreWithinTheirRounding) { expect_halves<BFloat16>(Number::bfloat16, 1.0 / 256); }
 TEST(Attention, Float16ViewsAreWithinTheirRounding) { expect_halves<Float16>(Number::float16, 1.0 / 2048); }

@@ -14,6 +14,7 @@
 #include "gnomon/kernels/norm.h"
 #include "gnomon/kernels/pointwise.h"
 #include "gnomon/kernels/rotate.h"
+#include "tests/unit/activation.h"
 #include "tests/unit/support.h"
 
 namespace gnomon {
@@ -24,21 +25,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, Kernels, testing::ValuesIn(simd_targets()), ta
 
 constexpr Activation kActivations[] = {Activation::gelu, Activation::gelu_tanh, Activation::silu,
                                        Activation::relu};
-double by_definition(Activation f, double x) {
-  switch (f) {
-    case Activation::gelu:
-      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
-    case Activation::gelu_tanh:
-      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    case Activation::relu:
-      return std::max(x, 0.0);
-  }
-  return 0;
-}
 double slope_by_definition(Activation f, double x) {
-  return (by_definition(f, x + 1e-5) - by_definition(f, x - 1e-5)) / 2e-5;
+  return (activation_by_definition(f, x + 1e-5) - activation_by_definition(f, x - 1e-5)) / 2e-5;
 }
 
 TEST_P(Kernels, Activations) {
@@ -50,7 +38,7 @@ TEST_P(Kernels, Activations) {
       activate_backward(f, n, x.data(), dy.data(), dx.data());
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double at = x[i];
-        EXPECT_NEAR(y[i], by_definition(f, at), 4e-7 * std::max(1.0, std::abs(at)));
+        EXPECT_NEAR(y[i], activation_by_definition(f, at), 4e-7 * std::max(1.0, std::abs(at)));
         EXPECT_NEAR(dx[i], dy[i] * slope_by_definition(f, at), 2e-6 * std::max(1.0, std::abs(double(dy[i]))));
       }
     }
@@ -73,9 +61,9 @@ TEST_P(Kernels, GatesAndSoftCaps) {
       for (std::int64_t n = 0; n < N; ++n) {
         for (std::int64_t c = 0; c < C; ++c) {
           const double a = x[n * x_step + c], b = x[n * x_step + C + c], g = dy[n * y_step + c];
-          ASSERT_NEAR(y[n * y_step + c], by_definition(f, a) * b, 1e-5);
+          ASSERT_NEAR(y[n * y_step + c], activation_by_definition(f, a) * b, 1e-5);
           ASSERT_NEAR(dx[n * x_step + c], g * b * slope_by_definition(f, a), 5e-5);
-          ASSERT_NEAR(dx[n * x_step + C + c], g * by_definition(f, a), 1e-5);
+          ASSERT_NEAR(dx[n * x_step + C + c], g * activation_by_definition(f, a), 1e-5);
         }
         for (std::int64_t c = C; c < y_step; ++c) ASSERT_EQ(y[n * y_step + c], 0);
       }

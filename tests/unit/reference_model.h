@@ -9,6 +9,7 @@
 #include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/session.h"
+#include "tests/unit/activation.h"
 
 namespace gnomon {
 
@@ -92,19 +93,7 @@ class ReferenceModel {
     }
     return nullptr;
   }
-  double activated(double x) const {
-    switch (c_.feed_forward.activation) {
-      case Activation::gelu:
-        return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
-      case Activation::gelu_tanh:
-        return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-      case Activation::silu:
-        return x / (1 + std::exp(-x));
-      case Activation::relu:
-        return std::max(x, 0.0);
-    }
-    return 0;
-  }
+  double activated(double x) const { return activation_by_definition(c_.feed_forward.activation, x); }
   static double capped(double x, double cap) { return cap == 0 ? x : cap * std::tanh(x / cap); }
   std::span<const double> tail(const std::string& prefix) const {
     for (const auto& p : model_.params()) {
