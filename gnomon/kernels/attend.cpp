@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/attend_head.h"
@@ -101,7 +102,10 @@ HeadExtras head_extras(const Extras& x, const ExtrasGrad& dx, std::int64_t b, st
           of_head(x.bias, b, h),
           of_head(x.mask, b, h),
           of_head(dx.bias, b, h),
-          nullptr};
+          nullptr,
+          of_head(x.logits, b, h),
+          of_head(x.instead, b, h),
+          x.of_weights};
 }
 
 // Gradients of the rows of keys where heads share them: each query head's own, then added up in order.
@@ -232,6 +236,8 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
   check_terms(s, terms);
   check_gradients(terms, grad);
   check_extras(s, terms, f.extras);
+  if (f.extras.instead.data)
+    throw Error(Fault::usage, "attend_backward: logits were replaced; allowed is null");
   check_extras_gradients(s, f.extras, grad.dextras);
   if (s.B == 0 || s.H == 0) return;
   Terms none;

@@ -120,6 +120,12 @@ struct Extras {
   PairRows<const float> bias = {};  // s += bias; −∞ hides the key
   PairRows<const std::uint8_t> mask = {};  // 0 hides the key
   const float* sinks = nullptr;  // (H): softmax over one more logit, of no value. gpt-oss, arXiv 2508.10925
+  // What becomes weights, to be looked at: receives the logits after all of this, −∞ where a query sees no key; of a broken
+  // stick, ln w.
+  PairRows<float> logits = {};
+  // These take their place; −∞ hides a key. There is no way back from them.
+  PairRows<const float> instead = {};
+  bool of_weights = false;  // `instead` are ln w: no sum divides them, and no sink is beside them
   bool of_pairs() const { return soft_cap != 0 || bias.data || mask.data; }
 };
 // Each may be absent, and is added to. A step of 0 in bias sums over what it shares.

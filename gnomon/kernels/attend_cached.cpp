@@ -39,6 +39,8 @@ class CachedAttention {
     check_heads(s, "q", q, {s.queries, s.K});
     check_terms(nowhere, terms);
     check_extras(nowhere, terms, extras);
+    if (extras.logits.data || extras.instead.data)
+      throw Error(Fault::usage, "attend_cached: logits are to be seen or replaced; allowed is null");
     if (terms.over_distances()) check_distances();
   }
 

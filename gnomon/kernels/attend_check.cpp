@@ -218,6 +218,7 @@ void check_extras(const AttendShape& s, const Terms& t, const Extras& x) {
                                    "; allowed are 0 and finite numbers above it, with their inverse"));
   }
   check_pairs(s, "bias", x.bias), check_pairs(s, "mask", x.mask);
+  check_pairs(s, "logits", x.logits), check_pairs(s, "instead", x.instead);
   if (t.weights != Weights::softmax && (x.of_pairs() || x.sinks))
     throw Error(Fault::usage,
                 "attend: a soft-cap, a bias, a mask or sinks are given where a stick is broken; allowed is "

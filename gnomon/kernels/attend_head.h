@@ -29,6 +29,9 @@ struct HeadExtras {
   Strided<const std::uint8_t> mask;
   Strided<float> dbias;
   double* dsink;
+  Strided<float> logits;
+  Strided<const float> instead;
+  bool of_weights;
 };
 struct HeadTask {
   AttendShape shape;

@@ -39,7 +39,7 @@ class Head : public Logits {
     begin_rows(i0, ni);
     // A sink is a logit that was met before all others. One that is no number makes the sum NaN. Of a stick, nothing is the
     // sum: as if it were 1.
-    const float sink = sticks() ? 0.0f : t_.extras.sink;
+    const float sink = summed() ? t_.extras.sink : 0.0f;
     std::fill(most_.begin(), most_.end(), sink);
     std::fill(total_.begin(), total_.end(), sink == kMinusInfinity ? 0.0f : std::exp(sink - sink));
     std::fill(out_.begin(), out_.end(), 0.0f);
@@ -126,6 +126,8 @@ class Head : public Logits {
   }
 
  private:
+  // Whether weights are divided by their sum.
+  bool summed() const { return !sticks() && !t_.extras.of_weights; }
   // The gradient of the score is not that of the logits.
   bool separate() const { return mixed_ || t_.terms.counted || far(); }
   // No logit can be anything but a number, given the numbers that were packed.
@@ -133,13 +135,18 @@ class Head : public Logits {
   // What was not added before.
   RowBias late_bias(const Tile& tile, std::int64_t a) { return sticks() ? RowBias{} : row_bias(tile, a); }
 
+  // The numbers of row a of a tile, from its column 0 on.
+  template <class T>
+  static T* at(const Strided<T>& pairs, const Tile& tile, std::int64_t a) {
+    return pairs.row(tile.i0 + a) + tile.j0;
+  }
   // No logit of columns from..n is NaN or +∞, or has overflowed to −∞: only what is added may be −∞, to hide a key. (Where a
-  // stick was broken, all that is behind: a key may have nothing.)
-  bool all_defined(const RowBias& bias, const float* s, std::int64_t from, std::int64_t n) {
+  // stick was broken, all that is behind: a key `may_hide`, because it may have nothing.)
+  bool all_defined(const RowBias& bias, const float* s, std::int64_t from, std::int64_t n, bool may_hide) {
     auto defined = all_lanes();
     for (std::int64_t b = from / N_ * N_; b < n; b += N_) {
       V v = hn::LoadU(F(), s + b);
-      v = bias(sticks() ? v : no_infinity(v), b);
+      v = bias(may_hide ? v : no_infinity(v), b);
       if (b < from) v = hn::IfThenZeroElse(hn::FirstN(F(), from - b), v);
       defined = hn::And(defined, hn::Lt(first(v, n - b), set(-kMinusInfinity)));
     }
@@ -156,10 +163,14 @@ class Head : public Logits {
     const V lowest = set(kMinusInfinity);
     V top = lowest;
     bool defined;
-    if (t_.extras.of_pairs) {
+    if (t_.extras.instead.data) {
+      const float* instead = at(t_.extras.instead, tile, a);
+      std::copy(instead + from, instead + std::max(from, n), s + from);
+      defined = all_defined(bias = {}, s, from, n, true);
+    } else if (t_.extras.of_pairs) {
       defined = apply_extras(extras_of(tile, a), std::exchange(bias, {}), {s, from, n}, nullptr);
     } else {
-      defined = sure() || all_defined(bias, s, from, n);
+      defined = sure() || all_defined(bias, s, from, n, sticks());
     }
     for (std::int64_t b = 0; b < n; b += N_) {
       V v = bias(hn::LoadU(F(), s + b), b);
@@ -168,7 +179,9 @@ class Head : public Logits {
       hn::StoreU(v, F(), s + b);
       top = hn::Max(top, v);
     }
-    const float high = sticks() ? most : std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top)));
+    if (t_.extras.logits.data)
+      std::copy(s + from, s + std::max(from, n), at(t_.extras.logits, tile, a) + from);
+    const float high = summed() ? std::max(most, hn::GetLane(hn::MaxOfLanes(F(), top))) : most;
     const float now = defined ? high : std::numeric_limits<float>::quiet_NaN();
     V sum_now = hn::Zero(F());
     std::int64_t b = 0;
@@ -179,7 +192,7 @@ class Head : public Logits {
         sum_now = hn::Add(sum_now, p);
       }
       const float shrink = tame_ && most - now < kNothing ? 0.0f : std::exp(most - now);
-      total = sticks() ? total * shrink : total * shrink + sum(sum_now);
+      total = summed() ? total * shrink + sum(sum_now) : total * shrink;
       if (shrink != 1.0f) {
         for (std::int64_t c = 0; c < Dp_; c += N_)
           hn::StoreU(hn::Mul(set(shrink), hn::LoadU(F(), out + c)), F(), out + c);

@@ -3,83 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "gnomon/core/error.h"
-#include "gnomon/encodings/definition.h"
-#include "gnomon/kernels/matmul.h"
-#include "gnomon/kernels/pointwise.h"
 
 namespace gnomon {
 namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
-std::string at(std::int64_t layer, const char* name) { return text("layers.", layer, ".", name); }
-std::vector<double> vector_of(const Trained& m, const std::string& name) { return parameter(m, name).values; }
-
-// γ·(x − mean)/σ of every row, with σ of `whole`, whose part x is; nothing is added.
-Matrix scaled(const Trained& m, std::int64_t layer, const Matrix& x, const Matrix& whole) {
-  const bool rms = m.model.architecture().norm.form == NormForm::rms;
-  const auto gain = vector_of(m, at(layer, "attention.norm.gain"));
-  Matrix out = x;
-  for (std::int64_t n = 0; n < x.rows; ++n) {
-    const auto mean_of = [&](const Matrix& rows) {
-      double mean = 0;
-      for (const double v : rows.row(n)) mean += v / double(rows.columns);
-      return rms ? 0 : mean;
-    };
-    const double mean = mean_of(x), mean_whole = mean_of(whole);
-    double variance = 0;
-    for (const double v : whole.row(n)) variance += (v - mean_whole) * (v - mean_whole) / double(x.columns);
-    for (std::int64_t c = 0; c < x.columns; ++c)
-      out.at(n, c) = gain[std::size_t(c)] * (x.at(n, c) - mean) /
-                     std::sqrt(variance + m.model.architecture().norm.epsilon);
-  }
-  return out;
-}
-
-struct Projection {
-  Matrix weight;             // (3C, C)
-  std::vector<double> bias;  // (3C)
-  std::vector<double> beta;  // of the norm; empty = 0
-};
-Projection projection(const Trained& m, std::int64_t layer) {
-  Projection p{
-      parameter(m, at(layer, "attention.qkv.weight")), vector_of(m, at(layer, "attention.qkv.bias")), {}};
-  if (m.model.architecture().norm.form == NormForm::layer)
-    p.beta = vector_of(m, at(layer, "attention.norm.bias"));
-  return p;
-}
-// The normalised rows through the rows `first`.. of the projection; with or without what is constant.
-Matrix projected(const Projection& p, const Matrix& rows, std::int64_t first, std::int64_t count) {
-  return product_transposed(rows, p.weight.block(first, count));
-}
-std::vector<double> constant(const Projection& p, std::int64_t first, std::int64_t count) {
-  std::vector<double> out(p.bias.begin() + first, p.bias.begin() + first + count);
-  for (std::int64_t r = 0; r < count; ++r) {
-    for (std::size_t c = 0; c < p.beta.size(); ++c)
-      out[std::size_t(r)] += p.weight.at(first + r, std::int64_t(c)) * p.beta[c];
-  }
-  return out;
-}
-Matrix with_constant(Matrix rows, const std::vector<double>& c) {
-  for (std::int64_t n = 0; n < rows.rows; ++n) {
-    for (std::int64_t k = 0; k < rows.columns; ++k) rows.at(n, k) += c[std::size_t(k)];
-  }
-  return rows;
-}
-
-// The weights of these logits; a query that sees no key has none.
-void to_weights(Matrix& logits, bool softmax) {
-  for (std::int64_t i = 0; i < logits.rows; ++i) {
-    const auto row = logits.row(i);
-    const double most = softmax ? *std::max_element(row.begin(), row.end()) : 0;
-    double total = 0;
-    for (double& v : row) total += v = std::exp(v - (most == kHidden ? 0 : most));
-    if (!softmax || total == 0) continue;
-    for (double& v : row) v /= total;
-  }
-}
+std::string at(std::int64_t layer, std::string_view name) { return text("layers.", layer, ".", name); }
 
 // Throws Error(usage) where the lens would show something else than what the model computes.
 [[noreturn]] void refuse(const Architecture& c, std::string_view why) {
@@ -89,125 +22,96 @@ void check_layer(const Architecture& c, std::int64_t layer) {
   if (layer < 0 || layer >= c.layers)
     throw Error(Fault::usage, text("layer ", layer, " of a model that has layers 0 to ", c.layers - 1));
 }
-// The layer that this file writes out again.
-void check_block(const Architecture& c) {
-  const AttentionRule& a = c.attention;
-  const bool norms = c.norm.place == NormPlace::before && c.norm.first && !c.norm.heads &&
-                     (c.norm.form == NormForm::layer || c.norm.form == NormForm::rms);
-  const bool plain = a.kv_heads == a.heads && a.q_width() == c.width && a.scale == 0 && a.soft_cap == 0 &&
-                     !a.sinks && c.residual == Residual::in_turn && c.biases == Biases() &&
-                     !c.feed_forward.gated && c.feed_forward.activation == Activation::gelu_tanh;
-  if (!norms || !plain) refuse(c, "the lens knows the layer of the block 'gpt' alone");
-}
 void check_head(const Architecture& c, std::int64_t head) {
   if (head < 0 || head >= c.attention.heads)
     throw Error(Fault::usage, text("head ", head, " of a model that has heads 0 to ", c.attention.heads - 1));
 }
 
-// What acts inside the attention of a layer, with its parameters in double.
-struct Acting {
-  const Encoding* encoding;
-  std::vector<double> w;
+Floats floats(const Matrix& rows) { return {rows.values.begin(), rows.values.end()}; }
+
+// Values of a layer at positions 0..T−1, by their names within it, where `entry` of it is these rows (T,C).
+struct Entered {
+  std::string_view entry;  // "before", the residual stream, or "attention.read", past the norm
+  const Matrix& rows;
 };
-std::vector<Acting> acting(const Trained& m, const Position& position, std::int64_t layer) {
-  std::vector<Acting> all;
-  for (const std::size_t n : position.in_layer(layer)) {
-    const Encoding& encoding = *position.attention[n].encoding;
-    all.push_back({&encoding, {}});
-    for (const auto& spec : encoding.params()) {
-      const std::string own = encoding.per_layer() ? text(layer, ".") : "";
-      const auto values = vector_of(m, text("position.attention.", n, ".", own, spec.name));
-      all.back().w.insert(all.back().w.end(), values.begin(), values.end());
-    }
+using Values = std::map<std::string_view, Floats>;
+Values values_of(const Trained& m, std::int64_t layer, const Entered& in,
+                 std::initializer_list<std::string_view> names) {
+  const Architecture& c = m.model.architecture();
+  check_layer(c, layer);
+  if (in.rows.rows < 1 || in.rows.columns != c.width) {
+    throw Error(Fault::usage, text("what enters a layer has rows of ", c.width,
+                                   " numbers, at least one; found ", in.rows.rows, " of ", in.rows.columns));
   }
-  return all;
+  if (!m.model.position().samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
+  struct Enough {};
+  Values values;
+  Taps taps{{at(layer, in.entry), [&](TapValue& value) { value.write(floats(in.rows)); }},
+            {at(layer, "middle"), [](TapValue&) { throw Enough(); }}};
+  for (const std::string_view name : names)
+    taps[at(layer, name)] = [&values, name](TapValue& value) { values[name] = value.read(); };
+  const std::vector<std::int32_t> any(std::size_t(in.rows.rows));
+  Tokens tokens{1, in.rows.rows, any, {}};
+  tokens.taps = &taps;
+  Floats last(std::size_t(in.rows.rows * c.width));
+  try {
+    Session(m.model).hidden(tokens, m.w, last);
+  } catch (const Enough&) {
+  }
+  return values;
 }
 
-// (H,T,D) of the columns [which·C, (which+1)·C) of qkv.
-std::vector<double> by_head(const Matrix& qkv, std::int64_t which, std::int64_t H) {
-  const std::int64_t C = qkv.columns / 3, D = C / H, T = qkv.rows;
-  std::vector<double> out(std::size_t(T * C));
-  for (std::int64_t h = 0; h < H; ++h) {
-    for (std::int64_t t = 0; t < T; ++t) {
-      for (std::int64_t d = 0; d < D; ++d)
-        out[std::size_t((h * T + t) * D + d)] = qkv.at(t, which * C + h * D + d);
-    }
-  }
+// A matrix (rows, columns) of these numbers from `first` on.
+Matrix matrix(const Floats& all, std::int64_t first, std::int64_t rows, std::int64_t columns) {
+  Matrix out(rows, columns);
+  std::copy_n(all.begin() + first, rows * columns, out.values.begin());
   return out;
 }
-
-// One layer of one window: what its encodings read. x (T,C) is what q and k are projected from.
-struct Opened {
-  Position position;
-  Projection by;
-  Matrix x, qkv;
-};
-Opened open(const Trained& m, std::int64_t layer, const Matrix& h) {
-  const Architecture& c = m.model.architecture();
-  check_block(c), check_layer(c, layer);
-  if (h.rows < 1 || h.columns != c.width) {
-    throw Error(Fault::usage, text("what enters a layer has rows of ", c.width,
-                                   " numbers, at least one; found ", h.rows, " of ", h.columns));
-  }
-  Opened o{make_position(c.position, c.shape()), projection(m, layer), scaled(m, layer, h, h), {}};
-  if (o.position.input && o.position.combination->injection() == Injection::queries_and_keys)
-    refuse(c, "position vectors enter queries and keys; the stream does not hold them");
-  o.qkv = with_constant(projected(o.by, o.x, 0, 3 * c.width), constant(o.by, 0, 3 * c.width));
-  if (!o.by.beta.empty()) o.x = with_constant(std::move(o.x), o.by.beta);
-  return o;
-}
-
-// The logits of every head, from the definition, and whether a softmax makes them weights.
-struct Logits {
-  std::vector<Matrix> of_head;
-  bool softmax;
-};
-Logits logits_of(const Trained& m, std::int64_t layer, const Opened& o) {
-  const Architecture& c = m.model.architecture();
-  if (!o.position.samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
-  const auto inside = acting(m, o.position, layer);
-  std::vector<Defined> defined;
-  for (const Acting& one : inside) defined.push_back({one.encoding, one.w});
-  const std::int64_t T = o.qkv.rows, C = c.width;
-  const Placement placement = Placement::consecutive(0, T);
-  const auto q = by_head(o.qkv, 0, c.attention.heads), k = by_head(o.qkv, 1, c.attention.heads),
-             v = by_head(o.qkv, 2, c.attention.heads);
-  const double *weight = o.by.weight.values.data(), *bias = o.by.bias.data();
-  const Scene scene{placement, q, k, {}, o.x.values, v, {weight, weight + C * C, bias, bias + C}};
-  const Definition definition(c.shape(), defined, scene);
-  Logits out{{}, definition.weights() == Weights::softmax};
-  for (std::int64_t h = 0; h < c.attention.heads; ++h) {
-    Matrix l(T, T);
-    for (std::int64_t i = 0; i < T; ++i) {
-      for (std::int64_t j = 0; j < T; ++j) {
-        l.at(i, j) = definition.sees(i, j) ? definition.ln_weight(h, i, j) : kHidden;
-      }
-    }
-    out.of_head.push_back(std::move(l));
-  }
+std::vector<Matrix> by_head(const Floats& all, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
+  std::vector<Matrix> out;
+  for (std::int64_t h = 0; h < heads; ++h) out.push_back(matrix(all, h * rows * columns, rows, columns));
   return out;
 }
 
 }  // namespace
 
-Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h) { return open(m, layer, h).qkv; }
+Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h) {
+  const AttentionRule& rule = m.model.architecture().attention;
+  const Values values = values_of(m, layer, {"before", h}, {"attention.q", "attention.k", "attention.v"});
+  Matrix out(h.rows, rule.qkv_width());
+  const auto put = [&](std::string_view name, std::int64_t first, std::int64_t heads) {
+    const auto rows = by_head(values.at(name), heads, h.rows, rule.head_size);
+    for (std::int64_t n = 0; n < heads; ++n) {
+      for (std::int64_t t = 0; t < h.rows; ++t) {
+        const auto row = rows[std::size_t(n)].row(t);
+        std::copy(row.begin(), row.end(), out.row(t).begin() + first + n * rule.head_size);
+      }
+    }
+  };
+  put("attention.q", 0, rule.heads), put("attention.k", rule.q_width(), rule.kv_heads);
+  put("attention.v", rule.q_width() + rule.kv_width(), rule.kv_heads);
+  return out;
+}
 
 AttentionMaps attention_maps(const Trained& m, std::int64_t layer, const Matrix& h) {
-  Logits logits = logits_of(m, layer, open(m, layer, h));
-  AttentionMaps maps{logits.of_head, std::move(logits.of_head)};
-  for (Matrix& a : maps.weights) to_weights(a, logits.softmax);
-  return maps;
+  const Values values = values_of(m, layer, {"before", h}, {"attention.logits", "attention.weights"});
+  const std::int64_t heads = m.model.architecture().attention.heads, T = h.rows;
+  return {by_head(values.at("attention.logits"), heads, T, T),
+          by_head(values.at("attention.weights"), heads, T, T)};
 }
 
 void must_add_up(const Trained& m, const std::vector<Matrix>& parts, const Matrix& logits,
                  std::string_view who) {
   double size = 1;
   for (const double v : logits.values) size = std::isfinite(v) ? std::max(size, std::abs(v)) : size;
+  for (const Matrix& part : parts) {
+    for (const double v : part.values) size = std::max(size, std::abs(v));
+  }
   for (std::size_t n = 0; n < logits.values.size(); ++n) {
     if (logits.values[n] == kHidden) continue;
     double total = 0;
     for (const Matrix& part : parts) total += part.values[n];
-    if (std::abs(total - logits.values[n]) <= 1e-9 * size) continue;
+    if (std::abs(total - logits.values[n]) <= kFloatRounding * size) continue;
     refuse(m.model.architecture(), text(who, ": the parts add up to ", total, " where the logit is ",
                                         logits.values[n], "; the encoding does more to q·k"));
   }
@@ -235,32 +139,87 @@ std::vector<HeadHabits> head_habits(const Trained& m, std::int64_t layer, const 
   return habits;
 }
 
+namespace {
+
+// What the norm before attention makes of a part x of what enters it, with the statistics of the whole: γ·(x − mean)/σ, the
+// mean of x and the σ of the whole; x itself where no norm stands there.
+Matrix normed_part(const Trained& m, std::int64_t layer, const Matrix& x, const Matrix& whole) {
+  const Norms& norm = m.model.architecture().norm;
+  const std::string name = at(layer, "attention.norm.gain");
+  const auto all = m.model.params();
+  if (std::none_of(all.begin(), all.end(), [&](const Param& p) { return p.spec.name == name; })) return x;
+  const bool rms = norm.form == NormForm::rms || norm.form == NormForm::rms_one_plus;
+  const Matrix gain = parameter(m, name);
+  Matrix out = x;
+  for (std::int64_t n = 0; n < x.rows; ++n) {
+    const auto mean_of = [&](const Matrix& rows) {
+      double mean = 0;
+      for (const double v : rows.row(n)) mean += v / double(rows.columns);
+      return rms ? 0 : mean;
+    };
+    const double mean = mean_of(x), mean_whole = mean_of(whole);
+    double variance = 0;
+    for (const double v : whole.row(n)) variance += (v - mean_whole) * (v - mean_whole) / double(x.columns);
+    const double offset = norm.form == NormForm::rms_one_plus ? 1 : 0;
+    for (std::int64_t c = 0; c < x.columns; ++c)
+      out.at(n, c) =
+          (gain.values[std::size_t(c)] + offset) * (x.at(n, c) - mean) / std::sqrt(variance + norm.epsilon);
+  }
+  return out;
+}
+
+// q and k of one head as sums: of each component, and last of all that is there without them.
+struct HeadParts {
+  std::vector<Matrix> q, k;
+};
+HeadParts parts_of(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
+                   const Matrix& whole, std::int64_t head) {
+  const AttentionRule& rule = m.model.architecture().attention;
+  const std::int64_t T = whole.rows, D = rule.head_size, key_head = head / (rule.heads / rule.kv_heads);
+  struct Both {
+    Matrix q, k;
+  };
+  const auto projected = [&](const Matrix& read) {
+    const Values values = values_of(m, layer, {"attention.read", read}, {"attention.q", "attention.k"});
+    return Both{matrix(values.at("attention.q"), head * T * D, T, D),
+                matrix(values.at("attention.k"), key_head * T * D, T, D)};
+  };
+  // q = W·read + b: linear up to what it is for rows of zeros.
+  const Both zero = projected(Matrix(T, whole.columns));
+  HeadParts out;
+  Matrix constant = matrix(values_of(m, layer, {"before", whole}, {"attention.read"}).at("attention.read"), 0,
+                           T, whole.columns);
+  for (const Matrix& x : components) {
+    const Matrix part = normed_part(m, layer, x, whole);
+    const Both of = projected(part);
+    out.q.push_back(sum(of.q, zero.q, -1)), out.k.push_back(sum(of.k, zero.k, -1));
+    constant = sum(constant, part, -1);
+  }
+  const Both rest = projected(constant);
+  out.q.push_back(rest.q), out.k.push_back(rest.k);
+  return out;
+}
+
+}  // namespace
+
 std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                               std::int64_t head) {
   const Architecture& c = m.model.architecture();
   check_head(c, head);
   if (components.empty()) throw Error(Fault::usage, "term_maps: no components");
-  const std::int64_t D = c.attention.head_size, T = components.front().rows;
+  if (c.norm.heads) refuse(c, "term_maps: norms of q and k make no sum of what enters them");
   Matrix whole = components.front();
   for (std::size_t a = 1; a < components.size(); ++a) whole = sum(whole, components[a]);
-  const Opened opened = open(m, layer, whole);
-  const Projection& p = opened.by;
-  const auto parts = [&](std::int64_t first) {
-    std::vector<Matrix> out;
-    for (const Matrix& x : components) out.push_back(projected(p, scaled(m, layer, x, whole), first, D));
-    out.push_back(with_constant(Matrix(T, D), constant(p, first, D)));
-    return out;
-  };
-  const auto q = parts(head * D), k = parts(c.width + head * D);
+  const HeadParts parts = parts_of(m, layer, components, whole, head);
   std::vector<Matrix> terms;
-  for (const Matrix& a : q) {
-    for (const Matrix& b : k) {
+  for (const Matrix& a : parts.q) {
+    for (const Matrix& b : parts.k) {
       Matrix t = product_transposed(a, b);
-      for (double& v : t.values) v /= std::sqrt(double(D));
+      for (double& v : t.values) v *= c.attention.scale_of_product();
       terms.push_back(std::move(t));
     }
   }
-  must_add_up(m, terms, logits_of(m, layer, opened).of_head[std::size_t(head)], "term_maps");
+  must_add_up(m, terms, attention_maps(m, layer, whole).logits[std::size_t(head)], "term_maps");
   return terms;
 }
 
@@ -303,80 +262,19 @@ std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std:
   return shares;
 }
 
-namespace {
-
-// Throws where an encoding does more than a matrix of logits shows.
-void only_logits(const Architecture& c) {
-  const Position position = make_position(c.position, c.shape());
-  for (const auto& inside : position.attention) {
-    if (inside.acts & kValue) refuse(c, "loss_with: it changes the values beside the logits");
-  }
-}
-
-// The layer again, with these attention weights; rows of one window, dense.
-void rest_of_layer(const Trained& m, std::int64_t layer, const std::vector<Matrix>& weights, const Matrix& v,
-                   std::vector<float>& h) {
-  const Architecture& c = m.model.architecture();
-  const std::int64_t T = v.rows, C = c.width, D = c.attention.head_size, hidden = c.feed_forward.hidden;
-  const auto w = [&](const char* name) { return m.w.data() + m.model.param(at(layer, name)).offset; };
-  const auto floats = [](std::int64_t n) { return std::vector<float>(std::size_t(n)); };
-  auto attended = floats(T * C), middle = attended, normed = attended, statistics = floats(2 * T),
-       up = floats(T * hidden);
-  for (std::int64_t t = 0; t < T; ++t) {
-    for (std::int64_t k = 0; k < C; ++k) {
-      double value = 0;
-      for (std::int64_t j = 0; j < T; ++j) value += weights[std::size_t(k / D)].at(t, j) * v.at(j, k);
-      attended[std::size_t(t * C + k)] = float(value);
-    }
-  }
-  linear({T, C, C}, attended.data(), w("attention.out.weight"), w("attention.out.bias"), middle.data());
-  add(T * C, h.data(), middle.data(), middle.data());
-  const bool rms = c.norm.form == NormForm::rms;
-  normalise({rms ? Norm::rms : Norm::layer, T, C, 0, float(c.norm.epsilon)}, middle.data(),
-            w("feed_forward.norm.gain"), rms ? nullptr : w("feed_forward.norm.bias"), normed.data(),
-            statistics.data());
-  linear({T, C, hidden}, normed.data(), w("feed_forward.up.weight"), w("feed_forward.up.bias"), up.data());
-  activate(c.feed_forward.activation, T * hidden, up.data(), up.data());
-  linear({T, hidden, C}, up.data(), w("feed_forward.down.weight"), w("feed_forward.down.bias"), h.data());
-  add(T * C, middle.data(), h.data(), h.data());
-}
-
-}  // namespace
-
 double loss_with(const Trained& m, const Sample& sample, std::int64_t layer, const LogitEdit& edit) {
-  only_logits(m.model.architecture());
   check_layer(m.model.architecture(), layer);
-  sample.check();
-  if (sample.placement)
-    throw Error(Fault::usage, "loss_with: the sample has positions of its own; the lens knows 0 to T-1");
-  Session session(m.model);
-  const std::int64_t C = m.model.architecture().width, T = sample.T;
-  Scored scored;
-  std::vector<float> losses(static_cast<std::size_t>(T)), rows(static_cast<std::size_t>(T * C));
-  for (std::int64_t s = 0; s < sample.count(); ++s) {
-    Tokens tokens{1, T, std::span(sample.inputs).subspan(std::size_t(s * T), std::size_t(T)),
-                  std::span(sample.targets).subspan(std::size_t(s * T), std::size_t(T))};
-    session.observe(tokens, m.w, losses, [&](const LayerView& v) {
-      if (v.layer != layer) return;
-      Matrix h(T, C);
-      for (std::int64_t t = 0; t < T; ++t) {
-        for (std::int64_t c = 0; c < C; ++c) h.at(t, c) = double(v.before[t * row_step(C) + c]);
-      }
-      std::copy(h.values.begin(), h.values.end(), rows.begin());
-      const Opened o = open(m, layer, h);
-      auto [weights, softmax] = logits_of(m, layer, o);
-      for (std::size_t k = 0; k < weights.size(); ++k)
-        edit(s, std::int64_t(k), weights[k]), to_weights(weights[k], softmax);
-      Matrix values(T, C);
-      for (std::int64_t t = 0; t < T; ++t)
-        std::copy_n(o.qkv.row(t).begin() + 2 * C, C, values.row(t).begin());
-      rest_of_layer(m, layer, weights, values, rows);
-      for (std::int64_t t = 0; t < T; ++t)
-        std::copy_n(&rows[std::size_t(t * C)], C, v.after + t * row_step(C));
-    });
-    scored.add(losses, tokens.targets);
-  }
-  return scored.mean();
+  const std::int64_t T = sample.T, H = m.model.architecture().attention.heads;
+  return mean_loss(m, sample, at(layer, "attention.logits"), [&](std::int64_t row, TapValue& value) {
+    Floats all = value.read();
+    const std::int64_t windows = value.shape()[0];
+    for (std::int64_t n = 0; n < windows * H; ++n) {
+      Matrix logits = matrix(all, n * T * T, T, T);
+      edit(row / T + n / H, n % H, logits);
+      std::copy(logits.values.begin(), logits.values.end(), all.begin() + n * T * T);
+    }
+    value.write(all);
+  });
 }
 
 }  // namespace gnomon

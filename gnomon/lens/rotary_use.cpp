@@ -12,14 +12,14 @@ namespace {
 using Complex = std::complex<double>;
 
 // The rotation of a layer: its frequencies, and which channels of a head make a pair.
-struct Turning {
+struct HeadRotation {
   std::vector<double> w;
   bool halves;
 };
-Turning rotation_of(const Architecture& c, std::int64_t layer) {
+HeadRotation rotation_of(const Architecture& c, std::int64_t layer) {
   const Position position = make_position(c.position, c.shape());
   const auto& active = position.in_layer(layer);
-  Turning r{{}, false};
+  HeadRotation r{{}, false};
   if (active.size() == 1 && c.position.attention.size() == 1) {
     const Named& named = c.position.attention.front();
     r.w = position.attention[active[0]].encoding->frequencies();
@@ -38,12 +38,14 @@ Turning rotation_of(const Architecture& c, std::int64_t layer) {
 // q·conj(k) of every query, key and pair of one head, over √D: [pair](T,T) without the turn by position.
 struct Pairs {
   const Architecture& c;
-  const Turning& rotation;
+  const HeadRotation& rotation;
   const Matrix& qkv;
   std::int64_t head;
 
   Complex at(std::int64_t t, bool key, std::size_t i) const {
-    const std::int64_t D = c.attention.head_size, first = (key ? c.width : 0) + head * D, n = std::int64_t(i);
+    const AttentionRule& rule = c.attention;
+    const std::int64_t D = rule.head_size, n = std::int64_t(i);
+    const std::int64_t first = key ? rule.q_width() + head / (rule.heads / rule.kv_heads) * D : head * D;
     return rotation.halves ? Complex(qkv.at(t, first + n), qkv.at(t, first + n + D / 2))
                            : Complex(qkv.at(t, first + 2 * n), qkv.at(t, first + 2 * n + 1));
   }
@@ -55,7 +57,7 @@ struct Pairs {
     for (std::int64_t p = 0; p < l.rows; ++p) {
       for (std::int64_t q = 0; q < l.columns; ++q) {
         const Complex turned = product(p, q, i) * std::polar(1.0, double(p - q) * rotation.w[i]);
-        l.at(p, q) = turned.real() / std::sqrt(double(c.attention.head_size));
+        l.at(p, q) = turned.real() * c.attention.scale_of_product();
       }
     }
     return l;
@@ -85,7 +87,7 @@ std::vector<Matrix> pair_logits(const Trained& m, std::int64_t layer, const Matr
   if (head < 0 || head >= m.model.architecture().attention.heads)
     throw Error(Fault::usage,
                 text("pair_logits: head ", head, " of ", m.model.architecture().attention.heads));
-  const Turning rotation = rotation_of(m.model.architecture(), layer);
+  const HeadRotation rotation = rotation_of(m.model.architecture(), layer);
   const Matrix qkv = projected_rows(m, layer, h);
   return Pairs{m.model.architecture(), rotation, qkv, head}.all(m, truth);
 }
@@ -93,7 +95,7 @@ std::vector<Matrix> pair_logits(const Trained& m, std::int64_t layer, const Matr
 std::vector<std::vector<PairUse>> rotary_use(const Trained& m, std::int64_t layer, const Matrix& stream,
                                              std::int64_t T) {
   const Architecture& c = m.model.architecture();
-  const Turning rotation = rotation_of(c, layer);
+  const HeadRotation rotation = rotation_of(c, layer);
   const std::size_t pairs = rotation.w.size(), heads = std::size_t(c.attention.heads);
   const std::int64_t windows = windows_of(stream, T, 2, "rotary_use");
   std::vector<std::vector<PairUse>> use(heads, std::vector<PairUse>(pairs, PairUse{}));

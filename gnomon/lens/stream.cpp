@@ -1,6 +1,7 @@
 #include "gnomon/lens/stream.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "gnomon/core/error.h"
 #include "gnomon/kernels/loss.h"
@@ -20,47 +21,59 @@ void in_batches(const Sample& s, F&& f) {
   }
 }
 
-// The parameters with the output of attention set to nothing.
-Floats without_attention(const Trained& m) {
-  Floats w(m.w.begin(), m.w.end());
-  for (const Param& p : m.model.params()) {
-    if (p.spec.name.find(".attention.out.") != std::string::npos)
-      std::fill_n(&w[p.offset], p.spec.size(), 0.0f);
-  }
-  return w;
+// A value's rows in the places of a batch, whose first row is `row`.
+void put(const TapValue& value, std::int64_t row, Matrix& to) {
+  const Floats all = value.read();
+  std::copy(all.begin(), all.end(), to.values.begin() + row * to.columns);
 }
 
-void copy_rows(const float* from, std::int64_t step, std::int64_t rows, double* to, std::int64_t columns) {
-  for (std::int64_t n = 0; n < rows; ++n) {
-    for (std::int64_t c = 0; c < columns; ++c) to[n * columns + c] = double(from[n * step + c]);
-  }
+std::string of_layer(std::int64_t layer, std::string_view name) { return text("layers.", layer, ".", name); }
+
+// After what is there already.
+void then(Taps& taps, const std::string& name, Tap next) {
+  Tap& tap = taps[name];
+  tap = [before = std::move(tap), next = std::move(next)](TapValue& value) {
+    if (before) before(value);
+    next(value);
+  };
 }
 
-void cut(const LayerView& v, std::int64_t numbers) {
-  for (std::int64_t n = 0; n < numbers; ++n) v.after[n] -= v.before[n];
+void check_surgery(const Architecture& c, const Surgery& surgery) {
+  if (surgery.cut >= -1 && surgery.cut < c.layers) return;
+  throw Error(Fault::usage, text("surgery: a cut after layer ", surgery.cut,
+                                 " of a model that has layers 0 to ", c.layers - 1));
+}
+Taps taps_of(const Architecture& c, const Surgery& surgery) {
+  Taps taps;
+  for (std::int64_t l = 0; surgery.no_attention && l < c.layers; ++l)
+    taps[of_layer(l, "attention.written")] = [](TapValue& value) {
+      value.write(Floats(std::size_t(value.size())));
+    };
+  if (surgery.cut < 0) return taps;
+  const auto entered = std::make_shared<Floats>();
+  taps[of_layer(surgery.cut, "before")] = [=](TapValue& value) { *entered = value.read(); };
+  taps[of_layer(surgery.cut, "after")] = [=](TapValue& value) {
+    Floats left = value.read();
+    for (std::size_t n = 0; n < left.size(); ++n) left[n] -= (*entered)[n];
+    value.write(left);
+  };
+  return taps;
 }
 
+// Runs the sample in batches. look(row, taps) adds taps for the batch whose first row is `row`.
 template <class Look>
 Scored pass(const Trained& m, const Sample& sample, const Surgery& surgery, const Look& look,
             std::vector<float>* all_losses = nullptr) {
-  if (surgery.cut < -1 || surgery.cut >= m.model.architecture().layers) {
-    throw Error(Fault::usage, text("surgery: a cut after layer ", surgery.cut,
-                                   " of a model that has layers 0 to ", m.model.architecture().layers - 1));
-  }
-  if (surgery.no_attention && m.model.architecture().norm.place != NormPlace::before)
-    throw Error(Fault::usage, "surgery: attention is followed by a norm, which makes something of nothing");
-  const Floats changed = surgery.no_attention ? without_attention(m) : Floats();
-  const std::span<const float> w = surgery.no_attention ? std::span<const float>(changed) : m.w;
+  check_surgery(m.model.architecture(), surgery);
   Session session(m.model);
-  const std::int64_t step = row_step(m.model.architecture().width);
   std::vector<float> losses;
   Scored scored;
-  in_batches(sample, [&](std::int64_t row, const Tokens& tokens) {
+  in_batches(sample, [&](std::int64_t row, Tokens tokens) {
+    Taps taps = taps_of(m.model.architecture(), surgery);
+    look(row, taps);
+    tokens.taps = &taps;
     losses.resize(tokens.inputs.size());
-    session.observe(tokens, w, losses, [&](const LayerView& v) {
-      if (v.layer == surgery.cut) cut(v, tokens.B * tokens.T * step);
-      look(row, tokens.B * tokens.T, v);
-    });
+    session.loss(tokens, m.w, losses);
     scored.add(losses, tokens.targets);
     if (all_losses) all_losses->insert(all_losses->end(), losses.begin(), losses.end());
   });
@@ -78,11 +91,14 @@ double Scored::mean() const {
 }
 
 std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surgery& surgery) {
-  const std::int64_t C = m.model.architecture().width, N = std::int64_t(sample.inputs.size());
-  std::vector<Matrix> h(std::size_t(m.model.architecture().layers + 1), Matrix(N, C));
-  pass(m, sample, surgery, [&](std::int64_t row, std::int64_t rows, const LayerView& v) {
-    copy_rows(v.before, row_step(C), rows, &h[std::size_t(v.layer)].at(row, 0), C);
-    if (std::size_t(v.layer) + 2 == h.size()) copy_rows(v.after, row_step(C), rows, &h.back().at(row, 0), C);
+  const Architecture& c = m.model.architecture();
+  std::vector<Matrix> h(std::size_t(c.layers + 1), Matrix(std::int64_t(sample.inputs.size()), c.width));
+  pass(m, sample, surgery, [&](std::int64_t row, Taps& taps) {
+    const auto keep = [&](const std::string& name, Matrix& to) {
+      then(taps, name, [&to, row](TapValue& value) { put(value, row, to); });
+    };
+    for (std::int64_t l = 0; l < c.layers; ++l) keep(of_layer(l, "before"), h[std::size_t(l)]);
+    keep(of_layer(c.layers - 1, "after"), h.back());
   });
   return h;
 }
@@ -102,38 +118,43 @@ Written written(const Trained& m, const Sample& sample) {
   Written out;
   out.attention.assign(std::size_t(c.layers), Matrix(N, c.width));
   out.feed_forward = out.attention;
-  out.word = Matrix(N, c.width);
-  const auto difference = [&](const float* a, const float* b, std::int64_t rows, Matrix& to,
-                              std::int64_t row) {
-    for (std::int64_t n = 0; n < rows; ++n) {
-      for (std::int64_t k = 0; k < c.width; ++k)
-        to.at(row + n, k) = double(a[n * row_step(c.width) + k]) - double(b[n * row_step(c.width) + k]);
+  Matrix whole(N, c.width);
+  pass(m, sample, {}, [&](std::int64_t row, Taps& taps) {
+    const auto keep = [&](const std::string& name, Matrix& to) {
+      taps[name] = [&to, row](TapValue& value) { put(value, row, to); };
+    };
+    keep("layers.0.before", whole);
+    for (std::int64_t l = 0; l < c.layers; ++l) {
+      keep(of_layer(l, "attention.written"), out.attention[std::size_t(l)]);
+      keep(of_layer(l, "feed_forward.written"), out.feed_forward[std::size_t(l)]);
     }
-  };
-  pass(m, sample, {}, [&](std::int64_t row, std::int64_t rows, const LayerView& v) {
-    if (v.layer == 0) copy_rows(v.before, row_step(c.width), rows, &out.word.at(row, 0), c.width);
-    difference(v.middle, v.before, rows, out.attention[std::size_t(v.layer)], row);
-    difference(v.after, v.middle, rows, out.feed_forward[std::size_t(v.layer)], row);
   });
   // What enters the first layer with the positions left out, and what they add to it.
   Session session(m.model);
-  Matrix alone(N, c.width);
+  out.word = Matrix(N, c.width);
   in_batches(sample, [&](std::int64_t row, Tokens tokens) {
     std::vector<float> losses(tokens.inputs.size());
-    tokens.drop_positions = true;
-    session.observe(tokens, m.w, losses, [&](const LayerView& v) {
-      if (v.layer == 0)
-        copy_rows(v.before, row_step(c.width), tokens.B * tokens.T, &alone.at(row, 0), c.width);
-    });
+    const Taps taps{{"layers.0.before", [&](TapValue& value) { put(value, row, out.word); }}};
+    tokens.drop_positions = true, tokens.taps = &taps;
+    session.loss(tokens, m.w, losses);
   });
-  out.position = sum(out.word, alone, -1);
-  out.word = std::move(alone);
+  out.position = sum(whole, out.word, -1);
   return out;
 }
 
 double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery, std::vector<float>* losses) {
-  const auto nothing = [](std::int64_t, std::int64_t, const LayerView&) {};
-  return pass(m, sample, surgery, nothing, losses).mean();
+  return pass(
+             m, sample, surgery, [](std::int64_t, Taps&) {}, losses)
+      .mean();
+}
+
+double mean_loss(const Trained& m, const Sample& sample, const std::string& tap,
+                 const std::function<void(std::int64_t, TapValue&)>& look) {
+  return pass(m, sample, {},
+              [&](std::int64_t row, Taps& taps) {
+                taps[tap] = [&look, row](TapValue& value) { look(row, value); };
+              })
+      .mean();
 }
 
 Matrix logits(const Trained& m, const Sample& sample) {

@@ -34,6 +34,9 @@ Written written(const Trained& m, const Sample& sample);
 // Mean loss in nats of the scored targets, at least one; losses of each token, if asked for.
 double mean_loss(const Trained& m, const Sample& sample, const Surgery& surgery = {},
                  std::vector<float>* losses = nullptr);
+// The same with one tap (nn/taps.h): look(first row of the batch, value).
+double mean_loss(const Trained& m, const Sample& sample, const std::string& tap,
+                 const std::function<void(std::int64_t row, TapValue& value)>& look);
 // Logits (windows·T, vocabulary).
 Matrix logits(const Trained& m, const Sample& sample);
 // The share of scored targets that the model's largest logit meets.

@@ -28,6 +28,7 @@ void look_up_words(const Call& c) {
     }
   });
   if (c.m.a.word_scale != 1) scale(c.N() * step, float(c.m.a.word_scale), words.data());
+  c.taps().show_rows("words", words, c.tokens.B, c.tokens.T, width);
 }
 void look_up_words_backward(const Call& c, float* g) {
   const std::int64_t width = c.m.position.combination->word_width(), step = row_step(width);
@@ -43,8 +44,10 @@ void make_positions(const Call& c) {
   const InputPart& input = c.m.position.at_input();
   InputKept& k = c.p.input;
   if (!(k.tables_of == c.p.placement)) k.tables = input.tables(c.p.placement), k.tables_of = c.p.placement;
-  k.e.assign(c.p.placement.rows * c.tokens.T * c.m.position.input->shape().C, 0.0f);
+  const std::int64_t T = c.tokens.T, C = c.m.position.input->shape().C;
+  k.e.assign(c.p.placement.rows * T * C, 0.0f);
   if (!c.tokens.drop_positions) input.input({c.p.placement, k.tables, c.w + c.m.at.input}, k.e.data());
+  c.taps().show("positions", k.e.data(), {c.p.placement.rows, T, C}, {T * C, C, 1});
 }
 void make_positions_backward(const Call& c, float* g) {
   if (!c.m.position.input || c.tokens.drop_positions) return;
@@ -86,6 +89,7 @@ void embed(const Call& c) {
   rows.resize(c.size());
   c.m.position.combination->forward(joined(c), {rows.data(), c.step()});
   if (c.m.at.type >= 0) add_types(c, rows);
+  c.taps().show_rows("embedded", rows, c.tokens.B, c.tokens.T, c.m.a.width);
   if (!norm) return;
   k.statistics.resize(2 * c.N());
   normalise(norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()), k.joined.data(), c.w + norm.gain,

@@ -2,6 +2,8 @@
 #include "gnomon/nn/execute.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
@@ -81,6 +83,12 @@ void mapped_backward(const Execution& e, Role role, const Heads<float>& d, std::
   }
 }
 
+// f(x, its row) of rows of `keys` numbers.
+template <class Body>
+void each_weight(Floats& pairs, std::int64_t keys, const Body& f) {
+  for (std::int64_t n = 0; n < std::int64_t(pairs.size()); ++n) f(pairs[std::size_t(n)], n / keys);
+}
+
 AttendShape widened(const Execution& e) {
   AttendShape s = e.shape;
   s.K += e.plan.added.joined;
@@ -93,6 +101,43 @@ Heads<float> kept_rows(const Execution& e, Role role, const Floats& own, const H
   return own.empty() ? given : place_of(e, role).dense(const_cast<Floats&>(own));
 }
 
+void show_rows(const Execution& e, std::string_view name, Role role, const Heads<float>& rows) {
+  const Place p = place_of(e, role);
+  e.taps.show(name, rows.data, {p.B, p.H, p.T, p.width}, {rows.batch, rows.head, rows.token, 1});
+}
+
+// Attention, which makes its logits and weights for a tap, and is done again with what the tap makes of them.
+void attend_tapped(const Execution& e, const AttentionRows<float>& rows, float* lse) {
+  const AttendShape s = widened(e);
+  Extras extras = e.extras;
+  const auto again = [&] {
+    attend(s, read(rows.q), read(rows.k), read(rows.v), e.plan.terms, rows.out, lse, extras);
+  };
+  if (!e.taps.wants("logits") && !e.taps.wants("weights")) return again();
+  Floats pairs(std::size_t(s.B * s.H * s.queries * s.keys), -std::numeric_limits<float>::infinity());
+  const auto show = [&](std::string_view name) {
+    return e.taps.show(name, pairs.data(), {s.B, s.H, s.queries, s.keys},
+                       {s.H * s.queries * s.keys, s.queries * s.keys, s.keys, 1});
+  };
+  extras.logits = {pairs.data(), s.H * s.queries * s.keys, s.queries * s.keys, s.keys};
+  again();
+  extras.logits = {}, extras.instead = {pairs.data(), s.H * s.queries * s.keys, s.queries * s.keys, s.keys};
+  if (show("logits")) again();
+  if (!e.taps.wants("weights")) return;
+  each_weight(pairs, s.keys, [&](float& x, std::int64_t row) {
+    x = x == -std::numeric_limits<float>::infinity() ? 0 : std::exp(x - lse[row]);
+  });
+  if (!show("weights")) return;
+  each_weight(pairs, s.keys, [](float& x, std::int64_t) {
+    if (!(x >= 0 && std::isfinite(x)))
+      throw Error(Fault::usage,
+                  text("tap 'weights': a weight of ", x, "; allowed are finite numbers from 0 on"));
+    x = std::log(x);
+  });
+  extras.of_weights = true;
+  again();
+}
+
 }  // namespace
 
 void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept) {
@@ -101,8 +146,10 @@ void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept
   const Heads<float> q = mapped(e, Role::q, rows.q, kept.q, kept.before),
                      k = mapped(e, Role::k, rows.k, kept.k, kept.before),
                      v = mapped(e, Role::v, rows.v, kept.v, kept.before);
+  show_rows(e, "q_mapped", Role::q, q), show_rows(e, "k_mapped", Role::k, k);
+  show_rows(e, "v_mapped", Role::v, v);
   kept.lse.resize(std::size_t(s.B * s.H * s.queries));
-  attend(widened(e), read(q), read(k), read(v), e.plan.terms, rows.out, kept.lse.data(), e.extras);
+  attend_tapped(e, {q, k, v, rows.out}, kept.lse.data());
   kept.attended.clear();
   if (!e.plan.acts_on(Role::out)) return;
   const Place p = place_of(e, Role::out);

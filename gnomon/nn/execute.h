@@ -4,6 +4,7 @@
 
 #include "gnomon/combine/plan.h"
 #include "gnomon/kernels/attend.h"
+#include "gnomon/nn/taps_at.h"
 
 namespace gnomon {
 
@@ -31,6 +32,7 @@ struct Execution {
   const Plan& plan;
   bool overwrite;
   Extras extras = {};
+  TapsAt taps = {};  // of the rows after their steps, of logits and weights
 };
 void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept);
 

@@ -27,11 +27,13 @@ void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, L
   const Shapes shape = shapes(s);
   a.up.resize(s.N() * shape.up.y_step), a.hidden.resize(shape.hidden_numbers);
   linear(shape.up, in.h, in.w + p.up.weight, optional(in.w, p.up.bias), a.up.data());
+  in.taps.show_rows("up", a.up, s.B, s.T, s.a.feed_forward.up_width());
   if (s.a.feed_forward.gated) {
     gate(shape.gate, a.up.data(), a.hidden.data());
   } else {
     activate(shape.gate.f, shape.hidden_numbers, a.up.data(), a.hidden.data());
   }
+  in.taps.show_rows("hidden", a.hidden, s.B, s.T, s.a.feed_forward.hidden);
   linear(shape.down, a.hidden.data(), in.w + p.down.weight, optional(in.w, p.down.bias), to);
 }
 

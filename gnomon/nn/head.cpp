@@ -24,6 +24,7 @@ const float* transform(const Call& c, const float* x) {
   activate(c.m.a.feed_forward.activation, c.size(), k.dense.data(), k.activated.data());
   normalise(norm_of(c), k.activated.data(), c.w + norm.gain, optional(c.w, norm.bias), k.transformed.data(),
             k.transform_statistics.data());
+  c.taps().show_rows("transformed", k.transformed, c.tokens.B, c.tokens.T, c.m.a.width);
   return k.transformed.data();
 }
 // dx becomes, from the gradient of the transformed rows, that of x.
@@ -44,10 +45,15 @@ void transform_backward(const Call& c, const float* x, Floats& dx, float* g) {
 
 const float* last_rows(const Call& c, const float* h) {
   const NormAt& norm = c.m.at.last_norm;
-  if (!norm) return h;
+  if (!norm && !c.taps().wants("last")) return h;
   HeadKept& k = c.p.head;
   k.last.resize(c.size()), k.statistics.resize(2 * c.N());
-  normalise(norm_of(c), h, c.w + norm.gain, optional(c.w, norm.bias), k.last.data(), k.statistics.data());
+  if (norm) {
+    normalise(norm_of(c), h, c.w + norm.gain, optional(c.w, norm.bias), k.last.data(), k.statistics.data());
+  } else {
+    std::copy_n(h, c.size(), k.last.data());
+  }
+  c.taps().show_rows("last", k.last, c.tokens.B, c.tokens.T, c.m.a.width);
   return k.last.data();
 }
 void last_rows_backward(const Call& c, const float* h, float* g) {
@@ -66,9 +72,11 @@ void make_logits(const Call& c, const float* last) {
   const float* x = c.m.a.head.form == HeadForm::transform ? transform(c, last) : last;
   k.logits.resize(c.N() * row_step(c.m.a.vocabulary));
   linear(head_shape(c), x, c.w + head.weight, optional(c.w, head.bias), k.logits.data());
-  if (cap == 0) return;
-  soft_cap(std::int64_t(k.logits.size()), cap, k.logits.data());
-  k.capped = k.logits;
+  if (cap != 0) {
+    soft_cap(std::int64_t(k.logits.size()), cap, k.logits.data());
+    k.capped = k.logits;
+  }
+  c.taps().show_rows("logits", k.logits, c.tokens.B, c.tokens.T, c.m.a.vocabulary);
 }
 void make_logits_backward(const Call& c, const float* last, float* g) {
   const LinearAt& head = c.m.at.head;

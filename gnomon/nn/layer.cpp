@@ -11,11 +11,16 @@ namespace {
 // --- A sublayer's way in: the rows it reads, h itself where no norm stands before it.
 
 const float* enter(const LayerShape& s, const NormAt& norm, const LayerInput& in, SublayerKept& k) {
-  if (!norm) return in.h;
+  if (!norm && !in.taps.wants("read")) return in.h;
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
   k.before.resize(N * step), k.statistics_before.resize(2 * N);
-  normalise(norm_shape(s.a.norm, N, C, step), in.h, in.w + norm.gain, optional(in.w, norm.bias),
-            k.before.data(), k.statistics_before.data());
+  if (!norm) {
+    std::copy_n(in.h, N * step, k.before.data());
+  } else {
+    normalise(norm_shape(s.a.norm, N, C, step), in.h, in.w + norm.gain, optional(in.w, norm.bias),
+              k.before.data(), k.statistics_before.data());
+  }
+  in.taps.show_rows("read", k.before, s.B, s.T, C);
   return k.before.data();
 }
 // dh += what dx, the gradient of the rows it read, is for h.
@@ -37,13 +42,17 @@ Floats& written(const LayerShape& s, const NormAt& norm, SublayerKept& k) {
 // k.out = h + what was written, with the norm after the sublayer or after the sum.
 void leave(const LayerShape& s, const NormAt& norm, const LayerInput& in, SublayerKept& k) {
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
-  if (!norm) return add(N * step, in.h, k.out.data(), k.out.data());
+  const auto add_residual = [&](Floats& rows) {
+    in.taps.show_rows("written", rows, s.B, s.T, C);
+    add(N * step, in.h, rows.data(), rows.data());
+  };
+  if (!norm) return add_residual(k.out);
   const bool of_sum = s.a.norm.place == NormPlace::after_sum;
   k.out.resize(N * step), k.statistics_after.resize(2 * N);
-  if (of_sum) add(N * step, in.h, k.found.data(), k.found.data());
+  if (of_sum) add_residual(k.found);
   normalise(norm_shape(s.a.norm, N, C, step), k.found.data(), in.w + norm.gain, optional(in.w, norm.bias),
             k.out.data(), k.statistics_after.data());
-  if (!of_sum) add(N * step, in.h, k.out.data(), k.out.data());
+  if (!of_sum) add_residual(k.out);
 }
 // The gradient of what the sublayer wrote, from dh, that of k.out; dh becomes what the residual carries to h.
 const float* leave_backward(const LayerShape& s, const NormAt& norm, const LayerBackward& at,
@@ -69,17 +78,31 @@ Linear out_shape(const LayerShape& s) {
   return {s.N(), Q, s.a.width, row_step(Q), row_step(s.a.width)};
 }
 
+// Heads side by side among the columns of qkv.
+void show_heads(const LayerShape& s, const TapsAt& taps, std::string_view name, float* first,
+                std::int64_t heads) {
+  const std::int64_t D = s.a.attention.head_size, step = row_step(s.a.attention.qkv_width());
+  taps.show(name, first, {s.B, heads, s.T, D}, {s.T * step, D, step, 1});
+}
+
 // From the rows in.h on to a.attended.
 void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput& in,
                     const LayerPositions& positions, LayerActivations& a) {
+  const AttentionRule& rule = s.a.attention;
   project(s, p, in, positions, a.projections);
-  a.attended.resize(s.N() * row_step(s.a.attention.q_width()));
-  const AttentionShape shape = attention_shape(s, p, in.w, nullptr);
+  show_heads(s, in.taps, "q", a.projections.qkv.data(), rule.heads);
+  show_heads(s, in.taps, "k", a.projections.qkv.data() + rule.q_width(), rule.kv_heads);
+  show_heads(s, in.taps, "v", a.projections.qkv.data() + rule.q_width() + rule.kv_width(), rule.kv_heads);
+  a.attended.resize(s.N() * row_step(rule.q_width()));
+  AttentionShape shape = attention_shape(s, p, in.w, nullptr);
+  shape.taps = in.taps;
   if (in.cache) {
     attention_decode(shape, positions, *in.cache, a);
   } else {
     attention_forward(shape, positions, content_of(s, p, in, a.projections), a);
   }
+  const std::int64_t T = s.T, D = rule.head_size, step = row_step(rule.q_width());
+  in.taps.show("attended", a.attended.data(), {s.B, rule.heads, T, D}, {T * step, D, step, 1});
 }
 
 // x: the rows that attention read, dy the gradient of what it wrote. Returns the gradient of x, in scratch.
@@ -120,18 +143,25 @@ NormShape norm_shape(const Norms& rule, std::int64_t N, std::int64_t width, std:
 
 void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in,
                    const LayerPositions& positions, LayerActivations& a) {
-  const float* x = enter(s, p.attention_norms.before, in, a.attention);
-  attention_part(s, p.attention, {in.w, x, in.cache}, positions, a);
+  const LayerInput first{in.w, in.h, in.cache, in.taps.under("attention.")};
+  const float* x = enter(s, p.attention_norms.before, first, a.attention);
+  attention_part(s, p.attention, {in.w, x, in.cache, first.taps}, positions, a);
   linear(out_shape(s), a.attended.data(), in.w + p.attention.out.weight, optional(in.w, p.attention.out.bias),
          written(s, p.attention_norms.after, a.attention).data());
-  leave(s, p.attention_norms.after, in, a.attention);
+  leave(s, p.attention_norms.after, first, a.attention);
+  in.taps.show_rows("middle", a.attention.out, s.B, s.T, s.a.width);
 
-  const LayerInput middle{in.w, a.attention.out.data()};
   const bool parallel = s.a.residual != Residual::in_turn;
-  if (s.a.residual != Residual::parallel_one_norm)
-    x = enter(s, p.feed_forward_norms.before, parallel ? in : middle, a.feed_forward);
-  feed_forward(s, p, {in.w, x}, a, written(s, p.feed_forward_norms.after, a.feed_forward).data());
-  leave(s, p.feed_forward_norms.after, middle, a.feed_forward);
+  const bool one_norm = s.a.residual == Residual::parallel_one_norm;
+  const LayerInput second{in.w,
+                          one_norm   ? x
+                          : parallel ? in.h
+                                     : a.attention.out.data(),
+                          nullptr, in.taps.under("feed_forward.")};
+  x = enter(s, p.feed_forward_norms.before, second, a.feed_forward);
+  feed_forward(s, p, {in.w, x, nullptr, second.taps}, a,
+               written(s, p.feed_forward_norms.after, a.feed_forward).data());
+  leave(s, p.feed_forward_norms.after, {in.w, a.attention.out.data(), nullptr, second.taps}, a.feed_forward);
 }
 
 void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerPositions& positions,

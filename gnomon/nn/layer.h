@@ -55,6 +55,7 @@ struct LayerActivations {
 struct LayerInput {
   const float *w, *h;
   KeyCache* cache = nullptr;
+  TapsAt taps = {};
 };
 void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in,
                    const LayerPositions& positions, LayerActivations& a);
@@ -103,6 +104,7 @@ struct AttentionShape {
   std::int64_t tile = 0;         // 0 = chosen for the machine
   const float* sinks = nullptr;  // (heads)
   float* dsinks = nullptr;
+  TapsAt taps = {};
 };
 void attention_forward(const AttentionShape& s, const LayerPositions& positions, const Content& content,
                        LayerActivations& a);

@@ -44,7 +44,7 @@ void attention_forward(const AttentionShape& s, const LayerPositions& positions,
     complete(positions.acting, *positions.places, content, a.plan);
   }
   const Plan& plan = positions.reads_content ? a.plan : positions.plan;
-  execute({attend_shape(s), plan, !positions.reads_content, extras_of(s)},
+  execute({attend_shape(s), plan, !positions.reads_content, extras_of(s), s.taps},
           rows_of(s, a.projections.qkv.data(), a.attended.data()), a.kept);
 }
 

@@ -5,6 +5,7 @@
 #include "gnomon/core/random.h"
 #include "gnomon/core/text.h"
 #include "gnomon/nn/pass.h"
+#include "gnomon/nn/taps_at.h"
 
 namespace gnomon {
 namespace {
@@ -25,6 +26,8 @@ const Position& Model::position() const { return parts_->position; }
 std::span<const Param> Model::params() const { return parts_->at.params; }
 std::int64_t Model::param_count() const { return parts_->at.total; }
 std::optional<std::int64_t> Model::positions_end() const { return parts_->position.positions_end(); }
+
+std::vector<std::string> Model::tap_names() const { return gnomon::tap_names(parts_->a, parts_->position); }
 
 const Param& Model::param(std::string_view name) const {
   for (const auto& p : params()) {

@@ -3,7 +3,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "gnomon/nn/parameters.h"
 
@@ -25,6 +27,9 @@ class Model {
   const Param& param(std::string_view name) const;  // throws Error(bug)
   // The window lengths it is defined for end here; nullopt = any length.
   std::optional<std::int64_t> positions_end() const;
+
+  // Names of the values of a pass, in its order: see taps.h.
+  std::vector<std::string> tap_names() const;
 
   // Parameters as they start. A tensor's numbers depend on (seed, its name, its index) alone: models that
   // share a tensor of the same shape and deviation start it equal.

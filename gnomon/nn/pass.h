@@ -46,6 +46,7 @@ struct Call {
   const Tokens& tokens;
   const float* w;
   Pass& p;
+  TapsAt taps() const { return {tokens.taps, ""}; }
   std::int64_t N() const { return tokens.B * tokens.T; }
   std::int64_t step() const { return row_step(m.a.width); }
   std::int64_t size() const { return N() * step(); }

@@ -40,14 +40,15 @@ struct Session::Work {
   }
   void check(const Tokens& tokens, std::span<const float> w) const;
   void check_scored(const Tokens& tokens, std::span<const float> losses) const;
+  void check_gradient(const Tokens& tokens, std::span<const float> gradient) const;
   void check_head() const;
   void check_new(const Tokens& tokens) const;
   void place(const Tokens& tokens, bool training);
   void make_groups(const Tokens& tokens, std::span<const float> w);
   void compile_groups(const Tokens& tokens);
   // The rows that the last layer left; those that the head reads. Places and groups are there.
-  const float* layers(const Call& c, const LayerHook& hook);
-  const float* forward(const Call& c, bool training, const LayerHook& hook = {});
+  const float* layers(const Call& c);
+  const float* forward(const Call& c, bool training);
   const float* left() const { return pass.layers.back().feed_forward.out.data(); }
   // From p.dlast.
   void backward(const Call& c, std::span<float> g);
@@ -66,6 +67,7 @@ void Session::Work::check(const Tokens& t, std::span<const float> w) const {
     refuse(text(what, " ", none - all.begin(), " is ", *none, "; allowed are 0 to ", end - 1));
   };
   within("input", t.inputs, a.vocabulary);
+  if (t.taps) check_taps(*t.taps, a, m().position);
   if (t.types.empty()) return;
   if (a.token_types == 0) refuse("types are given; the architecture has no token types");
   check_size("model", "types", t.types.size(), t.B * t.T);
@@ -76,6 +78,10 @@ void Session::Work::check_scored(const Tokens& t, std::span<const float> losses)
   check_head();
   check_size("model", "targets", t.targets.size(), t.B * t.T);
   check_size("model", "losses", losses.size(), t.B * t.T);
+}
+void Session::Work::check_gradient(const Tokens& t, std::span<const float> gradient) const {
+  check_size("model", "gradient", gradient.size(), m().at.total);
+  if (t.taps) refuse("taps are of passes without a gradient; a gradient is asked for");
 }
 void Session::Work::check_head() const {
   if (m().a.head.form == HeadForm::none) refuse("the architecture has no head, hence no logits and losses");
@@ -160,34 +166,39 @@ void Session::Work::compile_groups(const Tokens& tokens) {
   pass.compiled_for = pass.placement, pass.compiled_dropped = tokens.drop_positions;
 }
 
-const float* Session::Work::layers(const Call& c, const LayerHook& hook) {
+const float* Session::Work::layers(const Call& c) {
   Pass& p = pass;
   const auto& at = m().at.layers;
   p.layers.resize(at.size());
-  const float* h = p.input.h.data();
+  Floats* h = &p.input.h;
   for (std::size_t l = 0; l < at.size(); ++l) {
     if (c.tokens.stop && (*c.tokens.stop)()) throw Stopped{};
+    const TapsAt taps = c.tokens.taps ? c.taps().under(text("layers.", l, ".")) : TapsAt();
+    const auto show = [&](std::string_view name, Floats& rows) {
+      taps.show_rows(name, rows, c.tokens.B, c.tokens.T, m().a.width);
+    };
     LayerActivations& a = p.layers[l];
     Floats& out = a.feed_forward.out;
-    layer_forward(shape(c.tokens), at[l], {c.w, h, caches.empty() ? nullptr : &caches[l]},
+    show("before", *h);
+    layer_forward(shape(c.tokens), at[l], {c.w, h->data(), caches.empty() ? nullptr : &caches[l], taps},
                   p.groups[p.group_of[l]], a);
-    if (hook) hook({std::int64_t(l), h, a.attention.out.data(), out.data()});
+    show("after", out);
     for (std::int64_t n = 0; c.again() && l + 1 < at.size() && n < c.N(); ++n) {
       const float* e = &p.input.e[c.place(n) * m().a.width];
       for (std::int64_t i = 0; i < m().a.width; ++i) out[n * c.step() + i] += e[i];
     }
-    h = out.data();
+    h = &out;
   }
-  return h;
+  return h->data();
 }
 
-const float* Session::Work::forward(const Call& c, bool training, const LayerHook& hook) {
+const float* Session::Work::forward(const Call& c, bool training) {
   caches.clear(), length = 0;
   place(c.tokens, training);
   embed(c);
   make_groups(c.tokens, {c.w, std::size_t(m().at.total)});
   compile_groups(c.tokens);
-  return last_rows(c, layers(c, hook));
+  return last_rows(c, layers(c));
 }
 
 void Session::Work::backward(const Call& c, std::span<float> g) {
@@ -238,7 +249,7 @@ Session& Session::operator=(Session&&) noexcept = default;
 double Session::loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
                      std::span<float> gradient) {
   work_->check(tokens, w), work_->check_scored(tokens, losses);
-  if (!gradient.empty()) check_size("model", "gradient", gradient.size(), work_->m().at.total);
+  if (!gradient.empty()) work_->check_gradient(tokens, gradient);
   const Call c = work_->call(tokens, w);
   const float* last = work_->forward(c, !gradient.empty());
   make_logits(c, last);
@@ -248,14 +259,6 @@ double Session::loss(const Tokens& tokens, std::span<const float> w, std::span<f
   make_logits_backward(c, last, gradient.data());
   work_->backward(c, gradient);
   return mean;
-}
-
-double Session::observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
-                        const LayerHook& hook) {
-  work_->check(tokens, w), work_->check_scored(tokens, losses);
-  const Call c = work_->call(tokens, w);
-  make_logits(c, work_->forward(c, false, hook));
-  return work_->scored(c, 0, losses);
 }
 
 void Session::logits(const Tokens& tokens, std::span<const float> w, std::span<float> out) {
@@ -279,7 +282,7 @@ void Session::hidden_backward(const Tokens& tokens, std::span<const float> w, st
   const std::int64_t C = work_->m().a.width;
   work_->check(tokens, w);
   check_size("model", "drows", drows.size(), tokens.B * tokens.T * C);
-  check_size("model", "gradient", gradient.size(), work_->m().at.total);
+  work_->check_gradient(tokens, gradient);
   const Call c = work_->call(tokens, w);
   work_->forward(c, true);
   work_->pass.dlast.assign(c.size(), 0.0f);
@@ -312,6 +315,12 @@ void Session::Work::check_new(const Tokens& t) const {
   if (t.B != caches.front().shape().B)
     refuse(text("B is ", t.B, "; allowed is ", caches.front().shape().B, ", as in begin()"));
   if (t.padding || t.placement) refuse("new tokens have no padding and no placement: each follows the last");
+  for (std::int64_t l = 0; t.taps && l < m().a.layers; ++l) {
+    for (const char* name : {"q_mapped", "k_mapped", "v_mapped", "logits", "weights"}) {
+      const std::string of_layer = text("layers.", l, ".attention.", name);
+      if (t.taps->count(of_layer)) refuse(text("tap '", of_layer, "' is not there with a key cache"));
+    }
+  }
   if (length + t.T > capacity) refuse(text(t.T, " tokens after ", length, "; there is room for ", capacity));
 }
 
@@ -322,9 +331,14 @@ void Session::extend(const Tokens& tokens, std::span<const float> w, std::span<f
   const Call c = work_->call(tokens, w);
   work_->pass.placement = Placement::consecutive(double(work_->length), tokens.T);
   work_->pass.padding.clear();
-  embed(c);
-  work_->make_groups(tokens, w);
-  make_logits(c, last_rows(c, work_->layers(c, {})));
+  try {
+    embed(c);
+    work_->make_groups(tokens, w);
+    make_logits(c, last_rows(c, work_->layers(c)));
+  } catch (...) {  // some layers have appended these tokens, others have not
+    work_->caches.clear(), work_->length = 0;
+    throw;
+  }
   work_->length += tokens.T;
   for (std::int64_t b = 0; b < tokens.B; ++b) {
     std::copy_n(&work_->pass.head.logits[((b + 1) * tokens.T - 1) * row_step(V)], V, &logits[b * V]);

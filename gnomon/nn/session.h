@@ -5,6 +5,7 @@
 #include <span>
 
 #include "gnomon/nn/model.h"
+#include "gnomon/nn/taps.h"
 
 namespace gnomon {
 
@@ -22,21 +23,15 @@ struct Tokens {
   // Asked before every layer, forward and backward; true: the pass throws Stopped.
   const std::function<bool()>* stop = nullptr;
   std::span<const std::int32_t> types = {};  // (B·T) in [0, token_types); empty: all 0
+  const Taps* taps = nullptr;                // values that are read or rewritten on their way
 };
 struct Stopped {};  // a pass was given up; nothing but scratch has changed
-
-// The residual stream around one layer while the forward pass is there: rows (B·T, width), row_step(width) apart.
-struct LayerView {
-  std::int64_t layer;
-  const float *before, *middle;  // before the layer; after its attention
-  float* after;                  // after its feed-forward part; what is written here goes on
-};
-using LayerHook = std::function<void(const LayerView&)>;
 
 // A model at work: the memory of a pass, which the next pass uses again (as large as the largest batch), and a key cache if it
 // generates. For one thread at a time; see core/parallel.h for processes that fork. Calls throw Error(usage), before
 // anything is computed, for arrays of other sizes than these, for tokens, types and targets that are none, for a length
-// without positions, and for logits of a model that has no head.
+// without positions, for logits of a model that has no head, for taps of values that the model does not have, and for taps
+// where a gradient is asked for. A tap of what a pass does not compute is not called.
 class Session {
  public:
   explicit Session(const Model& model);
@@ -49,9 +44,6 @@ class Session {
   // the parameters) it adds d(mean loss)/d(parameter).
   double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
               std::span<float> gradient = {});
-  // The mean loss, without a gradient, showing every layer to `hook`, which may rewrite what the layer left.
-  double observe(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
-                 const LayerHook& hook);
   // logits (B·T, vocabulary), dense. Targets are not looked at.
   void logits(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
   // The last rows (B·T, width), dense, after the last norm where there is one: what the head reads.
@@ -63,7 +55,8 @@ class Session {
   // Generation. begin() makes an empty key cache for `capacity` tokens of B sequences; extend() appends n tokens of each
   // (inputs B·n), and gives the logits (B, vocabulary) of the last ones: those of the whole pass to rounding. begin()
   // throws Error(usage) for an encoder, for samplers, and for encodings without a key cache; extend() without begin(),
-  // for padding, a placement, and more tokens than there is room for. Every other pass ends it.
+  // for padding, a placement, taps of the rows, logits and weights inside attention, and more tokens than there is room for.
+  // Every other pass ends it, and so does one that was given up.
   void begin(std::int64_t B, std::int64_t capacity);
   void extend(const Tokens& tokens, std::span<const float> w, std::span<float> logits);
   std::int64_t length() const;  // tokens that were appended to each sequence

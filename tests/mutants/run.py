@@ -21,7 +21,7 @@ MUTANTS = [
     ("causal diagonal off by one", "gnomon/kernels/attend_tiles-inl.h",
      "s_.causal ? i + shift_ + 1 : s_.keys", "s_.causal ? i + shift_ : s_.keys", "kernels_test"),
     ("online softmax without its rescale", "gnomon/kernels/attend_softmax-inl.h",
-     "total * shrink + sum(sum_now);", "total + sum(sum_now);", "kernels_test"),
+     "total * shrink + sum(sum_now) :", "total + sum(sum_now) :", "kernels_test"),
     ("output not rescaled when the maximum grows", "gnomon/kernels/attend_softmax-inl.h",
      "if (shrink != 1.0f) {", "if (shrink > 1.0f) {", "kernels_test"),
     ("wrong pairing in the rotation", "gnomon/encodings/rotary.cpp",

@@ -237,6 +237,60 @@ TEST_P(AttendExtras, GradientsAreCentralDifferencesOfTheDefinition) {
   }
 }
 
+// What becomes weights is seen as the definition has it; put back, it changes no bit; as logarithms of weights, with other
+// numbers that hide and show, it is a plain product.
+TEST_P(AttendExtras, LogitsAreSeenAndReplaced) {
+  for (const unsigned asked : kSets) {
+    for (const std::int64_t tile : {0, 5, 32}) {
+      SCOPED_TRACE(testing::Message() << "asked " << asked << " tile " << tile);
+      AttendShape s = shape(37, 37, true);
+      s.kv_heads = 2, s.query_tile = s.key_tile = tile;
+      Problem p(s, asked);
+      p.s.padding = p.padding.empty() ? nullptr : p.padding.data();
+      const std::int64_t row = s.keys, head = s.queries * row, batch = s.H * head;
+      Floats logits(std::size_t(s.B * batch), -kInfinity), lse(std::size_t(s.B * s.H * s.queries)),
+          out(p.dout.size()), again(out.size());
+      const auto run = [&](const Extras& x, Floats& to) {
+        attend(p.s, p.rows_q(), p.rows_k(), p.rows_v(), p.terms, p.heads(to.data(), s.queries, s.H, s.D),
+               lse.data(), x);
+      };
+      Extras x = p.asked();
+      x.logits = {logits.data(), batch, head, row};
+      run(x, out);
+      p.each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) {
+        for (std::int64_t j = 0; j < s.keys; ++j) {
+          const double want = p.logit(b, h, i, j), found = double(x.logits.row(b, h, i)[j]);
+          ASSERT_TRUE(found == want || std::abs(found - want) < 2e-5) << found << " for " << want;
+        }
+      });
+      x.logits = {}, x.instead = {logits.data(), batch, head, row};
+      run(x, again);
+      ASSERT_EQ(out, again);
+      p.terms.value.clear();
+      Floats weights(logits.size());
+      for (std::size_t n = 0; n < weights.size(); ++n)
+        weights[n] =
+            std::int64_t(n) % row <= std::int64_t(n) / row % s.queries && n % 3 ? float(n % 7) : 0.0f;
+      for (std::size_t n = 0; n < weights.size(); ++n) logits[n] = std::log(weights[n]);
+      x.of_weights = true;
+      run(x, again);
+      p.each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) {
+        for (std::int64_t d = 0; d < s.D; ++d) {
+          double want = 0;
+          for (std::int64_t j = 0; j < s.keys; ++j) {
+            const bool shown =
+                p.padding.empty() || !p.padding[std::size_t(b * s.keys + j)];  // of the rest v is 0
+            want += shown ? double(weights[std::size_t(b * batch + h * head + i * row + j)]) *
+                                double(p.rows_v().row(b, j, h / 2)[d])
+                          : 0;
+          }
+          ASSERT_NEAR(p.heads(again.data(), s.queries, s.H, s.D).row(b, i, h)[d], want, 1e-3);
+        }
+      });
+    }
+  }
+}
+
 TEST_P(AttendExtras, BiasAndMaskMayBeShared) {
   for (int axes = 0; axes < 8; ++axes) {
     SCOPED_TRACE(axes);

@@ -131,7 +131,6 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
     refused(text("model: B is ", x), [&] { loss(t); });
     t = s.tokens(), t.T = x;
     refused(text("model: T is ", x), [&] { s.session.logits(t, s.w, s.logits); });
-    refused(text("model: T is ", x), [&] { s.session.observe(t, s.w, s.losses, {}); });
     Trainer trainer(s.config, {}, 1);
     refused(text("model: T is ", x), [&] { trainer.train(t); });
   }
@@ -144,7 +143,6 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
   const std::span<float> losses = s.losses, gradient = s.gradient, logits = s.logits;
   const std::span<const float> w = s.w;
   refused("losses has 7", [&] { s.session.loss(t, w, losses.first(7)); });
-  refused("losses has 7", [&] { s.session.observe(t, w, losses.first(7), {}); });
   refused("gradient has 9", [&] { s.session.loss(t, w, losses, gradient.first(9)); });
   refused("w has 9", [&] { s.session.loss(t, w.first(9), losses); });
   refused("logits has 9", [&] { s.session.logits(t, w, logits.first(9)); });
@@ -157,7 +155,7 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
     if (byte == kUnscored) continue;
     s.targets[3] = byte;
     refused(text("target 3 is ", byte), [&] { loss(s.tokens()); });
-    refused(text("target 3 is ", byte), [&] { s.session.observe(s.tokens(), w, losses, {}); });
+    refused(text("target 3 is ", byte), [&] { s.session.loss(s.tokens(), w, losses); });
     s.targets[3] = 66;
   }
   Placement p = Placement::consecutive(0, 4);

@@ -90,18 +90,22 @@ struct Passed {
   std::vector<Matrix> before, attention;
 };
 Passed pass(const Moved& m, const Sample& s) {
-  Session session(m.model);
   Passed out;
   std::vector<float> losses(s.inputs.size());
-  session.observe({1, s.T, s.inputs, s.targets}, m.w, losses, [&](const LayerView& view) {
-    Matrix before(s.T, kWidth), attention(s.T, kWidth);
-    for (std::int64_t n = 0; n < s.T * kWidth; ++n) {
-      const std::int64_t at = n / kWidth * row_step(kWidth) + n % kWidth;
-      before.values[std::size_t(n)] = double(view.before[at]);
-      attention.values[std::size_t(n)] = double(view.middle[at]) - double(view.before[at]);
-    }
-    out.before.push_back(before), out.attention.push_back(attention);
-  });
+  Taps taps;
+  for (std::int64_t l = 0; l < kLayers; ++l) {
+    const auto keep = [&](const char* name, std::vector<Matrix>& to) {
+      taps[text("layers.", l, ".", name)] = [&](TapValue& value) {
+        const Floats all = value.read();
+        to.emplace_back(s.T, kWidth);
+        std::copy(all.begin(), all.end(), to.back().values.begin());
+      };
+    };
+    keep("before", out.before), keep("attention.written", out.attention);
+  }
+  Tokens tokens{1, s.T, s.inputs, s.targets};
+  tokens.taps = &taps;
+  Session(m.model).loss(tokens, m.w, losses);
   return out;
 }
 
@@ -140,13 +144,9 @@ Names refused_by_loss_with(const std::vector<std::string>& specs) {
   return refused;
 }
 
-TEST(LensLaws, AnEditThatChangesNothingKeepsTheLoss) {
-  EXPECT_EQ(refused_by_loss_with(registry()),
-            (Names{"shaw", "rope_value", "rope+randomised", "rope+shape", "rope+cape"}));
-}
+TEST(LensLaws, AnEditThatChangesNothingKeepsTheLoss) { EXPECT_EQ(refused_by_loss_with(registry()), Names()); }
 TEST(LensLaws, AnEditThatChangesNothingKeepsTheLossOfVariants) {
-  EXPECT_EQ(refused_by_loss_with(variants()),
-            (Names{"queries_keys(sinusoidal)", "queries_keys(sinusoidal)+alibi", "sinusoidal+randomised"}));
+  EXPECT_EQ(refused_by_loss_with(variants()), Names());
 }
 
 Names refused_by_attention_maps(const std::vector<std::string>& specs) {
@@ -168,8 +168,7 @@ TEST(LensLaws, WeightsGiveWhatAttentionWrites) {
   EXPECT_EQ(refused_by_attention_maps(registry()), (Names{"rope+randomised", "rope+shape", "rope+cape"}));
 }
 TEST(LensLaws, WeightsGiveWhatAttentionWritesOfVariants) {
-  EXPECT_EQ(refused_by_attention_maps(variants()),
-            (Names{"queries_keys(sinusoidal)", "queries_keys(sinusoidal)+alibi", "sinusoidal+randomised"}));
+  EXPECT_EQ(refused_by_attention_maps(variants()), Names{"sinusoidal+randomised"});
 }
 
 TEST(LensLaws, StreamsAreWhatEntersEachLayer) {
@@ -224,7 +223,7 @@ Names split_by(const Parts& parts) {
           refused.insert(spec);
         } else {
           split.insert(spec);
-          expect_equal(total(found), attention_maps(m.look(), layer, h).logits[std::size_t(head)], 1e-9);
+          expect_equal(total(found), attention_maps(m.look(), layer, h).logits[std::size_t(head)], 2e-6);
         }
       }
     }
@@ -290,6 +289,7 @@ const Names kSplitIntoTerms{"none",
                             "every_layer(sinusoidal)",
                             "concat(sinusoidal, width=6)",
                             "gate(learned)",
+                            "queries_keys(sinusoidal)",
                             "log_n"};
 
 TEST(LensLaws, TermsAddUpToTheLogits) {

@@ -218,8 +218,8 @@ TEST(Lens, ProbesReadWhatIsThereAndNothingElse) {
 // --- A model laid open
 
 TEST(Lens, LayingAttentionOpenGivesTheModelsLoss) {
-  for (const char* spec :
-       {"none", "sinusoidal", "concat(learned)", "rope", "alibi", "t5", "window(size=5)", "relative_key"}) {
+  for (const char* spec : {"none", "sinusoidal", "concat(learned)", "rope", "alibi", "t5", "window(size=5)",
+                           "relative_key", "shaw"}) {
     for (const bool causal : {true, false}) {
       const Small m(spec, causal);
       const Sample s = letters(3);
@@ -233,8 +233,6 @@ TEST(Lens, LayingAttentionOpenGivesTheModelsLoss) {
       }
     }
   }
-  const Small values("shaw");  // what it adds to the values is not in a matrix of weights
-  EXPECT_ANY_THROW(loss_with(values.look(), letters(1), 0, [](auto, auto, Matrix&) {}));
 }
 
 TEST(Lens, TermsAddUpInEveryLayer) {
@@ -332,8 +330,8 @@ TEST(Lens, HabitsOfUniformHeads) {
   double previous = 0, distance = 0;
   for (int i = 2; i < 16; ++i) previous += 1.0 / (i + 1) / 14, distance += i / 2.0 / 14;
   for (const HeadHabits& h : head_habits(m.look(), 0, streams(m.look(), s)[0], s.T)) {
-    EXPECT_NEAR(h.previous, previous, 1e-9);
-    EXPECT_NEAR(h.distance, distance, 1e-9);
+    EXPECT_NEAR(h.previous, previous, 1e-7);
+    EXPECT_NEAR(h.distance, distance, 1e-6);
     EXPECT_EQ(h.type(), "spread");
   }
 }
@@ -364,7 +362,7 @@ TEST(Lens, RotaryPairs) {
       for (const Matrix& l : pair_logits(r.look(), 1, h, head)) total = sum(total, l);
       const Matrix truth = attention_maps(r.look(), 1, h).logits[std::size_t(head)];
       for (std::int64_t i = 0; i < h.rows; ++i) {
-        for (std::int64_t j = 0; j <= i; ++j) EXPECT_NEAR(total.at(i, j), truth.at(i, j), 1e-9) << spec;
+        for (std::int64_t j = 0; j <= i; ++j) EXPECT_NEAR(total.at(i, j), truth.at(i, j), 2e-6) << spec;
       }
     }
   }

@@ -3,6 +3,7 @@
 // model, no code.
 #pragma once
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class ReferenceModel {
   }
 
   using Matrix = std::vector<std::vector<double>>;  // (T, channels)
+  // Called with the values of a pass over one sequence, by the names of nn/taps.h.
+  std::function<void(const std::string& name, const std::vector<double>& values)> note;
+
   // The rows that the head reads.
   Matrix hidden(const Tokens& tokens, std::int64_t b) const {
     const std::int64_t T = tokens_ = tokens.T, d = c_.width;
@@ -49,11 +53,13 @@ class ReferenceModel {
       const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
       for (std::int64_t i = 0; i < dw; ++i) words.push_back(c_.word_scale * word[i]);
     }
+    tell("words", words);
     e_.clear();
     for (std::int64_t n = 0; position_.input && n < T * position_.input->shape().C; ++n) {
       const std::int64_t C = position_.input->shape().C;
       e_.push_back(position_.at_input().input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
     }
+    if (position_.input) tell("positions", e_);
     Matrix h(T);
     for (std::int64_t n = 0; n < T * d; ++n)
       h[n / d].push_back(position_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
@@ -61,13 +67,18 @@ class ReferenceModel {
       const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / d];
       h[n / d][n % d] += at("embed.type")[type * d + n % d];
     }
+    tell("embedded", h);
     if (c_.norm.embedding) h = norm(h, "embed.norm.");
     for (std::int64_t l = 0; l < c_.layers; ++l) {
       for (std::int64_t n = 0; injects(Injection::every_layer) && l > 0 && n < T * d; ++n)
         h[n / d][n % d] += e_[n];
+      tell(of_layer(l, "before"), h);
       layer(l, positions, tokens, b, h);
+      tell(of_layer(l, "after"), h);
     }
-    return c_.norm.last ? norm(h, "head.norm.") : h;
+    if (c_.norm.last) h = norm(h, "head.norm.");
+    tell("last", h);
+    return h;
   }
   Matrix logits(const Tokens& tokens, std::int64_t b) const {
     Matrix h = hidden(tokens, b);
@@ -77,15 +88,37 @@ class ReferenceModel {
         for (double& z : row) z = activated(z);
       }
       h = norm(h, "head.transform.norm.");
+      tell("transformed", h);
     }
     Matrix z = times(h, at(c_.head.tied ? "embed.word" : "head.weight"), maybe("head.bias"), c_.vocabulary);
     for (auto& row : z) {
       for (double& x : row) x = capped(x, c_.head.soft_cap);
     }
+    tell("logits", z);
     return z;
   }
 
  private:
+  static std::string of_layer(std::int64_t l, const std::string& name) {
+    return "layers." + std::to_string(l) + "." + name;
+  }
+  void tell(const std::string& name, const std::vector<double>& values) const {
+    if (note) note(name, values);
+  }
+  void tell(const std::string& name, const Matrix& rows) const {
+    std::vector<double> all;
+    for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
+    tell(name, all);
+  }
+  // Rows (T, heads·D) as (heads,T,D).
+  void tell_heads(const std::string& name, const Matrix& rows) const {
+    const std::int64_t D = c_.attention.head_size, H = std::int64_t(rows[0].size()) / D;
+    std::vector<double> all;
+    for (std::int64_t h = 0; h < H; ++h) {
+      for (const auto& row : rows) all.insert(all.end(), row.begin() + h * D, row.begin() + (h + 1) * D);
+    }
+    tell(name, all);
+  }
   const double* at(const std::string& name) const { return w_.data() + model_.param(name).offset; }
   const double* maybe(const std::string& name) const {
     for (const auto& p : model_.params()) {
@@ -171,6 +204,7 @@ class ReferenceModel {
     };
     const Matrix q = part(asked, 0, a.heads, "q"), k = part(asked, a.q_width(), a.kv_heads, "k"),
                  v = part(x, a.q_width() + a.kv_width(), a.kv_heads, "v");
+    tell_heads(name + "q", q), tell_heads(name + "k", k), tell_heads(name + "v", v);
     Projected p;
     for (std::int64_t n = 0; n < a.heads * T * D; ++n) {
       const std::int64_t h = n / (T * D), t = n / D % T, own = h * D + n % D, shared = h / group * D + n % D;
@@ -209,7 +243,35 @@ class ReferenceModel {
         std::copy(row.begin(), row.end(), mixed[i].begin() + head * D);
       }
     }
+    if (note) {
+      tell_pairs(name, definition, [&](std::int64_t i, std::int64_t j) {
+        return definition.sees(i, j) && !(tokens.padding && tokens.padding[b * T + j]) &&
+               !(document && document[i] != document[j]);
+      });
+    }
+    tell_heads(name + "attended", mixed);
     return linear(mixed, name + "out", d);
+  }
+  // Logits and weights (heads,T,T); sees(i, j) knows all that hides a key.
+  template <class Sees>
+  void tell_pairs(const std::string& name, const Definition& definition, const Sees& sees) const {
+    const AttentionRule& a = c_.attention;
+    const bool softmax = definition.weights() == Weights::softmax;
+    std::vector<double> logits, weights;
+    for (std::int64_t n = 0; n < a.heads * tokens_; ++n) {
+      const std::int64_t h = n / tokens_, i = n % tokens_;
+      double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
+      for (std::int64_t j = 0; j < tokens_; ++j) {
+        const auto hidden = [&](std::int64_t other) { return !sees(i, other); };
+        logits.push_back(sees(i, j) ? capped(definition.ln_weight(h, i, j, hidden), a.soft_cap) : -INFINITY);
+        sum += std::exp(logits.back());
+      }
+      for (std::int64_t j = 0; j < tokens_; ++j) {
+        const double w = std::exp(logits[std::size_t(n * tokens_ + j)]);
+        weights.push_back(w == 0 ? 0 : softmax ? w / sum : w);
+      }
+    }
+    tell(name + "logits", logits), tell(name + "weights", weights);
   }
   // With a soft-cap and sinks, which a definition does not know: a key that alone is seen has the weight 1.
   std::vector<double> output(const Definition& definition, std::int64_t h, std::int64_t i,
@@ -234,11 +296,13 @@ class ReferenceModel {
   Matrix feed_forward(const Matrix& x, const std::string& name) const {
     const std::int64_t hidden = c_.feed_forward.hidden;
     const Matrix up = linear(x, name + "up", c_.feed_forward.gated ? 2 * hidden : hidden);
+    tell(name + "read", x), tell(name + "up", up);
     Matrix rows(x.size());
     for (std::size_t t = 0; t < x.size(); ++t) {
       for (std::int64_t n = 0; n < hidden; ++n)
         rows[t].push_back(activated(up[t][n]) * (c_.feed_forward.gated ? up[t][hidden + n] : 1));
     }
+    tell(name + "hidden", rows);
     return linear(rows, name + "down", c_.width);
   }
   void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
@@ -252,14 +316,18 @@ class ReferenceModel {
     };
     const auto out = [&](const Matrix& x, const std::string& at, Matrix& to) {
       const bool of_x = place == NormPlace::before_and_after || place == NormPlace::after_sublayer;
-      add(of_x ? norm(x, at + "norm_after.") : x, to);
+      const Matrix written = of_x ? norm(x, at + "norm_after.") : x;
+      tell(at + "written", written);
+      add(written, to);
       if (place == NormPlace::after_sum) to = norm(to, at + "norm_after.");
     };
     const Matrix x = l == 0 && !c_.norm.first ? h : in(h, first);
+    tell(first + "read", x);
     const Matrix old = h;
     out(attention(l, positions, tokens, b, x), first, h);
+    tell(name + "middle", h);
     if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), second), second, h);
-    add(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), h);
+    out(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), second, h);
   }
   static void add(const Matrix& x, Matrix& h) {
     for (std::size_t t = 0; t < h.size(); ++t) {

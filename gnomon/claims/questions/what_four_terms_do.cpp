@@ -226,7 +226,7 @@ Finding direction(Desk& desk) {
       rows = std::max(rows, std::abs(row - 1)), columns = std::max(columns, std::abs(column - 1));
     }
   }
-  f.between("paid", "largest |sum of what a token pays − 1|", rows, 0, 1e-9, 12);
+  f.between("paid", "largest |sum of what a token pays − 1|", rows, 0, kFloatRounding, 7);
   f.between("received", "largest |sum of what a token receives − 1|", columns, .5, 1e9, 2);
   f.answer =
       "The other way round: Q acts on x, so x asks, and the softmax makes what x pays sum to 1; what y "

@@ -198,8 +198,8 @@ Finding rows_together(Desk&) {
         worst = std::max(worst, std::abs(a[k].at(i, j) - b[k].at(h.rows - 1 - i, h.rows - 1 - j)));
     }
   }
-  f.between("reversed", "largest difference of attention weights after reversing the rows", worst, 0, 1e-12,
-            15);
+  f.between("reversed", "largest difference of attention weights after reversing the rows", worst, 0,
+            kFloatRounding, 7);
   f.answer =
       "No. The rows of Q, K and V permute together, and the weights with them: which row a token has says "
       "nothing to the model.";
@@ -268,7 +268,7 @@ Finding token_wise(Desk&) {
     for (std::int64_t c = 0; c < all.columns; ++c)
       worst = std::max(worst, std::abs(alone.at(0, c) - all.at(t, c)));
   }
-  f.between("alone", "q, k, v of a token alone, less those within the window", worst, 0, 1e-12, 15);
+  f.between("alone", "q, k, v of a token alone, less those within the window", worst, 0, kFloatRounding, 7);
   const auto size = [](std::int64_t T) {
     return double(
         Model(make_block("gpt", {.layers = 2, .width = 64, .heads = 4, .length = T}, Spec::parse("none")))
