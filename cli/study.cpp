@@ -23,6 +23,8 @@
 namespace gnomon::cli {
 namespace {
 
+void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }
+
 // The configuration from the file, then --quick, then the flags, then --set: the later wins.
 StudyConfig configure(const StudyOptions& o) {
   StudyConfig config;
@@ -31,11 +33,12 @@ StudyConfig configure(const StudyOptions& o) {
   if (o.quick) make_quick(config);
   if (!o.text.empty()) config.text_path = o.text;
   for (const auto& assignment : o.set) set(config, assignment);
+  for (const std::string& why : choose_arms(config)) tell(why);
   const bool as_asked = !config.baseline.empty() || choose_baseline(config);
   settle(config);
   if (!as_asked)
-    fmt::print(stderr, "gnomon: study.baseline: {} is no arm, so the first is the baseline: {}\n",
-               StudyConfig().baseline, config.baseline);
+    tell(text("study.baseline: ", StudyConfig().baseline,
+              " is no arm, so the first is the baseline: ", config.baseline));
   return config;
 }
 
@@ -130,8 +133,6 @@ std::size_t perform(const StudyOptions& o, Conduct& conduct, std::size_t runs, c
                 .finished = [&](std::size_t slot, const RunPlan& run) { progress.finished(slot, run); },
                 .note = [&](const std::string& sentence) { progress.note(sentence); }});
 }
-
-void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }
 
 }  // namespace
 

@@ -276,6 +276,24 @@ void StudyConfig::check() const {
   }
 }
 
+std::vector<std::string> choose_arms(StudyConfig& c) {
+  std::vector<std::string> taken, why;
+  if (c.arms != StudyConfig().arms) return why;
+  StudyModel plain = c.model;
+  plain.tied = false;
+  plain.with(Spec::parse("none")).check();  // a model that takes no arm has other faults than its arms
+  for (const auto& arm : c.arms) {
+    try {
+      c.model.with(Spec::parse(arm)).check();
+      taken.push_back(arm);
+    } catch (const Error& e) {
+      why.push_back(text("study.arms: ", arm, " is left out: ", e.what()));
+    }
+  }
+  c.arms = taken;
+  return why;
+}
+
 bool choose_baseline(StudyConfig& c) {
   c.baseline = StudyConfig().baseline;
   const std::string standard = Spec::parse(c.baseline).print();

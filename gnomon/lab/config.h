@@ -60,6 +60,9 @@ std::vector<Field> fields(StudyConfig& config);
 void read_toml(StudyConfig& config, const Path& path);       // throws Error(usage) with line and column
 void set(StudyConfig& config, std::string_view assignment);  // "train.steps=100"; throws Error(usage)
 std::string print_toml(StudyConfig config);                  // every key, with its help; reads back equal
+// Leaves out those of the standard arms that the model cannot take, and says why, a sentence for each. Arms that were asked for
+// stay: check() refuses them.
+std::vector<std::string> choose_arms(StudyConfig& config);
 // Without a baseline (""): the standard one if it is an arm, otherwise the first arm. true: the standard one.
 bool choose_baseline(StudyConfig& config);
 // Checks everything and fills in what was left open: the whole path of the text, as many workers as cores hold.

@@ -66,7 +66,7 @@ MUTANTS = [
     ("leftover pairs of interleaved M-RoPE", "gnomon/encodings/mrope_interleaved.cpp",
      "return 0;  // whatever is left follows t", "return pair % 3;", "golden_test"),
     ("xPos scales k as q", "gnomon/encodings/xpos.cpp",
-     "role == Role::q ? exponent : -exponent", "exponent", "golden_test"),
+     "role == Role::q ? exponent : -exponent", "role == Role::v ? -exponent : exponent", "golden_test"),
     ("CoPE's gate loses a factor in its gradient", "gnomon/kernels/attend_rules-inl.h",
      "float(dsum) * g[b] * (1 - g[b])", "float(dsum) * g[b]", "encodings_test"),
     ("FoX's gradient forgets what it subtracts", "gnomon/encodings/fox.cpp",

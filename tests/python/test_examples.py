@@ -109,6 +109,16 @@ def test_what_is_not_known_is_an_error(line):
         made_small(line)
 
 
+def test_standard_arms_that_a_block_cannot_take_are_left_out(text, tmp_path):
+    done = gnomon("study", "--text", text, "--out", tmp_path / "out", "--dry-run", "--set", "model.block=bert")
+    assert "study.arms: concat(sinusoidal) is left out: model.tied: the head has width 128" in done.stderr
+    assert done.stderr.count("left out") == 1
+    assert "21 runs" in done.stdout
+    asked = gnomon("study", "--text", text, "--out", tmp_path / "out", "--dry-run", "--set", "model.block=bert",
+                   "--set", "study.arms=none, sinusoidal, concat(sinusoidal)", check=2)
+    assert "arm 'concat(sinusoidal)'" in asked.stderr
+
+
 @pytest.mark.parametrize("arms, baseline, code, told", [
     ("none, rope", None, 0, "study.baseline: sinusoidal is no arm, so the first is the baseline: none"),
     ("none, sinusoidal", None, 0, ""),
