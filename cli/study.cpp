@@ -34,8 +34,8 @@ StudyConfig configure(const StudyOptions& o) {
   const bool as_asked = !config.baseline.empty() || choose_baseline(config);
   settle(config);
   if (!as_asked)
-    fmt::print(stderr, "gnomon: study.baseline: {} is no arm, so the first is the baseline: {}\n",
-               StudyConfig().baseline, config.baseline);
+    tell(fmt::format("study.baseline: {} is no arm, so the first is the baseline: {}", StudyConfig().baseline,
+                     config.baseline));
   return config;
 }
 
@@ -130,8 +130,6 @@ std::size_t perform(const StudyOptions& o, Conduct& conduct, std::size_t runs, c
                 .finished = [&](std::size_t slot, const RunPlan& run) { progress.finished(slot, run); },
                 .note = [&](const std::string& sentence) { progress.note(sentence); }});
 }
-
-void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }
 
 }  // namespace
 
