@@ -1,17 +1,15 @@
 // gnomon claims: lists what the five texts say, measures it, and writes the page.
+#include "gnomon/pages/claims.h"
+
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/machine.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
-#include "gnomon/checkpoint/json-inl.h"
-#include "gnomon/claims/answer.h"
-#include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon::cli {
@@ -19,26 +17,11 @@ namespace {
 
 using namespace gnomon::claims;
 
-int list_json() {
-  auto all = nlohmann::ordered_json::array();
-  for (const Claim* c : all_claims()) {
-    all.push_back({{"id", c->id},
-                   {"question", c->question->key},
-                   {"says", c->says},
-                   {"method", c->method},
-                   {"expects", c->expects},
-                   {"advice", c->advice},
-                   {"recorded", name(c->recorded)},
-                   {"rests_on", name(c->rests_on.kind)},
-                   {"because", c->rests_on.because},
-                   {"decides", explained(c->verdicts, {})},
-                   {"trains_models", c->recipes != nullptr}});
+int list_claims(bool json) {
+  if (json) {
+    fmt::print("{}\n", pages::records_json());
+    return 0;
   }
-  fmt::print("{}\n", all.dump(1));
-  return 0;
-}
-
-int list_claims() {
   for (const Question* q : questions()) {
     fmt::print("{}\n", q->title);
     for (const Claim* c : all_claims()) {
@@ -76,105 +59,52 @@ void print(const Answered& a) {
   std::fflush(stdout);
 }
 
-// The page that stands in a folder is replaced by one that has all of its claims, measured on the same text in the same
-// way, or by none.
-void respect(const Path& folder, const std::vector<const Claim*>& chosen, const std::string& text_sha256,
-             bool quick) {
-  const Path shown = folder / "claims.json";
-  if (!std::filesystem::exists(shown)) return;
-  const std::string bytes = read_file(shown);
-  std::string why;
-  try {
-    const StrictJson json = parse_json(bytes, shown.string());
-    if (json.at("quick") != quick) why = quick ? "of a full run" : "of a quick run";
-    if (json.value("text_sha256", "?") != text_sha256) why = "of another text";
-    std::size_t lost = 0;
-    for (const auto& claim : json.at("claims")) {
-      const std::string id = claim.at("id");
-      if (std::any_of(chosen.begin(), chosen.end(), [&](const Claim* c) { return c->id == id; })) continue;
-      if (!lost++) why = text(id, why.empty() ? "" : " " + why);
-    }
-    if (lost > 1) why += text(" and ", lost - 1, " more");
-  } catch (const StrictJson::exception&) {
-    return;  // it says nothing
-  } catch (const Error&) {
-    return;
-  }
-  if (!why.empty())
-    throw Error(Fault::usage,
-                text((folder / "claims.html").string(), " shows claims that this command would lose (", why,
-                     "): name them too, give another folder with --out, or --replace"));
-}
-
-bool trains(const Desk& desk, const std::vector<const Claim*>& chosen) {
-  return std::any_of(chosen.begin(), chosen.end(),
-                     [&](const Claim* c) { return c->recipes && !c->recipes(desk).empty(); });
-}
-
-}  // namespace
-
-int claims(const ClaimsOptions& o) {
-  if (o.ids.empty()) return o.json ? list_json() : list_claims();
-  const auto start = std::chrono::steady_clock::now();
-  const auto chosen = select_claims(o.ids);
-  std::optional<Corpus> corpus;
-  if (!o.text.empty()) corpus.emplace(o.text, 256);
-  for (const auto& note : corpus ? corpus->notes() : std::vector<std::string>())
-    fmt::print(stderr, "gnomon: {}\n", note);
-  const Path folder = o.out.empty() ? "claims" : o.out;
-  Desk desk(corpus ? &*corpus : nullptr, o.quick, folder / "models");
-  // What trains nothing is printed and writes nothing, unless a folder is named.
-  const bool writes = !o.out.empty() || trains(desk, chosen);
-  std::optional<FileLock> lock;
-  if (writes) {
-    make_folders(folder);
-    lock.emplace(folder / "lock", text("the folder of claims ", folder.string()));
-    if (!o.replace) respect(folder, chosen, corpus ? corpus->sha256() : "", o.quick);
-  }
-  Told told_so_far(o.quiet);
+std::optional<ClaimsSummary> perform(const ClaimsOptions& o, Conduct& conduct) {
+  Told so_far(o.quiet);
   std::optional<Patient> until_models_are_kept(std::in_place);
-  const auto answers = answer(
-      desk, chosen,
+  return conduct.perform(
       {.train = {.stop = [] { return interruptions() > 0; },
                  .progress = [&](auto done, auto all,
-                                 const std::string& recipe) { told_so_far.training(done, all, recipe); },
-                 .note = [](const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }},
+                                 const std::string& recipe) { so_far.training(done, all, recipe); },
+                 .note = tell},
        .trained = [&] { until_models_are_kept.reset(); },
        .measured =
            [&](const Answered& a) {
              if (!o.json) print(a);
            }});
-  if (!answers || interruptions()) {
-    fmt::print(stderr, "gnomon: interrupted; finished models are kept, the same command goes on with them\n");
+}
+
+}  // namespace
+
+int claims(const ClaimsOptions& o) {
+  if (o.ids.empty()) return list_claims(o.json);
+  const ClaimsConfig config{select_claims(o.ids), o.text, o.quick};
+  std::optional<Corpus> corpus;
+  if (!o.text.empty()) corpus.emplace(o.text, 256);
+  for (const auto& note : corpus ? corpus->notes() : std::vector<std::string>()) tell(note);
+
+  Conduct conduct(config, corpus ? &*corpus : nullptr, o.out, o.replace);
+  const auto summary = perform(o, conduct);
+  if (!summary || interruptions()) {
+    tell("interrupted; finished models are kept, the same command goes on with them");
     return 128 + last_signal();
   }
-  const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 60;
-  const Circumstances how{o.command,
-                          machine(),
-                          o.text.empty() ? "no text" : Path(o.text).filename().string(),
-                          corpus ? corpus->sha256() : "",
-                          text("gnomon ", GNOMON_VERSION),
-                          o.quick,
-                          desk.seeds(),
-                          minutes,
-                          desk.trained(),
-                          desk.diverged()};
-  if (writes) {
-    write_file(folder / "claims.html", page(*answers, how));
-    write_file(folder / "claims.json", json(*answers, how));
-    write_file(folder / "claims.md", markdown(*answers, how));
+  const pages::MadeBy how{o.command, machine()};
+  if (const ClaimsFolder* folder = conduct.folder()) {
+    write_file(folder->page(), pages::claims_page(*summary, how));
+    write_file(folder->json(), pages::claims_json(*summary, how));
+    write_file(folder->markdown(), pages::claims_markdown(*summary, how));
   }
-  const auto differing =
-      std::count_if(answers->begin(), answers->end(), [](const Answered& a) { return !a.as_expected(); });
   if (o.json) {
-    fmt::print("{}", json(*answers, how));
+    fmt::print("{}", pages::claims_json(*summary, how));
   } else {
     fmt::print("\n{}, {} with another verdict than recorded, {:.1f} minutes\n",
-               counted(answers->size(), "claim"), differing, minutes);
-    if (writes)
-      fmt::print("page: {}\n", std::filesystem::absolute(folder / "claims.html").lexically_normal().string());
+               counted(summary->answers.size(), "claim"), summary->differing, summary->minutes);
+    if (conduct.folder())
+      fmt::print("page: {}\n",
+                 std::filesystem::absolute(conduct.folder()->page()).lexically_normal().string());
   }
-  return differing ? 1 : 0;
+  return summary->differing ? 1 : 0;
 }
 
 }  // namespace gnomon::cli

@@ -9,6 +9,8 @@
 
 namespace gnomon::cli {
 
+void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }
+
 Progress::Progress(bool quiet, std::size_t workers, std::size_t runs, std::size_t already_done)
     : quiet_(quiet),
       terminal_(isatty(STDERR_FILENO)),
@@ -79,7 +81,7 @@ void Progress::finished(std::size_t slot, const RunPlan&) {
 
 void Progress::note(const std::string& sentence) {
   if (terminal_) erase();
-  fmt::print(stderr, "gnomon: {}\n", sentence);
+  tell(sentence);
 }
 
 }  // namespace gnomon::cli

@@ -7,6 +7,9 @@
 
 namespace gnomon::cli {
 
+// A sentence on standard error, after the program's name.
+void tell(const std::string& sentence);
+
 // Progress on standard error: on a terminal one line a worker, redrawn in place; otherwise a plain line every
 // five seconds; nothing when quiet.
 class Progress {

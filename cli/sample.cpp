@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/lab/trained.h"
+#include "gnomon/lab/finished.h"
 
 namespace gnomon::cli {
 namespace {
@@ -22,7 +22,7 @@ std::string readable(std::string bytes) {
 int sample(const SampleOptions& o) {
   std::optional<std::int64_t> seed;
   if (o.run_seed) seed = *o.run_seed;
-  const TrainedRun run = trained_run({o.study}, o.arm, seed);
+  const FinishedRun run = finished_run({o.study}, o.arm, seed);
   const std::string written = readable(continuation(
       run, o.prompt, {.count = o.bytes, .temperature = o.temperature, .seed = std::uint64_t(o.seed)}));
   if (o.json) {

@@ -23,8 +23,6 @@
 namespace gnomon::cli {
 namespace {
 
-void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }
-
 // The configuration from the file, then --quick, then the flags, then --set: the later wins.
 StudyConfig configure(const StudyOptions& o) {
   StudyConfig config;

@@ -1,5 +1,6 @@
 #pragma once
-#include <string>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "gnomon/claims/claim.h"
@@ -28,21 +29,5 @@ struct MeasureHooks {
 };
 std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const Claim*>& claims,
                                             const MeasureHooks& hooks);
-
-// What was run, for the reader.
-struct Circumstances {
-  std::string command, machine, text, text_sha256, version;
-  bool quick;
-  std::int64_t seeds;
-  double minutes;
-  std::int64_t trained;               // models; the others were there
-  std::vector<std::string> diverged;  // trainings that did, left out
-};
-std::string page(const std::vector<Answered>& answers, const Circumstances& how);
-std::string markdown(const std::vector<Answered>& answers, const Circumstances& how);
-std::string json(const std::vector<Answered>& answers, const Circumstances& how);
-
-// The question's answer with the numbers that were found put in for {ID|KEY}; "…" for one that was not measured.
-std::string answer_of(const Question& question, const std::vector<Answered>& answers);
 
 }  // namespace gnomon::claims

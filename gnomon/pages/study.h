@@ -2,13 +2,9 @@
 #include <string>
 
 #include "gnomon/lab/study.h"
+#include "gnomon/pages/made_by.h"
 
 namespace gnomon::pages {
-
-// What a page says of its making.
-struct MadeBy {
-  std::string command, machine;
-};
 
 // The report of a study: one self-contained HTML page. Pictures show the parameters that stand in the run folders, or
 // those that arms start with. Throws Error(input) for a damaged model.

@@ -1,4 +1,6 @@
 // The claims: complete, consistent, and those that need no training measured in full.
+#include "gnomon/pages/claims.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,7 +8,6 @@
 #include <filesystem>
 #include <set>
 
-#include "gnomon/claims/answer.h"
 #include "gnomon/claims/parts.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
@@ -204,14 +205,39 @@ TEST(Claims, AModelTrainedBesideOthersIsTheSame) {
   set_thread_count(threads);
 }
 
+TEST(Claims, AFolderKeepsThePageThatItHas) {
+  const Path out = std::filesystem::temp_directory_path() / text("gnomon-claims-folder-", getpid());
+  std::filesystem::remove_all(out);
+  const auto config_of = [](std::vector<std::string> ids) { return ClaimsConfig{select_claims(ids), ""}; };
+  const ClaimsConfig two = config_of({"004-15", "004-16"}), one = config_of({"004-16"});
+  const MeasureHooks silent{{[] { return false; }, {}}, [] {}, [](const Answered&) {}};
+  EXPECT_EQ(Conduct(two, nullptr, "", false).folder(), nullptr) << "nothing is trained";
+  {
+    Conduct conduct(two, nullptr, out, false);
+    EXPECT_THROW(Conduct(two, nullptr, out, false), Error) << "in use";
+    const ClaimsSummary summary = *conduct.perform(silent);
+    EXPECT_EQ(summary.answers.size(), 2u);
+    EXPECT_EQ(summary.differing, 0u);
+    write_file(conduct.folder()->json(), pages::claims_json(summary, {"command", "machine"}));
+  }
+  EXPECT_THROW(Conduct(one, nullptr, out, false), Error) << "004-15 would be lost";
+  EXPECT_NO_THROW(Conduct(one, nullptr, out, true));
+  ClaimsConfig quick = two;
+  quick.quick = true;
+  EXPECT_THROW(Conduct(quick, nullptr, out, false), Error) << "of a full run";
+  EXPECT_NO_THROW(Conduct(two, nullptr, out, false));
+  EXPECT_EQ(Conduct(two, nullptr, out, false).folder()->models(), out / "models");
+  std::filesystem::remove_all(out);
+}
+
 TEST(Claims, QuestionsTakeTheirNumbersFromTheFindings) {
   Finding f;
   f.number("x", "the number x", 1.25, 2);
   Claim c = *all_claims().front();
   c.id = "009-01";
   const Question q{"k", "t", "009-01", "It is {009-01|x}, not {009-01|y}."};
-  EXPECT_EQ(answer_of(q, {{&c, f, Verdict::holds, 0}}), "It is 1.25, not ….");
-  EXPECT_THROW(answer_of({"k", "t", "", "open {009-01|x"}, {}), Error);
+  EXPECT_EQ(pages::answer_of(q, {{&c, f, Verdict::holds, 0}}), "It is 1.25, not ….");
+  EXPECT_THROW(pages::answer_of({"k", "t", "", "open {009-01|x"}, {}), Error);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace gnomon {
 
 // A run of a study that finished, with the model it left.
-struct TrainedRun {
+struct FinishedRun {
   RunResult result;
   Model model;
   Floats w;
@@ -17,9 +17,9 @@ struct TrainedRun {
 // The run of this arm and seed in a study's folder. Without an arm: that with the lowest held-out loss; without a seed: the
 // first. The text of the study need not be there any more. Throws Error(input) for a folder that is none or damaged, and
 // Error(usage) that lists the arms, or the seeds of an arm, that finished.
-TrainedRun trained_run(const StudyFolder& folder, const std::string& arm, std::optional<std::int64_t> seed);
+FinishedRun finished_run(const StudyFolder& folder, const std::string& arm, std::optional<std::int64_t> seed);
 
 // What a model of bytes writes after `prompt`, which is not empty: how.count bytes. Throws as sample() does.
-std::string continuation(const TrainedRun& run, std::string_view prompt, const Sampling& how);
+std::string continuation(const FinishedRun& run, std::string_view prompt, const Sampling& how);
 
 }  // namespace gnomon

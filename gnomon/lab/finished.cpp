@@ -1,4 +1,4 @@
-#include "gnomon/lab/trained.h"
+#include "gnomon/lab/finished.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +10,7 @@
 namespace gnomon {
 namespace {
 
-std::vector<RunResult> finished_runs(const StudyFolder& folder) {
+std::vector<RunResult> results_in(const StudyFolder& folder) {
   std::vector<RunResult> all;
   if (!std::filesystem::is_directory(folder.runs()))
     throw Error(Fault::input, text(folder.folder.string(), ": no folder of a study: there is no runs/"));
@@ -29,8 +29,9 @@ std::vector<RunResult> finished_runs(const StudyFolder& folder) {
 
 }  // namespace
 
-TrainedRun trained_run(const StudyFolder& folder, const std::string& arm, std::optional<std::int64_t> seed) {
-  std::vector<RunResult> runs = finished_runs(folder);
+FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
+                         std::optional<std::int64_t> seed) {
+  std::vector<RunResult> runs = results_in(folder);
   std::set<std::string> arms, seeds;
   for (const RunResult& r : runs) arms.insert(r.plan.arm);
   const std::string wanted = arm.empty() ? runs.front().plan.arm : Spec::parse(arm).print();
@@ -54,7 +55,7 @@ TrainedRun trained_run(const StudyFolder& folder, const std::string& arm, std::o
   return {*found, model, parameters_in(model, folder.run(found->plan).model(), found->plan.key)};
 }
 
-std::string continuation(const TrainedRun& run, std::string_view prompt, const Sampling& how) {
+std::string continuation(const FinishedRun& run, std::string_view prompt, const Sampling& how) {
   std::vector<std::int32_t> bytes;
   for (const char c : prompt) bytes.push_back(std::int32_t(static_cast<unsigned char>(c)));
   Session session(run.model);
