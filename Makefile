@@ -37,7 +37,7 @@ bench: build  ## shares of this machine's float32 peak
 	build/dev/bench/bench_step
 	build/dev/bench/bench_attend
 
-mutants: build build/venv/.ready  ## break the code on purpose, see that the tests notice (minutes)
+mutants: build build/venv/.ready  ## break the code on purpose, see that the tests notice (most of an hour)
 	build/venv/bin/python tests/mutants/run.py
 
 torture: build build/venv/.ready  ## fuzz, look for races, break system calls, send signals (under half an hour)
