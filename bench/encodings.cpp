@@ -136,7 +136,7 @@ class Attention {
   const std::unique_ptr<Encoding> encoding_;
   const AttentionShape layer_;
   Floats w_, dw_, x_, projections_, qkv_, dreturned_, dqkv_, dx_, dprojections_, e_;
-  LayerPositions positions_;
+  LayerScheme positions_;
   LayerActivations a_;
   std::int64_t table_numbers_ = 0;
 };

@@ -109,13 +109,12 @@ void print(const pages::Shown::One& one) {
 }
 
 // The plan of every layer of the pattern.
-int show_plans(const Spec& spec, const Shape& shape, const Position& position) {
+int show_plans(const Spec& spec, const Shape& shape, const Scheme& scheme) {
   print_head(spec, shape);
-  for (std::size_t l = 0; l < position.patterns.size(); ++l) {
+  for (std::size_t l = 0; l < scheme.patterns.size(); ++l) {
     std::vector<const Encoding*> encodings;
-    for (const std::size_t n : position.patterns[l])
-      encodings.push_back(position.attention[n].encoding.get());
-    if (position.patterns.size() > 1) fmt::print("layer {} of {}\n", l + 1, position.patterns.size());
+    for (const std::size_t n : scheme.patterns[l]) encodings.push_back(scheme.attention[n].encoding.get());
+    if (scheme.patterns.size() > 1) fmt::print("layer {} of {}\n", l + 1, scheme.patterns.size());
     fmt::print("{}", describe(outline(encodings, Placement::consecutive(0, shape.length))));
   }
   return 0;
@@ -125,9 +124,9 @@ int show_plans(const Spec& spec, const Shape& shape, const Position& position) {
 
 int show(const ShowOptions& o) {
   pages::Shown shown{Spec::parse(o.spec), shape_of(o), {}};
-  const Position position = make_position(shown.spec, shown.shape);
-  if (o.plan) return show_plans(shown.spec, shown.shape, position);
-  const auto standing = encodings_in(shown.spec, position, std::int64_t(position.patterns.size()));
+  const Scheme scheme = make_scheme(shown.spec, shown.shape);
+  if (o.plan) return show_plans(shown.spec, shown.shape, scheme);
+  const auto standing = encodings_in(shown.spec, scheme, std::int64_t(scheme.patterns.size()));
   if (!o.json) print_head(shown.spec, shown.shape);
   for (const Standing& s : standing) check_work(s, o);
   for (const Standing& s : standing) {

@@ -232,48 +232,48 @@ std::unique_ptr<Encoding> make_checked(const Named& named, const Shape& shape) {
 
 }  // namespace
 
-Position make_position(const Spec& spec, const Shape& shape) {
+Scheme make_scheme(const Spec& spec, const Shape& shape) {
   shape.check();
   const CombinationEntry* entry = find_combination(spec.combination.name);
   if (!entry) throw Error(Fault::usage, text("unknown combination '", spec.combination.name, "'"));
-  Position position;
-  position.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape);
+  Scheme scheme;
+  scheme.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape);
   if (spec.input) {
     Shape inner = shape;
-    inner.C = position.combination->position_width();
-    position.input = make_checked(*spec.input, inner);
+    inner.C = scheme.combination->position_width();
+    scheme.input = make_checked(*spec.input, inner);
   }
   std::vector<Named> names;
   const auto add = [&](const Named& named) {
     names.push_back(named);
-    position.attention.push_back({make_checked(named, shape), find_encoding(named.name).acts});
-    return position.attention.size() - 1;
+    scheme.attention.push_back({make_checked(named, shape), find_encoding(named.name).acts});
+    return scheme.attention.size() - 1;
   };
   std::vector<std::size_t> everywhere;
   for (const Named& named : spec.attention) everywhere.push_back(add(named));
-  position.patterns.assign(std::max<std::size_t>(spec.layers.size(), 1), everywhere);
-  for (std::size_t l = 0; l < position.patterns.size(); ++l) {
+  scheme.patterns.assign(std::max<std::size_t>(spec.layers.size(), 1), everywhere);
+  for (std::size_t l = 0; l < scheme.patterns.size(); ++l) {
     for (std::size_t n = 0; l < spec.layers.size() && n < spec.layers[l].size(); ++n)
-      position.patterns[l].push_back(add(spec.layers[l][n]));
+      scheme.patterns[l].push_back(add(spec.layers[l][n]));
     std::vector<Member> members;
-    for (const std::size_t n : position.patterns[l]) {
+    for (const std::size_t n : scheme.patterns[l]) {
       const Named& named = names[n];
-      members.push_back({named.name, position.attention[n].encoding.get(), position.attention[n].acts});
+      members.push_back({named.name, scheme.attention[n].encoding.get(), scheme.attention[n].acts});
     }
     check_together(members);
     // `+` has no order: both spellings run in the same one.
-    std::sort(position.patterns[l].begin(), position.patterns[l].end(), [&](std::size_t n, std::size_t m) {
+    std::sort(scheme.patterns[l].begin(), scheme.patterns[l].end(), [&](std::size_t n, std::size_t m) {
       return std::tie(names[n].name, names[n].options) < std::tie(names[m].name, names[m].options);
     });
     // Who copies q and k for far keys copies what the others made of them.
-    std::stable_partition(position.patterns[l].begin(), position.patterns[l].end(),
-                          [&](std::size_t n) { return widths(*position.attention[n].encoding).far == 0; });
+    std::stable_partition(scheme.patterns[l].begin(), scheme.patterns[l].end(),
+                          [&](std::size_t n) { return widths(*scheme.attention[n].encoding).far == 0; });
   }
-  for (const Named& named : spec.samplers) position.samplers.push_back(make_checked(named, shape));
-  return position;
+  for (const Named& named : spec.samplers) scheme.samplers.push_back(make_checked(named, shape));
+  return scheme;
 }
 
-std::optional<std::int64_t> Position::positions_end() const {
+std::optional<std::int64_t> Scheme::positions_end() const {
   std::optional<std::int64_t> end = input ? input->positions_end() : std::nullopt;
   const auto narrow = [&](const Encoding& encoding) {
     const auto other = encoding.positions_end();

@@ -40,7 +40,7 @@ struct Spec {
 };
 
 // A spec made for a model's shape: the objects that compute. Throws Error(usage).
-struct Position {
+struct Scheme {
   struct InAttention {
     std::unique_ptr<Encoding> encoding;
     unsigned acts;
@@ -58,7 +58,7 @@ struct Position {
   // The positions that every part has values for are below this; nullopt = all.
   std::optional<std::int64_t> positions_end() const;
 };
-Position make_position(const Spec& spec, const Shape& shape);
+Scheme make_scheme(const Spec& spec, const Shape& shape);
 
 // One encoding by itself; its options must name what has no silent default.
 std::unique_ptr<Encoding> make_encoding(const Named& named, const Shape& shape);

@@ -43,7 +43,7 @@ Values values_of(const Trained& m, std::int64_t layer, const Entered& in,
     throw Error(Fault::usage, text("what enters a layer has rows of ", c.width,
                                    " numbers, at least one; found ", in.rows.rows, " of ", in.rows.columns));
   }
-  if (!m.model.position().samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
+  if (!m.model.scheme().samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
   struct Enough {};
   Values values;
   Taps taps{{at(layer, in.entry), [&](TapValue& value) { value.write(floats(in.rows)); }},

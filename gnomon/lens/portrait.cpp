@@ -12,25 +12,25 @@
 
 namespace gnomon {
 
-std::vector<Standing> encodings_in(const Spec& spec, const Position& position, std::int64_t layers) {
+std::vector<Standing> encodings_in(const Spec& spec, const Scheme& scheme, std::int64_t layers) {
   std::vector<Standing> all;
-  if (position.input) all.push_back({*spec.input, position.input.get(), "position.input."});
+  if (scheme.input) all.push_back({*spec.input, scheme.input.get(), "position.input."});
   std::vector<Named> inside = spec.attention;
   for (const auto& layer : spec.layers) inside.insert(inside.end(), layer.begin(), layer.end());
   for (std::size_t n = 0; n < inside.size(); ++n) {
     const auto acts_in = [&](std::int64_t l) {
-      const auto& active = position.in_layer(l);
+      const auto& active = scheme.in_layer(l);
       return std::find(active.begin(), active.end(), n) != active.end();
     };
     std::int64_t first = 0;
     while (first < layers && !acts_in(first)) ++first;
     if (first == layers) continue;
-    const Encoding& encoding = *position.attention[n].encoding;
+    const Encoding& encoding = *scheme.attention[n].encoding;
     all.push_back({inside[n], &encoding,
                    text("position.attention.", n, ".", encoding.per_layer() ? text(first, ".") : "")});
   }
   for (std::size_t n = 0; n < spec.samplers.size(); ++n)
-    all.push_back({spec.samplers[n], position.samplers[n].get(), ""});
+    all.push_back({spec.samplers[n], scheme.samplers[n].get(), ""});
   return all;
 }
 

@@ -17,7 +17,7 @@ struct Standing {
   std::string prefix;
 };
 // The encodings of a spec that act in a model of so many layers: beside the words, inside attention, samplers.
-std::vector<Standing> encodings_in(const Spec& spec, const Position& position, std::int64_t layers);
+std::vector<Standing> encodings_in(const Spec& spec, const Scheme& scheme, std::int64_t layers);
 
 // The encoding with parameters to look at.
 struct Sitter {

@@ -17,12 +17,12 @@ struct HeadRotation {
   bool halves;
 };
 HeadRotation rotation_of(const Architecture& c, std::int64_t layer) {
-  const Position position = make_position(c.position, c.shape());
-  const auto& active = position.in_layer(layer);
+  const Scheme scheme = make_scheme(c.position, c.shape());
+  const auto& active = scheme.in_layer(layer);
   HeadRotation r{{}, false};
   if (active.size() == 1 && c.position.attention.size() == 1) {
     const Named& named = c.position.attention.front();
-    r.w = position.attention[active[0]].encoding->frequencies();
+    r.w = scheme.attention[active[0]].encoding->frequencies();
     for (const OptionSpec& option : find_encoding(named.name).options) {
       if (option.name == "pairing") r.halves = option.standard == "halves";
     }

@@ -105,12 +105,12 @@ std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surger
 
 Written written(const Trained& m, const Sample& sample) {
   const Architecture& c = m.model.architecture();
-  const Position& position = m.model.position();
+  const Scheme& scheme = m.model.scheme();
   if (c.norm.place == NormPlace::after_sum || c.norm.embedding) {
     throw Error(Fault::usage, text("written: '", c.position.print(),
                                    "': norms of the residual stream itself leave no parts that add up"));
   }
-  if (c.layers > 1 && position.input && position.combination->injection() == Injection::every_layer) {
+  if (c.layers > 1 && scheme.input && scheme.combination->injection() == Injection::every_layer) {
     throw Error(Fault::usage, text("written: '", c.position.print(),
                                    "' adds positions before every layer; the parts are of the first alone"));
   }

@@ -70,7 +70,7 @@ std::int64_t heads_of_keys(const Step& step) {
 }
 
 // What the encodings of a layer ask of attention, against what it has.
-void check_layer(const Architecture& a, const Position& position, const std::vector<std::size_t>& active) {
+void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<std::size_t>& active) {
   const AttentionRule& at = a.attention;
   const auto refuse = [&](const std::string& why) {
     throw Error(Fault::usage, text("model: '", a.position.print(), "' ", why));
@@ -78,7 +78,7 @@ void check_layer(const Architecture& a, const Position& position, const std::vec
   std::vector<const Encoding*> encodings;
   std::int64_t axes = 1;
   for (const std::size_t n : active) {
-    const Encoding& e = *position.attention[n].encoding;
+    const Encoding& e = *scheme.attention[n].encoding;
     encodings.push_back(&e), axes = std::max(axes, e.axes());
     if (at.kv_heads != at.heads && (e.reads() & (kReadsRows | kReadsProjections)))
       refuse(text("reads q and k of each head: kv_heads is ", at.kv_heads, "; allowed is ", at.heads));
@@ -108,7 +108,7 @@ double AttentionRule::scale_of_product() const {
 void Architecture::check() const {
   check_sizes(*this);
   check_parts(*this);
-  const Position made = make_position(position, shape());
+  const Scheme made = make_scheme(position, shape());
   require(!head.tied || made.combination->word_width() == width,
           text("model.tied: the head has width ", width, ", the word table of '", position.print(),
                "' is narrower"));

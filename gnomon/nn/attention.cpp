@@ -42,11 +42,11 @@ Spec inside(std::string_view spec) {
 
 Attention::Attention(std::string_view spec, const AttentionConfig& config)
     : config_(checked(config)), spec_(inside(spec)) {
-  position_ =
-      make_position(spec_, {config_.width, config_.heads, config_.head_size, config_.length, config_.causal});
-  for (std::size_t n = 0; n < position_.attention.size(); ++n) {
+  scheme_ =
+      make_scheme(spec_, {config_.width, config_.heads, config_.head_size, config_.length, config_.causal});
+  for (std::size_t n = 0; n < scheme_.attention.size(); ++n) {
     offsets_.push_back(count_);
-    for (ParamSpec p : position_.attention[n].encoding->params()) {
+    for (ParamSpec p : scheme_.attention[n].encoding->params()) {
       p.name = text(n, ".", p.name);
       count_ += p.size();
       params_.push_back(std::move(p));
@@ -68,7 +68,7 @@ std::vector<Acting> Attention::acting(std::span<const float> w, std::span<float>
   check_size("attention", "w", w.size(), count_);
   std::vector<Acting> all;
   for (std::size_t n = 0; n < offsets_.size(); ++n) {
-    all.push_back({position_.attention[n].encoding.get(), w.data() + offsets_[n],
+    all.push_back({scheme_.attention[n].encoding.get(), w.data() + offsets_[n],
                    dw.empty() ? nullptr : dw.data() + offsets_[n]});
   }
   return all;
@@ -100,7 +100,7 @@ void Attention::check(const AttentionInput& in) const {
   if (places && (places->T() != keys || (places->rows != 1 && places->rows != B)))
     refuse(text("places of ", places->rows, " sequences of ", places->T(), " tokens for ", B, " of ", keys,
                 " keys"));
-  for (const auto& at : position_.attention) {
+  for (const auto& at : scheme_.attention) {
     const Encoding& e = *at.encoding;
     if (e.reads_content() && (queries != keys || in.first.value_or(0) != 0))
       refuse(text("'", spec(), "' reads every token: queries are ", queries, " of ", keys,

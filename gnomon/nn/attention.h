@@ -92,7 +92,7 @@ class Attention {
 
   const AttentionConfig config_;
   const Spec spec_;
-  Position position_;
+  Scheme scheme_;
   std::vector<ParamSpec> params_;
   std::vector<std::int64_t> offsets_;
   std::int64_t count_ = 0;

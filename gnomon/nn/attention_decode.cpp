@@ -148,7 +148,7 @@ KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> enco
 
 KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
   std::vector<const Encoding*> encodings;
-  for (const auto& at : position_.attention) encodings.push_back(at.encoding.get());
+  for (const auto& at : scheme_.attention) encodings.push_back(at.encoding.get());
   if (!config_.causal) refuse("a key cache needs causal attention");
   return make_cache({B, config_.kv_heads, config_.head_size, config_.value_size, capacity, window}, encodings,
                     spec());

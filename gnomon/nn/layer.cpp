@@ -87,9 +87,9 @@ void show_heads(const LayerShape& s, const TapsAt& taps, std::string_view name, 
 
 // From the rows in.h on to a.attended.
 void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput& in,
-                    const LayerPositions& positions, LayerActivations& a) {
+                    const LayerScheme& scheme, LayerActivations& a) {
   const AttentionRule& rule = s.a.attention;
-  project(s, p, in, positions, a.projections);
+  project(s, p, in, scheme, a.projections);
   show_heads(s, in.taps, "q", a.projections.qkv.data(), rule.heads);
   show_heads(s, in.taps, "k", a.projections.qkv.data() + rule.q_width(), rule.kv_heads);
   show_heads(s, in.taps, "v", a.projections.qkv.data() + rule.q_width() + rule.kv_width(), rule.kv_heads);
@@ -97,9 +97,9 @@ void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput&
   AttentionShape shape = attention_shape(s, p, in.w, nullptr);
   shape.taps = in.taps;
   if (in.cache) {
-    attention_decode(shape, positions, *in.cache, a);
+    attention_decode(shape, scheme, *in.cache, a);
   } else {
-    attention_forward(shape, positions, content_of(s, p, in, a.projections), a);
+    attention_forward(shape, scheme, content_of(s, p, in, a.projections), a);
   }
   const std::int64_t T = s.T, D = rule.head_size, step = row_step(rule.q_width());
   in.taps.show("attended", a.attended.data(), {s.B, rule.heads, T, D}, {T * step, D, step, 1});
@@ -112,7 +112,7 @@ struct AttentionPartBackward {
   LayerScratch& scratch;
 };
 const float* attention_part_backward(const LayerShape& s, const AttentionAt& p,
-                                     const AttentionPartBackward& at, LayerPositions& positions,
+                                     const AttentionPartBackward& at, LayerScheme& scheme,
                                      LayerActivations& a) {
   const std::int64_t N = s.N(), step = row_step(s.a.width);
   LayerScratch& scratch = at.scratch;
@@ -120,12 +120,11 @@ const float* attention_part_backward(const LayerShape& s, const AttentionAt& p,
   scratch.dqkv.resize(N * row_step(s.a.attention.qkv_width()));
   linear_backward(out_shape(s), a.attended.data(), at.w + p.out.weight, at.dy,
                   {scratch.drows.data(), at.g + p.out.weight, optional(at.g, p.out.bias)});
-  if (positions.reads_content) scratch.dcontent.assign(N * step, 0.0f);
+  if (scheme.reads_content) scratch.dcontent.assign(N * step, 0.0f);
   ContentGrad grad = content_grad_of(s, p, at.g, scratch);
-  attention_backward(attention_shape(s, p, at.w, at.g), positions,
-                     content_of(s, p, {at.w, at.x}, a.projections),
+  attention_backward(attention_shape(s, p, at.w, at.g), scheme, content_of(s, p, {at.w, at.x}, a.projections),
                      {scratch.drows.data(), scratch.dqkv.data(), grad}, a);
-  project_backward(s, p, {at.w, at.x, at.g, scratch.drows.data(), scratch}, positions, a.projections);
+  project_backward(s, p, {at.w, at.x, at.g, scratch.drows.data(), scratch}, scheme, a.projections);
   return scratch.drows.data();
 }
 
@@ -141,11 +140,11 @@ NormShape norm_shape(const Norms& rule, std::int64_t N, std::int64_t width, std:
           rule.form == NormForm::rms_one_plus ? 1.0f : 0.0f};
 }
 
-void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in,
-                   const LayerPositions& positions, LayerActivations& a) {
+void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, const LayerScheme& scheme,
+                   LayerActivations& a) {
   const LayerInput first{in.w, in.h, in.cache, in.taps.under("attention.")};
   const float* x = enter(s, p.attention_norms.before, first, a.attention);
-  attention_part(s, p.attention, {in.w, x, in.cache, first.taps}, positions, a);
+  attention_part(s, p.attention, {in.w, x, in.cache, first.taps}, scheme, a);
   linear(out_shape(s), a.attended.data(), in.w + p.attention.out.weight, optional(in.w, p.attention.out.bias),
          written(s, p.attention_norms.after, a.attention).data());
   leave(s, p.attention_norms.after, first, a.attention);
@@ -164,7 +163,7 @@ void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in,
   leave(s, p.feed_forward_norms.after, {in.w, a.attention.out.data(), nullptr, second.taps}, a.feed_forward);
 }
 
-void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerPositions& positions,
+void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerScheme& scheme,
                     LayerActivations& a) {
   const std::int64_t size = s.N() * row_step(s.a.width);
   const bool parallel = s.a.residual != Residual::in_turn,
@@ -188,7 +187,7 @@ void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& 
                    dx2.data());
   }
   const float* dy = leave_backward(s, p.attention_norms.after, at, a.attention);
-  const float* dx1 = attention_part_backward(s, p.attention, {at.w, x1, dy, at.g, scratch}, positions, a);
+  const float* dx1 = attention_part_backward(s, p.attention, {at.w, x1, dy, at.g, scratch}, scheme, a);
   if (one_norm) add(size, dx1, dx2.data(), dx2.data()), dx1 = dx2.data();
   if (parallel && !one_norm) enter_backward(s, p.feed_forward_norms.before, at, a.feed_forward, dx2.data());
   enter_backward(s, p.attention_norms.before, at, a.attention, dx1);

@@ -18,7 +18,7 @@ struct LayerShape {
 };
 
 // What position does inside the attention of some layers.
-struct LayerPositions {
+struct LayerScheme {
   std::vector<Acting> acting;
   const Placement* places = nullptr;
   Plan plan, dplan;       // what depends on positions and parameters alone
@@ -57,8 +57,8 @@ struct LayerInput {
   KeyCache* cache = nullptr;
   TapsAt taps = {};
 };
-void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in,
-                   const LayerPositions& positions, LayerActivations& a);
+void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, const LayerScheme& scheme,
+                   LayerActivations& a);
 
 // g receives the gradients of w; dh comes in as the gradient of what the layer left and leaves as the gradient of h.
 struct LayerScratch {
@@ -71,7 +71,7 @@ struct LayerBackward {
   float *g, *dh;
   LayerScratch& scratch;
 };
-void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerPositions& positions,
+void layer_backward(const LayerShape& s, const LayerAt& p, const LayerBackward& at, LayerScheme& scheme,
                     LayerActivations& a);
 
 // --- The parts
@@ -86,10 +86,10 @@ struct ProjectionsBackward {
   float *g, *dx;
   LayerScratch& scratch;
 };
-void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const LayerPositions& positions,
+void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const LayerScheme& scheme,
              ProjectionsKept& k);  // in.h: x
 void project_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
-                      LayerPositions& positions, const ProjectionsKept& k);
+                      LayerScheme& scheme, const ProjectionsKept& k);
 // What encodings read of x and k.
 Content content_of(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const ProjectionsKept& k);
 ContentGrad content_grad_of(const LayerShape& s, const AttentionAt& p, float* g, LayerScratch& scratch);
@@ -106,7 +106,7 @@ struct AttentionShape {
   float* dsinks = nullptr;
   TapsAt taps = {};
 };
-void attention_forward(const AttentionShape& s, const LayerPositions& positions, const Content& content,
+void attention_forward(const AttentionShape& s, const LayerScheme& scheme, const Content& content,
                        LayerActivations& a);
 // dreturned: gradient of what went into the output projection, overwritten. dqkv is overwritten; what content
 // receives beside is added to `grad`, whose q and k point into dqkv.
@@ -114,10 +114,10 @@ struct AttentionBackward {
   float *dreturned, *dqkv;
   ContentGrad& grad;
 };
-void attention_backward(const AttentionShape& s, LayerPositions& positions, const Content& content,
+void attention_backward(const AttentionShape& s, LayerScheme& scheme, const Content& content,
                         const AttentionBackward& at, LayerActivations& a);
 // The same forward for new tokens, whose keys are appended to the cache.
-void attention_decode(const AttentionShape& s, const LayerPositions& positions, KeyCache& cache,
+void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCache& cache,
                       LayerActivations& a);
 
 // Feed-forward part: feed_forward.cpp. `to` (N,width) is overwritten with down(f(up(x))).

@@ -37,33 +37,33 @@ void add_shared(const Plan& part, Plan& sum) {
 
 }  // namespace
 
-void attention_forward(const AttentionShape& s, const LayerPositions& positions, const Content& content,
+void attention_forward(const AttentionShape& s, const LayerScheme& scheme, const Content& content,
                        LayerActivations& a) {
-  if (positions.reads_content) {
-    a.plan = positions.plan;
-    complete(positions.acting, *positions.places, content, a.plan);
+  if (scheme.reads_content) {
+    a.plan = scheme.plan;
+    complete(scheme.acting, *scheme.places, content, a.plan);
   }
-  const Plan& plan = positions.reads_content ? a.plan : positions.plan;
-  execute({attend_shape(s), plan, !positions.reads_content, extras_of(s), s.taps},
+  const Plan& plan = scheme.reads_content ? a.plan : scheme.plan;
+  execute({attend_shape(s), plan, !scheme.reads_content, extras_of(s), s.taps},
           rows_of(s, a.projections.qkv.data(), a.attended.data()), a.kept);
 }
 
-void attention_backward(const AttentionShape& s, LayerPositions& positions, const Content& content,
+void attention_backward(const AttentionShape& s, LayerScheme& scheme, const Content& content,
                         const AttentionBackward& at, LayerActivations& a) {
   const auto rows = rows_of(s, a.projections.qkv.data(), a.attended.data()),
              d = rows_of(s, at.dqkv, at.dreturned);
   const ExtrasGrad dextras{.sinks = s.dsinks};
-  if (!positions.reads_content) {
-    return execute_backward({attend_shape(s), positions.plan, true, extras_of(s)}, rows, a.kept, d,
-                            positions.dplan, dextras);
+  if (!scheme.reads_content) {
+    return execute_backward({attend_shape(s), scheme.plan, true, extras_of(s)}, rows, a.kept, d, scheme.dplan,
+                            dextras);
   }
   Plan dplan = a.plan.zeros();
   execute_backward({attend_shape(s), a.plan, false, extras_of(s)}, rows, a.kept, d, dplan, dextras);
-  complete_backward(positions.acting, {*positions.places, content}, a.plan, dplan, at.grad);
-  add_shared(dplan, positions.dplan);
+  complete_backward(scheme.acting, {*scheme.places, content}, a.plan, dplan, at.grad);
+  add_shared(dplan, scheme.dplan);
 }
 
-void attention_decode(const AttentionShape& s, const LayerPositions& positions, KeyCache& cache,
+void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCache& cache,
                       LayerActivations& a) {
   const AttentionRule& rule = s.rule;
   const std::int64_t step = row_step(rule.qkv_width()), out_step = row_step(rule.q_width()),
@@ -75,12 +75,12 @@ void attention_decode(const AttentionShape& s, const LayerPositions& positions, 
   AttentionInput in{.q = read_only(view(qkv, rule.heads, step)),
                     .k = read_only(view(qkv + rule.q_width(), rule.kv_heads, step)),
                     .v = read_only(view(qkv + rule.q_width() + rule.kv_width(), rule.kv_heads, step)),
-                    .places = positions.places,
+                    .places = scheme.places,
                     .padding = s.padding,
                     .sinks = s.sinks};
   AttendShape shape = attend_shape(s);
   shape.padding = nullptr;  // the cache knows what it did not store
-  decode({shape, positions.acting, float(rule.soft_cap)}, in, cache,
+  decode({shape, scheme.acting, float(rule.soft_cap)}, in, cache,
          view(a.attended.data(), rule.heads, out_step));
 }
 

@@ -38,10 +38,10 @@ std::int64_t copies(const Plan& plan) {
   return count;
 }
 
-Asked asked_in(const Position& position, std::int64_t layer, const Architecture& c) {
+Asked asked_in(const Scheme& scheme, std::int64_t layer, const Architecture& c) {
   Asked a{c.attention.head_size};
-  for (const std::size_t n : position.in_layer(layer)) {
-    const auto& [encoding, acts] = position.attention[n];
+  for (const std::size_t n : scheme.in_layer(layer)) {
+    const auto& [encoding, acts] = scheme.attention[n];
     const Widths added = widths(*encoding);
     a.width += added.joined + added.far;
     const Plan plan = plan_of_one(*encoding);
@@ -125,18 +125,18 @@ struct Count {
 std::int64_t trainer_bytes(const Architecture& c, const PassSize& training, const PassSize& evaluation,
                            int threads) {
   const Count s{c};
-  const Position position = make_position(c.position, c.shape());
+  const Scheme scheme = make_scheme(c.position, c.shape());
   const std::int64_t trained = training.windows * training.tokens,
                      rows = std::max(trained, evaluation.windows * evaluation.tokens);
   std::int64_t kept = 0, shared = 0, kernel = 0;
   for (std::int64_t l = 0; l < c.layers; ++l) {
-    const Asked a = asked_in(position, l, c);
+    const Asked a = asked_in(scheme, l, c);
     kept += std::max(s.kept(a, training), s.kept(a, evaluation));
     shared = std::max(shared, s.shared(a, training));
     kernel =
         std::max({kernel, s.kernel(a, training, true, threads), s.kernel(a, evaluation, false, threads)});
   }
-  const std::int64_t words = row_step(position.combination->word_width()),
+  const std::int64_t words = row_step(scheme.combination->word_width()),
                      ends = rows * s.ends(words) + trained * s.ends_backward(words);
   return std::int64_t(sizeof(float)) * (4 * Model(c).param_count() + kept + shared + kernel + ends);
 }

@@ -12,9 +12,9 @@ namespace {
 
 std::shared_ptr<const ModelParts> parts_of(const Architecture& a) {
   a.check();
-  Position position = make_position(a.position, a.shape());
-  Layout at(a, position);
-  return std::make_shared<const ModelParts>(ModelParts{a, std::move(position), std::move(at)});
+  Scheme scheme = make_scheme(a.position, a.shape());
+  Layout at(a, scheme);
+  return std::make_shared<const ModelParts>(ModelParts{a, std::move(scheme), std::move(at)});
 }
 
 }  // namespace
@@ -22,12 +22,12 @@ std::shared_ptr<const ModelParts> parts_of(const Architecture& a) {
 Model::Model(const Architecture& a) : parts_(parts_of(a)) {}
 
 const Architecture& Model::architecture() const { return parts_->a; }
-const Position& Model::position() const { return parts_->position; }
+const Scheme& Model::scheme() const { return parts_->scheme; }
 std::span<const Param> Model::params() const { return parts_->at.params; }
 std::int64_t Model::param_count() const { return parts_->at.total; }
-std::optional<std::int64_t> Model::positions_end() const { return parts_->position.positions_end(); }
+std::optional<std::int64_t> Model::positions_end() const { return parts_->scheme.positions_end(); }
 
-std::vector<std::string> Model::tap_names() const { return gnomon::tap_names(parts_->a, parts_->position); }
+std::vector<std::string> Model::tap_names() const { return gnomon::tap_names(parts_->a, parts_->scheme); }
 
 const Param& Model::param(std::string_view name) const {
   for (const auto& p : params()) {

@@ -21,7 +21,7 @@ class Model {
   explicit Model(const Architecture& architecture);
 
   const Architecture& architecture() const;
-  const Position& position() const;  // its spec, made for its shape
+  const Scheme& scheme() const;  // its spec, made for its shape
   std::span<const Param> params() const;
   std::int64_t param_count() const;
   const Param& param(std::string_view name) const;  // throws Error(bug)

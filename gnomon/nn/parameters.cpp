@@ -17,14 +17,14 @@ double root(std::int64_t n) { return std::sqrt(double(n)); }
 
 }  // namespace
 
-Layout::Layout(const Architecture& a, const Position& position) {
-  const std::int64_t word_width = position.combination->word_width();
+Layout::Layout(const Architecture& a, const Scheme& scheme) {
+  const std::int64_t word_width = scheme.combination->word_width();
   word = declare("embed.word", {{a.vocabulary, word_width}, 0, 1 / root(word_width), false});
   if (a.token_types) type = declare("embed.type", {{a.token_types, a.width}, 0, 1 / root(a.width), false});
-  combination = declare_all("embed.combination.", position.combination->params());
+  combination = declare_all("embed.combination.", scheme.combination->params());
   if (a.norm.embedding) embedding_norm = declare_norm("embed.norm.", a.norm, a.width);
-  input = position.input ? declare_all("position.input.", position.input->params()) : 0;
-  for (std::size_t n = 0; n < position.attention.size(); ++n) declare_encoding(a, position, n);
+  input = scheme.input ? declare_all("position.input.", scheme.input->params()) : 0;
+  for (std::size_t n = 0; n < scheme.attention.size(); ++n) declare_encoding(a, scheme, n);
   for (std::int64_t l = 0; l < a.layers; ++l) layers.push_back(declare_layer(a, l));
   if (a.norm.last) last_norm = declare_norm("head.norm.", a.norm, a.width);
   if (a.head.form == HeadForm::none) return;
@@ -106,12 +106,12 @@ NormAt Layout::declare_norm(const std::string& prefix, const Norms& norms, std::
   if (norms.form == NormForm::layer) at.bias = declare(prefix + "bias", {{width}, 0, 0, false});
   return at;
 }
-void Layout::declare_encoding(const Architecture& a, const Position& position, std::size_t n) {
-  const Encoding& encoding = *position.attention[n].encoding;
+void Layout::declare_encoding(const Architecture& a, const Scheme& scheme, std::size_t n) {
+  const Encoding& encoding = *scheme.attention[n].encoding;
   const std::string at = text("position.attention.", n, ".");
   const std::int64_t shared = encoding.per_layer() ? 0 : declare_all(at, encoding.params());
   for (std::int64_t l = 0; l < a.layers; ++l) {
-    const auto& active = position.in_layer(l);
+    const auto& active = scheme.in_layer(l);
     const bool here = std::find(active.begin(), active.end(), n) != active.end();
     const bool own = here && encoding.per_layer();
     encodings_.push_back(own ? declare_all(at + text(l, "."), encoding.params()) : shared);

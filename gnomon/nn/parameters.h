@@ -46,7 +46,7 @@ struct LayerAt {
 
 // Every parameter of a model in the order of the flat array, and the offsets by what they are for.
 struct Layout {
-  Layout(const Architecture& a, const Position& position);
+  Layout(const Architecture& a, const Scheme& scheme);
 
   std::vector<Param> params;
   std::int64_t total = 0;
@@ -54,7 +54,7 @@ struct Layout {
   NormAt embedding_norm, last_norm, transform_norm;
   LinearAt transform, head;
   std::vector<LayerAt> layers;
-  // The parameters of position.attention[n] in layer l: one block for all layers, or each its own.
+  // The parameters of scheme.attention[n] in layer l: one block for all layers, or each its own.
   std::int64_t encoding(std::size_t n, std::int64_t l) const {
     return encodings_[n * layers.size() + std::size_t(l)];
   }
@@ -68,7 +68,7 @@ struct Layout {
   std::int64_t declare(std::string name, Array array);
   std::int64_t declare_all(const std::string& prefix, const std::vector<ParamSpec>& specs);
   NormAt declare_norm(const std::string& prefix, const Norms& norms, std::int64_t width);
-  void declare_encoding(const Architecture& a, const Position& position, std::size_t n);
+  void declare_encoding(const Architecture& a, const Scheme& scheme, std::size_t n);
   AttentionAt declare_attention(const Architecture& a, const std::string& at);
   LayerAt declare_layer(const Architecture& a, std::int64_t l);
   std::vector<std::int64_t> encodings_;

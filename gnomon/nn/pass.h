@@ -10,7 +10,7 @@ namespace gnomon {
 
 struct ModelParts {
   Architecture a;
-  Position position;
+  Scheme scheme;
   Layout at;
 };
 
@@ -29,9 +29,9 @@ struct Pass {
   Placement placement;
   std::vector<std::uint8_t> padding;
   InputKept input;
-  std::vector<LayerPositions> groups;  // layers whose encodings and parameters are the same share one
-  Placement compiled_for;              // the places of their plans
-  bool compiled_dropped = false;       // their plans are without encodings
+  std::vector<LayerScheme> groups;  // layers whose encodings and parameters are the same share one
+  Placement compiled_for;           // the places of their plans
+  bool compiled_dropped = false;    // their plans are without encodings
   std::vector<std::size_t> group_of;
   std::vector<LayerActivations> layers;
   HeadKept head;
@@ -51,7 +51,7 @@ struct Call {
   std::int64_t step() const { return row_step(m.a.width); }
   std::int64_t size() const { return N() * step(); }
   bool again() const {  // position vectors enter before every layer
-    return m.position.input && m.position.combination->injection() == Injection::every_layer;
+    return m.scheme.input && m.scheme.combination->injection() == Injection::every_layer;
   }
   // The row of e of token n.
   std::int64_t place(std::int64_t n) const { return p.placement.rows > 1 ? n : n % tokens.T; }

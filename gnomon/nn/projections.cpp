@@ -81,19 +81,19 @@ void normalise_heads_backward(const LayerShape& s, const AttentionAt& p, const P
 }
 
 // x + e, row by row.
-void add_positions(const LayerShape& s, const LayerPositions& positions, const float* x, float* to) {
+void add_positions(const LayerShape& s, const LayerScheme& scheme, const float* x, float* to) {
   const std::int64_t C = s.a.width, step = row_step(C);
   parallel_ranges(s.N(), 64, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
-      const float* e = positions.e + (positions.e_rows > 1 ? n : n % s.T) * C;
+      const float* e = scheme.e + (scheme.e_rows > 1 ? n : n % s.T) * C;
       for (std::int64_t c = 0; c < C; ++c) to[n * step + c] = x[n * step + c] + e[c];
     }
   });
 }
-void add_positions_backward(const LayerShape& s, const LayerPositions& positions, const float* dx) {
+void add_positions_backward(const LayerShape& s, const LayerScheme& scheme, const float* dx) {
   const std::int64_t C = s.a.width, step = row_step(C);
   for (std::int64_t n = 0; n < s.N(); ++n) {
-    float* de = positions.de + (positions.e_rows > 1 ? n : n % s.T) * C;
+    float* de = scheme.de + (scheme.e_rows > 1 ? n : n % s.T) * C;
     for (std::int64_t c = 0; c < C; ++c) de[c] += dx[n * step + c];
   }
 }
@@ -103,15 +103,15 @@ const float* asked(const ProjectionsKept& k, const float* x) { return k.asked.em
 
 }  // namespace
 
-void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const LayerPositions& positions,
+void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, const LayerScheme& scheme,
              ProjectionsKept& k) {
   const std::int64_t N = s.N(), step = row_step(s.a.attention.qkv_width());
   k.qkv.resize(N * step);
   k.asked.clear();
-  if (!positions.e && !p.q_norm) return project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 0, 3));
-  if (positions.e) {
+  if (!scheme.e && !p.q_norm) return project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 0, 3));
+  if (scheme.e) {
     k.asked.resize(N * row_step(s.a.width));
-    add_positions(s, positions, in.h, k.asked.data());
+    add_positions(s, scheme, in.h, k.asked.data());
   }
   if (p.q_norm) {
     k.unnormed.resize(N * step);
@@ -124,14 +124,14 @@ void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, co
 }
 
 void project_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
-                      LayerPositions& positions, const ProjectionsKept& k) {
+                      LayerScheme& scheme, const ProjectionsKept& k) {
   const std::int64_t size = s.N() * row_step(s.a.width), step = row_step(s.a.attention.qkv_width());
   LayerScratch& scratch = at.scratch;
   const Columns dqkv{scratch.dqkv.data(), step};
   const auto add_content = [&](float* to) {
-    if (positions.reads_content) add(size, scratch.dcontent.data(), to, to);
+    if (scheme.reads_content) add(size, scratch.dcontent.data(), to, to);
   };
-  if (!positions.e && !p.q_norm) {
+  if (!scheme.e && !p.q_norm) {
     project_parts_backward(s, p, at, dqkv, runs(s, p, 0, 3));
     return add_content(at.dx);
   }
@@ -146,7 +146,7 @@ void project_backward(const LayerShape& s, const AttentionAt& p, const Projectio
   project_parts_backward(s, p, {at.w, asked(k, at.x), at.g, dasked, scratch}, dqk, runs(s, p, 0, 2));
   project_parts_backward(s, p, at, dqkv, runs(s, p, 2, 3));
   add_content(dasked);
-  if (positions.e) add_positions_backward(s, positions, dasked);
+  if (scheme.e) add_positions_backward(s, scheme, dasked);
   add(size, dasked, at.dx, at.dx);
 }
 

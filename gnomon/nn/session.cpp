@@ -67,7 +67,7 @@ void Session::Work::check(const Tokens& t, std::span<const float> w) const {
     refuse(text(what, " ", none - all.begin(), " is ", *none, "; allowed are 0 to ", end - 1));
   };
   within("input", t.inputs, a.vocabulary);
-  if (t.taps) check_taps(*t.taps, a, m().position);
+  if (t.taps) check_taps(*t.taps, a, m().scheme);
   if (t.types.empty()) return;
   if (a.token_types == 0) refuse("types are given; the architecture has no token types");
   check_size("model", "types", t.types.size(), t.B * t.T);
@@ -100,7 +100,7 @@ void Session::Work::place(const Tokens& t, bool training) {
   } else {
     p.placement = Placement::consecutive(0, t.T);
   }
-  const auto& samplers = m().position.samplers;
+  const auto& samplers = m().scheme.samplers;
   if (!samplers.empty() && p.placement.rows == 1) {
     const auto one = p.placement.values;
     for (std::int64_t b = 1; b < t.B; ++b)
@@ -126,27 +126,27 @@ void Session::Work::place(const Tokens& t, bool training) {
 // Layers that share pattern and parameters share terms; a layer with parameters of its own has its own.
 void Session::Work::make_groups(const Tokens& tokens, std::span<const float> w) {
   Pass& p = pass;
-  const Position& position = m().position;
+  const Scheme& scheme = m().scheme;
   const bool stay = p.compiled_for == p.placement && p.compiled_dropped == tokens.drop_positions;
-  std::vector<LayerPositions> before = std::move(p.groups);
+  std::vector<LayerScheme> before = std::move(p.groups);
   p.groups.clear(), p.group_of.clear();
-  std::vector<std::size_t> group_of_pattern(position.patterns.size(), SIZE_MAX);
-  const bool injects = position.input && position.combination->injection() == Injection::queries_and_keys;
+  std::vector<std::size_t> group_of_pattern(scheme.patterns.size(), SIZE_MAX);
+  const bool injects = scheme.input && scheme.combination->injection() == Injection::queries_and_keys;
   for (std::int64_t l = 0; l < m().a.layers; ++l) {
-    const std::size_t pattern = std::size_t(l) % position.patterns.size();
-    const auto& active = position.patterns[pattern];
+    const std::size_t pattern = std::size_t(l) % scheme.patterns.size();
+    const auto& active = scheme.patterns[pattern];
     const bool own = std::any_of(active.begin(), active.end(),
-                                 [&](std::size_t n) { return position.attention[n].encoding->per_layer(); });
+                                 [&](std::size_t n) { return scheme.attention[n].encoding->per_layer(); });
     if (!own && group_of_pattern[pattern] != SIZE_MAX) {
       p.group_of.push_back(group_of_pattern[pattern]);
       continue;
     }
     p.group_of.push_back(group_of_pattern[pattern] = p.groups.size());
-    LayerPositions& group = p.groups.emplace_back();
+    LayerScheme& group = p.groups.emplace_back();
     group.places = &p.placement;
     for (std::size_t n = 0; n < active.size() && !tokens.drop_positions; ++n) {
       group.acting.push_back(
-          {position.attention[active[n]].encoding.get(), w.data() + m().at.encoding(active[n], l)});
+          {scheme.attention[active[n]].encoding.get(), w.data() + m().at.encoding(active[n], l)});
     }
     group.reads_content = reads_content(group.acting);
     const bool learns = std::any_of(group.acting.begin(), group.acting.end(),
@@ -159,7 +159,7 @@ void Session::Work::make_groups(const Tokens& tokens, std::span<const float> w) 
 }
 // A plan that no parameter changes stays while the tokens stand where they stood.
 void Session::Work::compile_groups(const Tokens& tokens) {
-  for (LayerPositions& group : pass.groups) {
+  for (LayerScheme& group : pass.groups) {
     if (!group.compiled) group.plan = compile(group.acting, pass.placement, m().a.causal);
     group.compiled = true;
   }
@@ -203,20 +203,20 @@ const float* Session::Work::forward(const Call& c, bool training) {
 
 void Session::Work::backward(const Call& c, std::span<float> g) {
   Pass& p = pass;
-  const Position& position = m().position;
+  const Scheme& scheme = m().scheme;
   const std::int64_t C = m().a.width;
   const std::size_t L = p.layers.size();
   last_rows_backward(c, left(), g.data());
   p.later.assign(p.input.e.size(), 0.0f);
-  for (LayerPositions& group : p.groups) {
+  for (LayerScheme& group : p.groups) {
     group.dplan = group.plan.zeros();
     if (group.e) group.de = p.later.data();
   }
   for (std::size_t l = L; l-- > 0;) {
     if (c.tokens.stop && (*c.tokens.stop)()) throw Stopped{};
     const float* h = l ? p.layers[l - 1].feed_forward.out.data() : p.input.h.data();
-    LayerPositions& group = p.groups[p.group_of[l]];
-    const auto& active = position.in_layer(std::int64_t(l));
+    LayerScheme& group = p.groups[p.group_of[l]];
+    const auto& active = scheme.in_layer(std::int64_t(l));
     for (std::size_t n = 0; n < group.acting.size(); ++n)
       group.acting[n].dw = g.data() + m().at.encoding(active[n], std::int64_t(l));
     layer_backward(shape(c.tokens), m().at.layers[l], {c.w, h, g.data(), p.dh.data(), p.scratch}, group,
@@ -226,7 +226,7 @@ void Session::Work::backward(const Call& c, std::span<float> g) {
       for (std::int64_t i = 0; i < C; ++i) to[i] += p.dh[n * c.step() + i];
     }
   }
-  for (LayerPositions& group : p.groups) compile_backward(group.acting, p.placement, group.plan, group.dplan);
+  for (LayerScheme& group : p.groups) compile_backward(group.acting, p.placement, group.plan, group.dplan);
   embed_backward(c, g.data());
 }
 
@@ -296,14 +296,14 @@ void Session::begin(std::int64_t B, std::int64_t capacity) {
   const ModelParts& m = work_->m();
   const AttentionRule& at = m.a.attention;
   if (!m.a.causal) refuse("an encoder is not continued: causal is false; allowed is true");
-  if (!m.position.samplers.empty())
+  if (!m.scheme.samplers.empty())
     refuse(text("'", m.a.position.print(), "' draws positions anew for every window; it is not continued"));
   work_->check_head();
   std::vector<KeyCache> caches;
   for (std::int64_t l = 0; l < m.a.layers; ++l) {
     std::vector<const Encoding*> encodings;
-    for (const std::size_t n : m.position.in_layer(l))
-      encodings.push_back(m.position.attention[n].encoding.get());
+    for (const std::size_t n : m.scheme.in_layer(l))
+      encodings.push_back(m.scheme.attention[n].encoding.get());
     caches.push_back(
         make_cache({B, at.kv_heads, at.head_size, at.head_size, capacity}, encodings, m.a.position.print()));
   }

@@ -101,9 +101,9 @@ bool TapsAt::show_rows(std::string_view name, Floats& rows, std::int64_t B, std:
 
 namespace {
 // "layers.N." stands for each layer.
-std::vector<std::string> patterns_of(const Architecture& a, const Position& position) {
+std::vector<std::string> patterns_of(const Architecture& a, const Scheme& scheme) {
   std::vector<std::string> all{"words"};
-  if (position.input) all.push_back("positions");
+  if (scheme.input) all.push_back("positions");
   all.push_back("embedded");
   for (const std::string_view name : kOfLayer) all.push_back(std::string(kLayer) + std::string(name));
   all.push_back("last");
@@ -113,8 +113,8 @@ std::vector<std::string> patterns_of(const Architecture& a, const Position& posi
 }
 }  // namespace
 
-std::vector<std::string> tap_names(const Architecture& a, const Position& position) {
-  const std::vector<std::string> patterns = patterns_of(a, position);
+std::vector<std::string> tap_names(const Architecture& a, const Scheme& scheme) {
+  const std::vector<std::string> patterns = patterns_of(a, scheme);
   const auto of_layer = [](const std::string& name) { return name.starts_with(kLayer); };
   const auto begin = std::find_if(patterns.begin(), patterns.end(), of_layer),
              end = std::find_if_not(begin, patterns.end(), of_layer);
@@ -127,8 +127,8 @@ std::vector<std::string> tap_names(const Architecture& a, const Position& positi
   return all;
 }
 
-void check_taps(const Taps& taps, const Architecture& a, const Position& position) {
-  const std::vector<std::string> patterns = patterns_of(a, position);
+void check_taps(const Taps& taps, const Architecture& a, const Scheme& scheme) {
+  const std::vector<std::string> patterns = patterns_of(a, scheme);
   const std::vector<std::string_view> allowed(patterns.begin(), patterns.end());
   for (const auto& [name, tap] : taps) {
     const Pattern pattern = pattern_of(name);

@@ -30,8 +30,8 @@ class TapsAt {
   std::string prefix_;
 };
 
-std::vector<std::string> tap_names(const Architecture& a, const Position& position);
+std::vector<std::string> tap_names(const Architecture& a, const Scheme& scheme);
 // Throws Error(usage) for a name that is none.
-void check_taps(const Taps& taps, const Architecture& a, const Position& position);
+void check_taps(const Taps& taps, const Architecture& a, const Scheme& scheme);
 
 }  // namespace gnomon

@@ -228,13 +228,13 @@ std::string cost(const StudySummary& s) {
 std::string portraits(const StudySummary& s, const StudyFolder& folder, const ArmSummary& a) {
   const Model model(model_of(s.config, Spec::parse(a.arm)));
   const Architecture& config = model.architecture();
-  const Position& position = model.position();
+  const Scheme& scheme = model.scheme();
   const Floats start = model.initial(1);
   const Path path = a.runs.empty() ? Path() : folder.run(a.runs.front().plan).model();
   const bool trained = !path.empty() && std::filesystem::exists(path);
   TensorFile learned;
   std::string html;
-  for (const Standing& at : encodings_in(config.position, position, config.layers)) {
+  for (const Standing& at : encodings_in(config.position, scheme, config.layers)) {
     Sitter sitter{*at.encoding, find_encoding(at.named.name).acts, {}, "none"};
     for (const auto& p : at.encoding->params()) {
       if (trained && learned.tensors.empty()) learned = read_safetensors(path, Digest::required);

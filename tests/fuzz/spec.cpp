@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kMostNumbers = 1 << 20;  // larger tables are a matter of memory, not of reading
 
-std::int64_t param_count(const Position& position) {
-  std::int64_t count = position.input ? position.input->param_count() : 0;
-  for (const auto& at : position.attention) count += at.encoding->param_count();
+std::int64_t param_count(const Scheme& scheme) {
+  std::int64_t count = scheme.input ? scheme.input->param_count() : 0;
+  for (const auto& at : scheme.attention) count += at.encoding->param_count();
   return count;
 }
 
@@ -21,7 +21,7 @@ bool passes_through(const Spec& spec, bool causal) try {
   Architecture architecture =
       make_block("gpt", {.layers = 2, .width = 16, .heads = 2, .feed_forward = 1, .length = 8}, spec);
   architecture.causal = causal;
-  if (param_count(make_position(spec, {16, 2, 8, 8, causal})) > kMostNumbers) return true;
+  if (param_count(make_scheme(spec, {16, 2, 8, 8, causal})) > kMostNumbers) return true;
   const Model model(architecture);
   const std::vector<std::int32_t> bytes{1, 2, 3, 4, 5, 6, 7, 8, 9};
   const Floats w = model.initial(1);

@@ -25,7 +25,7 @@ TEST(DoorShape, AbsurdShapesAreRefusedByEveryEncoding) {
         shape.*field = x;
         const std::string words = text("shape: ", name, " is ", x);
         refused(words, [&] { make_encoding(entry->name, shape); });
-        refused(words, [&] { make_position(Spec::parse(entry->name), shape); });
+        refused(words, [&] { make_scheme(Spec::parse(entry->name), shape); });
       }
     }
   }

@@ -77,7 +77,7 @@ inline std::vector<double> attention_by_definition(const Encoding& e, const Case
 struct Fast {
   Floats w, tables, x, projections, input, out, dq, dk, dv, dw, dx, dprojections;
   AttentionShape layer;
-  LayerPositions positions;
+  LayerScheme positions;
   LayerActivations a;
   Batch batch;
 

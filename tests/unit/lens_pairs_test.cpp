@@ -67,15 +67,15 @@ std::vector<double> normed(const Opened& o) {
 }
 
 void expect_maps_are_the_definition(const Opened& o) {
-  const Position& position = o.m.model.position();
+  const Scheme& scheme = o.m.model.scheme();
   std::vector<std::vector<double>> w;
-  for (const std::size_t n : position.in_layer(0)) {
-    const std::string own = position.attention[n].encoding->per_layer() ? "0." : "";
+  for (const std::size_t n : scheme.in_layer(0)) {
+    const std::string own = scheme.attention[n].encoding->per_layer() ? "0." : "";
     w.push_back(o.parameters(text("position.attention.", n, ".", own)));
   }
   std::vector<Defined> defined;
   for (std::size_t n = 0; n < w.size(); ++n)
-    defined.push_back({position.attention[position.in_layer(0)[n]].encoding.get(), w[n]});
+    defined.push_back({scheme.attention[scheme.in_layer(0)[n]].encoding.get(), w[n]});
   const auto q = o.by_head(0), k = o.by_head(1), v = o.by_head(2), x = normed(o),
              weight = o.parameters("layers.0.attention.qkv.weight"),
              bias = o.parameters("layers.0.attention.qkv.bias");

@@ -31,7 +31,7 @@ std::vector<std::string> random_specs(std::size_t count) {
         std::string(join) + "(" + std::string(one_of(inputs, 1)) + (join == "concat" ? ", width=6)" : ")");
     for (std::uint64_t n = 2; n < 5; ++n) spec += "+" + std::string(one_of(inside, n));
     try {
-      make_position(Spec::parse(spec), {16, 2, 8, 12, true});
+      make_scheme(Spec::parse(spec), {16, 2, 8, 12, true});
       specs.push_back(spec);
     } catch (const Error&) {  // they do not go together: pairs_test
     }

@@ -13,22 +13,20 @@ const Shape kShape{16, 2, 8, 64, true};
 // Encodings of one layer, made from a spec that names each, with parameters of their own.
 struct Together {
   std::vector<std::string> names;
-  Position position;
+  Scheme scheme;
   std::vector<std::vector<double>> w;
 
   explicit Together(const std::vector<std::string>& of) : names(of) {
     std::string spec;
     for (const std::string& name : of) spec += (spec.empty() ? "" : "+") + name;
-    position = make_position(Spec::parse(spec), kShape);
+    scheme = make_scheme(Spec::parse(spec), kShape);
     for (std::size_t n = 0; n < of.size(); ++n)
-      w.push_back(
-          Case(kShape, *position.attention[n].encoding, kTokens, 3, std::hash<std::string>{}(of[n])).w);
+      w.push_back(Case(kShape, *scheme.attention[n].encoding, kTokens, 3, std::hash<std::string>{}(of[n])).w);
   }
   // In the order in which a layer runs them.
   std::vector<Defined> encodings() const {
     std::vector<Defined> all;
-    for (const std::size_t n : position.patterns[0])
-      all.push_back({position.attention[n].encoding.get(), w[n]});
+    for (const std::size_t n : scheme.patterns[0]) all.push_back({scheme.attention[n].encoding.get(), w[n]});
     return all;
   }
 };
@@ -141,8 +139,8 @@ TEST_P(Gradients, AreCentralDifferencesOfTheComposition) {
     SCOPED_TRACE(names[0] + " + " + names[1] + " + " + names[2]);
     Together of(names);
     std::vector<Learning> learning;
-    for (const std::size_t n : of.position.patterns[0])
-      learning.push_back({of.position.attention[n].encoding.get(), &of.w[n]});
+    for (const std::size_t n : of.scheme.patterns[0])
+      learning.push_back({of.scheme.attention[n].encoding.get(), &of.w[n]});
     for (const std::int64_t tile : {5, 64}) {
       Case c = words();
       expect_laws(learning, c, {2e-5, 2e-4, tile});

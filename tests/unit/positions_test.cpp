@@ -132,11 +132,11 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
   has(answer("llama3(low=4, high=4)", 2, 8), "high=4 must be more than low=4");
   has(answer("cope(positions=1)", 2, 8), "allowed is a whole number from 2");
   has(why([] {
-        make_position(Spec::parse("rope+shaw"), {16, 2, 8, 12, true});
+        make_scheme(Spec::parse("rope+shaw"), {16, 2, 8, 12, true});
       }),
       "shaw multiplies q and k as projected");
-  has(why([] { make_position(Spec::parse("cope+cope"), {16, 2, 8, 12, true}); }), "both count keys by gates");
-  has(why([] { make_position(Spec::parse("fox"), {16, 2, 8, 12, false}); }), "needs a causal model");
+  has(why([] { make_scheme(Spec::parse("cope+cope"), {16, 2, 8, 12, true}); }), "both count keys by gates");
+  has(why([] { make_scheme(Spec::parse("fox"), {16, 2, 8, 12, false}); }), "needs a causal model");
   has(why([] { Spec::parse("[sinusoidal, none]"); }), "write it outside [ ]");
   has(why([] { Spec::parse("[rope"); }), "expected ',' or ']'");
 }

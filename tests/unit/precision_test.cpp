@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <set>
 
 #include "gnomon/combine/spec.h"
@@ -117,12 +118,19 @@ TEST(Rerotation, MovesCachedKeysToNewFrequencies) {
     const Turns before = rotary.turns_at(2048), after = rotary.turns_at(131072);
     const Floats key = normals(T * D, 3);
     const RowLayout rows{1, T, 1, 0, D, D};
-    const auto turned = [&](const Turns& turns, const Floats& x) {
-      Floats y = x;
-      rerotate(rotary.window(), positions, {std::vector<double>(D / 2, 0.0), 1}, turns, rows, y.data());
+    const auto turned = [&](const Turns& turns) {  // of halves, by complex numbers
+      Floats y = key;
+      for (std::int64_t n = 0; n < T * D / 2; ++n) {
+        const std::size_t a = std::size_t(n / (D / 2) * D + n % (D / 2)), b = a + D / 2;
+        const std::complex<double> z(key[a], key[b]),
+            w = z * std::polar(turns.factor, positions[std::size_t(n / (D / 2))] *
+                                                 turns.frequencies[std::size_t(n % (D / 2))]);
+        y[a] = float(w.real()), y[b] = float(w.imag());
+      }
       return y;
     };
-    const Floats old = turned(before, key), want = turned(after, key);
+    ASSERT_EQ(rotary.window().pairing, Pairing::halves);
+    const Floats old = turned(before), want = turned(after);
     Floats found = old;
     rerotate(rotary.window(), positions, before, after, rows, found.data());
     double stale = 0;

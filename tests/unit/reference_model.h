@@ -18,7 +18,7 @@ class ReferenceModel {
  public:
   ReferenceModel(const Model& model, const std::vector<double>& w)
       : model_(model), c_(model.architecture()), w_(w) {
-    position_ = make_position(c_.position, c_.shape());
+    scheme_ = make_scheme(c_.position, c_.shape());
   }
 
   // Mean loss in nats over the scored targets.
@@ -47,7 +47,7 @@ class ReferenceModel {
     const std::int64_t T = tokens_ = tokens.T, d = c_.width;
     const Placement place = tokens.placement ? *tokens.placement : Placement::consecutive(0, T);
     const Positions positions = Positions(place).row(b);
-    const std::int64_t dw = position_.combination->word_width();
+    const std::int64_t dw = scheme_.combination->word_width();
     std::vector<double> words;
     for (std::int64_t t = 0; t < T; ++t) {
       const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
@@ -55,14 +55,14 @@ class ReferenceModel {
     }
     tell("words", words);
     e_.clear();
-    for (std::int64_t n = 0; position_.input && n < T * position_.input->shape().C; ++n) {
-      const std::int64_t C = position_.input->shape().C;
-      e_.push_back(position_.at_input().input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
+    for (std::int64_t n = 0; scheme_.input && n < T * scheme_.input->shape().C; ++n) {
+      const std::int64_t C = scheme_.input->shape().C;
+      e_.push_back(scheme_.at_input().input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
     }
-    if (position_.input) tell("positions", e_);
+    if (scheme_.input) tell("positions", e_);
     Matrix h(T);
     for (std::int64_t n = 0; n < T * d; ++n)
-      h[n / d].push_back(position_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
+      h[n / d].push_back(scheme_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
     for (std::int64_t n = 0; c_.token_types > 0 && n < T * d; ++n) {
       const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / d];
       h[n / d][n % d] += at("embed.type")[type * d + n % d];
@@ -167,14 +167,12 @@ class ReferenceModel {
     }
     return y;
   }
-  bool injects(Injection where) const {
-    return position_.input && position_.combination->injection() == where;
-  }
+  bool injects(Injection where) const { return scheme_.input && scheme_.combination->injection() == where; }
   // The encodings of layer l, with their parameters.
   std::vector<Defined> encodings_of(std::int64_t l) const {
     std::vector<Defined> all;
-    for (const std::size_t n : position_.in_layer(l)) {
-      const Encoding& e = *position_.attention[n].encoding;
+    for (const std::size_t n : scheme_.in_layer(l)) {
+      const Encoding& e = *scheme_.attention[n].encoding;
       const std::string prefix = "position.attention." + std::to_string(n) + ".";
       all.push_back({&e, tail(e.per_layer() ? prefix + std::to_string(l) + "." : prefix)});
     }
@@ -337,7 +335,7 @@ class ReferenceModel {
   const Model& model_;
   const Architecture c_;
   const std::vector<double>& w_;
-  Position position_;
+  Scheme scheme_;
   mutable std::int64_t tokens_ = 0;  // of the sequence at hand
   mutable std::vector<double> e_;    // position vectors (T, width) of the sequence at hand
 };

@@ -53,7 +53,7 @@ TEST(Spec, EveryEncodingAndCombinationRoundTrips) {
 
 std::string why(const std::string& text) {
   try {
-    make_position(Spec::parse(text), {128, 4, 32, 128, true});
+    make_scheme(Spec::parse(text), {128, 4, 32, 128, true});
   } catch (const Error& e) {
     EXPECT_EQ(e.fault(), Fault::usage) << text;
     return e.what();
