@@ -171,11 +171,8 @@ const Record claim_001_02 = Claim{
     .question = &question_why_add,
     .id = "001-02",
     .says = "Apart from saving some memory, is there a reason to add?",
-    .method =
-        "parameters, bytes and FLOPs of the three arms; tokens a second, taken beside other trainings, "
-        "decide nothing",
-    .expects =
-        "2d² + d numbers more with a projection, 16 a symbol fewer within the width: both a few percent",
+    .method = "parameters, bytes and FLOPs of the three arms; their speed beside other trainings",
+    .expects = "2d² + d numbers with a projection, fewer within the width: a few percent",
     .advice = "Memory is no argument either way.",
     .recorded = holds,
     .verdicts = {{holds, {at_most("adds_percent", 10), at_most("saves_percent", 10)}}, otherwise(wrong)},
