@@ -17,7 +17,7 @@ struct Acting {
 
 // What position does inside attention, as plain data: attention executes it and knows no encoding. The order of stages is
 //
-//   place → input → project → steps of q, k, v → score → terms → soft-cap → the caller's bias → rules → mask → weights
+//   place → input → project → steps of q, k, v → score → terms → soft-cap → the caller's bias → mask → weights
 //   → value → steps of the output
 //
 // The order of `+` in a spec has no meaning: steps of different encodings touch different channels or commute, and terms

@@ -35,10 +35,10 @@ HWY_EXPORT(AttendHeadsBackward);
 namespace {
 
 // Null stays null: rows that are none have no place in memory.
-Rows rows(Heads<const float> heads, std::int64_t b, std::int64_t h) {
+Strided<float> rows(Heads<const float> heads, std::int64_t b, std::int64_t h) {
   return {heads.data ? const_cast<float*>(heads.row(b, 0, h)) : nullptr, heads.token};
 }
-Rows rows(Heads<float> heads, std::int64_t b, std::int64_t h) {
+Strided<float> rows(Heads<float> heads, std::int64_t b, std::int64_t h) {
   return rows(Heads<const float>{heads.data, heads.batch, heads.token, heads.head}, b, h);
 }
 
@@ -115,7 +115,7 @@ class GroupGradients {
       : s_(s), width_(width), total_(total) {
     if (s.of_keys().H != s.H) own_.resize(s.B * s.H * s.keys * width);
   }
-  Rows of(std::int64_t b, std::int64_t h) {
+  Strided<float> of(std::int64_t b, std::int64_t h) {
     if (own_.empty()) return rows(total_, b, h);
     return {&own_[(b * s_.H + h) * s_.keys * width_], width_};
   }

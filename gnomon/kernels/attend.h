@@ -19,7 +19,8 @@ struct Heads {
 };
 
 // How the logits of a row become weights. Stick-breaking: w_ij = σ(s_ij)·Π_{u>j} (1 − σ(s_iu)) over the keys that i
-// sees, among which it is itself only with stick_current; no sum of weights is divided by, and lse is 0.
+// sees, among which it is itself only with stick_current; no sum of weights is divided by, so no sink can stand in it, and
+// lse is 0. A hidden key breaks nothing off.
 enum class Weights { softmax, stick, stick_current };
 
 // Everything that position adds to attention, as plain arrays. An empty array is absent. B sequences, H

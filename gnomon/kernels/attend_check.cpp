@@ -219,10 +219,10 @@ void check_extras(const AttendShape& s, const Terms& t, const Extras& x) {
   }
   check_pairs(s, "bias", x.bias), check_pairs(s, "mask", x.mask);
   check_pairs(s, "logits", x.logits), check_pairs(s, "instead", x.instead);
-  if (t.weights != Weights::softmax && (x.of_pairs() || x.sinks))
+  if (t.weights != Weights::softmax && x.sinks)
     throw Error(Fault::usage,
-                "attend: a soft-cap, a bias, a mask or sinks are given where a stick is broken; allowed is "
-                "none of them");
+                "attend: sinks are given where a stick is broken, which has no sum that they could stand in; "
+                "allowed is null");
 }
 
 void check_extras_gradients(const AttendShape& s, const Extras& x, const ExtrasGrad& d) {

@@ -3,13 +3,8 @@
 
 namespace gnomon {
 
-// One head of one sequence, as the kernel sees it. Steps are distances between rows. Term pointers are null
-// when the term is absent; each points at what belongs to this head.
-struct Rows {
-  float* data;
-  std::int64_t step;
-  float* at(std::int64_t t) const { return data + t * step; }
-};
+// One head of one sequence, as the kernel sees it. Term pointers are null when the term is absent; each points at what
+// belongs to this head.
 struct HeadTerms {
   std::int64_t first_distance, distances;
   float *by_distance, *by_query, *by_key, *query_cross, *key_cross, *value;
@@ -35,7 +30,7 @@ struct HeadExtras {
 };
 struct HeadTask {
   AttendShape shape;
-  Rows q, k, v, out, dout, dq, dk, dv;
+  Strided<float> q, k, v, out, dout, dq, dk, dv;
   float* lse;
   const std::uint8_t* padding;
   const std::int32_t *first_key, *end_key;  // of this sequence, indexed by token; or null

@@ -45,7 +45,7 @@ class Logits : public Distances {
     });
   }
   void learn_stick(const Tile& tile) {
-    each_row(tile, [&](const Seen& r) { add_bias(tile, r), stick_.learn(r, logits(r.a)); });
+    each_row(tile, [&](const Seen& r) { finish(tile, r), stick_.learn(r, logits(r.a)); });
   }
   // From the score to the logits, but for what soften() adds as it goes.
   void add_terms(const Tile& tile) {
@@ -64,7 +64,7 @@ class Logits : public Distances {
     if (rules()) each_row(tile, [&](const Seen& r) { add_rules(tile, r); });
   }
   void break_stick(const Tile& tile) {
-    each_row(tile, [&](const Seen& r) { add_bias(tile, r), stick_.rewrite(r, logits(r.a)); });
+    each_row(tile, [&](const Seen& r) { finish(tile, r), stick_.rewrite(r, logits(r.a)); });
   }
 
   // What the queries i0..i0+ni bring.
@@ -98,7 +98,7 @@ class Logits : public Distances {
       x_.resize(ld_), dx_.resize(ld_);
     }
     if (t.forget_query) {
-      const Rows keys{t.forget_key, t.forget_width};
+      const Strided<float> keys{t.forget_key, t.forget_width};
       forget_.resize(bq_, ld_);
       pack_rows(keys, {s_.keys, t.forget_width, Wp()}, 1, t_.padding, forget_k_);
       pack_transposed(keys, s_.keys, t.forget_width, forget_k_t_);
@@ -248,12 +248,44 @@ class Logits : public Distances {
     for (std::int64_t b = r.from; b < r.n; ++b) gathered_[b] = by_distance_[at[b]];
     return gathered_.data();
   }
-  // What overflowed is NaN from here on, not the −∞ of a hidden key.
-  void add_bias(const Tile& tile, const Seen& r) {
+  // What a row of logits still lacks before its stick is broken. What overflowed is NaN from here on, not the −∞ of a
+  // hidden key.
+  void finish(const Tile& tile, const Seen& r) {
     const RowBias bias = row_bias(tile, r.a);
+    if (t_.extras.of_pairs) return void(add_extras(tile, r, bias));
     float* s = logits(r.a);
     r.each_vector(
         [&](std::int64_t b) { hn::StoreU(bias(no_infinity(hn::LoadU(F(), s + b)), b), F(), s + b); });
+  }
+
+  // --- What the caller asks of them
+
+  // The numbers of row a of a tile, from its column 0 on.
+  template <class T>
+  static T* at(const Strided<T>& pairs, const Tile& tile, std::int64_t a) {
+    return pairs.row(tile.i0 + a) + tile.j0;
+  }
+  // cap(s + bias) + the caller's bias, and what is hidden; whether all others are numbers (extras-inl.h).
+  bool add_extras(const Tile& tile, const Seen& r, const RowBias& bias) {
+    float* slope = slope_.empty() ? nullptr : &slope_[r.a * ld_];
+    return apply_extras(extras_of(tile, r.a), bias, {logits(r.a), r.from, r.n}, slope);
+  }
+  // The gradient of what add_extras() left becomes that of the sum of terms.
+  void extras_backward(const Tile& tile, const Seen& r, float* ds) const {
+    if (t_.extras.dbias.data) {
+      float* to = at(t_.extras.dbias, tile, r.a);
+      r.each_vector([&](std::int64_t b) {
+        store(hn::Add(hn::LoadU(F(), ds + b), load(to + b, r.n - b)), to + b, r.n - b);
+      });
+    }
+    if (slope_.empty()) return;
+    const float* slope = &slope_[r.a * ld_];
+    r.each_vector([&](std::int64_t b) {
+      const V d = first(hn::LoadU(F(), ds + b), r.n - b);
+      // What a hidden key holds may be no number.
+      const V of_cap = hn::IfThenZeroElse(hn::Eq(d, hn::Zero(F())), hn::LoadU(F(), slope + b));
+      hn::StoreU(hn::Mul(d, of_cap), F(), ds + b);
+    });
   }
 
   std::optional<Curve> curve_;
@@ -265,6 +297,7 @@ class Logits : public Distances {
   Scratch counted_, counted_t_;
   Stick stick_;
   Scratch logits_, far_, gathered_;
+  Scratch slope_;  // of the soft-cap, (rows, columns) of the tile; empty: not asked for
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

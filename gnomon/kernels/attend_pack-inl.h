@@ -20,7 +20,8 @@ class Packed : protected Tiles {
   struct Extents {
     std::int64_t n, width, padded;
   };
-  void pack_rows(const Rows& x, const Extents& e, float factor, const std::uint8_t* padding, Scratch& to) {
+  void pack_rows(const Strided<float>& x, const Extents& e, float factor, const std::uint8_t* padding,
+                 Scratch& to) {
     to.resize(e.n * e.padded);
     float* row = to.data();
     auto tame = all_lanes();
@@ -30,7 +31,7 @@ class Packed : protected Tiles {
         continue;
       }
       for (std::int64_t c = 0; c < e.padded; c += N_) {
-        const V v = hn::Mul(c < e.width ? load(x.at(t) + c, e.width - c) : hn::Zero(F()), set(factor));
+        const V v = hn::Mul(c < e.width ? load(x.row(t) + c, e.width - c) : hn::Zero(F()), set(factor));
         tame = hn::And(tame, is_tame(v));
         hn::StoreU(v, F(), row + c);
       }
@@ -38,12 +39,12 @@ class Packed : protected Tiles {
     tame_ = tame_ && hn::AllTrue(F(), tame);
   }
   // Of keys.
-  void pack_transposed(const Rows& x, std::int64_t n, std::int64_t width, Scratch& to) const {
+  void pack_transposed(const Strided<float>& x, std::int64_t n, std::int64_t width, Scratch& to) const {
     to.resize(width * keys_);
     constexpr std::int64_t kBlock = 16;  // columns at a time: their lines stay in the nearest cache
     for (std::int64_t c0 = 0; c0 < width; c0 += kBlock) {
       for (std::int64_t t = 0; t < n; ++t) {
-        const float* row = x.at(t);
+        const float* row = x.row(t);
         for (std::int64_t c = c0; c < std::min(c0 + kBlock, width); ++c) to[c * keys_ + t] = row[c];
       }
     }
@@ -60,16 +61,16 @@ class Packed : protected Tiles {
     tame_ = tame_ && hn::AllTrue(F(), tame);
   }
   void pack_queries(std::int64_t i0, std::int64_t ni) {
-    pack_rows({t_.q.at(i0), t_.q.step}, {ni, s_.K, Kp_}, s_.scale, nullptr, q_);
-    if (far()) pack_rows(far_rows({t_.q.at(i0), t_.q.step}, ni), {ni, s_.K, Kp_}, s_.scale, nullptr, far_q_);
+    pack_rows({t_.q.row(i0), t_.q.step}, {ni, s_.K, Kp_}, s_.scale, nullptr, q_);
+    if (far()) pack_rows(far_rows({t_.q.row(i0), t_.q.step}, ni), {ni, s_.K, Kp_}, s_.scale, nullptr, far_q_);
   }
   bool far() const { return std::isfinite(t_.far_from); }
   // The rows of q or k that far keys take: the channels beside, then those of the product that none of them replaces.
-  Rows far_rows(const Rows& x, std::int64_t n) {
+  Strided<float> far_rows(const Strided<float>& x, std::int64_t n) {
     far_rows_.resize(n * s_.K);
     for (std::int64_t t = 0; t < n; ++t) {
-      std::copy_n(x.at(t) + s_.K, s_.beside, &far_rows_[t * s_.K]);
-      std::copy_n(x.at(t) + s_.beside, s_.K - s_.beside, &far_rows_[t * s_.K + s_.beside]);
+      std::copy_n(x.row(t) + s_.K, s_.beside, &far_rows_[t * s_.K]);
+      std::copy_n(x.row(t) + s_.beside, s_.K - s_.beside, &far_rows_[t * s_.K + s_.beside]);
     }
     return {far_rows_.data(), s_.K};
   }

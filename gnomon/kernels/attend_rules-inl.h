@@ -215,10 +215,11 @@ class Forget {
   Along along_;
 };
 
-// ln(σ(z_j)·Π_{u>j} (1 − σ(z_u))) = z_j − Σ_{u≥j} ln(1 + e^z_u): nothing follows that would divide by a sum.
+// ln(σ(z_j)·Π_{u>j} (1 − σ(z_u))) = z_j − Σ_{u≥j} ln(1 + e^z_u): nothing follows that would divide by a sum. The z of a
+// hidden key is −∞: it breaks nothing off.
 class Stick {
  public:
-  void resize(std::int64_t rows, std::int64_t step) { ld_ = step, share_.resize(rows * step); }
+  void resize(std::int64_t rows, std::int64_t step) { ld_ = step, z_.resize(rows * step); }
   void start(std::int64_t rows) { along_.start(rows); }
   void begin() { along_.begin(); }
   void learn(const Seen& r, const float* z) {
@@ -227,24 +228,29 @@ class Stick {
       total += first_lane(broken(r, hn::LoadU(F(), z + b), b));
   }
   void rewrite(const Seen& r, float* z) {
-    float* share = &share_[r.a * ld_];
+    float* kept = &z_[r.a * ld_];
     double left = along_.left[r.a];
     for (std::int64_t b = r.from; b < r.n; b += lanes()) {
       const V own = hn::LoadU(F(), z + b), here = broken(r, own, b);
       left -= first_lane(here);
-      hn::StoreU(sigmoid(own), F(), share + b);
+      hn::StoreU(own, F(), kept + b);
       hn::StoreU(hn::Sub(own, hn::Add(set(float(left)), here)), F(), z + b);
     }
     along_.left[r.a] = left;
   }
-  // d ln w_j/dz_j = 1 − σ_j;  d ln w_l/dz_j = −σ_j for the keys l before j
+  // d ln w_j/dz_j = 1 − σ_j;  d ln w_l/dz_j = −σ_j for the keys l before j. Of a hidden key d may be no number, and
+  // becomes 0.
   void backward(const Seen& r, float* d) {
-    const float* share = &share_[r.a * ld_];
+    const float* kept = &z_[r.a * ld_];
     double before = along_.dsum[r.a];
     for (std::int64_t b = r.from; b < r.n; b += lanes()) {
-      const V own = first(hn::LoadU(F(), d + b), r.n - b), back = sums_from(hn::Reverse(F(), own));
+      const V z = hn::LoadU(F(), kept + b);
+      const Mask hides = hn::Eq(z, set(kMinusInfinity));
+      const V own = hn::IfThenZeroElse(hides, first(hn::LoadU(F(), d + b), r.n - b)),
+              back = sums_from(hn::Reverse(F(), own));
       const V up_to = hn::Add(set(float(before)), hn::Reverse(F(), back));
-      hn::StoreU(first(hn::NegMulAdd(hn::LoadU(F(), share + b), up_to, own), r.n - b), F(), d + b);
+      const V of_z = hn::IfThenZeroElse(hides, hn::NegMulAdd(sigmoid(z), up_to, own));
+      hn::StoreU(first(of_z, r.n - b), F(), d + b);
       before += first_lane(back);
     }
     along_.dsum[r.a] = before;
@@ -256,7 +262,7 @@ class Stick {
     return sums_from(first(softplus(z), r.n - b));
   }
   std::int64_t ld_ = 0;
-  Scratch share_;
+  Scratch z_;
   Along along_;
 };
 

@@ -58,7 +58,7 @@ class Head : public Logits {
   void end_forward(std::int64_t i0, std::int64_t ni) {
     for (std::int64_t a = 0; a < ni; ++a) {
       const float sum = total_[a];
-      write_row(&out_[a * Dp_], s_.D, sum == 0 ? 0.0f : 1.0f / sum, t_.out.at(i0 + a));
+      write_row(&out_[a * Dp_], s_.D, sum == 0 ? 0.0f : 1.0f / sum, t_.out.row(i0 + a));
       t_.lse[i0 + a] = sum == 0 ? kMinusInfinity : most_[a] + std::log(sum);
     }
   }
@@ -73,6 +73,7 @@ class Head : public Logits {
     pack_rows(t_.dout, {s_.queries, s_.D, Dp_}, 1, nullptr, dout_);
     if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
     dp_.resize(bq_ * ld_);
+    if (t_.extras.soft_cap != 0) slope_.resize(bq_ * ld_);
     start_gradients();
   }
   void begin_backward(std::int64_t i0, std::int64_t ni) {
@@ -106,8 +107,8 @@ class Head : public Logits {
   void end_backward(std::int64_t i0, std::int64_t ni) {
     if (t_.terms.counted) reads_backward(ni);
     for (std::int64_t a = 0; a < ni; ++a) {
-      write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.at(i0 + a));
-      write_far(dfar_q_, a, s_.scale, t_.dq.at(i0 + a));
+      write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.row(i0 + a));
+      write_far(dfar_q_, a, s_.scale, t_.dq.row(i0 + a));
     }
     const std::int64_t w = t_.terms.forget_width;
     for (std::int64_t a = 0; t_.dterms.forget_query && a < ni; ++a) {
@@ -118,9 +119,9 @@ class Head : public Logits {
   void finish_backward() {
     if (t_.extras.dsink) *t_.extras.dsink = sink_gradient();
     for (std::int64_t j = 0; j < s_.keys; ++j) {
-      write_row(&dk_[j * Kp_], s_.K, 1, t_.dk.at(j));
-      write_far(dfar_k_, j, 1, t_.dk.at(j));
-      write_row(&dv_[j * Dp_], s_.D, 1, t_.dv.at(j));
+      write_row(&dk_[j * Kp_], s_.K, 1, t_.dk.row(j));
+      write_far(dfar_k_, j, 1, t_.dk.row(j));
+      write_row(&dv_[j * Dp_], s_.D, 1, t_.dv.row(j));
     }
     finish_gradients();
   }
@@ -132,14 +133,10 @@ class Head : public Logits {
   bool separate() const { return mixed_ || t_.terms.counted || far(); }
   // No logit can be anything but a number, given the numbers that were packed.
   bool sure() const { return tame_ && !mixed_ && !rules() && !sticks(); }
-  // What was not added before.
+  // What was not added before a stick was broken.
   RowBias late_bias(const Tile& tile, std::int64_t a) { return sticks() ? RowBias{} : row_bias(tile, a); }
+  bool late_extras() const { return t_.extras.of_pairs && !sticks(); }
 
-  // The numbers of row a of a tile, from its column 0 on.
-  template <class T>
-  static T* at(const Strided<T>& pairs, const Tile& tile, std::int64_t a) {
-    return pairs.row(tile.i0 + a) + tile.j0;
-  }
   // No logit of columns from..n is NaN or +∞, or has overflowed to −∞: only what is added may be −∞, to hide a key. (Where a
   // stick was broken, all that is behind: a key `may_hide`, because it may have nothing.)
   bool all_defined(const RowBias& bias, const float* s, std::int64_t from, std::int64_t n, bool may_hide) {
@@ -167,8 +164,8 @@ class Head : public Logits {
       const float* instead = at(t_.extras.instead, tile, a);
       std::copy(instead + from, instead + std::max(from, n), s + from);
       defined = all_defined(bias = {}, s, from, n, true);
-    } else if (t_.extras.of_pairs) {
-      defined = apply_extras(extras_of(tile, a), std::exchange(bias, {}), {s, from, n}, nullptr);
+    } else if (late_extras()) {
+      defined = add_extras(tile, {a, from, n}, std::exchange(bias, {}));
     } else {
       defined = sure() || all_defined(bias, s, from, n, sticks());
     }
@@ -271,16 +268,10 @@ class Head : public Logits {
     const float lse = t_.lse[i];
     const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a), from = hidden(tile, a);
     RowBias bias = late_bias(tile, a);
-    const bool of_pairs = t_.extras.of_pairs;
-    const float* slope = nullptr;
-    if (of_pairs) {
-      slope_.resize(ld_);
-      apply_extras(extras_of(tile, a), std::exchange(bias, {}), {s, from, n}, slope_.data());
-      if (t_.extras.soft_cap != 0) slope = slope_.data();
-    }
-    float* dbias = t_.extras.dbias.data ? t_.extras.dbias.row(i) + tile.j0 : nullptr;
+    const bool may_hide = late_extras();
+    if (may_hide) add_extras(tile, {a, from, n}, std::exchange(bias, {}));
     // No sum divides what the stick leaves; 0·lse is NaN where the row is.
-    const V mean = set(sticks() ? 0 * lse : dot(t_.dout.at(i), t_.out.at(i), s_.D));
+    const V mean = set(sticks() ? 0 * lse : dot(t_.dout.row(i), t_.out.row(i), s_.D));
     std::int64_t b = 0;
     for (; b < n; b += N_) {
       V p = first(weight(hn::Sub(bias(hn::LoadU(F(), s + b), b), set(lse))), n - b);
@@ -289,11 +280,9 @@ class Head : public Logits {
         p = hn::IfThenZeroElse(hn::FirstN(F(), from - b), p);
         ds = hn::IfThenZeroElse(hn::FirstN(F(), from - b), ds);
       }
-      if (of_pairs) {
+      if (may_hide) {
         const Mask hides = hn::Eq(hn::LoadU(F(), s + b), set(kMinusInfinity));
         p = hn::IfThenZeroElse(hides, p), ds = hn::IfThenZeroElse(hides, ds);
-        if (dbias) store(hn::Add(ds, load(dbias + b, n - b)), dbias + b, n - b);
-        if (slope) ds = hn::Mul(ds, hn::LoadU(F(), slope + b));
       }
       hn::StoreU(p, F(), s + b);
       hn::StoreU(ds, F(), dp + b);
@@ -309,6 +298,7 @@ class Head : public Logits {
     }
     if (from >= n) return;
     if (sticks()) stick_.backward({a, from, n}, dp);
+    if (t_.extras.of_pairs) extras_backward(tile, {a, from, n}, dp);
     bias_backward(tile, {a, from, n});
     if (rules()) rules_backward(tile, {a, from, n});
   }
@@ -318,7 +308,7 @@ class Head : public Logits {
     double sum = 0;
     for (std::int64_t i = 0; i < s_.queries; ++i) {
       if (t_.lse[i] == kMinusInfinity) continue;
-      sum -= double(std::exp(t_.extras.sink - t_.lse[i])) * double(dot(t_.dout.at(i), t_.out.at(i), s_.D));
+      sum -= double(std::exp(t_.extras.sink - t_.lse[i])) * double(dot(t_.dout.row(i), t_.out.row(i), s_.D));
     }
     return sum;
   }
@@ -496,7 +486,7 @@ class Head : public Logits {
   }
 
   const bool mixed_;  // a network changes the scores
-  Scratch out_, most_, total_, dp_, dscore_, slope_;
+  Scratch out_, most_, total_, dp_, dscore_;
   Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
   Scratch dfar_q_, dfar_k_, dforget_q_, dforget_k_, dcounted_, dtilt_key_;
   double drate_ = 0, dtilt_ = 0;

@@ -85,7 +85,7 @@ void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<
     if (a.norm.heads && (e.reads() & kReadsProjections))
       refuse("reads the projections of q and k: norm.heads is on; allowed is off");
   }
-  if (at.kv_heads == at.heads && !at.sinks && at.soft_cap == 0) return;
+  if (at.kv_heads == at.heads && !at.sinks) return;
   const Plan plan =
       outline(encodings, Placement::of(std::vector<double>(std::size_t(2 * axes), 0.0), 1, axes));
   for (const Step& step : plan.steps) {
@@ -93,8 +93,8 @@ void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<
     if (own > 1 && own != at.kv_heads)
       refuse(text("maps k in each of ", own, " heads: kv_heads is ", at.kv_heads, "; allowed is ", own));
   }
-  if (plan.terms.weights != Weights::softmax && (at.sinks || at.soft_cap != 0))
-    refuse("has no softmax: sinks and a soft-cap are not allowed");
+  if (plan.terms.weights != Weights::softmax && at.sinks)
+    refuse("has no softmax, whose sum sinks would stand in: sinks are not allowed");
 }
 
 constexpr std::array<std::string_view, 3> kBlocks{"gpt", "llama", "bert"};

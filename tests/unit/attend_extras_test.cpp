@@ -1,162 +1,18 @@
 // Groups of query heads, places of the queries, and what the caller asks of logits (soft-cap, bias, mask, sinks), against
-// attention written plainly in double: alone and together, forward and gradients, every SIMD target.
-#include <cmath>
-#include <limits>
-#include <vector>
+// attention written plainly in double: alone and together, of softmax and of broken sticks, forward and gradients, every
+// SIMD target.
+#include "tests/unit/attend_extras.h"
+
+#include <utility>
 
 #include "gnomon/core/parallel.h"
-#include "gnomon/kernels/attend.h"
 #include "tests/unit/door.h"
-#include "tests/unit/support.h"
 
 namespace gnomon {
 namespace {
 
 class AttendExtras : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(Targets, AttendExtras, testing::ValuesIn(simd_targets()), target_name);
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-enum Asked : unsigned { kCap = 1, kBias = 2, kMask = 4, kSinks = 8, kTerms = 16, kPadding = 32 };
-constexpr unsigned kEverything = 63;
-
-// Which of the axes B, H and queries a bias or mask has of its own; the others share its numbers.
-struct Own {
-  bool batch = true, head = true, query = true;
-};
-
-struct Problem {
-  AttendShape s;
-  Extras extras;
-  Terms terms;
-  Floats q, k, v, dout, bias, sinks;
-  std::vector<std::uint8_t> mask, padding;
-
-  Problem(const AttendShape& shape, unsigned asked, Own own = {}) : s(shape) {
-    const std::int64_t G = s.of_keys().H;
-    q = normals(s.B * s.queries * s.H * s.K, 1), k = normals(s.B * s.keys * G * s.K, 2);
-    v = normals(s.B * s.keys * G * s.D, 3), dout = normals(s.B * s.queries * s.H * s.D, 4);
-    if (asked & kCap) extras.soft_cap = 1.5f;
-    if (asked & kSinks) sinks = normals(s.H, 5);
-    if (asked & kBias) bias = normals(s.B * s.H * s.queries * s.keys, 6);
-    for (std::size_t n = 0; n < bias.size(); n += 7) bias[n] = -kInfinity;
-    if (asked & kMask) mask.resize(std::size_t(s.B * s.H * s.queries * s.keys));
-    for (std::size_t n = 0; n < mask.size(); ++n) mask[n] = n % 5 ? 7 : 0;
-    for (std::int64_t j = 0; s.queries > 1 && !mask.empty() && j < s.keys; ++j)
-      mask[std::size_t(s.keys + j)] = 0;  // query 1 of the first head sees nothing
-    if (asked & kPadding) padding.resize(std::size_t(s.B * s.keys));
-    for (std::size_t n = 0; n < padding.size(); ++n) padding[n] = n % 4 == 1;
-    if (asked & kTerms) add_terms();
-    const auto steps = [&](auto& x) {
-      x.query = own.query ? s.keys : 0, x.head = own.head ? s.queries * s.keys : 0;
-      x.batch = own.batch ? s.H * s.queries * s.keys : 0;
-    };
-    steps(extras.bias), steps(extras.mask);
-  }
-  void add_terms() {
-    terms.first_distance = s.place(0) - (s.keys - 1);
-    terms.distances = s.queries + s.keys - 1;
-    const std::int64_t R = terms.distances;
-    terms.by_distance = normals(s.H * R, 10), terms.value = normals(s.H * R * s.D, 11);
-    terms.by_query = normals(s.B * s.H * s.queries, 12), terms.by_key = normals(s.B * s.H * s.keys, 13);
-    terms.query_cross = normals(s.H * R * s.K, 14, 0.3), terms.key_cross = normals(s.H * R * s.K, 15, 0.3);
-  }
-  Extras asked() const {
-    Extras x = extras;
-    x.bias.data = bias.empty() ? nullptr : bias.data(), x.mask.data = mask.empty() ? nullptr : mask.data();
-    x.sinks = sinks.empty() ? nullptr : sinks.data();
-    return x;
-  }
-  template <class T>
-  static Heads<T> heads(T* data, std::int64_t tokens, std::int64_t H, std::int64_t width) {
-    return {data, tokens * H * width, H * width, width};
-  }
-  Heads<const float> rows_q() const { return heads(q.data(), s.queries, s.H, s.K); }
-  Heads<const float> rows_k() const { return heads(k.data(), s.keys, s.of_keys().H, s.K); }
-  Heads<const float> rows_v() const { return heads(v.data(), s.keys, s.of_keys().H, s.D); }
-
-  // --- The definition
-
-  double term(const Floats& a, std::int64_t h, std::int64_t delta, std::int64_t width, std::int64_t c) const {
-    return a.empty() ? 0.0 : double(a[(h * terms.distances + delta - terms.first_distance) * width + c]);
-  }
-  double logit(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
-    const Extras x = asked();
-    const std::int64_t place = s.place(0) + i, of = h / (s.H / s.of_keys().H), delta = place - j;
-    const double hidden = -std::numeric_limits<double>::infinity();
-    if (s.causal && j > place) return hidden;
-    if (!padding.empty() && padding[b * s.keys + j]) return hidden;
-    if (x.mask.data && x.mask.row(b, h, i)[j] == 0) return hidden;
-    const float *qi = rows_q().row(b, i, h), *kj = rows_k().row(b, j, of);
-    double sum = term(terms.by_distance, h, delta, 1, 0);
-    if (!terms.by_query.empty())
-      sum += double(terms.by_query[(b * s.H + h) * s.queries + i]) + terms.by_key[(b * s.H + h) * s.keys + j];
-    for (std::int64_t c = 0; c < s.K; ++c) {
-      sum += double(s.scale) * qi[c] * kj[c] + double(qi[c]) * term(terms.query_cross, h, delta, s.K, c) +
-             double(kj[c]) * term(terms.key_cross, h, delta, s.K, c);
-    }
-    if (x.soft_cap != 0) sum = double(x.soft_cap) * std::tanh(sum / double(x.soft_cap));
-    return x.bias.data ? sum + double(x.bias.row(b, h, i)[j]) : sum;
-  }
-  // A row of the definition: its output, and the log of the sum.
-  double row(std::int64_t b, std::int64_t h, std::int64_t i, std::vector<double>& out) const {
-    const std::int64_t of = h / (s.H / s.of_keys().H);
-    double total = sinks.empty() ? 0 : std::exp(double(sinks[h]));
-    out.assign(s.D, 0);
-    std::vector<double> weights(s.keys);
-    for (std::int64_t j = 0; j < s.keys; ++j) total += weights[j] = std::exp(logit(b, h, i, j));
-    for (std::int64_t j = 0; j < s.keys; ++j) {
-      if (weights[j] == 0) continue;
-      for (std::int64_t d = 0; d < s.D; ++d)
-        out[d] += weights[j] / total *
-                  (double(rows_v().row(b, j, of)[d]) + term(terms.value, h, s.place(0) + i - j, s.D, d));
-    }
-    return std::log(total);
-  }
-  template <class Body>
-  void each_row(const Body& f) const {
-    for (std::int64_t b = 0; b < s.B; ++b)
-      for (std::int64_t h = 0; h < s.H; ++h)
-        for (std::int64_t i = 0; i < s.queries; ++i) f(b, h, i);
-  }
-  double loss() const {
-    double sum = 0;
-    std::vector<double> out;
-    each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      row(b, h, i, out);
-      const float* g = heads(dout.data(), s.queries, s.H, s.D).row(b, i, h);
-      for (std::int64_t d = 0; d < s.D; ++d) sum += out[d] * double(g[d]);
-    });
-    return sum;
-  }
-};
-
-struct Fused {
-  Floats out, lse, dq, dk, dv, dbias, dsinks;
-  Terms dterms;
-  explicit Fused(Problem p) {
-    p.s.padding = p.padding.empty() ? nullptr : p.padding.data();
-    const AttendShape& s = p.s;
-    const std::int64_t G = s.of_keys().H;
-    out.resize(p.dout.size()), lse.resize(s.B * s.H * s.queries);
-    dq.resize(p.q.size()), dk.assign(p.k.size(), 9), dv.assign(p.v.size(), 9);
-    dbias.resize(p.bias.size()), dsinks.resize(p.sinks.size());
-    dterms = p.terms.zeros();
-    ExtrasGrad dextras;
-    dextras.bias = {p.bias.empty() ? nullptr : dbias.data(), p.extras.bias.batch, p.extras.bias.head,
-                    p.extras.bias.query};
-    dextras.sinks = p.sinks.empty() ? nullptr : dsinks.data();
-    attend(s, p.rows_q(), p.rows_k(), p.rows_v(), p.terms, p.heads(out.data(), s.queries, s.H, s.D),
-           lse.data(), p.asked());
-    attend_backward(
-        s,
-        {p.rows_q(), p.rows_k(), p.rows_v(), p.heads<const float>(out.data(), s.queries, s.H, s.D),
-         lse.data(), p.heads<const float>(p.dout.data(), s.queries, s.H, s.D), p.asked()},
-        p.terms,
-        {p.heads(dq.data(), s.queries, s.H, s.K), p.heads(dk.data(), s.keys, G, s.K),
-         p.heads(dv.data(), s.keys, G, s.D), &dterms, dextras});
-  }
-};
 
 void expect_forward(const Problem& p) {
   const Fused f(p);
@@ -205,12 +61,25 @@ void expect_gradients(Problem p) {
 AttendShape shape(std::int64_t queries, std::int64_t keys, bool causal) {
   return {.B = 2, .H = 4, .queries = queries, .keys = keys, .K = 9, .D = 10, .scale = 0.3f, .causal = causal};
 }
+// The same of a softmax and, where there is a causal mask, of broken sticks, which have no sinks.
+std::vector<unsigned> also_of_sticks(const std::vector<unsigned>& sets, bool causal) {
+  std::vector<unsigned> all = sets;
+  for (const unsigned stick : {kStick, kStickCurrent}) {
+    for (const unsigned asked : sets) {
+      if (causal && asked != kSinks) all.push_back((asked & ~unsigned(kSinks)) | stick);
+    }
+  }
+  return all;
+}
 // Each alone, and all together.
-const unsigned kSets[] = {0, kCap, kBias, kMask, kSinks, kTerms, kCap | kTerms, kCap | kPadding, kEverything};
+std::vector<unsigned> sets(bool causal) {
+  return also_of_sticks({0, kCap, kBias, kMask, kSinks, kTerms, kCap | kTerms, kCap | kPadding, kEverything},
+                        causal);
+}
 
 TEST_P(AttendExtras, ForwardIsTheDefinition) {
-  for (const unsigned asked : kSets) {
-    for (const bool causal : {true, false}) {
+  for (const bool causal : {true, false}) {
+    for (const unsigned asked : sets(causal)) {
       for (const std::int64_t kv_heads : {0, 1, 2}) {
         SCOPED_TRACE(testing::Message() << "asked " << asked << " causal " << causal << " kv " << kv_heads);
         AttendShape s = shape(37, 37, causal);
@@ -226,8 +95,8 @@ TEST_P(AttendExtras, ForwardIsTheDefinition) {
 }
 
 TEST_P(AttendExtras, GradientsAreCentralDifferencesOfTheDefinition) {
-  for (const unsigned asked : kSets) {
-    for (const bool causal : {true, false}) {
+  for (const bool causal : {true, false}) {
+    for (const unsigned asked : sets(causal)) {
       SCOPED_TRACE(testing::Message() << "asked " << asked << " causal " << causal);
       AttendShape s = shape(11, 11, causal);
       s.kv_heads = 2, s.query_tile = 5, s.key_tile = 4;
@@ -240,7 +109,7 @@ TEST_P(AttendExtras, GradientsAreCentralDifferencesOfTheDefinition) {
 // What becomes weights is seen as the definition has it; put back, it changes no bit; as logarithms of weights, with other
 // numbers that hide and show, it is a plain product.
 TEST_P(AttendExtras, LogitsAreSeenAndReplaced) {
-  for (const unsigned asked : kSets) {
+  for (const unsigned asked : sets(true)) {
     for (const std::int64_t tile : {0, 5, 32}) {
       SCOPED_TRACE(testing::Message() << "asked " << asked << " tile " << tile);
       AttendShape s = shape(37, 37, true);
@@ -258,8 +127,9 @@ TEST_P(AttendExtras, LogitsAreSeenAndReplaced) {
       x.logits = {logits.data(), batch, head, row};
       run(x, out);
       p.each_row([&](std::int64_t b, std::int64_t h, std::int64_t i) {
+        const std::vector<double> shares = p.shares(b, h, i);
         for (std::int64_t j = 0; j < s.keys; ++j) {
-          const double want = p.logit(b, h, i, j), found = double(x.logits.row(b, h, i)[j]);
+          const double want = std::log(shares[std::size_t(j)]), found = double(x.logits.row(b, h, i)[j]);
           ASSERT_TRUE(found == want || std::abs(found - want) < 2e-5) << found << " for " << want;
         }
       });
@@ -268,9 +138,10 @@ TEST_P(AttendExtras, LogitsAreSeenAndReplaced) {
       ASSERT_EQ(out, again);
       p.terms.value.clear();
       Floats weights(logits.size());
-      for (std::size_t n = 0; n < weights.size(); ++n)
-        weights[n] =
-            std::int64_t(n) % row <= std::int64_t(n) / row % s.queries && n % 3 ? float(n % 7) : 0.0f;
+      for (std::size_t n = 0; n < weights.size(); ++n) {
+        const std::int64_t i = std::int64_t(n) / row % s.queries, j = std::int64_t(n) % row;
+        weights[n] = j <= (asked & kStick ? i - 1 : i) && n % 3 ? float(n % 7) : 0.0f;
+      }
       for (std::size_t n = 0; n < weights.size(); ++n) logits[n] = std::log(weights[n]);
       x.of_weights = true;
       run(x, again);
@@ -295,8 +166,10 @@ TEST_P(AttendExtras, BiasAndMaskMayBeShared) {
   for (int axes = 0; axes < 8; ++axes) {
     SCOPED_TRACE(axes);
     const Own own{(axes & 1) != 0, (axes & 2) != 0, (axes & 4) != 0};
-    expect_forward({shape(19, 19, true), kBias | kMask, own});
-    expect_gradients({shape(7, 7, true), kBias | kMask | kCap, own});
+    for (const unsigned stick : {0u, unsigned(kStick), unsigned(kStickCurrent)}) {
+      expect_forward({shape(19, 19, true), kBias | kMask | stick, own});
+      expect_gradients({shape(7, 7, true), kBias | kMask | kCap | stick, own});
+    }
     if (HasFailure()) return;
   }
 }
@@ -306,7 +179,9 @@ TEST_P(AttendExtras, QueriesStandWhereTheCallerSays) {
   for (const bool causal : {true, false}) {
     for (const std::int64_t first : {-6, 0, 3, 20}) {
       for (const auto& [queries, keys] : {std::pair{9, 5}, {5, 12}, {1, 1}}) {
-        for (const unsigned asked : {0u, unsigned(kTerms), kEverything}) {
+        std::vector<unsigned> sets = also_of_sticks({kEverything}, causal);
+        sets.insert(sets.end(), {0, kTerms});
+        for (const unsigned asked : sets) {
           SCOPED_TRACE(testing::Message() << "causal " << causal << " first " << first << " queries "
                                           << queries << " keys " << keys << " asked " << asked);
           AttendShape s = shape(queries, keys, causal);
@@ -324,7 +199,7 @@ TEST_P(AttendExtras, QueriesStandWhereTheCallerSays) {
 }
 
 TEST_P(AttendExtras, WithoutKeysRowsAreZero) {
-  for (const unsigned asked : {0u, unsigned(kSinks)}) {
+  for (const unsigned asked : {0u, unsigned(kSinks), unsigned(kStick | kMask)}) {
     AttendShape s = shape(3, 0, true);
     s.first = 0;
     const Problem p(s, asked);
@@ -332,7 +207,7 @@ TEST_P(AttendExtras, WithoutKeysRowsAreZero) {
     for (const float x : f.out) EXPECT_EQ(x, 0);
     for (const float x : f.dq) EXPECT_EQ(x, 0);
     for (std::size_t n = 0; n < f.lse.size(); ++n)
-      EXPECT_EQ(f.lse[n], asked ? p.sinks[n / 3 % 4] : -kInfinity);
+      EXPECT_EQ(f.lse[n], asked == kSinks ? p.sinks[n / 3 % 4] : asked ? 0.0f : -kInfinity);
   }
   for (const auto& field : {&AttendShape::B, &AttendShape::queries}) {
     AttendShape s = shape(5, 5, true);
@@ -346,62 +221,85 @@ TEST_P(AttendExtras, WithoutKeysRowsAreZero) {
 TEST_P(AttendExtras, TheBitsDoNotDependOnTheThreads) {
   AttendShape s = shape(33, 33, true);
   s.kv_heads = 2;
-  const Problem p(s, kEverything, {false, false, true});
-  const int threads = thread_count();
-  set_thread_count(1);
-  const Fused one(p);
-  set_thread_count(3);
-  const Fused three(p);
-  set_thread_count(threads);
-  EXPECT_EQ(one.out, three.out);
-  EXPECT_EQ(one.dq, three.dq);
-  EXPECT_EQ(one.dk, three.dk);
-  EXPECT_EQ(one.dv, three.dv);
-  EXPECT_EQ(one.dbias, three.dbias);
-  EXPECT_EQ(one.dsinks, three.dsinks);
+  for (const unsigned asked : also_of_sticks({kEverything}, true)) {
+    const Problem p(s, asked, {false, false, true});
+    const int threads = thread_count();
+    set_thread_count(1);
+    const Fused one(p);
+    set_thread_count(3);
+    const Fused three(p);
+    set_thread_count(threads);
+    EXPECT_EQ(one.out, three.out);
+    EXPECT_EQ(one.dq, three.dq);
+    EXPECT_EQ(one.dk, three.dk);
+    EXPECT_EQ(one.dv, three.dv);
+    EXPECT_EQ(one.dbias, three.dbias);
+    EXPECT_EQ(one.dsinks, three.dsinks);
+  }
 }
 
 // Keys that mask or bias hide may hold anything; a bias or a sink that is no number is told.
 TEST_P(AttendExtras, HiddenKeysStayInvisible) {
-  const AttendShape s = shape(21, 21, false);
-  for (const unsigned asked : {unsigned(kMask), unsigned(kBias), kCap | kBias | kMask | kSinks}) {
-    Problem clean(s, asked);
-    for (std::int64_t n = 0; n < s.B * s.H * s.queries; ++n) {
-      if (asked & kMask) clean.mask[n * s.keys + 4] = 0;
-      if (asked & kBias) clean.bias[n * s.keys + 4] = -kInfinity;
+  for (const bool causal : {true, false}) {
+    const AttendShape s = shape(21, 21, causal);
+    for (const unsigned asked : also_of_sticks({kMask, kBias, kCap | kBias | kMask | kSinks}, causal)) {
+      SCOPED_TRACE(testing::Message() << "asked " << asked << " causal " << causal);
+      Problem clean(s, asked);
+      clean.terms.by_query = normals(s.B * s.H * s.queries, 12),
+      clean.terms.by_key = normals(s.B * s.H * s.keys, 13);
+      for (std::int64_t n = 0; n < s.B * s.H * s.queries; ++n) {
+        if (asked & kMask) clean.mask[n * s.keys + 4] = 0;
+        if (asked & kBias) clean.bias[n * s.keys + 4] = -kInfinity;
+      }
+      Problem dirty = clean;
+      for (std::int64_t b = 0; b < s.B; ++b) {
+        for (std::int64_t c = 0; c < s.H * s.K; ++c)
+          dirty.k[(b * s.keys + 4) * s.H * s.K + c] = c % 2 ? kNaN : 1e30f;
+        for (std::int64_t c = 0; c < s.H * s.D; ++c) dirty.v[(b * s.keys + 4) * s.H * s.D + c] = kNaN;
+        for (std::int64_t n = 0; asked & kMask && asked & kBias && n < s.H * s.queries; ++n)
+          dirty.bias[(b * s.H * s.queries + n) * s.keys + 4] = kNaN;
+      }
+      const Fused a(clean), b(dirty);
+      const auto near = [](const Floats& x, const Floats& y, double off) {
+        for (std::size_t n = 0; n < x.size(); ++n) ASSERT_NEAR(x[n], y[n], off) << n;
+      };
+      near(a.out, b.out, 1e-6), near(a.dq, b.dq, 1e-5), near(a.dk, b.dk, 1e-5), near(a.dv, b.dv, 1e-5);
+      near(a.dbias, b.dbias, 1e-5), near(a.dterms.by_query, b.dterms.by_query, 1e-5);
+      near(a.dterms.by_key, b.dterms.by_key, 1e-5);
+      for (float& x : dirty.k) x = std::isnan(x) ? -2e30f : x;  // and other things: to the bit
+      const Fused c(dirty);
+      EXPECT_EQ(b.out, c.out);
+      EXPECT_EQ(b.lse, c.lse);
+      EXPECT_EQ(b.dq, c.dq);
+      EXPECT_EQ(b.dk, c.dk);
+      EXPECT_EQ(b.dv, c.dv);
+      EXPECT_EQ(b.dbias, c.dbias);
+      EXPECT_EQ(b.dterms, c.dterms);
     }
-    Problem dirty = clean;
-    for (std::int64_t b = 0; b < s.B; ++b) {
-      for (std::int64_t c = 0; c < s.H * s.K; ++c)
-        dirty.k[(b * s.keys + 4) * s.H * s.K + c] = c % 2 ? kNaN : 1e30f;
-      for (std::int64_t c = 0; c < s.H * s.D; ++c) dirty.v[(b * s.keys + 4) * s.H * s.D + c] = kNaN;
-      for (std::int64_t n = 0; asked & kMask && asked & kBias && n < s.H * s.queries; ++n)
-        dirty.bias[(b * s.H * s.queries + n) * s.keys + 4] = kNaN;
-    }
-    const Fused a(clean), b(dirty);
-    for (std::size_t n = 0; n < a.out.size(); ++n) ASSERT_NEAR(a.out[n], b.out[n], 1e-6);
-    for (std::size_t n = 0; n < a.dq.size(); ++n) ASSERT_NEAR(a.dq[n], b.dq[n], 1e-5);
-    for (std::size_t n = 0; n < a.dk.size(); ++n) ASSERT_NEAR(a.dk[n], b.dk[n], 1e-5);
-    for (std::size_t n = 0; n < a.dv.size(); ++n) ASSERT_NEAR(a.dv[n], b.dv[n], 1e-5);
   }
 }
 
 TEST_P(AttendExtras, NanIsTold) {
   const AttendShape s = shape(21, 21, true);
-  const std::int64_t i = 15, j = 3, row = i;  // of the first head of the first sequence
+  // Of the first head of the first sequence. A vector of keys stands before j.
+  const std::int64_t i = 18, j = 17, row = i;
   for (const float bad : {kNaN, kInfinity}) {
-    Problem p(s, kBias | kCap);
-    p.bias[row * s.keys + j] = bad;
-    p.bias[row * s.keys + i + 1] = kNaN;  // in the future
-    p.bias[(row + 1) * s.keys + i + 2] = kNaN;
-    const Fused clean(Problem(s, kBias | kCap)), f(p);
-    for (std::size_t n = 0; n < f.lse.size(); ++n) EXPECT_EQ(std::isnan(f.lse[n]), std::int64_t(n) == row);
-    EXPECT_TRUE(std::isnan(f.out[i * s.H * s.D]));
-    EXPECT_TRUE(std::isnan(f.dbias[row * s.keys + j]));
-    EXPECT_EQ(f.dbias[row * s.keys + i + 1], 0);
-    EXPECT_TRUE(std::isnan(f.dk[j * s.H * s.K]));
-    EXPECT_TRUE(std::isnan(f.dv[j * s.H * s.D]));
-    EXPECT_EQ(f.dv[(i + 1) * s.H * s.D], clean.dv[(i + 1) * s.H * s.D]);
+    for (const unsigned asked : also_of_sticks({kBias | kCap}, true)) {
+      Problem p(s, asked);
+      p.bias[row * s.keys + j] = bad;
+      p.bias[row * s.keys + i + 1] = kNaN;  // in the future
+      p.bias[(row + 1) * s.keys + i + 2] = kNaN;
+      const Fused clean(Problem(s, asked)), f(p);
+      for (std::size_t n = 0; n < f.lse.size(); ++n) EXPECT_EQ(std::isnan(f.lse[n]), std::int64_t(n) == row);
+      EXPECT_TRUE(std::isnan(f.out[i * s.H * s.D]));
+      for (std::int64_t n = row * s.keys; n < (row + 1) * s.keys; ++n) {
+        const bool seen = n - row * s.keys <= (asked & kStick ? i - 1 : i) && p.bias[n] != -kInfinity;
+        EXPECT_TRUE(seen ? std::isnan(f.dbias[n]) : f.dbias[n] == 0) << n;
+      }
+      EXPECT_TRUE(std::isnan(f.dk[j * s.H * s.K]));
+      EXPECT_TRUE(std::isnan(f.dv[j * s.H * s.D]));
+      EXPECT_EQ(f.dv[(i + 1) * s.H * s.D], clean.dv[(i + 1) * s.H * s.D]);
+    }
     Problem sunk(s, kSinks);
     sunk.sinks[1] = bad;
     const Fused g(sunk);
@@ -409,9 +307,11 @@ TEST_P(AttendExtras, NanIsTold) {
       EXPECT_EQ(std::isnan(g.lse[n]), std::int64_t(n) / s.queries % s.H == 1);
     EXPECT_TRUE(std::isnan(g.out[s.D]) && std::isnan(g.dsinks[1]));
   }
-  Problem overflows(s, kCap);  // the cap does not hide it
-  for (std::int64_t c = 0; c < s.K; ++c) overflows.q[c] = overflows.k[c] = 1e30f;
-  EXPECT_TRUE(std::isnan(Fused(overflows).lse[0]));
+  for (const unsigned asked : {unsigned(kCap), kCap | kStickCurrent}) {
+    Problem overflows(s, asked);  // the cap does not hide it
+    for (std::int64_t c = 0; c < s.K; ++c) overflows.q[c] = overflows.k[c] = 1e30f;
+    EXPECT_TRUE(std::isnan(Fused(overflows).lse[0]));
+  }
   Problem none(s, kSinks);
   none.sinks.assign(4, -kInfinity);
   EXPECT_EQ(Fused(none).out, Fused(Problem(s, 0)).out);
@@ -457,26 +357,28 @@ TEST(DoorAttendExtras, OneChangeEachIsRefused) {
 // Places that are said are looked up one by one: the same numbers.
 TEST(AttendExtras, PlacesGoWithAllOfThem) {
   for (const bool causal : {true, false}) {
-    Problem p(shape(9, 9, causal), kEverything);
-    p.s.kv_heads = 0;
-    const Fused tiles(p);
-    for (std::int64_t t = 0; t < 9; ++t) p.terms.places.push_back(double(t));
-    const Fused found(p);
-    const auto same = [](const Floats& a, const Floats& b) {
-      ASSERT_EQ(a.size(), b.size());
-      for (std::size_t n = 0; n < a.size(); ++n) ASSERT_NEAR(a[n], b[n], 2e-5) << n;
-    };
-    same(tiles.out, found.out), same(tiles.dq, found.dq), same(tiles.dk, found.dk), same(tiles.dv, found.dv);
-    same(tiles.dbias, found.dbias), same(tiles.dsinks, found.dsinks);
-    same(tiles.dterms.by_distance, found.dterms.by_distance), same(tiles.dterms.value, found.dterms.value);
+    for (const unsigned asked : also_of_sticks({kEverything}, causal)) {
+      Problem p(shape(9, 9, causal), asked);
+      p.s.kv_heads = 0;
+      const Fused tiles(p);
+      for (std::int64_t t = 0; t < 9; ++t) p.terms.places.push_back(double(t));
+      const Fused found(p);
+      const auto same = [](const Floats& a, const Floats& b) {
+        ASSERT_EQ(a.size(), b.size());
+        for (std::size_t n = 0; n < a.size(); ++n) ASSERT_NEAR(a[n], b[n], 2e-5) << n;
+      };
+      same(tiles.out, found.out), same(tiles.dq, found.dq), same(tiles.dk, found.dk),
+          same(tiles.dv, found.dv);
+      same(tiles.dbias, found.dbias), same(tiles.dsinks, found.dsinks);
+      same(tiles.dterms.by_distance, found.dterms.by_distance), same(tiles.dterms.value, found.dterms.value);
+    }
   }
 }
 
-TEST(DoorAttendExtras, ABrokenStickKnowsNone) {
-  for (const unsigned asked : {kCap, kBias, kMask, kSinks}) {
-    Problem p(shape(5, 5, true), asked);
-    p.terms.weights = Weights::stick;
-    refused("where a stick is broken", [&] { Fused{p}; });
+TEST(DoorAttendExtras, ABrokenStickHasNoSinks) {
+  for (const unsigned stick : {kStick, kStickCurrent}) {
+    refused("sinks are given where a stick is broken",
+            [&] { Fused{Problem(shape(5, 5, true), kSinks | stick)}; });
   }
 }
 

@@ -119,6 +119,67 @@ TEST(Attention, DecodingIsTheWholePass) {
   EXPECT_GE(decoded, 66);
 }
 
+// What the caller asks of the logits, for decoded tokens: the same numbers over keys, counted from the first.
+TEST(Attention, DecodingUnderABiasAndAMaskIsTheWholePass) {
+  const std::int64_t pairs = kTokens * kTokens;
+  const Floats bias = normals(kB * kHeads * pairs, 11);
+  std::vector<std::uint8_t> mask(std::size_t(kB * pairs));
+  for (std::size_t n = 0; n < mask.size(); ++n) mask[n] = n % 5 && n % 7;
+  for (const char* spec : {"rope+alibi", "stick_breaking", "stick_breaking(current=on)", "cope",
+                           "rope+stick_breaking+window(size=11)"}) {
+    SCOPED_TRACE(spec);
+    AttentionConfig config = grouped();
+    config.soft_cap = 1.5f;
+    const Attention a(spec, config);
+    const Floats w = moved_start(a);
+    const Rows rows;
+    AttentionInput in = rows.input(w);
+    in.bias = {bias.data(), kHeads * pairs, pairs, kTokens}, in.mask = {mask.data(), pairs, 0, kTokens};
+    Floats whole, one;
+    a.forward(in, out_view(whole, kTokens));
+    KeyCache cache = a.cache(kB, 64);
+    for (std::int64_t t = 0, n = 1; t < kTokens; t += n) {
+      n = t == 20 ? 5 : 1;
+      AttentionInput token = in;
+      token.q = some(in.q, t, n), token.k = some(in.k, t, n), token.v = some(in.v, t, n);
+      token.bias.data += t * kTokens, token.mask.data += t * kTokens;
+      a.decode(token, cache, out_view(one, n));
+      for (std::int64_t i = 0; i < std::int64_t(one.size()); ++i) {
+        const std::int64_t row = i / kSize / n * kTokens + t + i / kSize % n;
+        ASSERT_NEAR(one[i], whole[row * kSize + i % kSize], 1e-5) << "token " << t << " number " << i;
+      }
+    }
+  }
+}
+
+// Order alone is position to a stick: a text under a mask is the text without what the mask hides.
+TEST(Attention, AHiddenKeyBreaksNothingOff) {
+  const Rows rows;
+  std::vector<std::int64_t> shown;
+  std::vector<std::uint8_t> mask(kTokens);
+  for (std::int64_t t = 0; t < kTokens; ++t) {
+    mask[std::size_t(t)] = t % 3 > 0;
+    if (t % 3 > 0) shown.push_back(t);
+  }
+  const std::int64_t few = std::int64_t(shown.size());
+  Rows rest(few);
+  const auto keep = [&](const Floats& from, Floats& to) {
+    for (std::int64_t n = 0; n < std::int64_t(to.size()); ++n)
+      to[n] = from[(n / kSize / few * kTokens + shown[std::size_t(n / kSize % few)]) * kSize + n % kSize];
+  };
+  keep(rows.q, rest.q), keep(rows.k, rest.k), keep(rows.v, rest.v);
+  for (const char* spec : {"stick_breaking", "stick_breaking(current=on)"}) {
+    const Attention a(spec, grouped());
+    AttentionInput in = rows.input({});
+    in.mask = {mask.data(), 0, 0, 0};
+    Floats all, alone, kept;
+    a.forward(in, out_view(all, kTokens)), a.forward(rest.input({}), out_view(alone, few));
+    kept.resize(alone.size());
+    keep(all, kept);
+    for (std::size_t n = 0; n < alone.size(); ++n) ASSERT_NEAR(kept[n], alone[n], 1e-6) << spec << " " << n;
+  }
+}
+
 TEST(Attention, ADecodedTokenIsNotAnother) {  // the control: positions matter to the comparison above
   const Rows rows;
   const Attention a("rope(pairing=halves)", grouped());
@@ -143,28 +204,40 @@ TEST(Attention, ADecodedTokenIsNotAnother) {  // the control: positions matter t
   EXPECT_GT(most_different, 1e-3);
 }
 
-// Gradients of Σ out·g by central differences of the forward pass in float: grouped heads, two encodings, a bias, sinks.
+// Gradients of Σ out·g by central differences of the forward pass in float: three encodings, a soft-cap, a bias, a mask.
 TEST(Attention, GradientsAreDifferences) {
   const std::int64_t T = 9;
   Rows rows(T);
-  const Attention a("rope_learned+t5+stick_breaking", {.heads = kHeads, .head_size = kSize, .length = 64});
+  const Attention a("rope_learned+t5+stick_breaking",
+                    {.heads = kHeads, .head_size = kSize, .length = 64, .soft_cap = 3});
   Rows all(T, kHeads);
-  Floats w = moved_start(a);
+  Floats w = moved_start(a), bias = normals(kHeads * T * T, 6);
+  std::vector<std::uint8_t> mask(std::size_t(T * T));
+  for (std::size_t n = 0; n < mask.size(); ++n) mask[n] = n % 4 > 0;
   const Floats g = normals(kB * kHeads * T * kSize, 5);
+  const auto input = [&] {
+    AttentionInput in = all.input(w);
+    in.bias = {bias.data(), 0, T * T, T}, in.mask = {mask.data(), 0, 0, T};
+    return in;
+  };
   const auto loss = [&] {
     Floats out;
-    a.forward(all.input(w), out_view(out, T));
+    a.forward(input(), out_view(out, T));
     double sum = 0;
     for (std::size_t n = 0; n < out.size(); ++n) sum += double(out[n]) * g[n];
     return sum;
   };
-  Floats out, dq(all.q.size()), dk(all.k.size()), dv(all.v.size()), dw(w.size());
-  const auto saved = a.forward(all.input(w), out_view(out, T));
+  Floats out, dq(all.q.size()), dk(all.k.size()), dv(all.v.size()), dw(w.size()), dbias(bias.size());
+  const auto saved = a.forward(input(), out_view(out, T));
   const auto view = [&](Floats& x) {
     return heads_first<void>(x.data(), Number::float32, {kB, kHeads, T, kSize});
   };
   a.backward(*saved, heads_first<const void>(g.data(), Number::float32, {kB, kHeads, T, kSize}),
-             {.dq = view(dq), .dk = view(dk), .dv = view(dv), .dw = dw});
+             {.dq = view(dq),
+              .dk = view(dk),
+              .dv = view(dv),
+              .dw = dw,
+              .extras = {.bias = {dbias.data(), 0, T * T, T}}});
   const auto expect = [&](Floats& x, const Floats& dx, std::size_t step) {
     for (std::size_t n = 0; n < x.size(); n += step) {
       const float was = x[n];
@@ -177,6 +250,7 @@ TEST(Attention, GradientsAreDifferences) {
     }
   };
   expect(all.q, dq, 97), expect(all.k, dk, 89), expect(all.v, dv, 83), expect(w, dw, 7);
+  expect(bias, dbias, 5);
 }
 
 // Grouped heads are heads whose keys were repeated; so their gradients are sums.

@@ -85,10 +85,10 @@ TEST(Blocks, EveryOptionIsItsTwin) {
 // Encodings that read the layer's input, its rows or its projections, or enter them, meet the options that change these.
 TEST(Blocks, OptionsMeetEncodingsThatReadTheLayer) {
   const std::set<std::string> options{
-      "norms after the sum", "norms of heads", "no biases", "bias of q and v",
-      "head size",           "shared keys",    "sinks",     "parallel, one norm"};
+      "norms after the sum", "norms of heads", "no biases",          "bias of q and v",      "head size",
+      "shared keys",         "sinks",          "parallel, one norm", "soft-cap of attention"};
   for (const char* spec : {"fox", "queries_keys(learned)+rope", "deberta_v2", "relative_key_query",
-                           "every_layer(learned)+transformer_xl"}) {
+                           "every_layer(learned)+transformer_xl", "stick_breaking(current=on)+t5"}) {
     for (const Option& option : kOptions) {
       if (!options.count(option.name)) continue;
       Architecture a = tiny(spec);

@@ -219,25 +219,29 @@ struct Attention {
 // What a padded key holds, a number or none, is nothing to anyone.
 TEST_P(NotANumber, PaddedKeysStayInvisible) {
   for (const bool by_rows : {false, true}) {
-    for (const bool causal : {true, false}) {
-      Attention clean(40, causal, by_rows);
-      Attention dirty = clean;
-      for (std::size_t n = 0; n < dirty.k.size(); ++n) {
-        const std::int64_t token = std::int64_t(n) / (clean.shape.H * clean.shape.D);
-        if (dirty.padding[token]) dirty.k[n] = n % 2 ? kNan : kInfinity, dirty.v[n] = kNan;
+    for (const Weights weights : {Weights::softmax, Weights::stick, Weights::stick_current}) {
+      for (const bool causal : {true, false}) {
+        if (weights != Weights::softmax && !causal) continue;
+        Attention clean(40, causal, by_rows);
+        clean.terms.weights = weights;
+        Attention dirty = clean;
+        for (std::size_t n = 0; n < dirty.k.size(); ++n) {
+          const std::int64_t token = std::int64_t(n) / (clean.shape.H * clean.shape.D);
+          if (dirty.padding[token]) dirty.k[n] = n % 2 ? kNan : kInfinity, dirty.v[n] = kNan;
+        }
+        clean.run(), dirty.run();
+        EXPECT_EQ(clean.out, dirty.out);
+        EXPECT_EQ(clean.lse, dirty.lse);
+        EXPECT_EQ(clean.dq, dirty.dq);
+        EXPECT_EQ(clean.dk, dirty.dk);
+        EXPECT_EQ(clean.dv, dirty.dv);
+        EXPECT_EQ(clean.dterms.by_distance, dirty.dterms.by_distance);
+        EXPECT_EQ(clean.dterms.by_query, dirty.dterms.by_query);
+        EXPECT_EQ(clean.dterms.by_key, dirty.dterms.by_key);
+        EXPECT_EQ(clean.dterms.query_cross, dirty.dterms.query_cross);
+        EXPECT_EQ(clean.dterms.key_cross, dirty.dterms.key_cross);
+        EXPECT_EQ(clean.dterms.value, dirty.dterms.value);
       }
-      clean.run(), dirty.run();
-      EXPECT_EQ(clean.out, dirty.out);
-      EXPECT_EQ(clean.lse, dirty.lse);
-      EXPECT_EQ(clean.dq, dirty.dq);
-      EXPECT_EQ(clean.dk, dirty.dk);
-      EXPECT_EQ(clean.dv, dirty.dv);
-      EXPECT_EQ(clean.dterms.by_distance, dirty.dterms.by_distance);
-      EXPECT_EQ(clean.dterms.by_query, dirty.dterms.by_query);
-      EXPECT_EQ(clean.dterms.by_key, dirty.dterms.by_key);
-      EXPECT_EQ(clean.dterms.query_cross, dirty.dterms.query_cross);
-      EXPECT_EQ(clean.dterms.key_cross, dirty.dterms.key_cross);
-      EXPECT_EQ(clean.dterms.value, dirty.dterms.value);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gnomon/encodings/definition.h"
+#include "gnomon/encodings/gates.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/session.h"
 #include "tests/unit/activation.h"
@@ -260,8 +261,7 @@ class ReferenceModel {
       const std::int64_t h = n / tokens_, i = n % tokens_;
       double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
       for (std::int64_t j = 0; j < tokens_; ++j) {
-        const auto hidden = [&](std::int64_t other) { return !sees(i, other); };
-        logits.push_back(sees(i, j) ? capped(definition.ln_weight(h, i, j, hidden), a.soft_cap) : -INFINITY);
+        logits.push_back(ln_weight(definition, h, i, j, [&](std::int64_t u) { return sees(i, u); }));
         sum += std::exp(logits.back());
       }
       for (std::int64_t j = 0; j < tokens_; ++j) {
@@ -271,23 +271,40 @@ class ReferenceModel {
     }
     tell(name + "logits", logits), tell(name + "weights", weights);
   }
-  // With a soft-cap and sinks, which a definition does not know: a key that alone is seen has the weight 1.
+  // Definition::ln_weight with a soft-cap, which it does not know; sees(key) knows all that hides it.
+  template <class Sees>
+  double ln_weight(const Definition& definition, std::int64_t h, std::int64_t i, std::int64_t j,
+                   const Sees& sees) const {
+    const auto logit = [&](std::int64_t u) {
+      return capped(definition.logit(h, i, u), c_.attention.soft_cap);
+    };
+    if (!sees(j)) return -INFINITY;
+    if (definition.weights() == Weights::softmax) return logit(j);
+    double log = -softplus(-logit(j));
+    for (std::int64_t u = j + 1; u <= i; ++u) log -= sees(u) ? softplus(logit(u)) : 0;
+    return log;
+  }
+  // With a soft-cap and sinks, which a definition does not know. What it gives for a key that alone is seen is the value
+  // times its weight there, which of a softmax is 1.
   std::vector<double> output(const Definition& definition, std::int64_t h, std::int64_t i,
                              const std::string& name, const Definition::Hidden& hidden) const {
     const AttentionRule& a = c_.attention;
     if (a.soft_cap == 0 && !a.sinks) return definition.output(h, i, hidden);
+    const bool softmax = definition.weights() == Weights::softmax;
     std::vector<double> weights, out(std::size_t(a.head_size));
     double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
     for (std::int64_t j = 0; j < (c_.causal ? i + 1 : tokens_); ++j) {
-      const bool seen = definition.sees(i, j) && !hidden(j);
-      weights.push_back(seen ? std::exp(capped(definition.logit(h, i, j), a.soft_cap)) : 0);
+      const auto sees = [&](std::int64_t u) { return definition.sees(i, u) && !hidden(u); };
+      weights.push_back(std::exp(ln_weight(definition, h, i, j, sees)));
       sum += weights.back();
     }
-    for (std::size_t j = 0; j < weights.size(); ++j) {
-      if (weights[j] == 0) continue;
-      const auto value =
-          definition.output(h, i, [&](std::int64_t other) { return other != std::int64_t(j); });
-      for (std::size_t d = 0; d < out.size(); ++d) out[d] += weights[j] / sum * value[d];
+    for (std::int64_t j = 0; j < std::int64_t(weights.size()); ++j) {
+      const double weight = weights[std::size_t(j)];
+      if (weight == 0) continue;
+      const auto others = [&](std::int64_t u) { return u != j; };
+      const auto given = definition.output(h, i, others);
+      const double of = softmax ? sum : std::exp(definition.ln_weight(h, i, j, others));
+      for (std::size_t d = 0; d < out.size(); ++d) out[d] += weight / of * given[d];
     }
     return out;
   }
