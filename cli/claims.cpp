@@ -16,6 +16,7 @@ namespace gnomon::cli {
 namespace {
 
 using namespace gnomon::claims;
+using claims::Conduct;  // and not a study's
 
 int list_claims(bool json) {
   if (json) {

@@ -21,13 +21,26 @@ struct ShowOptions {
 int show(const ShowOptions& options);
 
 struct StudyOptions {
-  std::string config, text, out = "study";
+  std::string config, preset, text, out = "study";
   std::vector<std::string> set;
-  bool quick = false, dry_run = false, quiet = false, json = false, replace = false;
+  std::optional<double> minutes;
+  bool dry_run = false, quiet = false, json = false, replace = false;
   std::string program;  // this executable, to start workers with
   std::string command;  // as typed, for the report
 };
 int study(const StudyOptions& options);
+
+// The other verbs of `study`, on what stands in a folder.
+struct StudyFolderOptions {
+  std::string out = "study", other;  // `compare`: two of them
+  long long most = 1'000'000;        // `work`: runs
+  bool quiet = false, json = false;
+  std::string command;  // as typed
+};
+int study_status(const StudyFolderOptions& options);
+int study_report(const StudyFolderOptions& options);
+int study_compare(const StudyFolderOptions& options);
+int study_work(const StudyFolderOptions& options);
 
 struct SampleOptions {
   std::string study = "study", arm, prompt = "In the beginning ";
@@ -48,7 +61,8 @@ int claims(const ClaimsOptions& options);
 
 struct WorkerOptions {
   std::string study, arm, key;
-  long long seed = 0, parent = 0;
+  long long seed = 0, steps = 0, parent = 0;
+  double rate = 0;
 };
 int worker(const WorkerOptions& options);
 

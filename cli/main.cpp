@@ -17,6 +17,7 @@
 #include "cli/signals.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
+#include "gnomon/lab/presets.h"
 
 namespace gnomon::cli {
 namespace {
@@ -57,21 +58,53 @@ std::string as_typed(int argc, char** argv) {
   return all;
 }
 
+std::string preset_names() {
+  std::string all;
+  for (const Preset& p : presets()) all += (all.empty() ? "" : ", ") + std::string(p.name);
+  return all;
+}
+
 void describe_study(CLI::App& app, StudyOptions& o) {
   app.add_option("FILE.toml", o.config, "configuration; what it leaves out is standard");
   app.add_option("--text", o.text, "the text to learn, UTF-8");
   app.add_option("--out", o.out, "folder of the study")->capture_default_str();
   app.add_option("--set", o.set, "key=value, as in study.toml; may be repeated")->allow_extra_args(false);
-  app.add_flag("--quick", o.quick, "one seed and a third of the steps: a first look, no inference");
+  app.add_option("--preset", o.preset, "a study prepared: " + preset_names());
+  app.add_option("--minutes", o.minutes,
+                 "what it may cost, in minutes of two cores with AVX-512; fixes model and steps");
   app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, run nothing");
   app.add_flag("--replace", o.replace, "replace the report of another study in this folder");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "print results.json instead of the table");
   app.footer(
-      "Examples:\n  gnomon study --text book.txt\n  gnomon study --text book.txt --set 'study.arms=none, "
-      "rope, alibi' --set study.seeds=5\n"
-      "  gnomon study plan.toml --out results --dry-run\nRepeating a command skips finished runs and "
+      "Examples:\n  gnomon study --text book.txt\n  gnomon study --text book.txt --preset smoke\n  gnomon "
+      "study --text "
+      "book.txt --minutes 30 --set 'study.arms=none, rope, alibi' --set study.seeds=5\n"
+      "  gnomon study plan.toml --out results --dry-run\n  gnomon study status\n  gnomon study compare study "
+      "other\nRepeating a command skips finished runs and "
       "continues interrupted ones, to the same bits.");
+}
+
+void describe_study_verbs(CLI::App& study, StudyFolderOptions& o, int& code) {
+  const auto verb = [&](const char* name, const char* help, int (*act)(const StudyFolderOptions&)) {
+    CLI::App* command = study.add_subcommand(name, help);
+    command->callback([&o, &code, act] { code = act(o); });
+    return command;
+  };
+  CLI::App* status = verb("status", "how far the study in a folder has come", study_status);
+  CLI::App* report =
+      verb("report", "write the page, the tables and the store again from the run folders", study_report);
+  CLI::App* work =
+      verb("work", "join the study in a folder: do its open runs beside whoever else does", study_work);
+  for (CLI::App* command : {status, report, work})
+    command->add_option("--out", o.out, "folder of the study")->capture_default_str();
+  work->add_option("--most", o.most, "do so many runs and end")->capture_default_str();
+  work->add_flag("--quiet", o.quiet, "no progress on standard error");
+  CLI::App* compare = verb("compare", "two studies, arm by arm", study_compare);
+  compare->add_option("A", o.out, "folder of a study")->required();
+  compare->add_option("B", o.other, "folder of another")->required();
+  for (CLI::App* command : {status, report, compare})
+    command->add_flag("--json", o.json, "the answer as JSON");
 }
 
 void describe_sample(CLI::App& app, SampleOptions& o) {
@@ -147,7 +180,12 @@ int run(int argc, char** argv) {
   auto* study_command =
       app.add_subcommand("study", "train a Transformer under each encoding on a text and compare");
   describe_study(*study_command, t);
-  study_command->callback([&] { code = study(t); });
+  StudyFolderOptions f;
+  f.command = t.command;
+  describe_study_verbs(*study_command, f, code);
+  study_command->callback([&] {
+    if (study_command->get_subcommands().empty()) code = study(t);
+  });
 
   SampleOptions p;
   auto* sample_command = app.add_subcommand("sample", "let a model that a study trained write");
@@ -167,6 +205,8 @@ int run(int argc, char** argv) {
   worker_command->add_option("--parent", w.parent)->required();
   worker_command->add_option("--arm", w.arm)->required();
   worker_command->add_option("--seed", w.seed)->required();
+  worker_command->add_option("--steps", w.steps)->required();
+  worker_command->add_option("--rate", w.rate)->required();
   worker_command->add_option("KEY", w.key)->required();
   worker_command->callback([&] { code = worker(w); });
 

@@ -1,33 +1,50 @@
 #include "gnomon/lab/conduct.h"
 
-#include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/lab/estimate.h"
 #include "gnomon/lab/store.h"
 
 namespace gnomon {
+namespace {
 
-Conduct::Conduct(const StudyConfig& config, const std::vector<RunPlan>& plan, const Corpus& corpus,
-                 const StudyFolder& folder, bool replace)
-    : config_(config), plan_(plan), folder_(folder) {
-  check_memory(config, plan, corpus);
+std::vector<RunResult> all_of(const Found& found) {
+  std::vector<RunResult> all;
+  for (const auto& [key, result] : found) all.push_back(result);
+  return all;
+}
+
+// And the threads that it says.
+StudyConfig config_in(const StudyFolder& folder) {
+  if (!std::filesystem::exists(folder.config()))
+    throw Error(Fault::usage,
+                text(folder.config().string(), ": found no study; begin one with `gnomon study`"));
+  StudyConfig config;
+  read_toml(config, folder.config());
+  set_thread_count(int(config.threads));
+  return config;
+}
+
+}  // namespace
+
+Conduct::Conduct(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder, bool replace)
+    : config_(config), corpus_(corpus), folder_(folder) {
+  check_memory(config, corpus);
   make_folders(folder.folder);
   lock_.emplace(folder.lock(), "the study");
   respect(replace);
   write_file(folder.config(), print_toml(config));
-  for (const auto& run : plan) {
-    if (std::filesystem::exists(folder.run(run).result())) {
-      folder.run(run).forget_checkpoints();  // what a failure after the result left
-    } else {
-      open_.push_back(run);
-    }
-  }
+  agenda_.emplace(config, corpus, folder);
+  for (const auto& [key, result] : agenda_->found())
+    folder.run(result.plan).forget_checkpoints();  // what a failure after the result left
 }
 
 // What a folder holds of another study stays, unless that was asked for; what other numerics computed is done again.
 void Conduct::respect(bool replace) {
-  const Leftovers left = leftovers(folder_, plan_);
+  const Leftovers left = leftovers(config_, corpus_, folder_);
   if (!left.lost.empty() && !replace) {
     throw Error(
         Fault::usage,
@@ -37,60 +54,93 @@ void Conduct::respect(bool replace) {
              "): give another folder with --out, the same settings with more arms or seeds, or --replace"));
   }
   if (left.other_numerics) {
-    redone_ = text(left.other_numerics, " finished runs of this study in ", folder_.runs().string(),
-                   " were computed by '", left.found, "'; here it is '", plan_.front().numerics,
-                   "', whose bits differ: they are done again");
+    redone_ =
+        text(left.other_numerics, " finished runs of this study in ", folder_.runs().string(),
+             " were computed by '", left.found, "'; here it is '",
+             plan_runs(config_, corpus_, {}).front().numerics, "', whose bits differ: they are done again");
   }
-}
-
-std::size_t Conduct::workers() const {
-  return std::min<std::size_t>(std::size_t(config_.workers), std::max<std::size_t>(open_.size(), 1));
-}
-
-std::vector<RunResult> Conduct::results() const {
-  std::vector<RunResult> all;
-  for (const auto& run : plan_) {
-    if (std::filesystem::exists(folder_.run(run).result())) all.push_back(result_of(run, folder_.run(run)));
-  }
-  return all;
 }
 
 std::size_t Conduct::perform(const std::vector<std::string>& command, const WorkerHooks& hooks) {
   const auto note = [&](const std::optional<std::string>& sentence) {
     if (sentence) hooks.note(*sentence);
   };
-  note(write_store(folder_.store(), results()));
+  note(write_store(folder_.store(), all_of(agenda_->found())));
   WorkerHooks keeping = hooks;
-  keeping.finished = [&](std::size_t slot, const RunPlan& run) {
-    const RunResult result = result_of(run, folder_.run(run));
+  keeping.finished = [&](std::size_t slot, const RunResult& result) {
     note(put_in_store(folder_.store(), result));
-    if (!result.failure.empty()) hooks.note(text(run.arm, ", seed ", run.seed, " failed: ", result.failure));
-    hooks.finished(slot, run);
+    if (!result.failure.empty())
+      hooks.note(text(result.plan.arm, ", seed ", result.plan.seed, " failed: ", result.failure));
+    hooks.finished(slot, result);
   };
-  return perform_all(open_, workers(), command, keeping);
+  return perform_all(*agenda_, folder_, std::size_t(config_.workers), command, keeping);
 }
 
-StudySummary Conduct::summary(const std::function<void(const std::string&)>& note) const {
-  const std::vector<RunResult> found = results();
-  if (const auto problem = write_store(folder_.store(), found)) note(*problem);
-  const StudySummary s = summarise(config_, plan_, found);
-  write_file(folder_.csv(), results_csv(s));
-  write_file(folder_.json(), results_json(s));
+namespace {
+StudySummary written(const StudyConfig& config, const Corpus& corpus, const Found& found,
+                     const StudyFolder& folder, const std::function<void(const std::string&)>& note) {
+  if (const auto problem = write_store(folder.store(), all_of(found))) note(*problem);
+  const StudySummary s = summarise(config, corpus, found);
+  write_file(folder.csv(), results_csv(s));
+  write_file(folder.json(), results_json(s));
   return s;
 }
+}  // namespace
 
-std::optional<RunResult> perform_one(const StudyFolder& folder, const Wanted& run, const RunHooks& hooks) {
-  StudyConfig config;
-  read_toml(config, folder.config());
-  set_thread_count(int(config.threads));
+StudySummary Conduct::summary(const std::function<void(const std::string&)>& note) const {
+  return written(config_, corpus_, agenda_->found(), folder_, note);
+}
+
+StudySummary write_results(const Opened& o, const StudyFolder& folder,
+                           const std::function<void(const std::string&)>& note) {
+  return written(o.config, o.corpus, o.found, folder, note);
+}
+
+Opened open_study(const StudyFolder& folder) {
+  Opened o{config_in(folder), Corpus(config_in(folder).text_path, config_in(folder).longest() + 1), {}, {}};
+  const Agenda agenda(o.config, o.corpus, folder);
+  o.found = agenda.found(), o.planned = agenda.planned();
+  return o;
+}
+
+std::optional<RunResult> perform_one(const StudyFolder& folder, const Trial& trial, const std::string& key,
+                                     const RunHooks& hooks) {
+  const StudyConfig config = config_in(folder);
   const Corpus corpus(config.text_path, config.longest() + 1);
-  const Job job = job_of(config, corpus, Spec::parse(run.arm), run.seed);
-  const RunPlan plan = plan_of(job, threads_granted(int(config.threads)));
-  if (plan.key != run.key)
-    throw Error(Fault::input, text("the study has no run ", run.key, "; did ", config.text_path, " change?"));
+  const RunPlan plan = plan_of(config, corpus, trial);
+  if (plan.key != key)
+    throw Error(Fault::input, text("the study has no run ", key, "; did ", config.text_path, " change?"));
   RunHooks timed = hooks;
   timed.checkpoint_seconds = config.checkpoint_seconds;
-  return perform(job, plan, folder.run(plan), timed);
+  return perform(job_of(config, corpus, trial), plan, folder.run(plan), timed);
+}
+
+std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& hooks,
+                 const std::function<void(const RunResult&)>& finished) {
+  const StudyConfig config = config_in(folder);
+  const Corpus corpus(config.text_path, config.longest() + 1);
+  Agenda agenda(config, corpus, folder);
+  RunHooks timed = hooks;
+  timed.checkpoint_seconds = config.checkpoint_seconds;
+  std::size_t done = 0;
+  while (done < most && !hooks.stop()) {
+    const Agenda::Next next = agenda.next();
+    if (!next.run && !next.wait) break;
+    if (!next.run) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      continue;
+    }
+    try {
+      const auto result = perform(job_of(config, corpus, *next.run), *next.run, folder.run(*next.run), timed);
+      if (!result) break;
+      finished(*result);
+      ++done;
+    } catch (const Error& e) {
+      if (e.fault() != Fault::busy) throw;
+      agenda.give_back(*next.run);  // somebody was faster
+    }
+  }
+  return done;
 }
 
 }  // namespace gnomon

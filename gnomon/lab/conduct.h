@@ -3,23 +3,23 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/lab/study.h"
+#include "gnomon/lab/agenda.h"
+#include "gnomon/lab/summary.h"
 #include "gnomon/lab/workers.h"
 
 namespace gnomon {
 
-// A study that is being done: while one lives, the folder is this process's alone.
+// A study that is being done: while one lives, the folder is this process's to conduct; others may join its runs.
 class Conduct {
  public:
   // Takes the folder and writes study.toml into it. What the folder shows of another study stays, unless `replace`.
-  // Throws Error(usage) for more memory than there is, and for a report that has runs which this plan lacks;
-  // Error(busy) for a folder in use. config, plan and corpus outlive it.
-  Conduct(const StudyConfig& config, const std::vector<RunPlan>& plan, const Corpus& corpus,
-          const StudyFolder& folder, bool replace);
+  // Throws Error(usage) for more memory than there is, and for a report that has runs which this study lacks;
+  // Error(busy) for a folder in use. config and corpus outlive it.
+  Conduct(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder, bool replace);
 
-  const std::vector<RunPlan>& open() const { return open_; }            // without a result yet
   const std::optional<std::string>& redone() const { return redone_; }  // why finished runs are done again
-  std::size_t workers() const;                                          // side by side
+  Work done() const { return agenda_->done(); }
+  Work planned() const { return agenda_->planned(); }
 
   // Does the open runs in processes, as perform_all(): each is `command` and which run it is. Returns how many crashed.
   std::size_t perform(const std::vector<std::string>& command, const WorkerHooks& hooks);
@@ -29,23 +29,37 @@ class Conduct {
 
  private:
   void respect(bool replace);
-  // In the order of the plan. Throws Error(input) for a result that is damaged or another's.
-  std::vector<RunResult> results() const;
 
   const StudyConfig& config_;
-  const std::vector<RunPlan>& plan_;
+  const Corpus& corpus_;
   const StudyFolder folder_;
   std::optional<FileLock> lock_;
-  std::vector<RunPlan> open_;
+  std::optional<Agenda> agenda_;
   std::optional<std::string> redone_;
 };
 
-// A worker's side: does the run of the study in this folder that has this arm and seed. nullopt: stopped. Throws
-// Error(input) where its key is not `key`, because a setting or the text has changed since the study began.
-struct Wanted {
-  std::string arm, key;
-  std::int64_t seed;
+// A study as its folder shows it. Throws Error(usage) where there is none, Error(input) where its text is another or a result
+// is damaged.
+struct Opened {
+  StudyConfig config;
+  Corpus corpus;
+  Found found;
+  Work planned;
 };
-std::optional<RunResult> perform_one(const StudyFolder& folder, const Wanted& run, const RunHooks& hooks);
+Opened open_study(const StudyFolder& folder);
+// Writes results.csv, results.json and the store; tells note() what is not worth stopping for.
+StudySummary write_results(const Opened& study, const StudyFolder& folder,
+                           const std::function<void(const std::string&)>& note);
+
+// A worker's side: does this trial of the study in this folder. nullopt: stopped. Throws Error(input) where its key is not
+// `key`, because a setting or the text has changed since the study began.
+std::optional<RunResult> perform_one(const StudyFolder& folder, const Trial& trial, const std::string& key,
+                                     const RunHooks& hooks);
+
+// Joins a study whose study.toml stands in the folder: does its open runs, one after the other, on the threads that the study
+// says, beside whoever else works on it; waits for others' while more may follow. At most `most` runs. Returns how many it
+// did. Throws Error(usage) where there is no study.
+std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& hooks,
+                 const std::function<void(const RunResult&)>& finished);
 
 }  // namespace gnomon

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "gnomon/core/file.h"
+#include "gnomon/lab/fields.h"
 #include "gnomon/nn/train.h"
 
 namespace gnomon {
@@ -34,39 +34,45 @@ struct RunSettings {
   std::int64_t longest() const;
 };
 
-// Everything that fixes a study: the values of study.toml.
+// The learning rate of every arm: tried on seeds of its own, chosen on validation text, and used for all budgets.
+struct Tuning {
+  std::vector<double> rates;  // rising; extended where the best is at an edge (tuning.h)
+  std::int64_t seeds = 1;     // 0: no tuning
+  double share = 0.25;        // of the steps of the largest budget
+};
+
+// Everything that fixes a study: the values of study.toml. Sizes of the model and the training that are 0 follow from `minutes`
+// by the rule of scale.h.
 struct StudyConfig : RunSettings {
+  StudyConfig();
   std::string text_path;
   std::vector<std::string> arms{
-      "none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"};
-  std::string baseline = "sinusoidal";
+      "none",  "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "add(learned, scale=off)", "rope",
+      "alibi", "t5",         "rope+alibi"};  // as arm.h says
+  std::string baseline;                      // a spec among the arms; empty: settle() chooses
   std::int64_t seeds = 3;
+  double minutes = 8;                            // of two cores with AVX-512
+  std::vector<double> budgets{0.0625, 0.25, 1};  // shares of train.steps
+  double smallest_effect = 0.01;                 // nats a byte
+  Tuning tuning;
   std::int64_t workers = 0;  // runs side by side; 0 = one a core
   std::int64_t threads = 1;  // of one run
   double checkpoint_seconds = 10;
   // Every value, checked together: throws Error(usage) that names the key, what was found, what is allowed.
   void check() const;
+
+ private:
+  void check_arms() const;
 };
 
-// One value of a StudyConfig, by its key in study.toml. The list is the only place that names the keys.
-struct Field {
-  std::string_view key, help;
-  std::variant<std::int64_t*, double*, std::string*, std::optional<bool>*, std::vector<std::string>*,
-               std::vector<double>*>
-      value;
-};
-std::vector<Field> fields(StudyConfig& config);
+std::vector<Field> fields(RunSettings& settings);  // what a run's result depends on
+std::vector<Field> fields(StudyConfig& config);    // and what a study is beside that
 
-void read_toml(StudyConfig& config, const Path& path);       // throws Error(usage) with line and column
-void set(StudyConfig& config, std::string_view assignment);  // "train.steps=100"; throws Error(usage)
-std::string print_toml(StudyConfig config);                  // every key, with its help; reads back equal
-// Leaves out those of the standard arms that the model cannot take, and says why, a sentence for each. Arms that were asked for
-// stay: check() refuses them.
-std::vector<std::string> choose_arms(StudyConfig& config);
-// Without a baseline (""): the standard one if it is an arm, otherwise the first arm. true: the standard one.
-bool choose_baseline(StudyConfig& config);
-// Checks everything and fills in what was left open: the whole path of the text, as many workers as cores hold.
-void settle(StudyConfig& config);
-void make_quick(StudyConfig& config);  // the smaller study of --quick
+void read_toml(StudyConfig& config, const Path& path);
+void set(StudyConfig& config, std::string_view assignment);
+std::string print_toml(StudyConfig config);
+// Fills in what was left open: the scale, as many workers as cores hold, the baseline, the whole path of the text; leaves out
+// standard arms that the model cannot take; then checks everything. Returns what is worth telling, a sentence each.
+std::vector<std::string> settle(StudyConfig& config);
 
 }  // namespace gnomon

@@ -102,13 +102,23 @@ std::int64_t Corpus::training_start(std::int64_t T, std::int64_t n) const {
   throw Error(Fault::bug, "corpus: there is no such training window");
 }
 
-std::vector<std::int64_t> Corpus::held_out_ends(std::int64_t longest, std::int64_t count) const {
+std::vector<Corpus::Part> Corpus::parts(Held which) const {
+  std::vector<Part> all;
+  for (const auto& [begin, end] : held_out_) {
+    const std::int64_t third = begin + (end - begin) / 3;
+    all.emplace_back(which == Held::test ? third : begin, which == Held::validation ? third : end);
+  }
+  return all;
+}
+
+std::vector<std::int64_t> Corpus::held_out_ends(std::int64_t longest, std::int64_t count, Held which) const {
+  const std::vector<Part> all = parts(which);
   std::int64_t available = 0;
-  for (const auto& [begin, end] : held_out_) available += std::max<std::int64_t>(0, end - begin - longest);
+  for (const auto& [begin, end] : all) available += std::max<std::int64_t>(0, end - begin - longest);
   std::vector<std::int64_t> ends;
   for (std::int64_t k = 0; k < count; ++k) {
     std::int64_t n = (2 * k + 1) * available / (2 * count);
-    for (const auto& [begin, end] : held_out_) {
+    for (const auto& [begin, end] : all) {
       const std::int64_t here = std::max<std::int64_t>(0, end - begin - longest);
       if (n < here) {
         ends.push_back(begin + longest + 1 + n);

@@ -10,12 +10,16 @@
 
 namespace gnomon {
 
+// Which of the bytes that training never sees: those that rates are chosen by, those that results are told of, or both.
+enum class Held { all, validation, test };
+
 // A text for a study: its bytes, cut into contiguous parts for training and parts that are held out.
 class Corpus {
  public:
   // Reads a UTF-8 text. Windows line ends (CRLF) become LF, and notes() says how many, and says so of a text
   // without entropy. Held out are 10 % of
-  // the bytes in up to 16 evenly spaced parts, each longer than `longest` tokens. Throws Error(resource) for
+  // the bytes in up to 16 evenly spaced parts: the first third of each for validation, the rest for the test, each longer than
+  // `longest` tokens. Throws Error(resource) for
   // a file that cannot be read; Error(input), with the place and what is allowed, for NUL bytes, bytes that
   // are not UTF-8, and a text too short for windows of `longest` tokens.
   Corpus(const Path& path, std::int64_t longest);
@@ -30,13 +34,14 @@ class Corpus {
   std::int64_t training_windows(std::int64_t T) const;
   std::int64_t training_start(std::int64_t T, std::int64_t n) const;
   // `count` ends of held-out windows, evenly spread: byte end−longest−1 .. end−1 lie in one held-out part.
-  std::vector<std::int64_t> held_out_ends(std::int64_t longest, std::int64_t count) const;
+  std::vector<std::int64_t> held_out_ends(std::int64_t longest, std::int64_t count, Held which) const;
 
   // The bytes a text needs for windows of `longest` tokens.
-  static std::int64_t least_bytes(std::int64_t longest) { return 10 * (longest + 2); }
+  static std::int64_t least_bytes(std::int64_t longest) { return 30 * (longest + 2); }
 
  private:
   using Part = std::pair<std::int64_t, std::int64_t>;  // [begin, end)
+  std::vector<Part> parts(Held which) const;
   std::string bytes_, sha256_;
   std::vector<std::string> notes_;
   std::vector<Part> training_, held_out_;

@@ -10,15 +10,16 @@
 namespace gnomon {
 namespace {
 
-std::vector<RunResult> results_in(const StudyFolder& folder) {
+// Those of the largest budget that finished.
+std::vector<RunResult> results_in(const StudyFolder& folder, const StudyConfig& config) {
   std::vector<RunResult> all;
-  if (!std::filesystem::is_directory(folder.runs()))
-    throw Error(Fault::input, text(folder.folder.string(), ": no folder of a study: there is no runs/"));
   for (const auto& entry : std::filesystem::directory_iterator(folder.runs())) {
     const RunFolder run{entry.path()};
     if (!std::filesystem::exists(run.result())) continue;
     RunResult result = result_from_json(run.result());
-    if (result.failure.empty()) all.push_back(std::move(result));
+    const bool largest =
+        !tunes(result.plan) && result.plan.steps == steps_at(config, Arm::parse(result.plan.arm), 1);
+    if (result.failure.empty() && largest) all.push_back(std::move(result));
   }
   if (all.empty()) throw Error(Fault::input, text(folder.folder.string(), ": no run has finished"));
   std::sort(all.begin(), all.end(), [](const RunResult& a, const RunResult& b) {
@@ -31,10 +32,14 @@ std::vector<RunResult> results_in(const StudyFolder& folder) {
 
 FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
                          std::optional<std::int64_t> seed) {
-  std::vector<RunResult> runs = results_in(folder);
+  if (!std::filesystem::is_directory(folder.runs()))
+    throw Error(Fault::input, text(folder.folder.string(), ": no folder of a study: there is no runs/"));
+  StudyConfig config;
+  read_toml(config, folder.config());
+  std::vector<RunResult> runs = results_in(folder, config);
   std::set<std::string> arms, seeds;
   for (const RunResult& r : runs) arms.insert(r.plan.arm);
-  const std::string wanted = arm.empty() ? runs.front().plan.arm : Spec::parse(arm).print();
+  const std::string wanted = arm.empty() ? runs.front().plan.arm : Arm::parse(arm).print();
   std::erase_if(runs, [&](const RunResult& r) { return r.plan.arm != wanted; });
   if (runs.empty())
     throw Error(Fault::usage,
@@ -49,9 +54,8 @@ FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
     throw Error(Fault::usage, text("arm '", wanted, "': no finished run of seed ", *seed, "; there are: ",
                                    join(std::vector<std::string_view>(seeds.begin(), seeds.end()), ", ")));
   }
-  StudyConfig config;
-  read_toml(config, folder.config());
-  const Model model(model_of(config, Spec::parse(wanted)));
+  const Arm of = Arm::parse(wanted);
+  const Model model(model_of(settings_of(of, config, Spec::parse(config.baseline)), of.spec));
   return {*found, model, parameters_in(model, folder.run(found->plan).model(), found->plan.key)};
 }
 

@@ -1,5 +1,7 @@
 #include "gnomon/lab/job.h"
 
+#include <array>
+
 #include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/random.h"
@@ -43,13 +45,14 @@ Architecture Job::architecture() const { return model_of(*this, spec); }
 
 // What is as in every study says nothing, so that a study's keys are of its settings alone.
 std::string Job::print() const {
-  std::string all = gnomon::text("arm ", spec.print(), "\nseed ", seed, "\ntext ",
+  std::string all = gnomon::text("spec ", spec.print(), "\nseed ", seed, "\ntext ",
                                  on_text(*this) ? text->sha256() : "", "\n");
-  StudyConfig of_a_study;
-  static_cast<RunSettings&>(of_a_study) = *this;
-  const std::string settings = print_toml(of_a_study);
-  for (const std::string_view line : split(settings, '\n'))
+  RunSettings settings = *this;
+  const std::string printed = print_toml(fields(settings));
+  for (const std::string_view line : split(printed, '\n'))
     all += gnomon::text(line.substr(0, line.find("  #")), "\n");
+  constexpr std::array<std::string_view, 3> kHeld{"all", "validation", "test"};
+  all += gnomon::text("held out ", kHeld[std::size_t(held)], "\n");
   if (data != "text") all += "task " + data + "\n";
   if (frozen_words) all += "words frozen\n";
   if (keep != Keep())
@@ -60,7 +63,8 @@ std::string Job::print() const {
 
 RunPlan plan_of(const Job& job, int threads) {
   const std::string asked = hash(job.print()), how = numerics(threads);
-  return {hash(asked + how), job.spec.print(), job.seed, asked, how};
+  return {
+      {job.spec.print(), job.seed, job.train.steps, job.train.learning_rate}, hash(asked + how), asked, how};
 }
 
 Sample training_batch(const Job& job, std::int64_t step) {
@@ -81,14 +85,16 @@ Sample training_batch(const Job& job, std::int64_t step) {
   return windows_at(job, starts, T, Random(order.bits(std::uint64_t(step)), "masks"));
 }
 
-Sample held_out(const Job& job, std::int64_t T, std::int64_t count, std::uint64_t draw) {
-  if (!on_text(job)) return make_task(job.data, T, count, Random(draw, "test of a task"));
+Sample held_out(const Job& job, const Windows& w) {
+  if (!on_text(job)) return make_task(job.data, w.tokens, w.count, Random(w.draw, "test of a task"));
   const bool causal = job.architecture().causal;
+  const std::int64_t reach = w.held == Held::validation ? w.tokens + 1
+                             : job.keep.reach           ? job.keep.reach
+                                                        : job.longest();
   std::vector<std::int64_t> starts;
-  for (const std::int64_t end :
-       job.text->held_out_ends(job.keep.reach ? job.keep.reach : job.longest(), count))
-    starts.push_back(end - T - (causal ? 1 : 0));
-  return windows_at(job, starts, T, Random(draw, "held-out masks"));
+  for (const std::int64_t end : job.text->held_out_ends(reach, w.count, w.held))
+    starts.push_back(end - w.tokens - (causal ? 1 : 0));
+  return windows_at(job, starts, w.tokens, Random(w.draw, "held-out masks"));
 }
 
 }  // namespace gnomon

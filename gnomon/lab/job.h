@@ -24,6 +24,7 @@ struct Job : RunSettings {
   const Corpus* text = nullptr;  // of data = "text", else not looked at
   Spec spec;                     // how position enters
   std::int64_t seed = 1;         // of initial weights and data order
+  Held held = Held::all;         // what it is evaluated on
   bool frozen_words = false;     // the word table stays as it started
   Keep keep;
 
@@ -33,11 +34,16 @@ struct Job : RunSettings {
 };
 Architecture model_of(const RunSettings& settings, const Spec& spec);
 
+// One training among those of a study.
+struct Trial {
+  std::string arm;  // as arm.h prints it; of a claim's model: the spec
+  std::int64_t seed, steps;
+  double learning_rate;
+};
+
 // Which run it is: the name of its folder, and what it is told by.
-struct RunPlan {
-  std::string key;  // of everything that its result depends on; the name of its folder
-  std::string arm;  // spec, printed
-  std::int64_t seed;
+struct RunPlan : Trial {
+  std::string key;       // of everything that its result depends on; the name of its folder
   std::string asked;     // the hash of what is asked: the key without the numerics
   std::string numerics;  // what the bits depend on beside that (nn/numerics.h)
 };
@@ -48,8 +54,12 @@ RunPlan plan_of(const Job& job, int threads);  // for runs on so many threads
 // of the bytes, chosen by their place in the text, are replaced by 0 and are the targets (Devlin et al. 2018, arXiv
 // 1810.04805, section 3.1, with all of them masked).
 Sample training_batch(const Job& job, std::int64_t step);
-// `count` windows of T tokens that training never shows, evenly spread over what is held out; `draw` numbers the masks of an
-// encoder, or the examples of a task.
-Sample held_out(const Job& job, std::int64_t T, std::int64_t count, std::uint64_t draw = 0);
+// Windows that training never shows, evenly spread over what is held out.
+struct Windows {
+  std::int64_t tokens, count;
+  Held held = Held::all;
+  std::uint64_t draw = 0;  // numbers the masks of an encoder, or the examples of a task
+};
+Sample held_out(const Job& job, const Windows& windows);
 
 }  // namespace gnomon

@@ -35,7 +35,7 @@ Sample test_windows(const Recipe& recipe, const Corpus* corpus, std::int64_t T, 
                     std::uint64_t draw) {
   Job job = recipe.job(1, corpus);
   job.keep.reach = T + 1;
-  return held_out(job, T, count, draw);
+  return held_out(job, {T, count, Held::all, draw});
 }
 
 }  // namespace gnomon

@@ -61,6 +61,27 @@ std::string sealed(const std::string& content) {
 }
 const std::size_t kSealBytes = sealed("").size();
 
+// What the curve is of: a study looks at its test when it is over, and not before.
+Held watched(const Job& job) { return job.held == Held::test ? Held::validation : job.held; }
+
+struct Means {
+  explicit Means(std::int64_t n) : sums(std::size_t(n)), counts(std::size_t(n)) {}
+  std::vector<double> sums, counts;
+  void add(std::int64_t at, double x) { sums[std::size_t(at)] += x, counts[std::size_t(at)] += 1; }
+  std::vector<double> means() const {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      all.push_back(counts[i] > 0 ? sums[i] / counts[i] : std::nan(""));
+    return all;
+  }
+};
+
+// Mean losses of held-out windows.
+struct Losses {
+  double mean = 0;                            // NaN: nothing was scored
+  std::vector<double> by_position, by_block;  // NaN where nothing was scored
+};
+
 class Run {
  public:
   Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks)
@@ -69,7 +90,8 @@ class Run {
         folder_(folder),
         hooks_(hooks),
         trainer_(job.architecture(), job.train, std::uint64_t(job.seed)),
-        curve_windows_(held_out(job, job.model.length, std::min(job.windows, job.keep.windows))) {
+        curve_windows_(
+            held_out(job, {job.model.length, std::min(job.windows, job.keep.windows), watched(job)})) {
     if (!job.frozen_words) return;
     const Param& words = trainer_.model.param("embed.word");
     words_.assign(&trainer_.w[words.offset], &trainer_.w[words.offset] + words.spec.size());
@@ -92,6 +114,7 @@ class Run {
                      trainer_.model.param_count(),
                      trainer_.model.training_flops_per_token(job_.model.length),
                      0,
+                     {},
                      {},
                      {},
                      {},
@@ -166,7 +189,7 @@ class Run {
 
   // What failed; empty: nothing.
   std::string add_point() {
-    const double held_out = loss_over(curve_windows_, job_.model.length, nullptr);
+    const double held_out = losses_over(curve_windows_, job_.model.length).mean;
     if (!std::isfinite(held_out)) return text("the held-out loss was not finite at step ", trainer_.step);
     if (job_.keep.snapshots) write_safetensors(folder_.snapshot(trainer_.step), tensors(false), named());
     state_.curve.push_back({trainer_.step, state_.loss_sum / double(state_.loss_count), held_out});
@@ -177,13 +200,13 @@ class Run {
 
   // --- Evaluation
 
-  // Mean loss over the last `score` positions of these windows; with by_position, the mean at each position.
-  double loss_over(const Sample& windows, std::int64_t score, std::vector<double>* by_position) {
-    const std::int64_t T = windows.T,
+  // Of the last `score` positions of these windows.
+  Losses losses_over(const Sample& windows, std::int64_t score) {
+    const std::int64_t T = windows.T, count = windows.count(),
                        at_once = std::max<std::int64_t>(1, job_.train.batch * job_.model.length / T);
-    std::vector<double> sums(T), counts(T);
-    for (std::int64_t first = 0; first < windows.count(); first += at_once) {
-      const std::int64_t B = std::min(at_once, windows.count() - first);
+    Means by_position(T), by_block(std::min(count, kBlocks)), all(1);
+    for (std::int64_t first = 0; first < count; first += at_once) {
+      const std::int64_t B = std::min(at_once, count - first);
       Tokens tokens = windows.tokens(first, B);
       std::vector<std::int32_t> targets(tokens.targets.begin(), tokens.targets.end());
       for (std::int64_t n = 0; n < B * T; ++n) {
@@ -197,19 +220,13 @@ class Run {
       trainer_.session.loss(tokens, trainer_.w, losses_);
       for (std::int64_t n = 0; n < B * T; ++n) {
         if (targets[n] == kUnscored) continue;
-        sums[n % T] += losses_[n];
-        counts[n % T] += 1;
+        by_position.add(n % T, losses_[n]);
+        by_block.add((first + n / T) * std::int64_t(by_block.sums.size()) / count, losses_[n]);
       }
     }
-    double sum = 0, count = 0;
-    for (std::int64_t t = 0; t < T; ++t) sum += sums[t], count += counts[t];
-    if (by_position) {
-      by_position->assign(T, std::nan(""));
-      for (std::int64_t t = 0; t < T; ++t) {
-        if (counts[t] > 0) (*by_position)[t] = sums[t] / counts[t];
-      }
-    }
-    return count > 0 ? sum / count : std::nan("");
+    for (std::int64_t t = 0; t < T; ++t)
+      all.sums[0] += by_position.sums[t], all.counts[0] += by_position.counts[t];
+    return {all.means()[0], by_position.means(), by_block.means()};
   }
 
   void evaluate(RunResult& result) {
@@ -221,18 +238,18 @@ class Run {
       return std::isfinite(nats);
     };
     const std::int64_t own = job_.model.length;
-    const double nats = loss_over(held_out(job_, own, job_.windows), own, &result.by_position);
-    if (!finite(nats, own)) return;
-    result.nats = nats;
+    const Losses losses = losses_over(held_out(job_, {own, job_.windows, job_.held}), own);
+    if (!finite(losses.mean, own)) return;
+    result.nats = losses.mean, result.by_position = losses.by_position, result.by_block = losses.by_block;
     for (const double factor : job_.lengths) {
       const std::int64_t T = job_.tokens_at(factor);
       const auto end = trainer_.model.positions_end();
       const bool defined = !end || T <= *end;
-      result.by_length.push_back({factor, T, std::nullopt});
+      result.by_length.push_back({factor, T, std::nullopt, {}});
       if (!defined) continue;
-      const double loss = loss_over(held_out(job_, T, job_.windows), job_.score, nullptr);
-      if (!finite(loss, T)) return;
-      result.by_length.back().nats = loss;
+      const Losses at = losses_over(held_out(job_, {T, job_.windows, job_.held}), job_.score);
+      if (!finite(at.mean, T)) return;
+      result.by_length.back().nats = at.mean, result.by_length.back().by_block = at.by_block;
     }
   }
 
@@ -367,16 +384,25 @@ Floats parameters_in(const Model& model, const Path& path, const std::string& ke
 }
 
 std::string result_json(const RunResult& r) {
-  Json j{{"key", r.plan.key},           {"asked", r.plan.asked},
-         {"numerics", r.plan.numerics}, {"arm", r.plan.arm},
-         {"seed", r.plan.seed},         {"failure", r.failure},
-         {"parameters", r.parameters},  {"flops_per_token", r.flops_per_token}};
+  Json j{{"key", r.plan.key},
+         {"asked", r.plan.asked},
+         {"numerics", r.plan.numerics},
+         {"arm", r.plan.arm},
+         {"seed", r.plan.seed},
+         {"steps", r.plan.steps},
+         {"learning_rate", r.plan.learning_rate},
+         {"failure", r.failure},
+         {"parameters", r.parameters},
+         {"flops_per_token", r.flops_per_token}};
   j["nats"] = r.nats;
+  j["by_block"] = r.by_block;
   j["curve"] = to_json(r.curve);
   j["by_length"] = Json::array();
   for (const auto& l : r.by_length)
-    j["by_length"].push_back(
-        {{"factor", l.factor}, {"tokens", l.tokens}, {"nats", l.nats ? Json(*l.nats) : Json()}});
+    j["by_length"].push_back({{"factor", l.factor},
+                              {"tokens", l.tokens},
+                              {"nats", l.nats ? Json(*l.nats) : Json()},
+                              {"by_block", l.by_block}});
   j["by_position"] = r.by_position;
   j["weights_sha256"] = r.weights_sha256;
   j["cost"] = {{"training_seconds", r.cost.training_seconds},
@@ -389,13 +415,22 @@ std::string result_json(const RunResult& r) {
 }
 
 namespace {
+std::vector<double> numbers_from(const JsonValue& json) {
+  std::vector<double> all;
+  for (const JsonValue& x : json.list()) all.push_back(x.number_or_nan());
+  return all;
+}
 RunResult result_from(const JsonValue& j) {
-  RunResult r{{j.member("key").text(), j.member("arm").text(), j.member("seed").whole(0, kMost),
-               j.member("asked").text(), j.member("numerics").text()},
+  RunResult r{{{j.member("arm").text(), j.member("seed").whole(0, kMost), j.member("steps").whole(0, kMost),
+                j.member("learning_rate").number()},
+               j.member("key").text(),
+               j.member("asked").text(),
+               j.member("numerics").text()},
               j.member("failure").text(),
               j.member("parameters").whole(0, kMost),
               j.member("flops_per_token").number(),
               j.member("nats").number_or_nan(),
+              numbers_from(j.member("by_block")),
               curve_from(j.member("curve"), kMost),
               {},
               {},
@@ -404,9 +439,10 @@ RunResult result_from(const JsonValue& j) {
   for (const JsonValue& l : j.member("by_length").list()) {
     const JsonValue nats = l.member("nats");
     r.by_length.push_back({l.member("factor").number(), l.member("tokens").whole(1, kMost),
-                           nats.null() ? std::nullopt : std::optional(nats.number())});
+                           nats.null() ? std::nullopt : std::optional(nats.number()),
+                           numbers_from(l.member("by_block"))});
   }
-  for (const JsonValue& nats : j.member("by_position").list()) r.by_position.push_back(nats.number_or_nan());
+  r.by_position = numbers_from(j.member("by_position"));
   const JsonValue cost = j.member("cost");
   r.cost = {cost.member("training_seconds").number(), cost.member("evaluation_seconds").number(),
             cost.member("tokens_per_second").number(), cost.member("peak_memory_bytes").whole(0, kMost)};

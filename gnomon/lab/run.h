@@ -17,8 +17,12 @@ struct CurvePoint {
 struct LengthLoss {
   double factor;
   std::int64_t tokens;
-  std::optional<double> nats;  // nullopt: the encoding is not defined there
+  std::optional<double> nats;    // nullopt: the encoding is not defined there
+  std::vector<double> by_block;  // as RunResult's
 };
+
+// Blocks of held-out windows, by which the variance of the text is told from that of the training.
+constexpr std::int64_t kBlocks = 64;
 
 // What a run has found. All but `cost` is fixed, to the bit, by the run's key on one machine.
 struct RunResult {
@@ -27,6 +31,8 @@ struct RunResult {
   std::int64_t parameters = 0;
   double flops_per_token = 0;  // of training
   double nats = 0;             // a byte, held out, over whole windows of the training length
+  std::vector<double>
+      by_block;  // the same in blocks of neighbouring windows, at most kBlocks, equal for all arms
   std::vector<CurvePoint> curve;
   std::vector<LengthLoss> by_length;
   std::vector<double> by_position;  // nats at each position of a held-out window

@@ -1,5 +1,6 @@
 #include "gnomon/lab/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -58,6 +59,23 @@ Estimate mean_interval(std::span<const double> values) {
   const double half =
       values.size() < 2 ? std::nan("") : t_quantile(0.025, n - 1) * std::sqrt(squares / (n - 1) / n);
   return {mean, half, int(values.size())};
+}
+
+double median(std::vector<double> x) {
+  if (x.empty()) return 0;
+  std::sort(x.begin(), x.end());
+  return (x[(x.size() - 1) / 2] + x[x.size() / 2]) / 2;
+}
+
+Estimate crossed_interval(std::span<const double> values, std::int64_t seeds) {
+  std::vector<double> means;
+  for (std::int64_t s = 0; s < seeds && !values.empty(); ++s) {
+    const std::size_t B = values.size() / std::size_t(seeds);
+    double sum = 0;
+    for (std::size_t b = 0; b < B; ++b) sum += values[std::size_t(s) * B + b];
+    means.push_back(sum / double(B));
+  }
+  return mean_interval(means);
 }
 
 Estimate paired_interval(std::span<const double> a, std::span<const double> b) {

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace gnomon {
 
@@ -15,6 +17,9 @@ struct Estimate {
 };
 Estimate mean_interval(std::span<const double> values);
 // Of the differences a_i − b_i: a paired t interval. The spans have equal length.
+double median(std::vector<double> values);  // 0 of none
+// TEMPORARY
+Estimate crossed_interval(std::span<const double> values, std::int64_t seeds);
 Estimate paired_interval(std::span<const double> a, std::span<const double> b);
 
 }  // namespace gnomon

@@ -10,10 +10,11 @@
 namespace gnomon {
 namespace {
 
-constexpr int kSchema = 1;       // PRAGMA user_version; another number is another schema
+constexpr int kSchema = 2;       // PRAGMA user_version; another number is another schema
 constexpr int kPatience = 2000;  // milliseconds that a lock of another program is waited for
 constexpr const char* kTables[] = {
-    "CREATE TABLE runs (key TEXT PRIMARY KEY, arm TEXT, seed INTEGER, failure TEXT, parameters INTEGER,"
+    "CREATE TABLE runs (key TEXT PRIMARY KEY, arm TEXT, seed INTEGER, steps INTEGER, learning_rate REAL, "
+    "failure TEXT, parameters INTEGER,"
     " flops_per_token REAL, nats REAL, tokens_per_second REAL, peak_memory_bytes INTEGER, weights_sha256 "
     "TEXT)",
     "CREATE TABLE curves (key TEXT, step INTEGER, training_nats REAL, held_out_nats REAL)",
@@ -61,9 +62,10 @@ class Database {
     run("DELETE FROM curves WHERE key = ?", key);
     run("DELETE FROM by_length WHERE key = ?", key);
     run("DELETE FROM by_position WHERE key = ?", key);
-    run("INSERT INTO runs VALUES (?,?,?,?,?,?,?,?,?,?)", key, r.plan.arm, r.plan.seed, r.failure,
-        r.parameters, r.flops_per_token, r.failure.empty() ? r.nats : std::nan(""), r.cost.tokens_per_second,
-        r.cost.peak_memory_bytes, r.weights_sha256);
+    run("INSERT INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", key, r.plan.arm, r.plan.seed, r.plan.steps,
+        r.plan.learning_rate, r.failure, r.parameters, r.flops_per_token,
+        r.failure.empty() ? r.nats : std::nan(""), r.cost.tokens_per_second, r.cost.peak_memory_bytes,
+        r.weights_sha256);
     for (const auto& p : r.curve)
       run("INSERT INTO curves VALUES (?,?,?,?)", key, p.step, p.training, p.held_out);
     for (const auto& l : r.by_length)

@@ -13,6 +13,7 @@
 
 #include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
 
 extern char** environ;
 
@@ -37,7 +38,8 @@ Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
     throw Error(Fault::resource, text("cannot create a pipe: ", std::strerror(errno)));
   std::vector<std::string> words = command;
   for (const std::string& word :
-       {std::string("--arm"), plan.arm, std::string("--seed"), text(plan.seed), plan.key})
+       {std::string("--arm"), plan.arm, std::string("--seed"), text(plan.seed), std::string("--steps"),
+        text(plan.steps), std::string("--rate"), shortest(plan.learning_rate), plan.key})
     words.push_back(word);
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
@@ -66,9 +68,9 @@ Worker start(const RunPlan& plan, const std::vector<std::string>& command) {
 
 class Pool {
  public:
-  Pool(const std::vector<RunPlan>& runs, std::size_t workers, const std::vector<std::string>& command,
-       const WorkerHooks& hooks)
-      : runs_(runs), command_(command), hooks_(hooks), slots_(workers) {}
+  Pool(Agenda& agenda, const StudyFolder& folder, std::size_t workers,
+       const std::vector<std::string>& command, const WorkerHooks& hooks)
+      : agenda_(agenda), folder_(folder), command_(command), hooks_(hooks), slots_(workers) {}
   ~Pool() {
     for (auto& slot : slots_) {
       if (!slot) continue;
@@ -83,13 +85,12 @@ class Pool {
       const int interruptions = hooks_.interruptions();
       if (interruptions > signalled_) ask_to_stop(interruptions);
       const bool going_on = signalled_ == 0 && !fatal_;
-      bool busy = false;
-      for (std::size_t i = 0; i < slots_.size(); ++i) {
-        if (!slots_[i] && going_on && next_ < runs_.size())
-          try_to([&] { slots_[i] = start(runs_[next_++], command_); });
-        busy |= slots_[i].has_value();
+      bool busy = false, more = going_on;
+      for (auto& slot : slots_) {
+        if (!slot && more) try_to([&] { more = fill(slot); });
+        busy |= slot.has_value();
       }
-      if (!busy) break;
+      if (!busy && !(more && !fatal_)) break;
       listen();
     }
     if (fatal_) throw *fatal_;
@@ -97,6 +98,12 @@ class Pool {
   }
 
  private:
+  // Whether a run was begun, or may be later.
+  bool fill(std::optional<Worker>& slot) {
+    const Agenda::Next next = agenda_.next();
+    if (next.run) slot = start(*next.run, command_);
+    return next.run || next.wait;
+  }
   void ask_to_stop(int interruptions) {
     signalled_ = interruptions;
     for (auto& slot : slots_) {
@@ -167,7 +174,8 @@ class Pool {
     }
     if (waited < 0) throw Error(Fault::resource, text("cannot wait for a worker: ", std::strerror(errno)));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-      return try_to([&] { hooks_.finished(i, worker.plan); });
+      return try_to([&] { hooks_.finished(i, result_of(worker.plan, folder_.run(worker.plan))); });
+    if (!worker.error.empty() && worker.fault == Fault::busy) return agenda_.give_back(worker.plan);
     if (!worker.error.empty()) return give_up(Error(worker.fault, worker.error));
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (signalled_ > 0 && (code == 128 + SIGTERM || code == 128 + SIGKILL)) return;  // it was asked to
@@ -178,11 +186,12 @@ class Pool {
                          : text("with code ", WEXITSTATUS(status))));
   }
 
-  const std::vector<RunPlan>& runs_;
+  Agenda& agenda_;
+  const StudyFolder& folder_;
   const std::vector<std::string>& command_;
   const WorkerHooks& hooks_;
   std::vector<std::optional<Worker>> slots_;
-  std::size_t next_ = 0, crashed_ = 0;
+  std::size_t crashed_ = 0;
   int signalled_ = 0;
   std::optional<Error> fatal_;
 };
@@ -218,9 +227,9 @@ WorkerLine read_worker_line(std::string_view line) {
   return out;
 }
 
-std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers,
+std::size_t perform_all(Agenda& agenda, const StudyFolder& folder, std::size_t workers,
                         const std::vector<std::string>& command, const WorkerHooks& hooks) {
-  return Pool(runs, workers, command, hooks).perform();
+  return Pool(agenda, folder, workers, command, hooks).perform();
 }
 
 std::string tell_progress(const RunProgress& p) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gnomon/core/error.h"
-#include "gnomon/lab/run.h"
+#include "gnomon/lab/agenda.h"
 
 namespace gnomon {
 
@@ -15,15 +15,15 @@ struct WorkerHooks {
   std::function<int()>
       interruptions;  // signals so far: at 1 the workers are asked to stop, at 2 they are killed
   std::function<void(std::size_t slot, const RunPlan&, const RunProgress&)> progress;
-  std::function<void(std::size_t slot, const RunPlan&)> finished;  // its result.json is there
+  std::function<void(std::size_t slot, const RunResult&)> finished;
   std::function<void(const std::string&)> note;
 };
 
-// Does the runs as processes, `workers` side by side: each is `command` followed by --arm, --seed and the run's key, tells its
+// Does the runs of an agenda as processes, `workers` side by side: each is `command` followed by its trial and the run's key, tells its
 // progress as JSON lines on its standard output (tell_*), and leaves its result in its folder. A worker that
 // crashes is told and its run left for another time; one that reports an error of resources ends the study:
 // the others are asked to stop, and the error is thrown. Returns the number of runs that crashed.
-std::size_t perform_all(const std::vector<RunPlan>& runs, std::size_t workers,
+std::size_t perform_all(Agenda& agenda, const StudyFolder& folder, std::size_t workers,
                         const std::vector<std::string>& command, const WorkerHooks& hooks);
 
 // The worker's side: lines for its standard output.

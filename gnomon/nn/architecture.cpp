@@ -123,16 +123,18 @@ Architecture make_block(std::string_view name, const BlockSizes& s, const Spec& 
   require(s.heads >= 1, text("model.heads: found ", s.heads, ", allowed are 1 or more"));
   require(s.width % s.heads == 0,
           text("model.width ", s.width, " is not divisible by model.heads ", s.heads));
-  within("feed_forward", s.feed_forward, 1, 64);
+  require(s.feed_forward >= 1 && s.feed_forward <= 64,
+          text("model.feed_forward: found ", shortest(s.feed_forward), ", allowed are 1 to 64"));
   within("width", s.width, 1, 1 << 16);
   Architecture a;
   a.layers = s.layers, a.width = s.width, a.length = s.length, a.position = position;
   a.attention = {
       .heads = s.heads, .kv_heads = s.kv_heads ? s.kv_heads : s.heads, .head_size = s.width / s.heads};
-  a.feed_forward.hidden = s.feed_forward * s.width;
+  const std::int64_t hidden = std::llround(s.feed_forward * double(s.width));
+  a.feed_forward.hidden = hidden;
   if (name == "llama") {
     a.norm.form = NormForm::rms;
-    a.feed_forward = {round_up((2 * s.feed_forward * s.width + 2) / 3, 8), Activation::silu, true};
+    a.feed_forward = {round_up((2 * hidden + 2) / 3, 8), Activation::silu, true};
     a.biases = kNoBiases;
   } else if (name == "bert") {
     a.causal = false, a.token_types = 2;

@@ -113,8 +113,8 @@ struct Architecture {
 std::span<const std::string_view> block_names();
 struct BlockSizes {
   std::int64_t layers = 4, width = 128, heads = 4;
-  std::int64_t kv_heads = 0;      // 0 = heads
-  std::int64_t feed_forward = 4;  // hidden width in multiples of width, of a block without gate
+  std::int64_t kv_heads = 0;  // 0 = heads
+  double feed_forward = 4;    // hidden width in multiples of width, of a block without gate
   std::int64_t length = 128;
 };
 // Throws Error(usage) for a name that is none, and a width that the heads do not divide. Other sizes are check()'s matter.

@@ -18,7 +18,7 @@ using report::Series;
 // The place of an arm in the configuration fixes its colour: it does not change with the ranking.
 int style_of(const StudySummary& s, const std::string& arm) {
   for (std::size_t i = 0; i < s.config.arms.size(); ++i) {
-    if (Spec::parse(s.config.arms[i]).print() == arm) return int(i);
+    if (Arm::parse(s.config.arms[i]).print() == arm) return int(i);
   }
   return 0;
 }
@@ -33,71 +33,128 @@ std::string signed_interval(const Estimate& e) {
 
 std::string ranking(const StudySummary& s) {
   report::Table t;
-  t.head = {"arm",        "nats per byte",   "bits per byte", "difference to baseline",
-            "parameters", "MFLOP per token", "tokens/s",      "peak memory, MB",
-            "seeds"};
+  t.head = {"arm",        "nats per byte",   "bits per byte", "difference to baseline", "learning rate",
+            "parameters", "MFLOP per token", "tokens/s",      "peak memory, MB",        "seeds"};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
-    const auto& a = s.arms[i];
-    if (a.runs.empty()) {
-      const std::string why = a.failed.empty() ? "not run" : "failed: " + a.failed.front().failure;
-      t.rows.push_back({{a.arm},
-                        {why, 1e9, true},
-                        {"–", 1e9, true},
-                        {"–", 1e9, true},
-                        {"–", 0, true},
-                        {"–", 0, true},
-                        {"–", 0, true},
-                        {"–", 0, true},
-                        {text("0 of ", s.config.seeds), 0, true}});
+    const ArmSummary& a = s.arms[i];
+    const AtBudget& at = a.largest();
+    if (at.runs.empty()) {
+      const std::string why = at.failed.empty() ? "not run" : "failed: " + at.failed.front().failure;
+      t.rows.push_back({{a.arm}, {why, 1e9, true}});
+      for (std::size_t k = 2; k < t.head.size(); ++k) t.rows.back().push_back({"–", 1e9, true});
       continue;
     }
-    const auto& run = a.runs.front();
+    const RunResult& run = at.runs.front();
+    const double rate = a.rate.chosen.value_or(0);
     t.rows.push_back(
         {{a.arm},
-         {interval(a.nats, 4), a.nats.mean, true},
-         {fixed(a.nats.mean / std::log(2.0), 4), a.nats.mean, true},
-         {i == s.baseline ? "baseline" : signed_interval(a.difference),
-          i == s.baseline ? 0 : a.difference.mean, true},
+         {interval(at.nats, 4), at.nats.mean, true},
+         {fixed(at.nats.mean / std::log(2.0), 4), at.nats.mean, true},
+         {i == s.baseline ? "baseline" : signed_interval(at.difference),
+          i == s.baseline ? 0 : at.difference.mean, true},
+         {shortest(rate) + (a.rate.at_edge ? " (last tried)" : ""), rate, true},
          {text(run.parameters), double(run.parameters), true},
          {fixed(run.flops_per_token / 1e6, 2), run.flops_per_token, true},
          {fixed(a.tokens_per_second, 0), a.tokens_per_second, true},
          {fixed(double(a.peak_memory_bytes) / 1e6, 0), double(a.peak_memory_bytes), true},
-         {a.failed.empty() ? text(a.runs.size()) : text(a.runs.size(), " (", a.failed.size(), " failed)"),
-          double(a.runs.size()), true}});
+         {at.failed.empty() ? text(at.runs.size()) : text(at.runs.size(), " (", at.failed.size(), " failed)"),
+          double(at.runs.size()), true}});
   }
   report::IntervalChart chart{
       "Held-out loss, difference to the baseline", "", "nats per byte; left is better", {}};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
-    const auto& a = s.arms[i];
-    if (a.difference.n > 0)
-      chart.rows.push_back({a.arm, a.difference.mean,
-                            i == s.baseline ? std::nan("") : a.difference.half_width, style_of(s, a.arm)});
+    const ArmSummary& a = s.arms[i];
+    const Estimate& d = a.largest().difference;
+    if (d.n > 0)
+      chart.rows.push_back(
+          {a.arm, d.mean, i == s.baseline ? std::nan("") : d.half_width, style_of(s, a.arm)});
   }
   const bool inference = s.config.seeds > 1;
-  chart.note = inference
-                   ? text("Mean over ", s.config.seeds,
-                          " seeds of the paired differences; bars are 95 % t intervals (", s.config.seeds - 1,
-                          " degrees of freedom). Not corrected for the number of arms.")
-                   : "One seed: no inference.";
-  return report::draw(t) + report::draw(chart) +
-         report::paragraph(text("Loss over whole held-out windows of ", s.config.model.length, " bytes, ",
-                                s.config.windows,
-                                " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
-                                "of a 95 % t interval over seeds",
-                                inference ? "." : "; with one seed there is none: no inference.",
-                                " One learning rate for all arms, not tuned per arm: small differences may "
-                                "turn around under another rate. Tokens a second are measured while ",
-                                s.config.workers, " runs share the machine."));
+  chart.note =
+      inference
+          ? text("Mean over ", s.config.seeds,
+                 " seeds and the held-out text of the paired differences; bars are 95 % intervals over both.")
+          : "One seed: no inference.";
+  return report::draw(chart) + report::draw(t) +
+         report::paragraph(
+             text("Loss over whole held-out windows of ", s.config.model.length, " bytes, ", s.config.windows,
+                  " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
+                  "of a 95 % interval over seeds and text",
+                  inference ? "." : "; with one seed there is none: no inference.",
+                  " Tokens a second are measured while ", s.config.workers, " runs share the machine."));
 }
 
 void failures(const StudySummary& s, report::Page& page) {
   std::string html;
-  for (const auto& a : s.arms) {
-    for (const auto& r : a.failed)
-      html +=
-          report::paragraph(text(a.arm, ", seed ", r.plan.seed, ": ", r.failure, ". Shown, not repeated."));
+  const auto tell = [&](const ArmSummary& a, const RunResult& r) {
+    if (!r.failure.empty())
+      html += report::paragraph(text(a.arm, ", seed ", r.plan.seed, ", ", r.plan.steps, " steps at rate ",
+                                     shortest(r.plan.learning_rate), tunes(r.plan) ? " (tuning)" : "", ": ",
+                                     r.failure, ". Shown, not repeated."));
+  };
+  for (const ArmSummary& a : s.arms) {
+    for (const RunResult& r : a.tuning) tell(a, r);
+    for (const AtBudget& b : a.budgets) {
+      for (const RunResult& r : b.failed) tell(a, r);
+    }
   }
   if (!html.empty()) page.section("Runs that failed", html);
+}
+
+// Loss against computing, and against the rate: the two things that turn orders around.
+std::string budgets(const StudySummary& s) {
+  report::LineChart chart{
+      "Held-out loss by computing",
+      "Means over the seeds; each point is a training of its own, with its schedule run to the end.",
+      {"TFLOP of one training", true, {}},
+      {"nats per byte"},
+      {}};
+  report::Table t;
+  t.head = {"arm"};
+  for (const AtBudget& b : s.arms[s.baseline].budgets) {
+    chart.x.ticks.push_back(b.flops / 1e12);
+    t.head.push_back(text(fixed(double(b.tokens) / 1e6, 2), " M bytes"));
+  }
+  for (const ArmSummary& a : s.arms) {
+    Series line{a.arm, {}, style_of(s, a.arm), false, true};
+    t.rows.push_back({{a.arm}});
+    for (const AtBudget& b : a.budgets) {
+      if (!b.runs.empty()) line.points.emplace_back(b.flops / 1e12, b.nats.mean);
+      t.rows.back().push_back(b.runs.empty() ? report::Table::Cell{"–", 1e9, true}
+                                             : report::Table::Cell{interval(b.nats, 4), b.nats.mean, true});
+    }
+    if (!line.points.empty()) chart.series.push_back(std::move(line));
+  }
+  return report::draw(chart) + report::draw(t);
+}
+
+std::string rates(const StudySummary& s) {
+  if (!s.config.tuning.seeds)
+    return report::paragraph(
+        text("Not tuned: every arm was trained at ", shortest(s.config.train.learning_rate), "."));
+  report::LineChart chart{"Validation loss by learning rate",
+                          text("Trainings of ", fixed(100 * s.config.tuning.share, 0), " % of the steps on ",
+                               counted(std::size_t(s.config.tuning.seeds), "seed"),
+                               " of their own, scored on text that no result is told of. Each arm takes its "
+                               "lowest point; where that is the first or the "
+                               "last, the next rate was tried, up to three times."),
+                          {"learning rate", true, {}},
+                          {"nats per byte"},
+                          {}};
+  for (const ArmSummary& a : s.arms) {
+    Series line{a.arm, {}, style_of(s, a.arm), false, true};
+    for (const TriedRate& r : a.rate.tried) {
+      if (r.nats.empty()) continue;
+      line.points.emplace_back(r.rate, std::isfinite(r.mean()) ? r.mean() : std::nan(""));
+      if (std::find(chart.x.ticks.begin(), chart.x.ticks.end(), r.rate) == chart.x.ticks.end())
+        chart.x.ticks.push_back(r.rate);
+    }
+    if (!line.points.empty()) chart.series.push_back(std::move(line));
+  }
+  std::sort(chart.x.ticks.begin(), chart.x.ticks.end());
+  return report::draw(chart) +
+         report::paragraph(text("The choice of the rates took ", fixed(s.tuning_flops / 1e12, 1),
+                                " of the study's ", fixed(s.flops / 1e12, 1), " TFLOP of training."));
 }
 
 // One thin line a seed and the mean of the seeds; values(run) gives the points of one.
@@ -106,13 +163,14 @@ std::vector<Series> with_mean(const StudySummary& s, const ArmSummary& a, bool m
                               const Points& points) {
   std::vector<Series> out;
   Series mean{a.arm, {}, style_of(s, a.arm), false, markers};
-  for (const auto& run : a.runs) {
+  const std::vector<RunResult>& runs = a.largest().runs;
+  for (const auto& run : runs) {
     const auto p = points(run);
-    if (a.runs.size() > 1) out.push_back({"", p, mean.style, true, false});
+    if (runs.size() > 1) out.push_back({"", p, mean.style, true, false});
     if (mean.points.empty()) mean.points.resize(p.size());
     for (std::size_t i = 0; i < std::min(p.size(), mean.points.size()); ++i) {
       mean.points[i].first = p[i].first;
-      mean.points[i].second += p[i].second / double(a.runs.size());
+      mean.points[i].second += p[i].second / double(runs.size());
     }
   }
   out.push_back(mean);
@@ -122,7 +180,7 @@ template <class Points>
 std::vector<Series> all_arms(const StudySummary& s, bool markers, const Points& points) {
   std::vector<Series> out;
   for (const auto& a : s.arms) {
-    if (a.runs.empty()) continue;
+    if (a.largest().runs.empty()) continue;
     for (auto& line : with_mean(s, a, markers, points)) out.push_back(std::move(line));
   }
   return out;
@@ -155,7 +213,7 @@ std::string extrapolation(const StudySummary& s) {
     for (const auto& l : a.by_length) {
       t.rows.back().push_back(l.nats ? report::Table::Cell{interval(*l.nats, 4), l.nats->mean, true}
                                      : report::Table::Cell{"not defined", 1e9, true});
-      some |= !l.nats && !a.runs.empty();
+      some |= !l.nats && !a.largest().runs.empty();
     }
     if (some) undefined += (undefined.empty() ? "" : ", ") + a.arm;
   }
@@ -210,27 +268,15 @@ std::string within_window(const StudySummary& s) {
   return report::draw(chart);
 }
 
-std::string cost(const StudySummary& s) {
-  report::LineChart chart{"Speed against loss",
-                          "One dot an arm: median speed and mean loss over seeds. Right and down is better.",
-                          {"training tokens (bytes) per second"},
-                          {"nats per byte"},
-                          {}};
-  for (const auto& a : s.arms) {
-    if (!a.runs.empty())
-      chart.series.push_back(
-          {a.arm, {{a.tokens_per_second, a.nats.mean}}, style_of(s, a.arm), false, true, false});
-  }
-  return report::draw(chart);
-}
-
 // The arm's encodings with the parameters that the first seed has learned, or as they start.
 std::string portraits(const StudySummary& s, const StudyFolder& folder, const ArmSummary& a) {
-  const Model model(model_of(s.config, Spec::parse(a.arm)));
+  const Arm arm = Arm::parse(a.arm);
+  const Model model(model_of(settings_of(arm, s.config, Spec::parse(s.config.baseline)), arm.spec));
+  const std::vector<RunResult>& runs = a.largest().runs;
   const Architecture& config = model.architecture();
   const Scheme& scheme = model.scheme();
   const Floats start = model.initial(1);
-  const Path path = a.runs.empty() ? Path() : folder.run(a.runs.front().plan).model();
+  const Path path = runs.empty() ? Path() : folder.run(runs.front().plan).model();
   const bool trained = !path.empty() && std::filesystem::exists(path);
   TensorFile learned;
   std::string html;
@@ -242,7 +288,7 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
       const auto values = trained ? std::span<const float>(learned.at(at.prefix + p.name, path).data)
                                   : std::span(start).subspan(std::size_t(offset), std::size_t(p.size()));
       sitter.w.insert(sitter.w.end(), values.begin(), values.end());
-      sitter.parameters = trained ? text("trained, seed ", a.runs.front().plan.seed) : "as they start";
+      sitter.parameters = trained ? text("trained, seed ", runs.front().plan.seed) : "as they start";
     }
     html += pictures(sitter, config.length);
   }
@@ -259,8 +305,8 @@ std::string method(const StudySummary& s, const Corpus& corpus, const MadeBy& ho
   for (const auto& note : corpus.notes()) html += report::paragraph(note);
   html += report::paragraph(
       "A seed fixes the initial weights and the order of the data; arms share both, so differences are "
-      "paired. AdamW, warm-up and cosine, weight decay on matrices only, the same learning rate for every "
-      "arm.");
+      "paired. AdamW, warm-up and cosine, weight decay on matrices only; the learning rate is chosen for "
+      "each arm by one rule.");
   html += report::paragraph(
       text("Runs: ", s.finished, " finished, ", s.failed, " failed, of ", s.planned, " planned."));
   html += "<h3>The command</h3>\n" + report::preformatted(how.command);
@@ -276,9 +322,10 @@ std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyF
                        const MadeBy& how) {
   report::Page page(text("Which position encoding? ", Path(s.config.text_path).filename().string()));
   const auto& best = s.arms.front();
-  if (!best.runs.empty()) {
-    page.lead(text("Lowest held-out loss: ", best.arm, ", ", interval(best.nats, 4), " nats per byte, over ",
-                   best.runs.size(), best.runs.size() == 1 ? " seed (no inference)." : " seeds."));
+  const AtBudget& at = best.largest();
+  if (!at.runs.empty()) {
+    page.lead(text("Lowest held-out loss: ", best.arm, ", ", interval(at.nats, 4), " nats per byte, over ",
+                   at.runs.size(), at.runs.size() == 1 ? " seed (no inference)." : " seeds."));
   }
   const std::string block = s.config.model.block == "gpt" ? "" : text("block ", s.config.model.block, ", ");
   page.lead(text(block, s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
@@ -287,10 +334,11 @@ std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyF
                  s.config.model.is_causal() ? "causal" : "bidirectional, masked bytes", "."));
   page.section("Ranking", ranking(s));
   failures(s, page);
+  page.section("Budgets", budgets(s));
+  page.section("Learning rates", rates(s));
   page.section("Longer windows than in training", extrapolation(s));
   page.section("While training", training(s));
   page.section("Within the window", within_window(s));
-  page.section("What it costs", cost(s));
   std::string gallery;
   for (const auto& a : s.arms)
     gallery += "<h3>" + report::escape(a.arm) + "</h3>\n" + portraits(s, folder, a);

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "gnomon/lab/study.h"
+#include "gnomon/lab/summary.h"
 #include "gnomon/pages/made_by.h"
 
 namespace gnomon::pages {

@@ -1,0 +1,130 @@
+#include "cli/study_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/memory.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/estimate.h"
+#include "gnomon/lab/scale.h"
+
+namespace gnomon::cli {
+namespace {
+
+std::string duration(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// The first column is as wide as its longest arm.
+std::size_t arm_width(const StudyConfig& config) {
+  std::size_t width = 3;
+  for (const auto& arm : config.arms) width = std::max(width, Arm::parse(arm).print().size());
+  return width;
+}
+
+std::string difference_text(const Estimate& e) {
+  if (e.n == 0) return "-";
+  return std::isnan(e.half_width) ? fmt::format("{:+.3f}", e.mean)
+                                  : fmt::format("{:+.3f} ±{:.3f}", e.mean, e.half_width);
+}
+
+std::string rate_text(const Tuned& rate) {
+  return rate.chosen ? shortest(*rate.chosen) + (rate.at_edge ? "*" : "") : "?";
+}
+
+}  // namespace
+
+void print_cost(const StudyConfig& c, const Corpus& corpus, const StudyFolder& folder) {
+  set_thread_count(int(c.threads));
+  const std::size_t width = arm_width(c);
+  const double tokens = double(c.train.steps * c.train.batch * c.model.length);
+  fmt::print(
+      "model: {} layers of width {}, {} heads, windows of {} bytes; {} steps of {} windows ({:.1f} M "
+      "bytes)\n",
+      c.model.layers, c.model.width, c.model.heads, c.model.length, c.train.steps, c.train.batch,
+      tokens / 1e6);
+  fmt::print("{:<{}}  {:>10}  {:>12}  {:>8}  {:>8}\n", "arm", width, "parameters", "TFLOP a run", "a run",
+             "memory");
+  double seconds = 0, memory = 0, disk = 0, flops = 0, parameters = 0;
+  for (const auto& words : c.arms) {
+    const Arm arm = Arm::parse(words);
+    const RunEstimate e = estimate(c, arm, corpus);
+    fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", arm.print(), width, e.parameters,
+               e.training_flops / 1e12, duration(e.seconds), bytes_text(double(e.memory_bytes)));
+    seconds += e.seconds * runs_an_arm(c), flops += e.training_flops * runs_an_arm(c);
+    memory = std::max(memory, double(e.memory_bytes)),
+    parameters = std::max(parameters, double(e.parameters));
+    disk += double(e.disk_bytes) * double(c.seeds * std::int64_t(c.budgets.size()));
+  }
+  fmt::print(
+      "expected loss at the largest budget: {:.2f} nats a byte, were the text like the King James Bible "
+      "(docs/scale.md)\n",
+      expected_loss(parameters, tokens));
+  const std::size_t runs = plan_runs(c, corpus, {}).size() + to_come(c, corpus, {}).runs;
+  fmt::print(
+      "\n{} runs or more, {} side by side: about {} here ({:.0f} TFLOP), {} of memory, {} of disk in {}\n",
+      runs, c.workers, duration(seconds / double(c.workers)), flops / 1e12,
+      bytes_text(memory * double(c.workers)), bytes_text(disk), folder.folder.string());
+  fmt::print("text: {} bytes, {} of them for training, {} held out; {:.0f} tokens a run are {:.2f} epochs\n",
+             corpus.bytes().size(), corpus.training_bytes(), corpus.held_out_bytes(), tokens,
+             tokens / double(corpus.training_bytes()));
+}
+
+void print_table(const StudySummary& s) {
+  const std::size_t width = arm_width(s.config);
+  std::string head = fmt::format("{:<{}}  {:>6}  {:>6}  {:>15}", "arm", width, "nats", "rate", "to baseline");
+  for (const double factor : s.config.lengths) head += fmt::format("  {:>7}", "at " + shortest(factor) + "x");
+  fmt::print("{}  {:>10}  {:>8}\n", head, "parameters", "tokens/s");
+  for (std::size_t i = 0; i < s.arms.size(); ++i) {
+    const auto& a = s.arms[i];
+    const AtBudget& largest = a.largest();
+    if (largest.runs.empty()) {
+      fmt::print("{:<{}}  {}\n", a.arm, width,
+                 largest.failed.empty() ? "not run" : "failed: " + largest.failed.front().failure);
+      continue;
+    }
+    std::string row =
+        fmt::format("{:<{}}  {:>6.4f}  {:>6}  {:>15}", a.arm, width, largest.nats.mean, rate_text(a.rate),
+                    i == s.baseline ? "baseline" : difference_text(largest.difference));
+    for (const auto& l : a.by_length)
+      row += fmt::format("  {:>7}", l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d");
+    fmt::print("{}  {:>10}  {:>8.0f}{}\n", row, largest.runs.front().parameters, a.tokens_per_second,
+               largest.failed.empty() ? "" : fmt::format("  ({} failed)", largest.failed.size()));
+  }
+  const StudyConfig& c = s.config;
+  fmt::print("\nnats: held-out loss a byte over whole windows of {} tokens, mean of {}, {} steps.\n",
+             c.model.length, counted(std::size_t(c.seeds), "seed"), c.train.steps);
+  fmt::print("rate: learning rate{}; * the best one tried was the last.\n",
+             c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm");
+  fmt::print("to baseline: difference in nats to {}{}.\n", s.arms[s.baseline].arm,
+             c.seeds > 1 ? ", ± 95 % interval over seeds and text" : "; one seed: no inference");
+  fmt::print(
+      "at Nx: loss of the last {} tokens of windows N times as long, the same target bytes; n/d: not defined "
+      "there.\n",
+      c.score);
+}
+
+void print_status(const StudySummary& s) {
+  const std::size_t width = arm_width(s.config);
+  std::string head = fmt::format("{:<{}}  {:>6}  {:>6}", "arm", width, "tuned", "rate");
+  for (const double share : s.config.budgets) head += fmt::format("  {:>16}", "budget " + shortest(share));
+  fmt::print("{}\n", head);
+  for (const ArmSummary& a : s.arms) {
+    std::string row = fmt::format("{:<{}}  {:>6}  {:>6}", a.arm, width, a.tuning.size(), rate_text(a.rate));
+    for (const AtBudget& b : a.budgets)
+      row += fmt::format("  {:>16}", b.runs.empty() ? text("0 of ", s.config.seeds)
+                                                    : fmt::format("{} of {}, {:.3f}", b.runs.size(),
+                                                                  s.config.seeds, b.nats.mean));
+    fmt::print("{}\n", row);
+  }
+  fmt::print("\n{} of {} runs finished, {} failed; {:.1f} of {:.1f} TFLOP were tuning\n", s.finished,
+             s.planned, s.failed, s.tuning_flops / 1e12, s.flops / 1e12);
+}
+
+void print_comparison(const StudySummary& a, const StudySummary& b, bool) { print_table(a), print_table(b); }
+
+}  // namespace gnomon::cli

@@ -1,0 +1,12 @@
+#pragma once
+#include "gnomon/lab/conduct.h"
+
+namespace gnomon::cli {
+
+// What `study` prints on standard output.
+void print_cost(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder);  // --dry-run
+void print_table(const StudySummary& summary);
+void print_status(const StudySummary& summary);
+void print_comparison(const StudySummary& a, const StudySummary& b, bool json);
+
+}  // namespace gnomon::cli

@@ -1,0 +1,25 @@
+#pragma once
+#include <span>
+
+#include "gnomon/lab/study.h"
+
+namespace gnomon {
+
+// What a run will need, before it starts. All is computed but the speed, which is that of a small model of this arm
+// (one layer, at most 128 channels and 128 tokens) on the threads of this process, scaled by FLOPs.
+struct RunEstimate {
+  std::int64_t parameters;
+  double training_flops, seconds;
+  std::int64_t memory_bytes, disk_bytes;
+};
+RunEstimate estimate(const StudyConfig& config, const Arm& arm,
+                     const Corpus& corpus);  // of the largest budget
+// What an arm costs in runs of its largest budget: all budgets and seeds, and the tuning where no rate beyond the given ones
+// is tried.
+double runs_an_arm(const StudyConfig& config);
+// Bytes that the process of a run of this arm takes at its peak.
+std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Corpus& corpus);
+// Throws Error(usage) with the numbers where the runs that go side by side need more memory than there is.
+void check_memory(const StudyConfig& config, const Corpus& corpus);
+
+}  // namespace gnomon

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gnomon/core/file.h"
+
+namespace gnomon {
+
+// One value of a configuration, by its key "section.name". A list of them is the only place that names the keys.
+struct Field {
+  std::string_view key, help;
+  std::variant<std::int64_t*, double*, std::string*, std::optional<bool>*, std::vector<std::string>*,
+               std::vector<double>*>
+      value;
+};
+
+// From a TOML file; what it does not name stays. Throws Error(usage) with line and column.
+void read_toml(std::span<const Field> fields, const Path& path);
+void read_toml_text(std::span<const Field> fields, std::string_view toml, const std::string& where);
+void set(std::span<const Field> fields,
+         std::string_view assignment);                  // "train.steps=100"; throws Error(usage)
+std::string print_toml(std::span<const Field> fields);  // every key, with its help; reads back equal
+
+}  // namespace gnomon

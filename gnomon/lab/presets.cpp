@@ -1,0 +1,30 @@
+#include "gnomon/lab/presets.h"
+
+#include <vector>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+constexpr Preset kPresets[] = {
+#include "presets.inc"
+};
+
+}  // namespace
+
+std::string_view Preset::title() const { return trim(toml.substr(1, toml.find('\n'))); }
+
+std::span<const Preset> presets() { return kPresets; }
+
+void read_preset(StudyConfig& config, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Preset& p : kPresets) {
+    if (p.name == name) return read_toml_text(fields(config), p.toml, text("preset ", name));
+    names.push_back(p.name);
+  }
+  throw Error(Fault::usage, unknown("preset", name, names));
+}
+
+}  // namespace gnomon

@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gnomon/lab/statistics.h"
+#include "gnomon/lab/study.h"
+
+namespace gnomon {
+
+// An arm trained with one share of the steps.
+struct AtBudget {
+  double share;
+  std::int64_t tokens;                  // bytes seen by a run
+  double flops;                         // of a run's training
+  std::vector<RunResult> runs, failed;  // that finished, by seed; that diverged
+  Estimate nats, difference;            // of the held-out loss; to the baseline, paired
+};
+
+// One arm over its seeds.
+struct ArmSummary {
+  std::string arm;
+  Tuned rate;                     // how its learning rate was chosen
+  std::vector<RunResult> tuning;  // runs of that
+  std::vector<AtBudget> budgets;  // rising; ranked by the last
+  struct AtLength {
+    double factor;
+    std::int64_t tokens;
+    std::optional<Estimate> nats, difference;  // nullopt: not defined there
+  };
+  std::vector<AtLength> by_length;     // of the largest budget
+  double tokens_per_second = 0;        // median over seeds
+  std::int64_t peak_memory_bytes = 0;  // largest
+  const AtBudget& largest() const { return budgets.back(); }
+};
+struct StudySummary {
+  StudyConfig config;
+  std::vector<ArmSummary> arms;  // best first; arms without a finished run last
+  std::size_t baseline = 0;
+  std::size_t finished = 0, failed = 0, planned = 0;  // runs, those of the tuning too
+  double flops = 0, tuning_flops = 0;                 // all training; of it, the choice of rates
+};
+StudySummary summarise(const StudyConfig& config, const Corpus& corpus, const Found& found);
+
+std::string results_csv(const StudySummary& summary);  // a row a run
+std::string results_json(const StudySummary& summary);
+
+}  // namespace gnomon
