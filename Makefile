@@ -4,12 +4,13 @@
 TEXT := build/text/king-james.txt
 GNOMON := build/release/gnomon
 MINUTES := 1
+PRESET := default
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-study: release $(TEXT)  ## compare position encodings on the King James Bible (about six minutes); STUDY=--quick for one
-	$(GNOMON) study --text $(TEXT) --out study$(findstring -quick,$(STUDY)) $(STUDY)
+study: release $(TEXT)  ## compare position encodings on the King James Bible (about nine minutes); PRESET=smoke for one
+	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
 
 claims: release $(TEXT)  ## measure what is said about word and position (half an hour to an hour); CLAIMS=--quick for three minutes
 	$(GNOMON) claims all --text $(TEXT) --out claims$(findstring -quick,$(CLAIMS)) $(CLAIMS)

@@ -23,7 +23,7 @@ set(door_omp "core/parallel_openmp.cpp")
 set(door_sqlite3 "lab/store.cpp")
 set(door_zlib "report/picture.cpp")
 set(door_openssl "checkpoint/sha256.cpp")
-set(door_toml "lab/config.cpp")
+set(door_toml "lab/fields.cpp")
 set(door_Eigen "lens/matrix.cpp")
 
 set(found 0)

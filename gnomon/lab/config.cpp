@@ -104,83 +104,6 @@ std::int64_t RunSettings::longest() const {
   return most;
 }
 
-void StudyConfig::check() const {
-  const auto within = [](const char* key, double x, double least, double most) {
-    if (x >= least && x <= most) return;  // NaN is not
-    throw Error(Fault::usage, text(key, ": found ", shortest(x), ", allowed are ", shortest(least), " to ",
-                                   shortest(most)));
-  };
-  const auto rising = [&](const char* key, const std::vector<double>& all, double above, double most) {
-    if (all.empty()) throw Error(Fault::usage, text(key, ": found none, allowed is a rising list"));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      within(key, all[i], above, most);
-      if (all[i] <= (i ? all[i - 1] : above))
-        throw Error(Fault::usage, text(key, ": found ", shortest(all[i]), " after ",
-                                       shortest(i ? all[i - 1] : above), ", the list has to rise"));
-    }
-  };
-  // study.toml, from which workers read the path, can hold neither.
-  const bool control = std::any_of(text_path.begin(), text_path.end(),
-                                   [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
-  if (control || first_invalid_utf8(text_path) != std::string::npos)
-    throw Error(Fault::usage,
-                text("study.text: found ", excerpt(text_path),
-                     ", allowed are paths of UTF-8 without line ends and other control characters; "
-                     "rename the file or its folder"));
-  StudyModel frame = model;
-  if (frame.tied) frame.tied = false;  // which needs to know the arm
-  frame.with(Spec::parse("none")).check();
-  within("study.seeds", double(seeds), 1, 1000);
-  within("study.workers", double(workers), 0, 1024);
-  within("study.threads", double(threads), 1, 1024);
-  within("train.checkpoint_seconds", checkpoint_seconds, 0, 1e9);
-  within("evaluate.windows", double(windows), 1, 1e6);
-  within("evaluate.points", double(points), 1, 1e5);
-  within("evaluate.score", double(score), 1, double(model.length));
-  for (const double factor : lengths)
-    within("evaluate.lengths", factor, double(score) / double(model.length), 64);
-  if (std::find(lengths.begin(), lengths.end(), 1.0) == lengths.end())
-    throw Error(Fault::usage, "evaluate.lengths: 1, the training length, has to be one of them");
-  within("study.minutes", minutes, 0.01, 1e5);
-  within("study.smallest_effect", smallest_effect, 0, 10);
-  rising("study.budgets", budgets, 0, 1);
-  if (budgets.back() != 1)
-    throw Error(Fault::usage,
-                text("study.budgets: found ", shortest(budgets.back()), " as the last, which has to be 1"));
-  within("tune.seeds", double(tuning.seeds), 0, 1000);
-  within("tune.share", tuning.share, 1e-6, 1);
-  if (tuning.seeds) {
-    if (tuning.rates.size() < 2)
-      throw Error(Fault::usage,
-                  text("tune.rates: found ", tuning.rates.size(), ", tuning needs at least two"));
-    rising("tune.rates", tuning.rates, 0, 100);
-  }
-  train.check();
-  check_arms();
-}
-
-void StudyConfig::check_arms() const {
-  if (arms.empty()) throw Error(Fault::usage, "study.arms: found none, a study needs at least one");
-  const Spec base = Spec::parse(baseline);
-  std::vector<std::string> printed;
-  for (const auto& words : arms) {
-    const Arm arm = Arm::parse(words);
-    printed.push_back(arm.print());
-    if (std::count(printed.begin(), printed.end(), printed.back()) > 1)
-      throw Error(Fault::usage, text("study.arms: '", printed.back(), "' is there twice"));
-    try {
-      model.with(arm.spec).check();
-    } catch (const Error& e) {
-      throw Error(e.fault(), text("arm '", words, "': ", e.what()));
-    }
-  }
-  if (std::find(printed.begin(), printed.end(), base.print()) == printed.end()) {
-    throw Error(Fault::usage, unknown("study.baseline", base.print(),
-                                      std::vector<std::string_view>(printed.begin(), printed.end())));
-  }
-  for (const auto& words : arms) settings_of(Arm::parse(words), *this, base);
-}
-
 namespace {
 
 // Leaves out those of the standard arms that the model cannot take, and says why, a sentence for each. Arms that were asked for
@@ -222,6 +145,7 @@ std::vector<std::string> settle(StudyConfig& c) {
   if (c.text_path.empty())
     throw Error(Fault::usage, "no text: give one with --text FILE, or as study.text in the configuration");
   c.text_path = std::filesystem::absolute(c.text_path).lexically_normal().string();
+  c.check_settings();
   fill_in_scale(c);
   std::vector<std::string> said = choose_arms(c);
   for (auto& sentence : choose_baseline(c)) said.push_back(std::move(sentence));

@@ -60,6 +60,7 @@ struct StudyConfig : RunSettings {
   double checkpoint_seconds = 10;
   // Every value, checked together: throws Error(usage) that names the key, what was found, what is allowed.
   void check() const;
+  void check_settings() const;  // of it, what does not depend on the sizes of the model
 
  private:
   void check_arms() const;

@@ -13,5 +13,5 @@ int main() {
                             {{"written", "by a consumer"}});
   const gnomon::TensorFile file = gnomon::read_safetensors(path, gnomon::Digest::required);
   std::printf("%s\n", file.metadata.at("written").c_str());
-  return file.at("a", path).data[2] == 3 && !gnomon::print_toml({}).empty() ? 0 : 1;
+  return file.at("a", path).data[2] == 3 && !gnomon::print_toml(gnomon::StudyConfig()).empty() ? 0 : 1;
 }

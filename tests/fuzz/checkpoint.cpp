@@ -12,14 +12,11 @@ namespace {
 
 struct Tiny {
   StudyConfig study;
-  RunPlan plan{"fuzz", "none", 1, "asked", "numerics"};
+  RunPlan plan{{"none", 1, 10, 3e-3}, "fuzz", "asked", "numerics"};
   Corpus corpus;
   Job job;
 
-  Tiny()
-      : study(config()),
-        corpus(text_file(), study.longest() + 1),
-        job(job_of(study, corpus, Spec::parse(plan.arm), plan.seed)) {}
+  Tiny() : study(config()), corpus(text_file(), study.longest() + 1), job(job_of(study, corpus, plan)) {}
   static StudyConfig config() {
     StudyConfig c;
     c.model.layers = 1, c.model.width = 4, c.model.heads = 1, c.model.feed_forward = 1, c.model.length = 4;
@@ -30,7 +27,7 @@ struct Tiny {
   }
   static Path text_file() {
     std::string words;
-    while (words.size() < 600) words += "the cat sat. ";
+    while (words.size() < 1200) words += "the cat sat. ";
     return file_with(words);
   }
 };

@@ -20,7 +20,7 @@ NESTED = 1000   # more than anyone needs
 WORDS = "the cat sat on the mat. a dog ran far away. rain fell all night; we sang.\n" * 40
 
 # The shape of checkpoint.cpp.
-TINY = ["study.arms=none", "study.baseline=none", "study.seeds=1", "model.layers=1", "model.width=4", "model.heads=1",
+TINY = ["study.arms=none", "study.baseline=none", "study.seeds=1", "study.budgets=1", "tune.seeds=0", "model.layers=1", "model.width=4", "model.heads=1",
         "model.feed_forward=1", "model.length=4", "model.tied=true", "train.steps=10", "train.batch=1",
         "evaluate.lengths=1", "evaluate.score=4", "evaluate.windows=1", "evaluate.points=5"]
 

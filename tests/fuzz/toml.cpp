@@ -9,7 +9,8 @@ bool accepts(std::string_view bytes) {
   try {
     StudyConfig config;
     read_toml(config, file_with(bytes));
-    config.check();
+    if (config.text_path.empty()) config.text_path = "text";
+    settle(config);
     const std::string printed = print_toml(config);
     StudyConfig again;
     try {

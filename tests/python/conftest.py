@@ -12,7 +12,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "dev" / "gnomon"))
 
 SMALL = ["model.layers=1", "model.width=24", "model.heads=2", "model.length=16", "train.steps=40", "train.batch=2",
-         "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5", "study.seeds=2", "study.workers=2"]
+         "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5", "study.seeds=2", "study.workers=2",
+         "study.budgets=0.25, 1", "tune.rates=0.002, 0.004"]
 
 
 def gnomon(*arguments, check=None, **options):

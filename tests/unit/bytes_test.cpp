@@ -237,10 +237,11 @@ TEST_F(Bytes, WritersOfOneFileWaitForEachOther) {
 
 RunResult small_result() {
   RunResult r;
-  r.plan = {"abc", "rope", 1, "def", "numerics 2"};
+  r.plan = {{"rope", 1, 2, 3e-3}, "abc", "def", "numerics 2"};
   r.parameters = 12, r.flops_per_token = 1e6, r.nats = 1.25;
   r.curve = {{1, 2.5, 2.25}, {2, std::nan(""), std::nan("")}};
-  r.by_length = {{1, 16, 1.5}, {2, 32, std::nullopt}};
+  r.by_block = {1.5, 1.0};
+  r.by_length = {{1, 16, 1.5, {1.25, 1.75}}, {2, 32, std::nullopt, {}}};
   r.by_position = {1.5, std::nan("")};
   r.weights_sha256 = sha256("");
   return r;
@@ -300,12 +301,12 @@ TEST_F(Bytes, CheckpointsWithAnImpossibleStateArePassedOver) {
   write_file(folder_ / "text", words);
   StudyConfig config;
   config.text_path = (folder_ / "text").string();
-  config.arms = {"none"}, config.baseline = "none", config.seeds = 1;
+  config.arms = {"none"}, config.baseline = "none", config.seeds = 1, config.tuning.seeds = 0;
   config.model.layers = 1, config.model.width = 8, config.model.heads = 2, config.model.length = 8;
   config.train.steps = 4, config.train.batch = 2, config.score = 4, config.windows = 2, config.points = 2;
   const Corpus corpus(config.text_path, config.longest() + 1);
-  const RunPlan plan = plan_runs(config, corpus)[0];
-  const Job job = job_of(config, corpus, Spec::parse(plan.arm), plan.seed);
+  const RunPlan plan = plan_runs(config, corpus, {})[0];
+  const Job job = job_of(config, corpus, plan);
   const auto bits = [&](const RunFolder& folder, std::vector<std::string>* notes) {
     auto r = perform(job, plan, folder,
                      {[] { return false; }, [](const RunProgress&) {},
@@ -440,7 +441,7 @@ TEST(Paths, OfATextMustBeOnesThatStudyTomlCanHold) {
               std::string::npos);
   }
   config.text_path = "/дом/b c.txt";
-  EXPECT_EQ(refusal([&] { config.check(); }), "accepted");
+  EXPECT_EQ(refusal([&] { settle(config); }), "accepted");
 }
 
 }  // namespace

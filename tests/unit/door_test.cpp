@@ -173,13 +173,18 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
 
 TEST(DoorModel, AbsurdConfigurationsAreRefused) {
   std::int64_t BlockSizes::*const fields[] = {&BlockSizes::layers, &BlockSizes::width, &BlockSizes::heads,
-                                              &BlockSizes::feed_forward, &BlockSizes::length};
+                                              &BlockSizes::length};
   for (const auto field : fields) {
     for (const std::int64_t x : {std::int64_t{0}, std::int64_t{-1}, kLeast, kAbove[0], kAbove[1], kMost}) {
       BlockSizes sizes = Small::sizes();
       sizes.*field = x;
       refused("model.", [&] { Model{make_block("gpt", sizes, Spec::parse("rope"))}; });
     }
+  }
+  for (const double x : {0.0, -1.0, 0.5, 65.0, 1e300, std::nan("")}) {
+    BlockSizes sizes = Small::sizes();
+    sizes.feed_forward = x;
+    refused("model.feed_forward", [&] { Model{make_block("gpt", sizes, Spec::parse("rope"))}; });
   }
   const BlockSizes most{.layers = 1000, .width = 1 << 16, .heads = 256, .feed_forward = 64};
   refused("the number of parameters", [&] { Model{make_block("gpt", most, Spec::parse("rope"))}; });
