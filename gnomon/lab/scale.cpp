@@ -22,11 +22,11 @@ constexpr Size kSizes[] = {{2, 32},  {2, 48},  {2, 64},  {2, 96},  {3, 96}, {3, 
                            {4, 128}, {4, 192}, {6, 192}, {6, 256}, {8, 320}};
 
 // The rate that suits a width, in the middle of three a factor 2 apart.
-double middle_rate(std::int64_t width) { return width < 96 ? 0.008 : width < 192 ? 0.004 : 0.002; }
+double middle_rate(std::int64_t width) { return std::round(0.008 * 64 / double(width) * 1e4) / 1e4; }
 
 struct Scaled {
   StudyConfig config;
-  double loss;
+  double minutes, loss;  // what it takes; what is expected
 };
 
 // The study with a model of this size, as long as the minutes allow.
@@ -39,31 +39,29 @@ Scaled scaled(StudyConfig c, const Size& size) {
   }
   const Model model(model_of(c, Spec::parse("none")));
   const double tokens_a_step = double(c.train.batch * c.model.length);
+  const double minutes_a_step = model.training_flops_per_token(c.model.length) * tokens_a_step *
+                                double(c.arms.size()) * runs_an_arm(c) /
+                                (60 * kCores * kForTraining * core_speed(c.model.width));
   if (!c.train.steps) {
-    const double flops = c.minutes * 60 * kCores * kForTraining * core_speed(c.model.width) /
-                         (double(c.arms.size()) * runs_an_arm(c));
-    const double steps = flops / model.training_flops_per_token(c.model.length) / tokens_a_step;
+    const double steps = c.minutes / minutes_a_step;
     c.train.steps = std::max<std::int64_t>(
         16, std::llround(steps / 16) * 16);  // so that the usual budgets are whole steps
   }
-  return {c, expected_loss(double(model.param_count()), tokens_a_step * double(c.train.steps))};
+  return {c, minutes_a_step * double(c.train.steps),
+          expected_loss(double(model.param_count()), tokens_a_step * double(c.train.steps))};
 }
 
 }  // namespace
 
 double expected_loss(double parameters, double tokens) {
-  return 0.8 + 30 / std::pow(parameters, 0.4) + 100 / std::pow(tokens, 0.4);
+  return 0.734 + 4.86 * std::pow(parameters, -0.219) + 1270 * std::pow(tokens, -0.603);
 }
 
 double core_speed(std::int64_t width) {
-  return width < 48 ? 45e9 : width < 64 ? 75e9 : width < 96 ? 95e9 : 110e9;
+  return width < 48 ? 50e9 : width < 64 ? 76e9 : width < 96 ? 95e9 : width < 128 ? 110e9 : 125e9;
 }
 
 void fill_in_scale(StudyConfig& c) {
-  if (c.model.layers && c.model.width && c.train.steps) {  // nothing to weigh
-    c = scaled(c, {c.model.layers, c.model.width}).config;
-    return;
-  }
   std::vector<Scaled> all;
   for (const Size& size : kSizes) {
     const bool layers_fit = !c.model.layers || c.model.layers == size.layers,
@@ -72,9 +70,13 @@ void fill_in_scale(StudyConfig& c) {
   }
   if (all.empty())
     all.push_back(scaled(c, {c.model.layers ? c.model.layers : 2, c.model.width ? c.model.width : 64}));
-  c = std::min_element(all.begin(), all.end(), [](const Scaled& a, const Scaled& b) {
-        return a.loss < b.loss;
-      })->config;
+  // Where the steps are given, a size may take longer than there is; then the smallest has to do.
+  const double enough = 1.05 * c.minutes;
+  const auto better = [&](const Scaled& a, const Scaled& b) {
+    const bool a_fits = a.minutes <= enough, b_fits = b.minutes <= enough;
+    return a_fits != b_fits ? a_fits : a_fits ? a.loss < b.loss : a.minutes < b.minutes;
+  };
+  c = std::min_element(all.begin(), all.end(), better)->config;
 }
 
 }  // namespace gnomon

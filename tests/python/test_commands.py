@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 
@@ -132,25 +133,49 @@ def test_help_has_examples():
         assert "Example" in gnomon(command, "--help", check=0).stdout
 
 
+ARMS = {"none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "add(learned, scale=off)", "rope", "alibi", "t5",
+        "rope+alibi"}
+LEARNED = "arm = 'add(learned, scale=off)'"
+
+
 def test_a_study_leaves_its_folder(study):
     out, done = study
     assert {p.name for p in out.iterdir()} >= {"study.toml", "study.sqlite", "runs", "report.html", "results.csv", "results.json"}
     assert str(out / "report.html") in done.stdout
-    for arm in ("none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "learned", "rope", "alibi", "t5"):
-        assert arm in done.stdout
-    rows = (out / "results.csv").read_text().splitlines()
-    assert len(rows) == 1 + 16
+    assert all(arm in done.stdout for arm in ARMS)
+    found = json.loads((out / "results.json").read_text())
+    runs = found["planned"]
+    assert found["finished"] == runs and found["failed"] == 0 and runs >= 9 * (2 * 2 + 2)
+    assert len((out / "results.csv").read_text().splitlines()) == 1 + runs
     database = sqlite3.connect(out / "study.sqlite")
-    assert database.execute("SELECT count(*), count(DISTINCT arm) FROM runs").fetchone() == (16, 8)
+    assert database.execute("SELECT count(*), count(DISTINCT arm) FROM runs").fetchone() == (runs, 9)
     # A learned table has no value beyond its length: not defined, never clamped.
-    assert database.execute("SELECT count(*) FROM by_length JOIN runs USING (key) WHERE arm = 'learned' AND by_length.nats IS NULL").fetchone() == (6,)
-    assert database.execute("SELECT count(*) FROM by_length JOIN runs USING (key) WHERE arm <> 'learned' AND by_length.nats IS NULL").fetchone() == (0,)
+    count = "SELECT count(*) FROM by_length JOIN runs USING (key) WHERE by_length.nats IS NULL AND "
+    assert database.execute(count + LEARNED).fetchone() == (6,)
+    assert database.execute(f"{count} NOT {LEARNED}").fetchone() == (0,)
+
+
+def test_results_say_how_each_rate_was_chosen_and_what_each_budget_gave(study):
+    found = json.loads((study[0] / "results.json").read_text())
+    assert {arm["arm"] for arm in found["arms"]} == ARMS
+    assert 0 < found["tuning_flops"] < found["flops"]
+    for arm in found["arms"]:
+        tried = {r["learning_rate"]: sum(r["nats_per_byte"]) / len(r["nats_per_byte"]) for r in arm["rates"]}
+        assert {0.002, 0.004} <= tried.keys()
+        assert arm["learning_rate"] == min(tried, key=tried.get)
+        inside = min(tried) < arm["learning_rate"] < max(tried)
+        assert inside != arm["rate_at_edge"]
+        small, large = arm["budgets"]
+        assert large["tokens"] == 4 * small["tokens"] and large["flops"] == pytest.approx(4 * small["flops"])
+        assert large["n"] == small["n"] == 2 and large["half_width_95"] > 0
+        assert large["nats_per_byte"] == arm["nats_per_byte"]["mean"] < small["nats_per_byte"]
+        assert all(run["learning_rate"] == arm["learning_rate"] and run["seed"] < 1000 for run in arm["runs"])
 
 
 def test_its_models_are_read_by_the_safetensors_package(study):
     out, _ = study
     files = list(out.glob("runs/*/model.safetensors"))
-    assert len(files) == 16
+    assert len(files) == json.loads((out / "results.json").read_text())["planned"]
     tensors = load_file(files[0])
     assert tensors["layers.0.attention.qkv.weight"].shape == (72, 24)
     assert all(numpy.isfinite(t).all() for t in tensors.values())
@@ -161,9 +186,33 @@ def test_repeating_a_study_skips_what_is_finished_and_changes_nothing(study, tex
     out, _ = study
     before = {p: p.read_bytes() for p in (out / "results.json", out / "results.csv", out / "report.html")}
     done = gnomon(*study_arguments(text, out), check=0)
-    assert "16 of 16 runs are finished already" in done.stderr
+    runs = json.loads(before[out / "results.json"])["planned"]
+    assert f"{runs} of {runs} runs are finished already" in done.stderr
     for path, content in before.items():
         assert path.read_bytes() == content, path
+
+
+def test_a_study_in_its_folder_is_asked_written_again_and_joined(study, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(study[0], out)
+    status = gnomon("study", "status", "--out", out, check=0).stdout
+    assert all(arm in status for arm in ARMS) and "2 of 2" in status and "runs finished, 0 failed" in status
+    assert json.loads(gnomon("study", "status", "--out", out, "--json", check=0).stdout) == json.loads((out / "results.json").read_text())
+    csv = (out / "results.csv").read_bytes()
+    for name in ("study.sqlite", "results.csv", "results.json", "report.html"):
+        (out / name).unlink()
+    gnomon("study", "report", "--out", out, check=0)
+    assert (out / "results.csv").read_bytes() == csv and (out / "report.html").exists()
+    assert sqlite3.connect(out / "study.sqlite").execute("SELECT count(*) FROM runs").fetchone()[0] == len(csv.splitlines()) - 1
+    # Two runs are taken away; one is done by who joins, the other by who goes on.
+    lost = sorted(out.glob("runs/*"))[:2]
+    for run in lost:
+        shutil.rmtree(run)
+    joined = gnomon("study", "work", "--out", out, "--most", "1", check=0)
+    assert "1 run done" in joined.stderr and sum(run.exists() for run in lost) == 1
+    gnomon("study", "work", "--out", out, check=0)
+    assert all((run / "result.json").exists() for run in lost)
+    assert "no study" in gnomon("study", "work", "--out", tmp_path / "nowhere", check=2).stderr
 
 
 def test_a_trained_model_writes(study):
@@ -194,7 +243,7 @@ def test_arms_of_every_kind_run_to_a_report(text, tmp_path):
 
 def test_dry_run_prints_the_plan_and_runs_nothing(text, tmp_path):
     done = gnomon(*study_arguments(text, tmp_path / "out"), "--dry-run", check=0)
-    for word in ("parameters", "TFLOP", "memory", "disk", "16 runs (0 finished)", "project(sinusoidal)"):
+    for word in ("parameters", "TFLOP", "memory", "disk", "54 runs or more", "project(sinusoidal)"):
         assert word in done.stdout
     assert not (tmp_path / "out").exists()
 
@@ -219,7 +268,7 @@ def test_configuration_files_and_their_errors(text, tmp_path):
     (None, "cannot open", 4),
     (b"", "0 bytes", 3),
     (b"x", "1 bytes", 3),
-    (b"x" * 600, "need at least 670", 3),
+    (b"x" * 600, "need at least 2010", 3),
     (b"good\nbad \xff text" * 100, "byte 9 (line 2, byte 5 of it): found 0xFF", 3),
     (b"a\0b" * 500, "NUL", 3),
 ])
@@ -241,7 +290,7 @@ def test_windows_line_ends_are_read_as_lf_and_told(tmp_path):
 
 
 @pytest.mark.parametrize("setting, part", [
-    ("model.heads=0", "model.heads: found 0"),
+    ("model.heads=-1", "model.heads: found -1"),
     ("model.heads=5", "not divisible"),
     ("model.length=0", "model.length: found 0"),
     ("model.length=1", "model.length: found 1"),

@@ -60,14 +60,14 @@ def made_small(line):
     program, subcommand, *rest = shlex.split(line)
     if subcommand in ("encodings", "show"):
         return line
-    small = "".join(f" --set {setting}" for setting in (*SMALL, "study.seeds=1"))
+    small = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
     if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):  # of studies that there are
         return "".join(f"{program} study --text book.txt --quiet --set study.arms=none --out {out} {small} && "
                        for out in ("study", "other")) + line
     if subcommand == "study":
-        return line + "".join(f" --set {setting}" for setting in (*SMALL, "study.seeds=1"))
+        return line + "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
     if subcommand == "sample":  # of a study that there is
-        first = f"{program} study --text book.txt --quiet" + "".join(f" --set {setting}" for setting in (*SMALL, "study.seeds=1"))
+        first = f"{program} study --text book.txt --quiet" + "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
         return f"{first} --set 'study.arms=none, rope' --set study.baseline=none && {line}"
     if subcommand == "claims" and "--text" not in rest:
         return line
@@ -128,7 +128,7 @@ def test_standard_arms_that_a_block_cannot_take_are_left_out(text, tmp_path):
     ("none, sinusoidal", None, 0, ""),
     ("none, rope", "sinusoidal", 2, "study.baseline 'sinusoidal'"),
     ("none, rope", "rope", 0, ""),
-    ("", None, 2, "study.arms: found none"),
+    ("", None, 2, "study.arms: found 0"),
 ])
 def test_a_baseline_that_nobody_set_is_an_arm(text, tmp_path, arms, baseline, code, told):
     chosen = ["--set", f"study.baseline={baseline}"] if baseline else []

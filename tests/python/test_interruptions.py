@@ -14,7 +14,7 @@ import pytest
 from conftest import GNOMON, gnomon, results, start, study_arguments, wait_for
 
 # Long enough to be interrupted, with frequent checkpoints.
-LONGER = ["train.steps=4000", "train.checkpoint_seconds=0.05", "study.arms=sinusoidal, learned, t5"]
+LONGER = ["train.steps=4000", "study.checkpoint_seconds=0.05", "study.arms=sinusoidal, learned, t5"]
 
 
 Alone = collections.namedtuple("Alone", "results seconds")
@@ -49,7 +49,7 @@ def test_ten_kills_at_random_moments_end_in_the_same_bits(text, tmp_path, left_a
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_checkpoints_and_the_study_continues(text, tmp_path, left_alone, number, code):
     out = tmp_path / "out"
-    arguments = study_arguments(text, out, *LONGER, "train.checkpoint_seconds=1000")
+    arguments = study_arguments(text, out, *LONGER, "study.checkpoint_seconds=1000")
     process = start(*arguments)
     wait_for(lambda: list(out.glob("runs/*/lock")))
     time.sleep(0.4)

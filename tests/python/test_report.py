@@ -79,9 +79,9 @@ def test_the_tables_sort_and_the_data_are_there(pages):
         head.click()
         assert driver.execute_script(cell) != first
         data = json.loads(driver.execute_script("return document.getElementById('data').textContent"))
-        assert len(data["arms"]) == 8
-        for section in ("Ranking", "Longer windows than in training", "While training", "Within the window",
-                        "What it costs", "The encodings", "How this was made"):
+        assert len(data["arms"]) == 9
+        for section in ("Ranking", "Budgets", "Learning rates", "Longer windows than in training", "While training",
+                        "Within the window", "The encodings", "How this was made"):
             assert section in driver.page_source
         assert "not defined" in driver.page_source
     finally:

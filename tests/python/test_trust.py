@@ -14,8 +14,9 @@ import pytest
 from conftest import gnomon, results, start, study_arguments, wait_for
 
 ARMS = ["study.arms=none, rope", "study.baseline=none", "study.seeds=1"]
-# The model's shape stays the standard one: its products are what signals used to hit.
-SHAPE = ["study", "--quiet", "--set", "study.arms=none, rope", "--set", "study.baseline=none", "--set", "study.seeds=1", "--set",
+# Of this shape the products are what signals used to hit.
+SHAPE = ["study", "--quiet", "--set", "model.layers=4", "--set", "model.width=128", "--set", "train.batch=4", "--set",
+         "study.budgets=1", "--set", "tune.seeds=0", "--set", "study.arms=none, rope", "--set", "study.baseline=none", "--set", "study.seeds=1", "--set",
          "study.workers=2", "--set", "evaluate.windows=2", "--set", "evaluate.points=2"]
 
 
@@ -26,9 +27,9 @@ def weights(folder):
 # --- Signals
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_at_the_standard_shape_leaves_a_checkpoint_and_no_crash(text, tmp_path, number, code):
+def test_a_signal_within_products_leaves_a_checkpoint_and_no_crash(text, tmp_path, number, code):
     out = tmp_path / "out"
-    process = start(*SHAPE, "--text", text, "--out", out, "--set", "train.steps=100000", "--set", "train.checkpoint_seconds=1000",
+    process = start(*SHAPE, "--text", text, "--out", out, "--set", "train.steps=100000", "--set", "study.checkpoint_seconds=1000",
                     preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))  # whatever the tests were started under, such as nohup
     wait_for(lambda: len(list(out.glob("runs/*/lock"))) == 2)
     time.sleep(1.0)

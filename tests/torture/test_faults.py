@@ -14,7 +14,7 @@ from conftest import GNOMON, gnomon, results, study_arguments
 from torture.conftest import FULL
 
 # Many small checkpoints, so that a run meets every file that it ever touches.
-MANY_FILES = ["study.arms=sinusoidal, t5", "study.seeds=1", "train.steps=60", "train.checkpoint_seconds=0.005"]
+MANY_FILES = ["study.arms=sinusoidal, t5", "study.seeds=1", "train.steps=60", "study.checkpoint_seconds=0.005"]
 TWO_THREADS = ["study.arms=sinusoidal", "study.seeds=1", "train.steps=10", "study.threads=2", "study.workers=1"]
 
 # The first of each is what `make test` tries.

@@ -27,7 +27,7 @@ Undisturbed = collections.namedtuple("Undisturbed", "bits seconds")
 
 
 def command(text, out, checkpoint_seconds):
-    settings = [*SETTINGS, f"train.checkpoint_seconds={checkpoint_seconds}"]
+    settings = [*SETTINGS, f"study.checkpoint_seconds={checkpoint_seconds}"]
     return ["study", "--text", str(text), "--out", str(out), *(flag for s in settings for flag in ("--set", s))]
 
 
