@@ -2,63 +2,66 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "gnomon/core/check.h"
+#include "gnomon/lab/distributions.h"
 
 namespace gnomon {
 namespace {
 
-// Continued fraction of the incomplete beta function, by Lentz's method.
-double beta_fraction(double a, double b, double x) {
-  constexpr double kTiny = 1e-300;
-  double c = 1, d = 1 - (a + b) * x / (a + 1);
-  d = 1 / (std::abs(d) < kTiny ? kTiny : d);
-  double f = d;
-  for (int m = 1; m < 500; ++m) {
-    const auto step = [&](double term) {
-      d = 1 + term * d;
-      c = 1 + term / c;
-      d = 1 / (std::abs(d) < kTiny ? kTiny : d);
-      c = std::abs(c) < kTiny ? kTiny : c;
-      return c * d;
-    };
-    f *= step(m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
-    const double last = step(-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)));
-    f *= last;
-    if (std::abs(last - 1) < 1e-15) break;
-  }
-  return f;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> differences(std::string_view place, std::span<const double> a,
+                                std::span<const double> b) {
+  check_size(place, "the second arm", b.size(), std::int64_t(a.size()));
+  std::vector<double> all(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) all[i] = a[i] - b[i];
+  return all;
 }
-double incomplete_beta(double a, double b, double x) {
-  if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
-                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
+
+double mean_of(std::span<const double> values) {
+  // From the first value on, so that equal values have deviations of exactly 0.
+  const double first = values.empty() ? 0 : values[0];
+  double sum = 0;
+  for (const double x : values) sum += (x - first) / double(values.size());
+  return first + sum;
+}
+// Sum of products of what two arms deviate from their means.
+double deviations(std::span<const double> a, std::span<const double> b) {
+  const double mean_a = mean_of(a), mean_b = mean_of(b);
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - mean_a) * (b[i] - mean_b);
+  return sum;
+}
+double squares(std::span<const double> values) { return deviations(values, values); }
+
+Estimate with_interval(double mean, std::int64_t n, std::vector<Spread> spreads) {
+  Estimate e{mean, kNaN, int(n), std::move(spreads)};
+  e.half_width = half_width(e, 0.95);
+  return e;
+}
+
+// Standard errors that a value lies above 0; a value of 0 does not, even where there is no spread.
+double in_errors(double value, double error) { return value == 0 ? 0 : value / error; }
+
+// The largest of a function of the spreads: the least that can be said by any of them.
+template <class Function>
+double largest(const Estimate& e, const Function& of) {
+  double most = kNaN;
+  for (const Spread& s : e.spreads) most = std::fmax(most, of(s));
+  return most;
 }
 
 }  // namespace
 
-double t_quantile(double tail, double freedom) {
-  const auto above = [&](double t) {
-    return 0.5 * incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
-  };
-  double low = 0, high = 1;
-  while (above(high) > tail) high *= 2;
-  for (int i = 0; i < 200 && high - low > 1e-13 * high; ++i) {
-    const double middle = (low + high) / 2;
-    (above(middle) > tail ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
-
 Estimate mean_interval(std::span<const double> values) {
-  const double n = double(values.size());
-  double mean = 0, squares = 0;
-  for (const double x : values) mean += x / n;
-  for (const double x : values) squares += (x - mean) * (x - mean);
-  const double half =
-      values.size() < 2 ? std::nan("") : t_quantile(0.025, n - 1) * std::sqrt(squares / (n - 1) / n);
-  return {mean, half, int(values.size())};
+  const double n = double(values.size()), mean = mean_of(values);
+  if (values.size() < 2) return with_interval(mean, std::int64_t(values.size()), {});
+  return with_interval(mean, std::int64_t(values.size()),
+                       {{std::sqrt(squares(values) / (n - 1) / n), n - 1}});
 }
 
 double median(std::vector<double> x) {
@@ -67,21 +70,78 @@ double median(std::vector<double> x) {
   return (x[(x.size() - 1) / 2] + x[x.size() / 2]) / 2;
 }
 
-Estimate crossed_interval(std::span<const double> values, std::int64_t seeds) {
-  std::vector<double> means;
-  for (std::int64_t s = 0; s < seeds && !values.empty(); ++s) {
-    const std::size_t B = values.size() / std::size_t(seeds);
-    double sum = 0;
-    for (std::size_t b = 0; b < B; ++b) sum += values[std::size_t(s) * B + b];
-    means.push_back(sum / double(B));
-  }
-  return mean_interval(means);
+Estimate paired_interval(std::span<const double> a, std::span<const double> b) {
+  return mean_interval(differences("paired_interval", a, b));
 }
 
-Estimate paired_interval(std::span<const double> a, std::span<const double> b) {
-  std::vector<double> difference;
-  for (std::size_t i = 0; i < a.size(); ++i) difference.push_back(a[i] - b[i]);
-  return mean_interval(difference);
+Estimate crossed_interval(std::span<const double> values, std::int64_t seeds) {
+  check_extents("crossed_interval", {{"the number of seeds", seeds, 1, kMostNumbers}});
+  const std::int64_t blocks = std::int64_t(values.size()) / seeds;
+  check_size("crossed_interval", "values (seeds, blocks)", values.size(),
+             seeds * std::max<std::int64_t>(blocks, 1));
+  const double mean = mean_of(values), n = double(seeds), B = double(blocks);
+  if (seeds < 2 || blocks < 2) return with_interval(mean, seeds, {});
+  std::vector<double> by_seed(seeds), by_block(blocks);
+  for (std::int64_t i = 0; i < seeds; ++i) {
+    for (std::int64_t j = 0; j < blocks; ++j) {
+      by_seed[i] += values[i * blocks + j] / B;
+      by_block[j] += values[i * blocks + j] / n;
+    }
+  }
+  double rest = 0;
+  for (std::int64_t i = 0; i < seeds; ++i) {
+    for (std::int64_t j = 0; j < blocks; ++j) {
+      const double r = values[i * blocks + j] - by_seed[i] - by_block[j] + mean;
+      rest += r * r;
+    }
+  }
+  // As variances of the mean: of seeds, of blocks, of what is neither.
+  const double of_seeds = squares(by_seed) / (n - 1) / n, of_blocks = squares(by_block) / (B - 1) / B,
+               of_rest = rest / ((n - 1) * (B - 1)) / (n * B),
+               of_both = std::max(0.0, of_seeds + of_blocks - of_rest);
+  return with_interval(
+      mean, seeds,
+      {{std::sqrt(of_seeds), n - 1}, {std::sqrt(of_blocks), B - 1}, {std::sqrt(of_both), (n - 1) * (B - 1)}});
+}
+
+Estimate paired_crossed_interval(std::span<const double> a, std::span<const double> b, std::int64_t seeds) {
+  return crossed_interval(differences("paired_crossed_interval", a, b), seeds);
+}
+
+double half_width(const Estimate& e, double level) {
+  return largest(e, [&](const Spread& s) { return s.error * t_quantile((1 - level) / 2, s.freedom); });
+}
+
+double p_value(const Estimate& e) {
+  return largest(
+      e, [&](const Spread& s) { return 2 * t_tail(in_errors(std::abs(e.mean), s.error), s.freedom); });
+}
+
+Equivalence equivalence(const Estimate& d, double margin) {
+  const double p = largest(
+      d, [&](const Spread& s) { return t_tail(in_errors(margin - std::abs(d.mean), s.error), s.freedom); });
+  return {p, p <= 0.05};
+}
+
+double detectable_effect(double deviation, int n, double power) {
+  if (n < 2) return kNaN;
+  const double freedom = n - 1, limit = t_quantile(0.025, freedom);
+  const auto found = [&](double shift) {
+    return noncentral_t_tail(limit, freedom, shift) + noncentral_t_tail(limit, freedom, -shift);
+  };
+  double low = 0, high = 1;
+  while (found(high) < power) low = high, high *= 2;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (found(middle) < power ? low : high) = middle;
+  }
+  return (low + high) / 2 * deviation / std::sqrt(double(n));
+}
+
+double pairing_correlation(std::span<const double> a, std::span<const double> b) {
+  check_size("pairing_correlation", "the second arm", b.size(), std::int64_t(a.size()));
+  if (a.size() < 3) return kNaN;
+  return deviations(a, b) / std::sqrt(squares(a) * squares(b));
 }
 
 }  // namespace gnomon

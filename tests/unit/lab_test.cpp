@@ -1,5 +1,4 @@
-// Statistics against known values; corpus, configuration; runs that stop, resume to the same bits, and meet
-// damage.
+// Corpus, configuration; runs that stop, resume to the same bits, and meet damage.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,23 +15,6 @@
 
 namespace gnomon {
 namespace {
-
-// Two-sided 95 % and 99 % points of Student's t, from the standard tables.
-TEST(Statistics, TQuantiles) {
-  EXPECT_NEAR(t_quantile(0.025, 1), 12.7062047, 1e-6);
-  EXPECT_NEAR(t_quantile(0.025, 2), 4.30265273, 1e-7);
-  EXPECT_NEAR(t_quantile(0.025, 4), 2.77644511, 1e-7);
-  EXPECT_NEAR(t_quantile(0.005, 9), 3.24983554, 1e-7);
-  EXPECT_NEAR(t_quantile(0.025, 1e6), 1.95996636, 1e-6);
-}
-
-TEST(Statistics, Intervals) {
-  const double a[] = {1, 2, 4}, b[] = {0, 2, 1};
-  const Estimate e = paired_interval(a, b);  // differences 1, 0, 3: mean 4/3, sd 1.527525
-  EXPECT_NEAR(e.mean, 4.0 / 3, 1e-12);
-  EXPECT_NEAR(e.half_width, 4.30265273 * 1.52752523 / std::sqrt(3.0), 1e-6);
-  EXPECT_TRUE(std::isnan(mean_interval(std::span(a, 1)).half_width));  // one seed: no inference
-}
 
 class Lab : public testing::Test {
  protected:
