@@ -21,9 +21,12 @@ std::vector<double> losses(const AtBudget& at, const Blocks& of) {
   return all;
 }
 
-Estimate interval(const AtBudget& at, const Blocks& of) {
-  return crossed_interval(losses(at, of), std::int64_t(at.runs.size()));
+// Without runs, and where nothing is defined: of none.
+Estimate over(const std::vector<double>& values, const std::vector<RunResult>& runs) {
+  return values.empty() ? Estimate{0, std::nan(""), 0} : crossed_interval(values, std::int64_t(runs.size()));
 }
+
+Estimate interval(const AtBudget& at, const Blocks& of) { return over(losses(at, of), at.runs); }
 
 // Of the runs whose seed both have.
 Estimate difference(const AtBudget& arm, const AtBudget& base, const Blocks& of) {
@@ -37,9 +40,9 @@ Estimate difference(const AtBudget& arm, const AtBudget& base, const Blocks& of)
   keep_common(a.runs, base.runs), keep_common(b.runs, arm.runs);
   std::vector<double> x = losses(a, of);
   const std::vector<double> y = losses(b, of);
-  if (x.size() != y.size()) return {std::nan(""), std::nan(""), 0};  // not defined for one of them
+  if (x.size() != y.size()) return over({}, {});  // not defined for one of them
   for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];
-  return crossed_interval(x, std::int64_t(a.runs.size()));
+  return over(x, a.runs);
 }
 
 double flops_of(const RunResult& r, const StudyConfig& c) {
