@@ -10,6 +10,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/scale.h"
+#include "gnomon/pages/study_words.h"
 
 namespace gnomon::cli {
 namespace {
@@ -30,6 +31,20 @@ std::string difference_text(const Estimate& e) {
   if (e.n == 0) return "-";
   return std::isnan(e.half_width) ? fmt::format("{:+.3f}", e.mean)
                                   : fmt::format("{:+.3f} ±{:.3f}", e.mean, e.half_width);
+}
+
+// In lines of at most 80 columns.
+std::string wrapped(const std::string& sentence) {
+  std::string out;
+  std::size_t column = 0;
+  for (const std::string_view word : split(sentence, ' ')) {
+    const std::size_t width =
+        std::size_t(std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    if (column && column + 1 + width > 80) out += "\n", column = 0;
+    out += (column ? " " : "") + std::string(word);
+    column += width + (column ? 1 : 0);
+  }
+  return out;
 }
 
 std::string rate_text(const Tuned& rate) {
@@ -75,36 +90,46 @@ void print_cost(const StudyConfig& c, const Corpus& corpus, const StudyFolder& f
 }
 
 void print_table(const StudySummary& s) {
+  for (const std::string& sentence : pages::study_answers(s)) fmt::print("{}\n", wrapped(sentence));
+  fmt::print("\n");
   const std::size_t width = arm_width(s.config);
-  std::string head = fmt::format("{:<{}}  {:>6}  {:>6}  {:>15}", "arm", width, "nats", "rate", "to baseline");
-  for (const double factor : s.config.lengths) head += fmt::format("  {:>7}", "at " + shortest(factor) + "x");
-  fmt::print("{}  {:>10}  {:>8}\n", head, "parameters", "tokens/s");
+  const StudyConfig& c = s.config;
+  fmt::print("{:<{}}  {:>6}  {:>6}  {:>15}  {}\n", "arm", width, "nats", "rate", "to baseline", "verdict");
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
-    const auto& a = s.arms[i];
-    const AtBudget& largest = a.largest();
-    if (largest.runs.empty()) {
+    const ArmSummary& a = s.arms[i];
+    const AtBudget& at = a.largest();
+    if (at.runs.empty()) {
       fmt::print("{:<{}}  {}\n", a.arm, width,
-                 largest.failed.empty() ? "not run" : "failed: " + largest.failed.front().failure);
+                 at.failed.empty() ? "not run" : "failed: " + at.failed.front().failure);
       continue;
     }
-    std::string row =
-        fmt::format("{:<{}}  {:>6.4f}  {:>6}  {:>15}", a.arm, width, largest.nats.mean, rate_text(a.rate),
-                    i == s.baseline ? "baseline" : difference_text(largest.difference));
-    for (const auto& l : a.by_length)
-      row += fmt::format("  {:>7}", l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d");
-    fmt::print("{}  {:>10}  {:>8.0f}{}\n", row, largest.runs.front().parameters, a.tokens_per_second,
-               largest.failed.empty() ? "" : fmt::format("  ({} failed)", largest.failed.size()));
+    const bool inference = at.comparison && !std::isnan(at.difference.half_width);
+    fmt::print("{:<{}}  {:>6.4f}  {:>6}  {:>15}  {}{}\n", a.arm, width, at.nats.mean, rate_text(a.rate),
+               i == s.baseline ? "baseline" : difference_text(at.difference),
+               inference ? name(at.comparison->decision) : "",
+               at.failed.empty() ? "" : text("  (", at.failed.size(), " failed)"));
   }
-  const StudyConfig& c = s.config;
-  fmt::print("\nnats: held-out loss a byte over whole windows of {} tokens, mean of {}, {} steps.\n",
+  std::string head = fmt::format("\n{:<{}}", "arm", width);
+  for (const double factor : c.lengths) head += fmt::format("  {:>8}", "at " + shortest(factor) + "x");
+  fmt::print("{}  {:>10}  {:>8}\n", head, "parameters", "tokens/s");
+  for (const ArmSummary& a : s.arms) {
+    if (a.largest().runs.empty()) continue;
+    std::string row = fmt::format("{:<{}}", a.arm, width);
+    for (const auto& l : a.by_length)
+      row += fmt::format("  {:>8}", l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d");
+    fmt::print("{}  {:>10}  {:>8.0f}\n", row, a.largest().runs.front().parameters, a.tokens_per_second);
+  }
+  fmt::print("\nnats: held-out loss a byte over whole windows of {} tokens, mean of {},\n{} steps.\n",
              c.model.length, counted(std::size_t(c.seeds), "seed"), c.train.steps);
   fmt::print("rate: learning rate{}; * the best one tried was the last.\n",
              c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm");
   fmt::print("to baseline: difference in nats to {}{}.\n", s.arms[s.baseline].arm,
-             c.seeds > 1 ? ", ± 95 % interval over seeds and text" : "; one seed: no inference");
+             c.seeds > 1 ? ", ± 95 % interval over seeds and\ntext; verdict: by Holm at 5 %, over all arms, "
+                           "here and at twice the length"
+                         : "; one seed: no inference");
   fmt::print(
-      "at Nx: loss of the last {} tokens of windows N times as long, the same target bytes; n/d: not defined "
-      "there.\n",
+      "at Nx: loss of the last {} tokens of windows N times as long, the same target\nbytes; n/d: not "
+      "defined there.\n",
       c.score);
 }
 

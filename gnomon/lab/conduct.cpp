@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/lab/estimate.h"
+#include "gnomon/lab/results.h"
 #include "gnomon/lab/store.h"
 
 namespace gnomon {

@@ -102,7 +102,7 @@ std::int64_t Corpus::training_start(std::int64_t T, std::int64_t n) const {
   throw Error(Fault::bug, "corpus: there is no such training window");
 }
 
-std::vector<Corpus::Part> Corpus::parts(Held which) const {
+std::vector<Corpus::Part> Corpus::held_out(Held which) const {
   std::vector<Part> all;
   for (const auto& [begin, end] : held_out_) {
     const std::int64_t third = begin + (end - begin) / 3;
@@ -112,7 +112,7 @@ std::vector<Corpus::Part> Corpus::parts(Held which) const {
 }
 
 std::vector<std::int64_t> Corpus::held_out_ends(std::int64_t longest, std::int64_t count, Held which) const {
-  const std::vector<Part> all = parts(which);
+  const std::vector<Part> all = held_out(which);
   std::int64_t available = 0;
   for (const auto& [begin, end] : all) available += std::max<std::int64_t>(0, end - begin - longest);
   std::vector<std::int64_t> ends;

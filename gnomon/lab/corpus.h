@@ -30,6 +30,10 @@ class Corpus {
   std::int64_t training_bytes() const { return training_bytes_; }
   std::int64_t held_out_bytes() const;
 
+  using Part = std::pair<std::int64_t, std::int64_t>;  // [begin, end)
+  const std::vector<Part>& training() const { return training_; }
+  std::vector<Part> held_out(Held which) const;
+
   // The n-th of the windows of T+1 bytes that lie in one training part; n below training_windows(T).
   std::int64_t training_windows(std::int64_t T) const;
   std::int64_t training_start(std::int64_t T, std::int64_t n) const;
@@ -40,8 +44,6 @@ class Corpus {
   static std::int64_t least_bytes(std::int64_t longest) { return 30 * (longest + 2); }
 
  private:
-  using Part = std::pair<std::int64_t, std::int64_t>;  // [begin, end)
-  std::vector<Part> parts(Held which) const;
   std::string bytes_, sha256_;
   std::vector<std::string> notes_;
   std::vector<Part> training_, held_out_;

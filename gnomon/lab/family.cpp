@@ -1,6 +1,7 @@
 #include "gnomon/lab/family.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -16,6 +17,11 @@ Decision decide(double mean, double p, double p_equivalent) {
 }
 
 }  // namespace
+
+std::string_view name(Decision decision) {
+  constexpr std::array<std::string_view, 4> kNames{"better", "worse", "equivalent", "undecided"};
+  return kNames[std::size_t(decision)];
+}
 
 std::vector<double> holm(std::span<const double> p) {
   const auto value = [&](std::size_t i) { return std::isnan(p[i]) ? 1 : p[i]; };

@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "gnomon/lab/statistics.h"
@@ -13,6 +14,7 @@ std::vector<double> holm(std::span<const double> p);
 
 // What a family of comparisons with one baseline says of each arm.
 enum class Decision { better, worse, equivalent, undecided };
+std::string_view name(Decision decision);
 
 struct Comparison {
   Estimate

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -47,6 +45,21 @@ Estimate difference(const AtBudget& arm, const AtBudget& base, const Blocks& of)
 
 double flops_of(const RunResult& r, const StudyConfig& c) {
   return r.flops_per_token * double(r.plan.steps * c.train.batch * c.model.length);
+}
+
+// Standard deviation over seeds of the paired differences; NaN for fewer than two.
+double deviation_over_seeds(const AtBudget& a, const AtBudget& b) {
+  std::vector<double> d;
+  for (const RunResult& x : a.runs) {
+    for (const RunResult& y : b.runs) {
+      if (x.plan.seed == y.plan.seed) d.push_back(x.nats - y.nats);
+    }
+  }
+  if (d.size() < 2) return std::nan("");
+  double mean = 0, squares = 0;
+  for (const double x : d) mean += x / double(d.size());
+  for (const double x : d) squares += (x - mean) * (x - mean);
+  return std::sqrt(squares / double(d.size() - 1));
 }
 
 // The runs of an arm, sorted to where they belong.
@@ -100,17 +113,82 @@ class Collected {
   const Found& found_;
 };
 
-void compare(ArmSummary& a, const ArmSummary& base, const StudyConfig& config) {
+void measure_against(ArmSummary& a, const ArmSummary& base, const StudyConfig& config) {
   for (std::size_t i = 0; i < a.budgets.size(); ++i)
     a.budgets[i].difference = difference(a.budgets[i], base.budgets[i], own_blocks);
   for (std::size_t l = 0; l < config.lengths.size(); ++l) {
     const Blocks of = [l](const RunResult& r) -> const std::vector<double>& {
       return r.by_length.at(l).by_block;
     };
-    ArmSummary::AtLength at{config.lengths[l], config.tokens_at(config.lengths[l]), {}, {}};
+    ArmSummary::AtLength at{config.lengths[l], config.tokens_at(config.lengths[l]), {}, {}, {}};
     if (const Estimate e = interval(a.largest(), of); e.n > 0) at.nats = e;
     if (const Estimate d = difference(a.largest(), base.largest(), of); d.n > 0) at.difference = d;
     a.by_length.push_back(at);
+  }
+  const double deviation = deviation_over_seeds(a.largest(), base.largest());
+  a.detectable = std::isnan(deviation) ? deviation : detectable_effect(deviation, a.largest().difference.n);
+}
+
+// What the arms' differences say, corrected for how many there are. A family is a list of places for answers.
+struct Place {
+  const Estimate* difference;
+  std::optional<Comparison>* answer;
+};
+void decide(const std::vector<Place>& family, double margin) {
+  std::vector<Estimate> differences;
+  for (const Place& p : family) differences.push_back(*p.difference);
+  if (differences.empty()) return;
+  const std::vector<Comparison> all = compare(differences, margin);
+  for (std::size_t i = 0; i < all.size(); ++i) *family[i].answer = all[i];
+}
+
+// The primary family: every arm against the baseline after the largest budget, at the training length and at twice it. Every
+// smaller budget is a family of its own, and so is every arm against the best.
+void decide_all(StudySummary& s) {
+  const double margin = s.config.smallest_effect;
+  for (std::size_t b = 0; b < s.config.budgets.size(); ++b) {
+    std::vector<Place> family;
+    for (std::size_t i = 0; i < s.arms.size(); ++i) {
+      AtBudget& at = s.arms[i].budgets[b];
+      if (i == s.baseline) continue;
+      if (at.difference.n > 0) family.push_back({&at.difference, &at.comparison});
+      for (auto& l : s.arms[i].by_length) {
+        if (b + 1 == s.config.budgets.size() && l.factor == 2 && l.difference)
+          family.push_back({&*l.difference, &l.comparison});
+      }
+    }
+    decide(family, margin);
+  }
+  std::vector<Estimate> to_best;
+  for (const ArmSummary& a : s.arms)
+    to_best.push_back(difference(a.largest(), s.arms.front().largest(), own_blocks));
+  std::vector<Place> family;
+  for (std::size_t i = 1; i < s.arms.size(); ++i) {
+    if (to_best[i].n > 0) family.push_back({&to_best[i], &s.arms[i].to_best});
+  }
+  decide(family, margin);
+}
+
+// In computing: what the baseline would need for the arm's loss.
+void speed_up_all(StudySummary& s) {
+  const auto curve = [](const ArmSummary& a) {
+    std::vector<Budget> all;
+    for (const AtBudget& b : a.budgets) {
+      if (!b.runs.empty()) all.push_back({b.flops, b.nats.mean});
+    }
+    return all;
+  };
+  const std::vector<Budget> base = curve(s.arms[s.baseline]);
+  for (ArmSummary& a : s.arms) {
+    const std::vector<Budget> own = curve(a);
+    if (base.size() >= 2 && !own.empty()) a.speed_up = speed_up(base, own.back(), power_law(base));
+  }
+  for (std::size_t i = 0; i < s.arms.size(); ++i) {
+    for (std::size_t k = i + 1; k < s.arms.size(); ++k) {
+      const std::vector<Budget> x = curve(s.arms[i]), y = curve(s.arms[k]);
+      if (x.size() < 2 || y.size() < 2) continue;
+      for (const double flops : crossings(x, y)) s.crossings.push_back({s.arms[i].arm, s.arms[k].arm, flops});
+    }
   }
 }
 
@@ -142,104 +220,11 @@ StudySummary summarise(const StudyConfig& config, const Corpus& corpus, const Fo
       std::find_if(s.arms.begin(), s.arms.end(), [&](const ArmSummary& a) { return a.arm == base; });
   s.baseline = std::size_t(at - s.arms.begin());
   const ArmSummary baseline = *at;
-  for (ArmSummary& a : s.arms) compare(a, baseline, config);
+  for (ArmSummary& a : s.arms) measure_against(a, baseline, config);
+  decide_all(s);
+  speed_up_all(s);
+  s.reference = reference_losses(corpus);
   return s;
-}
-
-std::string results_csv(const StudySummary& s) {
-  const auto cell = [](const std::string& x) {
-    return x.find_first_of(",\"\n") == std::string::npos ? x : "\"" + x + "\"";
-  };
-  std::string out =
-      "arm,purpose,learning_rate,steps,seed,key,status,parameters,training_flops_per_token,nats_per_byte,"
-      "bits_per_byte,"
-      "tokens_per_second,peak_memory_bytes";
-  for (const double factor : s.config.lengths)
-    out += text(",nats_last_", s.config.score, "_at_", shortest(factor), "x");
-  out += "\n";
-  const auto row = [&](const std::string& arm, const RunResult& r) {
-    const bool ok = r.failure.empty();
-    out += text(cell(arm), ",", tunes(r.plan) ? "tuning" : "test", ",", shortest(r.plan.learning_rate), ",",
-                r.plan.steps, ",", r.plan.seed, ",", r.plan.key, ",", ok ? "done" : cell(r.failure), ",",
-                r.parameters, ",", shortest(r.flops_per_token), ",", ok ? shortest(r.nats) : "", ",",
-                ok ? shortest(r.nats / std::log(2.0)) : "", ",",
-                shortest(std::round(r.cost.tokens_per_second)), ",", r.cost.peak_memory_bytes);
-    for (std::size_t l = 0; l < s.config.lengths.size(); ++l)
-      out += "," + (l < r.by_length.size() && r.by_length[l].nats ? shortest(*r.by_length[l].nats) : "");
-    out += "\n";
-  };
-  for (const auto& arm : s.arms) {
-    for (const RunResult& r : arm.tuning) row(arm.arm, r);
-    for (const AtBudget& b : arm.budgets) {
-      for (const auto* runs : {&b.runs, &b.failed}) {
-        for (const RunResult& r : *runs) row(arm.arm, r);
-      }
-    }
-  }
-  return out;
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json json_of(const Estimate& e) { return {{"mean", e.mean}, {"half_width_95", e.half_width}, {"n", e.n}}; }
-
-Json json_of(const RunResult& r) {
-  Json j = Json::parse(result_json(r));
-  j.erase("sha256");  // the seal of result.json, which covers the cost too
-  return j;
-}
-
-Json json_of(const AtBudget& b) {
-  return {{"share", b.share},
-          {"tokens", b.tokens},
-          {"flops", b.flops},
-          {"nats_per_byte", b.nats.mean},
-          {"half_width_95", b.nats.half_width},
-          {"n", b.nats.n},
-          {"difference_to_baseline", json_of(b.difference)},
-          {"failed", b.failed.size()}};
-}
-
-Json json_of(const ArmSummary& arm) {
-  const AtBudget& largest = arm.largest();
-  Json a{{"arm", arm.arm},
-         {"learning_rate", arm.rate.chosen ? Json(*arm.rate.chosen) : Json()},
-         {"rate_at_edge", arm.rate.at_edge},
-         {"rates", Json::array()},
-         {"budgets", Json::array()},
-         {"nats_per_byte", json_of(largest.nats)},
-         {"bits_per_byte", largest.nats.mean / std::log(2.0)},
-         {"difference_to_baseline", json_of(largest.difference)},
-         {"by_length", Json::array()}};
-  for (const TriedRate& t : arm.rate.tried)
-    a["rates"].push_back({{"learning_rate", t.rate}, {"nats_per_byte", t.nats}});
-  for (const AtBudget& b : arm.budgets) a["budgets"].push_back(json_of(b));
-  for (const auto& l : arm.by_length) {
-    a["by_length"].push_back({{"factor", l.factor},
-                              {"tokens", l.tokens},
-                              {"nats_per_byte", l.nats ? json_of(*l.nats) : Json()},
-                              {"difference_to_baseline", l.difference ? json_of(*l.difference) : Json()}});
-  }
-  a["tokens_per_second"] = arm.tokens_per_second;
-  a["peak_memory_bytes"] = arm.peak_memory_bytes;
-  a["runs"] = Json::array();
-  for (const auto* runs : {&largest.runs, &largest.failed}) {
-    for (const RunResult& r : *runs) a["runs"].push_back(json_of(r));
-  }
-  return a;
-}
-
-}  // namespace
-
-std::string results_json(const StudySummary& s) {
-  Json j{{"schema", 2},          {"version", GNOMON_VERSION},     {"baseline", s.arms.at(s.baseline).arm},
-         {"planned", s.planned}, {"finished", s.finished},        {"failed", s.failed},
-         {"flops", s.flops},     {"tuning_flops", s.tuning_flops}};
-  j["arms"] = Json::array();
-  for (const ArmSummary& arm : s.arms) j["arms"].push_back(json_of(arm));
-  return j.dump(1) + "\n";
 }
 
 }  // namespace gnomon

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/lab/budgets.h"
+#include "gnomon/lab/family.h"
+#include "gnomon/lab/reference.h"
 #include "gnomon/lab/statistics.h"
 #include "gnomon/lab/study.h"
 
@@ -12,10 +15,11 @@ namespace gnomon {
 // An arm trained with one share of the steps.
 struct AtBudget {
   double share;
-  std::int64_t tokens;                  // bytes seen by a run
-  double flops;                         // of a run's training
-  std::vector<RunResult> runs, failed;  // that finished, by seed; that diverged
-  Estimate nats, difference;            // of the held-out loss; to the baseline, paired
+  std::int64_t tokens;                        // bytes seen by a run
+  double flops;                               // of a run's training
+  std::vector<RunResult> runs, failed;        // that finished, by seed; that diverged
+  Estimate nats, difference;                  // of the held-out loss; to the baseline, paired
+  std::optional<Comparison> comparison = {};  // what the difference says; of the baseline itself: nothing
 };
 
 // One arm over its seeds.
@@ -28,8 +32,12 @@ struct ArmSummary {
     double factor;
     std::int64_t tokens;
     std::optional<Estimate> nats, difference;  // nullopt: not defined there
+    std::optional<Comparison> comparison;      // at twice the training length
   };
-  std::vector<AtLength> by_length;     // of the largest budget
+  std::vector<AtLength> by_length;    // of the largest budget
+  std::optional<Comparison> to_best;  // the difference to the arm with the lowest loss
+  std::optional<SpeedUp> speed_up;    // in computing, over the baseline
+  double detectable = 0;  // nats that a paired t test over so many seeds finds with 80 % power; NaN: one seed
   double tokens_per_second = 0;        // median over seeds
   std::int64_t peak_memory_bytes = 0;  // largest
   const AtBudget& largest() const { return budgets.back(); }
@@ -40,10 +48,13 @@ struct StudySummary {
   std::size_t baseline = 0;
   std::size_t finished = 0, failed = 0, planned = 0;  // runs, those of the tuning too
   double flops = 0, tuning_flops = 0;                 // all training; of it, the choice of rates
+  struct Crossing {
+    std::string one, other;
+    double flops;  // of one training, between two budgets
+  };
+  std::vector<Crossing> crossings;
+  ReferenceLosses reference;
 };
 StudySummary summarise(const StudyConfig& config, const Corpus& corpus, const Found& found);
-
-std::string results_csv(const StudySummary& summary);  // a row a run
-std::string results_json(const StudySummary& summary);
 
 }  // namespace gnomon

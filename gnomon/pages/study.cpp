@@ -6,7 +6,9 @@
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/results.h"
 #include "gnomon/pages/portrait.h"
+#include "gnomon/pages/study_words.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
 
@@ -23,18 +25,34 @@ int style_of(const StudySummary& s, const std::string& arm) {
   return 0;
 }
 
-std::string interval(const Estimate& e, int digits) {
-  return std::isnan(e.half_width) ? fixed(e.mean, digits)
-                                  : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits));
-}
 std::string signed_interval(const Estimate& e) {
-  return e.n == 0 ? "–" : (e.mean >= 0 ? "+" : "") + interval(e, 4);
+  if (e.n == 0) return "–";
+  return signed_text(e.mean, 4) + (std::isnan(e.half_width) ? "" : " ± " + fixed(e.half_width, 4));
+}
+
+// How many times this arm's computing the baseline needs for its loss.
+std::string speed_text(const ArmSummary& a) {
+  if (!a.speed_up || !std::isfinite(a.speed_up->factor)) return "–";
+  const std::string bound = a.speed_up->bound == SpeedUp::Bound::at_least  ? "> "
+                            : a.speed_up->bound == SpeedUp::Bound::at_most ? "< "
+                                                                           : "";
+  return text(bound, fixed(a.speed_up->factor, 2), "×");
 }
 
 std::string ranking(const StudySummary& s) {
   report::Table t;
-  t.head = {"arm",        "nats per byte",   "bits per byte", "difference to baseline", "learning rate",
-            "parameters", "MFLOP per token", "tokens/s",      "peak memory, MB",        "seeds"};
+  t.head = {"arm",
+            "nats per byte",
+            "bits per byte",
+            "difference to baseline",
+            "verdict",
+            "computing",
+            "learning rate",
+            "parameters",
+            "MFLOP per token",
+            "tokens/s",
+            "peak memory, MB",
+            "seeds"};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const ArmSummary& a = s.arms[i];
     const AtBudget& at = a.largest();
@@ -48,10 +66,12 @@ std::string ranking(const StudySummary& s) {
     const double rate = a.rate.chosen.value_or(0);
     t.rows.push_back(
         {{a.arm},
-         {interval(at.nats, 4), at.nats.mean, true},
+         {interval_text(at.nats, 4), at.nats.mean, true},
          {fixed(at.nats.mean / std::log(2.0), 4), at.nats.mean, true},
          {i == s.baseline ? "baseline" : signed_interval(at.difference),
           i == s.baseline ? 0 : at.difference.mean, true},
+         {at.comparison ? std::string(name(at.comparison->decision)) : "–"},
+         {speed_text(a), a.speed_up && std::isfinite(a.speed_up->factor) ? a.speed_up->factor : 0, true},
          {shortest(rate) + (a.rate.at_edge ? " (last tried)" : ""), rate, true},
          {text(run.parameters), double(run.parameters), true},
          {fixed(run.flops_per_token / 1e6, 2), run.flops_per_token, true},
@@ -120,8 +140,9 @@ std::string budgets(const StudySummary& s) {
     t.rows.push_back({{a.arm}});
     for (const AtBudget& b : a.budgets) {
       if (!b.runs.empty()) line.points.emplace_back(b.flops / 1e12, b.nats.mean);
-      t.rows.back().push_back(b.runs.empty() ? report::Table::Cell{"–", 1e9, true}
-                                             : report::Table::Cell{interval(b.nats, 4), b.nats.mean, true});
+      t.rows.back().push_back(b.runs.empty()
+                                  ? report::Table::Cell{"–", 1e9, true}
+                                  : report::Table::Cell{interval_text(b.nats, 4), b.nats.mean, true});
     }
     if (!line.points.empty()) chart.series.push_back(std::move(line));
   }
@@ -211,7 +232,7 @@ std::string extrapolation(const StudySummary& s) {
     t.rows.push_back({{a.arm}});
     bool some = false;
     for (const auto& l : a.by_length) {
-      t.rows.back().push_back(l.nats ? report::Table::Cell{interval(*l.nats, 4), l.nats->mean, true}
+      t.rows.back().push_back(l.nats ? report::Table::Cell{interval_text(*l.nats, 4), l.nats->mean, true}
                                      : report::Table::Cell{"not defined", 1e9, true});
       some |= !l.nats && !a.largest().runs.empty();
     }
@@ -321,12 +342,7 @@ std::string method(const StudySummary& s, const Corpus& corpus, const MadeBy& ho
 std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyFolder& folder,
                        const MadeBy& how) {
   report::Page page(text("Which position encoding? ", Path(s.config.text_path).filename().string()));
-  const auto& best = s.arms.front();
-  const AtBudget& at = best.largest();
-  if (!at.runs.empty()) {
-    page.lead(text("Lowest held-out loss: ", best.arm, ", ", interval(at.nats, 4), " nats per byte, over ",
-                   at.runs.size(), at.runs.size() == 1 ? " seed (no inference)." : " seeds."));
-  }
+  for (const std::string& sentence : study_answers(s)) page.lead(sentence);
   const std::string block = s.config.model.block == "gpt" ? "" : text("block ", s.config.model.block, ", ");
   page.lead(text(block, s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
                  s.config.model.heads, " heads, windows of ", s.config.model.length, " bytes, ",

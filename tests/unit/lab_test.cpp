@@ -10,6 +10,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/estimate.h"
+#include "gnomon/lab/results.h"
 #include "gnomon/lab/store.h"
 #include "gnomon/lab/summary.h"
 

@@ -13,6 +13,7 @@
 #include "gnomon/lab/conduct.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/presets.h"
+#include "gnomon/lab/results.h"
 #include "gnomon/lab/scale.h"
 
 namespace gnomon {

@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "gnomon/lab/summary.h"
+
+namespace gnomon {
+
+// What a study found, as files.
+std::string results_csv(const StudySummary& summary);  // a row a run
+std::string results_json(const StudySummary& summary);
+
+}  // namespace gnomon

@@ -1,0 +1,195 @@
+#include "gnomon/pages/study_words.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon::pages {
+namespace {
+
+constexpr double kMuch = 0.1;  // nats that an arm loses in longer windows before it is called out
+
+std::string amount(double bytes) {
+  if (bytes < 1e4) return text(std::llround(bytes), " bytes");
+  return bytes < 1e6 ? text(fixed(bytes / 1e3, 0), " thousand bytes")
+                     : text(fixed(bytes / 1e6, 1), " million bytes");
+}
+
+std::string listed(const std::vector<std::string>& all) {
+  std::string out;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i];
+  return out;
+}
+
+bool inference(const StudySummary& s) { return s.arms.front().largest().nats.n > 1; }
+
+std::string the_best(const StudySummary& s) {
+  const ArmSummary& best = s.arms.front();
+  const AtBudget& at = best.largest();
+  std::string out =
+      text(best.arm, " has the lowest loss: ", interval_text(at.nats, 3), " nats per byte after ",
+           amount(double(at.tokens)), " of training (", counted(at.runs.size(), "seed"), ").");
+  if (s.baseline == 0 || at.difference.n == 0) return out;
+  Estimate d = at.difference;
+  if (at.comparison) d = at.comparison->difference;
+  out += text(" That is ", signed_text(d.mean, 3),
+              std::isnan(d.half_width) ? "" : " ± " + fixed(d.half_width, 3), " against ",
+              s.arms[s.baseline].arm);
+  if (best.speed_up && std::isfinite(best.speed_up->factor)) {
+    const bool more = best.speed_up->bound == SpeedUp::Bound::at_least;
+    out += text(", which would need ", more ? "more than " : "", fixed(best.speed_up->factor, 1),
+                " times the computing for that loss");
+  }
+  return out + ".";
+}
+
+std::vector<std::string> not_told_apart(const StudySummary& s) {
+  std::vector<std::string> equal, open;
+  for (const ArmSummary& a : s.arms) {
+    if (!a.to_best) continue;
+    const std::string with = text(a.arm, " (", signed_text(a.to_best->difference.mean, 3), ")");
+    if (a.to_best->decision == Decision::equivalent) equal.push_back(with);
+    if (a.to_best->decision == Decision::undecided) open.push_back(with);
+  }
+  std::vector<std::string> out;
+  if (!equal.empty())
+    out.push_back(text("Equal to it within ", shortest(s.config.smallest_effect),
+                       " nats, which was declared too little to matter: ", listed(equal), "."));
+  if (!open.empty())
+    out.push_back(text("Not told apart from it by ", counted(std::size_t(s.config.seeds), "seed"), ": ",
+                       listed(open), "."));
+  const auto undecided = [](const ArmSummary& a) {
+    return a.largest().comparison && a.largest().comparison->decision == Decision::undecided;
+  };
+  std::vector<std::string> from_baseline;
+  for (const ArmSummary& a : s.arms) {
+    if (undecided(a))
+      from_baseline.push_back(text(a.arm, " (", signed_text(a.largest().difference.mean, 3), "; ",
+                                   fixed(a.detectable, 3), " would have been seen)"));
+  }
+  if (!from_baseline.empty())
+    out.push_back(text("Not told apart from ", s.arms[s.baseline].arm, ": ", listed(from_baseline), "."));
+  return out;
+}
+
+// Of windows of the longest length that was evaluated.
+std::vector<std::string> longer_windows(const StudySummary& s) {
+  const auto longest =
+      std::max_element(s.config.lengths.begin(), s.config.lengths.end()) - s.config.lengths.begin();
+  const auto own =
+      std::find(s.config.lengths.begin(), s.config.lengths.end(), 1.0) - s.config.lengths.begin();
+  if (longest == own) return {};
+  const ArmSummary* best = nullptr;
+  std::vector<std::string> worse, undefined;
+  for (const ArmSummary& a : s.arms) {
+    if (a.largest().runs.empty()) continue;
+    const auto &there = a.by_length[std::size_t(longest)].nats, &here = a.by_length[std::size_t(own)].nats;
+    if (!there) {
+      undefined.push_back(a.arm);
+      continue;
+    }
+    if (!best || there->mean < best->by_length[std::size_t(longest)].nats->mean) best = &a;
+    if (here && there->mean > here->mean + kMuch)
+      worse.push_back(text(a.arm, " (", signed_text(there->mean - here->mean, 2), ")"));
+  }
+  if (!best) return {};
+  const auto &there = *best->by_length[std::size_t(longest)].nats,
+             &here = *best->by_length[std::size_t(own)].nats;
+  std::string out =
+      text("In windows of ", s.config.tokens_at(s.config.lengths[std::size_t(longest)]), " bytes, ",
+           shortest(s.config.lengths[std::size_t(longest)]), " times the training length, ", best->arm,
+           " is best: ", interval_text(there, 3), " nats over the last ", s.config.score,
+           " bytes, where windows of the training length give it ", interval_text(here, 3), ".");
+  if (!worse.empty())
+    out += text(" There these lose more than ", shortest(kMuch), " nats: ", listed(worse), ".");
+  if (!undefined.empty()) out += text(" Not defined there: ", listed(undefined), ".");
+  return {out};
+}
+
+std::vector<std::string> at_which_budgets(const StudySummary& s) {
+  std::vector<std::string> best;
+  for (std::size_t b = 0; b < s.config.budgets.size(); ++b) {
+    const ArmSummary* lowest = nullptr;
+    for (const ArmSummary& a : s.arms) {
+      if (a.budgets[b].runs.empty()) continue;
+      if (!lowest || a.budgets[b].nats.mean < lowest->budgets[b].nats.mean) lowest = &a;
+    }
+    if (lowest) best.push_back(text(lowest->arm, " after ", amount(double(lowest->budgets[b].tokens))));
+  }
+  if (best.size() < 2) return {};
+  std::vector<std::string> out{text("Lowest at each budget: ", listed(best), ".")};
+  std::vector<std::string> turned;
+  for (const ArmSummary& a : s.arms) {
+    const auto says = [&](const AtBudget& b, Decision d) {
+      return b.comparison && b.comparison->decision == d;
+    };
+    bool better = false, worse = false;
+    for (const AtBudget& b : a.budgets)
+      better |= says(b, Decision::better), worse |= says(b, Decision::worse);
+    if (better && worse) turned.push_back(a.arm);
+  }
+  if (!turned.empty())
+    out.push_back(text("The verdict against ", s.arms[s.baseline].arm, " turns around between budgets for ",
+                       listed(turned), ": do not carry it to another budget."));
+  return out;
+}
+
+std::string plateau(const StudySummary& s) {
+  const bool causal = s.config.model.is_causal();
+  const double yardstick = causal ? s.reference.pairs : s.reference.letters;
+  std::vector<std::string> stuck;
+  for (const ArmSummary& a : s.arms) {
+    if (!a.largest().runs.empty() && a.largest().nats.mean > yardstick - s.config.smallest_effect)
+      stuck.push_back(a.arm);
+  }
+  const std::string what = text(
+      causal ? "who knows only which byte follows which (" : "who knows only how often each byte comes (",
+      fixed(yardstick, 3), " nats)");
+  return stuck.empty() ? text("Every arm is better than ", what, ".")
+                       : text("Still on the first plateau, no better than ", what, ": ", listed(stuck),
+                              ". Their place says how slowly they start, and no more.");
+}
+
+std::string what_to_do(const StudySummary& s) {
+  const auto longest =
+      std::max_element(s.config.lengths.begin(), s.config.lengths.end()) - s.config.lengths.begin();
+  const ArmSummary* far = nullptr;
+  for (const ArmSummary& a : s.arms) {
+    const auto& at = a.by_length[std::size_t(longest)].nats;
+    if (at && (!far || at->mean < far->by_length[std::size_t(longest)].nats->mean)) far = &a;
+  }
+  std::string out = text("What to do: for a budget like this one take ", s.arms.front().arm);
+  if (far && far != &s.arms.front()) out += text("; where windows get longer than in training, ", far->arm);
+  return out + (inference(s) ? "." : "; and run more seeds before you believe it.");
+}
+
+}  // namespace
+
+std::string interval_text(const Estimate& e, int digits) {
+  return std::isnan(e.half_width) ? fixed(e.mean, digits)
+                                  : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits));
+}
+
+std::string signed_text(double x, int digits) {
+  const std::string size = fixed(std::abs(x), digits);
+  return (x < 0 ? "−" : "+") + size;
+}
+
+std::vector<std::string> study_answers(const StudySummary& s) {
+  if (s.arms.front().largest().runs.empty()) return {};
+  std::vector<std::string> all;
+  const auto add = [&](std::vector<std::string> more) { all.insert(all.end(), more.begin(), more.end()); };
+  if (!inference(s)) all.push_back("One seed: no inference; what follows may be chance.");
+  all.push_back(the_best(s));
+  if (inference(s)) add(not_told_apart(s));
+  add(longer_windows(s));
+  add(at_which_budgets(s));
+  all.push_back(plateau(s));
+  all.push_back(what_to_do(s));
+  return all;
+}
+
+}  // namespace gnomon::pages
