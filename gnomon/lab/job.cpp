@@ -64,14 +64,14 @@ RunPlan plan_of(const Job& job, int threads) {
 }
 
 Sample training_batch(const Job& job, std::int64_t step) {
-  const Random order(std::uint64_t(job.seed), "data order");
   const std::int64_t T = job.model.length, B = job.train.batch;
   if (!on_text(job)) {
-    const Random here(order.bits(std::uint64_t(step)), "task");
+    const Random here = training_stream(std::uint64_t(job.seed), step);
     const bool varied = job.data == "lengths";
     return make_task(job.data, varied ? 8 + std::int64_t(here.below(1 << 30, std::uint64_t(T - 7))) : T, B,
                      here);
   }
+  const Random order(std::uint64_t(job.seed), "data order");
   const std::int64_t available = job.text->training_windows(T);
   std::vector<std::int64_t> starts;
   for (std::int64_t b = 0; b < B; ++b) {
@@ -82,7 +82,7 @@ Sample training_batch(const Job& job, std::int64_t step) {
 }
 
 Sample held_out(const Job& job, std::int64_t T, std::int64_t count, std::uint64_t draw) {
-  if (!on_text(job)) return make_task(job.data, T, count, Random(draw, "test of a task"));
+  if (!on_text(job)) return make_task(job.data, T, count, testing_stream(draw));
   const bool causal = job.architecture().causal;
   std::vector<std::int64_t> starts;
   for (const std::int64_t end :
