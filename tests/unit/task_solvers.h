@@ -18,29 +18,27 @@ struct Solver {
 };
 
 // What follows in `answer`, of which the read part after `mark` has been said; nothing before the mark.
-inline std::optional<char> after(Read read, char mark,
-                                 const std::function<std::string(std::string)>& answer) {
+inline std::optional<char> after(Read read, char mark, const std::function<std::string(Read)>& answer) {
   const auto at = read.find(mark);
   if (at == std::string::npos) return std::nullopt;
   const std::string all = answer(read.substr(0, at));
   const std::size_t said = read.size() - at - 1;
   return said < all.size() ? std::optional(all[said]) : std::nullopt;
 }
-inline Solver transcribed(const std::function<std::string(std::string)>& answer) {
-  return {
-      [=](Read read) { return after(read, '|', [&](std::string q) { return answer(q.substr(1)) + "."; }); },
-      [](Read window) { return std::int64_t(window.find('|')) - 1; }};
+inline Solver transcribed(const std::function<std::string(Read)>& answer) {
+  return {[=](Read read) { return after(read, '|', [&](Read q) { return answer(q.substr(1)) + "."; }); },
+          [](Read window) { return std::int64_t(window.find('|')) - 1; }};
 }
 
 inline std::string backwards(std::string s) { return {s.rbegin(), s.rend()}; }
 
 inline Solver adder(bool reversed, bool padded) {
-  const auto parts = [](std::string q) {
+  const auto parts = [](Read q) {
     const auto plus = q.find('+');
     return std::pair(q.substr(1, plus - 1), q.substr(plus + 1));
   };
   return {[=](Read read) {
-            return after(read, '=', [&](std::string q) {
+            return after(read, '=', [&](Read q) {
               const auto [a, b] = parts(q);
               std::string sum = std::to_string(std::stoull(a) + std::stoull(b));
               if (padded) sum.insert(0, a.size() + 1 - sum.size(), '0');
@@ -139,7 +137,7 @@ inline std::map<std::string, Solver, std::less<>> solvers() {
         all_but(0)}},
       {"needle",
        {[](Read read) {
-          return after(read, '?', [](std::string text) { return text.substr(text.find('#') + 1, 5); });
+          return after(read, '?', [](Read text) { return text.substr(text.find('#') + 1, 5); });
         },
         all_but(12)}},
       {"indirect",
