@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "gnomon/combine/spec.h"
+#include "gnomon/lab/answers.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/subspace.h"
@@ -45,6 +46,7 @@ Outcome at_start(const Outcome& o) {
   start.w = o.model->initial(std::uint64_t(o.seed));
   return start;
 }
+double accuracy(const Outcome& o, const Sample& sample) { return answers(o.look(), sample).symbols.share(); }
 
 namespace {
 std::vector<std::int32_t> letters_of(const Sample& sample) {

@@ -34,6 +34,8 @@ Matrix scaled(Matrix m, double factor);
 // What most measurements of trained models look at; a model as it was before training.
 std::vector<Recipe> additive(const Desk& desk);
 Outcome at_start(const Outcome& o);
+// The share of right answers to the scored targets of a sample.
+double accuracy(const Outcome& o, const Sample& sample);
 
 // The word vectors that occur in a sample, as they enter the model (times √d where the combination scales), unweighted,
 // and the position vectors (T, C) as they are added, of a trained additive model.

@@ -68,14 +68,14 @@ RunPlan plan_of(const Job& job, int threads) {
 }
 
 Sample training_batch(const Job& job, std::int64_t step) {
-  const Random order(std::uint64_t(job.seed), "data order");
   const std::int64_t T = job.model.length, B = job.train.batch;
   if (!on_text(job)) {
-    const Random here(order.bits(std::uint64_t(step)), "task");
+    const Random here = training_stream(std::uint64_t(job.seed), step);
     const bool varied = job.data == "lengths";
     return make_task(job.data, varied ? 8 + std::int64_t(here.below(1 << 30, std::uint64_t(T - 7))) : T, B,
                      here);
   }
+  const Random order(std::uint64_t(job.seed), "data order");
   const std::int64_t available = job.text->training_windows(T);
   std::vector<std::int64_t> starts;
   for (std::int64_t b = 0; b < B; ++b) {
@@ -86,7 +86,7 @@ Sample training_batch(const Job& job, std::int64_t step) {
 }
 
 Sample held_out(const Job& job, const Windows& w) {
-  if (!on_text(job)) return make_task(job.data, w.tokens, w.count, Random(w.draw, "test of a task"));
+  if (!on_text(job)) return make_task(job.data, w.tokens, w.count, testing_stream(w.draw));
   const bool causal = job.architecture().causal;
   const std::int64_t reach = w.held == Held::validation ? w.tokens + 1
                              : job.keep.reach           ? job.keep.reach

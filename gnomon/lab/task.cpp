@@ -1,86 +1,116 @@
 #include "gnomon/lab/task.h"
 
 #include <algorithm>
-#include <array>
 
+#include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
-#include "gnomon/kernels/loss.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/tasks/window.h"
 
 namespace gnomon {
+
+#define TASKS(name) std::span<const Task> name##_tasks();
+#include "gnomon/lab/tasks/list.def"
+#undef TASKS
+
+std::span<const Task* const> tasks() {
+  static const std::vector<const Task*> all = [] {
+    std::vector<const Task*> listed;
+#define TASKS(name) \
+  for (const Task& task : name##_tasks()) listed.push_back(&task);
+#include "gnomon/lab/tasks/list.def"
+#undef TASKS
+    return listed;
+  }();
+  return all;
+}
+
+const Task& find_task(std::string_view wanted) {
+  std::vector<std::string_view> names;
+  for (const Task* task : tasks()) {
+    if (task->name == wanted) return *task;
+    names.push_back(task->name);
+  }
+  throw Error(Fault::usage, unknown("task", wanted, names));
+}
+
+std::string_view how_read(Form form, bool causal) {
+  if (form == Form::labelled)
+    return causal ? "A decoder says each answer at the symbol that asks for it; the answer is no part of the "
+                    "window."
+                  : "An encoder reads the same window as a decoder, and says each answer at the same symbol.";
+  return causal
+             ? "A decoder says each symbol of the answer as the next one, after it has read those before it."
+             : "An encoder reads the symbol 0 in place of every symbol of the answer, and says it there.";
+}
+
+std::string_view name(Metric metric) {
+  return metric == Metric::symbols ? "share of right symbols"
+         : metric == Metric::whole ? "exact match"
+                                   : "share of right pairs";
+}
+
 namespace {
 
-constexpr std::int32_t kNames = 'A', kNameCount = 16, kVerbs = 'v', kAsk = '?';
+constexpr std::uint64_t kLengthDraw = 1 << 30;  // of a batch of one length
 
-// Two different numbers below `limit`, the second shifted past the first.
-std::pair<std::int32_t, std::int32_t> two(const Random& r, std::uint64_t draw, std::int32_t limit) {
-  const auto a = std::int32_t(r.below(4 * draw, std::uint64_t(limit)));
-  const auto b = std::int32_t(r.below(4 * draw + 1, std::uint64_t(limit - 1)));
-  return {a, b + (b >= a)};
-}
-
-void push(Sample& s, std::initializer_list<std::int32_t> tokens, std::int32_t answer) {
-  s.inputs.insert(s.inputs.end(), tokens);
-  s.targets.insert(s.targets.end(), tokens.size() - 1, kUnscored);
-  s.targets.push_back(answer);
-}
-
-void order(Sample& s, const Random& r, std::uint64_t n) {
-  const auto [a, b] = two(r, n, kNameCount);
-  const auto verb = std::int32_t(kVerbs + std::int32_t(r.below(4 * n + 2, 4)));
-  push(s, {kNames + a, verb, kNames + b, kAsk}, kNames + a);
-  push(s, {kNames + b, verb, kNames + a, kAsk}, kNames + b);
-}
-
-void binding(Sample& s, const Random& r, std::uint64_t n) {
-  const auto [a, b] = two(r, n, 8);
-  const std::int32_t oranges = 'o', bananas = 'b', asked = r.below(4 * n + 2, 2) ? oranges : bananas;
-  push(s, {'1' + a, oranges, '1' + b, bananas, asked}, '1' + (asked == oranges ? a : b));
-  push(s, {'1' + b, oranges, '1' + a, bananas, asked}, '1' + (asked == oranges ? b : a));
-}
-
-void majority(Sample& s, const Random& r, std::uint64_t n) {
-  std::array<std::int64_t, 3> count{};
-  for (std::uint64_t k = 0; k < 9; ++k) ++count[r.below(16 * n + k, 3)];
-  const auto most = std::max_element(count.begin(), count.end());
-  std::size_t winners = 0;
-  for (const auto c : count) winners += c == *most;
-  for (std::uint64_t k = 0; k < 9; ++k) s.inputs.push_back('a' + std::int32_t(r.below(16 * n + k, 3)));
-  s.inputs.push_back(kAsk);
-  s.targets.insert(s.targets.end(), 9, kUnscored);
-  s.targets.push_back(winners == 1 ? 'a' + std::int32_t(most - count.begin())
-                                   : kUnscored);  // a tie has no answer
-}
-
-void earlier(Sample& s, const Random& r, std::uint64_t n, std::int64_t offset) {
-  const std::size_t start = s.inputs.size();
-  for (std::int64_t t = 0; t < s.T; ++t) {
-    s.inputs.push_back('a' + std::int32_t(r.below(n * 4096 + std::uint64_t(t), 26)));
-    s.targets.push_back(t < offset ? kUnscored : s.inputs[start + std::size_t(t - offset)]);
+// Appends a window as a decoder or an encoder sees it, padded to T tokens.
+void append(Examples& s, const Window& w, bool causal) {
+  const std::size_t start = s.inputs.size(), end = start + std::size_t(s.T);
+  if (w.size() > s.T)
+    throw Error(Fault::bug, text("a window of ", w.size(), " symbols, with room for ", s.T));
+  s.inputs.resize(end, kPadding), s.targets.resize(end, kUnscored), s.sources.resize(end, kNowhere);
+  for (std::size_t t = 0; t < w.symbols.size(); ++t) {
+    const bool hidden = w.answers[t];
+    s.inputs[start + t] = hidden && !causal ? kHidden : w.symbols[t];
+    if (!hidden && w.labels[t] == kUnscored) continue;
+    const std::size_t said = start + t - std::size_t(hidden && causal);
+    s.targets[said] = hidden ? w.symbols[t] : w.labels[t];
+    s.sources[said] = w.sources[t];
   }
 }
 
 }  // namespace
 
-std::int64_t task_length(std::string_view task) {
-  if (task == "order") return 4;
-  if (task == "binding") return 5;
-  if (task == "majority") return 10;
-  if (task == "previous" || task == "lengths" || task == "offset8") return 0;
-  throw Error(Fault::bug, text("no task '", task, "'"));
+TaskWindows training_windows(const Task& task, bool causal) {
+  return {task.trained, task.trained.most, causal};
+}
+TaskWindows testing_windows(const Task& task, std::int64_t L, bool causal) {
+  return {{L, L}, std::max(L, task.trained.most), causal};
 }
 
-Sample make_task(std::string_view task, std::int64_t T, std::int64_t windows, const Random& random) {
-  const std::int64_t own = task_length(task);
-  Sample s{own ? own : T, {}, {}};
+Examples task_batch(const Task& task, const TaskWindows& made, std::int64_t windows, const Random& random) {
+  const auto [least, most] = made.lengths;
+  check_extents(task.name, {{"L", least, task.allowed.least, task.allowed.most},
+                            {"the largest L", most, least, task.allowed.most},
+                            {"windows", windows, 1, kMostTokens}});
+  if (!task.one_length) check_extents(task.name, {{"room", made.room, most, kMostTokens}});
+  const std::int64_t range = most - least + 1,
+                     common = least + std::int64_t(random.below(kLengthDraw, std::uint64_t(range)));
+  Examples s{{task.tokens(task.one_length ? common : made.room), {}, {}}, {}};
   while (s.count() < windows) {
-    const auto n = std::uint64_t(s.count());
-    if (task == "order") order(s, random, n);
-    if (task == "binding") binding(s, random, n);
-    if (task == "majority") majority(s, random, n);
-    if (task == "previous" || task == "lengths") earlier(s, random, n, 1);
-    if (task == "offset8") earlier(s, random, n, 8);
+    Draws draws(random, task.draws * std::uint64_t(s.count()));
+    const std::int64_t L = task.one_length ? common : range == 1 ? least : least + draws.below(range);
+    for (const Window& w : task.write(draws, L)) append(s, w, made.causal);
   }
   return s;
+}
+
+Random training_stream(std::uint64_t seed, std::int64_t step) {
+  return {Random(seed, "data order").bits(std::uint64_t(step)), "task"};
+}
+Random testing_stream(std::uint64_t draw) { return {draw, "test of a task"}; }
+
+Sample make_task(std::string_view name, std::int64_t T, std::int64_t windows, const Random& random) {
+  const Task& task = find_task(name);
+  const std::int64_t L = task_length(name) ? task.allowed.least
+                                           : std::min((T - task.others) / task.per_symbol, task.allowed.most);
+  return task_batch(task, {{L, L}, L}, windows, random);
+}
+
+std::int64_t task_length(std::string_view name) {
+  const Task& task = find_task(name);
+  return task.allowed.least == task.allowed.most ? task.tokens(task.allowed.least) : 0;
 }
 
 }  // namespace gnomon

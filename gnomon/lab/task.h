@@ -1,20 +1,96 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
+#include "gnomon/core/random.h"
 #include "gnomon/nn/trained.h"
 
 namespace gnomon {
 
-// Small tasks that ask for one thing each. Sequences of bytes; only the answers have targets.
-//   order      "A bites B ?" → A          pairs of windows hold both orders of the same two names
-//   binding    "3 oranges 4 bananas oranges?" → 3   (as five symbols)
-//   majority   nine letters out of three, "?" → the most frequent; order does not matter
-//   previous   at every token the one before it; "lengths" is the same, trained on windows of 8 to `length` tokens
-//   offset8    at every token the one eight before it
-// Windows 2n and 2n+1 of `order` and `binding` are the two orders of the same content.
+// Algorithmic tasks: questions with known answers, each of which asks for one thing that a model has to do with the places of
+// its symbols. A window is a question with its answer, in symbols from 1 to 255; its length L counts the payload alone.
+// Tokens stand at 0..T−1. Whatever is no answer has the target kUnscored, padding too.
+
+// How the answer stands in a window.
+enum class Form {
+  labelled,  // nowhere: it is said at the symbol that asks. A decoder and an encoder read the same window
+  written  // among the symbols. A decoder says each as the next symbol; an encoder reads 0 in its place, and says it there
+};
+std::string_view how_read(Form form, bool causal);  // the same as a sentence, of a decoder or an encoder
+
+// What a model is held to.
+enum class Metric {
+  symbols,  // the share of right answers
+  whole,    // the share of windows with all answers right: exact match
+  pairs  // the share of pairs with all answers right; windows 2n and 2n+1 hold the same symbols in another order
+};
+std::string_view name(Metric metric);  // "share of right symbols", "exact match", "share of right pairs"
+
+struct Lengths {
+  std::int64_t least, most;
+};
+
+class Draws;    // tasks/window.h: the random numbers of an example, and
+struct Window;  // the window that is written by them
+
+// One task as data. Its file in tasks/ says where it is from.
+struct Task {
+  std::string_view name;
+  std::string_view asks;      // what is read, and what has to be said: one line
+  std::string_view isolates;  // what it takes: one line
+  std::string_view format;    // of a window
+  std::string_view symbols;   // that answers are made of
+  std::string_view payload;   // what L counts
+  std::string_view seen =
+      {};  // where so few windows are possible that a test is met in training; empty: nowhere
+  Form form;
+  Metric metric;
+  double chance;    // the metric of an answer drawn blindly from what can be one, at the lengths of `tests`
+  Lengths allowed;  // L that windows can be made of
+  Lengths trained;  // L of training, unless a study says otherwise
+  std::vector<std::int64_t> tests;  // L of tests, within `trained` and beyond
+  std::int64_t per_symbol, others;  // a window of L has at most per_symbol·L + others tokens
+  bool one_length = false;          // all windows of a batch have the same length, and no padding
+  std::uint64_t draws = 1 << 20;    // random numbers that are set aside for a window
+  std::vector<Window> (*write)(Draws& draws, std::int64_t L);  // one window; of Metric::pairs both
+
+  std::int64_t tokens(std::int64_t L) const { return per_symbol * L + others; }
+};
+std::span<const Task* const> tasks();          // in the order of tasks/list.def
+const Task& find_task(std::string_view task);  // throws Error(usage) that lists what exists
+
+inline constexpr std::int32_t kNowhere = -1;
+
+// Windows of a task.
+struct Examples : Sample {
+  std::vector<std::int32_t>
+      sources;  // of each target: the place in its window that it is read from, or kNowhere
+};
+
+// What windows are made.
+struct TaskWindows {
+  Lengths lengths;  // L is drawn uniformly from these, for each window
+  std::int64_t
+      room;  // windows have tokens for so large an L, and are padded to that; not looked at with one_length
+  bool causal = true;  // for a decoder; false: for an encoder
+};
+TaskWindows training_windows(const Task& task, bool causal);
+// Of L symbols, as wide as in training where L is not longer.
+TaskWindows testing_windows(const Task& task, std::int64_t L, bool causal);
+
+// So many windows (one more where pairs ask for it): a function of the arguments, to the bit. Throws Error(usage) for
+// lengths that the task has not, and for less room than they need.
+Examples task_batch(const Task& task, const TaskWindows& made, std::int64_t windows, const Random& random);
+
+// What windows are drawn from: in the steps of a training (from 0), and in tests, which share no random number with any training.
+Random training_stream(std::uint64_t seed, std::int64_t step);
+Random testing_stream(std::uint64_t draw);
+
+// For jobs, which know a task by its name and give no lengths: windows for a decoder, all of the largest L for which T tokens
+// are enough; of tasks with one L, of that.
 Sample make_task(std::string_view task, std::int64_t T, std::int64_t windows, const Random& random);
-std::int64_t task_length(
-    std::string_view task);  // tokens of a window; 0 = any. Throws Error(bug) for other names
+std::int64_t task_length(std::string_view task);  // tokens of a window of a task with one L; 0 = T decides
 
 }  // namespace gnomon

@@ -168,18 +168,6 @@ Matrix logits(const Trained& m, const Sample& sample) {
   return out;
 }
 
-double accuracy(const Trained& m, const Sample& sample) {
-  const Matrix all = logits(m, sample);
-  double right = 0, asked = 0;
-  for (std::int64_t n = 0; n < all.rows; ++n) {
-    const std::int32_t target = sample.targets[std::size_t(n)];
-    if (target == kUnscored) continue;
-    const auto row = all.row(n);
-    right += std::max_element(row.begin(), row.end()) - row.begin() == target, asked += 1;
-  }
-  return right / asked;
-}
-
 Matrix parameter(const Trained& m, std::string_view name) {
   const auto all = m.model.params();
   const auto found =

@@ -39,8 +39,6 @@ double mean_loss(const Trained& m, const Sample& sample, const std::string& tap,
                  const std::function<void(std::int64_t row, TapValue& value)>& look);
 // Logits (windows·T, vocabulary).
 Matrix logits(const Trained& m, const Sample& sample);
-// The share of scored targets that the model's largest logit meets.
-double accuracy(const Trained& m, const Sample& sample);
 // A parameter as a matrix: its first extent by the rest.
 Matrix parameter(const Trained& m, std::string_view name);
 

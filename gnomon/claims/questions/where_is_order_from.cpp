@@ -69,8 +69,7 @@ Finding tom_bit(Desk& desk) {
                        {"rope.encoder", "rope", "RoPE, encoder, 2 layers", 2, false, .95, 1}}) {
     const Recipe r = with(desk.task("order", a.spec), a.layers, a.causal);
     const Sample pairs = desk.held_out(r, 512);
-    const Estimate right =
-        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), pairs); }));
+    const Estimate right = mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, pairs); }));
     f.estimate(a.key, a.name, right, 3).ask(a.low, a.high);
     chart.rows.push_back({a.name, right.mean, right.half_width, int(chart.rows.size())});
   }
@@ -296,13 +295,13 @@ Finding bag_of_words(Desk& desk) {
   Finding f;
   for (const char* spec : {"none", "sinusoidal"}) {
     const Recipe r = with(desk.task("majority", spec), 2, false);
-    const Estimate right = mean_interval(
-        each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), desk.held_out(r, 512)); }));
+    const Estimate right =
+        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
     f.estimate(text("majority.", spec), text("majority of letters, ", spec), right, 3).ask(.97);
   }
   const Recipe r = with(desk.task("order", "none"), 2, false);
-  const Estimate order_right = mean_interval(
-      each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), desk.held_out(r, 512)); }));
+  const Estimate order_right =
+      mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
   f.estimate("order", "who bites, none", order_right, 3).ask(.5, .5);
   f.answer =
       "A question that needs no order, which letter is most frequent, is answered without positions as well "
@@ -334,8 +333,8 @@ Finding oranges(Desk& desk) {
                                                 {"sinusoidal", false, .95, 1.0},
                                                 {"alibi", true, .95, 1.0}}) {
     const Recipe r = with(desk.task("binding", spec), 2, causal);
-    const Estimate right = mean_interval(
-        each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), desk.held_out(r, 512)); }));
+    const Estimate right =
+        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
     f.estimate(text(spec, causal ? ".causal" : ".encoder"), text(spec, causal ? ", causal" : ", encoder"),
                right, 3)
         .ask(low, high);

@@ -133,8 +133,8 @@ Finding inconsistent(Desk& desk) {
     const Recipe r = lengths_task(desk, spec);
     report::Series s{spec, {}, style++, false, true};
     for (const std::int64_t L : {8, 16, 32, 48, 64}) {
-      const auto right = each(
-          desk, r, [&](const Outcome& o) { return accuracy(o.look(), test_windows(r, nullptr, L, 64, 2)); });
+      const auto right =
+          each(desk, r, [&](const Outcome& o) { return accuracy(o, test_windows(r, nullptr, L, 64, 2)); });
       const Estimate e = mean_interval(right);
       f.estimate(text(spec, ".", L), text(spec, ", windows of ", L), e, 3);
       s.points.emplace_back(double(L), e.mean);
@@ -279,7 +279,7 @@ Finding absolute_only(Desk& desk) {
       return best;
     }));
     const Estimate right =
-        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), sample); }));
+        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, sample); }));
     f.estimate(text(spec, ".weight"), text(spec, ": weight on the previous token, best head"), mass, 3);
     f.estimate(text(spec, ".right"), text(spec, ": right answers"), right, 3);
     chart.rows.push_back({spec, mass.mean, mass.half_width, int(chart.rows.size())});
@@ -324,7 +324,7 @@ Finding periodic(Desk& desk) {
     r.layers = 1;
     const Sample sample = desk.held_out(r, 64);
     const Estimate right =
-        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o.look(), sample); }));
+        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, sample); }));
     f.estimate(text(spec, ".right"), text(spec, ": right answers"), right, 3);
     chart.rows.push_back({spec, right.mean, right.half_width, int(chart.rows.size())});
   }
