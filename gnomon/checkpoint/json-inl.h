@@ -20,6 +20,11 @@ constexpr std::size_t kMostJsonValues =
 // end, or is deeper or larger than the limits above.
 StrictJson parse_json(std::string_view bytes, std::string_view where);
 
+// A printed object of at least one member with one more, "sha256", of all bytes before it, so that no changed byte passes.
+std::string sealed(std::string_view object);
+// What parse_json() makes of a sealed object. Throws Error(input) also where the seal is not that of the bytes.
+StrictJson parse_sealed_json(std::string_view bytes, std::string_view where);
+
 // A value in a document and the way to it. Every accessor throws Error(input) that names the way, what was found and
 // what is allowed. It refers to the document, which must live longer.
 class JsonValue {

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <set>
 
 #include "gnomon/checkpoint/json-inl.h"
+#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -123,6 +125,24 @@ StrictJson parse_json(std::string_view bytes, std::string_view where) {
   const Walker begin(bytes.data(), builder.read), end(bytes.data() + bytes.size(), builder.read);
   if (!StrictJson::sax_parse(begin, end, &builder)) throw bad(builder.wrong_byte, builder.problem);
   return std::move(builder.root);
+}
+
+namespace {
+std::string seal_of(std::string_view content) {
+  return text(",\n \"sha256\": \"", sha256(content), "\"\n}\n");
+}
+}  // namespace
+
+std::string sealed(std::string_view object) {
+  const std::string_view content = trim(object.substr(0, object.rfind('}')));
+  return std::string(content) + seal_of(content);
+}
+
+StrictJson parse_sealed_json(std::string_view bytes, std::string_view where) {
+  const std::size_t end = bytes.size() - std::min(bytes.size(), seal_of("").size());
+  if (bytes.substr(end) != seal_of(bytes.substr(0, end)))
+    throw Error(Fault::input, text(where, ": the content does not match the SHA-256 at its end"));
+  return parse_json(bytes, where);
 }
 
 JsonValue JsonValue::member(std::string_view key) const {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,19 +78,28 @@ void sync_folder(const Path& folder) {
   if (d.get() < 0 || ::fsync(d.get()) != 0) throw failed("sync the folder", folder);
 }
 
+// A regular file, open for reading.
+struct Readable {
+  Descriptor descriptor;
+  struct stat info {};
+
+  explicit Readable(const Path& path)
+      : descriptor(
+            ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a FIFO would wait for its writer
+    const int fd = descriptor.get(), reason = errno;
+    const bool seen = (fd < 0 ? ::stat(path.c_str(), &info) : ::fstat(fd, &info)) == 0;
+    if (seen && !S_ISREG(info.st_mode))
+      throw Error(Fault::resource,
+                  text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
+    errno = reason;
+    if (fd < 0) throw failed("open", path);
+  }
+};
+
 }  // namespace
 
 std::string read_file(const Path& path) {
-  const Descriptor d(
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO would wait for its writer
-  const int reason = errno;
-  struct stat info {};
-  const bool seen = (d.get() < 0 ? ::stat(path.c_str(), &info) : ::fstat(d.get(), &info)) == 0;
-  if (seen && !S_ISREG(info.st_mode))
-    throw Error(Fault::resource,
-                text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
-  errno = reason;
-  if (d.get() < 0) throw failed("open", path);
+  const Readable file(path);
   const auto fits = [&](std::uint64_t size) {
     if (size < 1 << 20) return std::size_t(size);  // always there: nothing to ask the system for
     const AvailableMemory there = available_memory();
@@ -100,16 +110,29 @@ std::string read_file(const Path& path) {
     return std::size_t(size);
   };
   std::string content;
-  content.reserve(fits(std::uint64_t(info.st_size)) + 1);
+  content.reserve(fits(std::uint64_t(file.info.st_size)) + 1);
   char block[1 << 16];
   for (;;) {
-    const ssize_t n = ::read(d.get(), block, sizeof block);
+    const ssize_t n = ::read(file.descriptor.get(), block, sizeof block);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw failed("read", path);
     if (n == 0) return content;
     if (content.size() + std::size_t(n) > content.capacity()) fits(2 * content.size());  // a file may grow
     content.append(block, std::size_t(n));
   }
+}
+
+MappedFile::MappedFile(const Path& path) {
+  const Readable file(path);
+  const auto size = std::size_t(file.info.st_size);
+  if (size == 0) return;  // nothing can be mapped
+  void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.get(), 0);
+  if (data == MAP_FAILED) throw failed("map", path);
+  bytes_ = {static_cast<const char*>(data), size};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
 void write_file(const Path& path, std::span<const std::string_view> pieces) {

@@ -11,6 +11,20 @@ using Path = std::filesystem::path;
 // The whole file. Throws Error(resource) that names the file and the system's reason.
 std::string read_file(const Path& path);
 
+// A file in memory as the system pages it in, shared with all processes that have it open: for files larger than memory.
+// Whoever shortens the file meanwhile, or a disk that fails, ends this process (SIGBUS).
+class MappedFile {
+ public:
+  explicit MappedFile(const Path& path);  // throws Error(resource) as read_file() does
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::string_view bytes() const { return bytes_; }  // begins at a page
+
+ private:
+  std::string_view bytes_;
+};
+
 // Replaces `path` by the pieces, one after the other, so that at every moment, also after a power cut, the
 // file holds either all of the old content or all of the new: temporary file, fsync, rename, fsync of the
 // folder. Throws Error(resource); the old content then stands and no temporary file is left.
