@@ -57,9 +57,9 @@ std::size_t perform(const StudyOptions& o, Conduct& conduct, const StudyConfig& 
 }
 
 // Prints what was found and writes the page; the exit code.
-int show(const StudySummary& summary, const Corpus& corpus, const StudyFolder& folder,
-         const std::string& command, bool json) {
-  write_file(folder.report(), pages::study_page(summary, corpus, folder, {command, machine()}));
+int show(const StudySummary& summary, const Data& data, const StudyFolder& folder, const std::string& command,
+         bool json) {
+  write_file(folder.report(), pages::study_page(summary, data, folder, {command, machine()}));
   if (json) {
     fmt::print("{}", results_json(summary));
   } else {
@@ -73,27 +73,27 @@ int show(const StudySummary& summary, const Corpus& corpus, const StudyFolder& f
 
 int study(const StudyOptions& o) {
   const StudyConfig config = configure(o);
-  const Corpus corpus(config.text_path, config.longest() + 1);
-  for (const auto& note : corpus.notes()) tell(note);
   const StudyFolder folder{o.out};
+  const auto data = open_data(config, folder.folder);
+  for (const auto& note : data->notes()) tell(note);
   if (o.dry_run) {
-    print_cost(config, corpus, folder);
+    print_cost(config, *data, folder);
     return 0;
   }
-  Conduct conduct(config, corpus, folder, o.replace);
+  Conduct conduct(config, *data, folder, o.replace);
   if (conduct.redone()) tell(*conduct.redone());
   const std::size_t crashed = perform(o, conduct, config, folder);
   if (interruptions()) {
     tell("interrupted; the same command continues where it stopped");
     return 128 + last_signal();
   }
-  const int code = show(conduct.summary(tell), corpus, folder, o.command, o.json);
+  const int code = show(conduct.summary(tell), *data, folder, o.command, o.json);
   return crashed ? 1 : code;
 }
 
 int study_status(const StudyFolderOptions& o) {
   const Opened study = open_study({o.out});
-  const StudySummary summary = summarise(study.config, study.corpus, study.found);
+  const StudySummary summary = summarise(study.config, *study.data, study.found);
   o.json ? fmt::print("{}", results_json(summary)) : print_status(summary);
   return 0;
 }
@@ -102,12 +102,12 @@ int study_report(const StudyFolderOptions& o) {
   const StudyFolder folder{o.out};
   const Opened study = open_study(folder);
   const FileLock lock(folder.lock(), "the study");
-  return show(write_results(study, folder, tell), study.corpus, folder, o.command, o.json);
+  return show(write_results(study, folder, tell), *study.data, folder, o.command, o.json);
 }
 
 int study_compare(const StudyFolderOptions& o) {
   const Opened a = open_study({o.out}), b = open_study({o.other});
-  print_comparison(summarise(a.config, a.corpus, a.found), summarise(b.config, b.corpus, b.found), o.json);
+  print_comparison(summarise(a.config, *a.data, a.found), summarise(b.config, *b.data, b.found), o.json);
   return 0;
 }
 

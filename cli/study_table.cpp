@@ -53,7 +53,7 @@ std::string rate_text(const Tuned& rate) {
 
 }  // namespace
 
-void print_cost(const StudyConfig& c, const Corpus& corpus, const StudyFolder& folder) {
+void print_cost(const StudyConfig& c, const Data& data, const StudyFolder& folder) {
   set_thread_count(int(c.threads));
   const std::size_t width = arm_width(c);
   const double tokens = double(c.train.steps * c.train.batch * c.model.length);
@@ -67,7 +67,7 @@ void print_cost(const StudyConfig& c, const Corpus& corpus, const StudyFolder& f
   double seconds = 0, memory = 0, disk = 0, flops = 0, parameters = 0;
   for (const auto& words : c.arms) {
     const Arm arm = Arm::parse(words);
-    const RunEstimate e = estimate(c, arm, corpus);
+    const RunEstimate e = estimate(c, arm, data);
     fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", arm.print(), width, e.parameters,
                e.training_flops / 1e12, duration(e.seconds), bytes_text(double(e.memory_bytes)));
     seconds += e.seconds * runs_an_arm(c), flops += e.training_flops * runs_an_arm(c);
@@ -79,14 +79,14 @@ void print_cost(const StudyConfig& c, const Corpus& corpus, const StudyFolder& f
       "expected loss at the largest budget: {:.2f} nats a byte, were the text like the King James Bible "
       "(docs/scale.md)\n",
       expected_loss(parameters, tokens));
-  const std::size_t runs = plan_runs(c, corpus, {}).size() + to_come(c, corpus, {}).runs;
+  const std::size_t runs = plan_runs(c, data, {}).size() + to_come(c, data, {}).runs;
   fmt::print(
       "\n{} runs or more, {} side by side: about {} here ({:.0f} TFLOP), {} of memory, {} of disk in {}\n",
       runs, c.workers, duration(seconds / double(c.workers)), flops / 1e12,
       bytes_text(memory * double(c.workers)), bytes_text(disk), folder.folder.string());
-  fmt::print("text: {} bytes, {} of them for training, {} held out; {:.0f} tokens a run are {:.2f} epochs\n",
-             corpus.bytes().size(), corpus.training_bytes(), corpus.held_out_bytes(), tokens,
-             tokens / double(corpus.training_bytes()));
+  for (const std::string& sentence : data.describe()) fmt::print("{}\n", wrapped(sentence));
+  if (data.training_tokens() > 0)
+    fmt::print("{:.0f} tokens a run are {:.2f} epochs\n", tokens, tokens / data.training_tokens());
 }
 
 void print_table(const StudySummary& s) {

@@ -19,8 +19,8 @@ bool somebody_works_on(const RunFolder& run) {
 
 }  // namespace
 
-Agenda::Agenda(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder)
-    : config_(config), corpus_(corpus), folder_(folder), plan_(plan_runs(config, corpus, {})) {
+Agenda::Agenda(const StudyConfig& config, const Data& data, const StudyFolder& folder)
+    : config_(config), data_(data), folder_(folder), plan_(plan_runs(config, data, {})) {
   look();
 }
 
@@ -33,7 +33,7 @@ void Agenda::look() {
       found_.emplace(run.key, result_of(run, folder_.run(run)));
       news = true;
     }
-    if (news) plan_ = plan_runs(config_, corpus_, found_);
+    if (news) plan_ = plan_runs(config_, data_, found_);
   }
 }
 
@@ -59,7 +59,7 @@ Work Agenda::done() const {
 }
 
 Work Agenda::planned() const {
-  Work work = to_come(config_, corpus_, found_);
+  Work work = to_come(config_, data_, found_);
   work.runs += plan_.size();
   for (const RunPlan& run : plan_) work.steps += double(run.steps);
   return work;

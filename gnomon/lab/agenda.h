@@ -9,8 +9,8 @@ namespace gnomon {
 // agenda of its own: a run belongs to who holds the lock of its folder.
 class Agenda {
  public:
-  // config and corpus outlive it. Throws Error(input) for a result that is damaged or another's.
-  Agenda(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder);
+  // config and data outlive it. Throws Error(input) for a result that is damaged or another's.
+  Agenda(const StudyConfig& config, const Data& data, const StudyFolder& folder);
 
   struct Next {
     std::optional<RunPlan> run;
@@ -28,7 +28,7 @@ class Agenda {
   void look();  // takes in the results that have come
 
   const StudyConfig& config_;
-  const Corpus& corpus_;
+  const Data& data_;
   const StudyFolder folder_;
   std::vector<RunPlan> plan_;
   Found found_;

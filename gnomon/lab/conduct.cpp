@@ -31,21 +31,21 @@ StudyConfig config_in(const StudyFolder& folder) {
 
 }  // namespace
 
-Conduct::Conduct(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder, bool replace)
-    : config_(config), corpus_(corpus), folder_(folder) {
-  check_memory(config, corpus);
+Conduct::Conduct(const StudyConfig& config, const Data& data, const StudyFolder& folder, bool replace)
+    : config_(config), data_(data), folder_(folder) {
+  check_memory(config, data);
   make_folders(folder.folder);
   lock_.emplace(folder.lock(), "the study");
   respect(replace);
   write_file(folder.config(), print_toml(config));
-  agenda_.emplace(config, corpus, folder);
+  agenda_.emplace(config, data, folder);
   for (const auto& [key, result] : agenda_->found())
     folder.run(result.plan).forget_checkpoints();  // what a failure after the result left
 }
 
 // What a folder holds of another study stays, unless that was asked for; what other numerics computed is done again.
 void Conduct::respect(bool replace) {
-  const Leftovers left = leftovers(config_, corpus_, folder_);
+  const Leftovers left = leftovers(config_, data_, folder_);
   if (!left.lost.empty() && !replace) {
     throw Error(
         Fault::usage,
@@ -58,7 +58,7 @@ void Conduct::respect(bool replace) {
     redone_ =
         text(left.other_numerics, " finished runs of this study in ", folder_.runs().string(),
              " were computed by '", left.found, "'; here it is '",
-             plan_runs(config_, corpus_, {}).front().numerics, "', whose bits differ: they are done again");
+             plan_runs(config_, data_, {}).front().numerics, "', whose bits differ: they are done again");
   }
 }
 
@@ -78,10 +78,10 @@ std::size_t Conduct::perform(const std::vector<std::string>& command, const Work
 }
 
 namespace {
-StudySummary written(const StudyConfig& config, const Corpus& corpus, const Found& found,
+StudySummary written(const StudyConfig& config, const Data& data, const Found& found,
                      const StudyFolder& folder, const std::function<void(const std::string&)>& note) {
   if (const auto problem = write_store(folder.store(), all_of(found))) note(*problem);
-  const StudySummary s = summarise(config, corpus, found);
+  const StudySummary s = summarise(config, data, found);
   write_file(folder.csv(), results_csv(s));
   write_file(folder.json(), results_json(s));
   return s;
@@ -89,17 +89,18 @@ StudySummary written(const StudyConfig& config, const Corpus& corpus, const Foun
 }  // namespace
 
 StudySummary Conduct::summary(const std::function<void(const std::string&)>& note) const {
-  return written(config_, corpus_, agenda_->found(), folder_, note);
+  return written(config_, data_, agenda_->found(), folder_, note);
 }
 
 StudySummary write_results(const Opened& o, const StudyFolder& folder,
                            const std::function<void(const std::string&)>& note) {
-  return written(o.config, o.corpus, o.found, folder, note);
+  return written(o.config, *o.data, o.found, folder, note);
 }
 
 Opened open_study(const StudyFolder& folder) {
-  Opened o{config_in(folder), Corpus(config_in(folder).text_path, config_in(folder).longest() + 1), {}, {}};
-  const Agenda agenda(o.config, o.corpus, folder);
+  Opened o{config_in(folder), nullptr, {}, {}};
+  o.data = open_data(o.config, folder.folder);
+  const Agenda agenda(o.config, *o.data, folder);
   o.found = agenda.found(), o.planned = agenda.planned();
   return o;
 }
@@ -107,20 +108,20 @@ Opened open_study(const StudyFolder& folder) {
 std::optional<RunResult> perform_one(const StudyFolder& folder, const Trial& trial, const std::string& key,
                                      const RunHooks& hooks) {
   const StudyConfig config = config_in(folder);
-  const Corpus corpus(config.text_path, config.longest() + 1);
-  const RunPlan plan = plan_of(config, corpus, trial);
+  const auto data = open_data(config, folder.folder);
+  const RunPlan plan = plan_of(config, *data, trial);
   if (plan.key != key)
     throw Error(Fault::input, text("the study has no run ", key, "; did ", config.text_path, " change?"));
   RunHooks timed = hooks;
   timed.checkpoint_seconds = config.checkpoint_seconds;
-  return perform(job_of(config, corpus, trial), plan, folder.run(plan), timed);
+  return perform(job_of(config, *data, trial), plan, folder.run(plan), timed);
 }
 
 std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& hooks,
                  const std::function<void(const RunResult&)>& finished) {
   const StudyConfig config = config_in(folder);
-  const Corpus corpus(config.text_path, config.longest() + 1);
-  Agenda agenda(config, corpus, folder);
+  const auto data = open_data(config, folder.folder);
+  Agenda agenda(config, *data, folder);
   RunHooks timed = hooks;
   timed.checkpoint_seconds = config.checkpoint_seconds;
   std::size_t done = 0;
@@ -132,7 +133,7 @@ std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& ho
       continue;
     }
     try {
-      const auto result = perform(job_of(config, corpus, *next.run), *next.run, folder.run(*next.run), timed);
+      const auto result = perform(job_of(config, *data, *next.run), *next.run, folder.run(*next.run), timed);
       if (!result) break;
       finished(*result);
       ++done;

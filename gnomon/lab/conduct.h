@@ -14,8 +14,8 @@ class Conduct {
  public:
   // Takes the folder and writes study.toml into it. What the folder shows of another study stays, unless `replace`.
   // Throws Error(usage) for more memory than there is, and for a report that has runs which this study lacks;
-  // Error(busy) for a folder in use. config and corpus outlive it.
-  Conduct(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder, bool replace);
+  // Error(busy) for a folder in use. config and data outlive it.
+  Conduct(const StudyConfig& config, const Data& data, const StudyFolder& folder, bool replace);
 
   const std::optional<std::string>& redone() const { return redone_; }  // why finished runs are done again
   Work done() const { return agenda_->done(); }
@@ -31,7 +31,7 @@ class Conduct {
   void respect(bool replace);
 
   const StudyConfig& config_;
-  const Corpus& corpus_;
+  const Data& data_;
   const StudyFolder folder_;
   std::optional<FileLock> lock_;
   std::optional<Agenda> agenda_;
@@ -42,7 +42,7 @@ class Conduct {
 // is damaged.
 struct Opened {
   StudyConfig config;
-  Corpus corpus;
+  std::unique_ptr<Data> data;
   Found found;
   Work planned;
 };

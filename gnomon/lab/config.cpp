@@ -8,8 +8,11 @@
 #include "gnomon/core/text.h"
 #include "gnomon/lab/arm.h"
 #include "gnomon/lab/scale.h"
+#include "gnomon/lab/task.h"
 
 namespace gnomon {
+
+constexpr std::int64_t kSymbols = 4096;  // that are learned, unless it is said
 
 std::vector<Field> fields(RunSettings& c) {
   return {
@@ -23,6 +26,8 @@ std::vector<Field> fields(RunSettings& c) {
       {"model.kv_heads", "heads of keys and values, which the heads share; 0 = as many", &c.model.kv_heads},
       {"model.feed_forward", "hidden width of the feed-forward part, in widths; of a gated one 2/3 of it",
        &c.model.feed_forward},
+      {"model.vocabulary", "symbols that there are: 256 of bytes and tasks; of symbols, how many are learned",
+       &c.model.vocabulary},
       {"model.length", "tokens (bytes) of a training window", &c.model.length},
       {"model.causal", "true: decoder that predicts the next byte; false: encoder that fills in masked bytes",
        &c.model.causal},
@@ -48,7 +53,11 @@ std::vector<Field> fields(RunSettings& c) {
 
 std::vector<Field> fields(StudyConfig& c) {
   std::vector<Field> all{
-      {"study.text", "path of the text, UTF-8", &c.text_path},
+      {"study.text", "path of the text, UTF-8; of ids: of the file", &c.text_path},
+      {"study.data",
+       "bytes or symbols (byte pairs) of a text, ids16 or ids32 of a file, lines (question, tab, answer), or "
+       "a task",
+       &c.data},
       {"study.arms",
        "the position encodings to compare, as specs; with | parameters or | flops: matched to the baseline",
        &c.arms},
@@ -87,6 +96,7 @@ Architecture StudyModel::with(const Spec& position) const {
   Architecture a = make_block(block, *this, position);
   if (causal) a.causal = *causal;
   if (tied) a.head.tied = *tied;
+  a.vocabulary = vocabulary;
   const std::vector<std::string_view> norms{"block", "layer", "rms"};
   if (std::find(norms.begin(), norms.end(), norm) == norms.end())
     throw Error(Fault::usage, unknown("model.norm", norm, norms));
@@ -141,10 +151,23 @@ std::vector<std::string> choose_baseline(StudyConfig& c) {
 
 }  // namespace
 
+bool StudyConfig::is_task() const {
+  return !has_text() && data != "ids16" && data != "ids32" && data != "lines";
+}
+bool StudyConfig::has_text() const { return data == "bytes" || data == "symbols"; }
+bool StudyConfig::has_answers() const { return is_task() || data == "lines"; }
+
 std::vector<std::string> settle(StudyConfig& c) {
-  if (c.text_path.empty())
+  if (c.is_task()) {
+    c.text_path.clear();  // a task makes its windows itself
+    c.model.length = find_task(c.data).tokens(find_task(c.data).trained.most);
+  } else if (c.text_path.empty()) {
     throw Error(Fault::usage, "no text: give one with --text FILE, or as study.text in the configuration");
-  c.text_path = std::filesystem::absolute(c.text_path).lexically_normal().string();
+  } else {
+    c.text_path = std::filesystem::absolute(c.text_path).lexically_normal().string();
+  }
+  if (c.has_answers()) c.score = c.model.length, c.lengths = {1};
+  if (c.data == "symbols" && c.model.vocabulary == 256) c.model.vocabulary = kSymbols;
   c.check_settings();
   fill_in_scale(c);
   std::vector<std::string> said = choose_arms(c);

@@ -14,6 +14,7 @@ namespace gnomon {
 // The model of every arm. What is not set is as the block has it.
 struct StudyModel : BlockSizes {
   std::string block = "gpt";  // a name of block_names()
+  std::int64_t vocabulary = 256;
   std::optional<bool> causal, tied;
   std::string norm = "block";  // block, layer, rms
   // Throws Error(usage) for words that are none, and sizes that do not fit; Architecture::check() says the rest.
@@ -45,7 +46,11 @@ struct Tuning {
 // by the rule of scale.h.
 struct StudyConfig : RunSettings {
   StudyConfig();
-  std::string text_path;
+  std::string text_path;       // of what is no task
+  std::string data = "bytes";  // bytes or symbols of a text, ids16, ids32, lines, or the name of a task
+  bool is_task() const;        // which makes its windows itself
+  bool has_text() const;       // losses are by the byte
+  bool has_answers() const;    // right or wrong, beside losses
   std::vector<std::string> arms{
       "none",  "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "add(learned, scale=off)", "rope",
       "alibi", "t5",         "rope+alibi"};  // as arm.h says

@@ -3,6 +3,8 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/arm.h"
+#include "gnomon/lab/task.h"
+#include "gnomon/lab/vocabulary.h"
 
 namespace gnomon {
 namespace {
@@ -40,10 +42,26 @@ void check_path(const std::string& path) {
                      "rename the file or its folder"));
 }
 
+// The kinds of data, then the tasks.
+void check_data(const StudyConfig& c) {
+  std::vector<std::string_view> known{"bytes", "symbols", "ids16", "ids32", "lines"};
+  for (const Task* task : tasks()) known.push_back(task->name);
+  if (std::find(known.begin(), known.end(), c.data) == known.end())
+    throw Error(Fault::usage, unknown("study.data", c.data, known));
+  const std::int64_t most = c.data == "symbols"                      ? Vocabulary::kMost
+                            : c.data == "ids16" || c.data == "ids32" ? std::int64_t{1} << 31
+                                                                     : 256,
+                     least = c.data == "symbols"                      ? Vocabulary::kLeast
+                             : c.data == "ids16" || c.data == "ids32" ? 1
+                                                                      : 256;
+  within("model.vocabulary", double(c.model.vocabulary), double(least), double(most));
+}
+
 }  // namespace
 
 void StudyConfig::check_settings() const {
   check_path(text_path);
+  check_data(*this);
   if (arms.empty() || arms.size() > kLongestList)
     throw Error(Fault::usage, text("study.arms: found ", arms.size(), ", allowed are 1 to ", kLongestList));
   within("study.seeds", double(seeds), 1, 1000);

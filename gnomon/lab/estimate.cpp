@@ -45,7 +45,7 @@ double measured_speed(const RunSettings& c, const Spec& arm) {
 
 }  // namespace
 
-std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Corpus& corpus) {
+std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Data& data) {
   const RunSettings c = settings_of(arm, config, Spec::parse(config.baseline));
   const Architecture model = model_of(c, arm.spec);
   std::int64_t most = 0;
@@ -56,14 +56,14 @@ std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Co
                     trainer_bytes(model, {c.train.batch, c.model.length}, {windows, T}, int(config.threads)));
   }
   const std::int64_t held_out = c.windows * c.longest() * 2 * std::int64_t(sizeof(std::int32_t));
-  return most + held_out + std::int64_t(corpus.bytes().size()) + kProcessBytes;
+  return most + held_out + data.memory_bytes() + kProcessBytes;
 }
 
-void check_memory(const StudyConfig& c, const Corpus& corpus) {
+void check_memory(const StudyConfig& c, const Data& data) {
   std::int64_t most = 0;
   std::string arm;
   for (const auto& words : c.arms) {
-    if (const std::int64_t bytes = memory_of_a_run(c, Arm::parse(words), corpus); bytes > most)
+    if (const std::int64_t bytes = memory_of_a_run(c, Arm::parse(words), data); bytes > most)
       most = bytes, arm = words;
   }
   const AvailableMemory there = available_memory();
@@ -81,7 +81,7 @@ void check_memory(const StudyConfig& c, const Corpus& corpus) {
            there.shared_by);
 }
 
-RunEstimate estimate(const StudyConfig& config, const Arm& arm, const Corpus& corpus) {
+RunEstimate estimate(const StudyConfig& config, const Arm& arm, const Data& data) {
   const RunSettings c = settings_of(arm, config, Spec::parse(config.baseline));
   const Model model(model_of(c, arm.spec));
   const std::int64_t T = c.model.length, tokens = c.train.batch * T;
@@ -93,7 +93,7 @@ RunEstimate estimate(const StudyConfig& config, const Arm& arm, const Corpus& co
   e.training_flops = a_token * double(tokens) * double(c.train.steps);
   e.seconds = (e.training_flops + a_token * evaluated / 3) /
               measured_speed(c, arm.spec);  // forward is a third of a step
-  e.memory_bytes = memory_of_a_run(config, arm, corpus);
+  e.memory_bytes = memory_of_a_run(config, arm, data);
   e.disk_bytes = 4 * e.parameters + (1 << 16);
   return e;
 }

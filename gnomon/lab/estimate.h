@@ -13,13 +13,13 @@ struct RunEstimate {
   std::int64_t memory_bytes, disk_bytes;
 };
 RunEstimate estimate(const StudyConfig& config, const Arm& arm,
-                     const Corpus& corpus);  // of the largest budget
+                     const Data& data);  // of the largest budget
 // What an arm costs in runs of its largest budget: all budgets and seeds, and the tuning where no rate beyond the given ones
 // is tried.
 double runs_an_arm(const StudyConfig& config);
 // Bytes that the process of a run of this arm takes at its peak.
-std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Corpus& corpus);
+std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Data& data);
 // Throws Error(usage) with the numbers where the runs that go side by side need more memory than there is.
-void check_memory(const StudyConfig& config, const Corpus& corpus);
+void check_memory(const StudyConfig& config, const Data& data);
 
 }  // namespace gnomon

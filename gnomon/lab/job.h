@@ -3,8 +3,7 @@
 #include <string>
 
 #include "gnomon/lab/config.h"
-#include "gnomon/lab/corpus.h"
-#include "gnomon/nn/trained.h"
+#include "gnomon/lab/data.h"
 
 namespace gnomon {
 
@@ -20,16 +19,15 @@ struct Keep {
 
 // One training and its evaluation, as data: all that the result depends on, beside the numerics.
 struct Job : RunSettings {
-  std::string data = "text";     // or the name of a task (task.h)
-  const Corpus* text = nullptr;  // of data = "text", else not looked at
-  Spec spec;                     // how position enters
-  std::int64_t seed = 1;         // of initial weights and data order
-  Held held = Held::all;         // what it is evaluated on
-  bool frozen_words = false;     // the word table stays as it started
+  const Data* data = nullptr;  // what it learns from; outlives the job
+  Spec spec;                   // how position enters
+  std::int64_t seed = 1;       // of initial weights and data order
+  Held held = Held::all;       // what it is evaluated on
+  bool frozen_words = false;   // the word table stays as it started
   Keep keep;
 
   Architecture architecture() const;
-  // Every setting and the text's SHA-256, as lines; equal for equal jobs. Throws Error(usage) where the text is missing.
+  // Every setting and the text's SHA-256, as lines; equal for equal jobs. Throws Error(usage) where the data are missing.
   std::string print() const;
 };
 Architecture model_of(const RunSettings& settings, const Spec& spec);
@@ -49,17 +47,9 @@ struct RunPlan : Trial {
 };
 RunPlan plan_of(const Job& job, int threads);  // for runs on so many threads
 
-// The windows that a job learns from at its step (from 0): a function of its seed and the step. `train.batch` windows of
-// model.length tokens; of the task "lengths" of another length each step. Causal: the target is the next byte. Encoder: 15 %
-// of the bytes, chosen by their place in the text, are replaced by 0 and are the targets (Devlin et al. 2018, arXiv
-// 1810.04805, section 3.1, with all of them masked).
-Sample training_batch(const Job& job, std::int64_t step);
-// Windows that training never shows, evenly spread over what is held out.
-struct Windows {
-  std::int64_t tokens, count;
-  Held held = Held::all;
-  std::uint64_t draw = 0;  // numbers the masks of an encoder, or the examples of a task
-};
-Sample held_out(const Job& job, const Windows& windows);
+Sample training_batch(const Job& job, std::int64_t step);  // of a step, from 0
+// `count` windows of T tokens of what the job is evaluated on, or of another part.
+Sample held_out(const Job& job, std::int64_t T, std::int64_t count, Held held);
+Windows windows_of(const Job& job, std::int64_t T, std::int64_t count, Held held);
 
 }  // namespace gnomon

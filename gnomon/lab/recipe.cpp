@@ -2,6 +2,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/task_data.h"
 
 namespace gnomon {
 
@@ -24,7 +25,8 @@ Job Recipe::job(std::int64_t seed, const Corpus* corpus) const {
   j.model.causal = causal;
   j.train.steps = steps, j.train.batch = batch, j.train.learning_rate = learning_rate;
   j.lengths.clear(), j.score = length, j.windows = 256, j.points = 16;
-  j.data = data, j.text = corpus, j.spec = Spec::parse(spec), j.seed = seed, j.frozen_words = frozen_words;
+  j.data = data == "text" ? static_cast<const Data*>(corpus) : &claim_task(data), j.spec = Spec::parse(spec),
+  j.seed = seed, j.frozen_words = frozen_words;
   j.keep = {.windows = j.windows, .start = true, .snapshots = snapshots, .reach = length + 1};
   return j;
 }
@@ -33,9 +35,9 @@ Architecture Recipe::model() const { return job(1, nullptr).architecture(); }
 
 Sample test_windows(const Recipe& recipe, const Corpus* corpus, std::int64_t T, std::int64_t count,
                     std::uint64_t draw) {
-  Job job = recipe.job(1, corpus);
-  job.keep.reach = T + 1;
-  return held_out(job, {T, count, Held::all, draw});
+  const Job job = recipe.job(1, corpus);
+  if (!job.data) throw Error(Fault::usage, "this needs a text: give one with --text FILE");
+  return job.data->held_out({T, count, Held::all, recipe.causal, draw, T + 1});
 }
 
 }  // namespace gnomon

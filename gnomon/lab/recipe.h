@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "gnomon/lab/corpus.h"
 #include "gnomon/lab/job.h"
 
 namespace gnomon {

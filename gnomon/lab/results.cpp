@@ -56,6 +56,10 @@ Json json_of(const std::optional<Comparison>& c) {
           {"half_width_family", c->difference.half_width}};
 }
 
+Json json_of(const std::optional<ShareInterval>& s) {
+  return s ? Json{{"share", s->share}, {"low", s->low}, {"high", s->high}} : Json();
+}
+
 Json json_of(const std::optional<SpeedUp>& s) {
   if (!s) return {};
   constexpr std::array<const char*, 3> kBounds{"equal", "at least", "at most"};
@@ -103,7 +107,9 @@ Json json_of(const ArmSummary& arm) {
                               {"tokens", l.tokens},
                               {"nats_per_byte", l.nats ? json_of(*l.nats) : Json()},
                               {"difference_to_baseline", l.difference ? json_of(*l.difference) : Json()},
-                              {"comparison", json_of(l.comparison)}});
+                              {"comparison", json_of(l.comparison)},
+                              {"share", json_of(l.share)},
+                              {"solved", l.solved}});
   }
   a["tokens_per_second"] = arm.tokens_per_second;
   a["peak_memory_bytes"] = arm.peak_memory_bytes;
@@ -121,7 +127,10 @@ std::string results_json(const StudySummary& s) {
          {"planned", s.planned}, {"finished", s.finished},        {"failed", s.failed},
          {"flops", s.flops},     {"tuning_flops", s.tuning_flops}};
   j["smallest_effect"] = s.config.smallest_effect;
-  j["reference"] = {{"letters", s.reference.letters}, {"pairs", s.reference.pairs}};
+  j["unit"] = s.unit;
+  j["reference"] =
+      s.reference ? Json{{"letters", s.reference->letters}, {"pairs", s.reference->pairs}} : Json();
+  j["metric"] = s.metric ? Json{{"name", name(*s.metric)}, {"chance", s.chance}} : Json();
   j["crossings"] = Json::array();
   for (const auto& c : s.crossings)
     j["crossings"].push_back({{"arms", {c.one, c.other}}, {"flops", c.flops}});

@@ -42,6 +42,7 @@ Json to_json(const std::vector<CurvePoint>& curve) {
   for (const auto& p : curve) all.push_back({p.step, p.training, p.held_out});
   return all;
 }
+Json to_json(const Count& c) { return {c.right, c.asked}; }
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 // Throws Error(input) for points that are out of order or after `last`.
@@ -67,7 +68,9 @@ Held watched(const Job& job) { return job.held == Held::test ? Held::validation 
 struct Means {
   explicit Means(std::int64_t n) : sums(std::size_t(n)), counts(std::size_t(n)) {}
   std::vector<double> sums, counts;
-  void add(std::int64_t at, double x) { sums[std::size_t(at)] += x, counts[std::size_t(at)] += 1; }
+  void add(std::int64_t at, double x, double weight) {
+    sums[std::size_t(at)] += x, counts[std::size_t(at)] += weight;
+  }
   std::vector<double> means() const {
     std::vector<double> all;
     for (std::size_t i = 0; i < sums.size(); ++i)
@@ -91,7 +94,7 @@ class Run {
         hooks_(hooks),
         trainer_(job.architecture(), job.train, std::uint64_t(job.seed)),
         curve_windows_(
-            held_out(job, {job.model.length, std::min(job.windows, job.keep.windows), watched(job)})) {
+            held_out(job, job.model.length, std::min(job.windows, job.keep.windows), watched(job))) {
     if (!job.frozen_words) return;
     const Param& words = trainer_.model.param("embed.word");
     words_.assign(&trainer_.w[words.offset], &trainer_.w[words.offset] + words.spec.size());
@@ -220,8 +223,9 @@ class Run {
       trainer_.session.loss(tokens, trainer_.w, losses_);
       for (std::int64_t n = 0; n < B * T; ++n) {
         if (targets[n] == kUnscored) continue;
-        by_position.add(n % T, losses_[n]);
-        by_block.add((first + n / T) * std::int64_t(by_block.sums.size()) / count, losses_[n]);
+        const double bytes = job_.data->bytes(targets[n]);
+        by_position.add(n % T, losses_[n], bytes);
+        by_block.add((first + n / T) * std::int64_t(by_block.sums.size()) / count, losses_[n], bytes);
       }
     }
     for (std::int64_t t = 0; t < T; ++t)
@@ -229,27 +233,60 @@ class Run {
     return {all.means()[0], by_position.means(), by_block.means()};
   }
 
+  // Why it failed; empty: it did not.
+  std::string not_finite(double nats, std::int64_t T) const {
+    return std::isfinite(nats) ? ""
+                               : text("the held-out loss over windows of ", T,
+                                      " tokens was not finite after step ", trainer_.step);
+  }
+
   void evaluate(RunResult& result) {
-    const auto finite = [&](double nats, std::int64_t T) {
-      if (!std::isfinite(nats)) {
-        result.failure = text("the held-out loss over windows of ", T, " tokens was not finite after step ",
-                              trainer_.step);
-      }
-      return std::isfinite(nats);
-    };
     const std::int64_t own = job_.model.length;
-    const Losses losses = losses_over(held_out(job_, {own, job_.windows, job_.held}), own);
-    if (!finite(losses.mean, own)) return;
+    const Losses losses = losses_over(held_out(job_, own, job_.windows, job_.held), own);
+    result.failure = not_finite(losses.mean, own);
+    if (!result.failure.empty()) return;
     result.nats = losses.mean, result.by_position = losses.by_position, result.by_block = losses.by_block;
+    if (job_.lengths.empty()) return;
+    job_.data->metric() ? evaluate_answers(result) : evaluate_lengths(result);
+  }
+
+  bool is_defined(std::int64_t T) const {
+    const auto end = trainer_.model.positions_end();
+    return !end || T <= *end;
+  }
+
+  void evaluate_lengths(RunResult& result) {
     for (const double factor : job_.lengths) {
       const std::int64_t T = job_.tokens_at(factor);
-      const auto end = trainer_.model.positions_end();
-      const bool defined = !end || T <= *end;
       result.by_length.push_back({factor, T, std::nullopt, {}});
-      if (!defined) continue;
-      const Losses at = losses_over(held_out(job_, {T, job_.windows, job_.held}), job_.score);
-      if (!finite(at.mean, T)) return;
+      if (!is_defined(T)) continue;
+      const Losses at = losses_over(held_out(job_, T, job_.windows, job_.held), job_.score);
+      result.failure = not_finite(at.mean, T);
+      if (!result.failure.empty()) return;
       result.by_length.back().nats = at.mean, result.by_length.back().by_block = at.by_block;
+    }
+  }
+
+  void evaluate_answers(RunResult& result) {
+    constexpr std::int64_t kDepths = 5;
+    const Metric metric = *job_.data->metric();
+    for (const std::int64_t payload : job_.data->payloads()) {
+      const Examples examples =
+          job_.data->examples(payload, windows_of(job_, job_.model.length, job_.windows, job_.held));
+      result.by_length.push_back({double(payload), examples.T, std::nullopt, {}});
+      if (!is_defined(examples.T)) continue;
+      const Losses at = losses_over(examples, examples.T);
+      result.failure = not_finite(at.mean, examples.T);
+      if (!result.failure.empty()) return;
+      const Answers found =
+          answers(trainer_.session, trainer_.w, examples, {trainer_.dropped(), &hooks_.stop});
+      LengthLoss& here = result.by_length.back();
+      here.nats = at.mean, here.by_block = at.by_block;
+      here.right = metric == Metric::symbols ? found.symbols
+                   : metric == Metric::pairs ? found.pairs
+                                             : found.whole;
+      if (!examples.sources.empty() && metric == Metric::whole)
+        here.by_depth = by_depth(found, examples, kDepths);
     }
   }
 
@@ -398,11 +435,15 @@ std::string result_json(const RunResult& r) {
   j["by_block"] = r.by_block;
   j["curve"] = to_json(r.curve);
   j["by_length"] = Json::array();
-  for (const auto& l : r.by_length)
+  for (const auto& l : r.by_length) {
     j["by_length"].push_back({{"factor", l.factor},
                               {"tokens", l.tokens},
                               {"nats", l.nats ? Json(*l.nats) : Json()},
-                              {"by_block", l.by_block}});
+                              {"by_block", l.by_block},
+                              {"right", l.right ? to_json(*l.right) : Json()},
+                              {"by_depth", Json::array()}});
+    for (const Count& c : l.by_depth) j["by_length"].back()["by_depth"].push_back(to_json(c));
+  }
   j["by_position"] = r.by_position;
   j["weights_sha256"] = r.weights_sha256;
   j["cost"] = {{"training_seconds", r.cost.training_seconds},
@@ -415,6 +456,11 @@ std::string result_json(const RunResult& r) {
 }
 
 namespace {
+Count count_from(const JsonValue& json) {
+  const auto two = json.list(2);
+  const std::int64_t asked = two[1].whole(0, kMost);
+  return {two[0].whole(0, asked), asked};
+}
 std::vector<double> numbers_from(const JsonValue& json) {
   std::vector<double> all;
   for (const JsonValue& x : json.list()) all.push_back(x.number_or_nan());
@@ -438,9 +484,16 @@ RunResult result_from(const JsonValue& j) {
               {}};
   for (const JsonValue& l : j.member("by_length").list()) {
     const JsonValue nats = l.member("nats");
-    r.by_length.push_back({l.member("factor").number(), l.member("tokens").whole(1, kMost),
+    r.by_length.push_back({l.member("factor").number(),
+                           l.member("tokens").whole(1, kMost),
                            nats.null() ? std::nullopt : std::optional(nats.number()),
-                           numbers_from(l.member("by_block"))});
+                           numbers_from(l.member("by_block")),
+                           {},
+                           {}});
+    if (const JsonValue right = l.member("right"); !right.null())
+      r.by_length.back().right = count_from(right);
+    for (const JsonValue& c : l.member("by_depth").list())
+      r.by_length.back().by_depth.push_back(count_from(c));
   }
   r.by_position = numbers_from(j.member("by_position"));
   const JsonValue cost = j.member("cost");

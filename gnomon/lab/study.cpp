@@ -27,28 +27,28 @@ std::int64_t steps_at(const StudyConfig& c, const Arm& arm, double share) {
   return share_of(settings_of(arm, c, Spec::parse(c.baseline)).train.steps, share);
 }
 
-Job job_of(const StudyConfig& config, const Corpus& corpus, const Trial& trial) {
+Job job_of(const StudyConfig& config, const Data& data, const Trial& trial) {
   const Arm arm = Arm::parse(trial.arm);
   Job job;
   static_cast<RunSettings&>(job) = settings_of(arm, config, Spec::parse(config.baseline));
   const bool largest = trial.steps == job.train.steps;
   job.train.steps = trial.steps, job.train.learning_rate = trial.learning_rate;
-  job.text = &corpus, job.spec = arm.spec, job.seed = trial.seed;
+  job.data = &data, job.spec = arm.spec, job.seed = trial.seed;
   job.held = tunes(trial) ? Held::validation : Held::test;
   job.keep.reach = config.longest();  // the same windows whatever is evaluated
   if (!largest || tunes(trial)) job.lengths.clear();
   return job;
 }
 
-RunPlan plan_of(const StudyConfig& config, const Corpus& corpus, const Trial& trial) {
-  RunPlan plan = plan_of(job_of(config, corpus, trial), threads_granted(int(config.threads)));
+RunPlan plan_of(const StudyConfig& config, const Data& data, const Trial& trial) {
+  RunPlan plan = plan_of(job_of(config, data, trial), threads_granted(int(config.threads)));
   plan.arm = trial.arm;
   return plan;
 }
 
-Tuned tuned(const StudyConfig& c, const Corpus& corpus, const Arm& arm, const Found& found) {
+Tuned tuned(const StudyConfig& c, const Data& data, const Arm& arm, const Found& found) {
   if (!c.tuning.seeds) return {{}, {}, c.train.learning_rate, false};
-  const auto plan = [&](const Trial& trial) { return plan_of(c, corpus, trial); };
+  const auto plan = [&](const Trial& trial) { return plan_of(c, data, trial); };
   std::vector<TriedRate> tried;
   for (;;) {
     const Tuned t = tune(c.tuning, tried);
@@ -66,13 +66,13 @@ Tuned tuned(const StudyConfig& c, const Corpus& corpus, const Arm& arm, const Fo
   }
 }
 
-std::vector<RunPlan> plan_runs(const StudyConfig& c, const Corpus& corpus, const Found& found) {
-  const auto plan = [&](const Trial& trial) { return plan_of(c, corpus, trial); };
+std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Found& found) {
+  const auto plan = [&](const Trial& trial) { return plan_of(c, data, trial); };
   std::vector<Arm> arms;
   std::vector<Tuned> rates;
   for (const auto& words : c.arms) {
     arms.push_back(Arm::parse(words));
-    rates.push_back(tuned(c, corpus, arms.back(), found));
+    rates.push_back(tuned(c, data, arms.back(), found));
   }
   std::vector<RunPlan> all;
   std::size_t most = 0;
@@ -95,11 +95,11 @@ std::vector<RunPlan> plan_runs(const StudyConfig& c, const Corpus& corpus, const
   return all;
 }
 
-Work to_come(const StudyConfig& c, const Corpus& corpus, const Found& found) {
+Work to_come(const StudyConfig& c, const Data& data, const Found& found) {
   Work work;
   for (const auto& words : c.arms) {
     const Arm arm = Arm::parse(words);
-    if (tuned(c, corpus, arm, found).chosen) continue;
+    if (tuned(c, data, arm, found).chosen) continue;
     work.runs += std::size_t(c.seeds) * c.budgets.size();
     for (const double share : c.budgets) work.steps += double(c.seeds * steps_at(c, arm, share));
   }
@@ -130,11 +130,11 @@ std::vector<RunPlan> runs_shown(const Path& results) {
 }
 
 // Whether this study has a run like that one, whoever computed it; then what it would be here.
-std::optional<RunPlan> same_here(const StudyConfig& c, const Corpus& corpus, const RunPlan& shown) {
+std::optional<RunPlan> same_here(const StudyConfig& c, const Data& data, const RunPlan& shown) {
   for (const auto& words : c.arms) {
     if (Arm::parse(words).print() != shown.arm) continue;
     if (shown.seed > c.seeds && (!tunes(shown) || shown.seed >= kTuningSeeds + c.tuning.seeds)) return {};
-    const RunPlan here = plan_of(c, corpus, shown);
+    const RunPlan here = plan_of(c, data, shown);
     if (here.asked == shown.asked) return here;
   }
   return {};
@@ -142,7 +142,7 @@ std::optional<RunPlan> same_here(const StudyConfig& c, const Corpus& corpus, con
 
 }  // namespace
 
-Leftovers leftovers(const StudyConfig& c, const Corpus& corpus, const StudyFolder& folder) {
+Leftovers leftovers(const StudyConfig& c, const Data& data, const StudyFolder& folder) {
   Leftovers left;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder.runs(), none)) {
@@ -150,14 +150,14 @@ Leftovers leftovers(const StudyConfig& c, const Corpus& corpus, const StudyFolde
     if (!std::filesystem::exists(result)) continue;
     try {
       const RunPlan found = result_from_json(result).plan;
-      const auto here = same_here(c, corpus, found);
+      const auto here = same_here(c, data, found);
       if (!here || here->key == found.key) continue;
       ++left.other_numerics, left.found = found.numerics;
     } catch (const Error&) {  // of another version of gnomon; one of this plan is met when it is collected
     }
   }
   for (const RunPlan& run : runs_shown(folder.json())) {
-    if (!same_here(c, corpus, run)) left.lost.push_back(text(run.arm, ", seed ", run.seed));
+    if (!same_here(c, data, run)) left.lost.push_back(text(run.arm, ", seed ", run.seed));
   }
   return left;
 }

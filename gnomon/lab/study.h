@@ -27,28 +27,28 @@ struct StudyFolder {
 constexpr std::int64_t kTuningSeeds = 1001;
 inline bool tunes(const Trial& trial) { return trial.seed >= kTuningSeeds; }
 
-// What a run of a study does; the corpus outlives it. A tuning run is evaluated on validation text; the others on the test,
+// What a run of a study does; the data outlives it. A tuning run is evaluated on validation text; the others on the test,
 // those of the largest budget at every length.
-Job job_of(const StudyConfig& config, const Corpus& corpus, const Trial& trial);
-RunPlan plan_of(const StudyConfig& config, const Corpus& corpus, const Trial& trial);
+Job job_of(const StudyConfig& config, const Data& data, const Trial& trial);
+RunPlan plan_of(const StudyConfig& config, const Data& data, const Trial& trial);
 // Steps of an arm at this share of its own steps, which differ where FLOPs are matched.
 std::int64_t steps_at(const StudyConfig& config, const Arm& arm, double share);
 
 using Found = std::map<std::string, RunResult>;  // by key
 
 // The rate of an arm, as far as it is known from what was found.
-Tuned tuned(const StudyConfig& config, const Corpus& corpus, const Arm& arm, const Found& found);
+Tuned tuned(const StudyConfig& config, const Data& data, const Arm& arm, const Found& found);
 
 // The runs of a study that follow from what was found, done or not: tuning runs of every arm, and all budgets and seeds of
 // the arms whose rate is chosen. All arms of a seed before the next seed, the largest budget first, so that a part of them is
 // balanced. A function of its arguments alone, and of the numerics of this process, which the keys name.
-std::vector<RunPlan> plan_runs(const StudyConfig& config, const Corpus& corpus, const Found& found);
+std::vector<RunPlan> plan_runs(const StudyConfig& config, const Data& data, const Found& found);
 // How much follows later, if no rate beyond the given ones is tried.
 struct Work {
   std::size_t runs = 0;
   double steps = 0;
 };
-Work to_come(const StudyConfig& config, const Corpus& corpus, const Found& found);
+Work to_come(const StudyConfig& config, const Data& data, const Found& found);
 
 // What stands in a study's folder and is not of this one.
 struct Leftovers {
@@ -57,6 +57,6 @@ struct Leftovers {
   std::vector<std::string>
       lost;  // "arm, seed": runs in results.json and so in the report that are not of this study
 };
-Leftovers leftovers(const StudyConfig& config, const Corpus& corpus, const StudyFolder& folder);
+Leftovers leftovers(const StudyConfig& config, const Data& data, const StudyFolder& folder);
 
 }  // namespace gnomon

@@ -65,14 +65,14 @@ double deviation_over_seeds(const AtBudget& a, const AtBudget& b) {
 // The runs of an arm, sorted to where they belong.
 class Collected {
  public:
-  Collected(const StudyConfig& config, const Corpus& corpus, const Found& found)
-      : config_(config), corpus_(corpus), found_(found) {}
+  Collected(const StudyConfig& config, const Data& data, const Found& found)
+      : config_(config), data_(data), found_(found) {}
 
   ArmSummary arm(const std::string& words) const {
     const Arm arm = Arm::parse(words);
     ArmSummary a;
     a.arm = arm.print();
-    a.rate = tuned(config_, corpus_, arm, found_);
+    a.rate = tuned(config_, data_, arm, found_);
     for (const TriedRate& tried : a.rate.tried) {
       for (std::int64_t n = 0; n < config_.tuning.seeds; ++n)
         if (const RunResult* r =
@@ -105,24 +105,48 @@ class Collected {
 
  private:
   const RunResult* at(const Trial& trial) const {
-    const auto it = found_.find(plan_of(config_, corpus_, trial).key);
+    const auto it = found_.find(plan_of(config_, data_, trial).key);
     return it == found_.end() ? nullptr : &it->second;
   }
   const StudyConfig& config_;
-  const Corpus& corpus_;
+  const Data& data_;
   const Found& found_;
 };
 
-void measure_against(ArmSummary& a, const ArmSummary& base, const StudyConfig& config) {
+void count_answers(ArmSummary::AtLength& at, const std::vector<RunResult>& runs, std::size_t l) {
+  std::vector<std::int64_t> right;
+  std::int64_t asked = 0;
+  for (const RunResult& r : runs) {
+    const LengthLoss& here = r.by_length.at(l);
+    if (!here.right) continue;
+    right.push_back(here.right->right), asked = here.right->asked;
+    at.solved += here.right->share() >= kSolved;
+    at.by_depth.resize(here.by_depth.size());
+    for (std::size_t d = 0; d < here.by_depth.size(); ++d)
+      at.by_depth[d].right += here.by_depth[d].right, at.by_depth[d].asked += here.by_depth[d].asked;
+  }
+  if (!right.empty()) at.share = share_interval(right, asked);
+}
+
+// Every run of the largest budget has the same lengths; without one there are none to tell of.
+std::vector<LengthLoss> lengths_of(const std::vector<ArmSummary>& arms) {
+  for (const ArmSummary& a : arms) {
+    if (!a.largest().runs.empty()) return a.largest().runs.front().by_length;
+  }
+  return {};
+}
+
+void measure_against(ArmSummary& a, const ArmSummary& base, const std::vector<LengthLoss>& lengths) {
   for (std::size_t i = 0; i < a.budgets.size(); ++i)
     a.budgets[i].difference = difference(a.budgets[i], base.budgets[i], own_blocks);
-  for (std::size_t l = 0; l < config.lengths.size(); ++l) {
+  for (std::size_t l = 0; l < lengths.size(); ++l) {
     const Blocks of = [l](const RunResult& r) -> const std::vector<double>& {
       return r.by_length.at(l).by_block;
     };
-    ArmSummary::AtLength at{config.lengths[l], config.tokens_at(config.lengths[l]), {}, {}, {}};
+    ArmSummary::AtLength at{lengths[l].factor, lengths[l].tokens, {}, {}, {}, {}, 0, {}};
     if (const Estimate e = interval(a.largest(), of); e.n > 0) at.nats = e;
     if (const Estimate d = difference(a.largest(), base.largest(), of); d.n > 0) at.difference = d;
+    count_answers(at, a.largest().runs, l);
     a.by_length.push_back(at);
   }
   const double deviation = deviation_over_seeds(a.largest(), base.largest());
@@ -194,11 +218,11 @@ void speed_up_all(StudySummary& s) {
 
 }  // namespace
 
-StudySummary summarise(const StudyConfig& config, const Corpus& corpus, const Found& found) {
+StudySummary summarise(const StudyConfig& config, const Data& data, const Found& found) {
   StudySummary s;
   s.config = config;
-  s.planned = plan_runs(config, corpus, found).size() + to_come(config, corpus, found).runs;
-  const Collected collected(config, corpus, found);
+  s.planned = plan_runs(config, data, found).size() + to_come(config, data, found).runs;
+  const Collected collected(config, data, found);
   for (const auto& words : config.arms) {
     s.arms.push_back(collected.arm(words));
     const ArmSummary& a = s.arms.back();
@@ -220,10 +244,11 @@ StudySummary summarise(const StudyConfig& config, const Corpus& corpus, const Fo
       std::find_if(s.arms.begin(), s.arms.end(), [&](const ArmSummary& a) { return a.arm == base; });
   s.baseline = std::size_t(at - s.arms.begin());
   const ArmSummary baseline = *at;
-  for (ArmSummary& a : s.arms) measure_against(a, baseline, config);
+  const std::vector<LengthLoss> lengths = lengths_of(s.arms);
+  for (ArmSummary& a : s.arms) measure_against(a, baseline, lengths);
   decide_all(s);
   speed_up_all(s);
-  s.reference = reference_losses(corpus);
+  s.reference = data.reference(), s.metric = data.metric(), s.chance = data.chance(), s.unit = data.unit();
   return s;
 }
 

@@ -6,11 +6,13 @@
 
 #include "gnomon/lab/budgets.h"
 #include "gnomon/lab/family.h"
-#include "gnomon/lab/reference.h"
+#include "gnomon/lab/shares.h"
 #include "gnomon/lab/statistics.h"
 #include "gnomon/lab/study.h"
 
 namespace gnomon {
+
+constexpr double kSolved = 0.9;  // share of right answers from which on a seed has solved a task
 
 // An arm trained with one share of the steps.
 struct AtBudget {
@@ -33,6 +35,9 @@ struct ArmSummary {
     std::int64_t tokens;
     std::optional<Estimate> nats, difference;  // nullopt: not defined there
     std::optional<Comparison> comparison;      // at twice the training length
+    std::optional<ShareInterval> share;        // of right answers, by the metric
+    std::int64_t solved = 0;                   // seeds with at least kSolved of them
+    std::vector<Count> by_depth;               // over all seeds; empty: answers have no place
   };
   std::vector<AtLength> by_length;    // of the largest budget
   std::optional<Comparison> to_best;  // the difference to the arm with the lowest loss
@@ -53,8 +58,11 @@ struct StudySummary {
     double flops;  // of one training, between two budgets
   };
   std::vector<Crossing> crossings;
-  ReferenceLosses reference;
+  std::optional<ReferenceLosses> reference;
+  std::string unit;              // of losses: "nats per byte"
+  std::optional<Metric> metric;  // of answers, where there are any
+  double chance = 0;
 };
-StudySummary summarise(const StudyConfig& config, const Corpus& corpus, const Found& found);
+StudySummary summarise(const StudyConfig& config, const Data& data, const Found& found);
 
 }  // namespace gnomon

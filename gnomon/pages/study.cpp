@@ -316,14 +316,14 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }
 
-std::string method(const StudySummary& s, const Corpus& corpus, const MadeBy& how) {
+std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
   const double tokens = double(s.config.train.steps * s.config.train.batch * s.config.model.length);
-  std::string html = report::paragraph(
-      text("Text: ", s.config.text_path, ", ", corpus.bytes().size(), " bytes, SHA-256 ", corpus.sha256(),
-           "; ", corpus.training_bytes(), " bytes for training, ", corpus.held_out_bytes(),
-           " held out in evenly spaced blocks. A run sees ", fixed(tokens, 0),
-           " bytes: ", fixed(tokens / double(corpus.training_bytes()), 2), " epochs."));
-  for (const auto& note : corpus.notes()) html += report::paragraph(note);
+  std::string html =
+      report::paragraph(text("Data: ", s.config.text_path.empty() ? s.config.data : s.config.text_path, "."));
+  for (const std::string& sentence : data.describe()) html += report::paragraph(sentence);
+  if (data.training_tokens() > 0)
+    html += report::paragraph(text("A run of the largest budget sees ", fixed(tokens, 0),
+                                   " tokens: ", fixed(tokens / data.training_tokens(), 2), " epochs."));
   html += report::paragraph(
       "A seed fixes the initial weights and the order of the data; arms share both, so differences are "
       "paired. AdamW, warm-up and cosine, weight decay on matrices only; the learning rate is chosen for "
@@ -339,7 +339,7 @@ std::string method(const StudySummary& s, const Corpus& corpus, const MadeBy& ho
 
 }  // namespace
 
-std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyFolder& folder,
+std::string study_page(const StudySummary& s, const Data& data, const StudyFolder& folder,
                        const MadeBy& how) {
   report::Page page(text("Which position encoding? ", Path(s.config.text_path).filename().string()));
   for (const std::string& sentence : study_answers(s)) page.lead(sentence);
@@ -359,7 +359,7 @@ std::string study_page(const StudySummary& s, const Corpus& corpus, const StudyF
   for (const auto& a : s.arms)
     gallery += "<h3>" + report::escape(a.arm) + "</h3>\n" + portraits(s, folder, a);
   page.section("The encodings", gallery);
-  page.section("How this was made", method(s, corpus, how));
+  page.section("How this was made", method(s, data, how));
   page.data(results_json(s));
   return page.html();
 }

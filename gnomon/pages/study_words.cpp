@@ -30,7 +30,7 @@ std::string the_best(const StudySummary& s) {
   const ArmSummary& best = s.arms.front();
   const AtBudget& at = best.largest();
   std::string out =
-      text(best.arm, " has the lowest loss: ", interval_text(at.nats, 3), " nats per byte after ",
+      text(best.arm, " has the lowest loss: ", interval_text(at.nats, 3), " ", s.unit, " after ",
            amount(double(at.tokens)), " of training (", counted(at.runs.size(), "seed"), ").");
   if (s.baseline == 0 || at.difference.n == 0) return out;
   Estimate d = at.difference;
@@ -137,9 +137,11 @@ std::vector<std::string> at_which_budgets(const StudySummary& s) {
   return out;
 }
 
-std::string plateau(const StudySummary& s) {
+// Of a text: who has learned no more than counting.
+std::vector<std::string> plateau(const StudySummary& s) {
+  if (!s.reference) return {};
   const bool causal = s.config.model.is_causal();
-  const double yardstick = causal ? s.reference.pairs : s.reference.letters;
+  const double yardstick = causal ? s.reference->pairs : s.reference->letters;
   std::vector<std::string> stuck;
   for (const ArmSummary& a : s.arms) {
     if (!a.largest().runs.empty() && a.largest().nats.mean > yardstick - s.config.smallest_effect)
@@ -148,18 +150,37 @@ std::string plateau(const StudySummary& s) {
   const std::string what = text(
       causal ? "who knows only which byte follows which (" : "who knows only how often each byte comes (",
       fixed(yardstick, 3), " nats)");
-  return stuck.empty() ? text("Every arm is better than ", what, ".")
-                       : text("Still on the first plateau, no better than ", what, ": ", listed(stuck),
-                              ". Their place says how slowly they start, and no more.");
+  if (stuck.empty()) return {text("Every arm is better than ", what, ".")};
+  return {text("Still on the first plateau, no better than ", what, ": ", listed(stuck),
+               ". Their place says how slowly they start, and no more.")};
+}
+
+// Of a task: who solves it, within the lengths of training and beyond.
+std::vector<std::string> solved(const StudySummary& s) {
+  if (!s.metric) return {};
+  std::vector<std::string> out;
+  for (std::size_t l = 0; l < s.arms.front().by_length.size(); ++l) {
+    std::vector<std::string> who;
+    for (const ArmSummary& a : s.arms) {
+      if (l < a.by_length.size() && a.by_length[l].solved > 0)
+        who.push_back(text(a.arm, " (", a.by_length[l].solved, " of ", a.largest().runs.size(), ")"));
+    }
+    const double length = s.arms.front().by_length[l].factor;
+    out.push_back(text(length > 0 ? text("At length ", shortest(length), " ") : "", name(*s.metric), " of ",
+                       shortest(kSolved), " or more, by seeds: ", who.empty() ? "nobody" : listed(who), "."));
+  }
+  return out;
 }
 
 std::string what_to_do(const StudySummary& s) {
-  const auto longest =
-      std::max_element(s.config.lengths.begin(), s.config.lengths.end()) - s.config.lengths.begin();
+  const auto& lengths = s.arms.front().by_length;
+  const auto longest = std::max_element(lengths.begin(), lengths.end(),
+                                        [](const auto& x, const auto& y) { return x.factor < y.factor; });
+  const std::size_t l = std::size_t(longest - lengths.begin());
   const ArmSummary* far = nullptr;
   for (const ArmSummary& a : s.arms) {
-    const auto& at = a.by_length[std::size_t(longest)].nats;
-    if (at && (!far || at->mean < far->by_length[std::size_t(longest)].nats->mean)) far = &a;
+    if (l >= a.by_length.size() || !a.by_length[l].nats) continue;
+    if (!far || a.by_length[l].nats->mean < far->by_length[l].nats->mean) far = &a;
   }
   std::string out = text("What to do: for a budget like this one take ", s.arms.front().arm);
   if (far && far != &s.arms.front()) out += text("; where windows get longer than in training, ", far->arm);
@@ -185,9 +206,10 @@ std::vector<std::string> study_answers(const StudySummary& s) {
   if (!inference(s)) all.push_back("One seed: no inference; what follows may be chance.");
   all.push_back(the_best(s));
   if (inference(s)) add(not_told_apart(s));
-  add(longer_windows(s));
+  if (!s.metric) add(longer_windows(s));
   add(at_which_budgets(s));
-  all.push_back(plateau(s));
+  add(plateau(s));
+  add(solved(s));
   all.push_back(what_to_do(s));
   return all;
 }

@@ -1,0 +1,31 @@
+#include "gnomon/lab/data.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/config.h"
+#include "gnomon/lab/corpus.h"
+#include "gnomon/lab/line_data.h"
+#include "gnomon/lab/symbol_text.h"
+#include "gnomon/lab/task_data.h"
+#include "gnomon/lab/token_text.h"
+
+namespace gnomon {
+
+double Data::bytes(std::int32_t) const { return 1; }
+
+Examples Data::examples(std::int64_t, const Windows&) const {
+  throw Error(Fault::bug, "data: a text has no examples");
+}
+
+std::unique_ptr<Data> open_data(const StudyConfig& c, const Path& folder) {
+  const std::int64_t longest = c.longest() + 1;
+  if (c.data == "bytes") return std::make_unique<Corpus>(c.text_path, longest);
+  if (c.data == "symbols")
+    return std::make_unique<SymbolText>(Corpus(c.text_path, longest), c.model.vocabulary, longest,
+                                        folder / "vocabulary.json");
+  if (c.data == "ids16" || c.data == "ids32") return std::make_unique<TokenText>(c, longest);
+  if (c.data == "lines") return std::make_unique<LineData>(Lines(c.text_path, c.model.length));
+  return std::make_unique<TaskData>(find_task(c.data), c.model.is_causal());
+}
+
+}  // namespace gnomon

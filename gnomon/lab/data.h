@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gnomon/core/file.h"
+#include "gnomon/lab/answers.h"
+
+namespace gnomon {
+
+// Which of what training never sees: those windows that rates are chosen by, those that results are told of, or both.
+enum class Held { all, validation, test };
+
+// Windows that training never shows, evenly spread over what is held out.
+struct Windows {
+  std::int64_t tokens, count;
+  Held held = Held::all;
+  bool causal = true;
+  std::uint64_t draw = 0;  // numbers the masks of an encoder, or the examples of a task
+  std::int64_t reach =
+      0;  // they end where windows of so many tokens have room, so that every length has the same ends; 0: of these
+};
+
+// The windows of one step of a training.
+struct StepBatch {
+  std::uint64_t seed;
+  std::int64_t step;             // from 0
+  std::int64_t tokens, windows;  // of a window; how many
+  bool causal = true;
+};
+
+// What the test text costs whom little of it is known, in nats a byte: a yardstick for what a model has learned.
+struct ReferenceLosses {
+  double letters;  // who knows how often each byte comes
+  double pairs;  // who knows the byte before as well: where a decoder stands before it learns to look further
+};
+
+// What a model learns from and is held to. Windows are functions of the arguments, to the bit. A decoder (causal) says the
+// next symbol; for an encoder, symbols are replaced by 0 and are the targets.
+class Data {
+ public:
+  virtual ~Data() = default;
+  virtual std::string print() const = 0;  // one line, equal for equal data: a part of the key of a run
+  virtual std::int64_t vocabulary() const { return 256; }
+  virtual Sample training(const StepBatch& batch) const = 0;
+  virtual Sample held_out(const Windows& windows) const = 0;
+  virtual double bytes(std::int32_t symbol) const;  // that a target stands for: losses are told by the byte
+
+  virtual std::string unit() const { return "nats per byte"; }   // of losses
+  virtual std::vector<std::string> describe() const = 0;         // sentences for a page
+  virtual std::vector<std::string> notes() const { return {}; }  // sentences worth telling beforehand
+  virtual std::int64_t memory_bytes() const { return 0; }
+  virtual double training_tokens() const { return 0; }  // 0: endless
+  virtual std::optional<ReferenceLosses> reference() const { return {}; }
+
+  // Of a task: what answers are held to, and at which lengths. nullopt: there are no answers, only losses.
+  virtual std::optional<Metric> metric() const { return {}; }
+  virtual double chance() const { return 0; }  // of the metric, by answering blindly
+  virtual std::vector<std::int64_t> payloads() const { return {}; }
+  virtual Examples examples(std::int64_t payload,
+                            const Windows& windows) const;  // throws Error(bug) where there are none
+};
+
+struct StudyConfig;
+// The data of a study; `folder` keeps the vocabulary that was learned. Throws as the makers of each kind do.
+std::unique_ptr<Data> open_data(const StudyConfig& config, const Path& folder);
+
+}  // namespace gnomon

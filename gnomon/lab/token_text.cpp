@@ -1,0 +1,48 @@
+#include "gnomon/lab/token_text.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/lab/config.h"
+
+namespace gnomon {
+
+TokenText::TokenText(const StudyConfig& c, std::int64_t longest)
+    : file_(c.text_path, c.data == "ids16" ? 2 : 4, c.model.vocabulary), sha256_(file_.sha256()) {
+  if (!c.model.is_causal())
+    throw Error(Fault::usage,
+                text("study.data ", c.data,
+                     ": found an encoder, which masks with 0; that is a token here. Allowed are decoders"));
+  const std::int64_t least = 30 * (longest + 2);
+  if (file_.size() < least)
+    throw Error(Fault::input,
+                text("the file has ", file_.size(), " tokens; windows of ", longest, " tokens need at least ",
+                     least, " (shorten model.length or evaluate.lengths, or take a longer file)"));
+  parts_ = cut(file_.size(), longest);
+}
+
+std::string TokenText::print() const { return text("tokens ", sha256_, " of ", file_.vocabulary()); }
+
+std::int32_t TokenText::symbol(std::int64_t at) const {
+  std::int32_t id = 0;
+  file_.copy(at, {&id, 1});
+  return id;
+}
+
+Sample TokenText::training(const StepBatch& batch) const {
+  return training_windows(
+      parts_, [&](std::int64_t at) { return symbol(at); }, batch);
+}
+
+Sample TokenText::held_out(const Windows& windows) const {
+  return held_out_windows(
+      parts_, [&](std::int64_t at) { return symbol(at); }, windows);
+}
+
+std::vector<std::string> TokenText::describe() const {
+  const std::int64_t training = parts_.training_tokens();
+  return {
+      text(file_.size(), " tokens of ", file_.vocabulary(), ", SHA-256 ", sha256_, "; ", training,
+           " for training, ", file_.size() - training,
+           " held out in evenly spaced blocks. Losses are by the token: what it stands for is not known.")};
+}
+
+}  // namespace gnomon

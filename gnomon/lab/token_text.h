@@ -1,0 +1,29 @@
+#pragma once
+#include "gnomon/lab/parts.h"
+#include "gnomon/lab/token_file.h"
+
+namespace gnomon {
+
+// A file of token ids as data. What a token stands for is not known, so losses are by the token.
+class TokenText : public Data {
+ public:
+  // The file, the width of its ids and the vocabulary are the study's. Throws as TokenFile does, Error(usage) for an encoder, whose
+  // masks would be a token, and Error(input) for a file too short for windows of `longest` tokens.
+  TokenText(const StudyConfig& config, std::int64_t longest);
+
+  std::string print() const override;
+  std::int64_t vocabulary() const override { return file_.vocabulary(); }
+  Sample training(const StepBatch& batch) const override;
+  Sample held_out(const Windows& windows) const override;
+  std::vector<std::string> describe() const override;
+  std::string unit() const override { return "nats per token"; }
+  double training_tokens() const override { return double(parts_.training_tokens()); }
+
+ private:
+  std::int32_t symbol(std::int64_t at) const;
+  TokenFile file_;
+  std::string sha256_;
+  Parts parts_;
+};
+
+}  // namespace gnomon
