@@ -27,7 +27,7 @@ Whole whole(const Sample& sample, const std::vector<std::uint8_t>& right, std::i
 
 }  // namespace
 
-double Count::share() const { return asked ? double(right) / double(asked) : std::nan(""); }
+double Tally::share() const { return asked ? double(right) / double(asked) : std::nan(""); }
 
 double Answers::share(Metric metric) const {
   return (metric == Metric::symbols ? symbols : metric == Metric::whole ? whole : pairs).share();
@@ -67,21 +67,32 @@ Answers answers(const Trained& model, const Sample& sample) {
   return answers(session, model.w, sample);
 }
 
-std::vector<Count> by_depth(const Answers& answers, const Examples& examples, std::int64_t bins) {
+std::vector<Tally> by_depth(const Answers& answers, const Examples& examples, std::int64_t bins) {
   check_extents("by_depth", {{"bins", bins, 1, kMostTokens}});
   check_size("by_depth", "the answers", answers.right.size(), std::int64_t(examples.targets.size()));
-  std::vector<Count> counts(static_cast<std::size_t>(bins));
+  std::vector<Tally> tallies(static_cast<std::size_t>(bins));
   for (std::int64_t window = 0; window < examples.count(); ++window) {
     for (std::int64_t t = 0; t < examples.T; ++t) {
       const auto n = std::size_t(window * examples.T + t);
       if (examples.targets[n] == kUnscored) continue;
       const std::int64_t source = examples.sources[n];
       if (source != kNowhere && source < t)
-        counts[std::size_t(source * bins / t)].add(whole(examples, answers.right, window).right);
+        tallies[std::size_t(source * bins / t)].add(whole(examples, answers.right, window).right);
       break;
     }
   }
-  return counts;
+  return tallies;
+}
+
+std::vector<Tally> by_distance(const Answers& answers, const Examples& examples) {
+  check_size("by_distance", "the answers", answers.right.size(), std::int64_t(examples.targets.size()));
+  std::vector<Tally> tallies(std::size_t(examples.T));
+  for (std::size_t n = 0; n < examples.targets.size(); ++n) {
+    if (examples.targets[n] == kUnscored || examples.sources[n] == kNowhere) continue;
+    const std::int64_t t = std::int64_t(n) % examples.T;
+    tallies[std::size_t(std::abs(t - examples.sources[n]))].add(answers.right[n] != 0);
+  }
+  return tallies;
 }
 
 }  // namespace gnomon

@@ -8,7 +8,7 @@
 
 namespace gnomon {
 
-struct Count {
+struct Tally {
   std::int64_t right = 0, asked = 0;
   double share() const;  // NaN where nothing was asked
   void add(bool is_right) { right += is_right, ++asked; }
@@ -19,9 +19,9 @@ struct Count {
 // first wrong one, so a window is whole in the one sense exactly if it is in the other.
 struct Answers {
   std::vector<std::uint8_t> right;  // of each target: 1 = met; 0 where unscored
-  Count symbols;                    // scored targets
-  Count whole;                      // windows that ask for something, with all their targets met
-  Count pairs;                      // windows 2n and 2n+1, both whole
+  Tally symbols;                    // scored targets
+  Tally whole;                      // windows that ask for something, with all their targets met
+  Tally pairs;                      // windows 2n and 2n+1, both whole
   double share(Metric metric) const;
 };
 
@@ -36,6 +36,8 @@ Answers answers(const Trained& model, const Sample& sample);
 // The same by where the first answer of a window is read from: windows with a source, in `bins` equal parts of the way
 // from the start of the window (the first part) to the symbol that asks. Counts are of whole windows. Throws Error(usage) for
 // less than one part, and for answers to other windows.
-std::vector<Count> by_depth(const Answers& answers, const Examples& examples, std::int64_t bins);
+std::vector<Tally> by_depth(const Answers& answers, const Examples& examples, std::int64_t bins);
+// Scored targets with a source by their distance to it, from 0 to T−1 tokens. Throws as by_depth does.
+std::vector<Tally> by_distance(const Answers& answers, const Examples& examples);
 
 }  // namespace gnomon

@@ -34,8 +34,8 @@ const Task& find_task(std::string_view wanted) {
   throw Error(Fault::usage, unknown("task", wanted, names));
 }
 
-std::string_view how_read(Form form, bool causal) {
-  if (form == Form::labelled)
+std::string_view how_read(AnswerForm form, bool causal) {
+  if (form == AnswerForm::labelled)
     return causal ? "A decoder says each answer at the symbol that asks for it; the answer is no part of the "
                     "window."
                   : "An encoder reads the same window as a decoder, and says each answer at the same symbol.";
@@ -55,7 +55,7 @@ namespace {
 constexpr std::uint64_t kLengthDraw = 1 << 30;  // of a batch of one length
 
 // Appends a window as a decoder or an encoder sees it, padded to T tokens.
-void append(Examples& s, const Window& w, bool causal) {
+void append(Examples& s, const TaskWindow& w, bool causal) {
   const std::size_t start = s.inputs.size(), end = start + std::size_t(s.T);
   if (w.size() > s.T)
     throw Error(Fault::bug, text("a window of ", w.size(), " symbols, with room for ", s.T));
@@ -72,14 +72,14 @@ void append(Examples& s, const Window& w, bool causal) {
 
 }  // namespace
 
-TaskWindows training_windows(const Task& task, bool causal) {
+WindowShape training_shape(const Task& task, bool causal) {
   return {task.trained, task.trained.most, causal};
 }
-TaskWindows testing_windows(const Task& task, std::int64_t L, bool causal) {
+WindowShape testing_shape(const Task& task, std::int64_t L, bool causal) {
   return {{L, L}, std::max(L, task.trained.most), causal};
 }
 
-Examples task_batch(const Task& task, const TaskWindows& made, std::int64_t windows, const Random& random) {
+Examples task_batch(const Task& task, const WindowShape& made, std::int64_t windows, const Random& random) {
   const auto [least, most] = made.lengths;
   check_extents(task.name, {{"L", least, task.allowed.least, task.allowed.most},
                             {"the largest L", most, least, task.allowed.most},
@@ -91,7 +91,7 @@ Examples task_batch(const Task& task, const TaskWindows& made, std::int64_t wind
   while (s.count() < windows) {
     Draws draws(random, task.draws * std::uint64_t(s.count()));
     const std::int64_t L = task.one_length ? common : range == 1 ? least : least + draws.below(range);
-    for (const Window& w : task.write(draws, L)) append(s, w, made.causal);
+    for (const TaskWindow& w : task.write(draws, L)) append(s, w, made.causal);
   }
   return s;
 }

@@ -14,47 +14,43 @@ namespace gnomon {
 // Tokens stand at 0..T−1. Whatever is no answer has the target kUnscored, padding too.
 
 // How the answer stands in a window.
-enum class Form {
-  labelled,  // nowhere: it is said at the symbol that asks. A decoder and an encoder read the same window
-  written  // among the symbols. A decoder says each as the next symbol; an encoder reads 0 in its place, and says it there
+enum class AnswerForm {
+  labelled,  // nowhere: it is said at the symbol that asks. A decoder and an encoder read the same
+  written    // among the symbols. A decoder says each as the next one, an encoder where it reads 0 instead
 };
-std::string_view how_read(Form form, bool causal);  // the same as a sentence, of a decoder or an encoder
+std::string_view how_read(AnswerForm form, bool causal);  // the same in a sentence
 
-// What a model is held to.
-enum class Metric {
-  symbols,  // the share of right answers
-  whole,    // the share of windows with all answers right: exact match
-  pairs  // the share of pairs with all answers right; windows 2n and 2n+1 hold the same symbols in another order
-};
+// What a model is held to: the share of right symbols, of windows without a wrong one (exact match), or of pairs without a
+// wrong one: windows 2n and 2n+1, which hold the same symbols in another order.
+enum class Metric { symbols, whole, pairs };
 std::string_view name(Metric metric);  // "share of right symbols", "exact match", "share of right pairs"
 
 struct Lengths {
   std::int64_t least, most;
 };
 
-class Draws;    // tasks/window.h: the random numbers of an example, and
-struct Window;  // the window that is written by them
+class Draws;        // tasks/window.h: the random numbers of an example, and
+struct TaskWindow;  // the window that is written by them
 
 // One task as data. Its file in tasks/ says where it is from.
 struct Task {
   std::string_view name;
-  std::string_view asks;      // what is read, and what has to be said: one line
-  std::string_view isolates;  // what it takes: one line
-  std::string_view format;    // of a window
-  std::string_view symbols;   // that answers are made of
-  std::string_view payload;   // what L counts
-  std::string_view seen =
-      {};  // where so few windows are possible that a test is met in training; empty: nowhere
-  Form form;
+  std::string_view asks;       // what is read, and what has to be said: one line
+  std::string_view isolates;   // what it takes: one line
+  std::string_view format;     // of a window
+  std::string_view symbols;    // that answers are made of
+  std::string_view payload;    // what L counts
+  std::string_view seen = {};  // which tests may be met in training, so few windows are possible; empty: none
+  AnswerForm form;
   Metric metric;
-  double chance;    // the metric of an answer drawn blindly from what can be one, at the lengths of `tests`
+  double chance;    // the metric of answers drawn blindly from what can be one, at the shortest of `tests`
   Lengths allowed;  // L that windows can be made of
   Lengths trained;  // L of training, unless a study says otherwise
   std::vector<std::int64_t> tests;  // L of tests, within `trained` and beyond
   std::int64_t per_symbol, others;  // a window of L has at most per_symbol·L + others tokens
   bool one_length = false;          // all windows of a batch have the same length, and no padding
   std::uint64_t draws = 1 << 20;    // random numbers that are set aside for a window
-  std::vector<Window> (*write)(Draws& draws, std::int64_t L);  // one window; of Metric::pairs both
+  std::vector<TaskWindow> (*write)(Draws& draws, std::int64_t L);  // one window; of Metric::pairs both
 
   std::int64_t tokens(std::int64_t L) const { return per_symbol * L + others; }
 };
@@ -65,26 +61,25 @@ inline constexpr std::int32_t kNowhere = -1;
 
 // Windows of a task.
 struct Examples : Sample {
-  std::vector<std::int32_t>
-      sources;  // of each target: the place in its window that it is read from, or kNowhere
+  std::vector<std::int32_t> sources;  // of each target: the place in its window that says it, or kNowhere
 };
 
 // What windows are made.
-struct TaskWindows {
+struct WindowShape {
   Lengths lengths;  // L is drawn uniformly from these, for each window
   std::int64_t
-      room;  // windows have tokens for so large an L, and are padded to that; not looked at with one_length
+      room;  // the L that windows have tokens for: shorter ones are padded. one_length: not looked at
   bool causal = true;  // for a decoder; false: for an encoder
 };
-TaskWindows training_windows(const Task& task, bool causal);
+WindowShape training_shape(const Task& task, bool causal);
 // Of L symbols, as wide as in training where L is not longer.
-TaskWindows testing_windows(const Task& task, std::int64_t L, bool causal);
+WindowShape testing_shape(const Task& task, std::int64_t L, bool causal);
 
 // So many windows (one more where pairs ask for it): a function of the arguments, to the bit. Throws Error(usage) for
 // lengths that the task has not, and for less room than they need.
-Examples task_batch(const Task& task, const TaskWindows& made, std::int64_t windows, const Random& random);
+Examples task_batch(const Task& task, const WindowShape& made, std::int64_t windows, const Random& random);
 
-// What windows are drawn from: in the steps of a training (from 0), and in tests, which share no random number with any training.
+// What windows are drawn from: in the steps of a training (from 0), and in tests, whose stream is no step of any training.
 Random training_stream(std::uint64_t seed, std::int64_t step);
 Random testing_stream(std::uint64_t draw);
 

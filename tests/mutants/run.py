@@ -120,6 +120,21 @@ MUTANTS = [
      "low = n.value - n.half_width", "low = n.value", "claims_test"),
     ("a checkpoint mixes up Adam's moments", "gnomon/lab/run.cpp",
      'm = values("optimiser.m.", trainer_.m)', 'm = values("optimiser.v.", trainer_.m)', "lab_test"),
+    ("task: an encoder reads the answers", "gnomon/lab/task.cpp",
+     "hidden && !causal ? kHidden", "hidden && causal ? kHidden", "tasks_test"),
+    ("task: a decoder says what it has just read", "gnomon/lab/task.cpp",
+     "std::size_t(hidden && causal)", "0 * std::size_t(hidden && causal)", "tasks_test"),
+    ("task: tests are a step of a training", "gnomon/lab/task.cpp",
+     'return {draw, "test of a task"};', "return training_stream(draw, 0);", "tasks_test"),
+    ("task: the longest windows are never drawn", "gnomon/lab/task.cpp",
+     "least + draws.below(range);", "least + draws.below(range - 1);", "tasks_test"),
+    ("task: a sum forgets its carry", "gnomon/lab/tasks/addition.cpp", "carry = s / 10;", "carry = s / 20;", "tasks_test"),
+    ("task: brackets close in the order of their opening", "gnomon/lab/tasks/dyck.cpp",
+     "w.label(closes(open.back()), open.back())", "w.label(closes(open.front()), open.front())", "tasks_test"),
+    ("task: one right answer makes a window right", "gnomon/lab/answers.cpp",
+     "w.right &= right[std::size_t(n)] != 0;", "w.right = right[std::size_t(n)] != 0;", "tasks_test"),
+    ("task: depth is counted from the end", "gnomon/lab/answers.cpp",
+     "source * bins / t", "(t - 1 - source) * bins / t", "tasks_test"),
 ]
 
 # One for each kind of site: the part it has, whether it is relative, and what the class has beside its constructor.

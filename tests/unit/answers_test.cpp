@@ -18,7 +18,7 @@ struct Pupil {
   std::int64_t layers;
   Lengths lengths;
   TrainConfig how;
-  TaskWindows windows() const { return {lengths, lengths.most, causal}; }
+  WindowShape windows() const { return {lengths, lengths.most, causal}; }
 };
 // A small Transformer that was trained on a task, as a study would.
 Trainer taught(const Pupil& p) {
@@ -39,7 +39,7 @@ const Pupil kCopier{"copy", "rope", true, 2, {1, 8}, {.steps = 1500, .batch = 32
 const Pupil kBeginner{"copy", "rope", true, 2, {1, 4}, {.steps = 200, .batch = 32, .learning_rate = 3e-3}};
 
 Examples tests(const Pupil& p, std::int64_t L, std::int64_t windows) {
-  TaskWindows of = p.windows();
+  WindowShape of = p.windows();
   of.lengths = {L, L};
   return task_batch(find_task(p.task), of, windows, testing_stream(1));
 }
@@ -49,7 +49,7 @@ TEST(Answers, AreTheLargestLogits) {
   const Model model(
       make_block("gpt", {.layers = 1, .width = 16, .heads = 2, .length = 10}, Spec::parse("rope")));
   const Floats w = model.initial(3);
-  const Examples s = task_batch(task, training_windows(task, true), 50, testing_stream(4));
+  const Examples s = task_batch(task, training_shape(task, true), 50, testing_stream(4));
   const Answers found = answers({model, w}, s);
   Session session(model);
   std::int64_t right = 0, asked = 0, pairs = 0, whole_pairs = 0;
@@ -107,7 +107,7 @@ TEST(Answers, AreThoseOfGreedyDecoding) {
 TEST(Answers, AreCountedByDepth) {
   const Task& task = find_task("needle");
   for (const bool causal : {true, false}) {
-    const Examples s = task_batch(task, testing_windows(task, 60, causal), 500, testing_stream(1));
+    const Examples s = task_batch(task, testing_shape(task, 60, causal), 500, testing_stream(1));
     Answers a;
     a.right.assign(s.targets.size(), 1);
     // Right where the key starts in the first half, and one digit is wrong elsewhere.
@@ -132,11 +132,41 @@ TEST(Answers, AreCountedByDepth) {
     EXPECT_THROW(by_depth(a, s, 2), Error);
   }
   const Examples sums =
-      task_batch(find_task("addition"), training_windows(find_task("addition"), true), 5, testing_stream(1));
+      task_batch(find_task("addition"), training_shape(find_task("addition"), true), 5, testing_stream(1));
   Answers a;
   a.right.resize(sums.targets.size());
   EXPECT_TRUE(std::isnan(by_depth(a, sums, 1)[0].share())) << "a sum is read from no one place";
   EXPECT_THROW(by_depth(a, sums, 0), Error);
+}
+
+TEST(Answers, AreCountedByDistance) {
+  const Task& task = find_task("dyck");
+  const Examples s = task_batch(task, testing_shape(task, 40, true), 50, testing_stream(1));
+  Answers a;
+  std::vector<Tally> expected(40);
+  for (std::size_t n = 0; n < s.targets.size(); ++n) {
+    a.right.push_back(n % 3 == 0);
+    if (s.targets[n] == kUnscored) continue;
+    // The distance again: brackets back to the one that was opened and not closed since.
+    std::int64_t open = 0, back = 0;
+    for (; open < 1; ++back) {
+      const std::int32_t bracket = s.inputs[n - std::size_t(back)];
+      open += bracket == '(' || bracket == '[' ? 1 : -1;
+    }
+    expected[std::size_t(back - 1)].add(n % 3 == 0);
+  }
+  const auto found = by_distance(a, s);
+  ASSERT_EQ(found.size(), expected.size());
+  std::int64_t far = 0;
+  for (std::size_t r = 0; r < found.size(); ++r) {
+    EXPECT_EQ(found[r].asked, expected[r].asked) << r;
+    EXPECT_EQ(found[r].right, expected[r].right) << r;
+    far += r > 8 ? found[r].asked : 0;
+  }
+  EXPECT_EQ(found[0].asked, 0);
+  EXPECT_GT(far, 20);
+  a.right.pop_back();
+  EXPECT_THROW(by_distance(a, s), Error);
 }
 
 TEST(Answers, CopyingIsLearnt) {

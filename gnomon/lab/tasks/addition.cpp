@@ -43,12 +43,12 @@ std::string digits(const std::vector<std::int64_t>& number, bool reversed) {
 }
 
 template <Format format>
-std::vector<Window> write_addition(Draws& draws, std::int64_t L) {
+std::vector<TaskWindow> write_addition(Draws& draws, std::int64_t L) {
   std::vector<std::int64_t> a = number(draws, L), b = number(draws, 1 + draws.below(L)), c = sum(a, b);
   if (draws.coin()) std::swap(a, b);
   if (format.padded) a.resize(std::size_t(L)), b.resize(std::size_t(L));
   if (!format.padded && c.back() == 0) c.pop_back();
-  Window w;
+  TaskWindow w;
   w.give(kBegin), w.give(digits(a, false)), w.give('+'), w.give(digits(b, false)), w.give('=');
   for (const char digit : digits(c, format.reversed)) w.answer(digit);
   w.answer(kEnd);
@@ -63,8 +63,8 @@ Task adding(std::string_view name, std::string_view asks, std::string_view shape
           .format = shape,
           .symbols = "0 to 9, and the full stop at the end",
           .payload = "digits of the longer number",
-          .seen = "short sums: up to about 4 digits, a few of ten thousand tests",
-          .form = Form::written,
+          .seen = "a few of the sums of up to 4 digits",
+          .form = AnswerForm::written,
           .metric = Metric::whole,
           .chance = 0,
           .allowed = {1, 1024},

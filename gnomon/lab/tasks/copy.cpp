@@ -12,8 +12,8 @@ namespace {
 
 enum class Order { forwards, backwards };
 
-std::vector<Window> repeated(const std::vector<std::int32_t>& letters, Order order) {
-  Window w;
+std::vector<TaskWindow> repeated(const std::vector<std::int32_t>& letters, Order order) {
+  TaskWindow w;
   w.give(kBegin);
   for (const std::int32_t letter : letters) w.give(letter);
   w.give(kSeparator);
@@ -27,13 +27,13 @@ std::vector<Window> repeated(const std::vector<std::int32_t>& letters, Order ord
 }
 
 template <Order order>
-std::vector<Window> write_copy(Draws& draws, std::int64_t L) {
+std::vector<TaskWindow> write_copy(Draws& draws, std::int64_t L) {
   std::vector<std::int32_t> letters;
   for (std::int64_t n = 0; n < L; ++n) letters.push_back(std::int32_t('a' + draws.below(26)));
   return repeated(letters, order);
 }
 
-std::vector<Window> write_same(Draws& draws, std::int64_t L) {
+std::vector<TaskWindow> write_same(Draws& draws, std::int64_t L) {
   const auto letter = std::int32_t('a' + draws.below(26));
   return repeated(std::vector<std::int32_t>(std::size_t(L), letter), Order::forwards);
 }
@@ -45,7 +45,7 @@ Task copying(std::string_view name, std::string_view asks, std::string_view isol
           .format = "^x1..xL|x1..xL.",
           .symbols = "a to z, and the full stop at the end",
           .payload = "letters",
-          .form = Form::written,
+          .form = AnswerForm::written,
           .metric = Metric::whole,
           .chance = 0,
           .allowed = {1, 4096},
@@ -66,7 +66,7 @@ std::span<const Task> copy_tasks() {
         copying("reverse", "letters again, backwards", "arithmetic with places: no distance stays")};
     list[0].tests.push_back(60);
     list[1].tests.push_back(60);
-    list[1].seen = "within the lengths of training: 26 windows are possible for each";
+    list[1].seen = "all within the lengths of training: of each length 26 windows are possible";
     list[1].write = write_same;
     list[2].format = "^x1..xL|xL..x1.";
     list[2].write = write_copy<Order::backwards>;

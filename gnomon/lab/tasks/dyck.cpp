@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kDepth = 4;
 
 // Brackets open or close with equal chances where both are possible.
-Window brackets(Draws& draws, std::int64_t L, bool& asked) {
-  Window w;
+TaskWindow brackets(Draws& draws, std::int64_t L, bool& asked) {
+  TaskWindow w;
   std::vector<std::int64_t> open;  // places
   const auto closes = [&](std::int64_t place) { return w.symbols[std::size_t(place)] == '(' ? ')' : ']'; };
   for (std::int64_t t = 0; t < L; ++t) {
@@ -28,9 +28,9 @@ Window brackets(Draws& draws, std::int64_t L, bool& asked) {
   return w;
 }
 
-std::vector<Window> write_dyck(Draws& draws, std::int64_t L) {
+std::vector<TaskWindow> write_dyck(Draws& draws, std::int64_t L) {
   for (bool asked = false;;) {
-    const Window w = brackets(draws, L, asked);
+    const TaskWindow w = brackets(draws, L, asked);
     if (asked) return {w};  // a window that asks for nothing is drawn again
   }
 }
@@ -45,7 +45,7 @@ std::span<const Task> dyck_tasks() {
        .format = "brackets; the answer at closing ones",
        .symbols = ") and ]",
        .payload = "brackets",
-       .form = Form::labelled,
+       .form = AnswerForm::labelled,
        .metric = Metric::symbols,
        .chance = .5,
        .allowed = {4, 4096},

@@ -12,8 +12,8 @@ constexpr std::int64_t kLetters = 52, kReach = 15;
 
 std::int32_t letter(std::int64_t n) { return std::int32_t(n < 26 ? 'A' + n : 'a' + n - 26); }
 
-std::vector<Window> write_indirect(Draws& draws, std::int64_t L) {
-  Window w;
+std::vector<TaskWindow> write_indirect(Draws& draws, std::int64_t L) {
+  TaskWindow w;
   for (const std::int64_t n : draws.different(L, kLetters)) w.give(letter(n));
   const std::int64_t from = draws.below(L), least = std::max(-kReach, -from),
                      most = std::min(kReach, L - 1 - from), k = least + draws.below(most - least + 1);
@@ -33,7 +33,7 @@ std::span<const Task> indirect_tasks() {
        .format = "x1..xL c k",
        .symbols = "A to Z and a to z; k is one of 31 symbols",
        .payload = "letters",
-       .form = Form::labelled,
+       .form = AnswerForm::labelled,
        .metric = Metric::symbols,
        .chance = 1. / 20,
        .allowed = {1, kLetters},

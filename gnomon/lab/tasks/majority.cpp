@@ -8,8 +8,8 @@
 namespace gnomon {
 namespace {
 
-std::vector<Window> write_majority(Draws& draws, std::int64_t L) {
-  Window w;
+std::vector<TaskWindow> write_majority(Draws& draws, std::int64_t L) {
+  TaskWindow w;
   std::array<std::int64_t, 3> count{};
   for (std::int64_t n = 0; n < L; ++n) {
     const std::int64_t letter = draws.below(3);
@@ -32,8 +32,8 @@ std::span<const Task> majority_tasks() {
        .format = "x1..x9 ?",
        .symbols = "a, b, c",
        .payload = "letters",
-       .seen = "everywhere: 19,683 windows are possible",
-       .form = Form::labelled,
+       .seen = "all: 19,683 windows are possible",
+       .form = AnswerForm::labelled,
        .metric = Metric::symbols,
        .chance = 1. / 3,
        .allowed = {9, 9},

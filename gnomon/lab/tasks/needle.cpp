@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int64_t kKey = 5;
 
-std::vector<Window> write_needle(Draws& draws, std::int64_t L) {
-  Window w;
+std::vector<TaskWindow> write_needle(Draws& draws, std::int64_t L) {
+  TaskWindow w;
   const std::int64_t before = draws.below(L + 1);
   for (std::int64_t t = 0; t <= L; ++t) {
     if (t == before) {
@@ -36,7 +36,7 @@ std::span<const Task> needle_tasks() {
        .format = "letters, #12345, letters, ?12345",
        .symbols = "0 to 9",
        .payload = "letters around the key",
-       .form = Form::written,
+       .form = AnswerForm::written,
        .metric = Metric::whole,
        .chance = 0,
        .allowed = {0, 1 << 16},

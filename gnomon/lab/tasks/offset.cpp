@@ -11,8 +11,8 @@ namespace gnomon {
 namespace {
 
 template <std::int64_t k>
-std::vector<Window> write_offset(Draws& draws, std::int64_t L) {
-  Window w;
+std::vector<TaskWindow> write_offset(Draws& draws, std::int64_t L) {
+  TaskWindow w;
   for (std::int64_t t = 0; t < L; ++t) {
     w.give(std::int32_t('a' + draws.below(26)));
     if (t >= k) w.label(w.symbols[std::size_t(t - k)], t - k);
@@ -28,7 +28,7 @@ Task at_offset(std::string_view name, std::string_view asks) {
           .format = "x1..xL; at each of them the answer",
           .symbols = "a to z",
           .payload = "letters",
-          .form = Form::labelled,
+          .form = AnswerForm::labelled,
           .metric = Metric::symbols,
           .chance = 1. / 26,
           .allowed = {k + 1, 4096},

@@ -18,24 +18,24 @@ std::pair<std::int32_t, std::int32_t> two(Draws& draws, std::int64_t limit) {
   return {a, b + (b >= a)};
 }
 
-std::vector<Window> write_order(Draws& draws, std::int64_t) {
+std::vector<TaskWindow> write_order(Draws& draws, std::int64_t) {
   const auto [a, b] = two(draws, kNames);
   const auto verb = std::int32_t('v' + draws.below(kVerbs));
-  std::vector<Window> pair;
+  std::vector<TaskWindow> pair;
   for (const auto& [who, whom] : {std::pair(a, b), std::pair(b, a)}) {
-    Window& w = pair.emplace_back();
+    TaskWindow& w = pair.emplace_back();
     w.give('A' + who), w.give(verb), w.give('A' + whom), w.give(kAsk);
     w.label('A' + who, 0);
   }
   return pair;
 }
 
-std::vector<Window> write_binding(Draws& draws, std::int64_t) {
+std::vector<TaskWindow> write_binding(Draws& draws, std::int64_t) {
   const auto [a, b] = two(draws, kNumbers);
   const bool oranges = draws.coin();
-  std::vector<Window> pair;
+  std::vector<TaskWindow> pair;
   for (const auto& [first, second] : {std::pair(a, b), std::pair(b, a)}) {
-    Window& w = pair.emplace_back();
+    TaskWindow& w = pair.emplace_back();
     w.give('1' + first), w.give('o'), w.give('1' + second), w.give('b'), w.give(oranges ? 'o' : 'b');
     w.label('1' + (oranges ? first : second), oranges ? 0 : 2);
   }
@@ -52,8 +52,8 @@ std::span<const Task> order_tasks() {
        .format = "A verb B ?",
        .symbols = "16 names, A to P",
        .payload = "the three words",
-       .seen = "everywhere: 960 windows are possible",
-       .form = Form::labelled,
+       .seen = "all: 960 windows are possible",
+       .form = AnswerForm::labelled,
        .metric = Metric::pairs,
        .chance = .25,
        .allowed = {3, 3},
@@ -69,8 +69,8 @@ std::span<const Task> order_tasks() {
        .format = "3 o 4 b, then o or b",
        .symbols = "the numbers 1 to 8",
        .payload = "numbers and fruits",
-       .seen = "everywhere: 112 windows are possible",
-       .form = Form::labelled,
+       .seen = "all: 112 windows are possible",
+       .form = AnswerForm::labelled,
        .metric = Metric::pairs,
        .chance = .25,
        .allowed = {4, 4},

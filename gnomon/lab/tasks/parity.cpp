@@ -5,8 +5,8 @@
 namespace gnomon {
 namespace {
 
-std::vector<Window> write_parity(Draws& draws, std::int64_t L) {
-  Window w;
+std::vector<TaskWindow> write_parity(Draws& draws, std::int64_t L) {
+  TaskWindow w;
   bool odd = false;
   for (std::int64_t n = 0; n < L; ++n) {
     const bool one = draws.coin();
@@ -27,8 +27,8 @@ std::span<const Task> parity_tasks() {
        .format = "x1..xL ?",
        .symbols = "1 for odd, 0 for even",
        .payload = "bits",
-       .seen = "up to about 20 bits: a million windows are possible of these",
-       .form = Form::labelled,
+       .seen = "up to 20 bits: of each length at most a million windows are possible",
+       .form = AnswerForm::labelled,
        .metric = Metric::symbols,
        .chance = .5,
        .allowed = {1, 4096},

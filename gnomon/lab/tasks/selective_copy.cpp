@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::int64_t kCopied = 16, kAlphabet = 16;
 
-std::vector<Window> write_selective_copy(Draws& draws, std::int64_t L) {
+std::vector<TaskWindow> write_selective_copy(Draws& draws, std::int64_t L) {
   std::vector<std::int64_t> places = draws.different(kCopied, kCopied + L);
   std::sort(places.begin(), places.end());
-  Window w;
+  TaskWindow w;
   std::size_t next = 0;
   for (std::int64_t t = 0; t < kCopied + L; ++t) {
     const bool blank = next == places.size() || places[next] != t;
@@ -35,7 +35,7 @@ std::span<const Task> selective_copy_tasks() {
        .format = "16 letters among L blanks, |, the letters",
        .symbols = "a to p",
        .payload = "blanks",
-       .form = Form::written,
+       .form = AnswerForm::written,
        .metric = Metric::whole,
        .chance = 0,
        .allowed = {0, 4096},

@@ -14,8 +14,8 @@ constexpr std::int64_t kValues = 50;
 // A to Z, then a to x.
 std::int32_t letter(std::int64_t value) { return std::int32_t(value < 26 ? 'A' + value : 'a' + value - 26); }
 
-std::vector<Window> sorted(const std::vector<std::int64_t>& values) {
-  Window w;
+std::vector<TaskWindow> sorted(const std::vector<std::int64_t>& values) {
+  TaskWindow w;
   w.give(kBegin);
   for (const std::int64_t value : values) w.give(letter(value));
   w.give(kSeparator);
@@ -28,16 +28,18 @@ std::vector<Window> sorted(const std::vector<std::int64_t>& values) {
   return {w};
 }
 
-std::vector<Window> write_sort(Draws& draws, std::int64_t L) { return sorted(draws.different(L, kValues)); }
+std::vector<TaskWindow> write_sort(Draws& draws, std::int64_t L) {
+  return sorted(draws.different(L, kValues));
+}
 
-std::vector<Window> write_repeated(Draws& draws, std::int64_t L) {
+std::vector<TaskWindow> write_repeated(Draws& draws, std::int64_t L) {
   std::vector<std::int64_t> values;
   for (std::int64_t n = 0; n < L; ++n) values.push_back(draws.below(kValues));
   return sorted(values);
 }
 
-Task sorting(std::string_view name, std::string_view asks, std::vector<Window> (*write)(Draws&, std::int64_t),
-             std::int64_t longest) {
+Task sorting(std::string_view name, std::string_view asks,
+             std::vector<TaskWindow> (*write)(Draws&, std::int64_t), std::int64_t longest) {
   return {.name = name,
           .asks = asks,
           .isolates =
@@ -46,7 +48,7 @@ Task sorting(std::string_view name, std::string_view asks, std::vector<Window> (
           .format = "^x1..xL|y1..yL.",
           .symbols = "50 letters, A to Z before a to x, and the full stop at the end",
           .payload = "letters",
-          .form = Form::written,
+          .form = AnswerForm::written,
           .metric = Metric::whole,
           .chance = 0,
           .allowed = {1, longest},

@@ -40,7 +40,7 @@ class Draws {
 };
 
 // A window while it is written. Its answers are labels of symbols, or symbols themselves.
-struct Window {
+struct TaskWindow {
   std::vector<std::int32_t> symbols;
   std::vector<std::int32_t> labels;   // of each symbol, or kUnscored
   std::vector<bool> answers;          // of each symbol: it has to be found
