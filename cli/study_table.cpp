@@ -110,16 +110,18 @@ void print_table(const StudySummary& s) {
                at.failed.empty() ? "" : text("  (", at.failed.size(), " failed)"));
   }
   std::string head = fmt::format("\n{:<{}}", "arm", width);
-  for (const double factor : c.lengths) head += fmt::format("  {:>8}", "at " + shortest(factor) + "x");
+  for (const auto& l : s.arms.front().by_length)
+    head += fmt::format("  {:>8}", s.metric ? "at " + shortest(l.factor) : "at " + shortest(l.factor) + "x");
   fmt::print("{}  {:>10}  {:>8}\n", head, "parameters", "tokens/s");
   for (const ArmSummary& a : s.arms) {
     if (a.largest().runs.empty()) continue;
     std::string row = fmt::format("{:<{}}", a.arm, width);
     for (const auto& l : a.by_length)
-      row += fmt::format("  {:>8}", l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d");
+      row += fmt::format("  {:>8}", s.metric ? (l.share ? fmt::format("{:.3f}", l.share->share) : "n/d")
+                                             : (l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d"));
     fmt::print("{}  {:>10}  {:>8.0f}\n", row, a.largest().runs.front().parameters, a.tokens_per_second);
   }
-  fmt::print("\nnats: held-out loss a byte over whole windows of {} tokens, mean of {},\n{} steps.\n",
+  fmt::print("\nnats: held-out loss, {}, over whole windows of {} tokens,\nmean of {}, {} steps.\n", s.unit,
              c.model.length, counted(std::size_t(c.seeds), "seed"), c.train.steps);
   fmt::print("rate: learning rate{}; * the best one tried was the last.\n",
              c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm");
@@ -127,6 +129,11 @@ void print_table(const StudySummary& s) {
              c.seeds > 1 ? ", ± 95 % interval over seeds and\ntext; verdict: by Holm at 5 %, over all arms, "
                            "here and at twice the length"
                          : "; one seed: no inference");
+  if (s.metric) {
+    fmt::print("at N: {} for a payload of N symbols, of the middle seed; n/d: not defined there.\n",
+               name(*s.metric));
+    return;
+  }
   fmt::print(
       "at Nx: loss of the last {} tokens of windows N times as long, the same target\nbytes; n/d: not "
       "defined there.\n",

@@ -42,7 +42,7 @@ Json to_json(const std::vector<CurvePoint>& curve) {
   for (const auto& p : curve) all.push_back({p.step, p.training, p.held_out});
   return all;
 }
-Json to_json(const Count& c) { return {c.right, c.asked}; }
+Json to_json(const Tally& c) { return {c.right, c.asked}; }
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 // Throws Error(input) for points that are out of order or after `last`.
@@ -442,7 +442,7 @@ std::string result_json(const RunResult& r) {
                               {"by_block", l.by_block},
                               {"right", l.right ? to_json(*l.right) : Json()},
                               {"by_depth", Json::array()}});
-    for (const Count& c : l.by_depth) j["by_length"].back()["by_depth"].push_back(to_json(c));
+    for (const Tally& c : l.by_depth) j["by_length"].back()["by_depth"].push_back(to_json(c));
   }
   j["by_position"] = r.by_position;
   j["weights_sha256"] = r.weights_sha256;
@@ -456,7 +456,7 @@ std::string result_json(const RunResult& r) {
 }
 
 namespace {
-Count count_from(const JsonValue& json) {
+Tally count_from(const JsonValue& json) {
   const auto two = json.list(2);
   const std::int64_t asked = two[1].whole(0, kMost);
   return {two[0].whole(0, asked), asked};

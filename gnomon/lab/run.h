@@ -19,8 +19,8 @@ struct LengthLoss {
   std::int64_t tokens;
   std::optional<double> nats;        // nullopt: the encoding is not defined there
   std::vector<double> by_block;      // as RunResult's
-  std::optional<Count> right = {};   // answers, by the metric of a task; factor: symbols of its payload
-  std::vector<Count> by_depth = {};  // the same by where the answer stands; empty: nowhere
+  std::optional<Tally> right = {};   // answers, by the metric of a task; factor: symbols of its payload
+  std::vector<Tally> by_depth = {};  // the same by where the answer stands; empty: nowhere
 };
 
 // Blocks of held-out windows, by which the variance of the text is told from that of the training.

@@ -37,7 +37,7 @@ struct ArmSummary {
     std::optional<Comparison> comparison;      // at twice the training length
     std::optional<ShareInterval> share;        // of right answers, by the metric
     std::int64_t solved = 0;                   // seeds with at least kSolved of them
-    std::vector<Count> by_depth;               // over all seeds; empty: answers have no place
+    std::vector<Tally> by_depth;               // over all seeds; empty: answers have no place
   };
   std::vector<AtLength> by_length;    // of the largest budget
   std::optional<Comparison> to_best;  // the difference to the arm with the lowest loss

@@ -39,17 +39,17 @@ std::string TaskData::print() const {
 }
 
 Sample TaskData::training(const StepBatch& b) const {
-  return task_batch(task_, training_windows(task_, causal_), b.windows, training_stream(b.seed, b.step));
+  return task_batch(task_, training_shape(task_, causal_), b.windows, training_stream(b.seed, b.step));
 }
 
 Sample TaskData::held_out(const Windows& w) const {
   const std::uint64_t draw = w.held == Held::validation ? kDrawsOfValidation : kDrawsOfTest;
-  return task_batch(task_, training_windows(task_, causal_), w.count, testing_stream(draw + w.draw));
+  return task_batch(task_, training_shape(task_, causal_), w.count, testing_stream(draw + w.draw));
 }
 
 Examples TaskData::examples(std::int64_t payload, const Windows& w) const {
   const std::uint64_t draw = w.held == Held::validation ? kDrawsOfValidation : kDrawsOfTest;
-  return task_batch(task_, testing_windows(task_, payload, causal_), w.count,
+  return task_batch(task_, testing_shape(task_, payload, causal_), w.count,
                     testing_stream(draw + 1 + std::uint64_t(payload)));
 }
 

@@ -9,7 +9,7 @@ class TaskData : public Data {
   TaskData(const Task& task, bool causal);  // the task is of the list, which lives for ever
 
   std::string print() const override;
-  Sample training(const StepBatch& batch) const override;      // as wide as the task asks for
+  Sample training(const StepBatch& batch) const override;  // as wide as the task asks for
   Sample held_out(const Windows& windows) const override;  // of the lengths of training
   std::vector<std::string> describe() const override;
   std::string unit() const override { return "nats per answer symbol"; }

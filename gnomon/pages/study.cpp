@@ -8,6 +8,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/pages/portrait.h"
+#include "gnomon/pages/study_answers.h"
 #include "gnomon/pages/study_words.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
@@ -42,8 +43,8 @@ std::string speed_text(const ArmSummary& a) {
 std::string ranking(const StudySummary& s) {
   report::Table t;
   t.head = {"arm",
-            "nats per byte",
-            "bits per byte",
+            s.unit,
+            "in bits",
             "difference to baseline",
             "verdict",
             "computing",
@@ -81,7 +82,7 @@ std::string ranking(const StudySummary& s) {
           double(at.runs.size()), true}});
   }
   report::IntervalChart chart{
-      "Held-out loss, difference to the baseline", "", "nats per byte; left is better", {}};
+      "Held-out loss, difference to the baseline", "", s.unit + "; left is better", {}};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const ArmSummary& a = s.arms[i];
     const Estimate& d = a.largest().difference;
@@ -127,7 +128,7 @@ std::string budgets(const StudySummary& s) {
       "Held-out loss by computing",
       "Means over the seeds; each point is a training of its own, with its schedule run to the end.",
       {"TFLOP of one training", true, {}},
-      {"nats per byte"},
+      {s.unit},
       {}};
   report::Table t;
   t.head = {"arm"};
@@ -160,7 +161,7 @@ std::string rates(const StudySummary& s) {
                                "lowest point; where that is the first or the "
                                "last, the next rate was tried, up to three times."),
                           {"learning rate", true, {}},
-                          {"nats per byte"},
+                          {s.unit},
                           {}};
   for (const ArmSummary& a : s.arms) {
     Series line{a.arm, {}, style_of(s, a.arm), false, true};
@@ -213,7 +214,7 @@ std::string extrapolation(const StudySummary& s) {
       text("Loss of the last ", s.config.score, " bytes of a window, by the length of the window"),
       "",
       {"window length in bytes (tokens); the training length is " + text(s.config.model.length), true, {}},
-      {"nats per byte"},
+      {s.unit},
       {}};
   for (const double f : s.config.lengths) chart.x.ticks.push_back(double(s.config.tokens_at(f)));
   std::sort(chart.x.ticks.begin(), chart.x.ticks.end());
@@ -258,12 +259,12 @@ std::string training(const StudySummary& s) {
              "Held-out loss while training",
              "Thin lines are single seeds, thick ones their mean; over up to 32 of the held-out windows.",
              {"thousand bytes seen in training"},
-             {"nats per byte"},
+             {s.unit},
              all_arms(s, false, curve(&CurvePoint::held_out))}) +
          report::draw(report::LineChart{"Training loss",
                                         "Mean over the steps since the point before.",
                                         {"thousand bytes seen in training"},
-                                        {"nats per byte"},
+                                        {s.unit},
                                         all_arms(s, false, curve(&CurvePoint::training))});
 }
 
@@ -273,7 +274,7 @@ std::string within_window(const StudySummary& s) {
                           text("Held-out windows of the training length; means over ", kBin,
                                " neighbouring positions, ", s.config.windows, " windows and the seeds."),
                           {"position in the window, bytes"},
-                          {"nats per byte"},
+                          {s.unit},
                           {}};
   chart.series = all_arms(s, false, [&](const RunResult& r) {
     std::vector<std::pair<double, double>> p;
@@ -341,7 +342,8 @@ std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
 
 std::string study_page(const StudySummary& s, const Data& data, const StudyFolder& folder,
                        const MadeBy& how) {
-  report::Page page(text("Which position encoding? ", Path(s.config.text_path).filename().string()));
+  report::Page page(text("Which position encoding? ",
+                         s.config.is_task() ? s.config.data : Path(s.config.text_path).filename().string()));
   for (const std::string& sentence : study_answers(s)) page.lead(sentence);
   const std::string block = s.config.model.block == "gpt" ? "" : text("block ", s.config.model.block, ", ");
   page.lead(text(block, s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
@@ -352,7 +354,13 @@ std::string study_page(const StudySummary& s, const Data& data, const StudyFolde
   failures(s, page);
   page.section("Budgets", budgets(s));
   page.section("Learning rates", rates(s));
-  page.section("Longer windows than in training", extrapolation(s));
+  if (s.metric) {
+    std::vector<int> styles;
+    for (const ArmSummary& a : s.arms) styles.push_back(style_of(s, a.arm));
+    page.section("Right answers", study_right_answers(s, styles));
+  } else {
+    page.section("Longer windows than in training", extrapolation(s));
+  }
   page.section("While training", training(s));
   page.section("Within the window", within_window(s));
   std::string gallery;

@@ -183,7 +183,8 @@ std::string what_to_do(const StudySummary& s) {
     if (!far || a.by_length[l].nats->mean < far->by_length[l].nats->mean) far = &a;
   }
   std::string out = text("What to do: for a budget like this one take ", s.arms.front().arm);
-  if (far && far != &s.arms.front()) out += text("; where windows get longer than in training, ", far->arm);
+  if (far && far != &s.arms.front() && !s.metric)
+    out += text("; where windows get longer than in training, ", far->arm);
   return out + (inference(s) ? "." : "; and run more seeds before you believe it.");
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/lab/corpus.h"
 #include "gnomon/lab/run.h"
 #include "gnomon/lab/study.h"
 #include "tests/fuzz/fuzz.h"

@@ -18,6 +18,7 @@
 #include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/corpus.h"
 #include "gnomon/lab/desk.h"
 #include "gnomon/lab/study.h"
 #include "gnomon/lab/workers.h"
@@ -241,7 +242,8 @@ RunResult small_result() {
   r.parameters = 12, r.flops_per_token = 1e6, r.nats = 1.25;
   r.curve = {{1, 2.5, 2.25}, {2, std::nan(""), std::nan("")}};
   r.by_block = {1.5, 1.0};
-  r.by_length = {{1, 16, 1.5, {1.25, 1.75}}, {2, 32, std::nullopt, {}}};
+  r.by_length = {{1, 16, 1.5, {1.25, 1.75}, Tally{3, 4}, {{1, 2}, {2, 2}}},
+                 {2, 32, std::nullopt, {}, {}, {}}};
   r.by_position = {1.5, std::nan("")};
   r.weights_sha256 = sha256("");
   return r;

@@ -9,10 +9,12 @@
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/corpus.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/lab/store.h"
 #include "gnomon/lab/summary.h"
+#include "gnomon/lab/task_data.h"
 
 namespace gnomon {
 namespace {
@@ -59,13 +61,13 @@ class Lab : public testing::Test {
 TEST_F(Lab, TheCorpusKeepsHeldOutBytesOutOfTraining) {
   const Corpus c = corpus();
   const std::int64_t T = 16, longest = config_.longest();
-  EXPECT_NEAR(double(c.held_out_bytes()) / double(c.bytes().size()), 0.1, 0.01);
+  EXPECT_NEAR(double(c.parts().training_tokens()) / double(c.bytes().size()), 0.9, 0.01);
   std::set<std::int64_t> held;
-  for (const auto end : c.held_out_ends(longest, 50, Held::all)) {
+  for (const auto end : c.parts().ends(longest, 50, Held::all)) {
     for (std::int64_t at = end - longest - 1; at < end; ++at) held.insert(at);
   }
-  for (std::int64_t n = 0; n < c.training_windows(T); n += 7) {
-    const std::int64_t start = c.training_start(T, n);
+  for (std::int64_t n = 0; n < c.parts().training_windows(T); n += 7) {
+    const std::int64_t start = c.parts().training_start(T, n);
     for (std::int64_t at = start; at <= start + T; ++at) ASSERT_EQ(held.count(at), 0u);
   }
 }
@@ -183,10 +185,11 @@ TEST_F(Lab, EveryPartOfAJobIsInItsKey) {
     change(other);
     EXPECT_TRUE(prints.insert(other.print()).second) << other.print();
   };
+  with([](Job& j) { j.held = Held::all; });
   with([](Job& j) { j.spec = Spec::parse("rope(theta=500)"); });
   with([](Job& j) { j.seed = 2; });
-  with([](Job& j) { j.data = "order"; });
-  with([](Job& j) { j.data = "binding"; });
+  with([](Job& j) { j.data = &claim_task("order"); });
+  with([](Job& j) { j.data = &claim_task("binding"); });
   with([](Job& j) { j.frozen_words = true; });
   with([](Job& j) { j.model.layers = 2; });
   with([](Job& j) { j.train.steps = 31; });
@@ -196,7 +199,7 @@ TEST_F(Lab, EveryPartOfAJobIsInItsKey) {
   with([](Job& j) { j.keep.snapshots = true; });
   with([](Job& j) { j.keep.reach = 40; });
   Job without = job;
-  without.text = nullptr;
+  without.data = nullptr;
   EXPECT_THROW(without.print(), Error);
 }
 
@@ -276,8 +279,8 @@ TEST_F(Lab, AHeldOutLossThatIsNotFiniteFailsTheRunAndIsKept) {
   const Corpus plain = corpus();
   std::string words = read_file(text_path());
   const std::int64_t own = config_.model.length + 1;  // which the validation windows are of
-  for (const auto& ends : {plain.held_out_ends(own, config_.windows, Held::validation),
-                           plain.held_out_ends(config_.longest(), config_.windows, Held::test)}) {
+  for (const auto& ends : {plain.parts().ends(own, config_.windows, Held::validation),
+                           plain.parts().ends(config_.longest(), config_.windows, Held::test)}) {
     for (const auto end : ends) words[std::size_t(end) - 5] = 'Z';
   }
   write_file(text_path(), words);
@@ -320,7 +323,7 @@ TEST_F(Lab, AnEncoderFillsInMaskedBytes) {
   config_.baseline = "none";
   config_.check();
   const Corpus c = corpus();
-  const Sample w = held_out(job_of(config_, c, trial("none")), {16, 2});
+  const Sample w = held_out(job_of(config_, c, trial("none")), 16, 2, Held::test);
   int masked = 0;
   for (std::size_t i = 0; i < w.inputs.size(); ++i) {
     EXPECT_EQ(w.inputs[i] == 0, w.targets[i] >= 0);
@@ -463,7 +466,7 @@ TEST_F(Lab, DifferencesArePairedBySeed) {
     r.nats = double(plan.seed) + (plan.arm == "learned" ? 0.5 : 0);
     r.by_block = {r.nats - 0.25, r.nats + 0.25};
     for (const double factor : config_.lengths)
-      r.by_length.push_back({factor, config_.tokens_at(factor), r.nats, r.by_block});
+      r.by_length.push_back({factor, config_.tokens_at(factor), r.nats, r.by_block, {}, {}});
     found.emplace(plan.key, r);
   }
   const auto s = summarise(config_, c, found);

@@ -11,6 +11,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/conduct.h"
+#include "gnomon/lab/corpus.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/presets.h"
 #include "gnomon/lab/results.h"
@@ -150,11 +151,11 @@ TEST_F(Study, RunsFollowFromWhatWasFound) {
 TEST_F(Study, ValidationAndTestShareNoByte) {
   const Corpus c = corpus();
   std::set<std::int64_t> looked_at;
-  for (const auto end : c.held_out_ends(17, 200, Held::validation)) {
+  for (const auto end : c.parts().ends(17, 200, Held::validation)) {
     for (std::int64_t at = end - 18; at < end; ++at) looked_at.insert(at);
   }
   const std::int64_t longest = config_.longest();
-  for (const auto end : c.held_out_ends(longest, 200, Held::test)) {
+  for (const auto end : c.parts().ends(longest, 200, Held::test)) {
     for (std::int64_t at = end - longest - 1; at < end; ++at) ASSERT_EQ(looked_at.count(at), 0u);
   }
 }
