@@ -157,6 +157,17 @@ TEST(Vocabulary, AnyBytesComeBack) {
   refused("symbol is -1", [&] { v.decode(Symbols{7, -1}); });
 }
 
+TEST(Vocabulary, TextsAreLearnedFromTogetherAndEndForThemselves) {
+  const std::vector<std::string_view> texts{"xy", "xy", "", "xy"};
+  EXPECT_EQ(merges_of(Vocabulary::learn(texts, 257)), (Merges{{'x', 'y'}}));
+  EXPECT_THROW(Vocabulary::learn(texts, 258), Error);  // "xyxyxy" would have more
+  const std::string prose = drawn(1, "the cat sat on a mat. ", 3000);
+  const std::string_view parts[] = {std::string_view(prose).substr(0, 1000),
+                                    std::string_view(prose).substr(1000)};
+  EXPECT_NE(merges_of(Vocabulary::learn(parts, 300)), merges_of(Vocabulary::learn(parts[0], 300)));
+  EXPECT_NE(merges_of(Vocabulary::learn(parts, 300)), merges_of(Vocabulary::learn(parts[1], 300)));
+}
+
 // Pairs that are looked for from the beginning at every merge would take hours here.
 TEST(Vocabulary, APieceMayBeAsLongAsTheText) {
   const std::string dna = drawn(5, "ACGT", 500'000);
