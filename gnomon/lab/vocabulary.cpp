@@ -32,6 +32,12 @@ std::size_t run_end(std::string_view text, std::size_t begin) {
   return end;
 }
 
+std::string_view take_piece(std::string_view& rest) {
+  const std::string_view piece = first_piece(rest);
+  rest.remove_prefix(piece.size());
+  return piece;
+}
+
 // Pieces cut into symbols that grow. The number of a symbol stands in its first and its last cell, so that both neighbours of
 // a symbol are found by its width; around and between pieces is a border.
 class Cells {
@@ -66,11 +72,12 @@ class Cells {
   std::vector<std::int32_t> cells_{kBorder};
 };
 
-// The distinct pieces of a text with how often each is there, and all pairs in them: a merge touches only the places of its pair.
+// The distinct pieces of texts with how often each is there, and all pairs in them: a merge touches only the places of its pair.
 class Pairs {
  public:
-  Pairs(std::string_view text, const std::vector<std::string>& bytes) : bytes_(bytes), cells_(bytes) {
-    count_pieces(text);
+  Pairs(std::span<const std::string_view> texts, const std::vector<std::string>& bytes)
+      : bytes_(bytes), cells_(bytes) {
+    count_pieces(texts);
     for (Cells::Place p = 1; p + 1 < cells_.end(); ++p) {
       if (cells_.at(p) != Cells::kBorder && cells_.at(p + 1) != Cells::kBorder)
         gain({cells_.at(p), cells_.at(p + 1)}, p);
@@ -123,16 +130,17 @@ class Pairs {
     }
   };
 
-  void count_pieces(std::string_view text) {
+  void count_pieces(std::span<const std::string_view> texts) {
     std::unordered_map<std::string_view, std::size_t> index;
     std::vector<std::pair<std::string_view, std::int32_t>> pieces;  // in the order in which they come
-    while (!text.empty()) {
-      const std::string_view piece = first_piece(text);
-      text.remove_prefix(piece.size());
-      if (piece.size() == 1) continue;  // no pair
-      const auto [at, is_new] = index.try_emplace(piece, pieces.size());
-      if (is_new) pieces.emplace_back(piece, 0);
-      ++pieces[at->second].second;
+    for (std::string_view rest : texts) {
+      while (!rest.empty()) {
+        const std::string_view piece = take_piece(rest);
+        if (piece.size() == 1) continue;  // no pair
+        const auto [at, is_new] = index.try_emplace(piece, pieces.size());
+        if (is_new) pieces.emplace_back(piece, 0);
+        ++pieces[at->second].second;
+      }
     }
     for (const auto& [piece, count] : pieces) {
       cells_.append(piece);
@@ -174,10 +182,10 @@ class Pairs {
   std::priority_queue<Candidate> candidates_;
 };
 
-void check_length(std::string_view text) {
-  if (std::int64_t(text.size()) > Vocabulary::kMostText)
-    throw Error(Fault::input, gnomon::text("the text has ", text.size(),
-                                           " bytes; byte-pair encoding takes up to ", Vocabulary::kMostText));
+void check_length(std::int64_t bytes) {
+  if (bytes > Vocabulary::kMostText)
+    throw Error(Fault::input,
+                text("a text of ", bytes, " bytes; byte-pair encoding takes up to ", Vocabulary::kMostText));
 }
 
 }  // namespace
@@ -203,16 +211,18 @@ void Vocabulary::add(Merge merge) {
   bytes_.push_back(bytes_[std::size_t(merge.left)] + bytes_[std::size_t(merge.right)]);
 }
 
-Vocabulary Vocabulary::learn(std::string_view text, std::int64_t size) {
+Vocabulary Vocabulary::learn(std::span<const std::string_view> texts, std::int64_t size) {
   check_extents("vocabulary", {{"size", size, kLeast, kMost}});
-  check_length(text);
+  std::int64_t bytes = 0;
+  for (const std::string_view text : texts) bytes += std::int64_t(text.size());
+  check_length(bytes);
   Vocabulary v;
-  Pairs pairs(text, v.bytes_);
+  Pairs pairs(texts, v.bytes_);
   while (v.size() < size) {
     const auto pair = pairs.most_frequent();
     if (!pair)
-      throw Error(Fault::input, gnomon::text("a vocabulary of ", size, " symbols: the text has only ",
-                                             v.size(), ", after which no two stand together twice"));
+      throw Error(Fault::input, text("a vocabulary of ", size, " symbols: the text has only ", v.size(),
+                                     ", after which no two stand together twice"));
     v.add(*pair);
     pairs.join(*pair, std::int32_t(v.size() - 1));
   }
@@ -225,15 +235,14 @@ std::string_view Vocabulary::bytes(std::int32_t symbol) const {
 }
 
 std::vector<std::int32_t> Vocabulary::encode(std::string_view text) const {
-  check_length(text);
+  check_length(std::int64_t(text.size()));
   struct Range {
     std::size_t begin, end;
   };
   std::unordered_map<std::string_view, Range> written;  // where the symbols of a piece stand already
   std::vector<std::int32_t> symbols;
   while (!text.empty()) {
-    const std::string_view piece = first_piece(text);
-    text.remove_prefix(piece.size());
+    const std::string_view piece = take_piece(text);
     const auto [same, is_new] = written.try_emplace(piece, Range{symbols.size(), 0});
     auto& [begin, end] = same->second;
     if (is_new) {

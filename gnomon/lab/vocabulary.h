@@ -27,13 +27,16 @@ class Vocabulary {
  public:
   static constexpr std::int64_t kLeast = 257, kMost = 65'536;  // symbols
   static constexpr std::int64_t kLongest = 256;                // bytes of a symbol
-  static constexpr std::int64_t kMostText = 1 << 30;           // bytes to learn from
+  static constexpr std::int64_t kMostText = 1 << 30;           // bytes to learn from, or to encode at once
 
-  // Learns `size` symbols from a text, of any bytes: merges the pair that stands side by side most often, again and again; of
-  // pairs that are equally frequent the one with the smaller left symbol, then the smaller right one. No merge crosses from one
-  // piece of the text to the next, makes a symbol of more than kLongest bytes, or joins what stands together only once. Throws
-  // Error(usage) for another size than kLeast to kMost, and Error(input) for a text that is too long or has fewer symbols to give.
-  static Vocabulary learn(std::string_view text, std::int64_t size);
+  // Learns `size` symbols from texts of any bytes: merges the pair that stands side by side most often in them, again and again;
+  // of pairs that are equally frequent the one with the smaller left symbol, then the smaller right one. No merge crosses from
+  // one piece of a text to the next, makes a symbol of more than kLongest bytes, or joins what stands together only once. Throws
+  // Error(usage) for another size than kLeast to kMost, and Error(input) for texts that are too long or have fewer symbols to give.
+  static Vocabulary learn(std::span<const std::string_view> texts, std::int64_t size);
+  static Vocabulary learn(std::string_view text, std::int64_t size) {
+    return learn(std::span(&text, 1), size);
+  }
 
   // What print() wrote to a file. Throws Error(resource) where it cannot be read, and Error(input) for a file that is anything
   // else or was changed.

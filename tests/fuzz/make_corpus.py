@@ -257,6 +257,78 @@ def spec_seeds(encodings):
          {f"entry-{entry['name']}": entry["name"] for entry in encodings})
 
 
+# --- data of a study
+
+def vocabulary(merges, form="gnomon byte pairs 1"):
+    content = json.dumps({"format": form, "merges": merges}, separators=(",", ":"))[:-1]
+    return f'{content},\n "sha256": "{hashlib.sha256(content.encode()).hexdigest()}"\n}}\n'
+
+
+def vocabulary_seeds():
+    good = vocabulary([[97, 98], [256, 99], [32, 257]])
+    changed = {"symbol-later": [[97, 98], [257, 99]], "symbol-minus": [[97, -1]], "symbol-1.5": [[97, 1.5]], "symbol-2-64": [[97, 2**64]],
+               "symbol-text": [["a", "b"]], "three": [[97, 98, 99]], "none": [], "object": {"97": 98}, "number": 7, "null": None,
+               "merge-twice": [[97, 98], [97, 98]], "bytes-twice": [[97, 98], [98, 99], [256, 99], [97, 257]],
+               "doubling": [[97, 97]] + [[n, n] for n in range(256, 300)]}
+    keep("vocabulary", {
+        "good-three": good,
+        "good-behind-seal": good.replace("97", "96"),
+        "bad-empty": "",
+        "bad-half": good[:30],
+        "bad-format": vocabulary([[97, 98]], "gnomon byte pairs 2"),
+        "bad-format-number": vocabulary([[97, 98]], 1),
+        "bad-blank": good.replace("97,98", "97, 98"),
+        "bad-not-utf8": good.encode().replace(b"pairs", b"\xff\xfe\xfd\xfc"),
+        "bad-key": good.replace('"format"', '"more":1,"format"'),
+        "bad-deep": good.replace("[97,98]", "[" * NESTED + "]" * NESTED),
+        **{f"bad-{name}": vocabulary(merges) for name, merges in changed.items()},
+    })
+
+
+def lines_seeds():
+    sums = "".join(f"{n}+{n}=\t{2 * n}\n" for n in range(100))
+    keep("lines", {
+        "good-sums": sums,
+        "good-windows": sums.replace("\n", "\r\n"),
+        "good-no-last-end": sums[:-1],
+        "good-tongues": sums + "Größe\tсила\n日本\t国\n",
+        "good-same-question": sums + "1+1=\ttwo\n",
+        "bad-empty": "",
+        "bad-one-line": "1+1=\t2\n",
+        "bad-empty-line": "\n" + sums,
+        "bad-no-tab": sums + "3+4=7\n",
+        "bad-two-tabs": sums + "3\t+4=\t7\n",
+        "bad-no-question": sums + "\t7\n",
+        "bad-no-answer": sums + "3+4=\t\n",
+        "bad-long": sums + "9" * 20 + "+1=\t" + "9" * 20 + "\n",
+        "bad-nul": sums + "3+4=\0\t7\n",
+        "bad-not-utf8": sums.encode() + b"3\xff4=\t7\n",
+        "bad-byte-order-mark": b"\xef\xbb\xbf" + sums.encode(),
+    })
+
+
+def tokens_seeds():
+    def headed(magic, version, count, ids=b""):
+        return struct.pack("<256i", magic, version, count, *[0] * 253) + ids
+
+    keep("tokens", {
+        "good-nanogpt": struct.pack("<5H", 0, 1, 50256, 255, 256),
+        "good-wide": struct.pack("<3I", 0, 50256, 1),
+        "good-llm.c": headed(20240520, 1, 3, struct.pack("<3H", 7, 8, 9)),
+        "good-llm.c-wide": headed(20240801, 7, 2, struct.pack("<2I", 7, 50256)),
+        "bad-empty": b"",
+        "bad-one-byte": b"x",
+        "bad-three-bytes": b"\0\0\0",
+        "bad-beyond": struct.pack("<3H", 0, 50257, 1),
+        "bad-header-alone": headed(20240520, 1, 0),
+        "bad-header-half": headed(20240520, 1, 3, struct.pack("<3H", 7, 8, 9))[:500],
+        "bad-header-version": headed(20240520, 2, 1, b"\0\0"),
+        "bad-header-more": headed(20240520, 1, 4, struct.pack("<3H", 7, 8, 9)),
+        "bad-header-minus": headed(20240520, 1, -506)[:12],
+        "bad-header-odd": headed(20240801, 7, 1, b"\0\0\0"),
+    })
+
+
 def dictionaries(encodings):
     """Words that a mutation would not hit upon, in libFuzzer's form."""
     words = {"spec": {e["name"] for e in encodings} | {o["name"] + "=" for e in encodings for o in e["options"]} |
@@ -283,6 +355,9 @@ def main(program):
         toml_seeds(folder / "out" / "study.toml")
     safetensors_seeds()
     spec_seeds(encodings)
+    vocabulary_seeds()
+    lines_seeds()
+    tokens_seeds()
     dictionaries(encodings)
 
 

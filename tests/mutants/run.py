@@ -163,6 +163,22 @@ MUTANTS = [
      "if (before * gap < 0) {", "if (before * gap < 0 || since > 0) {", "statistics_test"),
     ("statistics: a law that rises", "gnomon/lab/budgets.cpp",
      "|| at(best).law.scale <= 0)", "|| at(best).law.scale == 0)", "statistics_test"),
+    ("of equally frequent pairs the largest is merged", "gnomon/lab/vocabulary.cpp",
+     "count < other.count : pair > other.pair", "count < other.count : pair < other.pair", "data_test"),
+    ("a merge forgets the pair that it breaks up", "gnomon/lab/vocabulary.cpp",
+     "        lose({pair.right, after}, p);\n", "", "data_test"),
+    ("a piece loses the space before it", "gnomon/lab/vocabulary.cpp",
+     "end == 1 ? run_end(text, 1) : end - 1", "end == 1 ? 1 : end - 1", "data_test"),
+    ("merges are applied from the last to the first", "gnomon/lab/vocabulary.cpp",
+     "std::vector<Due>, std::greater<>> due", "std::vector<Due>> due", "data_test"),
+    ("a seal is not looked at", "gnomon/checkpoint/json.cpp",
+     "if (bytes.substr(end) != seal_of(bytes.substr(0, end)))", "if (bytes.empty())", "bytes_test"),
+    ("a question is in two parts", "gnomon/lab/lines.cpp",
+     "part_of(e.question))].push", "part_of(e.question + e.answer))].push", "data_test"),
+    ("an encoder sees the answer", "gnomon/lab/lines.cpp",
+     "s.inputs.push_back(hidden ? 0 :", "s.inputs.push_back(hidden && t > begin ? 0 :", "data_test"),
+    ("an id may be as large as the vocabulary", "gnomon/lab/token_file.cpp",
+     "ids[n] >= vocabulary", "ids[n] > vocabulary", "data_test"),
 ]
 
 # One for each kind of site: the part it has, whether it is relative, and what the class has beside its constructor.

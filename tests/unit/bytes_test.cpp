@@ -89,6 +89,22 @@ TEST(StrictJson, NumbersKeepTheKindTheyWereWrittenIn) {
             "f, \"a\": found a list of 4, allowed is a text");
 }
 
+TEST(StrictJson, ASealIsOfEveryByteBeforeIt) {
+  const std::string whole = sealed("{\"a\":1,\n \"b\":[2]\n}");
+  EXPECT_EQ(whole,
+            text("{\"a\":1,\n \"b\":[2],\n \"sha256\": \"", sha256("{\"a\":1,\n \"b\":[2]"), "\"\n}\n"));
+  const StrictJson json = parse_sealed_json(whole, "f");
+  EXPECT_EQ(JsonValue(json, "f").member("b").list(1)[0].whole(0, 9), 2);
+  const auto why = [](const std::string& bytes) { return refusal([&] { parse_sealed_json(bytes, "f"); }); };
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string changed = whole;
+    ++changed[at];
+    EXPECT_EQ(why(changed), "f: the content does not match the SHA-256 at its end") << at;
+    EXPECT_EQ(why(whole.substr(0, at)), "f: the content does not match the SHA-256 at its end") << at;
+  }
+  EXPECT_NE(why(sealed("{\"a\":}")).find("not JSON"), std::string::npos);
+}
+
 class Bytes : public testing::Test {
  protected:
   void SetUp() override {

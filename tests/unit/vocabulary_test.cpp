@@ -157,6 +157,17 @@ TEST(Vocabulary, AnyBytesComeBack) {
   refused("symbol is -1", [&] { v.decode(Symbols{7, -1}); });
 }
 
+TEST(Vocabulary, TextsAreLearnedFromTogetherAndEndForThemselves) {
+  const std::vector<std::string_view> texts{"xy", "xy", "", "xy"};
+  EXPECT_EQ(merges_of(Vocabulary::learn(texts, 257)), (Merges{{'x', 'y'}}));
+  EXPECT_THROW(Vocabulary::learn(texts, 258), Error);  // "xyxyxy" would have more
+  const std::string prose = drawn(1, "the cat sat on a mat. ", 3000);
+  const std::string_view parts[] = {std::string_view(prose).substr(0, 1000),
+                                    std::string_view(prose).substr(1000)};
+  EXPECT_NE(merges_of(Vocabulary::learn(parts, 300)), merges_of(Vocabulary::learn(parts[0], 300)));
+  EXPECT_NE(merges_of(Vocabulary::learn(parts, 300)), merges_of(Vocabulary::learn(parts[1], 300)));
+}
+
 // Pairs that are looked for from the beginning at every merge would take hours here.
 TEST(Vocabulary, APieceMayBeAsLongAsTheText) {
   const std::string dna = drawn(5, "ACGT", 500'000);
@@ -183,6 +194,8 @@ TEST(Vocabulary, WhatATextCannotGiveIsRefused) {
   EXPECT_NE(why("abab", 258).find("has only 257,"), std::string::npos);
   EXPECT_EQ(why("abab", 257), "257");
   EXPECT_NE(why(prose, 65'536).find("the text has only "), std::string::npos);
+  const std::string run(257, 'x');  // 8 doublings; the last letter would make a symbol of 257
+  EXPECT_NE(why(run + "\n" + run + "\n", 265).find("has only 264,"), std::string::npos);
 }
 
 class VocabularyFile : public Files {
@@ -222,16 +235,17 @@ TEST_F(VocabularyFile, ReadsBackAsItWas) {
 }
 
 TEST_F(VocabularyFile, EveryBitCounts) {
+  const std::string kUnsealed = ": the content does not match the SHA-256 at its end";
   const std::string whole = Vocabulary::learn("abcabcabc", 258).print();
   ASSERT_EQ(read(whole), "accepted");
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     std::string flipped = whole;
     flipped[bit / 8] = char(flipped[bit / 8] ^ 1 << bit % 8);
-    ASSERT_NE(read(flipped), "accepted") << "bit " << bit;
+    ASSERT_EQ(read(flipped), kUnsealed) << "bit " << bit;
   }
   for (std::size_t cut = 0; cut < whole.size(); ++cut)
-    ASSERT_NE(read(whole.substr(0, cut)), "accepted") << cut;
-  EXPECT_NE(read(whole + "\n"), "accepted");
+    ASSERT_EQ(read(whole.substr(0, cut)), kUnsealed) << cut;
+  EXPECT_EQ(read(whole + "\n"), kUnsealed);
 }
 
 // With a digest that matches, the content still has to be a vocabulary.
@@ -239,6 +253,8 @@ TEST_F(VocabularyFile, AForgedOneIsRefused) {
   EXPECT_EQ(forged("[97,98],[256,99]"), "accepted");
   EXPECT_EQ(forged("[97,98],[257,99]"),
             ", \"merges\"[1][0]: found 257, allowed is a whole number from 0 to 256");
+  EXPECT_EQ(forged("[97,98],[99,257]"),
+            ", \"merges\"[1][1]: found 257, allowed is a whole number from 0 to 256");
   EXPECT_NE(forged("[97,-1]").find("\"merges\"[0][1]: found -1"), std::string::npos);
   EXPECT_NE(forged("[97,1.5]").find("found 1.5"), std::string::npos);
   EXPECT_NE(forged("[97,98,99]").find("allowed is a list of 2"), std::string::npos);
