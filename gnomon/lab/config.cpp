@@ -35,6 +35,8 @@ std::vector<Field> fields(StudyConfig& c) {
       {"model.norm", "layer, rms, or block: as the block has it", &c.model.norm},
       {"train.steps", "optimiser steps", &c.train.steps},
       {"train.batch", "windows a step", &c.train.batch},
+      {"train.shards", "parts of a batch, summed in a fixed order; several ranks share them",
+       &c.train.shards},
       {"train.learning_rate", "highest rate of AdamW, the same for every arm", &c.train.learning_rate},
       {"train.drop", "share of the steps after which encodings act no more; 1 = never", &c.train.drop},
       {"train.warmup", "share of the steps with rising rate", &c.train.warmup},

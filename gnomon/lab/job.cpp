@@ -41,15 +41,18 @@ Architecture model_of(const RunSettings& settings, const Spec& spec) { return se
 
 Architecture Job::architecture() const { return model_of(*this, spec); }
 
-// What is as in every study says nothing, so that a study's keys are of its settings alone.
+// What is as in every study says nothing, so that a study's keys are of its settings alone; nor does a batch in one piece,
+// so that they are those of versions without shards.
 std::string Job::print() const {
   std::string all = gnomon::text("arm ", spec.print(), "\nseed ", seed, "\ntext ",
                                  on_text(*this) ? text->sha256() : "", "\n");
   StudyConfig of_a_study;
   static_cast<RunSettings&>(of_a_study) = *this;
   const std::string settings = print_toml(of_a_study);
-  for (const std::string_view line : split(settings, '\n'))
-    all += gnomon::text(line.substr(0, line.find("  #")), "\n");
+  for (const std::string_view line : split(settings, '\n')) {
+    if (const auto setting = line.substr(0, line.find("  #")); setting != "shards = 1")
+      all += gnomon::text(setting, "\n");
+  }
   if (data != "text") all += "task " + data + "\n";
   if (frozen_words) all += "words frozen\n";
   if (keep != Keep())

@@ -13,6 +13,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/lab/learner.h"
 
 namespace gnomon {
 namespace {
@@ -63,25 +64,27 @@ const std::size_t kSealBytes = sealed("").size();
 
 class Run {
  public:
-  Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks)
+  Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks, Ranks* ranks)
       : job_(job),
         plan_(plan),
         folder_(folder),
         hooks_(hooks),
-        trainer_(job.architecture(), job.train, std::uint64_t(job.seed)),
-        curve_windows_(held_out(job, job.model.length, std::min(job.windows, job.keep.windows))) {
-    if (!job.frozen_words) return;
-    const Param& words = trainer_.model.param("embed.word");
-    words_.assign(&trainer_.w[words.offset], &trainer_.w[words.offset] + words.spec.size());
-  }
+        learner_(job, ranks),
+        trainer_(learner_.trainer),
+        curve_windows_(held_out(job, job.model.length, std::min(job.windows, job.keep.windows))) {}
 
   std::optional<RunResult> perform() {
     try {
       resume();
+      trainer_.share();
       return finish();
     } catch (const Stopped&) {  // asked for in the middle of a pass, which is done again
       write_checkpoint();
       return std::nullopt;
+    } catch (const Error& e) {
+      if (e.fault() == Fault::lost)
+        write_checkpoint();  // nothing of the step that a rank left was taken over
+      throw;
     }
   }
 
@@ -126,7 +129,7 @@ class Run {
       if (point_is_due()) failure = add_point();
       if (!failure.empty() || trainer_.step == job_.train.steps) return;
       if (hooks_.stop()) throw Stopped{};
-      const double loss = step();
+      const double loss = learner_.step(hooks_.stop);
       if (!std::isfinite(loss)) {
         failure = text(trainer_.not_finite, " was not finite at step ", trainer_.step);
         return;
@@ -152,16 +155,6 @@ class Run {
                        interval = std::max<std::int64_t>(1, job_.train.steps / job_.points);
     return (step > 0 ? step % interval == 0 || step == job_.train.steps : job_.keep.start) &&
            (state_.curve.empty() || state_.curve.back().step < step);
-  }
-
-  double step() {
-    batch_ = training_batch(job_, trainer_.step);
-    Tokens tokens = batch_.tokens(0, batch_.count());
-    tokens.stop = &hooks_.stop;
-    const double loss = trainer_.train(tokens);
-    if (!words_.empty())
-      std::copy(words_.begin(), words_.end(), &trainer_.w[trainer_.model.param("embed.word").offset]);
-    return loss;
   }
 
   // What failed; empty: nothing.
@@ -311,23 +304,22 @@ class Run {
   const RunPlan& plan_;
   const RunFolder& folder_;
   const RunHooks& hooks_;
-  Trainer trainer_;
+  Learner learner_;
+  Trainer& trainer_;
   const Sample curve_windows_;
-  std::vector<float> words_;  // as they started, where they are frozen
   Progress state_;
-  Sample batch_{1, {}, {}};
   Floats losses_;
 };
 
 }  // namespace
 
 std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
-                                 const RunHooks& hooks) {
+                                 const RunHooks& hooks, Ranks* ranks) {
   make_folders(folder.folder);
   const FileLock lock(folder.lock(), text("run ", plan.key),
                       5000);  // a killed predecessor may need a moment to go
   if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
-  return Run(job, plan, folder, hooks).perform();
+  return Run(job, plan, folder, hooks, ranks).perform();
 }
 
 Path RunFolder::snapshot(std::int64_t step) const { return folder / text("step-", step, ".safetensors"); }

@@ -96,7 +96,7 @@ constexpr std::int64_t kProcessBytes =
 double measured_speed(const StudyConfig& c, const std::string& arm) {
   StudyConfig small = c;
   const std::int64_t head_size = c.model.width / c.model.heads;
-  small.model.layers = 1, small.model.kv_heads = 0;
+  small.model.layers = 1, small.model.kv_heads = 0, small.train.shards = 1;
   small.model.heads = std::clamp<std::int64_t>(256 / head_size, 1, c.model.heads);
   small.model.width = head_size * small.model.heads;
   small.model.length = std::min<std::int64_t>(c.model.length, 128);
@@ -126,8 +126,8 @@ std::int64_t memory_of_a_run(const StudyConfig& c, const std::string& arm, const
   for (const double factor : c.lengths) {
     const std::int64_t T = c.tokens_at(factor),
                        windows = std::clamp<std::int64_t>(c.train.batch * c.model.length / T, 1, c.windows);
-    most =
-        std::max(most, trainer_bytes(model, {c.train.batch, c.model.length}, {windows, T}, int(c.threads)));
+    most = std::max(most, trainer_bytes(model, {c.train.batch / c.train.shards, c.model.length}, {windows, T},
+                                        int(c.threads), c.train.shards));
   }
   const std::int64_t held_out = c.windows * c.longest() * 2 * std::int64_t(sizeof(std::int32_t));
   return most + held_out + std::int64_t(corpus.bytes().size()) + kProcessBytes;
