@@ -2,7 +2,6 @@
 //
 // Nothing here waits inside MPI: messages are begun, and then asked about, so that whoever waits for a lost rank finds out. MPI
 // is asked for MPI_THREAD_SERIALIZED: two threads call it, one at a time.
-#define OMPI_SKIP_MPICXX  // bindings that MPI 3 has no more
 #include <mpi.h>
 #include <unistd.h>
 
@@ -150,8 +149,8 @@ class MpiRanks final : public Ranks {
     const int lost = life_.lost();
     if (lost == kNobody) return;
     if (lost == kStarter)
-      throw Error(Fault::lost, text("the process that started rank ", rank_, " has ended", kAgain));
-    throw Error(Fault::lost,
+      throw Error(kLost, text("the process that started rank ", rank_, " has ended", kAgain));
+    throw Error(kLost,
                 text("rank ", lost, " on ", hosts_[std::size_t(lost)].data(),
                      " is lost: nothing was heard of it for ", kSilence.count(), " seconds", kAgain));
   }
@@ -184,7 +183,7 @@ class MpiRanks final : public Ranks {
     char why[MPI_MAX_ERROR_STRING];
     int length = 0;
     MPI_Error_string(error, why, &length);
-    throw Error(Fault::lost, text("rank ", rank_, " cannot reach the others: ", why, kAgain));
+    throw Error(kLost, text("rank ", rank_, " cannot reach the others: ", why, kAgain));
   }
 
   using Host = std::array<char, MPI_MAX_PROCESSOR_NAME>;

@@ -14,7 +14,7 @@ struct Vote {
 }  // namespace
 
 bool Ranks::agree(bool go, std::uint64_t parameters) {
-  std::vector<Vote> votes(std::size_t(size()));
+  std::vector<Vote> votes(static_cast<std::size_t>(size()));
   votes[std::size_t(rank())] = {go, parameters};
   all_gather(std::span(votes));
   for (std::size_t r = 0; r < votes.size(); ++r) over_ = over_ || !votes[r].go;
