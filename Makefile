@@ -6,7 +6,7 @@ GNOMON := build/release/gnomon
 MINUTES := 1
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 study: release $(TEXT)  ## compare position encodings on the King James Bible (about six minutes); STUDY=--quick for one
 	$(GNOMON) study --text $(TEXT) --out study$(findstring -quick,$(STUDY)) $(STUDY)

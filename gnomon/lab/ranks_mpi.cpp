@@ -1,6 +1,6 @@
 // Ranks over MPI, and the door to it. Its twin without MPI is ranks_none.cpp: a build has one of them.
 //
-// Nothing here waits inside MPI: messages are begun, and then asked about, so that whoever waits for a lost rank finds out. MPI
+// But for its start and its end nothing here waits inside MPI: messages are begun, and then asked about, so that whoever waits for a lost rank finds out. MPI
 // is asked for MPI_THREAD_SERIALIZED: two threads call it, one at a time.
 #include <mpi.h>
 #include <unistd.h>
@@ -37,6 +37,7 @@ class Life {
   Life(std::mutex& mpi, int rank, int size) : mpi_(mpi), rank_(rank), others_(std::size_t(size)) {
     if (size > 1) thread_ = std::thread([this] { live(); });
   }
+  ~Life() { end(false); }
   int lost() const { return lost_; }
   // With a farewell: when everyone has said it, or is lost.
   void end(bool farewell) {
@@ -150,9 +151,8 @@ class MpiRanks final : public Ranks {
     if (lost == kNobody) return;
     if (lost == kStarter)
       throw Error(kLost, text("the process that started rank ", rank_, " has ended", kAgain));
-    throw Error(kLost,
-                text("rank ", lost, " on ", hosts_[std::size_t(lost)].data(),
-                     " is lost: nothing was heard of it for ", kSilence.count(), " seconds", kAgain));
+    throw Error(kLost, text("rank ", lost, " on ", hosts_[std::size_t(lost)].data(),
+                            " is lost: nothing was heard of it for ", kSilence.count(), " seconds", kAgain));
   }
 
  private:

@@ -82,8 +82,7 @@ class Run {
       write_checkpoint();
       return std::nullopt;
     } catch (const Error& e) {
-      if (e.fault() == kLost)
-        write_checkpoint();  // nothing of the step that a rank left was taken over
+      if (e.fault() == kLost) write_checkpoint();  // nothing of the step that a rank left was taken over
       throw;
     }
   }
