@@ -1,7 +1,7 @@
 // Ranks over MPI, and the door to it. Its twin without MPI is ranks_none.cpp: a build has one of them.
 //
-// But for its start and its end nothing here waits inside MPI: messages are begun, and then asked about, so that whoever waits for a lost rank finds out. MPI
-// is asked for MPI_THREAD_SERIALIZED: two threads call it, one at a time.
+// But for its start and its end nothing here waits inside MPI: messages are begun, and then asked about, so that whoever waits
+// for a lost rank finds out. MPI is asked for MPI_THREAD_SERIALIZED: two threads call it, one at a time.
 #include <mpi.h>
 #include <unistd.h>
 

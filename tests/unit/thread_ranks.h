@@ -55,10 +55,13 @@ class ThreadRank final : public Ranks {
     const std::lock_guard lock(mail_.mutex);
     if (mail_.lost >= 0) throw_lost();
   }
-  void die() {
+  struct Killed {};
+  // Without another word to anybody.
+  [[noreturn]] void die() {
     const std::lock_guard lock(mail_.mutex);
     mail_.lost = rank_;
     mail_.changed.notify_all();
+    throw Killed{};
   }
 
  private:
@@ -84,6 +87,8 @@ inline std::vector<std::string> on_ranks(int ranks, const std::function<void(Thr
           work(rank);
         } catch (const Error& e) {
           errors[std::size_t(r)] = text(int(e.fault()), ": ", e.what());
+        } catch (const ThreadRank::Killed&) {
+          errors[std::size_t(r)] = "killed";
         }
       });
     }
