@@ -150,9 +150,10 @@ class MpiRanks final : public Ranks {
     const int lost = life_.lost();
     if (lost == kNobody) return;
     if (lost == kStarter)
-      throw Error(kLost, text("the process that started rank ", rank_, " has ended", kAgain));
-    throw Error(kLost, text("rank ", lost, " on ", hosts_[std::size_t(lost)].data(),
-                            " is lost: nothing was heard of it for ", kSilence.count(), " seconds", kAgain));
+      throw Error(Fault::lost, text("the process that started rank ", rank_, " has ended", kAgain));
+    throw Error(Fault::lost,
+                text("rank ", lost, " on ", hosts_[std::size_t(lost)].data(),
+                     " is lost: nothing was heard of it for ", kSilence.count(), " seconds", kAgain));
   }
 
  private:
@@ -183,7 +184,7 @@ class MpiRanks final : public Ranks {
     char why[MPI_MAX_ERROR_STRING];
     int length = 0;
     MPI_Error_string(error, why, &length);
-    throw Error(kLost, text("rank ", rank_, " cannot reach the others: ", why, kAgain));
+    throw Error(Fault::lost, text("rank ", rank_, " cannot reach the others: ", why, kAgain));
   }
 
   using Host = std::array<char, MPI_MAX_PROCESSOR_NAME>;

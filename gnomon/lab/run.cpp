@@ -82,7 +82,8 @@ class Run {
       write_checkpoint();
       return std::nullopt;
     } catch (const Error& e) {
-      if (e.fault() == kLost) write_checkpoint();  // nothing of the step that a rank left was taken over
+      if (e.fault() == Fault::lost)
+        write_checkpoint();  // nothing of the step that a rank left was taken over
       throw;
     }
   }
@@ -171,8 +172,8 @@ class Run {
 
   // Mean loss over the last `score` positions of these windows; with by_position, the mean at each position.
   double loss_over(const Sample& windows, std::int64_t score, std::vector<double>* by_position) {
-    const std::int64_t T = windows.T,
-                       at_once = std::max<std::int64_t>(1, job_.train.batch * job_.model.length / T);
+    const std::int64_t T = windows.T, shard = job_.train.batch / job_.train.shards,
+                       at_once = std::max<std::int64_t>(1, shard * job_.model.length / T);
     std::vector<double> sums(T), counts(T);
     for (std::int64_t first = 0; first < windows.count(); first += at_once) {
       const std::int64_t B = std::min(at_once, windows.count() - first);

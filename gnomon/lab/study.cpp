@@ -122,12 +122,12 @@ double measured_speed(const StudyConfig& c, const std::string& arm) {
 
 std::int64_t memory_of_a_run(const StudyConfig& c, const std::string& arm, const Corpus& corpus) {
   const Architecture model = model_of(c, Spec::parse(arm));
+  const PassSize shard{c.train.batch / c.train.shards, c.model.length};
   std::int64_t most = 0;
   for (const double factor : c.lengths) {
     const std::int64_t T = c.tokens_at(factor),
-                       windows = std::clamp<std::int64_t>(c.train.batch * c.model.length / T, 1, c.windows);
-    most = std::max(most, trainer_bytes(model, {c.train.batch / c.train.shards, c.model.length}, {windows, T},
-                                        int(c.threads), c.train.shards));
+                       windows = std::clamp<std::int64_t>(shard.windows * shard.tokens / T, 1, c.windows);
+    most = std::max(most, trainer_bytes(model, shard, {windows, T}, int(c.threads), c.train.shards));
   }
   const std::int64_t held_out = c.windows * c.longest() * 2 * std::int64_t(sizeof(std::int32_t));
   return most + held_out + std::int64_t(corpus.bytes().size()) + kProcessBytes;

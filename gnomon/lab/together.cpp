@@ -58,7 +58,7 @@ bool perform_together(const Job& job, const RunPlan& plan, const RunFolder& fold
       word = Word::stopped;
     }
   } catch (const Error& e) {
-    if (e.fault() != kLost) ranks.close(int(Word::failed));
+    if (e.fault() != Fault::lost) ranks.close(int(Word::failed));
     throw;
   } catch (const std::bad_alloc&) {
     ranks.close(int(Word::failed));

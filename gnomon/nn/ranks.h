@@ -3,11 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "gnomon/core/error.h"
-
 namespace gnomon {
-
-inline constexpr Fault kLost = Fault(75);  // TEMPORARY: Fault::lost of core/error.h
 
 // Bytes for another rank, and room for what another rank sends.
 struct Outgoing {

@@ -16,9 +16,9 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "cluster" / "gnomon"))
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
-SETTINGS = ["model.layers=1", "model.width=24", "model.heads=2", "model.length=16", "train.batch=8", "train.shards=4",
+SETTINGS = ["model.layers=1", "model.width=32", "model.heads=2", "model.length=64", "train.batch=8", "train.shards=4",
             "train.checkpoint_seconds=0.1", "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5"]
-LONG = ["train.steps=3000"]  # long enough to be interrupted
+LONG = ["train.steps=1000"]  # long enough to be interrupted
 SECONDS = 30  # in which the others have to end
 
 

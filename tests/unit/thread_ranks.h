@@ -65,7 +65,7 @@ class ThreadRank final : public Ranks {
   }
 
  private:
-  [[noreturn]] void throw_lost() const { throw Error(kLost, text("rank ", mail_.lost, " is lost")); }
+  [[noreturn]] void throw_lost() const { throw Error(Fault::lost, text("rank ", mail_.lost, " is lost")); }
 
   Mail& mail_;
   const int rank_;
