@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims test core build release bench mutants torture fuzz format clean
+.PHONY: help study claims test test-cluster core build cluster release bench mutants torture fuzz format clean
 
 TEXT := build/text/king-james.txt
 GNOMON := build/release/gnomon
@@ -7,7 +7,7 @@ MINUTES := 1
 PRESET := default
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 study: release $(TEXT)  ## compare position encodings on the King James Bible (about nine minutes); PRESET=smoke for one
 	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
@@ -19,6 +19,9 @@ test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
 	build/venv/bin/python -m pytest tests/python tests/torture
 
+test-cluster: cluster build/venv/.ready  ## one training on several ranks of MPI, on this machine
+	build/venv/bin/python -m pytest tests/cluster
+
 core:  ## the core library alone, without oneDNN and OpenMP: build and test it
 	scripts/install-deps --core
 	cmake --workflow --preset core
@@ -27,6 +30,11 @@ build:
 	scripts/install-deps --test
 	cmake --preset dev -Wno-dev > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build --preset dev
+
+cluster:
+	scripts/install-deps --cluster
+	cmake --preset cluster -Wno-dev > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	cmake --build --preset cluster --target gnomon_cli
 
 release:
 	scripts/install-deps
@@ -63,6 +71,6 @@ build/venv/.ready: tests/python/requirements.txt
 	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-build study claims test core release torture fuzz: | build/.
+build cluster study claims test core release torture fuzz: | build/.
 build/.:
 	mkdir -p build

@@ -66,4 +66,12 @@ struct WorkerOptions {
 };
 int worker(const WorkerOptions& options);
 
+struct RankOptions {
+  std::string config, text, out, arm;
+  std::vector<std::string> set;
+  long long seed = 1;
+  bool quiet = false;
+};
+int rank(const RankOptions& options);
+
 }  // namespace gnomon::cli

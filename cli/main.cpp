@@ -121,6 +121,17 @@ void describe_sample(CLI::App& app, SampleOptions& o) {
       "--prompt 'And he said, ' --seed 2 --json");
 }
 
+void describe_rank(CLI::App& app, RankOptions& o) {
+  app.add_option("FILE.toml", o.config, "configuration, as of a study; what it leaves out is standard");
+  app.add_option("--text", o.text, "the text to learn, UTF-8: the same on every machine");
+  app.add_option("--out", o.out, "folder of the run; only rank 0 needs it")->required();
+  app.add_option("--arm", o.arm, "the position encoding, as a spec")->required();
+  app.add_option("--seed", o.seed, "of initial weights and data order")->capture_default_str();
+  app.add_option("--set", o.set, "key=value, as in study.toml; may be repeated")->allow_extra_args(false);
+  app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  app.footer("Example:\n  mpirun -n 4 gnomon rank --text book.txt --arm rope --out run --set train.shards=4");
+}
+
 void describe_claims(CLI::App& app, ClaimsOptions& o) {
   app.add_option("ID", o.ids,
                  "claims to measure: all, a text (000 to 004) or single ones (004-16); none lists them");
@@ -198,6 +209,13 @@ int run(int argc, char** argv) {
       app.add_subcommand("claims", "what is said about word and position, measured, with verdicts");
   describe_claims(*claims_command, c);
   claims_command->callback([&] { code = claims(c); });
+
+  RankOptions r;
+  auto* rank_command =
+      app.add_subcommand("rank", "one run on several processes, as one of them; started by mpirun")
+          ->group("");
+  describe_rank(*rank_command, r);
+  rank_command->callback([&] { code = rank(r); });
 
   WorkerOptions w;
   auto* worker_command = app.add_subcommand("worker", "one run of a study; started by `study`")->group("");

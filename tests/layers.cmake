@@ -15,7 +15,7 @@ set(pages core kernels encodings combine nn checkpoint lab lens claims report)
 
 # The core library is these folders; SIMD is all that it needs of others, oneDNN and OpenMP it may have.
 set(core_library core kernels encodings combine nn)
-set(needed_by_lab sqlite3 zlib openssl toml Eigen nlohmann fmt)
+set(needed_by_lab sqlite3 zlib openssl toml Eigen mpi nlohmann fmt)
 
 # Third parties stop at one door each.
 set(door_dnnl "kernels/matmul_onednn.cpp")
@@ -25,6 +25,7 @@ set(door_zlib "report/picture.cpp")
 set(door_openssl "checkpoint/sha256.cpp")
 set(door_toml "lab/fields.cpp")
 set(door_Eigen "lens/matrix.cpp")
+set(door_mpi "lab/ranks_mpi.cpp")
 
 set(found 0)
 foreach(part core kernels encodings combine nn checkpoint lab lens report claims pages)
@@ -53,7 +54,7 @@ foreach(part core kernels encodings combine nn checkpoint lab lens report claims
           endif()
         endforeach()
       endif()
-      foreach(third dnnl omp sqlite3 zlib openssl toml Eigen)
+      foreach(third dnnl omp sqlite3 zlib openssl toml Eigen mpi)
         if(line MATCHES "<([^>]*/)?${third}[/.+]" AND NOT name STREQUAL door_${third})
           message(SEND_ERROR "${name}: ${third} is known to ${door_${third}} alone")
         endif()

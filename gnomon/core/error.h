@@ -16,6 +16,7 @@ enum class Fault {
   resource = 4,  // a file system, memory or device that said no
   busy = 5,      // a study that another process is writing
   bug = 70,      // ours
+  lost = 75,     // a rank of a training on several: it can be resumed (EX_TEMPFAIL of sysexits.h)
 };
 
 // Control characters (a terminal obeys them) and bytes that are not UTF-8, written as \n, \t, \x1b; the rest as it is.

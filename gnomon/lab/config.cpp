@@ -35,6 +35,8 @@ std::vector<Field> fields(RunSettings& c) {
       {"model.norm", "layer, rms, or block: as the block has it", &c.model.norm},
       {"train.steps", "optimiser steps of the largest budget; 0 = by study.minutes", &c.train.steps},
       {"train.batch", "windows a step; 0 = by study.minutes", &c.train.batch},
+      {"train.shards", "parts of a batch, summed in a fixed order; several ranks share them",
+       &c.train.shards},
       {"train.learning_rate", "highest rate of AdamW, where it is not tuned (tune.seeds = 0)",
        &c.train.learning_rate},
       {"train.drop", "share of the steps after which encodings act no more; 1 = never", &c.train.drop},

@@ -20,7 +20,7 @@ constexpr std::int64_t kProcessBytes =
 double measured_speed(const RunSettings& c, const Spec& arm) {
   RunSettings small = c;
   const std::int64_t head_size = c.model.width / c.model.heads;
-  small.model.layers = 1, small.model.kv_heads = 0;
+  small.model.layers = 1, small.model.kv_heads = 0, small.train.shards = 1;
   small.model.heads = std::clamp<std::int64_t>(256 / head_size, 1, c.model.heads);
   small.model.width = head_size * small.model.heads;
   small.model.length = std::min<std::int64_t>(c.model.length, 128);
@@ -48,12 +48,12 @@ double measured_speed(const RunSettings& c, const Spec& arm) {
 std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Data& data) {
   const RunSettings c = settings_of(arm, config, Spec::parse(config.baseline));
   const Architecture model = model_of(c, arm.spec);
+  const PassSize shard{c.train.batch / c.train.shards, c.model.length};
   std::int64_t most = 0;
   for (const double factor : c.lengths) {
     const std::int64_t T = c.tokens_at(factor),
-                       windows = std::clamp<std::int64_t>(c.train.batch * c.model.length / T, 1, c.windows);
-    most = std::max(most,
-                    trainer_bytes(model, {c.train.batch, c.model.length}, {windows, T}, int(config.threads)));
+                       windows = std::clamp<std::int64_t>(shard.windows * shard.tokens / T, 1, c.windows);
+    most = std::max(most, trainer_bytes(model, shard, {windows, T}, int(config.threads), c.train.shards));
   }
   const std::int64_t held_out = c.windows * c.longest() * 2 * std::int64_t(sizeof(std::int32_t));
   return most + held_out + data.memory_bytes() + kProcessBytes;

@@ -13,6 +13,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/lab/learner.h"
 
 namespace gnomon {
 namespace {
@@ -87,26 +88,28 @@ struct Losses {
 
 class Run {
  public:
-  Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks)
+  Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks, Ranks* ranks)
       : job_(job),
         plan_(plan),
         folder_(folder),
         hooks_(hooks),
-        trainer_(job.architecture(), job.train, std::uint64_t(job.seed)),
+        learner_(job, ranks),
+        trainer_(learner_.trainer),
         curve_windows_(
-            held_out(job, job.model.length, std::min(job.windows, job.keep.windows), watched(job))) {
-    if (!job.frozen_words) return;
-    const Param& words = trainer_.model.param("embed.word");
-    words_.assign(&trainer_.w[words.offset], &trainer_.w[words.offset] + words.spec.size());
-  }
+            held_out(job, job.model.length, std::min(job.windows, job.keep.windows), watched(job))) {}
 
   std::optional<RunResult> perform() {
     try {
       resume();
+      trainer_.share();
       return finish();
     } catch (const Stopped&) {  // asked for in the middle of a pass, which is done again
       write_checkpoint();
       return std::nullopt;
+    } catch (const Error& e) {
+      if (e.fault() == Fault::lost)
+        write_checkpoint();  // nothing of the step that a rank left was taken over
+      throw;
     }
   }
 
@@ -152,7 +155,7 @@ class Run {
       if (point_is_due()) failure = add_point();
       if (!failure.empty() || trainer_.step == job_.train.steps) return;
       if (hooks_.stop()) throw Stopped{};
-      const double loss = step();
+      const double loss = learner_.step(hooks_.stop);
       if (!std::isfinite(loss)) {
         failure = text(trainer_.not_finite, " was not finite at step ", trainer_.step);
         return;
@@ -180,16 +183,6 @@ class Run {
            (state_.curve.empty() || state_.curve.back().step < step);
   }
 
-  double step() {
-    batch_ = training_batch(job_, trainer_.step);
-    Tokens tokens = batch_.tokens(0, batch_.count());
-    tokens.stop = &hooks_.stop;
-    const double loss = trainer_.train(tokens);
-    if (!words_.empty())
-      std::copy(words_.begin(), words_.end(), &trainer_.w[trainer_.model.param("embed.word").offset]);
-    return loss;
-  }
-
   // What failed; empty: nothing.
   std::string add_point() {
     const double held_out = losses_over(curve_windows_, job_.model.length).mean;
@@ -206,7 +199,8 @@ class Run {
   // Of the last `score` positions of these windows.
   Losses losses_over(const Sample& windows, std::int64_t score) {
     const std::int64_t T = windows.T, count = windows.count(),
-                       at_once = std::max<std::int64_t>(1, job_.train.batch * job_.model.length / T);
+                       at_once = std::max<std::int64_t>(
+                           1, job_.train.batch / job_.train.shards * job_.model.length / T);
     Means by_position(T), by_block(std::min(count, kBlocks)), all(1);
     for (std::int64_t first = 0; first < count; first += at_once) {
       const std::int64_t B = std::min(at_once, count - first);
@@ -365,23 +359,22 @@ class Run {
   const RunPlan& plan_;
   const RunFolder& folder_;
   const RunHooks& hooks_;
-  Trainer trainer_;
+  Learner learner_;
+  Trainer& trainer_;
   const Sample curve_windows_;
-  std::vector<float> words_;  // as they started, where they are frozen
   Progress state_;
-  Sample batch_{1, {}, {}};
   Floats losses_;
 };
 
 }  // namespace
 
 std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
-                                 const RunHooks& hooks) {
+                                 const RunHooks& hooks, Ranks* ranks) {
   make_folders(folder.folder);
   const FileLock lock(folder.lock(), text("run ", plan.key),
                       5000);  // a killed predecessor may need a moment to go
   if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
-  return Run(job, plan, folder, hooks).perform();
+  return Run(job, plan, folder, hooks, ranks).perform();
 }
 
 Path RunFolder::snapshot(std::int64_t step) const { return folder / text("step-", step, ".safetensors"); }

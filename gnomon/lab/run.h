@@ -82,7 +82,8 @@ struct RunHooks {
 // Trains and evaluates, from the newest intact checkpoint on, and leaves result.json and model.safetensors; a
 // result that is already there is returned. nullopt: stopped by the hook, to be continued. A run in which a loss (in training or
 // held out), a gradient or a parameter is not finite returns with `failure` set: what, and at which step. Throws Error for anything else.
+// `ranks`: this is rank 0 of several (together.h); null: nobody else trains with it.
 std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
-                                 const RunHooks& hooks);
+                                 const RunHooks& hooks, Ranks* ranks = nullptr);
 
 }  // namespace gnomon

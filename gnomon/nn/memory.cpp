@@ -3,6 +3,7 @@
 #include "gnomon/nn/memory.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "gnomon/combine/plan.h"
 #include "gnomon/core/array.h"
@@ -120,10 +121,16 @@ struct Count {
   }
 };
 
+// Gradients at once: a sum of each level of the tree over the shards, or with several ranks a shard's, the slices that the
+// others send and the sum.
+std::int64_t gradients(std::int64_t shards) {
+  return shards == 1 ? 1 : std::max<std::int64_t>(3, 1 + std::bit_width(std::uint64_t(shards - 1)));
+}
+
 }  // namespace
 
 std::int64_t trainer_bytes(const Architecture& c, const PassSize& training, const PassSize& evaluation,
-                           int threads) {
+                           int threads, std::int64_t shards) {
   const Count s{c};
   const Scheme scheme = make_scheme(c.position, c.shape());
   const std::int64_t trained = training.windows * training.tokens,
@@ -138,7 +145,8 @@ std::int64_t trainer_bytes(const Architecture& c, const PassSize& training, cons
   }
   const std::int64_t words = row_step(scheme.combination->word_width()),
                      ends = rows * s.ends(words) + trained * s.ends_backward(words);
-  return std::int64_t(sizeof(float)) * (4 * Model(c).param_count() + kept + shared + kernel + ends);
+  return std::int64_t(sizeof(float)) *
+         ((3 + gradients(shards)) * Model(c).param_count() + kept + shared + kernel + ends);
 }
 
 }  // namespace gnomon

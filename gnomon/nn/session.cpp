@@ -20,6 +20,7 @@ void copy_dense(std::int64_t N, std::int64_t width, const float* rows, std::span
   for (std::int64_t n = 0; n < N; ++n) std::copy_n(rows + n * row_step(width), width, &out[n * width]);
 }
 double count_scored(const Tokens& tokens) {
+  if (tokens.scored > 0) return double(tokens.scored);
   const auto n = std::count_if(tokens.targets.begin(), tokens.targets.end(),
                                [](std::int32_t t) { return t != kUnscored; });
   return double(std::max<std::ptrdiff_t>(n, 1));

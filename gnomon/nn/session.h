@@ -24,6 +24,8 @@ struct Tokens {
   const std::function<bool()>* stop = nullptr;
   std::span<const std::int32_t> types = {};  // (B·T) in [0, token_types); empty: all 0
   const Taps* taps = nullptr;                // values that are read or rewritten on their way
+  // Scored targets that a loss is the mean over, where these tokens are a part of a batch; 0: those of these tokens.
+  std::int64_t scored = 0;
 };
 struct Stopped {};  // a pass was given up; nothing but scratch has changed
 
@@ -40,7 +42,7 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Mean loss over the scored targets, in nats. losses (B·T), 0 where unscored. With a gradient (the size of
+  // Mean loss over the scored targets (of a part of a batch, its share of that mean), in nats. losses (B·T), 0 where unscored. With a gradient (the size of
   // the parameters) it adds d(mean loss)/d(parameter).
   double loss(const Tokens& tokens, std::span<const float> w, std::span<float> losses,
               std::span<float> gradient = {});
