@@ -42,7 +42,9 @@ Agenda::Next Agenda::next() {
   bool wait = false;
   for (const RunPlan& run : plan_) {
     if (found_.count(run.key) || given_.count(run.key)) continue;
-    if (somebody_works_on(folder_.run(run))) {
+    const bool busy = somebody_works_on(folder_.run(run));
+    if (std::filesystem::exists(folder_.run(run).result())) return next();  // somebody ended it just now
+    if (busy) {
       wait = true;
       continue;
     }

@@ -124,6 +124,7 @@ std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& ho
   Agenda agenda(config, *data, folder);
   RunHooks timed = hooks;
   timed.checkpoint_seconds = config.checkpoint_seconds;
+  timed.patience_ms = 0;  // who holds it is at work
   std::size_t done = 0;
   while (done < most && !hooks.stop()) {
     const Agenda::Next next = agenda.next();
