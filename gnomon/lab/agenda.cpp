@@ -37,15 +37,17 @@ void Agenda::look() {
   }
 }
 
-Agenda::Next Agenda::next() {
+Agenda::Next Agenda::next(Which which) {
   look();
   bool wait = false;
   for (const RunPlan& run : plan_) {
     if (found_.count(run.key) || given_.count(run.key)) continue;
+    if (which == Which::extending && !extends(config_, run)) continue;
     if (somebody_works_on(folder_.run(run))) {
       wait = true;
       continue;
     }
+    if (std::filesystem::exists(folder_.run(run).result())) return next(which);  // finished since we looked
     given_.insert(run.key);
     return {run, false};
   }

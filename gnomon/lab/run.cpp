@@ -341,8 +341,7 @@ class Run {
 std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
                                  const RunHooks& hooks) {
   make_folders(folder.folder);
-  const FileLock lock(folder.lock(), text("run ", plan.key),
-                      5000);  // a killed predecessor may need a moment to go
+  const FileLock lock(folder.lock(), text("run ", plan.key), hooks.patience_ms);
   if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
   return Run(job, plan, folder, hooks).perform();
 }

@@ -75,6 +75,7 @@ struct RunHooks {
   std::function<void(const RunProgress&)> progress;
   std::function<void(const std::string&)> note;  // a sentence worth a line
   double checkpoint_seconds = 10;                // between two checkpoints
+  int patience_ms = 5000;  // for who holds the run: a killed one may need a moment to go
 };
 
 // Trains and evaluates, from the newest intact checkpoint on, and leaves result.json and model.safetensors; a

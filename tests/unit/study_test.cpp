@@ -193,10 +193,10 @@ TEST_F(Study, TwoWhoJoinShareTheRunsAndFindWhatOneFinds) {
     write_file(f.config(), print_toml(config_));
   }
   const auto ignore = [](const RunResult&) {};
-  const std::size_t all = join(one, 1000, quiet(), ignore);
+  const std::size_t all = join(one, {}, quiet(), ignore);
   std::size_t first = 0, second = 0;
-  std::thread other([&] { first = join(two, 1000, quiet(), ignore); });
-  second = join(two, 1000, quiet(), ignore);
+  std::thread other([&] { first = join(two, {}, quiet(), ignore); });
+  second = join(two, {}, quiet(), ignore);
   other.join();
   EXPECT_EQ(first + second, all);
   EXPECT_GT(std::min(first, second), 0u);
@@ -207,8 +207,8 @@ TEST_F(Study, TwoWhoJoinShareTheRunsAndFindWhatOneFinds) {
     return print;
   };
   EXPECT_EQ(bits(one), bits(two));
-  EXPECT_EQ(join(two, 1000, quiet(), ignore), 0u);
-  EXPECT_THROW(join({folder_ / "none"}, 1, quiet(), ignore), Error);
+  EXPECT_EQ(join(two, {}, quiet(), ignore), 0u);
+  EXPECT_THROW(join({folder_ / "none"}, {}, quiet(), ignore), Error);
 }
 
 TEST_F(Study, WhatTuningTriedStandsInTheResults) {

@@ -1,0 +1,79 @@
+#include "gnomon/lab/slurm.h"
+
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/estimate.h"
+
+namespace gnomon {
+namespace {
+
+constexpr double kMoreMemory = 1.25;  // than the sum of the arrays: Slurm ends a task that exceeds it
+
+std::int64_t mebibytes(double bytes) { return std::int64_t(bytes / double(1 << 20)) + 1; }
+
+}  // namespace
+
+SlurmJobs slurm_jobs(const StudyConfig& c, const Corpus& corpus, const std::string& program) {
+  const auto first = plan_runs(c, corpus, {});
+  const auto tuning = std::size_t(std::count_if(first.begin(), first.end(), tunes));
+  const std::size_t following = first.size() - tuning + to_come(c, corpus, {}).runs;
+  return {program, c.threads, largest_run(c, corpus).bytes, tuning, following};
+}
+
+std::string slurm_task(const SlurmJobs& j) {
+  return text(R"(#!/bin/sh
+#SBATCH --job-name=gnomon
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=)",
+              j.threads, R"(
+#SBATCH --mem=)",
+              mebibytes(kMoreMemory * double(j.memory_bytes)), R"(M
+#SBATCH --output=slurm/%A-%a.txt
+#SBATCH --open-mode=append
+#SBATCH --requeue
+#SBATCH --signal=TERM@60
+# One task of a study, in its folder: an open run, or the report. Written by `gnomon study export --slurm`; submit.sh submits it.
+do_part() { srun --ntasks=1 --cpus-per-task=)",
+              j.threads, " ", shell_word(j.program), R"( study "$@" --out .; }
+if [ "${1:-}" = report ]; then
+  do_part report
+  exit
+fi
+do_part work --task
+code=$?
+# Asked to stop, as before the end of its time: there is a checkpoint, and the next attempt continues.
+if [ $code -eq 143 ]; then scontrol requeue "$SLURM_JOB_ID"; fi
+exit $code
+)");
+}
+
+std::string slurm_submit(const SlurmJobs& j) {
+  return text(R"(#!/bin/sh
+# Submits this study to Slurm: the runs that tune, those that follow, and the report, each after the ones before. Words after it
+# go to sbatch, such as --partition=long --time=60. Repeated: does what is missing; a task that finds nothing to do ends.
+set -eu
+cd "$(dirname "$0")"
+after=
+phase() {
+#TASKS[word...] : in arrays of 1000 at most,
+           as Slurm's MaxArraySize has it left = $1 jobs = shift while["$left" - gt 0];
+    do
+      tasks = $((left < 1000 ? left : 1000)) left = $((left - 1000)) job =
+          $(sbatch-- parsable-- chdir = "$PWD" $after-- array = 1 - $tasks "$@" study.sbatch) || exit 1 jobs =
+              $jobs : $ {
+        job % % ;
+        *
+      }
+    done[-z "$jobs"] || after = --dependency = afterany$jobs
+}
+phase )",
+              j.tuning, R"( "$@"
+phase )",
+              j.following, R"( "$@"
+sbatch --chdir="$PWD" $after --output=slurm/report-%j.txt "$@" study.sbatch report
+)");
+}
+
+}  // namespace gnomon
