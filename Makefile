@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims test core build release bench mutants torture fuzz format clean
+.PHONY: help study claims test test-cluster core build release bench mutants torture fuzz format clean
 
 TEXT := build/text/king-james.txt
 GNOMON := build/release/gnomon
@@ -7,7 +7,7 @@ MINUTES := 1
 PRESET := default
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 study: release $(TEXT)  ## compare position encodings on the King James Bible (about nine minutes); PRESET=smoke for one
 	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
@@ -18,6 +18,10 @@ claims: release $(TEXT)  ## measure what is said about word and position (half a
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
 	build/venv/bin/python -m pytest tests/python tests/torture
+
+test-cluster: build build/venv/.ready  ## studies by a real Slurm on this machine, with a node that is killed (minutes)
+	scripts/install-deps --cluster
+	build/venv/bin/python -m pytest tests/cluster
 
 core:  ## the core library alone, without oneDNN and OpenMP: build and test it
 	scripts/install-deps --core
