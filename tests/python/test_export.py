@@ -36,7 +36,7 @@ def test_an_export_says_what_it_needs_and_how_to_submit_it(text, tmp_path):
     assert f"submit with: sh '{quoted}'" in done.stdout
     script = (out / "study.sbatch").read_text()
     asked = dict(re.findall(r"^#SBATCH --([a-z-]+)=?(.*)$", script, re.MULTILINE))
-    assert asked["cpus-per-task"] == "3" and "--cpus-per-task=3" in script.split("#SBATCH")[-1]  # srun does not inherit it
+    assert asked["cpus-per-task"] == "3" and "\nthreads=3\n" in script and '--cpus-per-task="$threads"' in script  # srun does not inherit it
     assert "requeue" in asked and asked["signal"] == "TERM@60" and asked["open-mode"] == "append"
     said = float(re.search(r"([\d.]+) MB of memory each", done.stdout).group(1)) * 1e6 / 2**20
     assert said < int(asked["mem"].removesuffix("M")) < 1.5 * said
