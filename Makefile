@@ -19,7 +19,7 @@ test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
 	build/venv/bin/python -m pytest tests/python tests/torture
 
-test-cluster: cluster build/venv/.ready  ## one training on several ranks of MPI, on this machine
+test-cluster: cluster build build/venv/.ready  ## one training on several ranks of MPI, studies by a real Slurm, with killed ranks and nodes (minutes)
 	build/venv/bin/python -m pytest tests/cluster
 
 core:  ## the core library alone, without oneDNN and OpenMP: build and test it

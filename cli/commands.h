@@ -24,16 +24,18 @@ struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;
   std::optional<double> minutes;
-  bool dry_run = false, quiet = false, json = false, replace = false;
+  bool dry_run = false, quiet = false, json = false, replace = false, slurm = false;
   std::string program;  // this executable, to start workers with
   std::string command;  // as typed, for the report
 };
 int study(const StudyOptions& options);
+int study_export(const StudyOptions& options);
 
 // The other verbs of `study`, on what stands in a folder.
 struct StudyFolderOptions {
   std::string out = "study", other;  // `compare`: two of them
   long long most = 1'000'000;        // `work`: runs
+  bool task = false;                 // `work`: one run, without waiting
   bool quiet = false, json = false;
   std::string command;  // as typed
 };

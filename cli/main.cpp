@@ -17,6 +17,7 @@
 #include "cli/signals.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
+#include "gnomon/core/text.h"
 #include "gnomon/lab/presets.h"
 
 namespace gnomon::cli {
@@ -51,10 +52,7 @@ int flushed(int code) {
 
 std::string as_typed(int argc, char** argv) {
   std::string all = "gnomon";
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    all += word.find_first_of(" ()'\"*") == std::string::npos ? " " + word : " '" + word + "'";
-  }
+  for (int i = 1; i < argc; ++i) all += " " + shell_word(argv[i]);
   return all;
 }
 
@@ -64,7 +62,8 @@ std::string preset_names() {
   return all;
 }
 
-void describe_study(CLI::App& app, StudyOptions& o) {
+// What a study is, and where.
+void describe_settings(CLI::App& app, StudyOptions& o) {
   app.add_option("FILE.toml", o.config, "configuration; what it leaves out is standard");
   app.add_option("--text", o.text, "the text to learn, UTF-8");
   app.add_option("--out", o.out, "folder of the study")->capture_default_str();
@@ -72,15 +71,20 @@ void describe_study(CLI::App& app, StudyOptions& o) {
   app.add_option("--preset", o.preset, "a study prepared: " + preset_names());
   app.add_option("--minutes", o.minutes,
                  "what it may cost, in minutes of two cores with AVX-512; fixes model and steps");
-  app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, run nothing");
   app.add_flag("--replace", o.replace, "replace the report of another study in this folder");
+}
+
+void describe_study(CLI::App& app, StudyOptions& o) {
+  describe_settings(app, o);
+  app.add_flag("--dry-run", o.dry_run, "print the plan and its cost, run nothing");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "print results.json instead of the table");
   app.footer(
       "Examples:\n  gnomon study --text book.txt\n  gnomon study --text book.txt --preset smoke\n  gnomon "
       "study --text "
       "book.txt --minutes 30 --set 'study.arms=none, rope, alibi' --set study.seeds=5\n"
-      "  gnomon study plan.toml --out results --dry-run\n  gnomon study status\n  gnomon study compare study "
+      "  gnomon study plan.toml --out results --dry-run\n  gnomon study export --slurm --text book.txt\n  "
+      "gnomon study status\n  gnomon study compare study "
       "other\nRepeating a command skips finished runs and "
       "continues interrupted ones, to the same bits.");
 }
@@ -98,13 +102,23 @@ void describe_study_verbs(CLI::App& study, StudyFolderOptions& o, int& code) {
       verb("work", "join the study in a folder: do its open runs beside whoever else does", study_work);
   for (CLI::App* command : {status, report, work})
     command->add_option("--out", o.out, "folder of the study")->capture_default_str();
-  work->add_option("--most", o.most, "do so many runs and end")->capture_default_str();
+  CLI::Option* most = work->add_option("--most", o.most, "do so many runs and end")->capture_default_str();
+  work->add_flag("--task", o.task, "do one run, as a task of a cluster does: without waiting for others'")
+      ->excludes(most);
   work->add_flag("--quiet", o.quiet, "no progress on standard error");
   CLI::App* compare = verb("compare", "two studies, arm by arm", study_compare);
   compare->add_option("A", o.out, "folder of a study")->required();
   compare->add_option("B", o.other, "folder of another")->required();
   for (CLI::App* command : {status, report, compare})
     command->add_flag("--json", o.json, "the answer as JSON");
+}
+
+void describe_export(CLI::App& study, StudyOptions& o, int& code) {
+  CLI::App* command = study.add_subcommand(
+      "export", "prepare a study for a cluster: its folder, and the scripts that submit its runs");
+  describe_settings(*command, o);
+  command->add_flag("--slurm", o.slurm, "as job arrays of Slurm, see docs/cluster.md");
+  command->callback([&o, &code] { code = study_export(o); });
 }
 
 void describe_sample(CLI::App& app, SampleOptions& o) {
@@ -194,6 +208,7 @@ int run(int argc, char** argv) {
   StudyFolderOptions f;
   f.command = t.command;
   describe_study_verbs(*study_command, f, code);
+  describe_export(*study_command, t, code);
   study_command->callback([&] {
     if (study_command->get_subcommands().empty()) code = study(t);
   });

@@ -24,6 +24,7 @@
 #include "gnomon/lab/presets.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/lab/scale.h"
+#include "gnomon/lab/slurm.h"
 
 namespace gnomon::cli {
 namespace {
@@ -91,6 +92,24 @@ int study(const StudyOptions& o) {
   return crashed ? 1 : code;
 }
 
+int study_export(const StudyOptions& o) {
+  if (!o.slurm) throw Error(Fault::usage, "export: to what? There is --slurm");
+  StudyConfig config = configure(o);
+  config.workers = 1;  // side by side are tasks
+  const StudyFolder folder{o.out};
+  const auto data = open_data(config, folder.folder);
+  for (const auto& note : data->notes()) tell(note);
+  const Conduct conduct(config, *data, folder, o.replace);
+  const SlurmJobs jobs = slurm_jobs(config, *data, o.program);
+  make_folders(folder.logs());
+  write_file(folder.sbatch(), slurm_task(jobs));
+  write_file(folder.submit(), slurm_submit(jobs));
+  fmt::print("runs: {} that tune, {} that follow, {} of memory each; {} are finished\nsubmit with: sh {}\n",
+             jobs.tuning, jobs.following, bytes_text(double(jobs.memory_bytes)), conduct.done().runs,
+             shell_word(std::filesystem::absolute(folder.submit()).lexically_normal().string()));
+  return 0;
+}
+
 int study_status(const StudyFolderOptions& o) {
   const Opened study = open_study({o.out});
   const StudySummary summary = summarise(study.config, *study.data, study.found);
@@ -114,7 +133,7 @@ int study_compare(const StudyFolderOptions& o) {
 int study_work(const StudyFolderOptions& o) {
   const Patient until_it_is_saved;
   const std::size_t done =
-      join({o.out}, std::size_t(o.most),
+      join({o.out}, {o.task ? 1 : std::size_t(o.most), !o.task},
            {.stop = [] { return interruptions() > 0; }, .progress = [](const RunProgress&) {}, .note = tell},
            [&](const RunResult& r) {
              if (!o.quiet)

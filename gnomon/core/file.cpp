@@ -23,6 +23,12 @@ Error failed(std::string_view action, const Path& path) {
   return Error(Fault::resource, text(path.string(), ": cannot ", action, ": ", std::strerror(errno)));
 }
 
+// Of flock().
+Error not_locked(const Path& path) {
+  const bool never = errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP;
+  return failed(never ? "lock, and two processes may want it (see docs/cluster.md)" : "lock", path);
+}
+
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -61,7 +67,7 @@ int open_alone(const Path& path) {
     Descriptor d(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
     if (d.get() < 0) throw failed("create", path);
     while (::flock(d.get(), LOCK_EX) != 0) {
-      if (errno != EINTR) throw failed("lock", path);
+      if (errno != EINTR) throw not_locked(path);
     }
     struct stat mine {
     }, now{};
@@ -170,7 +176,7 @@ FileLock::FileLock(const Path& path, std::string_view purpose, int patience_ms)
     if (reason != EWOULDBLOCK || waited_ms >= patience_ms) {
       ::close(descriptor_);
       errno = reason;
-      if (reason != EWOULDBLOCK) throw failed("lock", path);
+      if (reason != EWOULDBLOCK) throw not_locked(path);
       throw Error(Fault::busy, text(path.string(), ": ", purpose, " is in use by another process"));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -91,6 +91,15 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 std::string counted(std::size_t n, std::string_view what) { return text(n, " ", what, n == 1 ? "" : "s"); }
 
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
+  std::string all = "'";
+  for (const char c : word) all += c == '\'' ? "'\\''" : std::string(1, c);
+  return all + "'";
+}
+
 std::string join(std::span<const std::string_view> words, std::string_view separator) {
   std::string all;
   for (const auto word : words) {

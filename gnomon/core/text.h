@@ -28,6 +28,8 @@ std::string unknown(std::string_view kind, std::string_view word,
 
 // "1 claim", "75 claims".
 std::string counted(std::size_t n, std::string_view what);
+// As a shell reads it as one word: in single quotes where it needs them.
+std::string shell_word(std::string_view word);
 std::string join(std::span<const std::string_view> words, std::string_view separator);
 
 // A stranger's words for a message: in quotes, as \xNN what is not printable ASCII, cut after 80 bytes.

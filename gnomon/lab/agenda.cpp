@@ -37,17 +37,19 @@ void Agenda::look() {
   }
 }
 
-Agenda::Next Agenda::next() {
+Agenda::Next Agenda::next(Which which) {
   look();
   bool wait = false;
   for (const RunPlan& run : plan_) {
     if (found_.count(run.key) || given_.count(run.key)) continue;
+    if (which == Which::extending && !extends(config_, run)) continue;
     const bool busy = somebody_works_on(folder_.run(run));
-    if (std::filesystem::exists(folder_.run(run).result())) return next();  // somebody ended it just now
+    if (std::filesystem::exists(folder_.run(run).result())) return next(which);  // somebody ended it just now
     if (busy) {
       wait = true;
       continue;
     }
+    if (std::filesystem::exists(folder_.run(run).result())) return next(which);  // finished since we looked
     given_.insert(run.key);
     return {run, false};
   }

@@ -16,8 +16,9 @@ class Agenda {
     std::optional<RunPlan> run;
     bool wait = false;  // no run now, but others are at work on some: ask again
   };
+  enum class Which { all, extending };  // the latter at rates beyond the given ones alone
   // A run without a result that nobody works on, and that was not given before. Throws as the constructor does.
-  Next next();
+  Next next(Which which = Which::all);
   void give_back(const RunPlan& run) { given_.erase(run.key); }  // somebody else does it
 
   const Found& found() const { return found_; }

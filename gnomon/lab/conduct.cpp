@@ -18,6 +18,12 @@ std::vector<RunResult> all_of(const Found& found) {
   return all;
 }
 
+// What other numerics than those of a run here have computed.
+std::string told(const Leftovers& left, const RunPlan& here, const StudyFolder& folder) {
+  return text(left.other_numerics, " finished runs of this study in ", folder.runs().string(),
+              " were computed by '", left.found, "'; here it is '", here.numerics, "', whose bits differ");
+}
+
 // And the threads that it says.
 StudyConfig config_in(const StudyFolder& folder) {
   if (!std::filesystem::exists(folder.config()))
@@ -54,12 +60,8 @@ void Conduct::respect(bool replace) {
              left.lost.size() > 1 ? ", ..." : "",
              "): give another folder with --out, the same settings with more arms or seeds, or --replace"));
   }
-  if (left.other_numerics) {
-    redone_ =
-        text(left.other_numerics, " finished runs of this study in ", folder_.runs().string(),
-             " were computed by '", left.found, "'; here it is '",
-             plan_runs(config_, data_, {}).front().numerics, "', whose bits differ: they are done again");
-  }
+  if (left.other_numerics)
+    redone_ = told(left, plan_runs(config_, data_, {}).front(), folder_) + ": they are done again";
 }
 
 std::size_t Conduct::perform(const std::vector<std::string>& command, const WorkerHooks& hooks) {
@@ -94,6 +96,8 @@ StudySummary Conduct::summary(const std::function<void(const std::string&)>& not
 
 StudySummary write_results(const Opened& o, const StudyFolder& folder,
                            const std::function<void(const std::string&)>& note) {
+  if (const Leftovers left = leftovers(o.config, *o.data, folder); left.other_numerics)
+    note(told(left, plan_runs(o.config, *o.data, {}).front(), folder) + ": they are left out");
   return written(o.config, *o.data, o.found, folder, note);
 }
 
@@ -117,18 +121,19 @@ std::optional<RunResult> perform_one(const StudyFolder& folder, const Trial& tri
   return perform(job_of(config, *data, trial), plan, folder.run(plan), timed);
 }
 
-std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& hooks,
+std::size_t join(const StudyFolder& folder, const Share& share, const RunHooks& hooks,
                  const std::function<void(const RunResult&)>& finished) {
   const StudyConfig config = config_in(folder);
   const auto data = open_data(config, folder.folder);
   Agenda agenda(config, *data, folder);
   RunHooks timed = hooks;
   timed.checkpoint_seconds = config.checkpoint_seconds;
-  timed.patience_ms = 0;  // who holds it is at work
-  std::size_t done = 0;
-  while (done < most && !hooks.stop()) {
-    const Agenda::Next next = agenda.next();
-    if (!next.run && !next.wait) break;
+  timed.patience_ms = 0;  // there are others
+  std::size_t done = 0, counted = 0;
+  while (!hooks.stop()) {
+    const bool enough = counted >= share.most;
+    const Agenda::Next next = agenda.next(enough ? Agenda::Which::extending : Agenda::Which::all);
+    if (!next.run && (enough || !next.wait || !share.waits)) break;
     if (!next.run) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
       continue;
@@ -137,7 +142,7 @@ std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& ho
       const auto result = perform(job_of(config, *data, *next.run), *next.run, folder.run(*next.run), timed);
       if (!result) break;
       finished(*result);
-      ++done;
+      ++done, counted += !extends(config, *next.run);
     } catch (const Error& e) {
       if (e.fault() != Fault::busy) throw;
       agenda.give_back(*next.run);  // somebody was faster

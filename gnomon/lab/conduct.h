@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,7 +48,8 @@ struct Opened {
   Work planned;
 };
 Opened open_study(const StudyFolder& folder);
-// Writes results.csv, results.json and the store; tells note() what is not worth stopping for.
+// Writes results.csv, results.json and the store; tells note() what is not worth stopping for, and which runs are left out
+// because a machine of another kind did them.
 StudySummary write_results(const Opened& study, const StudyFolder& folder,
                            const std::function<void(const std::string&)>& note);
 
@@ -56,10 +58,15 @@ StudySummary write_results(const Opened& study, const StudyFolder& folder,
 std::optional<RunResult> perform_one(const StudyFolder& folder, const Trial& trial, const std::string& key,
                                      const RunHooks& hooks);
 
+// How much of a study is done by a process that joins it.
+struct Share {
+  // Runs, not counting those at rates beyond the given ones: nobody knows of them beforehand, so who sees one does it as well.
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+  bool waits = true;  // for others' runs: more may follow from them, or they may be left
+};
 // Joins a study whose study.toml stands in the folder: does its open runs, one after the other, on the threads that the study
-// says, beside whoever else works on it; waits for others' while more may follow. At most `most` runs. Returns how many it
-// did. Throws Error(usage) where there is no study.
-std::size_t join(const StudyFolder& folder, std::size_t most, const RunHooks& hooks,
+// says, beside whoever else works on it. Returns how many it did. Throws Error(usage) where there is no study.
+std::size_t join(const StudyFolder& folder, const Share& share, const RunHooks& hooks,
                  const std::function<void(const RunResult&)>& finished);
 
 }  // namespace gnomon

@@ -59,13 +59,17 @@ std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Da
   return most + held_out + data.memory_bytes() + kProcessBytes;
 }
 
-void check_memory(const StudyConfig& c, const Data& data) {
-  std::int64_t most = 0;
-  std::string arm;
+LargestRun largest_run(const StudyConfig& c, const Data& data) {
+  LargestRun largest;
   for (const auto& words : c.arms) {
-    if (const std::int64_t bytes = memory_of_a_run(c, Arm::parse(words), data); bytes > most)
-      most = bytes, arm = words;
+    if (const std::int64_t bytes = memory_of_a_run(c, Arm::parse(words), data); bytes > largest.bytes)
+      largest = {words, bytes};
   }
+  return largest;
+}
+
+void check_memory(const StudyConfig& c, const Data& data) {
+  const auto [arm, most] = largest_run(c, data);
   const AvailableMemory there = available_memory();
   const std::int64_t side_by_side = std::max<std::int64_t>(c.workers, 1);
   const auto refuse = [](std::int64_t needed, const std::string& by, std::int64_t found,

@@ -19,6 +19,12 @@ RunEstimate estimate(const StudyConfig& config, const Arm& arm,
 double runs_an_arm(const StudyConfig& config);
 // Bytes that the process of a run of this arm takes at its peak.
 std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Data& data);
+// The arm whose runs take most, and how much, as memory_of_a_run() has it.
+struct LargestRun {
+  std::string arm;
+  std::int64_t bytes = 0;
+};
+LargestRun largest_run(const StudyConfig& config, const Data& data);
 // Throws Error(usage) with the numbers where the runs that go side by side need more memory than there is.
 void check_memory(const StudyConfig& config, const Data& data);
 

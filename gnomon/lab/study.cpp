@@ -23,6 +23,11 @@ Trial tuning_trial(const StudyConfig& c, const Arm& arm, double rate, std::int64
 
 }  // namespace
 
+bool extends(const StudyConfig& c, const Trial& trial) {
+  const auto& given = c.tuning.rates;
+  return tunes(trial) && std::find(given.begin(), given.end(), trial.learning_rate) == given.end();
+}
+
 std::int64_t steps_at(const StudyConfig& c, const Arm& arm, double share) {
   return share_of(settings_of(arm, c, Spec::parse(c.baseline)).train.steps, share);
 }
@@ -84,6 +89,7 @@ std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Fou
         all.push_back(plan(tuning_trial(c, arms[a], rates[a].tried[r].rate, n)));
     }
   }
+  std::stable_partition(all.begin(), all.end(), [&](const RunPlan& run) { return extends(c, run); });
   for (std::int64_t seed = 1; seed <= c.seeds; ++seed) {
     for (auto share = c.budgets.rbegin(); share != c.budgets.rend(); ++share) {
       for (std::size_t a = 0; a < arms.size(); ++a) {

@@ -10,13 +10,16 @@
 namespace gnomon {
 
 // A study in its folder: study.toml (resolved), study.sqlite, runs/KEY/…, results.csv, results.json,
-// report.html.
+// report.html; study.sbatch, submit.sh and slurm/… where it is done by a cluster.
 struct StudyFolder {
   Path folder;
   Path config() const { return folder / "study.toml"; }
   Path store() const { return folder / "study.sqlite"; }
   Path lock() const { return folder / "lock"; }
   Path report() const { return folder / "report.html"; }
+  Path sbatch() const { return folder / "study.sbatch"; }
+  Path submit() const { return folder / "submit.sh"; }
+  Path logs() const { return folder / "slurm"; }
   Path csv() const { return folder / "results.csv"; }
   Path json() const { return folder / "results.json"; }
   Path runs() const { return folder / "runs"; }
@@ -26,6 +29,8 @@ struct StudyFolder {
 // Seeds of tuning runs begin here; those that results are told of are below.
 constexpr std::int64_t kTuningSeeds = 1001;
 inline bool tunes(const Trial& trial) { return trial.seed >= kTuningSeeds; }
+// Tunes at a rate that is none of tune.rates: the best of those was at an edge.
+bool extends(const StudyConfig& config, const Trial& trial);
 
 // What a run of a study does; the data outlives it. A tuning run is evaluated on validation text; the others on the test,
 // those of the largest budget at every length.
@@ -40,8 +45,8 @@ using Found = std::map<std::string, RunResult>;  // by key
 Tuned tuned(const StudyConfig& config, const Data& data, const Arm& arm, const Found& found);
 
 // The runs of a study that follow from what was found, done or not: tuning runs of every arm, and all budgets and seeds of
-// the arms whose rate is chosen. All arms of a seed before the next seed, the largest budget first, so that a part of them is
-// balanced. A function of its arguments alone, and of the numerics of this process, which the keys name.
+// the arms whose rate is chosen. Rates beyond the given ones come first, because an arm waits for them; then all arms of a seed
+// before the next seed, the largest budget first, so that a part of them is balanced. A function of its arguments alone, and of the numerics of this process, which the keys name.
 std::vector<RunPlan> plan_runs(const StudyConfig& config, const Data& data, const Found& found);
 // How much follows later, if no rate beyond the given ones is tried.
 struct Work {

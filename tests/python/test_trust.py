@@ -119,6 +119,8 @@ def test_results_of_another_instruction_set_are_done_again_and_it_is_said(text, 
     assert "2 finished runs" in done.stderr and "sse41" in done.stderr and "done again" in done.stderr
     after = {run["key"] for arm in json.loads((out / "results.json").read_text())["arms"] for run in arm["runs"]}
     assert not before & after
+    again = gnomon("study", "report", "--out", out, check=0)
+    assert "2 finished runs" in again.stderr and "left out" in again.stderr
 
 
 def test_a_result_that_was_put_in_anothers_place_is_refused(text, tmp_path):

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <cmath>
+#include <cstdio>
 
 #include "gnomon/core/random.h"
 #include "gnomon/core/text.h"
@@ -49,6 +50,21 @@ TEST(Text, NumbersRoundTrip) {
   EXPECT_THROW(integer("1.5", "n"), Error);
   EXPECT_EQ(fixed(7.4851662, 6), "7.485166");
   EXPECT_EQ(fixed(-0.0001, 2), "0.00");
+}
+
+// The oracle is a shell.
+TEST(Text, AShellReadsAWordBack) {
+  for (const std::string word :
+       {"study", "a/b-c_d=1,2:%+@.x", "", "two words", "it's", "''", "$HOME", "`id`", "a\\b", "\"", "*", "~", "line\nline",
+        "{a,b}", "!", "#", "ä"}) {
+    FILE* shell = ::popen(("printf %s. " + shell_word(word)).c_str(), "r");
+    ASSERT_TRUE(shell);
+    char said[100] = {};
+    const std::size_t n = std::fread(said, 1, sizeof said, shell);
+    EXPECT_EQ(::pclose(shell), 0);
+    EXPECT_EQ(std::string(said, n), word + ".");
+  }
+  EXPECT_EQ(shell_word("study.seeds=5"), "study.seeds=5");  // no quotes where none are needed
 }
 
 TEST(Text, Utf8IsToldFromWhatIsNot) {

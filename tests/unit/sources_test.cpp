@@ -42,7 +42,7 @@ class Source : public testing::Test {
     const StudyFolder folder{folder_ / name};
     make_folders(folder.folder);
     write_file(folder.config(), print_toml(c));
-    join(folder, 1000, {[] { return false; }, [](const RunProgress&) {}, [](const std::string&) {}},
+    join(folder, {}, {[] { return false; }, [](const RunProgress&) {}, [](const std::string&) {}},
          [](const RunResult&) {});
     const Opened study = open_study(folder);
     return summarise(study.config, *study.data, study.found);

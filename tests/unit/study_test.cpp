@@ -16,6 +16,7 @@
 #include "gnomon/lab/presets.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/lab/scale.h"
+#include "gnomon/lab/slurm.h"
 
 namespace gnomon {
 namespace {
@@ -194,10 +195,10 @@ TEST_F(Study, TwoWhoJoinShareTheRunsAndFindWhatOneFinds) {
     write_file(f.config(), print_toml(config_));
   }
   const auto ignore = [](const RunResult&) {};
-  const std::size_t all = join(one, 1000, quiet(), ignore);
+  const std::size_t all = join(one, {}, quiet(), ignore);
   std::size_t first = 0, second = 0;
-  std::thread other([&] { first = join(two, 1000, quiet(), ignore); });
-  second = join(two, 1000, quiet(), ignore);
+  std::thread other([&] { first = join(two, {}, quiet(), ignore); });
+  second = join(two, {}, quiet(), ignore);
   other.join();
   EXPECT_EQ(first + second, all);
   EXPECT_GT(std::min(first, second), 0u);
@@ -208,8 +209,64 @@ TEST_F(Study, TwoWhoJoinShareTheRunsAndFindWhatOneFinds) {
     return print;
   };
   EXPECT_EQ(bits(one), bits(two));
-  EXPECT_EQ(join(two, 1000, quiet(), ignore), 0u);
-  EXPECT_THROW(join({folder_ / "none"}, 1, quiet(), ignore), Error);
+  EXPECT_EQ(join(two, {}, quiet(), ignore), 0u);
+  EXPECT_THROW(join({folder_ / "none"}, {}, quiet(), ignore), Error);
+}
+
+// As many joiners as planned runs, one after the other, find all runs due, also at rates that no plan named: the best of two
+// rates is at an edge.
+TEST_F(Study, WhoDoesOneRunDoesTheRatesThatItCallsForAsWell) {
+  config_.tuning.rates = {0.004, 0.008}, config_.tuning.seeds = 2;
+  const StudyFolder f{folder_ / "study"};
+  make_folders(f.folder);
+  write_file(f.config(), print_toml(config_));
+  const SlurmJobs jobs = slurm_jobs(config_, corpus(), "gnomon");
+  EXPECT_EQ(jobs.tuning, 8u);
+  EXPECT_EQ(jobs.following, 12u);
+  std::size_t beyond = 0, done = 0;
+  const auto count = [&](const RunResult& r) { beyond += extends(config_, r.plan); };
+  const Share one{1, false};
+  for (std::size_t n = 0; n < jobs.tuning; ++n) done += join(f, one, quiet(), count);
+  EXPECT_GE(beyond, 4u);
+  EXPECT_EQ(done, jobs.tuning + beyond);
+  for (const RunPlan& run : plan_runs(config_, corpus(), open_study(f).found))
+    EXPECT_EQ(std::filesystem::exists(f.run(run).result()), tunes(run)) << run.arm << " " << run.learning_rate;
+  for (std::size_t n = 0; n < jobs.following; ++n) EXPECT_EQ(join(f, one, quiet(), count), 1u);
+  EXPECT_EQ(join(f, one, quiet(), count), 0u);
+  EXPECT_EQ(open_study(f).found.size(), jobs.tuning + beyond + jobs.following);
+}
+
+TEST_F(Study, ARunThatSomebodyWorksOnIsLeftToThem) {
+  const Corpus c = corpus();
+  const StudyFolder f{folder_ / "study"};
+  make_folders(f.folder);
+  write_file(f.config(), print_toml(config_));
+  const auto plan = plan_runs(config_, c, {});
+  make_folders(f.run(plan[0]).folder);
+  const FileLock held(f.run(plan[0]).lock(), "the first run");
+  Agenda agenda(config_, c, f);
+  EXPECT_EQ(agenda.next().run->key, plan[1].key);
+  EXPECT_FALSE(agenda.next(Agenda::Which::extending).run);
+  for (std::size_t n = 2; n < plan.size(); ++n) EXPECT_EQ(agenda.next().run->key, plan[n].key);
+  const Agenda::Next none = agenda.next();
+  EXPECT_FALSE(none.run);
+  EXPECT_TRUE(none.wait);
+  std::vector<std::string> done;
+  EXPECT_EQ(join(f, {2, false}, quiet(), [&](const RunResult& r) { done.push_back(r.plan.key); }), 2u);
+  EXPECT_EQ(done, (std::vector{plan[1].key, plan[2].key}));
+}
+
+// An arm waits for them.
+TEST_F(Study, RatesBeyondTheGivenOnesComeFirst) {
+  const Corpus c = corpus();
+  Found found;
+  for (const RunPlan& run : plan_runs(config_, c, {})) {
+    if (run.arm == "rope") found.emplace(run.key, result(run, valley(run.learning_rate, 0.032)));
+  }
+  const auto plan = plan_runs(config_, c, found);
+  ASSERT_EQ(plan.size(), 7u);
+  EXPECT_EQ(plan[0].learning_rate, 0.032);
+  for (std::size_t n = 0; n < plan.size(); ++n) EXPECT_EQ(extends(config_, plan[n]), n == 0) << n;
 }
 
 TEST_F(Study, WhatTuningTriedStandsInTheResults) {
