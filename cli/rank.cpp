@@ -41,7 +41,7 @@ int rank(const RankOptions& o) {
   const StudyConfig config = configure(o);
   const std::unique_ptr<Ranks> ranks = join_ranks();
   set_thread_count(int(config.threads));
-  const auto data = open_data(config, Path(o.out).parent_path());
+  const auto data = open_data(config);
   const Trial trial{Spec::parse(o.arm).print(), o.seed, config.train.steps, config.train.learning_rate};
   const Job job = job_of(config, *data, trial);
   const RunPlan plan = plan_of(config, *data, trial);

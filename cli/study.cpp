@@ -75,7 +75,7 @@ int show(const StudySummary& summary, const Data& data, const StudyFolder& folde
 int study(const StudyOptions& o) {
   const StudyConfig config = configure(o);
   const StudyFolder folder{o.out};
-  const auto data = open_data(config, folder.folder);
+  const auto data = open_data(config);
   for (const auto& note : data->notes()) tell(note);
   if (o.dry_run) {
     print_cost(config, *data, folder);
@@ -97,7 +97,7 @@ int study_export(const StudyOptions& o) {
   StudyConfig config = configure(o);
   config.workers = 1;  // side by side are tasks
   const StudyFolder folder{o.out};
-  const auto data = open_data(config, folder.folder);
+  const auto data = open_data(config);
   for (const auto& note : data->notes()) tell(note);
   const Conduct conduct(config, *data, folder, o.replace);
   const SlurmJobs jobs = slurm_jobs(config, *data, o.program);

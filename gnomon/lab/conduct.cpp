@@ -103,7 +103,7 @@ StudySummary write_results(const Opened& o, const StudyFolder& folder,
 
 Opened open_study(const StudyFolder& folder) {
   Opened o{config_in(folder), nullptr, {}, {}};
-  o.data = open_data(o.config, folder.folder);
+  o.data = open_data(o.config);
   const Agenda agenda(o.config, *o.data, folder);
   o.found = agenda.found(), o.planned = agenda.planned();
   return o;
@@ -112,7 +112,7 @@ Opened open_study(const StudyFolder& folder) {
 std::optional<RunResult> perform_one(const StudyFolder& folder, const Trial& trial, const std::string& key,
                                      const RunHooks& hooks) {
   const StudyConfig config = config_in(folder);
-  const auto data = open_data(config, folder.folder);
+  const auto data = open_data(config);
   const RunPlan plan = plan_of(config, *data, trial);
   if (plan.key != key)
     throw Error(Fault::input, text("the study has no run ", key, "; did ", config.text_path, " change?"));
@@ -124,7 +124,7 @@ std::optional<RunResult> perform_one(const StudyFolder& folder, const Trial& tri
 std::size_t join(const StudyFolder& folder, const Share& share, const RunHooks& hooks,
                  const std::function<void(const RunResult&)>& finished) {
   const StudyConfig config = config_in(folder);
-  const auto data = open_data(config, folder.folder);
+  const auto data = open_data(config);
   Agenda agenda(config, *data, folder);
   RunHooks timed = hooks;
   timed.checkpoint_seconds = config.checkpoint_seconds;

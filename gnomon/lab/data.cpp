@@ -17,12 +17,11 @@ Examples Data::examples(std::int64_t, const Windows&) const {
   throw Error(Fault::bug, "data: a text has no examples");
 }
 
-std::unique_ptr<Data> open_data(const StudyConfig& c, const Path& folder) {
+std::unique_ptr<Data> open_data(const StudyConfig& c) {
   const std::int64_t longest = c.longest() + 1;
   if (c.data == "bytes") return std::make_unique<Corpus>(c.text_path, longest);
   if (c.data == "symbols")
-    return std::make_unique<SymbolText>(Corpus(c.text_path, longest), c.model.vocabulary, longest,
-                                        folder / "vocabulary.json");
+    return std::make_unique<SymbolText>(Corpus(c.text_path, longest), c.model.vocabulary, longest);
   if (c.data == "ids16" || c.data == "ids32") return std::make_unique<TokenText>(c, longest);
   if (c.data == "lines") return std::make_unique<LineData>(Lines(c.text_path, c.model.length));
   return std::make_unique<TaskData>(find_task(c.data), c.model.is_causal());

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/core/file.h"
 #include "gnomon/lab/answers.h"
 
 namespace gnomon {
@@ -64,7 +63,7 @@ class Data {
 };
 
 struct StudyConfig;
-// The data of a study; `folder` keeps the vocabulary that was learned. Throws as the makers of each kind do.
-std::unique_ptr<Data> open_data(const StudyConfig& config, const Path& folder);
+// The data of a study. Throws as the makers of each kind do.
+std::unique_ptr<Data> open_data(const StudyConfig& config);
 
 }  // namespace gnomon

@@ -11,7 +11,7 @@ class LineData : public Data {
 
   std::string print() const override;
   Sample training(const StepBatch& batch) const override;
-  Sample held_out(const Windows& windows) const override;  // at most as many as there are
+  Sample held_out(const Windows& windows) const override;  // validation or test, at most as many as there are
   std::vector<std::string> describe() const override;
   std::vector<std::string> notes() const override { return lines_.notes(); }
   double training_tokens() const override;

@@ -6,39 +6,21 @@
 namespace gnomon {
 namespace {
 
-// The bytes of the training parts, one after the other.
-std::string training_bytes(const Corpus& corpus) {
-  std::string all;
+std::vector<std::string_view> training_parts(const Corpus& corpus) {
+  std::vector<std::string_view> all;
   for (const auto& [begin, end] : corpus.parts().training)
-    all += corpus.bytes().substr(std::size_t(begin), std::size_t(end - begin));
+    all.push_back(corpus.bytes().substr(std::size_t(begin), std::size_t(end - begin)));
   return all;
-}
-
-// Learning takes seconds, and every run needs it: so it is kept. The file says nothing of the text that it is of; its name does.
-Vocabulary kept_or_learned(const Corpus& corpus, std::int64_t size, const Path& kept) {
-  Path path = kept;
-  path.replace_filename(
-      text(kept.stem().string(), "-", size, "-", corpus.sha256().substr(0, 16), kept.extension().string()));
-  if (std::filesystem::exists(path)) {
-    try {
-      return Vocabulary::read(path);
-    } catch (const Error& e) {
-      if (e.fault() != Fault::input) throw;  // damaged: learned again
-    }
-  }
-  Vocabulary learned = Vocabulary::learn(training_bytes(corpus), size);
-  if (std::filesystem::is_directory(path.parent_path())) write_file(path, learned.print());
-  return learned;
 }
 
 }  // namespace
 
-SymbolText::SymbolText(const Corpus& corpus, std::int64_t size, std::int64_t longest, const Path& kept)
+SymbolText::SymbolText(const Corpus& corpus, std::int64_t size, std::int64_t longest)
     : text_sha256_(corpus.sha256()),
       described_(corpus.describe()),
       notes_(corpus.notes()),
       reference_(corpus.reference()),
-      vocabulary_(kept_or_learned(corpus, size, kept)) {
+      vocabulary_(Vocabulary::learn(training_parts(corpus), size)) {
   encode(corpus, longest);
   described_.push_back(text("As ", vocabulary_.size(), " byte-pair symbols, learned on the training text: ",
                             fixed(double(corpus.bytes().size()) / double(symbols_.size()), 2),

@@ -8,9 +8,8 @@ namespace gnomon {
 // that losses by the byte compare with those of a model of bytes.
 class SymbolText : public Data {
  public:
-  // The vocabulary of `size` symbols is read from `kept` if that was learned on this text, else learned and written there.
-  // Throws as Vocabulary does, and Error(input) for a text with too few symbols for windows of `longest`.
-  SymbolText(const Corpus& corpus, std::int64_t size, std::int64_t longest, const Path& kept);
+  // Learns `size` symbols. Throws as Vocabulary does, and Error(input) for a text with too few symbols for windows of `longest`.
+  SymbolText(const Corpus& corpus, std::int64_t size, std::int64_t longest);
 
   std::string print() const override;
   std::int64_t vocabulary() const override { return vocabulary_.size(); }

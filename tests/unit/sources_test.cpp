@@ -51,7 +51,7 @@ class Source : public testing::Test {
     try {
       StudyConfig c = given;
       settle(c);
-      open_data(c, folder_);
+      open_data(c);
     } catch (const Error& e) {
       return e.what();
     }
@@ -63,16 +63,15 @@ class Source : public testing::Test {
 
 TEST_F(Source, SymbolsAreCutAsTheBytesAreAndLossesAreByTheByte) {
   const Corpus corpus(folder_ / "text.txt", 65);
-  const SymbolText symbols(corpus, 270, 65, folder_ / "vocabulary.json");
+  const SymbolText symbols(corpus, 270, 65);
   EXPECT_EQ(symbols.vocabulary(), 270);
   const Windows w{16, 8, Held::test, true, 0, 65};
   const Sample held = symbols.held_out(w);
   double bytes = 0;
   for (const std::int32_t target : held.targets) bytes += symbols.bytes(target);
   EXPECT_GT(bytes, 2.0 * double(held.targets.size()));  // symbols of two bytes and more
-  // The same file again: read, not learned; another size is another file.
-  EXPECT_EQ(SymbolText(corpus, 270, 65, folder_ / "vocabulary.json").print(), symbols.print());
-  EXPECT_NE(SymbolText(corpus, 271, 65, folder_ / "vocabulary.json").print(), symbols.print());
+  EXPECT_EQ(SymbolText(corpus, 270, 65).print(), symbols.print());
+  EXPECT_NE(SymbolText(corpus, 271, 65).print(), symbols.print());
   EXPECT_NE(symbols.print(), corpus.print());
   // A model that says all symbols alike loses ln(270) a symbol, and by the byte as much less as a symbol has bytes.
   StudyConfig c = config("symbols");

@@ -230,7 +230,8 @@ TEST_F(Study, WhoDoesOneRunDoesTheRatesThatItCallsForAsWell) {
   EXPECT_GE(beyond, 4u);
   EXPECT_EQ(done, jobs.tuning + beyond);
   for (const RunPlan& run : plan_runs(config_, corpus(), open_study(f).found))
-    EXPECT_EQ(std::filesystem::exists(f.run(run).result()), tunes(run)) << run.arm << " " << run.learning_rate;
+    EXPECT_EQ(std::filesystem::exists(f.run(run).result()), tunes(run))
+        << run.arm << " " << run.learning_rate;
   for (std::size_t n = 0; n < jobs.following; ++n) EXPECT_EQ(join(f, one, quiet(), count), 1u);
   EXPECT_EQ(join(f, one, quiet(), count), 0u);
   EXPECT_EQ(open_study(f).found.size(), jobs.tuning + beyond + jobs.following);
@@ -274,7 +275,7 @@ TEST_F(Study, WhatTuningTriedStandsInTheResults) {
   const StudyFolder folder{folder_ / "s"};
   make_folders(folder.folder);
   write_file(folder.config(), print_toml(config_));
-  join(folder, 1000, quiet(), [](const RunResult&) {});
+  join(folder, {}, quiet(), [](const RunResult&) {});
   const StudySummary s = summarise(config_, c, open_study(folder).found);
   EXPECT_EQ(s.finished, s.planned);
   EXPECT_GT(s.tuning_flops, 0);
