@@ -41,7 +41,8 @@ struct ArmSummary {
   };
   std::vector<AtLength> by_length;    // of the largest budget
   std::optional<Comparison> to_best;  // the difference to the arm with the lowest loss
-  std::optional<SpeedUp> speed_up;    // in computing, over the baseline
+  std::optional<SpeedUp>
+      speed_up;  // in computing, of the better one of this arm and the baseline: below 1 it is the baseline
   double detectable = 0;  // nats that a paired t test over so many seeds finds with 80 % power; NaN: one seed
   double tokens_per_second = 0;        // median over seeds
   std::int64_t peak_memory_bytes = 0;  // largest

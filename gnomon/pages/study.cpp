@@ -31,7 +31,7 @@ std::string signed_interval(const Estimate& e) {
   return signed_text(e.mean, 4) + (std::isnan(e.half_width) ? "" : " ± " + fixed(e.half_width, 4));
 }
 
-// How many times this arm's computing the baseline needs for its loss.
+// How many times less computing than the baseline this arm needs for its loss.
 std::string speed_text(const ArmSummary& a) {
   if (!a.speed_up || !std::isfinite(a.speed_up->factor)) return "–";
   const std::string bound = a.speed_up->bound == SpeedUp::Bound::at_least  ? "> "
@@ -97,12 +97,19 @@ std::string ranking(const StudySummary& s) {
                  " seeds and the held-out text of the paired differences; bars are 95 % intervals over both.")
           : "One seed: no inference.";
   return report::draw(chart) + report::draw(t) +
-         report::paragraph(
-             text("Loss over whole held-out windows of ", s.config.model.length, " bytes, ", s.config.windows,
-                  " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
-                  "of a 95 % interval over seeds and text",
-                  inference ? "." : "; with one seed there is none: no inference.",
-                  " Tokens a second are measured while ", s.config.workers, " runs share the machine."));
+         report::paragraph(text(
+             "Loss over whole held-out windows of ", s.config.model.length, " bytes, ", s.config.windows,
+             " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
+             "of a 95 % interval over seeds and text",
+             inference ? "." : "; with one seed there is none: no inference.",
+             " Verdict: one family, every arm with the baseline here and at twice the length, by Holm at 5 "
+             "%; "
+             "equivalent: within ±",
+             shortest(s.config.smallest_effect),
+             " nats by two one-sided tests. "
+             "Computing: how many times less of it the better one of an arm and the baseline needed for the "
+             "other's loss; below 1 that is the baseline.",
+             " Tokens a second are measured while ", s.config.workers, " runs share the machine."));
 }
 
 void failures(const StudySummary& s, report::Page& page) {

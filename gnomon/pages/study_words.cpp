@@ -39,9 +39,9 @@ std::string the_best(const StudySummary& s) {
               std::isnan(d.half_width) ? "" : " ± " + fixed(d.half_width, 3), " against ",
               s.arms[s.baseline].arm);
   if (best.speed_up && std::isfinite(best.speed_up->factor)) {
-    const bool more = best.speed_up->bound == SpeedUp::Bound::at_least;
-    out += text(", which would need ", more ? "more than " : "", fixed(best.speed_up->factor, 1),
-                " times the computing for that loss");
+    const bool less = best.speed_up->bound == SpeedUp::Bound::at_least;
+    out += text(", whose loss it reaches with ", less ? "less than " : "",
+                fixed(100 / best.speed_up->factor, 0), " % of the computing");
   }
   return out + ".";
 }
