@@ -47,6 +47,13 @@ std::string tick_text(double t, double step) {
   return fixed(t, digits);
 }
 
+// Three digits of a tick that was asked for: 0.008, 1.84, 128.
+std::string significant(double t) {
+  if (t == 0 || std::abs(t) >= 100) return fixed(t, 0);
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(t))) - 2);
+  return shortest(std::round(t / unit) / std::round(1 / unit));
+}
+
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void add(double x) {
@@ -104,7 +111,8 @@ std::string axes(const Axis& x, const Axis& y, const Scale& sx, const Scale& sy)
     out += line_at(sx(t), kHeight - kBottom, sx(t), kHeight - kBottom + 5, "axis");
     if (sx(t) - last < 34) continue;  // labels of close ticks would touch
     last = sx(t);
-    const std::string label = tick_text(t, x.ticks.empty() && xs.size() > 1 ? xs[1] - xs[0] : 1);
+    const std::string label =
+        x.ticks.empty() ? tick_text(t, xs.size() > 1 ? xs[1] - xs[0] : 1) : significant(t);
     out += tick_label(sx(t), kHeight - kBottom + 19, label);
   }
   out += line_at(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis") +
