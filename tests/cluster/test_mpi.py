@@ -4,6 +4,7 @@ launcher was lost; whoever is left ends within 30 seconds and says that the run 
 A second node is another name of this machine (a UTS namespace), with a daemon of mpirun's of its own, which talks TCP to the
 first; that takes the rights of root."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -35,16 +36,22 @@ def command(text, out, *settings):
     return [str(GNOMON), "rank", "--text", str(text), "--out", str(out), "--arm", "rope", "--quiet", *flags]
 
 
-def start(words):
+@contextlib.contextmanager
+def started(words):
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def run(words, code=0):
-    process = start(words)
-    out, errors = process.communicate(timeout=500)
-    assert process.returncode == code, f"exit {process.returncode}\n{out}\n{errors}"
-    return errors
+    with started(words) as process:
+        out, errors = process.communicate(timeout=600)
+        assert process.returncode == code, f"exit {process.returncode}\n{out}\n{errors}"
+        return errors
 
 
 def result(out):
@@ -82,18 +89,18 @@ def wait_for(condition, seconds=60):
 def interrupted(words, out, harm):
     """Starts four ranks, harms them (harm(mpirun's process, pids by rank)) once there is a checkpoint, and waits until all have
     ended. mpirun's exit code, and what was told."""
-    process = start(words)
-    wait_for(lambda: (out / "checkpoint.safetensors").exists())
-    ranks = ranks_of(out)
-    assert sorted(ranks) == [0, 1, 2, 3]
-    begin = time.monotonic()
-    harm(process, ranks)
-    _, errors = process.communicate(timeout=SECONDS + 30)
-    wait_for(lambda: not ranks_of(out))
-    seconds = time.monotonic() - begin
-    assert seconds < SECONDS, f"the last rank ended after {seconds} s\n{errors}"
-    assert not (out / "result.json").exists(), "the run was too short to be interrupted"
-    return process.returncode, errors
+    with started(words) as process:
+        wait_for(lambda: (out / "checkpoint.safetensors").exists())
+        ranks = ranks_of(out)
+        assert sorted(ranks) == [0, 1, 2, 3]
+        begin = time.monotonic()
+        harm(process, ranks)
+        _, errors = process.communicate(timeout=SECONDS + 30)
+        wait_for(lambda: not ranks_of(out))
+        seconds = time.monotonic() - begin
+        assert seconds < SECONDS, f"the last rank ended after {seconds} s\n{errors}"
+        assert not (out / "result.json").exists(), "the run was too short to be interrupted"
+        return process.returncode, errors
 
 
 @pytest.fixture(scope="module")
