@@ -270,7 +270,7 @@ TEST(Tasks, EveryWindowStaysAsItWas) {
       {"addition", {"1158e2c9850b", "ab65ba9b0a3f"}},
       {"addition_reversed", {"961174db3bbb", "3843c37ca92d"}},
       {"addition_padded", {"a9453933cf97", "492688a246fe"}},
-      {"recall", {"fe26ee2e8ecd", "a418ef815f8f"}},
+      {"recall", {"36e7acf1d98b", "1277b8991dec"}},
       {"repeat", {"f52ad2888977", "bf411db1b45a"}},
       {"sort", {"3de12d6261af", "608f0ad33da6"}},
       {"sort_repeated", {"cba0ac204cd5", "130cfa6035c2"}},
