@@ -82,7 +82,7 @@ int study(const StudyOptions& o) {
     return 0;
   }
   Conduct conduct(config, *data, folder, o.replace);
-  if (conduct.redone()) tell(*conduct.redone());
+  for (const std::string& sentence : conduct.said()) tell(sentence);
   const std::size_t crashed = perform(o, conduct, config, folder);
   if (interruptions()) {
     tell("interrupted; the same command continues where it stopped");

@@ -9,6 +9,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/estimate.h"
+#include "gnomon/lab/judge.h"
 #include "gnomon/lab/scale.h"
 #include "gnomon/pages/study_words.h"
 
@@ -33,22 +34,45 @@ std::string difference_text(const Estimate& e) {
                                   : fmt::format("{:+.3f} ±{:.3f}", e.mean, e.half_width);
 }
 
-// In lines of at most 80 columns.
-std::string wrapped(const std::string& sentence) {
+// In lines of at most 80 columns, the first of which begins in column `indent`, as the others do then.
+std::string wrapped(const std::string& sentence, std::size_t indent = 0) {
   std::string out;
-  std::size_t column = 0;
+  std::size_t column = indent;
   for (const std::string_view word : split(sentence, ' ')) {
     const std::size_t width =
         std::size_t(std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-    if (column && column + 1 + width > 80) out += "\n", column = 0;
-    out += (column ? " " : "") + std::string(word);
-    column += width + (column ? 1 : 0);
+    if (column > indent && column + 1 + width > 80) out += "\n" + std::string(indent, ' '), column = indent;
+    out += (column > indent ? " " : "") + std::string(word);
+    column += width + (column > indent ? 1 : 0);
   }
   return out;
 }
 
+// A line for each: what became of it, the number, what was said.
+void print_predictions(const StudySummary& s) {
+  const std::vector<Judged> all = judge(s);
+  if (all.empty()) return;
+  fmt::print("\npredicted       nats found     (SHA-256 {})\n", fingerprint(s.config.predictions));
+  for (const Judged& j : all) {
+    const std::string says = j.why.empty() ? j.prediction.says : text(j.prediction.says, " (", j.why, ")");
+    fmt::print("{:<14}  {:>13}  {}\n", name(j.outcome), j.found.n ? difference_text(j.found) : "-",
+               wrapped(says, 31));
+  }
+}
+
 std::string rate_text(const Tuned& rate) {
   return rate.chosen ? shortest(*rate.chosen) + (rate.at_edge ? "*" : "") : "?";
+}
+
+// How many predictions stand, and which of them these settings cannot measure.
+void print_predicted(const StudyConfig& c) {
+  const std::vector<Prediction>& predictions = c.predictions;
+  if (predictions.empty()) return;
+  fmt::print("{} (SHA-256 {})\n", counted(predictions.size(), "prediction"), fingerprint(predictions));
+  for (const Prediction& p : predictions) {
+    if (const std::string why = unmeasurable(p, c); !why.empty())
+      fmt::print("{}\n", wrapped(text("not measurable: ", p.says, " (", why, ")")));
+  }
 }
 
 }  // namespace
@@ -87,6 +111,7 @@ void print_cost(const StudyConfig& c, const Data& data, const StudyFolder& folde
   for (const std::string& sentence : data.describe()) fmt::print("{}\n", wrapped(sentence));
   if (data.training_tokens() > 0)
     fmt::print("{:.0f} tokens a run are {:.2f} epochs\n", tokens, tokens / data.training_tokens());
+  print_predicted(c);
 }
 
 void print_table(const StudySummary& s) {
@@ -138,6 +163,7 @@ void print_table(const StudySummary& s) {
       "at Nx: loss of the last {} tokens of windows N times as long, the same target\nbytes; n/d: not "
       "defined there.\n",
       c.score);
+  print_predictions(s);
 }
 
 void print_status(const StudySummary& s) {

@@ -156,4 +156,10 @@ std::size_t first_invalid_utf8(std::string_view bytes) {
   return std::string_view::npos;
 }
 
+bool is_one_line(std::string_view bytes) {
+  const auto control = [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; };
+  return std::none_of(bytes.begin(), bytes.end(), control) &&
+         first_invalid_utf8(bytes) == std::string_view::npos;
+}
+
 }  // namespace gnomon

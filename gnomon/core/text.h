@@ -37,5 +37,7 @@ std::string excerpt(std::string_view words);
 
 // The offset of the first byte that is not part of well-formed UTF-8, or npos.
 std::size_t first_invalid_utf8(std::string_view bytes);
+// Well-formed UTF-8 without line ends and other control characters.
+bool is_one_line(std::string_view bytes);
 
 }  // namespace gnomon

@@ -1,10 +1,12 @@
 #include "gnomon/lab/conduct.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/lab/store.h"
@@ -42,15 +44,16 @@ Conduct::Conduct(const StudyConfig& config, const Data& data, const StudyFolder&
   check_memory(config, data);
   make_folders(folder.folder);
   lock_.emplace(folder.lock(), "the study");
-  respect(replace);
-  write_file(folder.config(), print_toml(config));
-  agenda_.emplace(config, data, folder);
+  respect_runs(replace);
+  agenda_.emplace(config_, data, folder);
+  respect_predictions(replace);
+  write_file(folder.config(), print_toml(config_));
   for (const auto& [key, result] : agenda_->found())
     folder.run(result.plan).forget_checkpoints();  // what a failure after the result left
 }
 
 // What a folder holds of another study stays, unless that was asked for; what other numerics computed is done again.
-void Conduct::respect(bool replace) {
+void Conduct::respect_runs(bool replace) {
   const Leftovers left = leftovers(config_, data_, folder_);
   if (!left.lost.empty() && !replace) {
     throw Error(
@@ -61,7 +64,55 @@ void Conduct::respect(bool replace) {
              "): give another folder with --out, the same settings with more arms or seeds, or --replace"));
   }
   if (left.other_numerics)
-    redone_ = told(left, plan_runs(config_, data_, {}).front(), folder_) + ": they are done again";
+    said_.push_back(told(left, plan_runs(config_, data_, {}).front(), folder_) + ": they are done again");
+}
+
+namespace {
+
+// Those that stand in a folder's study.toml; none of one that cannot be read: it is written anew.
+std::vector<Prediction> predictions_in(const StudyFolder& folder) {
+  if (!std::filesystem::exists(folder.config())) return {};
+  try {
+    StudyConfig before;
+    read_toml(before, folder.config());
+    return before.predictions;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+const Prediction* find(const std::vector<Prediction>& all, const Prediction& p) {
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Prediction& x) { return x.same(p); });
+  return at == all.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+// A prediction is one that stood there before the runs: what is written later says so, and none goes away unseen.
+void Conduct::respect_predictions(bool replace) {
+  const std::vector<Prediction> standing = predictions_in(folder_);
+  const std::size_t runs = agenda_->done().runs;
+  std::size_t added = 0;
+  for (Prediction& p : config_.predictions) {
+    const Prediction* before = find(standing, p);
+    p.after = before ? before->after : std::nullopt;
+    if (!before && runs) p.after = std::int64_t(runs), ++added;
+  }
+  const auto lost = std::find_if(standing.begin(), standing.end(),
+                                 [&](const Prediction& p) { return !find(config_.predictions, p); });
+  if (lost != standing.end()) {
+    const std::string what =
+        text(folder_.config().string(), " holds predictions (SHA-256 ", fingerprint(standing),
+             ") that this command does not have (\"", lost->says, "\", ...)");
+    if (runs && !replace)
+      throw Error(Fault::usage, text(what, ", and ", counted(runs, "run"),
+                                     " have finished: give another folder with --out, the same predictions "
+                                     "and more, or --replace"));
+    said_.push_back(what + ": they are replaced");
+  }
+  if (added)
+    said_.push_back(text(counted(added, "prediction"), " did not stand in ", folder_.config().string(),
+                         " before ", counted(runs, "run"), " had finished: the page says so"));
 }
 
 std::size_t Conduct::perform(const std::vector<std::string>& command, const WorkerHooks& hooks) {

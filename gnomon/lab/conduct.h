@@ -14,11 +14,14 @@ namespace gnomon {
 class Conduct {
  public:
   // Takes the folder and writes study.toml into it. What the folder shows of another study stays, unless `replace`.
-  // Throws Error(usage) for more memory than there is, and for a report that has runs which this study lacks;
-  // Error(busy) for a folder in use. config and data outlive it.
+  // Throws Error(usage) for more memory than there is, for a report that has runs which this study lacks, and for
+  // predictions in study.toml that this study lacks and of which runs have been seen; Error(busy) for a folder in use. The
+  // data outlive it.
   Conduct(const StudyConfig& config, const Data& data, const StudyFolder& folder, bool replace);
+  Conduct(const Conduct&) = delete;  // its agenda knows where its configuration stands
 
-  const std::optional<std::string>& redone() const { return redone_; }  // why finished runs are done again
+  // What is worth telling before it begins: why finished runs are done again, what became of predictions.
+  const std::vector<std::string>& said() const { return said_; }
   Work done() const { return agenda_->done(); }
   Work planned() const { return agenda_->planned(); }
 
@@ -29,14 +32,15 @@ class Conduct {
   StudySummary summary(const std::function<void(const std::string&)>& note) const;
 
  private:
-  void respect(bool replace);
+  void respect_runs(bool replace);
+  void respect_predictions(bool replace);
 
-  const StudyConfig& config_;
+  StudyConfig config_;
   const Data& data_;
   const StudyFolder folder_;
   std::optional<FileLock> lock_;
   std::optional<Agenda> agenda_;
-  std::optional<std::string> redone_;
+  std::vector<std::string> said_;
 };
 
 // A study as its folder shows it. Throws Error(usage) where there is none, Error(input) where its text is another or a result

@@ -81,6 +81,8 @@ std::vector<Field> fields(StudyConfig& c) {
       {"tune.share", "share of train.steps of a tuning run", &c.tuning.share},
   };
   for (Field& f : fields(static_cast<RunSettings&>(c))) all.push_back(f);
+  all.push_back({"prediction", "what is expected, written before the run; of each, the keys that it needs:",
+                 &c.predictions});
   return all;
 }
 

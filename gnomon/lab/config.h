@@ -7,6 +7,7 @@
 
 #include "gnomon/core/file.h"
 #include "gnomon/lab/fields.h"
+#include "gnomon/lab/prediction.h"
 #include "gnomon/nn/train.h"
 
 namespace gnomon {
@@ -63,6 +64,7 @@ struct StudyConfig : RunSettings {
   std::int64_t workers = 0;  // runs side by side; 0 = one a core
   std::int64_t threads = 1;  // of one run
   double checkpoint_seconds = 10;
+  std::vector<Prediction> predictions;  // what is expected; no run depends on them
   // Every value, checked together: throws Error(usage) that names the key, what was found, what is allowed.
   void check() const;
   void check_settings() const;  // of it, what does not depend on the sizes of the model

@@ -33,9 +33,7 @@ void rising(const char* key, const std::vector<double>& all, double most) {
 
 // study.toml, from which workers read the path, can hold neither control characters nor what is not UTF-8.
 void check_path(const std::string& path) {
-  const bool control =
-      std::any_of(path.begin(), path.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
-  if (control || first_invalid_utf8(path) != std::string::npos)
+  if (!is_one_line(path))
     throw Error(Fault::usage,
                 text("study.text: found ", excerpt(path),
                      ", allowed are paths of UTF-8 without line ends and other control characters; "
@@ -79,6 +77,7 @@ void StudyConfig::check_settings() const {
   if (!tuning.rates.empty()) rising("tune.rates", tuning.rates, 1e3);
   within("evaluate.windows", double(windows), 1, 1e6);
   within("evaluate.points", double(points), 1, 1e5);
+  for (const Prediction& p : predictions) p.check();
 }
 
 void StudyConfig::check() const {

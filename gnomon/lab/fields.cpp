@@ -3,8 +3,12 @@
 
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/prediction.h"
 
 namespace gnomon {
 namespace {
@@ -42,6 +46,19 @@ std::vector<std::string> items(std::string_view list) {
   return found;
 }
 
+std::string place(std::string_view where, const toml::node& node) {
+  return text(where, ", line ", node.source().begin.line, ": ");
+}
+
+// What is found wrong there is said with its place.
+void at(std::string_view where, const toml::node& node, const std::function<void()>& look) {
+  try {
+    look();
+  } catch (const Error& e) {
+    throw Error(e.fault(), place(where, node) + e.what());
+  }
+}
+
 struct FromText {
   std::string_view key, word;
   void operator()(std::int64_t* x) const { *x = integer(word, key); }
@@ -52,19 +69,27 @@ struct FromText {
       throw Error(Fault::usage, text(key, ": found '", word, "', allowed are true and false"));
     *x = word == "true";
   }
+  void operator()(std::optional<std::int64_t>* x) const { *x = integer(word, key); }
+  void operator()(std::optional<double>* x) const { *x = number(word, key); }
   void operator()(std::vector<std::string>* x) const { *x = items(word); }
   void operator()(std::vector<double>* x) const {
     x->clear();
     for (const auto& item : items(word)) x->push_back(number(item, key));
   }
+  void operator()(std::vector<Prediction>*) const {
+    throw Error(Fault::usage,
+                text("--set ", key, ": tables are written into a file, each under [[", key, "]]"));
+  }
 };
+
+void read_table(std::span<const Field> fields, const std::string& section, const toml::table& table,
+                std::string_view where);
 
 struct FromToml {
   std::string_view where, key;
   const toml::node& node;
   [[noreturn]] void wrong(std::string_view allowed) const {
-    throw Error(Fault::usage,
-                text(where, ", line ", node.source().begin.line, ": ", key, " must be ", allowed));
+    throw Error(Fault::usage, text(place(where, node), key, " must be ", allowed));
   }
   void operator()(std::int64_t* x) const {
     node.is_integer() ? void(*x = node.as_integer()->get()) : wrong("a whole number");
@@ -79,6 +104,10 @@ struct FromToml {
   void operator()(std::optional<bool>* x) const {
     node.is_boolean() ? void(*x = node.as_boolean()->get()) : wrong("true or false");
   }
+  template <class T>
+  void operator()(std::optional<T>* x) const {
+    (*this)(&x->emplace());
+  }
   void operator()(std::vector<std::string>* x) const { list(x, "a list of strings"); }
   void operator()(std::vector<double>* x) const { list(x, "a list of numbers"); }
   template <class T>
@@ -90,7 +119,25 @@ struct FromToml {
       value ? x->push_back(*value) : wrong(allowed);
     }
   }
+  void operator()(std::vector<Prediction>* x) const {
+    if (!node.is_array_of_tables()) wrong(text("tables, each under [[", key, "]]"));
+    x->clear();
+    for (const auto& item : *node.as_array()) {
+      Prediction& p = x->emplace_back();
+      read_table(fields(p), std::string(key), *item.as_table(), where);
+      at(where, item, [&] { p.check(); });
+    }
+  }
 };
+
+void read_table(std::span<const Field> fields, const std::string& section, const toml::table& table,
+                std::string_view where) {
+  for (const auto& [key, value] : table) {
+    Field field;
+    at(where, value, [&] { field = field_of(fields, text(section, ".", key.str())); });
+    std::visit(FromToml{where, field.key, value}, field.value);
+  }
+}
 
 std::string quoted(const std::string& s) {
   std::string out = "\"";
@@ -104,10 +151,23 @@ struct ToToml {
   std::string operator()(const std::string* x) const { return quoted(*x); }
   // Empty: not set, and there is no word for that in TOML.
   std::string operator()(const std::optional<bool>* x) const { return !*x ? "" : **x ? "true" : "false"; }
+  template <class T>
+  std::string operator()(const std::optional<T>* x) const {
+    return *x ? (*this)(&**x) : "";
+  }
   std::string operator()(const std::vector<std::string>* x) const {
     return list(*x, [](const std::string& s) { return quoted(s); });
   }
   std::string operator()(const std::vector<double>* x) const { return list(*x, shortest); }
+  // A line for each of their keys, as a comment, and the tables.
+  std::string operator()(const std::vector<Prediction>* x) const {
+    std::string out;
+    Prediction any;
+    for (const Field& f : fields(any))
+      out += text("#   ", f.key.substr(f.key.find('.') + 1), ": ", f.help, "\n");
+    for (Prediction p : *x) out += "\n" + print_table("prediction", fields(p));
+    return out;
+  }
   template <class T, class Print>
   static std::string list(const std::vector<T>& all, const Print& print) {
     std::string out;
@@ -133,20 +193,16 @@ void read_toml(std::span<const Field> fields, const Path& path) {
 void read_toml_text(std::span<const Field> fields, std::string_view content, const std::string& where) {
   try {
     const toml::table table = toml::parse(content, where);
-    for (const auto& [section, node] : table) {
-      const std::string name(section.str());
-      if (!node.is_table())
-        throw Error(Fault::usage, text(where, ", line ", node.source().begin.line, ": ",
-                                       unknown("section", name, sections(fields))));
-      for (const auto& [key, value] : *node.as_table()) {
-        const std::string full = name + "." + std::string(key.str());
-        try {
-          const Field field = field_of(fields, full);
-          std::visit(FromToml{where, field.key, value}, field.value);
-        } catch (const Error& e) {
-          if (std::string_view(e.what()).find("unknown") != 0) throw;
-          throw Error(Fault::usage, text(where, ", line ", value.source().begin.line, ": ", e.what()));
-        }
+    for (const auto& [name, node] : table) {
+      const std::string section(name.str());
+      const auto repeated =
+          std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == section; });
+      if (repeated != fields.end()) {
+        std::visit(FromToml{where, repeated->key, node}, repeated->value);
+      } else if (node.is_table()) {
+        read_table(fields, section, *node.as_table(), where);
+      } else {
+        throw Error(Fault::usage, place(where, node) + unknown("section", section, sections(fields)));
       }
     }
   } catch (const toml::parse_error& e) {
@@ -159,6 +215,10 @@ std::string print_toml(std::span<const Field> fields) {
   std::string out, section;
   for (const Field& f : fields) {
     const auto dot = f.key.find('.');
+    if (dot == std::string_view::npos) {
+      out += text("\n# [[", f.key, "]]: ", f.help, "\n", std::visit(ToToml{}, f.value));
+      continue;
+    }
     if (f.key.substr(0, dot) != section) {
       section = f.key.substr(0, dot);
       out += (out.empty() ? "[" : "\n[") + section + "]\n";
@@ -167,6 +227,15 @@ std::string print_toml(std::span<const Field> fields) {
     const std::string value = std::visit(ToToml{}, f.value);
     out += value.empty() ? text("# ", name, ": as the block has it") : text(name, " = ", value);
     out += text("  # ", f.help, "\n");
+  }
+  return out;
+}
+
+std::string print_table(std::string_view section, std::span<const Field> fields) {
+  std::string out = text("[[", section, "]]\n");
+  for (const Field& f : fields) {
+    const std::string value = std::visit(ToToml{}, f.value);
+    if (!value.empty() && value != "\"\"") out += text(f.key.substr(f.key.find('.') + 1), " = ", value, "\n");
   }
   return out;
 }

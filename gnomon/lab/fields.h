@@ -11,11 +11,15 @@
 
 namespace gnomon {
 
-// One value of a configuration, by its key "section.name". A list of them is the only place that names the keys.
+struct Prediction;
+
+// One value of a configuration, by its key "section.name"; tables that may be repeated, [[section]], have their section as the
+// key. A list of them is the only place that names the keys.
 struct Field {
   std::string_view key, help;
-  std::variant<std::int64_t*, double*, std::string*, std::optional<bool>*, std::vector<std::string>*,
-               std::vector<double>*>
+  std::variant<std::int64_t*, double*, std::string*, std::optional<bool>*, std::optional<std::int64_t>*,
+               std::optional<double>*, std::vector<std::string>*, std::vector<double>*,
+               std::vector<Prediction>*>
       value;
 };
 
@@ -25,5 +29,7 @@ void read_toml_text(std::span<const Field> fields, std::string_view toml, const 
 void set(std::span<const Field> fields,
          std::string_view assignment);                  // "train.steps=100"; throws Error(usage)
 std::string print_toml(std::span<const Field> fields);  // every key, with its help; reads back equal
+std::string print_table(std::string_view section,
+                        std::span<const Field> fields);  // [[section]] and the keys that hold something
 
 }  // namespace gnomon

@@ -6,6 +6,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/judge.h"
 
 namespace gnomon {
 
@@ -120,6 +121,30 @@ Json json_of(const ArmSummary& arm) {
   return a;
 }
 
+template <class T>
+Json json_of(const std::optional<T>& x) {
+  return x ? Json(*x) : Json();
+}
+
+Json json_of(const Judged& j) {
+  const Prediction& p = j.prediction;
+  return {{"says", p.says},
+          {"from", p.from},
+          {"measure", p.measure},
+          {"arm", p.arm},
+          {"minus", p.minus.empty() ? Json() : Json(p.minus)},
+          {"length", json_of(p.length)},
+          {"budget", json_of(p.budget)},
+          {"above", json_of(p.above)},
+          {"below", json_of(p.below)},
+          {"within", json_of(p.within)},
+          {"written_after_runs", p.after.value_or(0)},
+          {"measured", measured_text(p)},
+          {"found", j.found.n ? json_of(j.found) : Json()},
+          {"verdict", name(j.outcome)},
+          {"why", j.why}};
+}
+
 }  // namespace
 
 std::string results_json(const StudySummary& s) {
@@ -134,6 +159,9 @@ std::string results_json(const StudySummary& s) {
   j["crossings"] = Json::array();
   for (const auto& c : s.crossings)
     j["crossings"].push_back({{"arms", {c.one, c.other}}, {"flops", c.flops}});
+  j["predictions_sha256"] = s.config.predictions.empty() ? Json() : Json(fingerprint(s.config.predictions));
+  j["predictions"] = Json::array();
+  for (const Judged& judged : judge(s)) j["predictions"].push_back(json_of(judged));
   j["arms"] = Json::array();
   for (const ArmSummary& arm : s.arms) j["arms"].push_back(json_of(arm));
   return j.dump(1) + "\n";

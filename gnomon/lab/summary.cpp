@@ -4,44 +4,10 @@
 #include <cmath>
 
 #include "gnomon/core/text.h"
+#include "gnomon/lab/contrast.h"
 
 namespace gnomon {
 namespace {
-
-// What is compared of a run: its mean loss, in blocks of the text. Empty: not defined.
-using Blocks = std::function<const std::vector<double>&(const RunResult&)>;
-
-const std::vector<double>& own_blocks(const RunResult& r) { return r.by_block; }
-
-std::vector<double> losses(const AtBudget& at, const Blocks& of) {
-  std::vector<double> all;
-  for (const RunResult& run : at.runs) all.insert(all.end(), of(run).begin(), of(run).end());
-  return all;
-}
-
-// Without runs, and where nothing is defined: of none.
-Estimate over(const std::vector<double>& values, const std::vector<RunResult>& runs) {
-  return values.empty() ? Estimate{0, std::nan(""), 0} : crossed_interval(values, std::int64_t(runs.size()));
-}
-
-Estimate interval(const AtBudget& at, const Blocks& of) { return over(losses(at, of), at.runs); }
-
-// Of the runs whose seed both have.
-Estimate difference(const AtBudget& arm, const AtBudget& base, const Blocks& of) {
-  AtBudget a = arm, b = base;
-  const auto keep_common = [](std::vector<RunResult>& own, const std::vector<RunResult>& others) {
-    std::erase_if(own, [&](const RunResult& r) {
-      return std::none_of(others.begin(), others.end(),
-                          [&](const RunResult& o) { return o.plan.seed == r.plan.seed; });
-    });
-  };
-  keep_common(a.runs, base.runs), keep_common(b.runs, arm.runs);
-  std::vector<double> x = losses(a, of);
-  const std::vector<double> y = losses(b, of);
-  if (x.size() != y.size()) return over({}, {});  // not defined for one of them
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];
-  return over(x, a.runs);
-}
 
 double flops_of(const RunResult& r, const StudyConfig& c) {
   return r.flops_per_token * double(r.plan.steps * c.train.batch * c.model.length);
@@ -91,7 +57,7 @@ class Collected {
         b.flops = flops_of(*r, config_);
         (r->failure.empty() ? b.runs : b.failed).push_back(*r);
       }
-      b.nats = interval(b, own_blocks);
+      b.nats = interval(b.runs, losses);
       a.budgets.push_back(std::move(b));
     }
     std::vector<double> speeds;
@@ -138,14 +104,12 @@ std::vector<LengthLoss> lengths_of(const std::vector<ArmSummary>& arms) {
 
 void measure_against(ArmSummary& a, const ArmSummary& base, const std::vector<LengthLoss>& lengths) {
   for (std::size_t i = 0; i < a.budgets.size(); ++i)
-    a.budgets[i].difference = difference(a.budgets[i], base.budgets[i], own_blocks);
+    a.budgets[i].difference = difference(a.budgets[i].runs, base.budgets[i].runs, losses);
   for (std::size_t l = 0; l < lengths.size(); ++l) {
-    const Blocks of = [l](const RunResult& r) -> const std::vector<double>& {
-      return r.by_length.at(l).by_block;
-    };
+    const Blocks of = losses_at(l);
     ArmSummary::AtLength at{lengths[l].factor, lengths[l].tokens, {}, {}, {}, {}, 0, {}};
-    if (const Estimate e = interval(a.largest(), of); e.n > 0) at.nats = e;
-    if (const Estimate d = difference(a.largest(), base.largest(), of); d.n > 0) at.difference = d;
+    if (const Estimate e = interval(a.largest().runs, of); e.n > 0) at.nats = e;
+    if (const Estimate d = difference(a.largest().runs, base.largest().runs, of); d.n > 0) at.difference = d;
     count_answers(at, a.largest().runs, l);
     a.by_length.push_back(at);
   }
@@ -185,7 +149,7 @@ void decide_all(StudySummary& s) {
   }
   std::vector<Estimate> to_best;
   for (const ArmSummary& a : s.arms)
-    to_best.push_back(difference(a.largest(), s.arms.front().largest(), own_blocks));
+    to_best.push_back(difference(a.largest().runs, s.arms.front().largest().runs, losses));
   std::vector<Place> family;
   for (std::size_t i = 1; i < s.arms.size(); ++i) {
     if (to_best[i].n > 0) family.push_back({&to_best[i], &s.arms[i].to_best});

@@ -9,6 +9,7 @@
 #include "gnomon/lab/results.h"
 #include "gnomon/pages/portrait.h"
 #include "gnomon/pages/study_answers.h"
+#include "gnomon/pages/study_predictions.h"
 #include "gnomon/pages/study_words.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
@@ -358,6 +359,8 @@ std::string study_page(const StudySummary& s, const Data& data, const StudyFolde
                  s.config.train.steps, " steps of ", s.config.train.batch, " windows; ",
                  s.config.model.is_causal() ? "causal" : "bidirectional, masked bytes", "."));
   page.section("Ranking", ranking(s));
+  if (const std::string told = predictions_section(s); !told.empty())
+    page.section("Predicted before the run", told);
   failures(s, page);
   page.section("Budgets", budgets(s));
   page.section("Learning rates", rates(s));

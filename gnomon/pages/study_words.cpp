@@ -5,6 +5,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/pages/study_predictions.h"
 
 namespace gnomon::pages {
 namespace {
@@ -211,6 +212,8 @@ std::vector<std::string> study_answers(const StudySummary& s) {
   add(at_which_budgets(s));
   add(plateau(s));
   add(solved(s));
+  if (std::string sentence = predictions_sentence(judge(s)); !sentence.empty())
+    all.push_back(std::move(sentence));
   all.push_back(what_to_do(s));
   return all;
 }

@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gnomon/lab/summary.h"
+
+namespace gnomon {
+
+// What became of a prediction. Its number has a 95 % interval over seeds and text (crossed_interval); each is judged alone.
+enum class Outcome {
+  held,           // the whole interval lies within the bound
+  not_held,       // the whole interval lies outside
+  undecided,      // it does neither, or there is none: one seed
+  not_measurable  // there is no such number
+};
+std::string_view name(Outcome outcome);
+
+struct Judged {
+  Prediction prediction;
+  Estimate found;  // nats a byte; n = 0 where it is not measurable
+  Outcome outcome;
+  std::string why;  // of what is not measurable
+};
+// Of all predictions of the study, in their order.
+std::vector<Judged> judge(const StudySummary& summary);
+Outcome outcome_of(const Prediction& p, const Estimate& found);
+
+// Why a study with these settings will not measure it, whatever its runs find; empty: it may.
+std::string unmeasurable(const Prediction& p, const StudyConfig& config);
+
+}  // namespace gnomon

@@ -1,0 +1,119 @@
+#include "gnomon/lab/prediction.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "gnomon/checkpoint/sha256.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lab/arm.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::array<std::string_view, 2> kMeasures{"loss", "growth"};
+constexpr double kLongest = 64;  // training windows, as evaluate.lengths
+
+[[noreturn]] void refuse(std::string_view key, const std::string& found, std::string_view allowed) {
+  throw Error(Fault::usage, text("prediction.", key, ": found ", found, ", ", allowed));
+}
+
+void check_words(std::string_view key, const std::string& words) {
+  if (!is_one_line(words))
+    refuse(key, excerpt(words), "allowed is one line of UTF-8 without control characters");
+}
+
+void check_arm(std::string_view key, const std::string& words) {
+  try {
+    Arm::parse(words);
+  } catch (const Error& e) {
+    throw Error(e.fault(), text("prediction.", key, ": ", e.what()));
+  }
+}
+
+void check_number(std::string_view key, const std::optional<double>& x, double least, double most) {
+  if (x && !(*x >= least && *x <= most))  // NaN is not
+    refuse(key, shortest(*x), text("allowed are ", shortest(least), " to ", shortest(most)));
+}
+
+}  // namespace
+
+std::span<const std::string_view> measure_names() { return kMeasures; }
+
+std::vector<Field> fields(Prediction& p) {
+  return {
+      {"prediction.says", "what is expected, in a sentence", &p.says},
+      {"prediction.from", "where that comes from; may be left out", &p.from},
+      {"prediction.measure",
+       "loss, or growth: how much more the loss is at `length` than at the training length", &p.measure},
+      {"prediction.arm", "of this arm", &p.arm},
+      {"prediction.minus", "less that of this arm; may be left out", &p.minus},
+      {"prediction.length",
+       "one of evaluate.lengths: of the last bytes of such windows; without it, of whole training windows",
+       &p.length},
+      {"prediction.budget", "one of study.budgets: after so much of the training; without it, after all",
+       &p.budget},
+      {"prediction.above", "nats a byte that it is said to be above", &p.above},
+      {"prediction.below", "nats a byte that it is said to be below", &p.below},
+      {"prediction.within", "nats a byte that it is said to be away from 0 at most", &p.within},
+      {"prediction.after", "written by gnomon: runs that had finished before this prediction stood here",
+       &p.after},
+  };
+}
+
+void Prediction::check() const {
+  check_words("says", says), check_words("from", from);
+  if (says.empty()) refuse("says", "nothing", "a sentence is needed");
+  if (std::find(kMeasures.begin(), kMeasures.end(), measure) == kMeasures.end())
+    throw Error(Fault::usage, unknown("prediction.measure", measure, kMeasures));
+  check_arm("arm", arm);
+  if (!minus.empty()) check_arm("minus", minus);
+  if (!minus.empty() && Arm::parse(arm) == Arm::parse(minus))
+    refuse("minus", minus, "which is the arm itself");
+  check_number("length", length, 1e-6, kLongest);
+  check_number("budget", budget, 1e-9, 1);
+  check_number("above", above, -1e3, 1e3);
+  check_number("below", below, -1e3, 1e3);
+  check_number("within", within, 1e-9, 1e3);
+  if (length && budget)
+    refuse("budget", shortest(*budget), "beside a length, which is measured after the whole training alone");
+  if (is_growth() && (!length || *length == 1))
+    refuse("length", length ? "1" : "nothing", "growth is to another length than 1");
+  if (!above && !below && !within) refuse("above", "no bound", "needed is above, below, both, or within");
+  if (within && (above || below)) refuse("within", shortest(*within), "beside another bound");
+  if (above && below && *above >= *below)
+    refuse("above", shortest(*above), text("which is not less than below = ", shortest(*below)));
+  if (within && !is_growth() && minus.empty())
+    refuse("within", shortest(*within), "of a loss alone, which is never near 0; give above and below");
+  if (after && *after < 1) refuse("after", text(*after), "allowed are 1 and more");
+}
+
+bool Prediction::same(const Prediction& other) const { return fingerprint({*this}) == fingerprint({other}); }
+
+std::string measured_text(const Prediction& p) {
+  std::string out = "loss";
+  if (p.length) out += text(" at ", shortest(*p.length), "×");
+  if (p.budget) out += text(" after ", shortest(*p.budget), " of the steps");
+  if (p.is_growth()) out += " less loss at 1×";
+  out += ", " + Arm::parse(p.arm).print();
+  return p.minus.empty() ? out : text(out, " − ", Arm::parse(p.minus).print());
+}
+
+std::string bound_text(const Prediction& p) {
+  if (p.within) return "within ±" + shortest(*p.within);
+  const std::string above = p.above ? "above " + shortest(*p.above) : "",
+                    below = p.below ? "below " + shortest(*p.below) : "";
+  return above + (p.above && p.below ? " and " : "") + below;
+}
+
+std::string fingerprint(const std::vector<Prediction>& predictions) {
+  std::string printed;
+  for (Prediction p : predictions) {
+    p.after.reset();
+    printed += print_table("prediction", fields(p));
+  }
+  return sha256(printed).substr(0, 16);
+}
+
+}  // namespace gnomon
