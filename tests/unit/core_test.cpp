@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "gnomon/core/random.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "tests/unit/files.h"
 
@@ -60,9 +61,8 @@ TEST(Text, NumbersRoundTrip) {
 
 // The oracle is a shell.
 TEST(Text, AShellReadsAWordBack) {
-  for (const std::string word :
-       {"study", "a/b-c_d=1,2:%+@.x", "", "two words", "it's", "''", "$HOME", "`id`", "a\\b", "\"", "*", "~", "line\nline",
-        "{a,b}", "!", "#", "ä"}) {
+  for (const std::string word : {"study", "a/b-c_d=1,2:%+@.x", "", "two words", "it's", "''", "$HOME", "`id`",
+                                 "a\\b", "\"", "*", "~", "line\nline", "{a,b}", "!", "#", "ä"}) {
     FILE* shell = ::popen(("printf %s. " + shell_word(word)).c_str(), "r");
     ASSERT_TRUE(shell);
     char said[100] = {};
