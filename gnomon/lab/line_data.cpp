@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 
 namespace gnomon {
 
@@ -34,7 +35,7 @@ double LineData::training_tokens() const {
 }
 
 std::vector<std::string> LineData::describe() const {
-  const auto count = [&](Lines::Part part) { return lines_.part(part).size(); };
+  const auto count = [&](Lines::Part part) { return grouped(double(lines_.part(part).size())); };
   return {text(count(Lines::Part::training), " questions for training, ", count(Lines::Part::validation),
                " for the choice of rates, ", count(Lines::Part::test), " for the test; SHA-256 ",
                lines_.sha256(),

@@ -1,6 +1,7 @@
 #include "gnomon/lab/token_text.h"
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/lab/config.h"
 
 namespace gnomon {
@@ -40,8 +41,8 @@ Sample TokenText::held_out(const Windows& windows) const {
 std::vector<std::string> TokenText::describe() const {
   const std::int64_t training = parts_.training_tokens();
   return {
-      text(file_.size(), " tokens of ", file_.vocabulary(), ", SHA-256 ", sha256_, "; ", training,
-           " for training, ", file_.size() - training,
+      text(grouped(double(file_.size())), " tokens of ", file_.vocabulary(), ", SHA-256 ", sha256_, "; ",
+           grouped(double(training)), " for training, ", grouped(double(file_.size() - training)),
            " held out in evenly spaced blocks. Losses are by the token: what it stands for is not known.")};
 }
 
