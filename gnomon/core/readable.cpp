@@ -11,7 +11,8 @@ std::string grouped(double x, int digits) {
   std::string out = fixed(std::abs(x), digits);
   for (std::size_t at = std::min(out.find('.'), out.size()); std::isfinite(x) && at > 3; at -= 3)
     out.insert(at - 3, ",");
-  return fixed(x, digits)[0] == '-' ? "−" + out : out;  // no minus before 0
+  if (fixed(x, digits)[0] == '-') out.insert(0, std::string("−"));  // no minus before 0
+  return out;
 }
 
 std::string significant(double x) {
