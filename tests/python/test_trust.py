@@ -13,7 +13,7 @@ import pytest
 
 from conftest import gnomon, results, start, study_arguments, wait_for
 
-ARMS = ["study.arms=none, rope", "study.baseline=none", "study.seeds=1"]
+ARMS = ["study.arms=none, rope", "study.baseline=none", "study.seeds=1", "tune.seeds=0", "study.budgets=1"]
 # Of this shape the products are what signals used to hit.
 SHAPE = ["study", "--quiet", "--set", "model.layers=4", "--set", "model.width=128", "--set", "train.batch=4", "--set",
          "study.budgets=1", "--set", "tune.seeds=0", "--set", "study.arms=none, rope", "--set", "study.baseline=none", "--set", "study.seeds=1", "--set",
