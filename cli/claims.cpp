@@ -81,7 +81,7 @@ int claims(const ClaimsOptions& o) {
   if (o.ids.empty()) return list_claims(o.json);
   const ClaimsConfig config{select_claims(o.ids), o.text, o.quick};
   std::optional<Corpus> corpus;
-  if (!o.text.empty()) corpus.emplace(o.text, 256);
+  if (!o.text.empty()) corpus.emplace(o.text, 256, Cut::whole);
   for (const auto& note : corpus ? corpus->notes() : std::vector<std::string>()) tell(note);
 
   Conduct conduct(config, corpus ? &*corpus : nullptr, o.out, o.replace);

@@ -15,7 +15,7 @@ void within(const char* key, double x, double least, double most) {
               text(key, ": found ", shortest(x), ", allowed are ", shortest(least), " to ", shortest(most)));
 }
 
-constexpr std::size_t kLongestList = 32;
+constexpr std::size_t kLongestList = 32, kMostArms = 1000;
 
 // Numbers above 0, each above the one before.
 void rising(const char* key, const std::vector<double>& all, double most) {
@@ -60,8 +60,8 @@ void check_data(const StudyConfig& c) {
 void StudyConfig::check_settings() const {
   check_path(text_path);
   check_data(*this);
-  if (arms.empty() || arms.size() > kLongestList)
-    throw Error(Fault::usage, text("study.arms: found ", arms.size(), ", allowed are 1 to ", kLongestList));
+  if (arms.empty() || arms.size() > kMostArms)
+    throw Error(Fault::usage, text("study.arms: found ", arms.size(), ", allowed are 1 to ", kMostArms));
   within("study.seeds", double(seeds), 1, 1000);
   within("study.minutes", minutes, 0.01, 1e5);
   within("study.smallest_effect", smallest_effect, 0, 10);

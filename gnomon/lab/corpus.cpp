@@ -27,13 +27,13 @@ constexpr double kAlmostNothing = 0.5;  // bits
 
 }  // namespace
 
-Corpus::Corpus(const Path& path, std::int64_t longest) {
+Corpus::Corpus(const Path& path, std::int64_t longest, Cut held_out) {
   PlainText read = read_plain_text(path);
   bytes_ = std::move(read.bytes), notes_ = std::move(read.notes);
   const std::int64_t n = std::int64_t(bytes_.size());
-  if (n < least_bytes(longest)) {
+  if (n < least_bytes(longest, held_out)) {
     throw Error(Fault::input, text(path.string(), ": the text has ", n, " bytes; windows of ", longest,
-                                   " tokens need at least ", least_bytes(longest),
+                                   " tokens need at least ", least_bytes(longest, held_out),
                                    " (shorten model.length or evaluate.lengths, or take a longer text)"));
   }
   if (const double bits = bits_a_byte(bytes_); bits < kAlmostNothing)

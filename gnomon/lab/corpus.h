@@ -9,6 +9,9 @@
 
 namespace gnomon {
 
+// What the held-out parts are used for: a whole each, or validation and test, each of which needs room for windows.
+enum class Cut { whole, in_two };
+
 // A text as data: its bytes.
 class Corpus : public Data {
  public:
@@ -17,7 +20,7 @@ class Corpus : public Data {
   // rest for the test, each longer than `longest` tokens. Throws Error(resource) for
   // a file that cannot be read; Error(input), with the place and what is allowed, for NUL bytes, bytes that
   // are not UTF-8, and a text too short for windows of `longest` tokens.
-  Corpus(const Path& path, std::int64_t longest);
+  Corpus(const Path& path, std::int64_t longest, Cut held_out = Cut::in_two);
 
   std::string_view bytes() const { return bytes_; }
   const std::string& sha256() const { return sha256_; }
@@ -33,7 +36,9 @@ class Corpus : public Data {
   std::optional<ReferenceLosses> reference() const override;
 
   // The bytes a text needs for windows of `longest` tokens.
-  static std::int64_t least_bytes(std::int64_t longest) { return 30 * (longest + 2); }
+  static std::int64_t least_bytes(std::int64_t longest, Cut held_out = Cut::in_two) {
+    return (held_out == Cut::whole ? 10 : 30) * (longest + 2);
+  }
 
  private:
   std::string bytes_, sha256_;

@@ -140,6 +140,7 @@ std::optional<RunPlan> same_here(const StudyConfig& c, const Data& data, const R
   for (const auto& words : c.arms) {
     if (Arm::parse(words).print() != shown.arm) continue;
     if (shown.seed > c.seeds && (!tunes(shown) || shown.seed >= kTuningSeeds + c.tuning.seeds)) return {};
+    if (!c.tuning.seeds && shown.learning_rate != c.train.learning_rate) return {};
     const RunPlan here = plan_of(c, data, shown);
     if (here.asked == shown.asked) return here;
   }

@@ -170,7 +170,8 @@ void speed_up_all(StudySummary& s) {
   const auto curve = [](const ArmSummary& a) {
     std::vector<Budget> all;
     for (const AtBudget& b : a.budgets) {
-      if (!b.runs.empty()) all.push_back({b.flops, b.nats.mean});
+      const bool larger = all.empty() || b.flops > all.back().compute;  // shares of few steps may be equal
+      if (!b.runs.empty() && larger) all.push_back({b.flops, b.nats.mean});
     }
     return all;
   };

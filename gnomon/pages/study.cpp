@@ -269,6 +269,7 @@ std::string extrapolation(const StudySummary& s) {
                  : report::Table::Cell{"not defined", 1e9, true});
       some |= !l.nats && !a.largest().runs.empty();
     }
+    t.rows.back().resize(t.head.size(), {"–", 1e9, true});  // nothing finished
     if (some) undefined += (undefined.empty() ? "" : ", ") + a.arm;
   }
   chart.note =

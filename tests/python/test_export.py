@@ -80,7 +80,7 @@ def test_an_export_leaves_anothers_folder_alone(text, tmp_path):
     done = export(text, out, "train.steps=50", check=2)
     assert "runs that this command does not have" in done.stderr and (out / "study.toml").read_bytes() == before
     assert not (out / "submit.sh").exists()
-    more_memory = export(text, tmp_path / "large", "model.width=32768", "model.heads=64", check=2)
+    more_memory = export(text, tmp_path / "large", "model.width=32768", "model.heads=256", check=2)
     assert "not enough memory" in more_memory.stderr
     assert "--slurm" in gnomon("study", "export", "--text", text, "--out", out, check=2).stderr
 

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import gnomon, results, start, study_arguments, wait_for
 
-ARMS = ["study.arms=none, rope", "study.baseline=none", "study.seeds=1"]
+ARMS = ["study.arms=none, rope", "study.baseline=none", "study.seeds=1", "tune.seeds=0", "study.budgets=1"]
 # Of this shape the products are what signals used to hit.
 SHAPE = ["study", "--quiet", "--set", "model.layers=4", "--set", "model.width=128", "--set", "train.batch=4", "--set",
          "study.budgets=1", "--set", "tune.seeds=0", "--set", "study.arms=none, rope", "--set", "study.baseline=none", "--set", "study.seeds=1", "--set",
@@ -251,7 +251,7 @@ def test_the_estimate_of_memory_is_right_within_a_fifth(text, tmp_path, settings
     if "model.block=bert" in settings:  # its head is the word table, which concat makes narrower
         arms = arms.replace(", concat(sinusoidal)", "")
     arguments = ["study", "--quiet", "--text", text, "--out", tmp_path / "out"]
-    for setting in (arms, "study.baseline=none", "study.seeds=1", "train.steps=2", "evaluate.points=1", "evaluate.windows=4", *settings):
+    for setting in (arms, "study.baseline=none", "study.seeds=1", "study.budgets=1", "tune.seeds=0", "model.layers=4", "model.width=128", "train.steps=2", "train.batch=4", "evaluate.points=1", "evaluate.windows=4", *settings):
         arguments += ["--set", setting]
     planned = {line.rsplit(None, 6)[0]: float(line.split()[-2]) for line in gnomon(*arguments, "--dry-run", check=0).stdout.splitlines() if line.endswith(" MB")}
     found = json.loads(gnomon(*arguments, "--json", check=0).stdout)["arms"]

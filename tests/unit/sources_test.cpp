@@ -62,20 +62,20 @@ class Source : public testing::Test {
 };
 
 TEST_F(Source, SymbolsAreCutAsTheBytesAreAndLossesAreByTheByte) {
-  const Corpus corpus(folder_ / "text.txt", 65);
-  const SymbolText symbols(corpus, 270, 65);
+  const Corpus corpus(folder_ / "text.txt", 33);
+  const SymbolText symbols(corpus, 270, 33);
   EXPECT_EQ(symbols.vocabulary(), 270);
-  const Windows w{16, 8, Held::test, true, 0, 65};
+  const Windows w{16, 8, Held::test, true, 0, 33};
   const Sample held = symbols.held_out(w);
   double bytes = 0;
   for (const std::int32_t target : held.targets) bytes += symbols.bytes(target);
   EXPECT_GT(bytes, 2.0 * double(held.targets.size()));  // symbols of two bytes and more
-  EXPECT_EQ(SymbolText(corpus, 270, 65).print(), symbols.print());
-  EXPECT_NE(SymbolText(corpus, 271, 65).print(), symbols.print());
+  EXPECT_EQ(SymbolText(corpus, 270, 33).print(), symbols.print());
+  EXPECT_NE(SymbolText(corpus, 271, 33).print(), symbols.print());
   EXPECT_NE(symbols.print(), corpus.print());
   // A model that says all symbols alike loses ln(270) a symbol, and by the byte as much less as a symbol has bytes.
   StudyConfig c = config("symbols");
-  c.model.vocabulary = 270, c.train.steps = 1, c.train.learning_rate = 1e-9;
+  c.model.vocabulary = 270, c.lengths = {1, 2}, c.train.steps = 1, c.train.learning_rate = 1e-9;
   const StudySummary s = performed(c, "untrained");
   EXPECT_NEAR(s.arms[0].largest().nats.mean, std::log(270.0) * double(held.targets.size()) / bytes, 0.25);
   EXPECT_EQ(s.unit, "nats per byte");
