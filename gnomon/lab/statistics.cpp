@@ -55,6 +55,28 @@ double largest(const Estimate& e, const Function& of) {
   return most;
 }
 
+// The mean squares of a table (n, B), over n·B: variances of its mean.
+struct TwoWay {
+  double seeds, blocks, rest;
+};
+TwoWay two_way(std::span<const double> values, std::int64_t n, std::int64_t B) {
+  std::vector<double> by_seed(n), by_block(B), column(n);
+  for (std::int64_t i = 0; i < n; ++i) by_seed[i] = mean_of(values.subspan(i * B, B));
+  for (std::int64_t j = 0; j < B; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) column[i] = values[i * B + j];
+    by_block[j] = mean_of(column);
+  }
+  const double mean = mean_of(by_seed);
+  double rest = 0;
+  for (std::int64_t i = 0; i < n * B; ++i) {
+    const double r = values[i] - by_seed[i / B] - by_block[i % B] + mean;
+    rest += r * r;
+  }
+  const double seeds = squares(by_seed) / double((n - 1) * n),
+               blocks = squares(by_block) / double((B - 1) * B);
+  return {seeds, blocks, rest / double((n - 1) * (B - 1)) / double(n * B)};
+}
+
 }  // namespace
 
 Estimate mean_interval(std::span<const double> values) {
@@ -79,29 +101,17 @@ Estimate crossed_interval(std::span<const double> values, std::int64_t seeds) {
   const std::int64_t blocks = std::int64_t(values.size()) / seeds;
   check_size("crossed_interval", "values (seeds, blocks)", values.size(),
              seeds * std::max<std::int64_t>(blocks, 1));
-  const double mean = mean_of(values), n = double(seeds), B = double(blocks);
-  if (seeds < 2 || blocks < 2) return with_interval(mean, seeds, {});
-  std::vector<double> by_seed(seeds), by_block(blocks);
-  for (std::int64_t i = 0; i < seeds; ++i) {
-    for (std::int64_t j = 0; j < blocks; ++j) {
-      by_seed[i] += values[i * blocks + j] / B;
-      by_block[j] += values[i * blocks + j] / n;
-    }
-  }
-  double rest = 0;
-  for (std::int64_t i = 0; i < seeds; ++i) {
-    for (std::int64_t j = 0; j < blocks; ++j) {
-      const double r = values[i * blocks + j] - by_seed[i] - by_block[j] + mean;
-      rest += r * r;
-    }
-  }
-  // As variances of the mean: of seeds, of blocks, of what is neither.
-  const double of_seeds = squares(by_seed) / (n - 1) / n, of_blocks = squares(by_block) / (B - 1) / B,
-               of_rest = rest / ((n - 1) * (B - 1)) / (n * B),
-               of_both = std::max(0.0, of_seeds + of_blocks - of_rest);
-  return with_interval(
-      mean, seeds,
-      {{std::sqrt(of_seeds), n - 1}, {std::sqrt(of_blocks), B - 1}, {std::sqrt(of_both), (n - 1) * (B - 1)}});
+  if (seeds < 2 || blocks < 2) return with_interval(mean_of(values), seeds, {});
+  const double n = double(seeds), B = double(blocks);
+  const TwoWay of = two_way(values, seeds, blocks);
+  const double both = std::max({of.seeds, of.blocks, of.seeds + of.blocks - of.rest}),
+               satterthwaite =
+                   both * both / (of.seeds * of.seeds / (n - 1) + of.blocks * of.blocks / (B - 1));
+  return with_interval(mean_of(values), seeds,
+                       {{std::sqrt(of.seeds), n - 1},
+                        {std::sqrt(of.blocks), B - 1},
+                        // fmax: where nothing varies at all, 0/0 is no number of degrees of freedom.
+                        {std::sqrt(both), std::fmax(satterthwaite, std::min(n, B) - 1)}});
 }
 
 Estimate paired_crossed_interval(std::span<const double> a, std::span<const double> b, std::int64_t seeds) {

@@ -26,10 +26,11 @@ Estimate paired_interval(std::span<const double> a, std::span<const double> b);
 // Of values (seeds, blocks), row-major: the mean as a statement about seeds that were not trained and about text that was
 // not read, both at once. Seeds and blocks are crossed random effects: with the mean squares of the two-way layout of n
 // seeds and B blocks, (MS_seeds + MS_blocks − MS_rest) / (n·B) estimates the variance of the mean (Searle, Casella,
-// McCulloch 1992, Variance Components, ch. 4). The interval is the widest of three: over seeds alone (n − 1 degrees of
-// freedom), over blocks alone (B − 1), and by that variance with (n − 1)(B − 1). It covers 93 to 97 % wherever seeds or
-// blocks matter, and up to 99 % where neither does (coverage_test). One block: no inference, as with one seed. Blocks
-// have to be long enough to be nearly independent.
+// McCulloch 1992, Variance Components, ch. 4). By itself it covers too little where it happens to come out small, so the
+// interval is the widest of three: over seeds alone (n − 1 degrees of freedom), over blocks alone (B − 1), and by that
+// variance, no less than theirs, with Satterthwaite's degrees of freedom, no fewer than theirs. It covers 94 to 97 % where
+// seeds or blocks matter, and up to 99 % where neither does (coverage_test, bench_intervals). With one block there is no
+// inference, as with one seed. Blocks have to be long enough to be nearly independent.
 Estimate crossed_interval(std::span<const double> values, std::int64_t seeds);
 // Of the differences a − b of two arms, each (seeds, blocks) with the same seeds and blocks.
 Estimate paired_crossed_interval(std::span<const double> a, std::span<const double> b, std::int64_t seeds);

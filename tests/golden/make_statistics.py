@@ -77,8 +77,9 @@ def crossed():
         table = sm.stats.anova_lm(smf.ols("y ~ C(seed) + C(block)", frame).fit())
         squares = table["sum_sq"] / table["df"]
         of = {"seeds": (squares["C(seed)"], n - 1), "blocks": (squares["C(block)"], blocks - 1)}
-        both = max(0.0, squares["C(seed)"] + squares["C(block)"] - squares["Residual"])
-        of["both"] = (both, (n - 1) * (blocks - 1))
+        both = max(squares["C(seed)"], squares["C(block)"], squares["C(seed)"] + squares["C(block)"] - squares["Residual"])
+        satterthwaite = both**2 / (squares["C(seed)"]**2 / (n - 1) + squares["C(block)"]**2 / (blocks - 1))
+        of["both"] = (both, max(satterthwaite, min(n, blocks) - 1))
         errors = {k: (math.sqrt(v / (n * blocks)), f) for k, (v, f) in of.items()}
         widest.add(max(errors, key=lambda k: errors[k][0] * stats.t.isf(0.025, errors[k][1])))
         naive = stats.t.isf(0.025, n * blocks - 1) * np.std(y, ddof=1) / math.sqrt(n * blocks)
