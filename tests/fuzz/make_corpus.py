@@ -216,6 +216,7 @@ def result_seeds(result):
 
 def toml_seeds(resolved):
     deep = "[" * 5000
+    prediction = "[[prediction]]\nsays = 'x'\nmeasure = 'growth'\narm = 'rope'\nlength = 2\n"
     keep("toml", {
         "good-resolved": re.sub('text = ".*"', 'text = "t.txt"', resolved.read_text()),
         "good-empty": "",
@@ -238,6 +239,16 @@ def toml_seeds(resolved):
         "bad-nul": b"[study]\ntext = 'a\0b'\n",
         "bad-deep": "[study]\narms = " + deep,
         "bad-open-string": '[study]\ntext = "abc',
+        "good-predictions": prediction + "above = 0\n" + prediction + "minus = 't5'\nwithin = 1e-3\nafter = 3\n",
+        "bad-prediction-key": prediction + "abvoe = 0\n",
+        "bad-prediction-type": prediction + "above = [0]\n",
+        "bad-prediction-unbounded": prediction,
+        "bad-prediction-nan": prediction + "above = nan\n",
+        "bad-prediction-arm": prediction + "above = 0\nminus = 'rop'\n",
+        "bad-prediction-line-end": prediction + 'above = 0\nfrom = "a\\nb"\n',
+        "bad-prediction-single": prediction.replace("[[prediction]]", "[prediction]") + "above = 0\n",
+        "bad-prediction-numbers": "prediction = [1, 2]\n",
+        "bad-prediction-mixed": "prediction = [{says = 'x'}, 2]\n",
         "newline-in-text": '[study]\ntext = "a\\nb\\tc\\u0007d"\n',
     })
 

@@ -193,6 +193,14 @@ MUTANTS = [
      "s.inputs.push_back(hidden ? 0 :", "s.inputs.push_back(hidden && t > begin ? 0 :", "data_test"),
     ("an id may be as large as the vocabulary", "gnomon/lab/token_file.cpp",
      "ids[n] >= vocabulary", "ids[n] > vocabulary", "data_test"),
+    ("a prediction is judged by its mean", "gnomon/lab/judge.cpp",
+     "high = found.mean + found.half_width;", "high = found.mean;", "study_test"),
+    ("a prediction of nearness has no lower bound", "gnomon/lab/judge.cpp",
+     "above = p.within ? -*p.within :", "above = p.within ? -kInfinity :", "study_test"),
+    ("growth is the loss that is grown to", "gnomon/lab/judge.cpp",
+     "growth[b] -= own[b];", "growth[b] -= 0 * own[b];", "study_test"),
+    ("a late prediction counts as an early one", "gnomon/lab/conduct.cpp",
+     "if (!before && runs) p.after", "if (before && runs) p.after", "study_test"),
 ]
 
 # One for each kind of site: the part it has, whether it is relative, and what the class has beside its constructor.

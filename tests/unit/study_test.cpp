@@ -270,6 +270,59 @@ TEST_F(Study, RatesBeyondTheGivenOnesComeFirst) {
   for (std::size_t n = 0; n < plan.size(); ++n) EXPECT_EQ(extends(config_, plan[n]), n == 0) << n;
 }
 
+// What is predicted counts by when it was written: before the runs it may be changed, and that is said; afterwards it stays,
+// and what is new says how late it came.
+TEST_F(Study, PredictionsStandFromBeforeTheRuns) {
+  const Corpus c = corpus();
+  const StudyFolder folder{folder_ / "p"};
+  const auto predict = [&](const std::vector<const char*>& all) {
+    config_.predictions.clear();
+    for (const char* says : all) {
+      Prediction p;
+      p.says = says, p.measure = "loss", p.arm = "rope", p.above = 0;
+      config_.predictions.push_back(p);
+    }
+  };
+  const auto begin = [&](bool replace = false) { return Conduct(config_, c, folder, replace).said(); };
+  const auto written = [&] {
+    StudyConfig found;
+    read_toml(found, folder.config());
+    std::string all;
+    for (const Prediction& p : found.predictions) all += text(p.says, " ", p.after.value_or(0), ", ");
+    return all;
+  };
+  const auto one_more_run = [&] { ASSERT_EQ(join(folder, 1, quiet(), [](const RunResult&) {}), 1u); };
+  predict({"first"});
+  EXPECT_TRUE(begin().empty());
+  predict({"second"});
+  const auto replaced = begin();
+  ASSERT_EQ(replaced.size(), 1u);
+  EXPECT_NE(replaced[0].find("(\"first\", ...): they are replaced"), std::string::npos) << replaced[0];
+  one_more_run();
+  EXPECT_TRUE(begin().empty());
+  EXPECT_EQ(written(), "second 0, ");
+  predict({"third", "second"});
+  const auto late = begin();
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_NE(late[0].find("1 prediction did not stand in"), std::string::npos) << late[0];
+  one_more_run();
+  config_.predictions[1].after = 5;  // what a file says of that counts for nothing
+  EXPECT_TRUE(begin().empty());
+  EXPECT_EQ(written(), "third 1, second 0, ");
+  predict({"third"});
+  try {
+    begin();
+    FAIL() << "a prediction was lost";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault(), Fault::usage);
+    for (const char* part : {"(\"second\", ...)", "2 runs have finished", "--out", "--replace"})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(written(), "third 1, second 0, ");
+  EXPECT_EQ(begin(true).size(), 1u);
+  EXPECT_EQ(written(), "third 1, ");
+}
+
 TEST_F(Study, WhatTuningTriedStandsInTheResults) {
   const Corpus c = corpus();
   const StudyFolder folder{folder_ / "s"};
