@@ -28,7 +28,19 @@ int style_of(const StudySummary& s, const std::string& arm) {
 
 std::string signed_interval(const Estimate& e) {
   if (e.n == 0) return "–";
-  return signed_text(e.mean, 4) + (std::isnan(e.half_width) ? "" : " ± " + fixed(e.half_width, 4));
+  return signed_text(e.mean, kLossDigits) +
+         (std::isnan(e.half_width) ? "" : " ± " + fixed(e.half_width, kLossDigits));
+}
+
+// Of each seed that both have: the arm's loss less the baseline's.
+std::vector<double> differences(const AtBudget& arm, const AtBudget& baseline) {
+  std::vector<double> out;
+  for (const RunResult& a : arm.runs) {
+    for (const RunResult& b : baseline.runs) {
+      if (a.plan.seed == b.plan.seed) out.push_back(a.nats - b.nats);
+    }
+  }
+  return out;
 }
 
 // How many times less computing than the baseline this arm needs for its loss.
@@ -40,20 +52,10 @@ std::string speed_text(const ArmSummary& a) {
   return text(bound, fixed(a.speed_up->factor, 2), "×");
 }
 
-std::string ranking(const StudySummary& s) {
+report::Table results(const StudySummary& s) {
   report::Table t;
-  t.head = {"arm",
-            s.unit,
-            "in bits",
-            "difference to baseline",
-            "verdict",
-            "computing",
-            "learning rate",
-            "parameters",
-            "MFLOP per token",
-            "tokens/s",
-            "peak memory, MB",
-            "seeds"};
+  t.head = {"arm",     s.unit,      "in bits",       "difference to baseline",
+            "verdict", "computing", "learning rate", "seeds"};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const ArmSummary& a = s.arms[i];
     const AtBudget& at = a.largest();
@@ -63,44 +65,62 @@ std::string ranking(const StudySummary& s) {
       for (std::size_t k = 2; k < t.head.size(); ++k) t.rows.back().push_back({"–", 1e9, true});
       continue;
     }
-    const RunResult& run = at.runs.front();
     const double rate = a.rate.chosen.value_or(0);
     t.rows.push_back(
         {{a.arm},
-         {interval_text(at.nats, 4), at.nats.mean, true},
-         {fixed(at.nats.mean / std::log(2.0), 4), at.nats.mean, true},
+         {interval_text(at.nats, kLossDigits), at.nats.mean, true},
+         {fixed(at.nats.mean / std::log(2.0), kLossDigits), at.nats.mean, true},
          {i == s.baseline ? "baseline" : signed_interval(at.difference),
           i == s.baseline ? 0 : at.difference.mean, true},
          {at.comparison ? std::string(name(at.comparison->decision)) : "–"},
          {speed_text(a), a.speed_up && std::isfinite(a.speed_up->factor) ? a.speed_up->factor : 0, true},
          {shortest(rate) + (a.rate.at_edge ? " (last tried)" : ""), rate, true},
-         {text(run.parameters), double(run.parameters), true},
-         {fixed(run.flops_per_token / 1e6, 2), run.flops_per_token, true},
-         {fixed(a.tokens_per_second, 0), a.tokens_per_second, true},
-         {fixed(double(a.peak_memory_bytes) / 1e6, 0), double(a.peak_memory_bytes), true},
          {at.failed.empty() ? text(at.runs.size()) : text(at.runs.size(), " (", at.failed.size(), " failed)"),
           double(at.runs.size()), true}});
   }
+  return t;
+}
+
+report::Table costs(const StudySummary& s) {
+  report::Table t;
+  t.head = {"arm", "parameters", "MFLOP per token", "tokens/s", "peak memory, MB"};
+  for (const ArmSummary& a : s.arms) {
+    if (a.largest().runs.empty()) continue;
+    const RunResult& run = a.largest().runs.front();
+    t.rows.push_back({{a.arm},
+                      {grouped(double(run.parameters)), double(run.parameters), true},
+                      {grouped(run.flops_per_token / 1e6, 2), run.flops_per_token, true},
+                      {grouped(a.tokens_per_second), a.tokens_per_second, true},
+                      {grouped(double(a.peak_memory_bytes) / 1e6), double(a.peak_memory_bytes), true}});
+  }
+  return t;
+}
+
+std::string ranking(const StudySummary& s) {
   report::IntervalChart chart{
-      "Held-out loss, difference to the baseline", "", s.unit + "; left is better", {}};
+      "Held-out loss, difference to the baseline", "", s.unit + "; left is better", {}, true};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
-    const ArmSummary& a = s.arms[i];
-    const Estimate& d = a.largest().difference;
-    if (d.n > 0)
-      chart.rows.push_back(
-          {a.arm, d.mean, i == s.baseline ? std::nan("") : d.half_width, style_of(s, a.arm)});
+    const AtBudget& at = s.arms[i].largest();
+    if (at.difference.n == 0) continue;
+    const int style = style_of(s, s.arms[i].arm);
+    if (i == s.baseline)
+      chart.rows.push_back({s.arms[i].arm, 0, std::nan(""), style});
+    else
+      chart.rows.push_back({s.arms[i].arm, at.difference.mean, at.difference.half_width, style,
+                            differences(at, s.arms[s.baseline].largest())});
   }
   const bool inference = s.config.seeds > 1;
-  chart.note =
-      inference
-          ? text("Mean over ", s.config.seeds,
-                 " seeds and the held-out text of the paired differences; bars are 95 % intervals over both.")
-          : "One seed: no inference.";
-  return report::draw(chart) + report::draw(t) +
+  chart.note = inference
+                   ? text("Mean over ", s.config.seeds,
+                          " seeds and the held-out text of the paired differences; bars are 95 % intervals "
+                          "over both, small dots the seeds. An arrow: beyond the picture.")
+                   : "One seed: no inference.";
+  return report::draw(chart) + report::draw(results(s)) +
          report::paragraph(text(
-             "Loss over whole held-out windows of ", s.config.model.length, " bytes, ", s.config.windows,
-             " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
-             "of a 95 % interval over seeds and text",
+             "Loss over whole held-out windows of ", grouped(double(s.config.model.length)), " bytes, ",
+             grouped(double(s.config.windows)),
+             " windows, the same for every arm; 1 nat = 1.4427 bits. ± is "
+             "the half-width of a 95 % interval over seeds and text",
              inference ? "." : "; with one seed there is none: no inference.",
              " Verdict: one family, every arm with the baseline here and at twice the length, by Holm at 5 "
              "%; "
@@ -108,8 +128,11 @@ std::string ranking(const StudySummary& s) {
              shortest(s.config.smallest_effect),
              " nats by two one-sided tests. "
              "Computing: how many times less of it the better one of an arm and the baseline needed for the "
-             "other's loss; below 1 that is the baseline.",
-             " Tokens a second are measured while ", s.config.workers, " runs share the machine."));
+             "other's loss; below 1 that is the baseline.")) +
+         "<h3>Cost</h3>\n" + report::draw(costs(s)) +
+         report::paragraph(text("Tokens a second are measured while ",
+                                counted(std::size_t(s.config.workers), "run"),
+                                s.config.workers == 1 ? " has the machine." : " share the machine."));
 }
 
 void failures(const StudySummary& s, report::Page& page) {
@@ -148,9 +171,9 @@ std::string budgets(const StudySummary& s) {
     t.rows.push_back({{a.arm}});
     for (const AtBudget& b : a.budgets) {
       if (!b.runs.empty()) line.points.emplace_back(b.flops / 1e12, b.nats.mean);
-      t.rows.back().push_back(b.runs.empty()
-                                  ? report::Table::Cell{"–", 1e9, true}
-                                  : report::Table::Cell{interval_text(b.nats, 4), b.nats.mean, true});
+      t.rows.back().push_back(
+          b.runs.empty() ? report::Table::Cell{"–", 1e9, true}
+                         : report::Table::Cell{interval_text(b.nats, kLossDigits), b.nats.mean, true});
     }
     if (!line.points.empty()) chart.series.push_back(std::move(line));
   }
@@ -218,10 +241,11 @@ std::vector<Series> all_arms(const StudySummary& s, bool markers, const Points& 
 std::string extrapolation(const StudySummary& s) {
   const double missing = std::nan("");
   report::LineChart chart{
-      text("Loss of the last ", s.config.score, " bytes of a window, by the length of the window"),
+      text("Loss of the last ", grouped(double(s.config.score)),
+           " bytes of a window, by the length of the window"),
       "",
-      {"window length in bytes (tokens); the training length is " + text(s.config.model.length), true, {}},
-      {s.unit},
+      {"window length in bytes; in training " + grouped(double(s.config.model.length)), true, {}},
+      {s.unit, false, {}, true},
       {}};
   for (const double f : s.config.lengths) chart.x.ticks.push_back(double(s.config.tokens_at(f)));
   std::sort(chart.x.ticks.begin(), chart.x.ticks.end());
@@ -234,21 +258,23 @@ std::string extrapolation(const StudySummary& s) {
   report::Table t;
   t.head = {"arm"};
   for (const double f : s.config.lengths)
-    t.head.push_back(text("at ", shortest(f), "× (", s.config.tokens_at(f), ")"));
+    t.head.push_back(text("at ", shortest(f), "× (", grouped(double(s.config.tokens_at(f))), ")"));
   std::string undefined;
   for (const auto& a : s.arms) {
     t.rows.push_back({{a.arm}});
     bool some = false;
     for (const auto& l : a.by_length) {
-      t.rows.back().push_back(l.nats ? report::Table::Cell{interval_text(*l.nats, 4), l.nats->mean, true}
-                                     : report::Table::Cell{"not defined", 1e9, true});
+      t.rows.back().push_back(
+          l.nats ? report::Table::Cell{interval_text(*l.nats, kLossDigits), l.nats->mean, true}
+                 : report::Table::Cell{"not defined", 1e9, true});
       some |= !l.nats && !a.largest().runs.empty();
     }
     if (some) undefined += (undefined.empty() ? "" : ", ") + a.arm;
   }
   chart.note =
-      text("The whole window is processed, its last ", s.config.score, " positions are scored: the same ",
-           s.config.windows * s.config.score, " target bytes at every length.",
+      text("The whole window is processed, its last ", grouped(double(s.config.score)),
+           " positions are scored: the same ", grouped(double(s.config.windows * s.config.score)),
+           " target bytes at every length.",
            undefined.empty() ? "" : " Not defined beyond its table, and not clamped: " + undefined + ".");
   return report::draw(chart) + report::draw(t);
 }
@@ -277,12 +303,13 @@ std::string training(const StudySummary& s) {
 
 std::string within_window(const StudySummary& s) {
   constexpr std::size_t kBin = 8;
-  report::LineChart chart{"Loss by position in the window",
-                          text("Held-out windows of the training length; means over ", kBin,
-                               " neighbouring positions, ", s.config.windows, " windows and the seeds."),
-                          {"position in the window, bytes"},
-                          {s.unit},
-                          {}};
+  report::LineChart chart{
+      "Loss by position in the window",
+      text("Held-out windows of the training length; means over ", kBin, " neighbouring positions, ",
+           grouped(double(s.config.windows)), " windows and the seeds."),
+      {"position in the window, bytes"},
+      {s.unit},
+      {}};
   chart.series = all_arms(s, false, [&](const RunResult& r) {
     std::vector<std::pair<double, double>> p;
     for (std::size_t t = 0; t < r.by_position.size(); t += kBin) {
@@ -330,7 +357,7 @@ std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
       report::paragraph(text("Data: ", s.config.text_path.empty() ? s.config.data : s.config.text_path, "."));
   for (const std::string& sentence : data.describe()) html += report::paragraph(sentence);
   if (data.training_tokens() > 0)
-    html += report::paragraph(text("A run of the largest budget sees ", fixed(tokens, 0),
+    html += report::paragraph(text("A run of the largest budget sees ", grouped(tokens),
                                    " tokens: ", fixed(tokens / data.training_tokens(), 2), " epochs."));
   html += report::paragraph(
       "A seed fixes the initial weights and the order of the data; arms share both, so differences are "
@@ -354,9 +381,9 @@ std::string study_page(const StudySummary& s, const Data& data, const StudyFolde
   for (const std::string& sentence : study_answers(s)) page.lead(sentence);
   const std::string block = s.config.model.block == "gpt" ? "" : text("block ", s.config.model.block, ", ");
   page.lead(text(block, s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
-                 s.config.model.heads, " heads, windows of ", s.config.model.length, " bytes, ",
-                 s.config.train.steps, " steps of ", s.config.train.batch, " windows; ",
-                 s.config.model.is_causal() ? "causal" : "bidirectional, masked bytes", "."));
+                 s.config.model.heads, " heads, windows of ", grouped(double(s.config.model.length)),
+                 " bytes, ", grouped(double(s.config.train.steps)), " steps of ", s.config.train.batch,
+                 " windows; ", s.config.model.is_causal() ? "causal" : "bidirectional, masked bytes", "."));
   page.section("Ranking", ranking(s));
   failures(s, page);
   page.section("Budgets", budgets(s));
@@ -370,9 +397,11 @@ std::string study_page(const StudySummary& s, const Data& data, const StudyFolde
   }
   page.section("While training", training(s));
   page.section("Within the window", within_window(s));
-  std::string gallery;
-  for (const auto& a : s.arms)
-    gallery += "<h3>" + report::escape(a.arm) + "</h3>\n" + portraits(s, folder, a);
+  std::string gallery = report::paragraph(
+      "What each adds to the words or does in attention, from its definition; with the parameters that it "
+      "has "
+      "learned, where it has any. The pictures open by a click and are not printed.");
+  for (const auto& a : s.arms) gallery += report::folded(a.arm, portraits(s, folder, a));
   page.section("The encodings", gallery);
   page.section("How this was made", method(s, data, how));
   page.data(results_json(s));

@@ -12,7 +12,7 @@ namespace {
 constexpr double kMuch = 0.1;  // nats that an arm loses in longer windows before it is called out
 
 std::string amount(double bytes) {
-  if (bytes < 1e4) return text(std::llround(bytes), " bytes");
+  if (bytes < 1e4) return grouped(bytes) + " bytes";
   return bytes < 1e6 ? text(fixed(bytes / 1e3, 0), " thousand bytes")
                      : text(fixed(bytes / 1e6, 1), " million bytes");
 }
@@ -196,7 +196,7 @@ std::string interval_text(const Estimate& e, int digits) {
 }
 
 std::string signed_text(double x, int digits) {
-  const std::string size = fixed(std::abs(x), digits);
+  const std::string size = grouped(std::abs(x), digits);
   return (x < 0 ? "−" : "+") + size;
 }
 

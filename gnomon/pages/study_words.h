@@ -10,7 +10,10 @@ namespace gnomon::pages {
 // holds, what to do. Every number is of the summary. Empty where nothing has finished.
 std::vector<std::string> study_answers(const StudySummary& summary);
 
-// "1.2345 ± 0.0067", or the mean alone where there is no inference.
+// Of every loss, in the sentences, on the page and on the terminal.
+constexpr int kLossDigits = 3;
+
+// "1.234 ± 0.006", or the mean alone where there is no inference.
 std::string interval_text(const Estimate& e, int digits);
 std::string signed_text(double x, int digits);  // with + or a true minus
 

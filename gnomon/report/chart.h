@@ -11,11 +11,11 @@ std::string escape(std::string_view text);  // for HTML text and attributes
 
 // A line or a set of points. Series of the same `style` share colour, dash and marker.
 struct Series {
-  std::string name;  // in the legend; empty = not listed
+  std::string name;  // at its end; empty = not named
   std::vector<std::pair<double, double>> points;
   int style = 0;
   bool thin = false;     // one seed beside the mean
-  bool markers = false;  // dots at the points
+  bool markers = false;  // at every point; otherwise at a few, to tell lines apart
   bool line = true;
 };
 
@@ -23,10 +23,11 @@ struct Axis {
   std::string label;               // with its unit
   bool logarithmic = false;        // base 2
   std::vector<double> ticks = {};  // empty: chosen
+  bool of_most = false;  // of a y axis: a few series far away leave the picture, and the note names them
 };
 
-// One chart as a <figure>: axes with units, readable ticks, a legend that names every series once. Points
-// that are not finite are left out and break the line.
+// One chart as a <figure>: axes with units, readable ticks, every series named at its end, or in a legend where there are
+// too many or too long names for that. Points that are not finite are left out and break the line.
 struct LineChart {
   std::string title, note;
   Axis x, y;
@@ -34,15 +35,17 @@ struct LineChart {
 };
 std::string draw(const LineChart& chart);
 
-// Estimates with their intervals, one row each, against a line at 0.
+// Estimates with their intervals, one row each, against a line at 0; each written out beside its row.
 struct IntervalChart {
   std::string title, note, label;
   struct Row {
     std::string name;
     double value, half_width;  // half_width NaN: a point without an interval
     int style;
+    std::vector<double> points = {};  // what the estimate is the mean of: one a seed, drawn small under it
   };
   std::vector<Row> rows;
+  bool of_most = false;  // a few rows far away leave the picture: arrows point to them
 };
 std::string draw(const IntervalChart& chart);
 

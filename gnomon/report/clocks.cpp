@@ -3,6 +3,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/report/chart.h"
+#include "gnomon/report/svg.h"
 
 namespace gnomon::report {
 
@@ -10,10 +11,7 @@ std::string draw(const Clocks& c) {
   constexpr double kLeft = 86, kTop = 34, kStep = 62, kRadius = 24;
   const double width = kLeft + kStep * double(c.columns.size()) + 8,
                height = kTop + kStep * double(c.rows.size()) + 8;
-  std::string out =
-      text("<figure><figcaption><strong>", escape(c.title), "</strong></figcaption>\n<svg viewBox=\"0 0 ",
-           width, " ", height, "\" style=\"max-width:", width, "px\" role=\"img\" aria-label=\"",
-           escape(c.title), "\">\n");
+  std::string out;
   for (std::size_t n = 0; n < c.columns.size(); ++n) {
     out += text("<text x=\"", kLeft + kStep * (double(n) + 0.5), "\" y=\"20\" text-anchor=\"middle\">",
                 escape(c.columns[n]), "</text>\n");
@@ -27,11 +25,15 @@ std::string draw(const Clocks& c) {
       out += text("<circle cx=\"", x, "\" cy=\"", y, "\" r=\"", kRadius,
                   "\" fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.35\"/>", "<line x1=\"", x,
                   "\" y1=\"", y, "\" x2=\"", fixed(x + kRadius * std::sin(a), 2), "\" y2=\"",
-                  fixed(y - kRadius * std::cos(a), 2),
-                  "\" stroke=\"#D55E00\" stroke-width=\"2.5\" stroke-linecap=\"round\"/>\n");
+                  fixed(y - kRadius * std::cos(a), 2), "\" stroke=\"", colour(1),
+                  "\" stroke-width=\"2.5\" stroke-linecap=\"round\"/>\n");
     }
   }
-  return out + "</svg>\n<p class=\"note\">" + escape(c.note) + "</p></figure>\n";
+  return figure(
+      c.title,
+      svg({width, height, "whole", c.title, text(c.rows.size(), " rows of ", c.columns.size(), " clocks.")},
+          out),
+      c.note);
 }
 
 }  // namespace gnomon::report

@@ -4,7 +4,8 @@
 
 namespace gnomon::report {
 
-// A table whose columns sort by a click and whose content copies as CSV; it reads as well without JavaScript.
+// A table whose columns sort by a click and whose content copies as CSV; it reads as well without JavaScript. The first
+// column names the rows and stays in sight on narrow screens.
 struct Table {
   std::vector<std::string> head;
   struct Cell {
@@ -33,5 +34,6 @@ class Page {
 
 std::string paragraph(const std::string& text);
 std::string preformatted(const std::string& text);
+std::string folded(const std::string& title, const std::string& html);  // opened by a click; not printed
 
 }  // namespace gnomon::report

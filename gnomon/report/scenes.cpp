@@ -8,24 +8,20 @@
 #include "gnomon/core/text.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/picture.h"
+#include "gnomon/report/svg.h"
 
 namespace gnomon::report {
 namespace {
-
-std::string figure(const std::string& title, const std::string& body, const std::string& note) {
-  return text("<figure><figcaption>", escape(title), "</figcaption>", body, "<p class=\"note\">",
-              escape(note), "</p></figure>\n");
-}
 
 constexpr double kShown = 20;  // the position that is drawn without scripts
 
 // The slider's work: every hand's end is (sin, cos) of its angle.
 constexpr const char* kTurn = R"(<script>
 {const f=document.currentScript.previousElementSibling,s=f.querySelector('input'),b=f.querySelector('button'),o=f.querySelector('output');
-const set=()=>{const p=+s.value;o.textContent=p.toFixed(0);
+const set=()=>{const p=+s.value;o.textContent=p;
 for(const h of f.querySelectorAll('[data-w]')){const a=p*h.dataset.w,r=+h.dataset.r;h.setAttribute('x2',+h.getAttribute('x1')+r*Math.sin(a));h.setAttribute('y2',+h.getAttribute('y1')-r*Math.cos(a))}};
-let run=0,last=0;const go=t=>{if(!run)return;if(last){let p=+s.value+(t-last)/250;if(p>+s.max)p=0;s.value=p;set()}last=t;requestAnimationFrame(go)};
-s.addEventListener('input',set);b.addEventListener('click',()=>{run=!run;last=0;b.textContent=run?'stop':'run';requestAnimationFrame(go)});f.querySelector('.turn').hidden=false;set()}
+let run=0;const step=()=>{s.value=+s.value<+s.max?+s.value+1:0;set()};
+s.addEventListener('input',set);b.addEventListener('click',()=>{run=run?clearInterval(run):setInterval(step,250);b.textContent=run?'stop':'run'});f.querySelector('.turn').hidden=false;set()}
 </script>)";
 
 std::string hand(double x, double y, double r, double w, const std::string& style) {
@@ -46,29 +42,25 @@ std::string draw(const Dial& d) {
   const std::size_t columns = 4, rows = (d.frequencies.size() + columns - 1) / columns;
   const double left = 2 * kBig + 40, width = left + kColumn * double(columns),
                height = std::max(2 * kBig + 30, kRow * double(rows) + 10);
-  std::string svg = text("<svg viewBox=\"0 0 ", width, " ", height, "\" role=\"img\" aria-label=\"",
-                         escape(d.title), "\">", face(kBig + 10, height / 2, kBig));
-  const auto shade = [&](std::size_t n) {
-    return fixed(210.0 - 190.0 * double(n) / double(std::max<std::size_t>(d.frequencies.size() - 1, 1)), 0);
-  };
+  std::string out = face(kBig + 10, height / 2, kBig);
+  const std::string style = text("stroke=\"", colour(1), "\" stroke-linecap=\"round\" stroke-width=\"");
   for (std::size_t n = 0; n < d.frequencies.size(); ++n) {
-    const std::string colour =
-        text("stroke=\"hsl(", shade(n), " 75% 45%)\" stroke-linecap=\"round\" stroke-width=\"");
-    svg += hand(kBig + 10, height / 2, kBig * (.55 + .42 * double(n) / double(d.frequencies.size())),
-                d.frequencies[n], colour + "2.5\"");
+    out += hand(kBig + 10, height / 2, kBig * (.55 + .42 * double(n) / double(d.frequencies.size())),
+                d.frequencies[n], style + "2.5\"");
     const double x = left + kColumn * (double(n % columns) + .5),
                  y = 12 + kSmall + kRow * double(n / columns);
-    svg += face(x, y, kSmall) + hand(x, y, kSmall, d.frequencies[n], colour + "3\"") + "\n";
+    out += face(x, y, kSmall) + hand(x, y, kSmall, d.frequencies[n], style + "3\"") + "\n";
     const double tokens = 2 * std::numbers::pi / d.frequencies[n];
-    svg += text("<text x=\"", x, "\" y=\"", y + kSmall + 16, "\" text-anchor=\"middle\">",
-                tokens < 100 ? fixed(tokens, 1) : fixed(tokens, 0), "</text>");
+    out += text("<text x=\"", x, "\" y=\"", y + kSmall + 16, "\" text-anchor=\"middle\">",
+                grouped(tokens, tokens < 100 ? 1 : 0), "</text>");
   }
   const std::string controls =
       text("<p class=\"turn\" hidden><label>position <output>", kShown,
-           "</output> <input type=\"range\" min=\"0\" max=\"", d.positions, "\" step=\"any\" value=\"",
-           kShown, "\" aria-label=\"position\"></label> <button type=\"button\">run</button></p>");
+           "</output> <input type=\"range\" min=\"0\" max=\"", d.positions, "\" step=\"1\" value=\"", kShown,
+           "\" aria-label=\"position\"></label> <button type=\"button\">run</button></p>");
   return "<div>" +
-         figure(d.title, controls + svg + "</svg>",
+         figure(d.title,
+                controls + svg({width, height, "whole", d.title, "Its hands, and each for itself."}, out),
                 text(d.note, " Numbers: tokens for one turn. Drawn at position ", kShown, ".")) +
          "</div>" + kTurn + "\n";
 }
@@ -89,23 +81,24 @@ std::string draw(const Orbits& o) {
                height = 2 * kMargin + unit * (high - low);
   const auto px = [&](double x) { return kMargin + (x - left) * unit; };
   const auto py = [&](double y) { return height - kMargin - (y - low) * unit; };
-  std::string svg = text("<svg viewBox=\"0 0 ", kWidth, " ", fixed(height, 0),
-                         "\" role=\"img\" aria-label=\"", escape(o.title), "\">");
+  std::string out;
   for (std::size_t n = 0; n < shown.size(); ++n) {
     const auto& w = shown[n];
-    svg += text("<circle cx=\"", fixed(px(w.x), 1), "\" cy=\"", fixed(py(w.y), 1), "\" r=\"", fixed(unit, 1),
-                "\" fill=\"none\" stroke=\"#0072B2\" stroke-opacity=\"0.55\"/><circle cx=\"",
-                fixed(px(w.x), 1), "\" cy=\"", fixed(py(w.y), 1), "\" r=\"4\" fill=\"#D55E00\"/>");
+    out += text("<circle cx=\"", fixed(px(w.x), 1), "\" cy=\"", fixed(py(w.y), 1), "\" r=\"", fixed(unit, 1),
+                "\" fill=\"none\" stroke=\"", colour(0), "\" stroke-opacity=\"0.55\"/><circle cx=\"",
+                fixed(px(w.x), 1), "\" cy=\"", fixed(py(w.y), 1), "\" r=\"4\" fill=\"", colour(1), "\"/>");
     for (std::int64_t p = 0; p < o.marks; ++p) {
       const double a = double(p) * o.frequency;
-      svg += text("<circle cx=\"", fixed(px(w.x + std::sin(a)), 1), "\" cy=\"",
-                  fixed(py(w.y + std::cos(a)), 1), "\" r=\"2.2\" fill=\"#0072B2\"/>");
+      out += text("<circle cx=\"", fixed(px(w.x + std::sin(a)), 1), "\" cy=\"",
+                  fixed(py(w.y + std::cos(a)), 1), "\" r=\"2.2\" fill=\"", colour(0), "\"/>");
     }
-    svg += text("<text x=\"", fixed(px(w.x) + 7, 1), "\" y=\"", fixed(py(w.y) + 4, 1),
+    out += text("<text x=\"", fixed(px(w.x) + 7, 1), "\" y=\"", fixed(py(w.y) + 4, 1),
                 "\" font-weight=\"600\" style=\"paint-order:stroke;stroke:var(--paper);stroke-width:3px\">",
                 escape(w.name), "</text>\n");
   }
-  return figure(o.title, svg + "</svg>", o.note);
+  return figure(o.title,
+                svg({kWidth, height, "whole", o.title, "A circle of positions around each word."}, out),
+                o.note);
 }
 
 std::string draw(const Maps& m) {

@@ -50,6 +50,12 @@ TEST(Text, NumbersRoundTrip) {
   EXPECT_THROW(integer("1.5", "n"), Error);
   EXPECT_EQ(fixed(7.4851662, 6), "7.485166");
   EXPECT_EQ(fixed(-0.0001, 2), "0.00");
+  EXPECT_EQ(grouped(858880), "858,880");
+  EXPECT_EQ(grouped(100), "100");
+  EXPECT_EQ(grouped(-1234567.891, 2), "−1,234,567.89");
+  EXPECT_EQ(grouped(-0.0001, 2), "0.00");
+  EXPECT_EQ(grouped(999.96, 1), "1,000.0");
+  EXPECT_EQ(grouped(std::nan(""), 1), "–");
 }
 
 // The oracle is a shell.

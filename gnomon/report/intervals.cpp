@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/report/chart.h"
+#include "gnomon/report/svg.h"
+
+namespace gnomon::report {
+namespace {
+
+constexpr double kTop = 8, kBottom = 46, kMargin = 12;
+
+Range range_of(const IntervalChart& chart) {
+  std::vector<Range> rows;
+  for (const auto& r : chart.rows) {
+    const double half = std::isnan(r.half_width) ? 0 : r.half_width;
+    Range row;
+    row.add(0), row.add(r.value - half), row.add(r.value + half);
+    for (const double p : r.points) row.add(p);
+    rows.push_back(row);
+  }
+  Range all;
+  for (const Range& row : rows) all.add(row);
+  if (chart.of_most) all = range_of_most(rows);
+  all.add(0);
+  all.widen(0.05, false);
+  return all;
+}
+
+std::string written(const IntervalChart::Row& r, int digits) {
+  return std::isnan(r.half_width) ? grouped(r.value, digits)
+                                  : text(grouped(r.value, digits), " ± ", grouped(r.half_width, digits));
+}
+
+// The estimate with its bar, the points under it; an arrow at the edge for what lies beyond.
+std::string draw_row(const IntervalChart::Row& r, const Scale& sx, double y) {
+  if (!std::isfinite(r.value)) return "";
+  const double low = sx.low, high = sx.high;
+  std::string out;
+  const auto at = [&](double x) { return fixed(sx(std::clamp(x, low, high)), 1); };
+  if (!std::isnan(r.half_width))
+    out +=
+        text("<line class=\"bar\" x1=\"", at(r.value - r.half_width), "\" x2=\"", at(r.value + r.half_width),
+             "\" y1=\"", fixed(y, 1), "\" y2=\"", fixed(y, 1), "\" stroke=\"", colour(r.style), "\"/>");
+  for (const double p : r.points) {
+    if (low <= p && p <= high)
+      out += text("<circle class=\"point\" cx=\"", at(p), "\" cy=\"", fixed(y + 8, 1), "\" r=\"2.2\" fill=\"",
+                  colour(r.style), "\"/>");
+  }
+  if (low <= r.value && r.value <= high) return out + marker(r.style, sx(r.value), y, 5);
+  const double edge = sx(r.value < low ? low : high), tip = r.value < low ? -9 : 9;
+  return out + text("<path class=\"mark\" d=\"M", fixed(edge, 1), " ", fixed(y, 1), "l", fixed(-tip, 0),
+                    " -5v10z\" color=\"", colour(r.style), "\"/>");
+}
+
+std::string drawn(const IntervalChart& chart, Size size) {
+  const bool wide = size == Size::wide;
+  const double width = wide ? 800 : 360, row = wide ? 28 : 42;
+  const Range range = range_of(chart);
+  const auto ticks = round_ticks(range.low, range.high, wide ? 7 : 4);
+  const int coarse = ticks.size() > 1 ? digits_of(ticks[1] - ticks[0]) : 0, digits = std::min(coarse + 1, 6);
+  double names = 0, values = 0;
+  for (const auto& r : chart.rows)
+    names = std::max(names, width_of(r.name, size)),
+    values = std::max(values, width_of(written(r, digits), size));
+  const double left = wide ? std::min(names + 14, width / 2) : kMargin,
+               right = wide ? width - values - 20 : width - kMargin,
+               bottom = kTop + row * double(chart.rows.size());
+  const Scale sx{range.low, range.high, left, right, false};
+  std::string out;
+  for (const double t : ticks)
+    out += line_at(sx(t), kTop, sx(t), bottom, std::abs(t) < 1e-12 ? "axis" : "grid") +
+           text_at(sx(t), bottom + 17, "middle", grouped(t, coarse));
+  std::string description = chart.label + ".";
+  for (std::size_t i = 0; i < chart.rows.size(); ++i) {
+    const auto& r = chart.rows[i];
+    const double top = kTop + row * double(i), y = top + (wide ? row / 2 - 2 : 25);
+    const std::string value = written(r, digits);
+    const auto room = std::size_t((wide ? left - 14 : width - values - 14) / (width_of("x", size)) + 1e-9);
+    out += text_at(wide ? left - 12 : 0, wide ? y + 4 : top + 12, wide ? "end" : "start",
+                   shortened(r.name, room), " class=\"name\"") +
+           text_at(width, wide ? y + 4 : top + 12, "end", value, " class=\"name\"") + draw_row(r, sx, y);
+    description += text(" ", r.name, ": ", value, ".");
+  }
+  out += line_at(left, bottom, right, bottom, "axis") +
+         text_at(std::max((left + right) / 2, width_of(chart.label, size) / 2), bottom + 36, "middle",
+                 chart.label, " class=\"label\"");
+  return svg({width, bottom + kBottom, class_of(size), chart.title, description}, out);
+}
+
+}  // namespace
+
+std::string draw(const IntervalChart& chart) {
+  return figure(chart.title, drawn(chart, Size::wide) + drawn(chart, Size::narrow), chart.note);
+}
+
+}  // namespace gnomon::report

@@ -1,0 +1,34 @@
+// Sorting and copying only: the page is whole without it.
+for (const table of document.querySelectorAll('table.data')) {
+  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const value = row => row.cells[column].dataset.sort !== undefined ? +row.cells[column].dataset.sort : row.cells[column].textContent;
+    const button = document.createElement('button');
+    button.append(...head.childNodes);
+    head.append(button);
+    head.setAttribute('aria-sort', 'none');
+    button.addEventListener('click', () => {
+      const up = head.getAttribute('aria-sort') !== 'ascending';
+      for (const other of heads) other.setAttribute('aria-sort', 'none');
+      head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+      const order = (p, q) => p < q ? -1 : p > q ? 1 : 0;
+      body.append(...[...body.rows].sort((p, q) => order(value(p), value(q)) * (up ? 1 : -1)));
+    });
+  });
+  // Programs read a hyphen for minus, and numbers without commas.
+  const plain = text => text.replaceAll('−', '-').replace(/(\d),(?=\d{3})/g, '$1');
+  const quoted = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  const copy = document.createElement('button');
+  copy.textContent = 'copy as CSV';
+  copy.addEventListener('click', () => {
+    const area = document.createElement('textarea');
+    area.value = [...table.rows].map(row => [...row.cells].map(cell => quoted(plain(cell.textContent))).join(',')).join('\n');
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+    copy.textContent = 'copied';
+    copy.focus();
+  });
+  table.parentNode.after(copy);
+}
