@@ -29,8 +29,9 @@ std::size_t arm_width(const StudyConfig& config) {
 
 std::string difference_text(const Estimate& e) {
   if (e.n == 0) return "-";
-  return std::isnan(e.half_width) ? fmt::format("{:+.3f}", e.mean)
-                                  : fmt::format("{:+.3f} ±{:.3f}", e.mean, e.half_width);
+  return std::isnan(e.half_width)
+             ? fmt::format("{:+.{}f}", e.mean, pages::kLossDigits)
+             : fmt::format("{:+.{}f} ±{:.{}f}", e.mean, pages::kLossDigits, e.half_width, pages::kLossDigits);
 }
 
 // In lines of at most 80 columns.
@@ -68,7 +69,7 @@ void print_cost(const StudyConfig& c, const Data& data, const StudyFolder& folde
   for (const auto& words : c.arms) {
     const Arm arm = Arm::parse(words);
     const RunEstimate e = estimate(c, arm, data);
-    fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", arm.print(), width, e.parameters,
+    fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", arm.print(), width, grouped(double(e.parameters)),
                e.training_flops / 1e12, duration(e.seconds), bytes_text(double(e.memory_bytes)));
     seconds += e.seconds * runs_an_arm(c), flops += e.training_flops * runs_an_arm(c);
     memory = std::max(memory, double(e.memory_bytes)),
@@ -86,7 +87,7 @@ void print_cost(const StudyConfig& c, const Data& data, const StudyFolder& folde
       bytes_text(memory * double(c.workers)), bytes_text(disk), folder.folder.string());
   for (const std::string& sentence : data.describe()) fmt::print("{}\n", wrapped(sentence));
   if (data.training_tokens() > 0)
-    fmt::print("{:.0f} tokens a run are {:.2f} epochs\n", tokens, tokens / data.training_tokens());
+    fmt::print("{} tokens a run are {:.2f} epochs\n", grouped(tokens), tokens / data.training_tokens());
 }
 
 void print_table(const StudySummary& s) {
@@ -104,8 +105,8 @@ void print_table(const StudySummary& s) {
       continue;
     }
     const bool inference = at.comparison && !std::isnan(at.difference.half_width);
-    fmt::print("{:<{}}  {:>6.4f}  {:>6}  {:>15}  {}{}\n", a.arm, width, at.nats.mean, rate_text(a.rate),
-               i == s.baseline ? "baseline" : difference_text(at.difference),
+    fmt::print("{:<{}}  {:>6}  {:>6}  {:>15}  {}{}\n", a.arm, width, fixed(at.nats.mean, pages::kLossDigits),
+               rate_text(a.rate), i == s.baseline ? "baseline" : difference_text(at.difference),
                inference ? name(at.comparison->decision) : "",
                at.failed.empty() ? "" : text("  (", at.failed.size(), " failed)"));
   }
@@ -118,8 +119,9 @@ void print_table(const StudySummary& s) {
     std::string row = fmt::format("{:<{}}", a.arm, width);
     for (const auto& l : a.by_length)
       row += fmt::format("  {:>8}", s.metric ? (l.share ? fmt::format("{:.3f}", l.share->share) : "n/d")
-                                             : (l.nats ? fmt::format("{:.3f}", l.nats->mean) : "n/d"));
-    fmt::print("{}  {:>10}  {:>8.0f}\n", row, a.largest().runs.front().parameters, a.tokens_per_second);
+                                             : (l.nats ? fixed(l.nats->mean, pages::kLossDigits) : "n/d"));
+    fmt::print("{}  {:>10}  {:>8}\n", row, grouped(double(a.largest().runs.front().parameters)),
+               grouped(a.tokens_per_second));
   }
   fmt::print("\nnats: held-out loss, {}, over whole windows of {} tokens,\nmean of {}, {} steps.\n", s.unit,
              c.model.length, counted(std::size_t(c.seeds), "seed"), c.train.steps);

@@ -57,8 +57,8 @@ Sample Corpus::held_out(const Windows& windows) const {
 std::vector<std::string> Corpus::describe() const {
   const std::int64_t training = parts_.training_tokens();
   std::vector<std::string> all{
-      text(bytes_.size(), " bytes, SHA-256 ", sha256_, "; ", training, " bytes for training, ",
-           std::int64_t(bytes_.size()) - training,
+      text(grouped(double(bytes_.size())), " bytes, SHA-256 ", sha256_, "; ", grouped(double(training)),
+           " bytes for training, ", grouped(double(bytes_.size()) - double(training)),
            " held out in evenly spaced blocks, a third of them for the choice of rates.")};
   all.insert(all.end(), notes_.begin(), notes_.end());
   return all;

@@ -34,7 +34,7 @@ double LineData::training_tokens() const {
 }
 
 std::vector<std::string> LineData::describe() const {
-  const auto count = [&](Lines::Part part) { return lines_.part(part).size(); };
+  const auto count = [&](Lines::Part part) { return grouped(double(lines_.part(part).size())); };
   return {text(count(Lines::Part::training), " questions for training, ", count(Lines::Part::validation),
                " for the choice of rates, ", count(Lines::Part::test), " for the test; SHA-256 ",
                lines_.sha256(),

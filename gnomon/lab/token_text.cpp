@@ -40,8 +40,8 @@ Sample TokenText::held_out(const Windows& windows) const {
 std::vector<std::string> TokenText::describe() const {
   const std::int64_t training = parts_.training_tokens();
   return {
-      text(file_.size(), " tokens of ", file_.vocabulary(), ", SHA-256 ", sha256_, "; ", training,
-           " for training, ", file_.size() - training,
+      text(grouped(double(file_.size())), " tokens of ", file_.vocabulary(), ", SHA-256 ", sha256_, "; ",
+           grouped(double(training)), " for training, ", grouped(double(file_.size() - training)),
            " held out in evenly spaced blocks. Losses are by the token: what it stands for is not known.")};
 }
 

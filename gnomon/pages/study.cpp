@@ -98,7 +98,7 @@ report::Table costs(const StudySummary& s) {
 
 std::string ranking(const StudySummary& s) {
   report::IntervalChart chart{
-      "Held-out loss, difference to the baseline", "", s.unit + "; left is better", {}, true};
+      "Held-out loss, difference to the baseline", "", s.unit + "; left is better", {}, true, kLossDigits};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const AtBudget& at = s.arms[i].largest();
     if (at.difference.n == 0) continue;

@@ -46,6 +46,7 @@ struct IntervalChart {
   };
   std::vector<Row> rows;
   bool of_most = false;  // a few rows far away leave the picture: arrows point to them
+  int digits = -1;       // of the numbers; -1: one more than the ticks have
 };
 std::string draw(const IntervalChart& chart);
 

@@ -28,9 +28,15 @@ Range range_of(const IntervalChart& chart) {
   return all;
 }
 
-std::string written(const IntervalChart::Row& r, int digits) {
-  return std::isnan(r.half_width) ? grouped(r.value, digits)
-                                  : text(grouped(r.value, digits), " ± ", grouped(r.half_width, digits));
+// With signs where there are some below 0.
+std::vector<std::string> written(const IntervalChart& chart, int digits) {
+  const bool with_signs =
+      std::any_of(chart.rows.begin(), chart.rows.end(), [](const auto& r) { return r.value < 0; });
+  std::vector<std::string> out;
+  for (const auto& r : chart.rows)
+    out.push_back(text(with_signs && r.value > 0 ? "+" : "", grouped(r.value, digits),
+                       std::isnan(r.half_width) ? "" : " ± " + grouped(r.half_width, digits)));
+  return out;
 }
 
 // The estimate with its bar, the points under it; an arrow at the edge for what lies beyond.
@@ -59,11 +65,12 @@ std::string drawn(const IntervalChart& chart, Size size) {
   const double width = wide ? 800 : 360, row = wide ? 28 : 42;
   const Range range = range_of(chart);
   const auto ticks = round_ticks(range.low, range.high, wide ? 7 : 4);
-  const int coarse = ticks.size() > 1 ? digits_of(ticks[1] - ticks[0]) : 0, digits = std::min(coarse + 1, 6);
+  const int coarse = ticks.size() > 1 ? digits_of(ticks[1] - ticks[0]) : 0,
+            digits = chart.digits >= 0 ? chart.digits : std::min(coarse + 1, 6);
+  const std::vector<std::string> numbers = written(chart, digits);
   double names = 0, values = 0;
-  for (const auto& r : chart.rows)
-    names = std::max(names, width_of(r.name, size)),
-    values = std::max(values, width_of(written(r, digits), size));
+  for (const auto& r : chart.rows) names = std::max(names, width_of(r.name, size));
+  for (const std::string& number : numbers) values = std::max(values, width_of(number, size));
   const double left = wide ? std::min(names + 14, width / 2) : kMargin,
                right = wide ? width - values - 20 : width - kMargin,
                bottom = kTop + row * double(chart.rows.size());
@@ -76,12 +83,11 @@ std::string drawn(const IntervalChart& chart, Size size) {
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     const auto& r = chart.rows[i];
     const double top = kTop + row * double(i), y = top + (wide ? row / 2 - 2 : 25);
-    const std::string value = written(r, digits);
     const auto room = std::size_t((wide ? left - 14 : width - values - 14) / (width_of("x", size)) + 1e-9);
     out += text_at(wide ? left - 12 : 0, wide ? y + 4 : top + 12, wide ? "end" : "start",
                    shortened(r.name, room), " class=\"name\"") +
-           text_at(width, wide ? y + 4 : top + 12, "end", value, " class=\"name\"") + draw_row(r, sx, y);
-    description += text(" ", r.name, ": ", value, ".");
+           text_at(width, wide ? y + 4 : top + 12, "end", numbers[i], " class=\"name\"") + draw_row(r, sx, y);
+    description += text(" ", r.name, ": ", numbers[i], ".");
   }
   out += line_at(left, bottom, right, bottom, "axis") +
          text_at(std::max((left + right) / 2, width_of(chart.label, size) / 2), bottom + 36, "middle",

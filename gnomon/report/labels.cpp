@@ -83,23 +83,23 @@ std::vector<double> spread(const std::vector<double>& wanted, double gap, double
 }
 
 void place(std::vector<Label>& labels, const std::vector<Line>& lines, const Field& field, Size size) {
-  std::vector<std::size_t> column;
-  std::vector<Box> taken;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    Label& l = labels[i];
-    if (l.end.x + 20 + kText + width_of(l.name, size) > field.right) {
-      column.push_back(i);
-      continue;
-    }
-    l.at = beside(l, lines, taken, plot, size);
-    taken.push_back(box_of(l, l.at, size));
-  }
-  std::stable_sort(column.begin(), column.end(),
-                   [&](std::size_t a, std::size_t b) { return labels[a].end.y < labels[b].end.y; });
+  constexpr double kNear = 40;  // of the right edge: such a line has reached it
+  std::vector<Label*> column, early;
+  for (Label& l : labels) (l.end.x > field.right - kNear ? column : early).push_back(&l);
+  std::stable_sort(column.begin(), column.end(), [](auto* a, auto* b) { return a->end.y < b->end.y; });
   std::vector<double> wanted;
-  for (const std::size_t i : column) wanted.push_back(labels[i].end.y);
-  const auto at = spread(wanted, gap_of(size), field.top, field.bottom);
-  for (std::size_t n = 0; n < column.size(); ++n) labels[column[n]].at = {field.right + kColumn, at[n]};
+  for (const Label* l : column) wanted.push_back(l->end.y);
+  const auto heights = spread(wanted, gap_of(size), field.top, field.bottom);
+  std::vector<Box> taken;
+  for (std::size_t n = 0; n < column.size(); ++n) {
+    column[n]->at = {field.right + kColumn, heights[n]};
+    taken.push_back(box_of(*column[n], column[n]->at, size));
+    taken.back().left = field.right;  // with its leader
+  }
+  for (Label* l : early) {
+    l->at = beside(*l, lines, taken, field, size);
+    taken.push_back(box_of(*l, l->at, size));
+  }
 }
 
 }  // namespace gnomon::report

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -15,10 +14,7 @@ namespace {
 constexpr const char* kColours[] = {"#1F77C9", "#D2561A", "#12875F", "#C4529A", "#A67C00",
                                     "#1C92AE", "#7D68D6", "#7B7F85", "#C23B45", "#6E8B1F"};
 constexpr const char* kDashes[] = {"", "7 3", "2 3", "9 3 2 3", "14 4", "4 5", "12 3 2 3 2 3", "1 5 7 5"};
-constexpr int kMarks = int(std::size(kDashes));
-
-// Dash and marker. Colours and marks meet again after 40 styles, and from there on one mark later.
-int mark_of(int style) { return (style + style / std::lcm(kMarks, int(std::size(kColours)))) % kMarks; }
+constexpr int kMarks = 8;  // four shapes, full and hollow
 
 }  // namespace
 
@@ -84,13 +80,13 @@ std::string shortened(std::string_view s, std::size_t most) {
 const char* colour(int style) { return kColours[std::size_t(style) % std::size(kColours)]; }
 
 std::string dash(int style) {
-  const std::string pattern = kDashes[mark_of(style)];
+  const std::string pattern = kDashes[std::size_t(style) % std::size(kDashes)];
   return pattern.empty() ? "" : " stroke-dasharray=\"" + pattern + "\"";
 }
 
 // A disc, a square, a triangle, a rhombus; then the same hollow.
 std::string marker(int style, double x, double y, double r) {
-  const int mark = mark_of(style);
+  const int mark = (style + style / kMarks) % kMarks;  // each time round the dashes, the next one
   const auto at = [](double a) { return fixed(a, 1) + " "; };
   std::string path;
   switch (mark % 4) {

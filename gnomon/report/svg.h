@@ -34,7 +34,7 @@ inline double width_of(std::string_view s, Size size) {
 std::string shortened(std::string_view s, std::size_t most);  // to so many characters, the last of them "…"
 
 // Lines of one style share colour, dash and marker. Ten colours, all of at least 3.4:1 against white and against the dark
-// page; eight dashes and eight markers, so that 80 styles are told apart, and the first eight without colour.
+// page; dash and marker tell the first 64 styles apart without them.
 const char* colour(int style);
 std::string dash(int style);  // an attribute; solid: none
 std::string marker(int style, double x, double y, double radius);
