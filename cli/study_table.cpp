@@ -7,6 +7,7 @@
 
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/scale.h"

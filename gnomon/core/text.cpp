@@ -27,13 +27,6 @@ std::string fixed(double x, int digits) {
   return zero && out[0] == '-' ? out.substr(1) : out;  // no minus before 0
 }
 
-std::string grouped(double x, int digits) {
-  std::string out = fixed(std::abs(x), digits);
-  if (!std::isfinite(x)) return x < 0 ? "−" + out : out;
-  for (std::size_t at = std::min(out.find('.'), out.size()); at > 3; at -= 3) out.insert(at - 3, ",");
-  return fixed(x, digits)[0] == '-' ? "−" + out : out;
-}
-
 double number(std::string_view word, std::string_view what) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);

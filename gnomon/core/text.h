@@ -11,8 +11,6 @@ namespace gnomon {
 std::string shortest(double x);
 // With this many digits after the point; "–" for NaN.
 std::string fixed(double x, int digits);
-// The same for readers: with commas between thousands and a true minus, "−12,345.60".
-std::string grouped(double x, int digits = 0);
 
 // The whole of `word` as a number; throws Error(usage) that names `what` where it is none.
 double number(std::string_view word, std::string_view what);

@@ -5,6 +5,7 @@
 
 #include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/plain_text.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 
 namespace gnomon {
 

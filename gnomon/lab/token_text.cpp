@@ -1,6 +1,7 @@
 #include "gnomon/lab/token_text.h"
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/lab/config.h"
 
 namespace gnomon {

@@ -5,6 +5,7 @@
 
 #include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/pages/portrait.h"

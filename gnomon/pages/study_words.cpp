@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon::pages {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/svg.h"

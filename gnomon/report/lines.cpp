@@ -3,6 +3,7 @@
 #include <set>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/labels.h"

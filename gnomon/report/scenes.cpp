@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/picture.h"

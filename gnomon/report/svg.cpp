@@ -163,13 +163,4 @@ int digits_of(double step) {
   return std::clamp(int(std::ceil(-std::log10(std::max(step, 1e-9)) - 1e-9)), 0, 6);
 }
 
-std::string significant(double x) {
-  if (x == 0 || !std::isfinite(x)) return grouped(x);
-  std::string out = grouped(x, std::clamp(2 - int(std::floor(std::log10(std::abs(x)))), 0, 9));
-  if (out.find('.') == out.npos) return out;
-  out.erase(out.find_last_not_of('0') + 1);
-  if (out.back() == '.') out.pop_back();
-  return out;
-}
-
 }  // namespace gnomon::report

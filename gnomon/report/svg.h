@@ -59,7 +59,6 @@ Range range_of_most(const std::vector<Range>& all);
 
 // Round numbers: about `count` ticks at 1, 2 or 5 times a power of ten.
 std::vector<double> round_ticks(double low, double high, int count);
-int digits_of(double step);         // after the point, that tell ticks apart
-std::string significant(double x);  // to three digits, or all before the point: "0.004", "1,024"
+int digits_of(double step);  // after the point, that tell ticks apart
 
 }  // namespace gnomon::report

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "gnomon/core/random.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "tests/unit/files.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "gnomon/core/readable.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/labels.h"
 #include "gnomon/report/svg.h"

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+namespace gnomon {
+
+// Numbers for readers: commas between thousands and a true minus, "−12,345.60"; "–" for NaN. Programs read `fixed` and
+// `shortest` (core/text.h).
+std::string grouped(double x, int digits = 0);
+
+// To three digits, or all before the point: "0.004", "1,024".
+std::string significant(double x);
+
+}  // namespace gnomon
