@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "gnomon/combine/spec.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/lab/answers.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/probe.h"
@@ -135,8 +136,8 @@ report::Table table(const Tabled& t) {
     out.rows.push_back({{name}});
     for (const double v : values)
       out.rows.back().push_back({std::isnan(v)                             ? "–"
-                                 : v == std::round(v) && std::abs(v) < 1e9 ? fixed(v, 0)
-                                                                           : fixed(v, t.digits),
+                                 : v == std::round(v) && std::abs(v) < 1e9 ? grouped(v)
+                                                                           : grouped(v, t.digits),
                                  v, true});
   }
   return out;

@@ -8,10 +8,13 @@
 namespace gnomon {
 
 std::string grouped(double x, int digits) {
-  std::string out = fixed(std::abs(x), digits);
-  for (std::size_t at = std::min(out.find('.'), out.size()); std::isfinite(x) && at > 3; at -= 3)
-    out.insert(at - 3, ",");
-  if (fixed(x, digits)[0] == '-') out.insert(0, std::string("−"));  // no minus before 0
+  const std::string plain = fixed(std::abs(x), digits);
+  const std::size_t point = std::isfinite(x) ? std::min(plain.find('.'), plain.size()) : 0;
+  std::string out = fixed(x, digits)[0] == '-' ? "−" : "";  // none before 0
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (i > 0 && i < point && (point - i) % 3 == 0) out += ',';
+    out += plain[i];
+  }
   return out;
 }
 

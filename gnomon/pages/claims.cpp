@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
@@ -15,14 +16,14 @@ using namespace claims;
 using Json = nlohmann::ordered_json;
 
 std::string shown(const Number& n) {
-  return std::isnan(n.half_width) ? fixed(n.value, n.digits)
-                                  : text(fixed(n.value, n.digits), " ± ", fixed(n.half_width, n.digits));
+  return std::isnan(n.half_width) ? grouped(n.value, n.digits)
+                                  : text(grouped(n.value, n.digits), " ± ", grouped(n.half_width, n.digits));
 }
 std::string asked(const Number& n) {
   const bool low = std::isfinite(n.low), high = std::isfinite(n.high);
   if (low && high && n.low == n.high) return text("= ", shortest(n.low));
   const auto end = [&](double x) {
-    return fixed(x, std::abs(x) >= 1e-3 || x == 0 ? std::max(n.digits, 2) : 10);
+    return grouped(x, std::abs(x) >= 1e-3 || x == 0 ? std::max(n.digits, 2) : 10);
   };
   if (low && high) return text(end(n.low), " to ", end(n.high));
   return low ? text("≥ ", end(n.low)) : high ? text("≤ ", end(n.high)) : "";

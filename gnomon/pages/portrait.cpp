@@ -90,14 +90,16 @@ std::string clock_picture(const Sitter& s) {
       "The hands of the clock: one a pair of channels",
       "A hand points up at position 0 and turns clockwise: sin on x, cos on y. The first pair turns "
       "fastest.",
+      "pair",
+      "position",
       {},
       {}};
   std::vector<std::size_t> pairs;
   for (std::size_t n = 0; n < std::min<std::size_t>(w.size(), 9); ++n)
     pairs.push_back(w.size() <= 9 ? n : n * (w.size() - 1) / 8);
-  for (const std::size_t n : pairs) clocks.columns.push_back(text("pair ", n));
+  for (const std::size_t n : pairs) clocks.columns.push_back(text(n));
   for (const double p : {0.0, 1.0, 2.0, 5.0, 20.0, 100.0}) {
-    clocks.rows.push_back({text("position ", shortest(p)), {}});
+    clocks.rows.push_back({shortest(p), {}});
     for (const std::size_t n : pairs) clocks.rows.back().angles.push_back(p * w[n]);
   }
   return report::draw(clocks);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/report/page.h"
 
@@ -18,7 +19,7 @@ std::string html(const Fact& f) {
   t.head.insert(t.head.end(), f.head.begin(), f.head.end());
   for (const auto& row : f.rows) {
     t.rows.push_back({{row.name}});
-    for (const double x : row.values) t.rows.back().push_back({fixed(x, f.digits), x, true});
+    for (const double x : row.values) t.rows.back().push_back({grouped(x, f.digits), x, true});
   }
   return report::draw(t);
 }

@@ -61,7 +61,7 @@ std::string draw(const HeatMap& map);
 // Clock faces, one row a time and one column a hand: a hand points up at angle 0 and turns clockwise, so that its
 // end stands at (sin, cos).
 struct Clocks {
-  std::string title, note;
+  std::string title, note, x_label, y_label;
   std::vector<std::string> columns;
   struct Row {
     std::string name;

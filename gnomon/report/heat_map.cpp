@@ -12,7 +12,7 @@ namespace gnomon::report {
 namespace {
 
 // Drawn once, for its pixels are heavy: small enough for a narrow screen, and never shown much larger.
-constexpr double kWidth = 400, kLeft = 40, kRight = 62, kTop = 22, kBottom = 42;
+constexpr double kWidth = 400, kLeft = 40, kRight = 78, kTop = 22, kBottom = 42;
 
 std::string image(double x, double y, double w, double h, const std::string& png) {
   return text("<image x=\"", fixed(x, 1), "\" y=\"", fixed(y, 1), "\" width=\"", fixed(w, 1), "\" height=\"",

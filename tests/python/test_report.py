@@ -1,12 +1,16 @@
-"""The pages in a browser: no console error, no request, nothing that overlaps, readable without JavaScript."""
+"""The pages in a browser: no console error, no request, nothing that overlaps, readable without JavaScript, by keyboard, on
+narrow screens and on paper."""
 
+import base64
+import csv
 import json
+import re
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from conftest import gnomon
+from conftest import gnomon, study_arguments
 
 OVERLAPS = """
 const out = [];
@@ -36,6 +40,46 @@ def open_page(path, width=1280, javascript=True):
     return driver
 
 
+def show_as(driver, width, media="screen", dark=False):
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+
+
+# The least height of letters in pictures that are seen, in pixels.
+LETTERS = """
+return Math.min(...[...document.querySelectorAll('figure svg text')].filter(t => t.getBoundingClientRect().height)
+    .map(t => parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width / t.ownerSVGElement.viewBox.baseVal.width));
+"""
+
+# What the keyboard can stop at.
+STOPS = "return [...document.querySelectorAll('a[href], button, input, summary, [tabindex]')].filter(e => e.tabIndex >= 0 && e.checkVisibility()).length"
+
+# The charts of lines that are seen: of each line its colour, dash and end; of each name its text, its marker, and its leader.
+LINES = """
+return [...document.querySelectorAll('figure > svg')].filter(s => s.getBoundingClientRect().width && s.querySelector('.line')).map(s => ({
+    title: s.querySelector('title').textContent,
+    lines: [...s.querySelectorAll('.line')].map(l => ({colour: l.getAttribute('stroke'), dash: l.getAttribute('stroke-dasharray') || '',
+        end: l.getAttribute('d').match(/[-0-9.]+ [-0-9.]+$/)[0].split(' ').map(Number)})),
+    names: [...s.querySelectorAll('.name')].map(n => ({text: n.textContent, at: [+n.getAttribute('x') - 8, +n.getAttribute('y') - 4],
+        mark: n.previousElementSibling.getAttribute('d').replace(/^M[-0-9.]+ [-0-9.]+/, ''), hollow: n.previousElementSibling.matches('.hollow'),
+        colour: n.previousElementSibling.getAttribute('color'),
+        leader: n.previousElementSibling.previousElementSibling?.matches('.leader') ? n.previousElementSibling.previousElementSibling.getAttribute('d') : ''})),
+}));
+"""
+
+
+def luminance(colour):
+    channels = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= .04045 else ((c + .055) / 1.055) ** 2.4 for c in channels]
+    return .2126 * linear[0] + .7152 * linear[1] + .0722 * linear[2]
+
+
+def contrast(a, b):
+    """By the Web Content Accessibility Guidelines 2.1."""
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + .05) / (low + .05)
+
+
 def requests(driver):
     events = [json.loads(e["message"])["message"] for e in driver.get_log("performance")]
     urls = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
@@ -59,9 +103,14 @@ def pages(study, tmp_path_factory):
 def test_a_page_is_whole(pages, name, width):
     driver = open_page(pages[name], width)
     try:
+        show_as(driver, width)
+        driver.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
         assert driver.get_log("browser") == []
         assert requests(driver) == []
         assert driver.execute_script(OVERLAPS) == []
+        assert driver.execute_script(LETTERS) >= 10
+        untold = "return [...document.querySelectorAll('figure > svg')].filter(s => s.firstElementChild.tagName != 'title' || !s.querySelector('desc').textContent)"
+        assert driver.execute_script(untold) == []
         assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
         assert driver.execute_script("return [...document.images].every(i => i.complete && i.naturalWidth > 0)")
         assert driver.execute_script("return document.querySelectorAll('figure').length") >= 1
@@ -69,21 +118,177 @@ def test_a_page_is_whole(pages, name, width):
         driver.quit()
 
 
+@pytest.fixture(scope="module")
+def report(pages):
+    driver = open_page(pages["report"])
+    yield driver
+    driver.quit()
+
+
 def test_the_tables_sort_and_the_data_are_there(pages):
     driver = open_page(pages["report"])
     try:
         cell = "return document.querySelector('table.data tbody tr td').textContent"
-        head = driver.find_elements("css selector", "table.data th")[0]
-        head.click()
+        sorts = "return [...document.querySelector('table.data').tHead.rows[0].cells].map(h => h.ariaSort)"
+        button = driver.find_elements("css selector", "table.data th button")[0]
+        assert set(driver.execute_script(sorts)) == {"none"}
+        button.click()
         first = driver.execute_script(cell)
-        head.click()
+        assert driver.execute_script(sorts)[:2] == ["ascending", "none"]
+        button.send_keys("\ue007")  # Enter
         assert driver.execute_script(cell) != first
+        assert driver.execute_script(sorts)[:2] == ["descending", "none"]
         data = json.loads(driver.execute_script("return document.getElementById('data').textContent"))
         assert len(data["arms"]) == 9
         for section in ("Ranking", "Budgets", "Learning rates", "Longer windows than in training", "While training",
                         "Within the window", "The encodings", "How this was made"):
             assert section in driver.page_source
         assert "not defined" in driver.page_source
+    finally:
+        driver.quit()
+
+
+def test_a_table_copies_numbers_that_programs_read(report, study):
+    report.execute_script("document.execCommand = () => { window.copied = document.activeElement.value; return true }")
+    buttons = [b for b in report.find_elements("css selector", "button") if b.text == "copy as CSV"]
+    tables = []
+    for button in buttons:
+        button.click()
+        tables.append(list(csv.DictReader(report.execute_script("return window.copied").splitlines())))
+    arms = {a["arm"]: a for a in json.loads((study[0] / "results.json").read_text())["arms"]}
+    costs = next(t for t in tables if "parameters" in t[0])
+    assert {row["arm"]: int(row["parameters"]) for row in costs} == {a: v["runs"][0]["parameters"] for a, v in arms.items()}
+    assert any(int(row["parameters"]) >= 1000 for row in costs)
+    for row in next(t for t in tables if "difference to baseline" in t[0]):
+        if row["difference to baseline"] != "baseline":
+            difference = float(row["difference to baseline"].split(" ± ")[0])
+            assert abs(difference - arms[row["arm"]]["difference_to_baseline"]["mean"]) <= .0005 + 1e-9
+
+
+def test_every_line_is_named_at_its_end(report):
+    show_as(report, 1280)
+    charts = [c for c in report.execute_script(LINES) if c["names"]]
+    assert len(charts) >= 6
+    assert report.find_elements("css selector", "ul.legend.wide") == []
+    for chart in charts:
+        assert len(chart["names"]) == len(chart["lines"]) >= 8, chart["title"]
+        ends = {line["colour"]: line["end"] for line in chart["lines"]}
+        for name in chart["names"]:
+            begins = [float(x) for x in name["leader"][1:].split("L")[0].split()] if name["leader"] else name["at"]
+            assert max(abs(a - b) for a, b in zip(begins, ends[name["colour"]])) <= 1.5, (chart["title"], name)
+
+
+def test_too_many_lines_have_a_legend(text, tmp_path):
+    arms = ", ".join(["none", "sinusoidal", *(f"alibi+sinusoidal(base={n})" for n in range(2, 13))])
+    gnomon(*study_arguments(text, tmp_path / "out", f"study.arms={arms}", "study.seeds=1", "study.budgets=1", "train.steps=4", "tune.seeds=0"), check=0)
+    driver = open_page(tmp_path / "out" / "report.html")
+    try:
+        assert not any(chart["names"] for chart in driver.execute_script(LINES))
+        legend = driver.find_element("css selector", "ul.legend")
+        assert [item.text for item in legend.find_elements("css selector", "li")][:2] == ["none", "sinusoidal"] or len(legend.find_elements("css selector", "li")) == 13
+        assert driver.execute_script(OVERLAPS) == []
+    finally:
+        driver.quit()
+
+
+def test_lines_are_told_apart_on_either_background_and_without_colour(report):
+    for dark in (False, True):
+        show_as(report, 1280, dark=dark)
+        paper = report.execute_script("const c = document.createElement('canvas').getContext('2d'); c.fillStyle = getComputedStyle(document.body).backgroundColor; return c.fillStyle")
+        assert paper == ("#15181b" if dark else "#ffffff")
+        for chart in report.execute_script(LINES):
+            for line in chart["lines"]:
+                assert contrast(line["colour"], paper) >= 3, (line, paper)
+            looks = {line["colour"]: line["dash"] for line in chart["lines"]}
+            marks = [(looks[name["colour"]], name["mark"], name["hollow"]) for name in chart["names"]]
+            assert len(set(marks)) == len(marks), chart["title"]
+    show_as(report, 1280)
+
+
+def test_each_seed_stands_where_its_difference_is(report, study):
+    svg = report.execute_script("""
+    const s = document.querySelector('figure > svg.wide'), number = t => +t.replace('−', '-').replaceAll(',', '');
+    return {ticks: [...s.querySelectorAll('text[text-anchor=middle]:not(.label)')].map(t => [number(t.textContent), +t.getAttribute('x')]),
+            dots: [...s.querySelectorAll('.point')].map(c => +c.getAttribute('cx'))};""")
+    (a, x), (b, y) = svg["ticks"][0], svg["ticks"][-1]
+    arms = json.loads((study[0] / "results.json").read_text())["arms"]
+    steps = max(run["steps"] for run in arms[0]["runs"])
+    losses = {arm["arm"]: {run["seed"]: run["nats"] for run in arm["runs"] if run["steps"] == steps and run["seed"] < 1000} for arm in arms}
+    baseline = losses["sinusoidal"]
+    wanted = sorted(x + (nats - baseline[seed] - a) / (b - a) * (y - x) for arm in losses if arm != "sinusoidal" for seed, nats in losses[arm].items())
+    assert len(baseline) == 2 and len(svg["dots"]) == 2 * (len(arms) - 1)
+    assert max(abs(found - want) for found, want in zip(sorted(svg["dots"]), wanted)) < .2
+
+
+def test_numbers_are_written_for_readers_and_as_on_the_terminal(report, study):
+    shown = report.execute_script("return [...document.querySelectorAll('td.n, figure text, p')].map(e => e.textContent)")
+    assert [t for t in shown if re.search(r"(?<![\d.])\d{4,}(?![\w])|(?<![\w.])-\d", t)] == []
+    assert any(re.search(r"\d,\d{3}", t) for t in shown)
+    rows = report.execute_script("return [...document.querySelector('table.data').tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))")
+    terminal = {line.split("  ")[0]: line.split()[-3:] for line in study[1].stdout.splitlines()}
+    first = {}
+    for line in study[1].stdout.splitlines():
+        first.setdefault(line.split("  ")[0], line)
+    for arm, nats, *_ in rows:
+        assert re.search(rf"\s{re.escape(nats.split(' ± ')[0])}\s", first[arm]), (arm, nats, first[arm])
+
+
+def test_the_keyboard_finds_its_way(report):
+    show_as(report, 1280)
+    assert report.execute_script(STOPS) < 60
+    assert report.execute_script("return [...document.querySelectorAll('th')].every(h => ['col', 'row'].includes(h.scope) && !h.hasAttribute('role'))")
+    focused = "const e = document.activeElement, s = getComputedStyle(e); return [e.tagName, s.outlineStyle, parseFloat(s.outlineWidth)]"
+    body = report.find_element("css selector", "body")
+    seen = set()
+    for _ in range(14):
+        body = report.switch_to.active_element
+        body.send_keys("\ue004")  # Tab
+        tag, style, width = report.execute_script(focused)
+        seen.add(tag)
+        assert style != "none" and width >= 2, tag
+    assert {"A", "BUTTON"} <= seen
+
+
+def test_a_wide_table_keeps_its_names_in_sight(report):
+    show_as(report, 390)
+    try:
+        edges = """
+        const t = document.querySelector('table.data'), box = t.parentNode; box.scrollLeft = arguments[0];
+        const b = box.getBoundingClientRect(), fade = getComputedStyle(box, '::after');
+        return {wider: box.scrollWidth - box.clientWidth, name: t.rows[1].cells[0].getBoundingClientRect().left - b.left,
+                second: t.rows[1].cells[1].getBoundingClientRect().left - b.left, fade: [fade.position, fade.right, fade.backgroundImage]};"""
+        still, moved = report.execute_script(edges, 0), report.execute_script(edges, 150)
+        assert still["wider"] > 150
+        assert still["name"] == moved["name"] == 0
+        assert abs(still["second"] - moved["second"] - 150) < 1
+        assert still["fade"][:2] == ["sticky", "0px"] and "gradient" in still["fade"][2]
+    finally:
+        show_as(report, 1280)
+
+
+def test_a_narrow_screen_has_pictures_of_its_own(report):
+    seen = "return ['wide', 'narrow'].map(k => [...document.querySelectorAll('figure > svg.' + k)].filter(s => s.getBoundingClientRect().width).length)"
+    show_as(report, 1280)
+    wide, narrow = report.execute_script(seen)
+    assert wide >= 7 and narrow == 0
+    show_as(report, 390)
+    assert report.execute_script(seen) == [0, wide]
+    show_as(report, 1280)
+
+
+def test_it_prints(pages):
+    driver = open_page(pages["report"])
+    try:
+        show_as(driver, 720, media="print", dark=True)
+        look = "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"
+        assert driver.execute_script(look) == ["rgb(28, 32, 36)", "rgb(255, 255, 255)"]
+        cut = "return [...document.querySelectorAll('.scroll, pre, figure')].filter(e => e.checkVisibility() && (e.scrollWidth > e.clientWidth + 1)).map(e => e.textContent.slice(0, 60))"
+        assert driver.execute_script(cut) == []
+        unseen = "return [...document.querySelectorAll('button, nav, details')].filter(e => e.checkVisibility()).length"
+        assert driver.execute_script(unseen) == 0
+        assert driver.execute_script("return [...document.querySelectorAll('figure')].every(f => getComputedStyle(f).breakInside == 'avoid')")
+        pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+        assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 10
     finally:
         driver.quit()
 
@@ -98,7 +303,6 @@ def test_it_reads_without_javascript(pages):
 
 
 def test_text_from_outside_is_escaped(text, tmp_path):
-    from conftest import study_arguments
     hostile = tmp_path / "<img src=x onerror=alert(1)>.txt"
     hostile.write_bytes(text.read_bytes())
     gnomon(*study_arguments(hostile, tmp_path / "out", "study.arms=none, sinusoidal", "study.seeds=1"), check=0)
