@@ -1,5 +1,5 @@
-// Letters, and the same letters again, or backwards. After Kazemnejad et al. 2023, https://arxiv.org/abs/2305.19466, section
-// 3.1: the end has to be written too, at the right time.
+// Letters, and the same letters again, or backwards. After Kazemnejad et al. 2023, https://arxiv.org/abs/2305.19466:
+// the end has to be written too, at the right time.
 //
 //   copy        ^abc|abc.
 //   copy_same   ^aaa|aaa.    one letter: what is asked is when to stop. An encoder sees where the answer ends, so for it there

@@ -1,5 +1,5 @@
 // Sixteen letters among blanks, which have to be copied without the blanks: a position that counts what is read, not tokens.
-// Golovneva et al. 2024, https://arxiv.org/abs/2405.18719, section 4.2, at an eighth of their size: as many blanks as letters in
+// Golovneva et al. 2024, https://arxiv.org/abs/2405.18719, at an eighth of their size: as many blanks as letters in
 // training, fewer (dense) and more (sparse) in tests. All orders of letters and blanks are equally likely.
 #include <algorithm>
 
