@@ -291,7 +291,7 @@ TEST_F(Study, PredictionsStandFromBeforeTheRuns) {
     for (const Prediction& p : found.predictions) all += text(p.says, " ", p.after.value_or(0), ", ");
     return all;
   };
-  const auto one_more_run = [&] { ASSERT_EQ(join(folder, 1, quiet(), [](const RunResult&) {}), 1u); };
+  const auto one_more_run = [&] { ASSERT_EQ(join(folder, {1}, quiet(), [](const RunResult&) {}), 1u); };
   predict({"first"});
   EXPECT_TRUE(begin().empty());
   predict({"second"});
