@@ -25,20 +25,31 @@
 #include "gnomon/lab/results.h"
 #include "gnomon/lab/scale.h"
 #include "gnomon/lab/slurm.h"
+#include "gnomon/lab/suite.h"
+#include "gnomon/pages/suite.h"
 
 namespace gnomon::cli {
 namespace {
 
-// The configuration from the preset, then the file, then the flags, then --set: the later wins.
-StudyConfig configure(const StudyOptions& o) {
-  StudyConfig config;
-  if (!o.preset.empty()) read_preset(config, o.preset);
-  if (!o.config.empty()) read_toml(config, o.config);
-  if (!o.text.empty()) config.text_path = o.text;
-  if (o.minutes) config.minutes = *o.minutes;
-  for (const auto& assignment : o.set) set(config, assignment);
-  for (const std::string& sentence : settle(config)) tell(sentence);
-  return config;
+// What is said of one of several studies.
+std::string about(const std::string& part, const std::string& sentence) {
+  return part.empty() ? sentence : part + ": " + sentence;
+}
+
+// The configurations from the preset, then the file, then the flags, then --set: the later wins.
+Suite configure(const StudyOptions& o) {
+  const auto given = [](bool there, const auto& read) {
+    return there ? std::optional<Toml>(read()) : std::nullopt;
+  };
+  Suite suite = read_suite(given(!o.preset.empty(), [&] { return preset(o.preset); }),
+                           given(!o.config.empty(), [&] { return toml_in(o.config); }));
+  if (o.minutes) set_minutes(suite, *o.minutes);
+  for (Part& part : suite) {
+    if (!o.text.empty()) part.config.text_path = o.text;
+    for (const auto& assignment : o.set) set(part.config, assignment);
+    for (const std::string& sentence : settle(part.config)) tell(about(part.name, sentence));
+  }
+  return suite;
 }
 
 // Does what is not done yet; returns the number of runs that crashed.
@@ -57,71 +68,134 @@ std::size_t perform(const StudyOptions& o, Conduct& conduct, const StudyConfig& 
        .note = [&](const std::string& sentence) { progress.note(sentence); }});
 }
 
-// Prints what was found and writes the page; the exit code.
-int show(const StudySummary& summary, const Data& data, const StudyFolder& folder, const std::string& command,
-         bool json) {
+// A study and what was found.
+struct Done {
+  std::string name;
+  StudySummary summary;
+  std::size_t crashed = 0;
+};
+
+void write_page(const StudySummary& summary, const Data& data, const StudyFolder& folder,
+                const std::string& command) {
   write_file(folder.report(), pages::study_page(summary, data, folder, {command, machine()}));
-  if (json) {
-    fmt::print("{}", results_json(summary));
-  } else {
-    print_table(summary);
-    fmt::print("\nreport: {}\n", std::filesystem::absolute(folder.report()).lexically_normal().string());
+}
+
+// Prints what was found, and of several studies writes their page; the exit code.
+int show(const std::vector<Done>& all, const SuiteFolder& suite, const std::string& command, bool json) {
+  std::vector<Told> told;
+  bool failed = false;
+  for (const Done& d : all) told.push_back({d.name, &d.summary}), failed |= d.crashed || d.summary.failed;
+  const bool alone = all.size() == 1 && all.front().name.empty();
+  const std::string results = alone ? results_json(all.front().summary) : results_json(told);
+  if (!alone) {
+    write_file(suite.json(), results);
+    write_file(suite.report(), pages::suite_page(told, {command, machine()}));
   }
-  return summary.failed ? 1 : 0;
+  if (json) {
+    fmt::print("{}", results);
+  } else {
+    alone ? print_table(all.front().summary) : print_suite(told);
+    fmt::print("\nreport: {}\n", std::filesystem::absolute(suite.report()).lexically_normal().string());
+  }
+  return failed ? 1 : 0;
+}
+
+// Does one study; nullopt: interrupted.
+std::optional<Done> conduct(const StudyOptions& o, const Part& part, const StudyFolder& folder) {
+  const auto data = open_data(part.config);
+  for (const auto& note : data->notes()) tell(about(part.name, note));
+  Conduct conduct(part.config, *data, folder, o.replace);
+  for (const std::string& sentence : conduct.said()) tell(about(part.name, sentence));
+  const std::size_t crashed = perform(o, conduct, part.config, folder);
+  if (interruptions()) return {};
+  Done done{part.name, conduct.summary(tell), crashed};
+  write_page(done.summary, *data, folder, o.command);
+  return done;
 }
 
 }  // namespace
 
 int study(const StudyOptions& o) {
-  const StudyConfig config = configure(o);
-  const StudyFolder folder{o.out};
-  const auto data = open_data(config);
-  for (const auto& note : data->notes()) tell(note);
+  const Suite suite = configure(o);
+  const SuiteFolder folder{o.out};
   if (o.dry_run) {
-    print_cost(config, *data, folder);
+    for (const Part& part : suite) {
+      if (!part.name.empty()) fmt::print("{}{}\n", &part == &suite.front() ? "" : "\n", part.name);
+      print_cost(part.config, *open_data(part.config), folder.part(part.name));
+    }
     return 0;
   }
-  Conduct conduct(config, *data, folder, o.replace);
-  for (const std::string& sentence : conduct.said()) tell(sentence);
-  const std::size_t crashed = perform(o, conduct, config, folder);
-  if (interruptions()) {
-    tell("interrupted; the same command continues where it stopped");
-    return 128 + last_signal();
+  folder.begin(suite, o.replace);
+  std::vector<Done> all;
+  for (const Part& part : suite) {
+    if (!o.quiet && !part.name.empty())
+      tell(text(part.name, ": study ", all.size() + 1, " of ", suite.size()));
+    auto done = conduct(o, part, folder.part(part.name));
+    if (!done) {
+      tell("interrupted; the same command continues where it stopped");
+      return 128 + last_signal();
+    }
+    all.push_back(std::move(*done));
   }
-  const int code = show(conduct.summary(tell), *data, folder, o.command, o.json);
-  return crashed ? 1 : code;
+  return show(all, folder, o.command, o.json);
 }
 
 int study_export(const StudyOptions& o) {
   if (!o.slurm) throw Error(Fault::usage, "export: to what? There is --slurm");
-  StudyConfig config = configure(o);
-  config.workers = 1;  // side by side are tasks
-  const StudyFolder folder{o.out};
-  const auto data = open_data(config);
-  for (const auto& note : data->notes()) tell(note);
-  const Conduct conduct(config, *data, folder, o.replace);
-  const SlurmJobs jobs = slurm_jobs(config, *data, o.program);
-  make_folders(folder.logs());
-  write_file(folder.sbatch(), slurm_task(jobs));
-  write_file(folder.submit(), slurm_submit(jobs));
-  fmt::print("runs: {} that tune, {} that follow, {} of memory each; {} are finished\nsubmit with: sh {}\n",
-             jobs.tuning, jobs.following, bytes_text(double(jobs.memory_bytes)), conduct.done().runs,
-             shell_word(std::filesystem::absolute(folder.submit()).lexically_normal().string()));
+  Suite suite = configure(o);
+  const SuiteFolder folder{o.out};
+  folder.begin(suite, o.replace);
+  for (Part& part : suite) {
+    part.config.workers = 1;  // side by side are tasks
+    const StudyFolder own = folder.part(part.name);
+    const auto data = open_data(part.config);
+    for (const auto& note : data->notes()) tell(about(part.name, note));
+    const Conduct conduct(part.config, *data, own, o.replace);
+    const SlurmJobs jobs = slurm_jobs(part.config, *data, o.program);
+    make_folders(own.logs());
+    write_file(own.sbatch(), slurm_task(jobs));
+    write_file(own.submit(), slurm_submit(jobs));
+    fmt::print("runs: {} that tune, {} that follow, {} of memory each; {} are finished\nsubmit with: sh {}\n",
+               jobs.tuning, jobs.following, bytes_text(double(jobs.memory_bytes)), conduct.done().runs,
+               shell_word(std::filesystem::absolute(own.submit()).lexically_normal().string()));
+  }
   return 0;
 }
 
 int study_status(const StudyFolderOptions& o) {
-  const Opened study = open_study({o.out});
-  const StudySummary summary = summarise(study.config, *study.data, study.found);
-  o.json ? fmt::print("{}", results_json(summary)) : print_status(summary);
+  const SuiteFolder folder{o.out};
+  std::vector<Done> all;
+  for (const std::string& name : folder.parts()) {
+    if (!name.empty() && !std::filesystem::exists(folder.part(name).config())) {
+      if (!o.json) fmt::print("{}: not begun\n\n", name);
+      continue;
+    }
+    const Opened study = open_study(folder.part(name));
+    all.push_back({name, summarise(study.config, *study.data, study.found)});
+    if (o.json) continue;
+    if (!name.empty()) fmt::print("{}\n", name);
+    print_status(all.back().summary);
+    if (!name.empty()) fmt::print("\n");
+  }
+  if (!o.json) return 0;
+  std::vector<Told> told;
+  for (const Done& d : all) told.push_back({d.name, &d.summary});
+  const bool alone = told.size() == 1 && told.front().name.empty();
+  fmt::print("{}", alone ? results_json(*told.front().summary) : results_json(told));
   return 0;
 }
 
 int study_report(const StudyFolderOptions& o) {
-  const StudyFolder folder{o.out};
-  const Opened study = open_study(folder);
-  const FileLock lock(folder.lock(), "the study");
-  return show(write_results(study, folder, tell), *study.data, folder, o.command, o.json);
+  const SuiteFolder folder{o.out};
+  std::vector<Done> all;
+  for (const std::string& name : folder.parts()) {
+    const StudyFolder own = folder.part(name);
+    const Opened study = open_study(own);
+    const FileLock lock(own.lock(), "the study");
+    all.push_back({name, write_results(study, own, tell)});
+    write_page(all.back().summary, *study.data, own, o.command);
+  }
+  return show(all, folder, o.command, o.json);
 }
 
 int study_compare(const StudyFolderOptions& o) {
@@ -130,17 +204,29 @@ int study_compare(const StudyFolderOptions& o) {
   return 0;
 }
 
+namespace {
+
+std::size_t join_one(const StudyFolderOptions& o, const StudyFolder& folder, std::size_t most) {
+  return join(
+      folder, {o.task ? 1 : most, !o.task},
+      {.stop = [] { return interruptions() > 0; }, .progress = [](const RunProgress&) {}, .note = tell},
+      [&](const RunResult& r) {
+        if (!o.quiet)
+          tell(text(r.plan.arm, ", seed ", r.plan.seed, ", ", r.plan.steps, " steps at rate ",
+                    shortest(r.plan.learning_rate), ": ",
+                    r.failure.empty() ? fixed(r.nats, 4) + " nats a byte" : r.failure));
+      });
+}
+
+}  // namespace
+
 int study_work(const StudyFolderOptions& o) {
   const Patient until_it_is_saved;
-  const std::size_t done =
-      join({o.out}, {o.task ? 1 : std::size_t(o.most), !o.task},
-           {.stop = [] { return interruptions() > 0; }, .progress = [](const RunProgress&) {}, .note = tell},
-           [&](const RunResult& r) {
-             if (!o.quiet)
-               tell(text(r.plan.arm, ", seed ", r.plan.seed, ", ", r.plan.steps, " steps at rate ",
-                         shortest(r.plan.learning_rate), ": ",
-                         r.failure.empty() ? fixed(r.nats, 4) + " nats a byte" : r.failure));
-           });
+  std::size_t done = 0;
+  for (const std::string& name : SuiteFolder{o.out}.parts()) {
+    if (done >= std::size_t(o.most) || interruptions()) break;
+    done += join_one(o, SuiteFolder{o.out}.part(name), std::size_t(o.most) - done);
+  }
   if (!o.quiet) tell(counted(done, "run") + " done");
   return interruptions() ? 128 + last_signal() : 0;
 }

@@ -12,7 +12,9 @@
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/judge.h"
 #include "gnomon/lab/scale.h"
+#include "gnomon/pages/study_predictions.h"
 #include "gnomon/pages/study_words.h"
+#include "gnomon/pages/suite.h"
 
 namespace gnomon::cli {
 namespace {
@@ -50,15 +52,18 @@ std::string wrapped(const std::string& sentence, std::size_t indent = 0) {
   return out;
 }
 
-// A line for each: what became of it, the number, what was said.
-void print_predictions(const StudySummary& s) {
-  const std::vector<Judged> all = judge(s);
-  if (all.empty()) return;
-  fmt::print("\npredicted       nats found     (SHA-256 {})\n", fingerprint(s.config.predictions));
-  for (const Judged& j : all) {
-    const std::string says = j.why.empty() ? j.prediction.says : text(j.prediction.says, " (", j.why, ")");
-    fmt::print("{:<14}  {:>13}  {}\n", name(j.outcome), j.found.n ? difference_text(j.found) : "-",
-               wrapped(says, 31));
+// A line for each prediction: what became of it, the number, what was said.
+void print_predictions(const std::vector<Told>& told) {
+  bool first = true;
+  for (const auto& [name, summary] : told) {
+    for (const Judged& j : judge(*summary)) {
+      if (first) fmt::print("\npredicted       found\n");
+      first = false;
+      const std::string where = name.empty() ? "" : name + ": ",
+                        why = j.why.empty() ? "" : text(" (", j.why, ")");
+      fmt::print("{:<14}  {:>20}  {}\n", gnomon::name(j.outcome), pages::found_text(j, pages::kLossDigits),
+                 wrapped(text(where, j.prediction.says, why), 38));
+    }
   }
 }
 
@@ -160,13 +165,36 @@ void print_table(const StudySummary& s) {
   if (s.metric) {
     fmt::print("at N: {} for a payload of N symbols, of the middle seed; n/d: not defined there.\n",
                name(*s.metric));
+    print_predictions({{"", &s}});
     return;
   }
   fmt::print(
       "at Nx: loss of the last {} tokens of windows N times as long, the same target\nbytes; n/d: not "
       "defined there.\n",
       c.score);
-  print_predictions(s);
+  print_predictions({{"", &s}});
+}
+
+void print_suite(const std::vector<Told>& studies) {
+  for (const std::string& sentence : pages::suite_answers(studies)) fmt::print("{}\n", wrapped(sentence));
+  for (const auto& [name, s] : studies) {
+    const std::size_t width = arm_width(s->config);
+    fmt::print("\n{}\n", name);
+    for (const ArmSummary& a : s->arms) {
+      const pages::Scores scores = pages::scores_of(*s, a);
+      std::string row;
+      for (const auto& score : {scores.within, scores.beyond}) {
+        if (score)
+          row += fmt::format("  {:<16}",
+                             text(score->length.empty() ? "" : "at " + score->length + " ", score->value,
+                                  score->seeds.empty() ? "" : " (" + score->seeds + ")"));
+      }
+      fmt::print("  {:<{}}{}\n", a.arm, width, row.empty() ? "  no result" : row);
+    }
+  }
+  fmt::print("\nof tasks: the mean share of right answers, and how many seeds have {:.0f} %.\n",
+             100 * kSolved);
+  print_predictions(studies);
 }
 
 void print_status(const StudySummary& s) {

@@ -162,4 +162,10 @@ bool is_one_line(std::string_view bytes) {
          first_invalid_utf8(bytes) == std::string_view::npos;
 }
 
+bool is_plain_word(std::string_view word) {
+  return !word.empty() && word.size() <= 64 && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
 }  // namespace gnomon

@@ -39,5 +39,7 @@ std::string excerpt(std::string_view words);
 std::size_t first_invalid_utf8(std::string_view bytes);
 // Well-formed UTF-8 without line ends and other control characters.
 bool is_one_line(std::string_view bytes);
+// 1 to 64 of a to z, 0 to 9 and -: the name of a folder, wherever it is.
+bool is_plain_word(std::string_view word);
 
 }  // namespace gnomon

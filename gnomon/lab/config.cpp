@@ -86,7 +86,7 @@ std::vector<Field> fields(StudyConfig& c) {
   return all;
 }
 
-void read_toml(StudyConfig& config, const Path& path) { read_toml(fields(config), path); }
+void read_toml(StudyConfig& config, const Path& path) { read_toml(fields(config), toml_in(path)); }
 void set(StudyConfig& config, std::string_view assignment) { set(fields(config), assignment); }
 std::string print_toml(StudyConfig config) { return print_toml(fields(config)); }
 

@@ -176,6 +176,37 @@ struct ToToml {
   }
 };
 
+constexpr const char* kPart = "part";
+
+toml::table parsed(const Toml& toml) {
+  try {
+    return toml::parse(toml.content, toml.where);
+  } catch (const toml::parse_error& e) {
+    throw Error(Fault::usage, text(toml.where, ", line ", e.source().begin.line, ", column ",
+                                   e.source().begin.column, ": ", e.description()));
+  }
+}
+
+// The tables of a configuration; `inside` stands before their names in messages.
+void read_sections(std::span<const Field> fields, const toml::table& table, const std::string& where,
+                   std::string_view inside) {
+  for (const auto& [name, node] : table) {
+    const std::string section(name.str());
+    const auto repeated =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == section; });
+    if (repeated != fields.end()) {
+      std::visit(FromToml{where, repeated->key, node}, repeated->value);
+    } else if (node.is_table()) {
+      read_table(fields, section, *node.as_table(), where);
+    } else if (section == kPart && inside.empty()) {
+      throw Error(Fault::usage, place(where, node) + "[[part]] makes several studies; here is room for one");
+    } else {
+      throw Error(Fault::usage, text(place(where, node), inside.empty() ? "" : "in a part: ",
+                                     unknown("section", section, sections(fields))));
+    }
+  }
+}
+
 }  // namespace
 
 void set(std::span<const Field> fields, std::string_view assignment) {
@@ -186,29 +217,44 @@ void set(std::span<const Field> fields, std::string_view assignment) {
   std::visit(FromText{key, trim(assignment.substr(equals + 1))}, field_of(fields, key).value);
 }
 
-void read_toml(std::span<const Field> fields, const Path& path) {
-  read_toml_text(fields, read_file(path), path.string());
+Toml toml_in(const Path& path) { return {read_file(path), path.string()}; }
+
+void read_toml(std::span<const Field> fields, const Toml& toml) {
+  read_sections(fields, parsed(toml), toml.where, "");
 }
 
-void read_toml_text(std::span<const Field> fields, std::string_view content, const std::string& where) {
-  try {
-    const toml::table table = toml::parse(content, where);
-    for (const auto& [name, node] : table) {
-      const std::string section(name.str());
-      const auto repeated =
-          std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == section; });
-      if (repeated != fields.end()) {
-        std::visit(FromToml{where, repeated->key, node}, repeated->value);
-      } else if (node.is_table()) {
-        read_table(fields, section, *node.as_table(), where);
-      } else {
-        throw Error(Fault::usage, place(where, node) + unknown("section", section, sections(fields)));
-      }
-    }
-  } catch (const toml::parse_error& e) {
-    throw Error(Fault::usage, text(where, ", line ", e.source().begin.line, ", column ",
-                                   e.source().begin.column, ": ", e.description()));
+std::vector<std::string> parts_of(const Toml& toml) {
+  const toml::table table = parsed(toml);
+  const toml::node* parts = table.get(kPart);
+  if (!parts) return {};
+  std::vector<std::string> names;
+  const auto wrong = [&](const toml::node& node, const std::string& what) {
+    throw Error(Fault::usage, place(toml.where, node) + what);
+  };
+  if (!parts->is_array_of_tables()) wrong(*parts, "part must be tables, each under [[part]]");
+  for (const toml::node& part : *parts->as_array()) {
+    const auto name = part.as_table()->get_as<std::string>("name");
+    if (!name) wrong(part, "part.name is missing: a word that names the part and its folder");
+    if (!is_plain_word(name->get()))
+      wrong(*name, text("part.name: found ", excerpt(name->get()), ", allowed are a to z, 0 to 9 and -"));
+    if (std::find(names.begin(), names.end(), name->get()) != names.end())
+      wrong(*name, text("part.name: '", name->get(), "' is there twice"));
+    names.push_back(name->get());
   }
+  return names;
+}
+
+void read_toml_part(std::span<const Field> fields, const Toml& toml, std::string_view part) {
+  toml::table table = parsed(toml);
+  for (toml::node& each : *table.get(kPart)->as_array()) {
+    toml::table own = *each.as_table();
+    if (own["name"].value_or(std::string_view()) != part) continue;
+    own.erase("name");
+    table.erase(kPart);
+    read_sections(fields, table, toml.where, "");
+    return read_sections(fields, own, toml.where, "part.");
+  }
+  throw Error(Fault::bug, text(toml.where, " has no part ", part));
 }
 
 std::string print_toml(std::span<const Field> fields) {

@@ -23,9 +23,20 @@ struct Field {
       value;
 };
 
-// From a TOML file; what it does not name stays. Throws Error(usage) with line and column.
-void read_toml(std::span<const Field> fields, const Path& path);
-void read_toml_text(std::span<const Field> fields, std::string_view toml, const std::string& where);
+// TOML and what it is called in messages.
+struct Toml {
+  std::string content, where;
+};
+Toml toml_in(const Path& path);
+
+// What the TOML does not name stays. Throws Error(usage) with line and column.
+void read_toml(std::span<const Field> fields, const Toml& toml);
+
+// A file may hold several configurations: what stands outside of its [[part]] tables, with what stands in one of them
+// ([part.study], [[part.prediction]], ...) on top. Names of the parts, in their order: different words of a to z, 0 to 9 and -.
+// Empty: it is one configuration. Throws Error(usage) as above.
+std::vector<std::string> parts_of(const Toml& toml);
+void read_toml_part(std::span<const Field> fields, const Toml& toml, std::string_view part);
 void set(std::span<const Field> fields,
          std::string_view assignment);                  // "train.steps=100"; throws Error(usage)
 std::string print_toml(std::span<const Field> fields);  // every key, with its help; reads back equal

@@ -7,9 +7,10 @@
 
 namespace gnomon {
 
-// What became of a prediction. Its number has a 95 % interval over seeds and text (crossed_interval); each is judged alone.
+// What became of a prediction. Its number has a 95 % interval: of losses over seeds and text (crossed_interval), of shares over
+// seeds (share_interval), of their differences by t over seeds; a weight is exact. Each is judged alone.
 enum class Outcome {
-  held,           // the whole interval lies within the bound
+  held,           // the whole interval lies within the bound; of exactly: every run has that share
   not_held,       // the whole interval lies outside
   undecided,      // it does neither, or there is none: one seed
   not_measurable  // there is no such number
@@ -18,13 +19,13 @@ std::string_view name(Outcome outcome);
 
 struct Judged {
   Prediction prediction;
-  Estimate found;  // nats a byte; n = 0 where it is not measurable
+  Estimate found;                           // nats a byte, or a share; n = 0: nothing
+  std::optional<ShareInterval> share = {};  // of a share: its interval, which is not symmetrical
   Outcome outcome;
   std::string why;  // of what is not measurable
 };
 // Of all predictions of the study, in their order.
 std::vector<Judged> judge(const StudySummary& summary);
-Outcome outcome_of(const Prediction& p, const Estimate& found);
 
 // Why a study with these settings will not measure it, whatever its runs find; empty: it may.
 std::string unmeasurable(const Prediction& p, const StudyConfig& config);

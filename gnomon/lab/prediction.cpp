@@ -12,8 +12,8 @@
 namespace gnomon {
 namespace {
 
-constexpr std::array<std::string_view, 2> kMeasures{"loss", "growth"};
-constexpr double kLongest = 64;  // training windows, as evaluate.lengths
+constexpr std::array<std::string_view, 5> kMeasures{"loss", "growth", "right", "symbols", "previous"};
+constexpr double kLongest = 1e6;  // unmeasurable() says more
 
 [[noreturn]] void refuse(std::string_view key, const std::string& found, std::string_view allowed) {
   throw Error(Fault::usage, text("prediction.", key, ": found ", found, ", ", allowed));
@@ -46,17 +46,24 @@ std::vector<Field> fields(Prediction& p) {
       {"prediction.says", "what is expected, in a sentence", &p.says},
       {"prediction.from", "where that comes from; may be left out", &p.from},
       {"prediction.measure",
-       "loss, or growth: how much more the loss is at `length` than at the training length", &p.measure},
+       "loss; growth: how much more the loss is at `length` than at the training length; of a task, right: "
+       "the "
+       "share of right answers, symbols: of right symbols; previous: weight on the token before where words "
+       "say nothing",
+       &p.measure},
       {"prediction.arm", "of this arm", &p.arm},
       {"prediction.minus", "less that of this arm; may be left out", &p.minus},
       {"prediction.length",
-       "one of evaluate.lengths: of the last bytes of such windows; without it, of whole training windows",
+       "one of evaluate.lengths: of the last bytes of such windows; without it, of whole training windows; "
+       "of a "
+       "task, symbols of its payload",
        &p.length},
       {"prediction.budget", "one of study.budgets: after so much of the training; without it, after all",
        &p.budget},
-      {"prediction.above", "nats a byte that it is said to be above", &p.above},
-      {"prediction.below", "nats a byte that it is said to be below", &p.below},
-      {"prediction.within", "nats a byte that it is said to be away from 0 at most", &p.within},
+      {"prediction.above", "nats a byte, or a share, that it is said to be above", &p.above},
+      {"prediction.below", "the same below", &p.below},
+      {"prediction.within", "away from 0 at most", &p.within},
+      {"prediction.exactly", "the share that every run is said to have, to the last bit", &p.exactly},
       {"prediction.after", "written by gnomon: runs that had finished before this prediction stood here",
        &p.after},
   };
@@ -80,7 +87,15 @@ void Prediction::check() const {
     refuse("budget", shortest(*budget), "beside a length, which is measured after the whole training alone");
   if (is_growth() && (!length || *length == 1))
     refuse("length", length ? "1" : "nothing", "growth is to another length than 1");
-  if (!above && !below && !within) refuse("above", "no bound", "needed is above, below, both, or within");
+  check_number("exactly", exactly, 0, 1);
+  if (!above && !below && !within && !exactly)
+    refuse("above", "no bound", "needed is above, below, both, within, or exactly");
+  if (exactly && (above || below || within)) refuse("exactly", shortest(*exactly), "beside another bound");
+  if (exactly && (!is_share() || !minus.empty()))
+    refuse("exactly", shortest(*exactly), "of what is no share of answers, and varies");
+  if (budget && (is_share() || is_weight()))
+    refuse("budget", shortest(*budget), "beside what is measured after the whole training alone");
+  if (is_weight() && !minus.empty()) refuse("minus", minus, "beside a weight, which is no difference");
   if (within && (above || below)) refuse("within", shortest(*within), "beside another bound");
   if (above && below && *above >= *below)
     refuse("above", shortest(*above), text("which is not less than below = ", shortest(*below)));
@@ -92,8 +107,9 @@ void Prediction::check() const {
 bool Prediction::same(const Prediction& other) const { return fingerprint({*this}) == fingerprint({other}); }
 
 std::string measured_text(const Prediction& p) {
-  std::string out = "loss";
-  if (p.length) out += text(" at ", shortest(*p.length), "×");
+  if (p.is_weight()) return "weight on the token before, " + Arm::parse(p.arm).print();
+  std::string out = p.is_share() ? p.measure : "loss";
+  if (p.length) out += text(" at ", shortest(*p.length), p.is_share() ? "" : "×");
   if (p.budget) out += text(" after ", shortest(*p.budget), " of the steps");
   if (p.is_growth()) out += " less loss at 1×";
   out += ", " + Arm::parse(p.arm).print();
@@ -102,6 +118,7 @@ std::string measured_text(const Prediction& p) {
 
 std::string bound_text(const Prediction& p) {
   if (p.within) return "within ±" + shortest(*p.within);
+  if (p.exactly) return "exactly " + shortest(*p.exactly);
   const std::string above = p.above ? "above " + shortest(*p.above) : "",
                     below = p.below ? "below " + shortest(*p.below) : "";
   return above + (p.above && p.below ? " and " : "") + below;

@@ -18,10 +18,10 @@ std::string_view Preset::title() const { return trim(toml.substr(1, toml.find('\
 
 std::span<const Preset> presets() { return kPresets; }
 
-void read_preset(StudyConfig& config, std::string_view name) {
+Toml preset(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Preset& p : kPresets) {
-    if (p.name == name) return read_toml_text(fields(config), p.toml, text("preset ", name));
+    if (p.name == name) return {std::string(p.toml), text("preset ", name)};
     names.push_back(p.name);
   }
   throw Error(Fault::usage, unknown("preset", name, names));

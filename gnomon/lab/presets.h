@@ -12,7 +12,7 @@ struct Preset {
   std::string_view title() const;  // its first line
 };
 std::span<const Preset> presets();
-// Reads one into a configuration; throws Error(usage) that lists them for a name that is none.
-void read_preset(StudyConfig& config, std::string_view name);
+// Throws Error(usage) that lists them for a name that is none.
+Toml preset(std::string_view name);
 
 }  // namespace gnomon

@@ -110,6 +110,7 @@ Json json_of(const ArmSummary& arm) {
                               {"difference_to_baseline", l.difference ? json_of(*l.difference) : Json()},
                               {"comparison", json_of(l.comparison)},
                               {"share", json_of(l.share)},
+                              {"mean_share", l.share ? Json(l.mean_share) : Json()},
                               {"solved", l.solved}});
   }
   a["tokens_per_second"] = arm.tokens_per_second;
@@ -138,16 +139,16 @@ Json json_of(const Judged& j) {
           {"above", json_of(p.above)},
           {"below", json_of(p.below)},
           {"within", json_of(p.within)},
+          {"exactly", json_of(p.exactly)},
           {"written_after_runs", p.after.value_or(0)},
           {"measured", measured_text(p)},
           {"found", j.found.n ? json_of(j.found) : Json()},
+          {"share", json_of(j.share)},
           {"verdict", name(j.outcome)},
           {"why", j.why}};
 }
 
-}  // namespace
-
-std::string results_json(const StudySummary& s) {
+Json json_of(const StudySummary& s) {
   Json j{{"schema", 2},          {"version", GNOMON_VERSION},     {"baseline", s.arms.at(s.baseline).arm},
          {"planned", s.planned}, {"finished", s.finished},        {"failed", s.failed},
          {"flops", s.flops},     {"tuning_flops", s.tuning_flops}};
@@ -164,6 +165,16 @@ std::string results_json(const StudySummary& s) {
   for (const Judged& judged : judge(s)) j["predictions"].push_back(json_of(judged));
   j["arms"] = Json::array();
   for (const ArmSummary& arm : s.arms) j["arms"].push_back(json_of(arm));
+  return j;
+}
+
+}  // namespace
+
+std::string results_json(const StudySummary& s) { return json_of(s).dump(1) + "\n"; }
+
+std::string results_json(const std::vector<Told>& studies) {
+  Json j{{"schema", 2}, {"version", GNOMON_VERSION}, {"studies", Json::array()}};
+  for (const Told& t : studies) j["studies"].push_back({{"name", t.name}, {"results", json_of(*t.summary)}});
   return j.dump(1) + "\n";
 }
 

@@ -279,6 +279,7 @@ class Run {
       here.right = metric == Metric::symbols ? found.symbols
                    : metric == Metric::pairs ? found.pairs
                                              : found.whole;
+      here.symbols = found.symbols;
       if (!examples.sources.empty() && metric == Metric::whole)
         here.by_depth = by_depth(found, examples, kDepths);
     }
@@ -434,6 +435,7 @@ std::string result_json(const RunResult& r) {
                               {"by_block", l.by_block},
                               {"right", l.right ? to_json(*l.right) : Json()},
                               {"by_depth", Json::array()}});
+    if (l.symbols) j["by_length"].back()["symbols"] = to_json(*l.symbols);
     for (const Tally& c : l.by_depth) j["by_length"].back()["by_depth"].push_back(to_json(c));
   }
   j["by_position"] = r.by_position;
@@ -483,7 +485,8 @@ RunResult result_from(const JsonValue& j) {
                            {},
                            {}});
     if (const JsonValue right = l.member("right"); !right.null())
-      r.by_length.back().right = count_from(right);
+      r.by_length.back().right = count_from(right),
+      r.by_length.back().symbols = count_from(l.member("symbols"));
     for (const JsonValue& c : l.member("by_depth").list())
       r.by_length.back().by_depth.push_back(count_from(c));
   }

@@ -19,7 +19,8 @@ struct LengthLoss {
   std::int64_t tokens;
   std::optional<double> nats;        // nullopt: the encoding is not defined there
   std::vector<double> by_block;      // as RunResult's
-  std::optional<Tally> right = {};   // answers, by the metric of a task; factor: symbols of its payload
+  std::optional<Tally> right = {},   // answers, by the metric of a task; factor: symbols of its payload
+      symbols = {};                  // of them, right symbols
   std::vector<Tally> by_depth = {};  // the same by where the answer stands; empty: nowhere
 };
 

@@ -91,7 +91,9 @@ void count_answers(ArmSummary::AtLength& at, const std::vector<RunResult>& runs,
     for (std::size_t d = 0; d < here.by_depth.size(); ++d)
       at.by_depth[d].right += here.by_depth[d].right, at.by_depth[d].asked += here.by_depth[d].asked;
   }
-  if (!right.empty()) at.share = share_interval(right, asked);
+  if (right.empty()) return;
+  at.share = share_interval(right, asked);
+  for (const std::int64_t n : right) at.mean_share += double(n) / double(asked) / double(right.size());
 }
 
 // Every run of the largest budget has the same lengths; without one there are none to tell of.
@@ -107,7 +109,7 @@ void measure_against(ArmSummary& a, const ArmSummary& base, const std::vector<Le
     a.budgets[i].difference = difference(a.budgets[i].runs, base.budgets[i].runs, losses);
   for (std::size_t l = 0; l < lengths.size(); ++l) {
     const Blocks of = losses_at(l);
-    ArmSummary::AtLength at{lengths[l].factor, lengths[l].tokens, {}, {}, {}, {}, 0, {}};
+    ArmSummary::AtLength at{lengths[l].factor, lengths[l].tokens, {}, {}, {}, {}, 0, 0, {}};
     if (const Estimate e = interval(a.largest().runs, of); e.n > 0) at.nats = e;
     if (const Estimate d = difference(a.largest().runs, base.largest().runs, of); d.n > 0) at.difference = d;
     count_answers(at, a.largest().runs, l);

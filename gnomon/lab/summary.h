@@ -36,6 +36,7 @@ struct ArmSummary {
     std::optional<Estimate> nats, difference;  // nullopt: not defined there
     std::optional<Comparison> comparison;      // at twice the training length
     std::optional<ShareInterval> share;        // of right answers, by the metric
+    double mean_share = 0;                     // of the same, over seeds
     std::int64_t solved = 0;                   // seeds with at least kSolved of them
     std::vector<Tally> by_depth;               // over all seeds; empty: answers have no place
   };
@@ -64,6 +65,13 @@ struct StudySummary {
   std::optional<Metric> metric;  // of answers, where there are any
   double chance = 0;
 };
+
+// One of several studies, by its name; empty: it is the only one.
+struct Told {
+  std::string name;
+  const StudySummary* summary;
+};
+
 StudySummary summarise(const StudyConfig& config, const Data& data, const Found& found);
 
 }  // namespace gnomon

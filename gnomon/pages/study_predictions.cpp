@@ -12,9 +12,6 @@
 namespace gnomon::pages {
 namespace {
 
-// Only a loss alone is no difference of two.
-bool is_difference(const Prediction& p) { return p.is_growth() || !p.minus.empty(); }
-
 std::string verdict_text(const Judged& j) {
   std::string out(name(j.outcome));
   if (!j.why.empty()) out += ": " + j.why;
@@ -25,8 +22,15 @@ std::string verdict_text(const Judged& j) {
 }  // namespace
 
 std::string found_text(const Judged& j, int digits) {
+  const Prediction& p = j.prediction;
   if (j.found.n == 0) return "–";
-  if (!is_difference(j.prediction)) return interval_text(j.found, digits);
+  if (j.share)
+    return fixed(j.found.mean, digits) +
+           (std::isnan(j.share->low)
+                ? ""
+                : text(" [", fixed(j.share->low, digits), ", ", fixed(j.share->high, digits), "]"));
+  if (p.is_weight()) return fixed(j.found.mean, digits);
+  if (!p.is_growth() && p.minus.empty()) return interval_text(j.found, digits);
   return signed_text(j.found.mean, digits) +
          (std::isnan(j.found.half_width) ? "" : " ± " + fixed(j.found.half_width, digits));
 }
@@ -49,29 +53,40 @@ std::string predictions_sentence(const std::vector<Judged>& all) {
   return text("Predicted before the run: ", out, ".");
 }
 
-std::string predictions_section(const StudySummary& s) {
-  const std::vector<Judged> all = judge(s);
-  if (all.empty()) return "";
+std::string predictions_table(const std::vector<Told>& told) {
   report::Table t;
-  t.head = {"prediction", "what is measured", "bound", "found, nats per byte", "seeds", "verdict", "source"};
-  for (const Judged& j : all) {
-    const bool found = j.found.n > 0;
-    t.rows.push_back({{j.prediction.says},
-                      {measured_text(j.prediction)},
-                      {bound_text(j.prediction)},
-                      {found_text(j, 4), found ? j.found.mean : 1e9, true},
-                      {found ? text(j.found.n) : "–", double(j.found.n), true},
-                      {verdict_text(j)},
-                      {j.prediction.from.empty() ? "–" : j.prediction.from}});
+  t.head = {"prediction", "what is measured", "bound", "found", "seeds", "verdict", "source"};
+  const bool alone = told.size() == 1;
+  if (!alone) t.head.insert(t.head.begin() + 1, "study");
+  for (const auto& [name, summary] : told) {
+    for (const Judged& j : judge(*summary)) {
+      const bool found = j.found.n > 0;
+      t.rows.push_back({{j.prediction.says},
+                        {measured_text(j.prediction)},
+                        {bound_text(j.prediction)},
+                        {found_text(j, 4), found ? j.found.mean : 1e9, true},
+                        {found ? text(j.found.n) : "–", double(j.found.n), true},
+                        {verdict_text(j)},
+                        {j.prediction.from.empty() ? "–" : j.prediction.from}});
+      if (!alone) t.rows.back().insert(t.rows.back().begin() + 1, {name});
+    }
   }
+  if (t.rows.empty()) return "";
   return report::draw(t) +
          report::paragraph(
-             "Held: the whole 95 % interval over seeds and text lies within the bound. Not held: it lies "
-             "outside. Undecided: neither, or one seed. Each is judged alone: of twenty, one may be called "
-             "wrongly by chance. Loss at 2× is of the last bytes of windows "
-             "twice as long as in training; without a length it is of whole training windows.") +
-         report::paragraph(text("SHA-256 of the [[prediction]] tables of study.toml begins with ",
-                                fingerprint(s.config.predictions), ": any change of them changes it."));
+             "Held: the whole 95 % interval lies within the bound; of losses it is over seeds and text, of "
+             "shares over seeds. Not held: it lies outside. Undecided: neither, or one seed. Exactly: every "
+             "run has that share. Each is judged alone: of twenty, one may be called wrongly by chance. "
+             "Losses are nats per byte; at 2× of the last bytes of windows twice as long as in training, "
+             "without a length of whole training windows.");
+}
+
+std::string predictions_section(const StudySummary& s) {
+  const std::string table = predictions_table({{"", &s}});
+  return table.empty() ? ""
+                       : table + report::paragraph(
+                                     text("SHA-256 of the [[prediction]] tables of study.toml begins with ",
+                                          fingerprint(s.config.predictions), ": any change of them changes it."));
 }
 
 }  // namespace gnomon::pages

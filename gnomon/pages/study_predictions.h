@@ -6,7 +6,9 @@
 
 namespace gnomon::pages {
 
-// What became of what was predicted, as a table with the checksum of the predictions. Empty: there were none.
+// What became of what was predicted of some studies. Empty: there was nothing.
+std::string predictions_table(const std::vector<Told>& told);
+// The same of one, with the checksum of the predictions.
 std::string predictions_section(const StudySummary& summary);
 // "Predicted before the run: 7 held, 1 did not hold, 2 are undecided." Empty: nothing was predicted.
 std::string predictions_sentence(const std::vector<Judged>& all);

@@ -48,6 +48,9 @@ std::string paragraph(const std::string& content) { return "<p>" + escape(conten
 std::string folded(const std::string& title, const std::string& html) {
   return text("<details class=\"on-screen\"><summary>", escape(title), "</summary>\n", html, "</details>\n");
 }
+std::string link(const std::string& to, const std::string& content) {
+  return text("<a href=\"", escape(to), "\">", escape(content), "</a>");
+}
 std::string preformatted(const std::string& content) { return "<pre>" + escape(content) + "</pre>\n"; }
 
 void Page::lead(const std::string& content) { lead_ += "<p class=\"lead\">" + escape(content) + "</p>\n"; }

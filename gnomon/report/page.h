@@ -33,6 +33,7 @@ class Page {
 };
 
 std::string paragraph(const std::string& text);
+std::string link(const std::string& to, const std::string& content);
 std::string preformatted(const std::string& text);
 std::string folded(const std::string& title, const std::string& html);  // opened by a click; not printed
 

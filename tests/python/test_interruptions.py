@@ -52,7 +52,7 @@ def test_a_signal_leaves_checkpoints_and_the_study_continues(text, tmp_path, lef
     arguments = study_arguments(text, out, *LONGER, "study.checkpoint_seconds=1000")
     process = start(*arguments)
     wait_for(lambda: list(out.glob("runs/*/lock")))
-    time.sleep(0.4)
+    time.sleep(0.15)  # in the middle of the first runs, of half a second each
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == code

@@ -12,6 +12,7 @@
 #include "gnomon/lab/judge.h"
 #include "gnomon/lab/presets.h"
 #include "gnomon/lab/results.h"
+#include "gnomon/lab/suite.h"
 
 namespace gnomon {
 namespace {
@@ -40,7 +41,7 @@ within = 0.01
 
 StudyConfig read(const std::string& toml) {
   StudyConfig c;
-  read_toml_text(fields(c), toml, "a.toml");
+  read_toml(fields(c), Toml{toml, "a.toml"});
   return c;
 }
 Prediction of(const char* measure, const char* arm, const char* minus = "") {
@@ -84,9 +85,9 @@ TEST(Prediction, IsReadAndPrintedAndReadsBackEqual) {
 
 TEST(Prediction, ALaterFileReplacesThoseOfAnEarlierOne) {
   StudyConfig c = read(kTwo);
-  read_toml_text(fields(c), "[study]\nseeds = 4\n", "b.toml");
+  read_toml(fields(c), Toml{"[study]\nseeds = 4\n", "b.toml"});
   EXPECT_EQ(c.predictions.size(), 2u);
-  read_toml_text(fields(c), "[[prediction]]\nsays='x'\nmeasure='loss'\narm='rope'\nabove=1\n", "c.toml");
+  read_toml(fields(c), Toml{"[[prediction]]\nsays='x'\nmeasure='loss'\narm='rope'\nabove=1\n", "c.toml"});
   ASSERT_EQ(c.predictions.size(), 1u);
   EXPECT_EQ(c.predictions[0].says, "x");
 }
@@ -104,7 +105,7 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
                  "7: unknown key 'prediction.abvoe': did you mean 'prediction.above'? There are: "
                  "prediction.says, prediction.from,"},
            Wrong{good + "above = '0'\n", "7: prediction.above must be a number"},
-           Wrong{good, "2: prediction.above: found no bound, needed is above, below, both, or within"},
+           Wrong{good, "2: prediction.above: found no bound, needed is above, below, both, within, or exactly"},
            Wrong{good + "above = nan\n", "2: prediction.above: found nan, allowed are -1000 to 1000"},
            Wrong{good + "above = 1\nbelow = 1\n",
                  "2: prediction.above: found 1, which is not less than below = 1"},
@@ -114,14 +115,14 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
            Wrong{good + "above = 0\nminus = 'rope()'\n",
                  "2: prediction.minus: found rope(), which is the arm itself"},
            Wrong{good + "above = 0\nminus = 'rop'\n",
-                 "2: prediction.minus: unknown encoding 'rop': did you mean 'rope'?"},
+                 "2: prediction.minus: spec 'rop': unknown encoding or combination 'rop': did you mean 'rope'?"},
            Wrong{good + "above = 0\nafter = 0\n", "2: prediction.after: found 0, allowed are 1 and more"},
            Wrong{good + "above = 0\nfrom = \"a\\nb\"\n",
                  "2: prediction.from: found \"a\\x0Ab\", allowed is one line"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'lose'\narm = 'rope'\nabove = 0",
-                 "1: unknown prediction.measure 'lose': did you mean 'loss'? There are: loss, growth"},
+                 "1: unknown prediction.measure 'lose': did you mean 'loss'? There are: loss, growth, right, symbols, previous"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'loss'\narm = 'rpoe'\nabove = 0",
-                 "1: prediction.arm: unknown encoding 'rpoe'"},
+                 "1: prediction.arm: spec 'rpoe': unknown encoding or combination 'rpoe'"},
            Wrong{"[[prediction]]\nmeasure = 'loss'\narm = 'rope'\nabove = 0",
                  "1: prediction.says: found nothing, a sentence is needed"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'growth'\narm = 'rope'\nabove = 0",
@@ -336,17 +337,18 @@ TEST_F(Judge, TheResultsHaveThem) {
 
 TEST(Presets, TheirPredictionsCanBeMeasuredAndSayWhereTheyComeFrom) {
   std::size_t with = 0;
-  for (const Preset& preset : presets()) {
-    StudyConfig c;
-    read_preset(c, preset.name);
-    c.text_path = "text";
-    settle(c);
-    with += !c.predictions.empty();
-    std::set<std::string> said;
-    for (const Prediction& p : c.predictions) {
-      EXPECT_EQ(unmeasurable(p, c), "") << preset.name << ": " << p.says;
-      EXPECT_GT(p.from.size(), 10u) << preset.name << ": " << p.says;
-      EXPECT_TRUE(said.insert(p.says).second) << preset.name << " says twice: " << p.says;
+  for (const Preset& p : presets()) {
+    for (Part& part : read_suite(preset(p.name), {})) {
+      StudyConfig& c = part.config;
+      c.text_path = "text";
+      settle(c);
+      with += !c.predictions.empty();
+      std::set<std::string> said;
+      for (const Prediction& one : c.predictions) {
+        EXPECT_EQ(unmeasurable(one, c), "") << p.name << " " << part.name << ": " << one.says;
+        EXPECT_GT(one.from.size(), 10u) << p.name << ": " << one.says;
+        EXPECT_TRUE(said.insert(one.says).second) << p.name << " says twice: " << one.says;
+      }
     }
   }
   EXPECT_GE(with, 4u);

@@ -14,6 +14,7 @@
 #include "gnomon/lab/corpus.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/presets.h"
+#include "gnomon/lab/suite.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/lab/scale.h"
 #include "gnomon/lab/slurm.h"
@@ -382,14 +383,13 @@ TEST(Scale, MoreMinutesBuyALargerModelOrMoreTokens) {
 TEST(Presets, AreReadAndHold) {
   EXPECT_GE(presets().size(), 2u);
   for (const Preset& p : presets()) {
-    StudyConfig c;
-    read_preset(c, p.name);
-    c.text_path = "text";
-    settle(c);
+    for (Part& part : read_suite(preset(p.name), {})) {
+      part.config.text_path = "text";
+      settle(part.config);
+    }
     EXPECT_GT(p.title().size(), 20u) << p.name;
   }
-  StudyConfig c;
-  EXPECT_THROW(read_preset(c, "defalut"), Error);
+  EXPECT_THROW(preset("defalut"), Error);
 }
 
 }  // namespace
