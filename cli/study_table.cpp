@@ -57,7 +57,9 @@ void print_predictions(const std::vector<Told>& told) {
   bool first = true;
   for (const auto& [name, summary] : told) {
     for (const Judged& j : judge(*summary)) {
-      if (first) fmt::print("\npredicted       found\n");
+      if (first)
+        fmt::print("\npredicted                      found{}\n",
+                   name.empty() ? text("  (SHA-256 ", fingerprint(summary->config.predictions), ")") : "");
       first = false;
       const std::string where = name.empty() ? "" : name + ": ",
                         why = j.why.empty() ? "" : text(" (", j.why, ")");
@@ -184,10 +186,11 @@ void print_suite(const std::vector<Told>& studies) {
       const pages::Scores scores = pages::scores_of(*s, a);
       std::string row;
       for (const auto& score : {scores.within, scores.beyond}) {
+        row.resize(row.empty() ? 0 : 20, ' ');  // in columns
         if (score)
-          row += fmt::format("  {:<16}",
-                             text(score->length.empty() ? "" : "at " + score->length + " ", score->value,
-                                  score->seeds.empty() ? "" : " (" + score->seeds + ")"));
+          row +=
+              fmt::format("  {}", text(score->length.empty() ? "" : "at " + score->length + " ", score->value,
+                                       score->seeds.empty() ? "" : " (" + score->seeds + ")"));
       }
       fmt::print("  {:<{}}{}\n", a.arm, width, row.empty() ? "  no result" : row);
     }

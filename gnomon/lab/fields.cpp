@@ -187,22 +187,22 @@ toml::table parsed(const Toml& toml) {
   }
 }
 
-// The tables of a configuration; `inside` stands before their names in messages.
+// The tables of a configuration, but for the one that is called `except`.
 void read_sections(std::span<const Field> fields, const toml::table& table, const std::string& where,
-                   std::string_view inside) {
+                   std::string_view except) {
   for (const auto& [name, node] : table) {
     const std::string section(name.str());
+    if (section == except) continue;
     const auto repeated =
         std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == section; });
     if (repeated != fields.end()) {
       std::visit(FromToml{where, repeated->key, node}, repeated->value);
     } else if (node.is_table()) {
       read_table(fields, section, *node.as_table(), where);
-    } else if (section == kPart && inside.empty()) {
+    } else if (section == kPart) {
       throw Error(Fault::usage, place(where, node) + "[[part]] makes several studies; here is room for one");
     } else {
-      throw Error(Fault::usage, text(place(where, node), inside.empty() ? "" : "in a part: ",
-                                     unknown("section", section, sections(fields))));
+      throw Error(Fault::usage, place(where, node) + unknown("section", section, sections(fields)));
     }
   }
 }
@@ -245,14 +245,12 @@ std::vector<std::string> parts_of(const Toml& toml) {
 }
 
 void read_toml_part(std::span<const Field> fields, const Toml& toml, std::string_view part) {
-  toml::table table = parsed(toml);
-  for (toml::node& each : *table.get(kPart)->as_array()) {
-    toml::table own = *each.as_table();
-    if (own["name"].value_or(std::string_view()) != part) continue;
-    own.erase("name");
-    table.erase(kPart);
-    read_sections(fields, table, toml.where, "");
-    return read_sections(fields, own, toml.where, "part.");
+  const toml::table table = parsed(toml);
+  read_sections(fields, table, toml.where, kPart);
+  for (const toml::node& each : *table.get(kPart)->as_array()) {
+    const toml::table& own = *each.as_table();
+    if (own["name"].value_or(std::string_view()) == part)
+      return read_sections(fields, own, toml.where, "name");
   }
   throw Error(Fault::bug, text(toml.where, " has no part ", part));
 }

@@ -55,18 +55,18 @@ std::string predictions_sentence(const std::vector<Judged>& all) {
 
 std::string predictions_table(const std::vector<Told>& told) {
   report::Table t;
-  t.head = {"prediction", "what is measured", "bound", "found", "seeds", "verdict", "source"};
+  t.head = {"prediction", "verdict", "found", "bound", "what is measured", "seeds", "source"};
   const bool alone = told.size() == 1;
   if (!alone) t.head.insert(t.head.begin() + 1, "study");
   for (const auto& [name, summary] : told) {
     for (const Judged& j : judge(*summary)) {
       const bool found = j.found.n > 0;
       t.rows.push_back({{j.prediction.says},
-                        {measured_text(j.prediction)},
-                        {bound_text(j.prediction)},
-                        {found_text(j, 4), found ? j.found.mean : 1e9, true},
-                        {found ? text(j.found.n) : "–", double(j.found.n), true},
                         {verdict_text(j)},
+                        {found_text(j, 4), found ? j.found.mean : 1e9, true},
+                        {bound_text(j.prediction)},
+                        {measured_text(j.prediction)},
+                        {found ? text(j.found.n) : "–", double(j.found.n), true},
                         {j.prediction.from.empty() ? "–" : j.prediction.from}});
       if (!alone) t.rows.back().insert(t.rows.back().begin() + 1, {name});
     }
@@ -84,9 +84,9 @@ std::string predictions_table(const std::vector<Told>& told) {
 std::string predictions_section(const StudySummary& s) {
   const std::string table = predictions_table({{"", &s}});
   return table.empty() ? ""
-                       : table + report::paragraph(
-                                     text("SHA-256 of the [[prediction]] tables of study.toml begins with ",
-                                          fingerprint(s.config.predictions), ": any change of them changes it."));
+                       : table + report::paragraph(text(
+                                     "SHA-256 of the [[prediction]] tables of study.toml begins with ",
+                                     fingerprint(s.config.predictions), ": any change of them changes it."));
 }
 
 }  // namespace gnomon::pages

@@ -83,30 +83,28 @@ bool has_solved(const ArmSummary& a, const AtLength& at) {
   return seeds > 0 && 2 * std::size_t(at.solved) >= seeds;
 }
 
-// Of the tasks with such an end: how many an arm solves with at least half of its seeds.
+// How many of the tasks with such an end each arm solves with at least half of its seeds, the best first.
 std::string solved_by(const std::vector<Told>& studies, const AtLength* Ends::*end, const char* where) {
   struct Count {
     std::string arm;
-    int solved;
+    int solved, tasks;
   };
   std::vector<Count> all;
-  std::size_t most = 0;
   for (const std::string& arm : arms_of(studies)) {
-    std::size_t tasks = 0;
-    all.push_back({arm, 0});
+    Count count{arm, 0, 0};
     for (const Told& t : studies) {
       const ArmSummary* a = t.summary->metric ? find(*t.summary, arm) : nullptr;
       const AtLength* at = a ? ends_of(*t.summary, *a).*end : nullptr;
-      if (at) ++tasks, all.back().solved += has_solved(*a, *at);
+      if (at) ++count.tasks, count.solved += has_solved(*a, *at);
     }
-    most = std::max(most, tasks);
+    if (count.tasks) all.push_back(count);
   }
-  if (most == 0) return "";
+  if (all.empty()) return "";
   std::stable_sort(all.begin(), all.end(),
                    [](const Count& x, const Count& y) { return x.solved > y.solved; });
   std::string out;
-  for (const Count& c : all) out += text(out.empty() ? "" : ", ", c.arm, " ", c.solved);
-  return text(where, ", tasks of ", most, " that at least half of the seeds solve (", shortest(100 * kSolved),
+  for (const Count& c : all) out += text(out.empty() ? "" : ", ", c.arm, " ", c.solved, " of ", c.tasks);
+  return text(where, ", tasks that at least half of the seeds solve (", shortest(100 * kSolved),
               " % right): ", out, ".");
 }
 

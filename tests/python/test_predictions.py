@@ -98,7 +98,7 @@ def test_results_judge_each_by_its_own_numbers(predicted):
 def test_the_page_shows_them(predicted):
     page = (predicted[0] / "report.html").read_text()
     assert "Predicted before the run: 3 held, 1 did not hold, 1 is not measurable." in page
-    section = page[page.index(">Predicted before the run<"):]
+    section = page[page.index(">Predicted before the run</h2>"):]
     section = section[:section.index("</section>")]
     for words in ("Nobody needs a hundred nats", "loss at 2× less loss at 1×, sinusoidal − alibi", "within ±1000", "not held",
                   "a byte has 5.5 nats at most", "not measurable: ", fingerprint(predicted[0])):
@@ -113,7 +113,7 @@ def test_the_terminal_has_each_within_80_columns(predicted):
     assert all(len(line) <= 80 for line in table), table
     firsts = [line for line in table[1:] if not line.startswith(" ")]
     assert [re.split(r"  +", line)[0] for line in firsts] == ["held", "not held", "held", "held", "not measurable"]
-    assert re.search(r"[+-]\d\.\d{3} ±\d+\.\d{3}  ALiBi against", "\n".join(firsts))
+    assert re.search(r"[+−]\d\.\d{3} ± \d+\.\d{3}  ALiBi against", "\n".join(firsts))
     assert "said at such a length" in " ".join(" ".join(table).split())
 
 

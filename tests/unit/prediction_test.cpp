@@ -105,7 +105,8 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
                  "7: unknown key 'prediction.abvoe': did you mean 'prediction.above'? There are: "
                  "prediction.says, prediction.from,"},
            Wrong{good + "above = '0'\n", "7: prediction.above must be a number"},
-           Wrong{good, "2: prediction.above: found no bound, needed is above, below, both, within, or exactly"},
+           Wrong{good,
+                 "2: prediction.above: found no bound, needed is above, below, both, within, or exactly"},
            Wrong{good + "above = nan\n", "2: prediction.above: found nan, allowed are -1000 to 1000"},
            Wrong{good + "above = 1\nbelow = 1\n",
                  "2: prediction.above: found 1, which is not less than below = 1"},
@@ -115,12 +116,21 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
            Wrong{good + "above = 0\nminus = 'rope()'\n",
                  "2: prediction.minus: found rope(), which is the arm itself"},
            Wrong{good + "above = 0\nminus = 'rop'\n",
-                 "2: prediction.minus: spec 'rop': unknown encoding or combination 'rop': did you mean 'rope'?"},
+                 "2: prediction.minus: spec 'rop': unknown encoding or combination 'rop': did you mean "
+                 "'rope'?"},
+           Wrong{good + "exactly = 0.5\n", "2: prediction.exactly: found 0.5, of what is no share"},
+           Wrong{"[[prediction]]\nsays='x'\nmeasure='right'\narm='rope'\nexactly=0.5\nabove=0",
+                 "1: prediction.exactly: found 0.5, beside another bound"},
+           Wrong{"[[prediction]]\nsays='x'\nmeasure='right'\narm='rope'\nabove=0\nbudget=1",
+                 "1: prediction.budget: found 1, beside what is measured after the whole training"},
+           Wrong{"[[prediction]]\nsays='x'\nmeasure='previous'\narm='rope'\nabove=0\nminus='alibi'",
+                 "1: prediction.minus: found alibi, beside a weight"},
            Wrong{good + "above = 0\nafter = 0\n", "2: prediction.after: found 0, allowed are 1 and more"},
            Wrong{good + "above = 0\nfrom = \"a\\nb\"\n",
                  "2: prediction.from: found \"a\\x0Ab\", allowed is one line"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'lose'\narm = 'rope'\nabove = 0",
-                 "1: unknown prediction.measure 'lose': did you mean 'loss'? There are: loss, growth, right, symbols, previous"},
+                 "1: unknown prediction.measure 'lose': did you mean 'loss'? There are: loss, growth, right, "
+                 "symbols, previous"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'loss'\narm = 'rpoe'\nabove = 0",
                  "1: prediction.arm: spec 'rpoe': unknown encoding or combination 'rpoe'"},
            Wrong{"[[prediction]]\nmeasure = 'loss'\narm = 'rope'\nabove = 0",
@@ -320,6 +330,93 @@ TEST_F(Judge, WhatHasNoNumberSaysWhy) {
   runs("rope", 1).erase(runs("rope", 1).begin() + 1, runs("rope", 1).end());
   runs("sinusoidal", 1).erase(runs("sinusoidal", 1).begin());
   EXPECT_EQ(reason(difference_), "no seed of 'rope' has finished that of 'sinusoidal' has, too");
+}
+
+// Answers of a task: 40 asked of each of three seeds.
+class JudgeAnswers : public Judge {
+ protected:
+  void SetUp() override {
+    Judge::SetUp();
+    s_.config.data = "parity", s_.config.lengths = {1};
+    answer("rope", {30, 32, 34});
+    answer("sinusoidal", {20, 20, 20});
+    answer("learned", {0, 0, 0}, false);
+  }
+  void answer(const std::string& arm, const std::vector<std::int64_t>& right, bool defined = true) {
+    for (std::size_t n = 0; n < right.size(); ++n) {
+      RunResult& r = runs(arm, 1)[n];
+      r.by_length = {{20, 21, 0.5, {}, Tally{40, 40}, Tally{40, 40}}, {40, 41, std::nullopt, {}}};
+      if (defined) r.by_length[1] = {40, 41, 0.5, {}, Tally{right[n], 40}, Tally{right[n] / 2, 40}};
+    }
+  }
+  static Prediction share(const char* measure, const char* arm, double length) {
+    Prediction p = of(measure, arm);
+    p.length = length;
+    return p;
+  }
+};
+
+TEST_F(JudgeAnswers, SharesHaveTheIntervalOfTheirLogits) {
+  Prediction p = share("right", "rope", 40);
+  p.above = 0.5;
+  const Judged j = judged(p);
+  EXPECT_EQ(j.outcome, Outcome::held);
+  EXPECT_NEAR(j.found.mean, 0.8, 1e-12);
+  // logits of 30, 32, 34 of 40, counted with halves: 1.06635, 1.34117, 1.66916; t_0.975(2) = 4.302653
+  ASSERT_TRUE(j.share);
+  EXPECT_NEAR(j.share->low, 0.64776, 1e-5);
+  EXPECT_NEAR(j.share->high, 0.89174, 1e-5);
+  p.above = 0.65;
+  EXPECT_EQ(judged(p).outcome, Outcome::undecided);
+  p.above = 0.9;
+  EXPECT_EQ(judged(p).outcome, Outcome::not_held);
+  p.measure = "symbols", p.above = 0.2;
+  EXPECT_NEAR(judged(p).found.mean, 0.4, 1e-12);
+  p = share("right", "rope", 40), p.minus = "sinusoidal", p.above = 0;
+  EXPECT_NEAR(judged(p).found.mean, 0.3, 1e-12);
+  EXPECT_NEAR(judged(p).found.half_width, 4.302653 * 0.05 / std::sqrt(3.0), 1e-6);
+  EXPECT_EQ(judged(p).outcome, Outcome::held);
+}
+
+TEST_F(JudgeAnswers, ExactlyIsOfEveryRun) {
+  Prediction p = share("right", "sinusoidal", 40);
+  p.exactly = 0.5;
+  EXPECT_EQ(judged(p).outcome, Outcome::held);
+  runs("sinusoidal", 1)[2].by_length[1].right->right = 21;
+  EXPECT_EQ(judged(p).outcome, Outcome::not_held);
+  runs("sinusoidal", 1).resize(1);  // one seed is enough where nothing varies
+  EXPECT_EQ(judged(p).outcome, Outcome::held);
+}
+
+TEST_F(JudgeAnswers, WhatATaskDoesNotAskSaysWhy) {
+  const auto reason = [&](Prediction p) {
+    p.above = 0;
+    return judged(p).why;
+  };
+  EXPECT_EQ(reason(share("right", "rope", 25)), "the task has no test of 25");
+  EXPECT_EQ(reason(share("right", "learned", 40)), "'learned' is not defined in windows of 40 symbols");
+  EXPECT_EQ(reason(share("loss", "rope", 40)), "of answers, losses are told at no length; measure right");
+  s_.config.data = "bytes";
+  EXPECT_EQ(reason(share("right", "rope", 40)), "there are no right answers in this data, only losses");
+}
+
+// Slopes of eight heads begin with 1/2: r(1 − r) with r = e^-1/2 is 0.2387, of an endless window; of four with 1/4: 0.1723.
+TEST_F(Judge, WeightOnTheTokenBeforeIsOfTheEncodingAlone) {
+  s_.config.arms = {"alibi", "rope", "rope+alibi", "t5", "cope"}, s_.config.model.length = 64;
+  s_.config.model.layers = 1, s_.config.model.width = 64, s_.config.model.heads = 8;
+  const auto weight = [&](const char* arm) {
+    Prediction p = of("previous", arm);
+    p.below = 0.25;
+    return judged(p);
+  };
+  EXPECT_NEAR(weight("alibi").found.mean, 0.23865, 1e-5);
+  EXPECT_EQ(weight("alibi").outcome, Outcome::held);
+  EXPECT_NEAR(weight("rope+alibi").found.mean, 0.23865, 1e-5);
+  EXPECT_NEAR(weight("rope").found.mean, 1.0 / 64, 1e-12);
+  EXPECT_EQ(weight("t5").why, "it is learned, or depends on the words");
+  EXPECT_EQ(weight("cope").outcome, Outcome::not_measurable);
+  s_.config.model.heads = 4;
+  EXPECT_NEAR(weight("alibi").found.mean, 0.17227, 1e-5);
 }
 
 TEST_F(Judge, TheResultsHaveThem) {

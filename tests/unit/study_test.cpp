@@ -14,10 +14,10 @@
 #include "gnomon/lab/corpus.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/presets.h"
-#include "gnomon/lab/suite.h"
 #include "gnomon/lab/results.h"
 #include "gnomon/lab/scale.h"
 #include "gnomon/lab/slurm.h"
+#include "gnomon/lab/suite.h"
 
 namespace gnomon {
 namespace {
