@@ -258,8 +258,8 @@ RunResult small_result() {
   r.parameters = 12, r.flops_per_token = 1e6, r.nats = 1.25;
   r.curve = {{1, 2.5, 2.25}, {2, std::nan(""), std::nan("")}};
   r.by_block = {1.5, 1.0};
-  r.by_length = {{1, 16, 1.5, {1.25, 1.75}, Tally{3, 4}, {{1, 2}, {2, 2}}},
-                 {2, 32, std::nullopt, {}, {}, {}}};
+  r.by_length = {{1, 16, 1.5, {1.25, 1.75}, Tally{3, 4}, Tally{5, 8}, {{1, 2}, {2, 2}}},
+                 {2, 32, std::nullopt, {}}};
   r.by_position = {1.5, std::nan("")};
   r.weights_sha256 = sha256("");
   return r;
