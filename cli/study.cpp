@@ -26,6 +26,7 @@
 #include "gnomon/lab/scale.h"
 #include "gnomon/lab/slurm.h"
 #include "gnomon/lab/suite.h"
+#include "gnomon/lab/versus.h"
 #include "gnomon/pages/suite.h"
 
 namespace gnomon::cli {
@@ -198,9 +199,34 @@ int study_report(const StudyFolderOptions& o) {
   return show(all, folder, o.command, o.json);
 }
 
+namespace {
+
+// Of the study in folder A and the one in folder B.
+void compare(const StudyFolder& in_a, const StudyFolder& in_b, bool json) {
+  const Opened a = open_study(in_a), b = open_study(in_b);
+  if (a.data->print() != b.data->print())
+    throw Error(Fault::usage, text("the losses of ", in_a.folder.string(), " and ", in_b.folder.string(),
+                                   " are of different data: ", a.data->print(), ", and ", b.data->print()));
+  const StudySummary of_a = summarise(a.config, *a.data, a.found),
+                     of_b = summarise(b.config, *b.data, b.found);
+  json ? fmt::print("{}", versus_json(of_a, of_b)) : print_comparison(of_a, of_b);
+}
+
+}  // namespace
+
 int study_compare(const StudyFolderOptions& o) {
-  const Opened a = open_study({o.out}), b = open_study({o.other});
-  print_comparison(summarise(a.config, *a.data, a.found), summarise(b.config, *b.data, b.found), o.json);
+  const SuiteFolder a{o.out}, b{o.other};
+  const std::vector<std::string> in_b = b.parts();
+  std::vector<std::string> both;
+  for (const std::string& name : a.parts()) {
+    if (std::find(in_b.begin(), in_b.end(), name) != in_b.end()) both.push_back(name);
+  }
+  if (both.empty())
+    throw Error(Fault::usage, text(o.out, " and ", o.other, " have no study in common by its name"));
+  for (const std::string& name : both) {
+    if (!name.empty() && !o.json) fmt::print("{}{}\n", &name == &both.front() ? "" : "\n", name);
+    compare(a.part(name), b.part(name), o.json);
+  }
   return 0;
 }
 

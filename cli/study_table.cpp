@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
@@ -12,6 +13,7 @@
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/judge.h"
 #include "gnomon/lab/scale.h"
+#include "gnomon/lab/versus.h"
 #include "gnomon/pages/study_predictions.h"
 #include "gnomon/pages/study_words.h"
 #include "gnomon/pages/suite.h"
@@ -217,6 +219,34 @@ void print_status(const StudySummary& s) {
              s.planned, s.failed, s.tuning_flops / 1e12, s.flops / 1e12);
 }
 
-void print_comparison(const StudySummary& a, const StudySummary& b, bool) { print_table(a), print_table(b); }
+void print_comparison(const StudySummary& a, const StudySummary& b) {
+  for (const Changed& c : changed(a.config, b.config)) {
+    const auto value = [](const std::string& v) { return v.empty() ? "not set" : v; };
+    fmt::print("{}\n", wrapped(text(c.key, ": ", value(c.a), " in A, ", value(c.b), " in B")));
+  }
+  const std::size_t width = arm_width(a.config);
+  fmt::print("\n{:<{}}  {:>6}  {:>6}  {:>15}  {}\n", "arm", width, "A", "B", "B - A", "B is");
+  for (const Versus& v : versus(a, b)) {
+    const auto loss = [](const ArmSummary& arm) {
+      return fixed(arm.largest().nats.mean, pages::kLossDigits);
+    };
+    fmt::print("{:<{}}  {:>6}  {:>6}  {:>15}  {}\n", v.arm, width, loss(*v.a), loss(*v.b),
+               difference_text(v.difference),
+               std::isnan(v.difference.half_width) ? "" : name(v.comparison.decision));
+  }
+  for (const auto& [own, other, where] : {std::tuple(&a, &b, "A"), std::tuple(&b, &a, "B")}) {
+    std::string alone;
+    for (const ArmSummary& arm : own->arms) {
+      const bool both = std::any_of(other->arms.begin(), other->arms.end(),
+                                    [&](const ArmSummary& x) { return x.arm == arm.arm; });
+      if (!both) alone += (alone.empty() ? "" : ", ") + arm.arm;
+    }
+    if (!alone.empty()) fmt::print("{}\n", wrapped(text("only in ", where, ": ", alone)));
+  }
+  fmt::print(
+      "\n{} at the largest budget of each; ± 95 % interval over seeds, which are not\npaired (Welch); "
+      "verdict by Holm over these arms at 5 %, equivalent: within ±{}.\n",
+      a.unit, shortest(a.config.smallest_effect));
+}
 
 }  // namespace gnomon::cli

@@ -8,6 +8,6 @@ void print_cost(const StudyConfig& config, const Data& data, const StudyFolder& 
 void print_table(const StudySummary& summary);
 void print_suite(const std::vector<Told>& studies);
 void print_status(const StudySummary& summary);
-void print_comparison(const StudySummary& a, const StudySummary& b, bool json);
+void print_comparison(const StudySummary& a, const StudySummary& b);
 
 }  // namespace gnomon::cli

@@ -56,8 +56,8 @@ struct StudyConfig : RunSettings {
       "none",  "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "add(learned, scale=off)", "rope",
       "alibi", "t5",         "rope+alibi"};  // as arm.h says
   std::string baseline;                      // a spec among the arms; empty: settle() chooses
-  std::int64_t seeds = 3;
-  double minutes = 8;                            // of two cores with AVX-512
+  std::int64_t seeds = 5;
+  double minutes = 9;                            // of two cores with AVX-512
   std::vector<double> budgets{0.0625, 0.25, 1};  // shares of train.steps
   double smallest_effect = 0.01;                 // nats a byte
   Tuning tuning;

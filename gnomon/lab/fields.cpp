@@ -275,6 +275,8 @@ std::string print_toml(std::span<const Field> fields) {
   return out;
 }
 
+std::string print_value(const Field& field) { return std::visit(ToToml{}, field.value); }
+
 std::string print_table(std::string_view section, std::span<const Field> fields) {
   std::string out = text("[[", section, "]]\n");
   for (const Field& f : fields) {

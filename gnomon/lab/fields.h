@@ -40,6 +40,7 @@ void read_toml_part(std::span<const Field> fields, const Toml& toml, std::string
 void set(std::span<const Field> fields,
          std::string_view assignment);                  // "train.steps=100"; throws Error(usage)
 std::string print_toml(std::span<const Field> fields);  // every key, with its help; reads back equal
+std::string print_value(const Field& field);            // as TOML has it; empty: not set
 std::string print_table(std::string_view section,
                         std::span<const Field> fields);  // [[section]] and the keys that hold something
 

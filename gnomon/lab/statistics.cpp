@@ -96,6 +96,16 @@ Estimate paired_interval(std::span<const double> a, std::span<const double> b) {
   return mean_interval(differences("paired_interval", a, b));
 }
 
+Estimate welch_interval(std::span<const double> a, std::span<const double> b) {
+  const double mean = mean_of(a) - mean_of(b), n = double(a.size()), m = double(b.size());
+  const auto fewer = std::int64_t(std::min(a.size(), b.size()));
+  if (fewer < 2) return with_interval(mean, fewer, {});
+  const double x = squares(a) / (n - 1) / n, y = squares(b) / (m - 1) / m;
+  const double freedom = (x + y) * (x + y) / (x * x / (n - 1) + y * y / (m - 1));
+  // fmax: where nothing varies at all, 0/0 is no number of degrees of freedom.
+  return with_interval(mean, fewer, {{std::sqrt(x + y), std::fmax(freedom, double(fewer - 1))}});
+}
+
 Estimate crossed_interval(std::span<const double> values, std::int64_t seeds) {
   check_extents("crossed_interval", {{"the number of seeds", seeds, 1, kMostNumbers}});
   const std::int64_t blocks = std::int64_t(values.size()) / seeds;

@@ -19,9 +19,11 @@ struct Estimate {
 
 // By Student's t.
 Estimate mean_interval(std::span<const double> values);
-// Of the differences a_i − b_i: a paired t interval. The spans have equal length.
 double median(std::vector<double> values);  // 0 of none
+// Of the differences a_i − b_i: a paired t interval. The spans have equal length.
 Estimate paired_interval(std::span<const double> a, std::span<const double> b);
+// Of the mean of a less that of b, which have nothing in common: Welch 1947, with his degrees of freedom. n: of the smaller.
+Estimate welch_interval(std::span<const double> a, std::span<const double> b);
 
 // Of values (seeds, blocks), row-major: the mean as a statement about seeds that were not trained and about text that was
 // not read, both at once. Seeds and blocks are crossed random effects: with the mean squares of the two-way layout of n

@@ -65,6 +65,18 @@ def paired():
     return cases
 
 
+def unpaired():
+    cases = []
+    for n, m, spread in ((2, 2, 1.0), (3, 5, 0.1), (5, 3, 4.0), (8, 8, 1.0)):
+        a, b = np.round(1 + draw(n, seed=200 + n), 4), np.round(spread * draw(m, seed=300 + m), 4)
+        test, pooled = stats.ttest_ind(a, b, equal_var=False), stats.ttest_ind(a, b).confidence_interval(0.95)
+        interval = test.confidence_interval(0.95)
+        cases.append({"a": a.tolist(), "b": b.tolist(), "mean": float(a.mean() - b.mean()), "p": float(test.pvalue),
+                      "half_width": float(interval.high - interval.low) / 2,
+                      "wrong": float(pooled.high - pooled.low) / 2})  # as if both varied alike
+    return cases
+
+
 def crossed():
     """Mean squares from statsmodels' table of variance for y ~ seed + block."""
     cases, widest = [], set()
@@ -166,5 +178,5 @@ def budgets():
 
 
 source = f"scipy {scipy.__version__}, statsmodels {statsmodels.__version__}, numpy {np.__version__}, make_statistics.py"
-print(json.dumps({"source": source, "distributions": distributions(), "paired": paired(), "crossed": crossed(), "families": families(),
+print(json.dumps({"source": source, "distributions": distributions(), "paired": paired(), "unpaired": unpaired(), "crossed": crossed(), "families": families(),
                   "effects": effects(), "shares": shares(), "budgets": budgets()}, indent=1))

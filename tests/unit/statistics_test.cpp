@@ -84,6 +84,22 @@ TEST(Distributions, Borders) {
   for (const double freedom : {0.0, -1.0, kNaN, kInfinity}) EXPECT_THROW(t_tail(1, freedom), Error);
 }
 
+TEST(Statistics, UnpairedAsWelchHasIt) {
+  for (const Json& c : golden("unpaired")) {
+    const auto a = c.at("a").get<Numbers>(), b = c.at("b").get<Numbers>();
+    const Estimate e = welch_interval(a, b);
+    EXPECT_EQ(e.n, int(std::min(a.size(), b.size())));
+    EXPECT_NEAR(e.mean, c.at("mean"), 1e-14);
+    EXPECT_AGREE(e.half_width, c.at("half_width").get<double>()) << c;
+    EXPECT_AGREE(p_value(e), c.at("p").get<double>()) << c;
+    EXPECT_FALSE(agree(e.half_width, c.at("wrong"))) << c;
+  }
+  EXPECT_TRUE(std::isnan(welch_interval(Numbers{1, 2, 3}, Numbers{1}).half_width));
+  const Estimate apart = welch_interval(Numbers{2, 2}, Numbers{1, 1, 1});
+  EXPECT_EQ(apart.mean, 1);
+  EXPECT_EQ(apart.half_width, 0);
+}
+
 TEST(Statistics, PairedBySeed) {
   for (const Json& c : golden("paired")) {
     const auto a = c.at("a").get<Numbers>(), b = c.at("b").get<Numbers>();
