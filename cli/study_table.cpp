@@ -243,10 +243,11 @@ void print_comparison(const StudySummary& a, const StudySummary& b) {
     }
     if (!alone.empty()) fmt::print("{}\n", wrapped(text("only in ", where, ": ", alone)));
   }
-  fmt::print(
-      "\n{} at the largest budget of each; ± 95 % interval over seeds, which are not\npaired (Welch); "
-      "verdict by Holm over these arms at 5 %, equivalent: within ±{}.\n",
-      a.unit, shortest(a.config.smallest_effect));
+  fmt::print("\n{}\n",
+             wrapped(text(a.unit,
+                          " at the largest budget of each; ± 95 % interval over seeds, which are not paired "
+                          "(Welch); verdict by Holm over these arms at 5 %, equivalent: within ±",
+                          shortest(a.config.smallest_effect), ".")));
 }
 
 }  // namespace gnomon::cli

@@ -9,6 +9,7 @@ from conftest import gnomon
 PLAN = """
 [study]
 seeds = 2
+minutes = 8
 budgets = [1]
 arms = ["none", "rope"]
 baseline = "rope"
