@@ -64,8 +64,10 @@ def made_small(line):
     if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):  # of studies that there are
         return "".join(f"{program} study --text book.txt --quiet --set study.arms=none --out {out} {small} && "
                        for out in ("study", "other")) + line
+    if subcommand == "study" and "--preset" in rest:  # whose arms need heads of 16 and some width
+        return line + small + " --set model.width=64 --set model.heads=4"
     if subcommand == "study":
-        return line + "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
+        return line + small
     if subcommand == "sample":  # of a study that there is
         first = f"{program} study --text book.txt --quiet" + "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
         return f"{first} --set 'study.arms=none, rope' --set study.baseline=none && {line}"
