@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gnomon/lab/answers.h"
@@ -36,6 +38,10 @@ struct ReferenceLosses {
   double pairs;  // who knows the byte before as well: where a decoder stands before it learns to look further
 };
 
+// Bytes as symbols, and back.
+std::vector<std::int32_t> symbols_of(std::string_view bytes);
+std::string bytes_of(std::span<const std::int32_t> symbols);
+
 // What a model learns from and is held to. Windows are functions of the arguments, to the bit. A decoder (causal) says the
 // next symbol; for an encoder, symbols are replaced by 0 and are the targets.
 class Data {
@@ -46,6 +52,10 @@ class Data {
   virtual Sample training(const StepBatch& batch) const = 0;
   virtual Sample held_out(const Windows& windows) const = 0;
   virtual double bytes(std::int32_t symbol) const;  // that a target stands for: losses are told by the byte
+  // Symbols of what somebody writes, and what they stand for; unless said otherwise they are bytes. Throws Error(usage) for data of
+  // which that is not known.
+  virtual std::vector<std::int32_t> encode(std::string_view words) const { return symbols_of(words); }
+  virtual std::string decode(std::span<const std::int32_t> symbols) const { return bytes_of(symbols); }
 
   virtual std::string unit() const { return "nats per byte"; }   // of losses
   virtual std::vector<std::string> describe() const = 0;         // sentences for a page

@@ -56,17 +56,17 @@ FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
   }
   const Arm of = Arm::parse(wanted);
   const Model model(model_of(settings_of(of, config, Spec::parse(config.baseline)), of.spec));
-  return {*found, model, parameters_in(model, folder.run(found->plan).model(), found->plan.key)};
+  const bool bytes = config.data == "bytes" || config.has_answers();
+  return {*found, model, parameters_in(model, folder.run(found->plan).model(), found->plan.key),
+          bytes ? nullptr : open_data(config)};
 }
 
 std::string continuation(const FinishedRun& run, std::string_view prompt, const Sampling& how) {
-  std::vector<std::int32_t> bytes;
-  for (const char c : prompt) bytes.push_back(std::int32_t(static_cast<unsigned char>(c)));
+  const std::vector<std::int32_t> read = run.data ? run.data->encode(prompt) : symbols_of(prompt);
   Session session(run.model);
-  std::string written;
-  for (const std::int32_t byte : sample(session, run.w, {1, std::int64_t(bytes.size()), bytes, {}}, how))
-    written += char(byte);
-  return written;
+  const auto written = sample(session, run.w, {1, std::int64_t(read.size()), read, {}}, how);
+  // A symbol may stand for several bytes.
+  return (run.data ? run.data->decode(written) : bytes_of(written)).substr(0, std::size_t(how.count));
 }
 
 }  // namespace gnomon

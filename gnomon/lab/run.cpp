@@ -57,12 +57,6 @@ std::vector<CurvePoint> curve_from(const JsonValue& json, std::int64_t last) {
   return curve;
 }
 
-// A result ends with the SHA-256 of all bytes before, so that no changed byte passes.
-std::string sealed(const std::string& content) {
-  return text(content, ",\n \"sha256\": \"", sha256(content), "\"\n}\n");
-}
-const std::size_t kSealBytes = sealed("").size();
-
 // What the curve is of: a study looks at its test when it is over, and not before.
 Held watched(const Job& job) { return job.held == Held::test ? Held::validation : job.held; }
 
@@ -444,9 +438,7 @@ std::string result_json(const RunResult& r) {
                {"evaluation_seconds", r.cost.evaluation_seconds},
                {"tokens_per_second", r.cost.tokens_per_second},
                {"peak_memory_bytes", r.cost.peak_memory_bytes}};
-  std::string content = j.dump(1);
-  content.resize(content.size() - 2);  // the last line, "}"
-  return sealed(content);
+  return sealed(j.dump(1));
 }
 
 namespace {
@@ -501,10 +493,7 @@ RunResult result_from(const JsonValue& j) {
 RunResult result_from_json(const Path& path) {
   const std::string bytes = read_file(path);
   try {
-    const std::string content = bytes.substr(0, bytes.size() - std::min(bytes.size(), kSealBytes));
-    if (bytes != sealed(content))
-      throw Error(Fault::input, text(path.string(), ": the content does not match the SHA-256 at its end"));
-    const Json json = parse_json(bytes, path.string());
+    const StrictJson json = parse_sealed_json(bytes, path.string());
     return result_from(JsonValue(json, path.string()));
   } catch (const Error& e) {
     throw Error(e.fault(), text(e.what(), "; remove the file to run it again"));

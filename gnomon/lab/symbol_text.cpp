@@ -21,13 +21,13 @@ SymbolText::SymbolText(const Corpus& corpus, std::int64_t size, std::int64_t lon
       notes_(corpus.notes()),
       reference_(corpus.reference()),
       vocabulary_(Vocabulary::learn(training_parts(corpus), size)) {
-  encode(corpus, longest);
+  read(corpus, longest);
   described_.push_back(text("As ", vocabulary_.size(), " byte-pair symbols, learned on the training text: ",
                             fixed(double(corpus.bytes().size()) / double(symbols_.size()), 2),
                             " bytes a symbol."));
 }
 
-void SymbolText::encode(const Corpus& corpus, std::int64_t longest) {
+void SymbolText::read(const Corpus& corpus, std::int64_t longest) {
   const auto append = [&](std::int64_t begin, std::int64_t end) {
     const auto more = vocabulary_.encode(corpus.bytes().substr(std::size_t(begin), std::size_t(end - begin)));
     symbols_.insert(symbols_.end(), more.begin(), more.end());

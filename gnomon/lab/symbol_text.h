@@ -16,6 +16,12 @@ class SymbolText : public Data {
   Sample training(const StepBatch& batch) const override;
   Sample held_out(const Windows& windows) const override;
   double bytes(std::int32_t symbol) const override { return double(vocabulary_.bytes(symbol).size()); }
+  std::vector<std::int32_t> encode(std::string_view words) const override {
+    return vocabulary_.encode(words);
+  }
+  std::string decode(std::span<const std::int32_t> symbols) const override {
+    return vocabulary_.decode(symbols);
+  }
   std::vector<std::string> describe() const override { return described_; }
   std::vector<std::string> notes() const override { return notes_; }
   std::int64_t memory_bytes() const override { return std::int64_t(symbols_.size() * sizeof(std::int32_t)); }
@@ -23,7 +29,7 @@ class SymbolText : public Data {
   std::optional<ReferenceLosses> reference() const override { return reference_; }
 
  private:
-  void encode(const Corpus& corpus, std::int64_t longest);
+  void read(const Corpus& corpus, std::int64_t longest);
   std::string text_sha256_;
   std::vector<std::string> described_, notes_;
   std::optional<ReferenceLosses> reference_;

@@ -38,6 +38,16 @@ Sample TokenText::held_out(const Windows& windows) const {
       parts_, [&](std::int64_t at) { return symbol(at); }, windows);
 }
 
+namespace {
+[[noreturn]] void no_words() {
+  throw Error(Fault::usage,
+              "the study learned token ids, and what they stand for is not known here: it writes no text");
+}
+}  // namespace
+
+std::vector<std::int32_t> TokenText::encode(std::string_view) const { no_words(); }
+std::string TokenText::decode(std::span<const std::int32_t>) const { no_words(); }
+
 std::vector<std::string> TokenText::describe() const {
   const std::int64_t training = parts_.training_tokens();
   return {

@@ -15,6 +15,8 @@ class TokenText : public Data {
   std::int64_t vocabulary() const override { return file_.vocabulary(); }
   Sample training(const StepBatch& batch) const override;
   Sample held_out(const Windows& windows) const override;
+  std::vector<std::int32_t> encode(std::string_view words) const override;  // throws, as decode does
+  std::string decode(std::span<const std::int32_t> symbols) const override;
   std::vector<std::string> describe() const override;
   std::string unit() const override { return "nats per token"; }
   double training_tokens() const override { return double(parts_.training_tokens()); }

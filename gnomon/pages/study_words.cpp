@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
@@ -113,16 +114,21 @@ std::vector<std::string> longer_windows(const StudySummary& s) {
 
 std::vector<std::string> at_which_budgets(const StudySummary& s) {
   std::vector<std::string> best;
+  std::set<std::string> arms;
   for (std::size_t b = 0; b < s.config.budgets.size(); ++b) {
     const ArmSummary* lowest = nullptr;
     for (const ArmSummary& a : s.arms) {
       if (a.budgets[b].runs.empty()) continue;
       if (!lowest || a.budgets[b].nats.mean < lowest->budgets[b].nats.mean) lowest = &a;
     }
-    if (lowest) best.push_back(text(lowest->arm, " after ", amount(double(lowest->budgets[b].tokens))));
+    if (!lowest) continue;
+    arms.insert(lowest->arm);
+    best.push_back(text(lowest->arm, " after ", amount(double(lowest->budgets[b].tokens))));
   }
   if (best.size() < 2) return {};
-  std::vector<std::string> out{text("Lowest at each budget: ", listed(best), ".")};
+  std::vector<std::string> out{arms.size() == 1
+                                   ? text("At all ", best.size(), " budgets ", *arms.begin(), " is lowest.")
+                                   : text("Lowest at each budget: ", listed(best), ".")};
   std::vector<std::string> turned;
   for (const ArmSummary& a : s.arms) {
     const auto says = [&](const AtBudget& b, Decision d) {

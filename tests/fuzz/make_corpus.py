@@ -249,6 +249,13 @@ def toml_seeds(resolved):
         "bad-prediction-single": prediction.replace("[[prediction]]", "[prediction]") + "above = 0\n",
         "bad-prediction-numbers": "prediction = [1, 2]\n",
         "bad-prediction-mixed": "prediction = [{says = 'x'}, 2]\n",
+        "good-parts": "[study]\nseeds = 2\n[[part]]\nname = 'a'\n[part.study]\ndata = 'copy'\n[[part]]\nname = 'b-2'\n[[part.prediction]]\n"
+                      "says = 'x'\nmeasure = 'right'\narm = 'rope'\nexactly = 0.5\n",
+        "bad-part-name": "[[part]]\nname = '../a'\n",
+        "bad-part-twice": "[[part]]\nname = 'a'\n[[part]]\nname = 'a'\n",
+        "bad-part-table": "[part]\nname = 'a'\n",
+        "bad-part-number": "part = [1]\n",
+        "bad-part-nested": "[[part]]\nname = 'a'\n[[part.part]]\nname = 'b'\n",
         "newline-in-text": '[study]\ntext = "a\\nb\\tc\\u0007d"\n',
     })
 

@@ -232,6 +232,18 @@ def test_a_trained_model_writes(study):
     assert "no folder of a study" in gnomon("sample", "--study", study[0] / "nowhere", check=3).stderr
 
 
+def test_a_model_of_symbols_writes_text_and_one_of_ids_says_that_it_cannot(text, tmp_path):
+    settings = ["study.arms=rope", "study.baseline=rope", "study.seeds=1"]
+    gnomon(*study_arguments(text, tmp_path / "s", *settings, "study.data=symbols", "model.vocabulary=270"), check=0)
+    arguments = ["sample", "--study", tmp_path / "s", "--prompt", "the cat sat ", "--bytes", "40", "--json"]
+    found = json.loads(gnomon(*arguments, check=0).stdout)
+    assert len(found["written"].encode()) >= 40 and found == json.loads(gnomon(*arguments, check=0).stdout)
+    ids = tmp_path / "ids.bin"
+    ids.write_bytes(b"".join((i * i % 50).to_bytes(2, "little") for i in range(40000)))
+    gnomon(*study_arguments(ids, tmp_path / "i", *settings, "study.data=ids16", "model.vocabulary=50"), check=0)
+    assert "token ids" in gnomon("sample", "--study", tmp_path / "i", "--prompt", "x", check=2).stderr
+
+
 def test_arms_of_every_kind_run_to_a_report(text, tmp_path):
     arms = "rope_learned, fox, [rope+window(size=4), fire], deberta, sinusoidal+shape, gate(learned), queries_keys(sinusoidal)"
     done = gnomon(*study_arguments(text, tmp_path / "out", f"study.arms={arms}", "study.baseline=fox", "study.seeds=1",
