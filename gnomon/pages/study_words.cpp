@@ -180,20 +180,31 @@ std::vector<std::string> solved(const StudySummary& s) {
   return out;
 }
 
-std::string what_to_do(const StudySummary& s) {
+// Advice for windows of the longest length, of a text.
+std::string for_longer_windows(const StudySummary& s) {
   const auto& lengths = s.arms.front().by_length;
-  const auto longest = std::max_element(lengths.begin(), lengths.end(),
-                                        [](const auto& x, const auto& y) { return x.factor < y.factor; });
-  const std::size_t l = std::size_t(longest - lengths.begin());
-  const ArmSummary* far = nullptr;
-  for (const ArmSummary& a : s.arms) {
-    if (l >= a.by_length.size() || !a.by_length[l].nats) continue;
-    if (!far || a.by_length[l].nats->mean < far->by_length[l].nats->mean) far = &a;
+  std::size_t longest = 0, own = 0;
+  for (std::size_t l = 0; l < lengths.size(); ++l) {
+    if (lengths[l].factor > lengths[longest].factor) longest = l;
+    if (lengths[l].factor == 1) own = l;
   }
-  std::string out = text("What to do: for a budget like this one take ", s.arms.front().arm);
-  if (far && far != &s.arms.front() && !s.metric)
-    out += text("; where windows get longer than in training, ", far->arm);
-  return out + (inference(s) ? "." : "; and run more seeds before you believe it.");
+  const ArmSummary* best = nullptr;
+  for (const ArmSummary& a : s.arms) {
+    if (longest >= a.by_length.size() || !a.by_length[longest].nats) continue;
+    if (!best || a.by_length[longest].nats->mean < best->by_length[longest].nats->mean) best = &a;
+  }
+  if (s.metric || longest == own || !best) return "";
+  const auto& here = best->by_length[own].nats;
+  const double lost = here ? best->by_length[longest].nats->mean - here->mean : 0;
+  if (lost > kMuch)
+    return text("; for windows longer than in training none of these: even '", best->arm, "', the best there, loses ",
+                fixed(lost, 2), " nats there");
+  return best == &s.arms.front() ? "" : text("; where windows get longer than in training, ", best->arm);
+}
+
+std::string what_to_do(const StudySummary& s) {
+  return text("What to do: for a budget like this one take ", s.arms.front().arm, for_longer_windows(s),
+              inference(s) ? "." : "; and run more seeds before you believe it.");
 }
 
 }  // namespace
