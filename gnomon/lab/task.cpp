@@ -41,7 +41,9 @@ std::string_view how_read(AnswerForm form, bool causal) {
                   : "An encoder reads the same window as a decoder, and says each answer at the same symbol.";
   return causal
              ? "A decoder says each symbol of the answer as the next one, after it has read those before it."
-             : "An encoder reads the symbol 0 in place of every symbol of the answer, and says it there.";
+             : "An encoder reads the symbol 0 in place of every symbol of the answer, so it sees how long "
+               "that is, "
+               "and says it there.";
 }
 
 std::string_view name(Metric metric) {
