@@ -19,6 +19,7 @@
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/targets.h"
 #include "gnomon/lab/conduct.h"
 #include "gnomon/lab/estimate.h"
 #include "gnomon/lab/presets.h"
@@ -37,6 +38,18 @@ std::string about(const std::string& part, const std::string& sentence) {
   return part.empty() ? sentence : part + ": " + sentence;
 }
 
+// Says beforehand that the minutes of a study are longer on this machine than on the one that they are counted in. AVX2 is half as
+// fast (docs/scale.md); what is older is slower still.
+void warn_of_slowness(double minutes) {
+  const std::string target = simd_target();
+  const double cores = double(std::max(1u, std::thread::hardware_concurrency()));
+  const double factor = (target.rfind("AVX3", 0) == 0 ? 1 : 2) * std::max(1.0, 2 / cores);
+  if (factor > 1)
+    tell(text("minutes are counted on two cores with AVX-512; here are ", counted(std::size_t(cores), "core"),
+              " with ", target, ", so these ", shortest(minutes), " take about ", shortest(minutes * factor),
+              " or more (--dry-run measures)"));
+}
+
 // The configurations from the preset, then the file, then the flags, then --set: the later wins.
 Suite configure(const StudyOptions& o) {
   const auto given = [](bool there, const auto& read) {
@@ -45,11 +58,14 @@ Suite configure(const StudyOptions& o) {
   Suite suite = read_suite(given(!o.preset.empty(), [&] { return preset(o.preset); }),
                            given(!o.config.empty(), [&] { return toml_in(o.config); }));
   if (o.minutes) set_minutes(suite, *o.minutes);
+  double minutes = 0;
   for (Part& part : suite) {
     if (!o.text.empty()) part.config.text_path = o.text;
     for (const auto& assignment : o.set) set(part.config, assignment);
+    if (!part.config.train.steps) minutes += part.config.minutes;
     for (const std::string& sentence : settle(part.config)) tell(about(part.name, sentence));
   }
+  if (minutes > 0 && !o.quiet) warn_of_slowness(minutes);
   return suite;
 }
 

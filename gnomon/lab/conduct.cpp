@@ -69,15 +69,18 @@ void Conduct::respect_runs(bool replace) {
 
 namespace {
 
-// Those that stand in a folder's study.toml; none of one that cannot be read: it is written anew.
-std::vector<Prediction> predictions_in(const StudyFolder& folder) {
+// Those that stand in a folder's study.toml. One that cannot be read may be a newer program's: it stays, unless `replace`.
+std::vector<Prediction> predictions_in(const StudyFolder& folder, bool replace) {
   if (!std::filesystem::exists(folder.config())) return {};
   try {
     StudyConfig before;
     read_toml(before, folder.config());
     return before.predictions;
-  } catch (const Error&) {
-    return {};
+  } catch (const Error& e) {
+    if (replace) return {};
+    throw Error(Fault::usage, text(e.what(),
+                                   "; so the study in this folder is damaged, or of a newer version: give "
+                                   "another folder with --out, or --replace"));
   }
 }
 
@@ -90,7 +93,7 @@ const Prediction* find(const std::vector<Prediction>& all, const Prediction& p) 
 
 // A prediction is one that stood there before the runs: what is written later says so, and none goes away unseen.
 void Conduct::respect_predictions(bool replace) {
-  const std::vector<Prediction> standing = predictions_in(folder_);
+  const std::vector<Prediction> standing = predictions_in(folder_, replace);
   const std::size_t runs = agenda_->done().runs;
   std::size_t added = 0;
   for (Prediction& p : config_.predictions) {

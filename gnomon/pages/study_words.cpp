@@ -87,6 +87,7 @@ std::vector<std::string> longer_windows(const StudySummary& s) {
   if (longest == own) return {};
   const ArmSummary* best = nullptr;
   std::vector<std::string> worse, undefined;
+  std::size_t defined = 0;
   for (const ArmSummary& a : s.arms) {
     if (a.largest().runs.empty()) continue;
     const auto &there = a.by_length[std::size_t(longest)].nats, &here = a.by_length[std::size_t(own)].nats;
@@ -94,6 +95,7 @@ std::vector<std::string> longer_windows(const StudySummary& s) {
       undefined.push_back(a.arm);
       continue;
     }
+    ++defined;
     if (!best || there->mean < best->by_length[std::size_t(longest)].nats->mean) best = &a;
     if (here && there->mean > here->mean + kMuch)
       worse.push_back(text(a.arm, " (", signed_text(there->mean - here->mean, 2), ")"));
@@ -106,7 +108,9 @@ std::vector<std::string> longer_windows(const StudySummary& s) {
            shortest(s.config.lengths[std::size_t(longest)]), " times the training length, ", best->arm,
            " is best: ", interval_text(there, 3), " nats over the last ", s.config.score,
            " bytes, where windows of the training length give it ", interval_text(here, 3), ".");
-  if (!worse.empty())
+  if (worse.size() == defined)
+    out += text(" There every arm loses more than ", shortest(kMuch), " nats.");
+  else if (!worse.empty())
     out += text(" There these lose more than ", shortest(kMuch), " nats: ", listed(worse), ".");
   if (!undefined.empty()) out += text(" Not defined there: ", listed(undefined), ".");
   return {out};
@@ -197,8 +201,8 @@ std::string for_longer_windows(const StudySummary& s) {
   const auto& here = best->by_length[own].nats;
   const double lost = here ? best->by_length[longest].nats->mean - here->mean : 0;
   if (lost > kMuch)
-    return text("; for windows longer than in training none of these: even '", best->arm, "', the best there, loses ",
-                fixed(lost, 2), " nats there");
+    return text("; for windows longer than in training none of these: even '", best->arm,
+                "', the best there, loses ", fixed(lost, 2), " nats there");
   return best == &s.arms.front() ? "" : text("; where windows get longer than in training, ", best->arm);
 }
 

@@ -259,3 +259,17 @@ def test_the_estimate_of_memory_is_right_within_a_fifth(text, tmp_path, settings
     for arm in found:
         ratio = planned[arm["arm"]] * 1e6 / arm["peak_memory_bytes"]
         assert 0.8 < ratio < 1.2, (arm["arm"], planned[arm["arm"]], arm["peak_memory_bytes"])
+
+
+def test_a_folder_of_a_newer_version_stays_as_it_is(text, tmp_path):
+    arguments = study_arguments(text, tmp_path / "out", "study.arms=none", "study.baseline=none", "study.seeds=1")
+    gnomon(*arguments, check=0)
+    toml = tmp_path / "out" / "study.toml"
+    newer = toml.read_text().replace("[study]\n", "[study]\nmoon = 3\n", 1)
+    toml.write_text(newer)
+    done = gnomon(*arguments, check=2)
+    for words in ("study.toml, line 2", "study.moon", "newer version", "--replace"):
+        assert words in done.stderr, done.stderr
+    assert toml.read_text() == newer
+    gnomon(*arguments, "--replace", check=0)
+    assert "moon" not in toml.read_text()

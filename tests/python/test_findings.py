@@ -1,0 +1,42 @@
+"""scripts/findings: docs/findings.md from the folders of studies."""
+
+import json
+import subprocess
+import sys
+
+from conftest import ROOT, gnomon
+
+
+def findings(folder):
+    return subprocess.run([sys.executable, ROOT / "scripts" / "findings", folder], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_arm_stands_there_with_its_numbers(study, tmp_path):
+    (tmp_path / "default").symlink_to(study[0])
+    page = findings(tmp_path)
+    results = json.loads((study[0] / "results.json").read_text())
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    for arm in results["arms"]:
+        own, difference = arm["nats_per_byte"], arm["difference_to_baseline"]
+        row = next(line for line in rows if line.startswith(f"| {arm['arm']} |"))
+        assert f"| {own['mean']:.4f} ± {own['half_width_95']:.4f} |" in row
+        if arm["arm"] != results["baseline"]:
+            assert f"{difference['mean']:+.4f} ± {difference['half_width_95']:.4f}".replace("-", "−") in row
+            assert f"| {arm['comparison']['decision']} |" in row
+        for at in arm["by_length"]:
+            assert (f"{at['nats_per_byte']['mean']:.3f}" if at["nats_per_byte"] else "n/d") in row
+    assert "`gnomon study --preset extrapolation` has not been run in full" in page
+
+
+def test_tasks_and_predictions_stand_there(tmp_path):
+    tiny = ["train.steps=40", "evaluate.windows=8", "tune.seeds=0", "study.seeds=2", "study.arms=none, rope, alibi, t5, sinusoidal, "
+            "sinusoidal+randomised, fire"]
+    gnomon("study", "--preset", "length-generalisation", "--out", tmp_path / "length-generalisation", "--quiet",
+           *[flag for setting in tiny for flag in ("--set", setting)], check=0)
+    page = findings(tmp_path)
+    results = json.loads((tmp_path / "length-generalisation" / "results.json").read_text())
+    for study in results["studies"]:
+        assert f"**{study['name']}**, {study['results']['metric']['name']}, by length" in page
+        for p in study["results"]["predictions"]:
+            assert f"**{p['verdict']}** | {p['from']} |" in page
+            assert f"| {p['found']['mean']:.3f} [" in page or f"{p['found']['mean']:+.3f}".replace("-", "−") in page
