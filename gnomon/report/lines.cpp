@@ -19,6 +19,7 @@ struct Frame {
 constexpr double kTop = 30, kBottom = 48, kMargin = 16;
 constexpr Frame kFrames[] = {{Size::wide, 800, 390, 52, 34}, {Size::narrow, 360, 330, 42, 19}};
 constexpr std::size_t kMostLabels = 12;
+constexpr int kRows = 6;  // ticks of y, about
 
 // What a chart shows of its data: ranges, and a sentence about what it does not show.
 struct Extent {
@@ -67,7 +68,7 @@ std::vector<double> ticks_of(const Axis& axis, const Scale& s, int count) {
 std::string axes(const LineChart& chart, const Scale& sx, const Scale& sy, const Frame& frame) {
   const double bottom = sy.from, right = sx.to;
   std::string out;
-  const auto xs = ticks_of(chart.x, sx, frame.size == Size::wide ? 8 : 5), ys = ticks_of(chart.y, sy, 6);
+  const auto xs = ticks_of(chart.x, sx, frame.size == Size::wide ? 8 : 5), ys = ticks_of(chart.y, sy, kRows);
   for (const double t : ys)
     out += line_at(sx.from, sy(t), right, sy(t), "grid") +
            text_at(sx.from - 7, sy(t) + 4, "end", tick_text(t, ys, !chart.y.ticks.empty()));
@@ -213,11 +214,21 @@ std::string description_of(const LineChart& chart) {
   return out;
 }
 
+// Where the picture begins: right of the widest number beside it.
+double left_of(const LineChart& chart, const Extent& e, const Frame& frame) {
+  const std::vector<double> ticks =
+      ticks_of(chart.y, {e.y.low, e.y.high, frame.height - kBottom, kTop, chart.y.logarithmic}, kRows);
+  double left = frame.left;
+  for (const double t : ticks)
+    left = std::max(left, 9 + width_of(tick_text(t, ticks, !chart.y.ticks.empty()), frame.size));
+  return left;
+}
+
 std::string drawn(const LineChart& chart, const Extent& e, const Frame& frame) {
   std::vector<Label> labels = labels_of(chart, e, frame);
   double column = kMargin;
   for (const Label& l : labels) column = std::max(column, 32 + width_of(l.name, frame.size));
-  const Scale sx{e.x.low, e.x.high, frame.left, frame.width - column, chart.x.logarithmic},
+  const Scale sx{e.x.low, e.x.high, left_of(chart, e, frame), frame.width - column, chart.x.logarithmic},
       sy{e.y.low, e.y.high, frame.height - kBottom, kTop, chart.y.logarithmic};
   std::string thin, thick, names;
   std::vector<Line> all;

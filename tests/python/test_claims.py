@@ -102,6 +102,7 @@ def test_the_page_is_whole(quick, width, dark):
     try:
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        driver.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
         assert driver.get_log("browser") == []
         assert requests(driver) == []
         assert driver.execute_script(OVERLAPS) == []

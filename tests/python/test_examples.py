@@ -119,7 +119,7 @@ def test_standard_arms_that_a_block_cannot_take_are_left_out(text, tmp_path):
     done = gnomon("study", "--text", text, "--out", tmp_path / "out", "--dry-run", "--set", "model.block=bert")
     assert "study.arms: concat(sinusoidal) is left out: model.tied: the head has width 64" in done.stderr
     assert done.stderr.count("left out") == 1
-    assert "96 runs or more" in done.stdout
+    assert "144 runs or more" in done.stdout
     asked = gnomon("study", "--text", text, "--out", tmp_path / "out", "--dry-run", "--set", "model.block=bert",
                    "--set", "study.arms=none, sinusoidal, concat(sinusoidal)", check=2)
     assert "arm 'concat(sinusoidal)'" in asked.stderr
