@@ -10,7 +10,7 @@
 namespace gnomon::report {
 namespace {
 
-constexpr double kTop = 8, kBottom = 46, kMargin = 12;
+constexpr double kTop = 8, kMargin = 12;
 
 Range range_of(const IntervalChart& chart) {
   std::vector<Range> rows;
@@ -90,10 +90,15 @@ std::string drawn(const IntervalChart& chart, Size size) {
            text_at(width, wide ? y + 4 : top + 12, "end", numbers[i], " class=\"name\"") + draw_row(r, sx, y);
     description += text(" ", r.name, ": ", numbers[i], ".");
   }
-  out += line_at(left, bottom, right, bottom, "axis") +
-         text_at(std::max((left + right) / 2, width_of(chart.label, size) / 2), bottom + 36, "middle",
-                 chart.label, " class=\"label\"");
-  return svg({width, bottom + kBottom, class_of(size), chart.title, description}, out);
+  out += line_at(left, bottom, right, bottom, "axis");
+  double below = bottom + 36;
+  for (const std::string& part : in_lines(chart.label, width, size)) {
+    const double half = width_of(part, size) / 2;
+    out += text_at(std::clamp((left + right) / 2, half, std::max(half, width - half)), below, "middle", part,
+                   " class=\"label\"");
+    below += kLine;
+  }
+  return svg({width, below - kLine + 10, class_of(size), chart.title, description}, out);
 }
 
 }  // namespace

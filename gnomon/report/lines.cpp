@@ -82,10 +82,13 @@ std::string axes(const LineChart& chart, const Scale& sx, const Scale& sy, const
     out += text_at(x, bottom + 19, "middle", label);
   }
   out += line_at(sx.from, bottom, right, bottom, "axis") + line_at(sx.from, sy.to, sx.from, bottom, "axis");
-  const double half = width_of(chart.x.label, frame.size) / 2;
-  out += text_at(std::clamp((sx.from + right) / 2, std::min(half, frame.width / 2),
-                            std::max(frame.width - half, frame.width / 2)),
-                 bottom + 38, "middle", chart.x.label, " class=\"label\"");
+  double below = bottom + 38;
+  for (const std::string& part : in_lines(chart.x.label, frame.width, frame.size)) {
+    const double half = width_of(part, frame.size) / 2;
+    out += text_at(std::clamp((sx.from + right) / 2, half, std::max(half, frame.width - half)), below,
+                   "middle", part, " class=\"label\"");
+    below += kLine;
+  }
   return out + text_at(0, 12, "start", chart.y.label, " class=\"label\"");
 }
 
@@ -227,7 +230,7 @@ double left_of(const LineChart& chart, const Extent& e, const Frame& frame) {
 std::string drawn(const LineChart& chart, const Extent& e, const Frame& frame) {
   std::vector<Label> labels = labels_of(chart, e, frame);
   double column = kMargin;
-  for (const Label& l : labels) column = std::max(column, 32 + width_of(l.name, frame.size));
+  for (const Label& l : labels) column = std::max(column, 36 + width_of(l.name, frame.size));
   const Scale sx{e.x.low, e.x.high, left_of(chart, e, frame), frame.width - column, chart.x.logarithmic},
       sy{e.y.low, e.y.high, frame.height - kBottom, kTop, chart.y.logarithmic};
   std::string thin, thick, names;
@@ -247,7 +250,9 @@ std::string drawn(const LineChart& chart, const Extent& e, const Frame& frame) {
   place(labels, all, {sx.from, sy.to, sx.to, sy.from}, frame.size);
   for (const Label& l : labels) names += draw_label(l, frame.size);
   return (labels.empty() ? legend_of(chart, frame.size) : "") +
-         svg({frame.width, frame.height, class_of(frame.size), chart.title, description_of(chart)},
+         svg({frame.width,
+              frame.height + kLine * double(in_lines(chart.x.label, frame.width, frame.size).size() - 1),
+              class_of(frame.size), chart.title, description_of(chart)},
              axes(chart, sx, sy, frame) + thin + thick + names);
 }
 

@@ -68,6 +68,17 @@ std::size_t characters(std::string_view s) {
   return std::size_t(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+std::vector<std::string> in_lines(std::string_view s, double width, Size size) {
+  std::vector<std::string> lines;
+  for (const std::string_view word : split(s, ' ')) {
+    if (!lines.empty() && width_of(lines.back(), size) + width_of(word, size) + width_of(" ", size) <= width)
+      lines.back() += " " + std::string(word);
+    else
+      lines.emplace_back(word);
+  }
+  return lines;
+}
+
 std::string shortened(std::string_view s, std::size_t most) {
   if (characters(s) <= most) return std::string(s);
   std::size_t end = 0;

@@ -31,6 +31,9 @@ std::size_t characters(std::string_view s);  // code points of UTF-8
 inline double width_of(std::string_view s, Size size) {
   return 0.61 * letter_height(size) * double(characters(s));
 }
+constexpr double kLine = 14;  // from one line of a label to the next
+// A text in lines of at most this width, broken between words; a longer word has a line of its own.
+std::vector<std::string> in_lines(std::string_view s, double width, Size size);
 std::string shortened(std::string_view s, std::size_t most);  // to so many characters, the last of them "…"
 
 // Lines of one style share colour, dash and marker. Ten colours, all of at least 3.4:1 against white and against the dark
