@@ -130,9 +130,11 @@ std::vector<std::string> at_which_budgets(const StudySummary& s) {
     best.push_back(text(lowest->arm, " after ", amount(double(lowest->budgets[b].tokens))));
   }
   if (best.size() < 2) return {};
-  std::vector<std::string> out{arms.size() == 1
-                                   ? text("At all ", best.size(), " budgets ", *arms.begin(), " is lowest.")
-                                   : text("Lowest at each budget: ", listed(best), ".")};
+  std::vector<std::string> out{
+      arms.size() == 1
+          ? text(best.size() == 2 ? "At both budgets " : text("At all ", best.size(), " budgets "),
+                 *arms.begin(), " is lowest.")
+          : text("Lowest at each budget: ", listed(best), ".")};
   std::vector<std::string> turned;
   for (const ArmSummary& a : s.arms) {
     const auto says = [&](const AtBudget& b, Decision d) {
