@@ -188,6 +188,9 @@ def test_too_many_lines_have_a_legend(text, tmp_path):
         legend = driver.find_element("css selector", "ul.legend")
         assert [item.text for item in legend.find_elements("css selector", "li")][:2] == ["none", "sinusoidal"] or len(legend.find_elements("css selector", "li")) == 13
         assert driver.execute_script(OVERLAPS) == []
+        for width in (1280, 390):  # each with a legend of its own
+            show_as(driver, width)
+            assert driver.execute_script("return [...document.querySelectorAll('figure')].map(f => [...f.querySelectorAll('ul.legend')].filter(u => u.checkVisibility()).length).filter(n => n > 1)") == []
     finally:
         driver.quit()
 
