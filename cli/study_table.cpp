@@ -188,7 +188,7 @@ void print_suite(const std::vector<Told>& studies) {
       const pages::Scores scores = pages::scores_of(*s, a);
       std::string row;
       for (const auto& score : {scores.within, scores.beyond}) {
-        row.resize(row.empty() ? 0 : 20, ' ');  // in columns
+        row.resize(row.empty() ? 0 : std::max<std::size_t>(row.size(), 22), ' ');  // in columns
         if (score)
           row +=
               fmt::format("  {}", text(score->length.empty() ? "" : "at " + score->length + " ", score->value,
