@@ -9,7 +9,7 @@ PRESET := default
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-study: release $(TEXT)  ## compare position encodings on the King James Bible (about nine minutes); PRESET=smoke for three
+study: release $(TEXT)  ## compare position encodings on the King James Bible (about nine minutes); PRESET=smoke for two
 	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
 
 claims: release $(TEXT)  ## measure what is said about word and position (half an hour to an hour); CLAIMS=--quick for three minutes
