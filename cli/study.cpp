@@ -38,12 +38,12 @@ std::string about(const std::string& part, const std::string& sentence) {
   return part.empty() ? sentence : part + ": " + sentence;
 }
 
-// Says beforehand that the minutes of a study are longer on this machine than on the one that they are counted in. AVX2 is half as
-// fast (docs/scale.md); what is older is slower still.
+// Says beforehand that the minutes of a study are longer on this machine than on the one that they are counted in.
 void warn_of_slowness(double minutes) {
+  constexpr double kAvx2 = 1.4;  // times as long, at least: docs/scale.md
   const std::string target = simd_target();
   const double cores = double(std::max(1u, std::thread::hardware_concurrency()));
-  const double factor = (target.rfind("AVX3", 0) == 0 ? 1 : 2) * std::max(1.0, 2 / cores);
+  const double factor = (target.rfind("AVX3", 0) == 0 ? 1 : kAvx2) * std::max(1.0, 2 / cores);
   if (factor > 1)
     tell(text("minutes are counted on two cores with AVX-512; here are ", counted(std::size_t(cores), "core"),
               " with ", target, ", so these ", shortest(minutes), " take about ", shortest(minutes * factor),
@@ -138,7 +138,9 @@ int study(const StudyOptions& o) {
   if (o.dry_run) {
     for (const Part& part : suite) {
       if (!part.name.empty()) fmt::print("{}{}\n", &part == &suite.front() ? "" : "\n", part.name);
-      print_cost(part.config, *open_data(part.config), folder.part(part.name));
+      const auto data = open_data(part.config);
+      for (const auto& note : data->notes()) tell(about(part.name, note));
+      print_cost(part.config, *data, folder.part(part.name));
     }
     return 0;
   }
@@ -217,15 +219,13 @@ int study_report(const StudyFolderOptions& o) {
 
 namespace {
 
-// Of the study in folder A and the one in folder B.
-void compare(const StudyFolder& in_a, const StudyFolder& in_b, bool json) {
+// The study in folder A and the one in folder B.
+Compared compared(const std::string& name, const StudyFolder& in_a, const StudyFolder& in_b) {
   const Opened a = open_study(in_a), b = open_study(in_b);
   if (a.data->print() != b.data->print())
     throw Error(Fault::usage, text("the losses of ", in_a.folder.string(), " and ", in_b.folder.string(),
                                    " are of different data: ", a.data->print(), ", and ", b.data->print()));
-  const StudySummary of_a = summarise(a.config, *a.data, a.found),
-                     of_b = summarise(b.config, *b.data, b.found);
-  json ? fmt::print("{}", versus_json(of_a, of_b)) : print_comparison(of_a, of_b);
+  return {name, summarise(a.config, *a.data, a.found), summarise(b.config, *b.data, b.found)};
 }
 
 }  // namespace
@@ -233,15 +233,17 @@ void compare(const StudyFolder& in_a, const StudyFolder& in_b, bool json) {
 int study_compare(const StudyFolderOptions& o) {
   const SuiteFolder a{o.out}, b{o.other};
   const std::vector<std::string> in_b = b.parts();
-  std::vector<std::string> both;
+  std::vector<Compared> both;
   for (const std::string& name : a.parts()) {
-    if (std::find(in_b.begin(), in_b.end(), name) != in_b.end()) both.push_back(name);
+    if (std::find(in_b.begin(), in_b.end(), name) != in_b.end())
+      both.push_back(compared(name, a.part(name), b.part(name)));
   }
   if (both.empty())
     throw Error(Fault::usage, text(o.out, " and ", o.other, " have no study in common by its name"));
-  for (const std::string& name : both) {
-    if (!name.empty() && !o.json) fmt::print("{}{}\n", &name == &both.front() ? "" : "\n", name);
-    compare(a.part(name), b.part(name), o.json);
+  if (o.json) fmt::print("{}", versus_json(both));
+  for (std::size_t i = 0; i < both.size() && !o.json; ++i) {
+    if (!both[i].name.empty()) fmt::print("{}{}\n", i ? "\n" : "", both[i].name);
+    print_comparison(both[i].a, both[i].b);
   }
   return 0;
 }
@@ -250,7 +252,7 @@ namespace {
 
 std::size_t join_one(const StudyFolderOptions& o, const StudyFolder& folder, std::size_t most) {
   return join(
-      folder, {o.task ? 1 : most, !o.task},
+      folder, {most, !o.task},
       {.stop = [] { return interruptions() > 0; }, .progress = [](const RunProgress&) {}, .note = tell},
       [&](const RunResult& r) {
         if (!o.quiet)
@@ -264,10 +266,12 @@ std::size_t join_one(const StudyFolderOptions& o, const StudyFolder& folder, std
 
 int study_work(const StudyFolderOptions& o) {
   const Patient until_it_is_saved;
+  const SuiteFolder folder{o.out};
+  const std::size_t most = o.task ? 1 : std::size_t(o.most);
   std::size_t done = 0;
-  for (const std::string& name : SuiteFolder{o.out}.parts()) {
-    if (done >= std::size_t(o.most) || interruptions()) break;
-    done += join_one(o, SuiteFolder{o.out}.part(name), std::size_t(o.most) - done);
+  for (const std::string& name : folder.parts()) {
+    if (done >= most || interruptions()) break;
+    done += join_one(o, folder.part(name), most - done);
   }
   if (!o.quiet) tell(counted(done, "run") + " done");
   return interruptions() ? 128 + last_signal() : 0;

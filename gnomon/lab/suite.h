@@ -24,7 +24,6 @@ void set_minutes(Suite& suite, double minutes);
 struct SuiteFolder {
   Path folder;
   Path names() const { return folder / "suite.toml"; }
-  Path lock() const { return folder / "lock"; }
   Path report() const { return folder / "report.html"; }
   Path json() const { return folder / "results.json"; }
   StudyFolder part(const std::string& name) const { return {name.empty() ? folder : folder / name}; }

@@ -7,6 +7,8 @@
 namespace gnomon {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::vector<double> losses_of(const ArmSummary& a) {
   std::vector<double> all;
   for (const RunResult& r : a.largest().runs) all.push_back(r.nats);
@@ -47,8 +49,9 @@ std::vector<Changed> changed(StudyConfig a, StudyConfig b) {
   return all;
 }
 
-std::string versus_json(const StudySummary& a, const StudySummary& b) {
-  using Json = nlohmann::ordered_json;
+namespace {
+
+Json json_of(const StudySummary& a, const StudySummary& b) {
   Json j{{"schema", 2}, {"unit", a.unit}, {"changed", Json::array()}, {"arms", Json::array()}};
   for (const Changed& c : changed(a.config, b.config))
     j["changed"].push_back({{"key", c.key}, {"a", c.a}, {"b", c.b}});
@@ -65,6 +68,17 @@ std::string versus_json(const StudySummary& a, const StudySummary& b) {
          {"decision", name(v.comparison.decision)},
          {"p_holm", v.comparison.p}});
   }
+  return j;
+}
+
+}  // namespace
+
+std::string versus_json(const std::vector<Compared>& studies) {
+  if (studies.size() == 1 && studies.front().name.empty())
+    return json_of(studies.front().a, studies.front().b).dump(1) + "\n";
+  Json j{{"schema", 2}, {"studies", Json::array()}};
+  for (const Compared& c : studies)
+    j["studies"].push_back({{"name", c.name}, {"comparison", json_of(c.a, c.b)}});
   return j.dump(1) + "\n";
 }
 

@@ -25,6 +25,10 @@ struct Changed {
 };
 std::vector<Changed> changed(StudyConfig a, StudyConfig b);
 
-std::string versus_json(const StudySummary& a, const StudySummary& b);
+struct Compared {
+  std::string name;  // empty: it is the only study
+  StudySummary a, b;
+};
+std::string versus_json(const std::vector<Compared>& studies);  // a list of them where they have names
 
 }  // namespace gnomon

@@ -39,4 +39,5 @@ def test_tasks_and_predictions_stand_there(tmp_path):
         assert f"**{study['name']}**, {study['results']['metric']['name']}, by length" in page
         for p in study["results"]["predictions"]:
             assert f"**{p['verdict']}** | {p['from']} |" in page
-            assert f"| {p['found']['mean']:.3f} [" in page or f"{p['found']['mean']:+.3f}".replace("-", "−") in page
+            found = f"| {p['found']['mean']:+.3f} ± ".replace("-", "−") if p["minus"] else f"| {p['found']['mean']:.3f} ["
+            assert any(f"| {p['says']} |" in line and found in line for line in page.splitlines()), p
