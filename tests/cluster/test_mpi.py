@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "cluster" / "gnomon"))
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 SETTINGS = ["model.layers=1", "model.width=32", "model.heads=2", "model.length=64", "train.batch=8", "train.shards=4",
-            "train.checkpoint_seconds=0.1", "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5"]
+            "study.checkpoint_seconds=0.1", "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5"]
 LONG = ["train.steps=1000"]  # long enough to be interrupted
 SECONDS = 30  # in which the others have to end
 
@@ -70,8 +70,8 @@ def ranks_of(out):
                 continue
             environment = dict(x.split(b"=", 1) for x in (folder / "environ").read_bytes().split(b"\0") if b"=" in x)
             found[int(environment[b"OMPI_COMM_WORLD_RANK"])] = int(folder.name)
-        except (FileNotFoundError, ProcessLookupError, KeyError):
-            pass
+        except (FileNotFoundError, PermissionError, ProcessLookupError, KeyError):
+            pass  # it has ended, or is none of ours
     return found
 
 

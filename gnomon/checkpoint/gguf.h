@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gnomon/core/file.h"
+
+namespace gnomon {
+
+// The metadata of a GGUF file (github.com/ggml-org/ggml, docs/gguf.md), versions 2 and 3, in its order.
+class Gguf {
+ public:
+  using Value = std::variant<std::uint64_t, std::int64_t, double, bool, std::string,
+                             std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>,
+                             std::vector<bool>, std::vector<std::string>>;
+  struct Entry {
+    std::string key;
+    Value value;  // whole numbers of any width are 64 bits wide, both kinds of float double
+  };
+  explicit Gguf(std::vector<Entry> entries, Path file)
+      : entries_(std::move(entries)), file_(std::move(file)) {}
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  const Path& file() const { return file_; }
+  const Value* find(std::string_view key) const;
+  // nullopt: there is no such key. Throw Error(input), naming the file and the key, for a value of another kind.
+  std::optional<std::int64_t> whole(std::string_view key) const;  // of either sign, if it fits
+  std::optional<double> number(std::string_view key) const;       // whole numbers too
+  std::optional<bool> flag(std::string_view key) const;
+  std::optional<std::string> text(std::string_view key) const;
+  std::optional<std::vector<std::int64_t>> wholes(std::string_view key) const;
+  std::optional<std::vector<double>> numbers(std::string_view key) const;
+  std::optional<std::vector<std::string>> texts(std::string_view key) const;
+
+ private:
+  std::vector<Entry> entries_;
+  Path file_;
+};
+
+}  // namespace gnomon
