@@ -3,6 +3,7 @@ done once, and the study ends in the bits of one that a single machine did."""
 
 import pathlib
 import re
+import signal
 import sqlite3
 import subprocess
 
@@ -79,13 +80,16 @@ def test_preemption_and_signals(slurm, study, alone):
 
 
 def test_a_node_that_cannot_be_reached_goes_on_with_its_run(slurm, text, tmp_path):
-    """The controller takes it for dead and requeues its task elsewhere, which finds the run taken and leaves it alone."""
+    """The controller takes it for dead and requeues its task elsewhere, which finds the run taken and leaves it alone. The first
+    task stands still meanwhile, or a fast machine would have finished its run before."""
     study = exported(text, tmp_path / "out", *ONE_LONG_RUN, "train.steps=80000")
     submit(slurm, study)
     node = task_on(slurm, "node1", study)["NodeList"]
     slurm.lose_contact(node)
+    slurm.signal(node, signal.SIGSTOP)
     wait_until(lambda: "0 runs done" in logs(study), 120, "the requeued task has found nothing to do")
     assert not list(study.glob("runs/*/result.json"))
+    slurm.signal(node, signal.SIGCONT)
     wait_until(lambda: list(study.glob("runs/*/result.json")), 120, "the first task has finished")
     slurm.start_node(node)
     slurm.wait_for_nodes()
