@@ -123,5 +123,6 @@ def test_without_locks_the_tests_see_runs_done_twice(slurm, text, tmp_path):
 def slurm_excludes(slurm, folder, **environment):
     """What docs/cluster.md has users try: two nodes want one lock, and one of them is refused."""
     line = re.search(r"^(srun .*flock .*)$", (ROOT / "docs" / "cluster.md").read_text(), re.MULTILINE).group(1)
-    done = subprocess.run(["sh", "-c", line], env=slurm.environment | environment, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(["sh", "-c", line], env=slurm.environment | environment, cwd=folder, capture_output=True, text=True,
+                          timeout=120)
     return done.returncode != 0
