@@ -112,7 +112,7 @@ def test_without_locks_the_tests_see_runs_done_twice(slurm, text, tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", library], input=GRANTS_ALL, text=True, check=True)
     assert slurm_excludes(slurm, tmp_path)
     assert not slurm_excludes(slurm, tmp_path, LD_PRELOAD=str(library))
-    study = exported(text, tmp_path / "out", *ONE_LONG_RUN, "study.seeds=2", "train.steps=6000")
+    study = exported(text, tmp_path / "out", *ONE_LONG_RUN, "study.seeds=2", "study.checkpoint_seconds=600")
     submit(slurm, study, LD_PRELOAD=str(library))
     slurm.wait_for_the_end(120)
     assert 2 in times_done(study).values()
