@@ -44,25 +44,41 @@ def temperatures():
 
 def inkling():
     """An attention layer, with what it hands to its inner attention: queries after the temperature, and the bias."""
-    config = InklingTextConfig(hidden_size=H * D, num_attention_heads=H, num_key_value_heads=H, head_dim=D, d_rel=4,
-                               rel_extent=5, log_scaling_n_floor=3, log_scaling_alpha=0.5, num_hidden_layers=1,
-                               layer_types=["hybrid"])
-    seen = {}
+    source, x, seen = HF + "modeling_inkling.py InklingAttention", draw(1, T, H * D, seed=3), {}
 
-    def look(module, query, key, value, mask, position_bias, scaling, **_):
-        seen.update(query=query, key=key, bias=position_bias, scaling=scaling)
+    def look(module, query, key, value, mask, position_bias, **_):
+        seen.update(query=query[0], bias=position_bias[0])
         return query.transpose(1, 2), None
 
     ALL_ATTENTION_FUNCTIONS.register("look", look)
-    config._attn_implementation = "look"
-    module = modeling_inkling.InklingAttention(config, 0).double().eval()
-    for n, parameter in enumerate(module.parameters()):
-        parameter.data = draw(*parameter.shape, seed=60 + n, size=0.5)
-    module(draw(1, T, H * D, seed=3), None)
-    tau = seen["query"] / module.q_norm(module.q_proj(draw(1, T, H * D, seed=3)).view(1, T, H, D)).transpose(1, 2)
-    rule = "log_n(rule=inkling, scale=0.5, floor="
-    case(rule + "3)", HF + "modeling_inkling.py InklingAttention", plain(q * tau[0], k),
-         [rule + "4)", "log_n(rule=beam, scale=0.5, floor=3)", "log_n(rule=ministral3, scale=0.5, floor=3)", "none"], **FLOAT)
+
+    def layer(kind, floor):
+        config = InklingTextConfig(hidden_size=H * D, num_attention_heads=H, num_key_value_heads=H, head_dim=D, d_rel=4,
+                                   swa_num_attention_heads=H, swa_num_key_value_heads=H, swa_head_dim=D, rel_extent=6,
+                                   sliding_window_size=3, log_scaling_n_floor=floor, log_scaling_alpha=0.5,
+                                   num_hidden_layers=1, layer_types=[kind])
+        config._attn_implementation = "look"
+        module = modeling_inkling.InklingAttention(config, 0).double().eval()
+        for n, parameter in enumerate(module.parameters()):
+            parameter.data = draw(*parameter.shape, seed=60 + n, size=0.5)
+        module(x, None)
+        return module, {"weight": module.r_proj.weight, "profiles": module.rel_logits_proj.proj}
+
+    for kind, floor, spec, wrong in (
+            ("hybrid", 3, "extent=6, scale=0.5, floor=3", ["extent=6", "extent=6, scale=0.5, floor=4", "extent=6, scale=0.4, floor=3"]),
+            ("hybrid", None, "extent=6", ["extent=6, scale=0.5, floor=3"]),
+            ("hybrid_sliding", 3, "extent=3", ["extent=3, scale=0.5, floor=3"])):
+        module, params = layer(kind, floor)
+        case(f"content_profile(width=4, {spec})", source, plain(q, k) + seen["bias"],
+             [f"content_profile(width=4, {w})" for w in wrong] + ["none"], params=params, x=x, **FLOAT)
+        given = module.q_norm(module.q_proj(x).view(1, T, H, D))[0].transpose(0, 1)
+        if kind == "hybrid" and floor:
+            rule = "log_n(rule=inkling, scale=0.5, floor="
+            case(rule + "3)", source, plain(seen["query"], k),
+                 [rule + "4)", "log_n(rule=beam, scale=0.5, floor=3)", "log_n(rule=ministral3, scale=0.5, floor=3)", "none"],
+                 given, **FLOAT)
+        else:
+            assert torch.equal(given, seen["query"])
 
 
 temperatures(), inkling()
