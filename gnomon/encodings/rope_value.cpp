@@ -1,6 +1,8 @@
 // Rotation of the value path. K = V = R_n c, o = R_(−m) Σ p R_n c: the rotated and shared keys and values of DeepSeek-V4
 // 2026 (https://github.com/linkedin/Liger-Kernel/pull/1387, NVIDIA NeMo's documentation); rotary embedding as in Su et al. 2021.
 //
+// Hugging Face transformers, modeling_deepseek_v4.py: side=trailing, pairing=adjacent, on layers with a window.
+//
 //   q, k and v turn by p·θ_i, what attention returns turns back by −p_i·θ_i:   o_i = Σ_j p_ij R_(p_j − p_i) v_j
 //
 // So values carry the relative position too. Acts on q, k, v and the output. No parameters. With v = k the keys in the cache

@@ -9,9 +9,10 @@ diffusers 0.36.0. Writes families.json.
 import functools
 import sys
 
-from transformers import DINOv3ViTConfig, HunYuanDenseV1Config, InklingTextConfig
+from transformers import DeepseekV4Config, DINOv3ViTConfig, HunYuanDenseV1Config, InklingTextConfig
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.beam import modeling_beam
+from transformers.models.deepseek_v4 import modeling_deepseek_v4
 from transformers.models.dinov3_vit import modeling_dinov3_vit
 from transformers.models.hunyuan_v1_dense import modeling_hunyuan_v1_dense
 from transformers.models.inkling import modeling_inkling
@@ -113,6 +114,24 @@ def images():
           "rope_axial(index=reset, sections=2/4/2)", "mrope(pairing=adjacent, sections=2/4/2)"], positions=places, tolerance=1e-6)
 
 
+def deepseek():
+    """One row is key and value; what attention returns turns back."""
+    config = DeepseekV4Config(head_dim=D, partial_rotary_factor=0.5, rope_parameters={
+        name: {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5} for name in ("main", "compress")})
+    module, far = modeling_deepseek_v4.DeepseekV4RotaryEmbedding(config), [0, 1, 5, 17, 40, 70, 90, 100, 127]
+    cos, sin = (x.double() for x in module(q, torch.tensor([far]), layer_type="main"))
+    turn = modeling_deepseek_v4.apply_rotary_pos_emb
+    rq, rk = (turn(x[None], cos, sin)[0] for x in (q, k))
+    out = turn((softmax(plain(rq, rk), True) @ rk)[None], cos, -sin)
+    window = "pairing=adjacent, channels=8, side=trailing)"
+    add(FILE, kind="output", spec="rope_value(" + window, source=HF + "modeling_deepseek_v4.py", heads=H, size=D, causal=True, q=q,
+        k=k, v=k, positions=far, out=out, tolerance=2e-5,
+        wrong=["rope(" + window, "rope_value(pairing=adjacent, channels=8)", "rope_value(channels=8, side=trailing)",
+               "rope_value(pairing=adjacent)"])
+    case("rope(" + window, HF + "modeling_deepseek_v4.py", plain(rq, rk),
+         ["rope(pairing=adjacent, channels=8)", "rope(channels=8, side=trailing)"], positions=far, tolerance=2e-5)
+
+
 def alpha():
     """HunYuan calls it dynamic: a base that is stretched once for all, NTK-aware scaling."""
     config = HunYuanDenseV1Config(hidden_size=D, num_attention_heads=1, head_dim=D, max_position_embeddings=32, rope_parameters={
@@ -125,5 +144,5 @@ def alpha():
          ["rope", "ntk(factor=100)", "dynamic_ntk(factor=1000, original=32)", "linear(factor=1000)"], positions=far, tolerance=2e-5)
 
 
-temperatures(), inkling(), images(), alpha()
+temperatures(), inkling(), images(), deepseek(), alpha()
 write()
