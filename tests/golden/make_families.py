@@ -115,21 +115,26 @@ def images():
 
 
 def deepseek():
-    """One row is key and value; what attention returns turns back."""
-    config = DeepseekV4Config(head_dim=D, partial_rotary_factor=0.5, rope_parameters={
-        name: {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5} for name in ("main", "compress")})
-    module, far = modeling_deepseek_v4.DeepseekV4RotaryEmbedding(config), [0, 1, 5, 17, 40, 70, 90, 100, 127]
-    cos, sin = (x.double() for x in module(q, torch.tensor([far]), layer_type="main"))
-    turn = modeling_deepseek_v4.apply_rotary_pos_emb
-    rq, rk = (turn(x[None], cos, sin)[0] for x in (q, k))
-    out = turn((softmax(plain(rq, rk), True) @ rk)[None], cos, -sin)
-    window = "pairing=adjacent, channels=8, side=trailing)"
-    add(FILE, kind="output", spec="rope_value(" + window, source=HF + "modeling_deepseek_v4.py", heads=H, size=D, causal=True, q=q,
-        k=k, v=k, positions=far, out=out, tolerance=2e-5,
-        wrong=["rope(" + window, "rope_value(pairing=adjacent, channels=8)", "rope_value(channels=8, side=trailing)",
-               "rope_value(pairing=adjacent)"])
-    case("rope(" + window, HF + "modeling_deepseek_v4.py", plain(rq, rk),
-         ["rope(pairing=adjacent, channels=8)", "rope(channels=8, side=trailing)"], positions=far, tolerance=2e-5)
+    """One row is key and value; what attention returns turns back. Layers with compressed keys have YaRN's frequencies."""
+    half, far = {"partial_rotary_factor": 0.5}, [0, 1, 5, 17, 40, 70, 90, 100, 127]
+    config = DeepseekV4Config(head_dim=D, partial_rotary_factor=0.5, max_position_embeddings=1024, rope_parameters={
+        "main": dict(half, rope_type="default", rope_theta=10000.0),
+        "compress": dict(half, rope_type="yarn", rope_theta=160000.0, factor=16.0, original_max_position_embeddings=64,
+                         beta_fast=4, beta_slow=1)})
+    module, turn = modeling_deepseek_v4.DeepseekV4RotaryEmbedding(config), modeling_deepseek_v4.apply_rotary_pos_emb
+    window, source = "pairing=adjacent, channels=8, side=trailing", HF + "modeling_deepseek_v4.py"
+    compress = ", theta=160000, factor=16, original=64, beta_fast=4"
+    for label, more, wrong in (("main", "", []), ("compress", compress, [", theta=160000", compress + ", attention_factor=1"])):
+        cos, sin = (x.double() for x in module(q, torch.tensor([far]), layer_type=label))
+        rq, rk = (turn(x[None], cos, sin)[0] for x in (q, k))
+        out = turn((softmax(plain(rq, rk), True) @ rk)[None], cos, -sin)
+        add(FILE, kind="output", spec=f"rope_value({window}{more})", source=source, heads=H, size=D, causal=True, q=q, k=k, v=k,
+            positions=far, out=out, tolerance=2e-5,
+            wrong=[f"{'yarn' if more else 'rope'}({window}{more})", f"rope_value(pairing=adjacent, channels=8{more})",
+                   f"rope_value(channels=8, side=trailing{more})"] + [f"rope_value({window}{w})" for w in wrong])
+        if not more:
+            case(f"rope({window})", source, plain(rq, rk), ["rope(pairing=adjacent, channels=8)", "rope(channels=8, side=trailing)"],
+                 positions=far, tolerance=2e-5)
 
 
 def alpha():
