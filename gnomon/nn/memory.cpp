@@ -52,8 +52,8 @@ Asked asked_in(const Scheme& scheme, std::int64_t layer, const Architecture& c) 
     a.mixes = a.mixes || plan.terms.mixes();
     a.values = a.values || ((acts & kValue) && (acts & kQk));
     a.by_distance = std::max<std::int64_t>(a.by_distance, (acts & kLogits) && !encoding->reads_content());
-    if ((acts & (kLogits | kRows)) && encoding->reads_content()) {
-      // A number of the query and one of the key, or the channels of gates, each with a matrix.
+    if (((acts & (kLogits | kRows)) && encoding->reads_content()) || (encoding->reads() & kReadsInput)) {
+      // A number of the query and one of the key, or the channels of gates or of profiles, each with a matrix.
       a.by_token =
           std::max({a.by_token, std::int64_t{2}, encoding->param_count() / (c.attention.heads * c.width)});
     }
