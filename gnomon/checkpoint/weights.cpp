@@ -121,16 +121,20 @@ void add_shards(const Path& index, std::vector<ReadableFile>& files, std::vector
 
 // The file to open in it: of the names that transformers looks for, in its order, or the only one of either format.
 Path file_in(const Path& folder) {
+  std::error_code error;
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
-    if (std::filesystem::exists(folder / name)) return folder / name;
+    if (std::filesystem::exists(folder / name, error)) return folder / name;
   }
   std::vector<Path> found;
   bool pickled = false;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const Path ending = entry.path().extension();
-    if (ending == ".safetensors" || ending == ".gguf") found.push_back(entry.path());
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const Path ending = entry->path().extension();
+    if (ending == ".safetensors" || ending == ".gguf") found.push_back(entry->path());
     pickled |= ending == ".bin" || ending == ".pt" || ending == ".pth";
   }
+  if (error)
+    throw Error(Fault::resource, text(folder.string(), ": cannot list the folder: ", error.message()));
   if (found.size() == 1) return found[0];
   if (found.empty())
     throw bad(folder,
@@ -157,7 +161,8 @@ Weights& Weights::operator=(Weights&&) noexcept = default;
 
 Weights Weights::open(const Path& path) {
   auto opened = std::make_unique<Opened>();
-  const Path file = std::filesystem::is_directory(path) ? file_in(path) : path;
+  std::error_code unreadable;  // which opening the file then says
+  const Path file = std::filesystem::is_directory(path, unreadable) ? file_in(path) : path;
   if (file.extension() == ".json") {
     add_shards(file, opened->files, opened->tensors);
   } else {

@@ -26,8 +26,8 @@ struct StoredTensor {
 // The tensors of a model, read when they are asked for: a .safetensors file, the files of a model.safetensors.index.json, a
 // .gguf file, or a folder that holds one of these. Formats: github.com/huggingface/safetensors, README, "Format", and
 // safetensors/src/tensor.rs; github.com/ggml-org/ggml, docs/gguf.md and src/gguf.cpp. The files are strangers': everything
-// is checked before it is used, nothing is mapped into memory (a file that is shortened meanwhile is an error), and no more
-// is allocated than the file has bytes.
+// is checked before it is used, nothing is mapped into memory (a file that is shortened meanwhile is an error), and what is
+// allocated is a small multiple of the bytes that are there.
 class Weights {
  public:
   // Throws Error(input) that names file, place, what was found and what is allowed; Error(resource) for what cannot be
