@@ -131,7 +131,7 @@ OpenedModel open_model(const Path& path, const LoadProgress& progress) {
   const Config config = Config::open(path);
   Resolved resolved = resolve(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
   Architecture a = architecture_of(config, resolved);
-  const Weighting weights = Weights::open(path);
+  const Weights weights = Weights::open(path);
   a.head = head_in(a, config, resolved.family, weights);
   const Model model(a);
   const Names names = names_of(resolved.family, a, config.gguf());
