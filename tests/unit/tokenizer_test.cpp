@@ -1,0 +1,3 @@
+#include "gnomon/checkpoint/tokenizer.h"
+
+#include <gtest/gtest.h>
