@@ -39,11 +39,14 @@ void Merges::join(std::vector<std::int32_t>& symbols) const {
   };
 
   using Due = std::pair<std::int32_t, std::int32_t>;  // rank, place
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
+  std::vector<Due> first;
+  for (std::int32_t p = 0; p < n; ++p) {
+    if (const auto r = rank_at(p)) first.emplace_back(*r, p);
+  }
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due(std::greater<>(), std::move(first));
   const auto consider = [&](std::int32_t p) {
     if (const auto r = rank_at(p)) due.emplace(*r, p);
   };
-  for (std::int32_t p = 0; p < n; ++p) consider(p);
   while (!due.empty()) {
     const auto [r, p] = due.top();
     due.pop();
