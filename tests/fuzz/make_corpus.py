@@ -465,6 +465,74 @@ def tokens_seeds():
     })
 
 
+# --- tokenisers of strangers
+
+def tokenizer(model, **parts):
+    return json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+                       "pre_tokenizer": None, "post_processor": None, "decoder": None, "model": model} | parts, ensure_ascii=False)
+
+
+def tokenizer_seeds():
+    bytes_of = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    bpe = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
+           "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": {"a": 0, "b": 1, "Ġ": 2, "ab": 3, "Ġab": 4, "1": 5},
+           "merges": [["a", "b"], ["Ġ", "ab"]]}
+    end = {"id": 6, "content": "<end>", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    pieces = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+              "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "##b": 4, "##é": 5, "e": 6}}
+    bert = {"normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+                           "lowercase": True}, "pre_tokenizer": {"type": "BertPreTokenizer"}}
+
+    def split(expression, **changes):
+        cut = {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False} | changes
+        return tokenizer(bpe, pre_tokenizer={"type": "Sequence", "pretokenizers": [cut, bytes_of | {"use_regex": False}]})
+
+    def pairs(**changes):
+        return tokenizer(bpe | changes, pre_tokenizer=bytes_of)
+
+    def added(*tokens):
+        return tokenizer(bpe, pre_tokenizer=bytes_of, added_tokens=list(tokens))
+
+    keep("tokenizer", {
+        "good-bytes": tokenizer(bpe, pre_tokenizer=bytes_of, decoder=bytes_of, added_tokens=[end]),
+        "good-old-merges": pairs(merges=["#version: 0.2", "a b", "Ġ ab"]),
+        "good-form-c": tokenizer(bpe, pre_tokenizer=bytes_of, normalizer={"type": "NFC"}, added_tokens=[end | {"normalized": True}]),
+        "good-split": split(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"),
+        "good-slow-split": split(r"(?:(?:a|b)*(?:a|b)*)*(?:a|b)c"),
+        "good-bert": tokenizer(pieces, **bert, post_processor={"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
+                               decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}),
+        "good-template": tokenizer(pieces, **bert, post_processor={
+            "type": "TemplateProcessing", "pair": [], "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                                                                 {"Sequence": {"id": "A", "type_id": 0}}],
+            "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [1], "tokens": ["[CLS]"]}}}),
+        "bad-empty": "", "bad-list": "[]", "bad-version": tokenizer(bpe, pre_tokenizer=bytes_of, version="2.0"),
+        "bad-unigram": tokenizer({"type": "Unigram", "vocab": []}),
+        "bad-no-bytes": tokenizer(bpe), "bad-metaspace": tokenizer(bpe, pre_tokenizer={"type": "Metaspace"}),
+        "bad-normalizer": tokenizer(bpe, pre_tokenizer=bytes_of, normalizer={"type": "NFKC"}),
+        "bad-dropout": pairs(dropout=0.1), "bad-fallback": pairs(byte_fallback=True), "bad-suffix": pairs(end_of_word_suffix="</w>"),
+        "bad-merge-unknown": pairs(merges=[["a", "c"]]), "bad-merge-makes-none": pairs(merges=[["b", "a"]]),
+        "bad-merge-twice": pairs(merges=[["a", "b"], ["a", "b"]]), "bad-merge-of-three": pairs(merges=[["a", "b", "a"]]),
+        "bad-merge-spaces": pairs(merges=["a b c"]), "bad-merge-number": pairs(merges=[7]),
+        "bad-id-twice": pairs(vocab={"a": 0, "b": 0}, merges=[]), "bad-id-minus": pairs(vocab={"a": -1}, merges=[]),
+        "bad-id-2-22": pairs(vocab={"a": 1 << 22}, merges=[]), "bad-id-text": pairs(vocab={"a": "0"}, merges=[]),
+        "bad-unknown": pairs(unk_token="?"), "bad-vocab-list": pairs(vocab=["a"], merges=[]),
+        "bad-added-id": added(end | {"id": 9}), "bad-added-twice": added(end, end | {"id": 7}), "bad-added-empty": added(end | {"content": ""}),
+        "bad-added-word": added(end | {"single_word": True}), "bad-added-long": added(end | {"content": "x" * 1001}),
+        "bad-added-other-id": added(end | {"content": "a"}),
+        "bad-split-empty": split("a*"), "bad-split-open": split("(a"), "bad-split-lazy": split("a+?b"), "bad-split-back": split(r"(a)\1"),
+        "bad-split-class": split("[[a]b]"), "bad-split-class-open": split("[a"), "bad-split-escape": split("a\\"), "bad-split-script": split(r"\p{Han}+"),
+        "bad-split-long": split("a" * 2001), "bad-split-large": split("(?:(?:(?:a{999}){999}){999}){999}"), "bad-split-fold": split("(?i:ss)"),
+        "bad-split-deep": split("(" * 900 + "a" + ")" * 900), "bad-split-behavior": split("a", behavior="Contiguous"),
+        "bad-split-text": split("a", pattern={"String": "a"}),
+        "bad-pieces-cut": tokenizer(pieces), "bad-pieces-unknown": tokenizer(pieces | {"unk_token": "?"}, **bert),
+        "bad-pieces-length": tokenizer(pieces | {"max_input_chars_per_word": 10**6}, **bert),
+        "bad-ends": tokenizer(pieces, **bert, post_processor={"type": "BertProcessing", "sep": ["[SEP]", 99], "cls": ["[CLS]", 1]}),
+        "bad-template-pair": tokenizer(pieces, **bert, post_processor={
+            "type": "TemplateProcessing", "single": [{"Sequence": {"id": "B", "type_id": 0}}], "pair": [], "special_tokens": {}}),
+        "bad-deep": tokenizer(bpe, normalizer=0).replace('"normalizer": 0', '"normalizer": ' + '{"a":' * NESTED + "1" + "}" * NESTED),
+    })
+
+
 def dictionaries(encodings):
     """Words that a mutation would not hit upon, in libFuzzer's form."""
     words = {"spec": {e["name"] for e in encodings} | {o["name"] + "=" for e in encodings for o in e["options"]} |
@@ -497,6 +565,7 @@ def main(program):
     vocabulary_seeds()
     lines_seeds()
     tokens_seeds()
+    tokenizer_seeds()
     dictionaries(encodings)
 
 
