@@ -23,12 +23,13 @@ double unit_of(std::string_view stored) {
   return stored == "F16" ? 0x1p-11 : 0x1p-24;
 }
 
-}  // namespace
-
+// Extents of 1 at the front are a batch; slopes and the like may have them at the end.
 void take_off_ones(DumpedArray& a, std::size_t extents) {
   while (a.shape.size() > extents && a.shape.front() == 1) a.shape.erase(a.shape.begin());
   while (a.shape.size() > extents && extents == 1 && a.shape.back() == 1) a.shape.pop_back();
 }
+
+}  // namespace
 
 const DumpedArray* Dump::find(std::string_view name) const {
   const auto at =
