@@ -20,6 +20,13 @@ struct ShowOptions {
 };
 int show(const ShowOptions& options);
 
+struct CheckCommand {
+  std::string dump, spec, positions;
+  double theta = 0;
+  bool json = false;
+};
+int check(const CheckCommand& options);
+
 struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;

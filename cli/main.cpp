@@ -164,6 +164,26 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
       "one.");
 }
 
+void describe_check(CLI::App& app, CheckCommand& o) {
+  app.add_option("DUMP.safetensors", o.dump,
+                 "what an engine computed: q_before and q_after, k_before and k_after, cos and sin, "
+                 "inv_freq, bias, slopes, "
+                 "table, positions; those that there are")
+      ->required();
+  app.add_option("--spec", o.spec,
+                 "what is expected, such as 'rope(theta=500000)'; not given: any convention");
+  app.add_option("--positions", o.positions,
+                 "of the tokens, such as 0..99 or 0,1,7; not given: the dump's, or 0, 1, 2 ...");
+  app.add_option("--theta", o.theta, "one more base to try, beside the usual and the fitted ones");
+  app.add_flag("--json", o.json, "the answers as JSON, with all that was ruled out");
+  app.footer(
+      "Examples:\n  gnomon check dump.safetensors\n  gnomon check dump.safetensors --spec "
+      "'rope(theta=10000)'\n  gnomon "
+      "check dump.safetensors --positions 0..11 --json\nExit code 0: it follows a convention, or the "
+      "expected one; 1: it "
+      "does not, or with a fault.");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon");
   app.set_version_flag("--version", std::string("gnomon ") + GNOMON_VERSION);
@@ -198,6 +218,12 @@ int run(int argc, char** argv) {
       "frequencies=tensor2tensor)' --dim 512 --out page.html\n  gnomon show alibi --heads 12\n  gnomon show "
       "rope+alibi --plan");
   show_command->callback([&] { code = show(s); });
+
+  CheckCommand d;
+  auto* check_command =
+      app.add_subcommand("check", "which convention another program's dump of position numbers follows");
+  describe_check(*check_command, d);
+  check_command->callback([&] { code = check(d); });
 
   StudyOptions t;
   t.program = std::filesystem::read_symlink("/proc/self/exe").string();
