@@ -61,7 +61,12 @@ std::unique_ptr<Gguf> add_gguf(const ReadableFile& file, std::vector<StoredTenso
   for (auto& e : header.entries)
     tensors.push_back(
         {std::move(e.name), std::move(e.shape), std::string(e.kind->name), 0, e.begin, e.bytes});
-  return std::make_unique<Gguf>(std::move(header.metadata), file.path());
+  auto gguf = std::make_unique<Gguf>(std::move(header.metadata), file.path());
+  if (const auto parts = gguf->whole("split.count"); parts && *parts > 1)
+    throw bad(file.path(), text("one of ", *parts,
+                                " parts of a model, allowed is the whole: "
+                                "llama-gguf-split --merge joins them"));
+  return gguf;
 }
 
 // --- Shards
@@ -82,6 +87,7 @@ std::map<std::string, std::string> weight_map(const Path& index) {
     if (!plain) shard.wrong("the name of a file in the same folder");
     shard_of.emplace(tensor, name);
   }
+  if (shard_of.empty()) throw bad(index, "\"weight_map\" names no tensor, allowed is one or more");
   return shard_of;
 }
 
@@ -244,7 +250,7 @@ Floats Weights::read(const StoredTensor& tensor) const {
 Floats Weights::read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count) const {
   const std::string place = text("tensor ", excerpt(tensor.name));
   const auto rank = std::int64_t(tensor.shape.size());
-  check_extents(place, {{"the number of its extents", rank, 1, rank}});
+  check_extents(place, {{"the number of its extents", rank, 1, std::max<std::int64_t>(rank, 1)}});
   check_extents(place, {{"the first row", first, 0, tensor.shape[0]}});
   check_extents(place, {{"the number of rows", count, 0, tensor.shape[0] - first}});
   const std::int64_t width = tensor.shape[0] == 0 ? 0 : tensor.size() / tensor.shape[0];

@@ -164,6 +164,7 @@ def weights_seeds():
         "bad-index-extra": index({"a": "1.safetensors", "c": "2.safetensors"}),
         "bad-index-exchanged": index({"a": "2.safetensors", "b": "1.safetensors"}),
         "bad-index-number": index({"a": 1}),
+        "bad-index-empty": index({}),
         "bad-index-no-map": index(both).replace("weight_map", "weights"),
         "bad-index-deep": '{"weight_map":' + "[" * NESTED + "]" * NESTED + "}",
     })

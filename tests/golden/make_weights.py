@@ -4,7 +4,7 @@
 
 kinds.gguf has a tensor of random blocks of every type that `gguf` can make, and a key of every type; dtypes.safetensors a
 tensor of every dtype that torch has; sharded/ is a model of two files and their index as huggingface_hub writes it.
-weights.json has the numbers as gguf.quants.dequantize and torch's .to(float32) make them, as bytes in hexadecimal.
+weights.json has the sizes of ggml's blocks, and the numbers as gguf.quants.dequantize and torch's .to(float32) make them, as bytes in hexadecimal.
 `wrong` are other readings of the same bytes, which must not come out.
 """
 
@@ -144,6 +144,7 @@ for c in cases:
     assert c.get("wrong") != c["bytes"], c["name"]
 content = {"source": f"gguf {importlib.metadata.version('gguf')}, safetensors {safetensors.__version__}, "
                      f"torch {torch.__version__}, huggingface_hub {huggingface_hub.__version__}",
-           "made_by": "tests/golden/make_weights.py", "cases": cases}
+           "made_by": "tests/golden/make_weights.py",
+           "sizes": [[kind.name, int(kind), *gguf.GGML_QUANT_SIZES[kind]] for kind in Type], "cases": cases}
 (HERE / "weights.json").write_text(json.dumps(content, separators=(",", ":")) + "\n")
 print(len(cases), "cases")

@@ -118,6 +118,9 @@ TEST_F(StrangeWeights, HostileGgufHeadersAreRefused) {
     keys(key("general.alignment", 4, raw(n)),
          text("the alignment: found ", n, ", allowed is a power of two"));
   keys(key("general.alignment", 8, raw_text("32")), "the alignment: found no whole number");
+  keys(key("split.count", 2, raw(std::uint16_t{3})), "one of 3 parts of a model");
+  keys(key("split.count", 8, raw_text("3")), "found \"3\", allowed is a whole number");
+  EXPECT_EQ(refusal(with(gguf(0, 1, key("split.count", 2, raw(std::uint16_t{1}))))), "accepted");
 }
 
 TEST_F(StrangeWeights, HostileGgufTensorsAreRefused) {
@@ -256,6 +259,7 @@ TEST_F(StrangeWeights, AnIndexAndItsShardsAgree) {
                            "a\\\\b", "1.safetensors\\u0000"})
     expect_refusal(index(text("{\"a\":\"", name, "\"}")), "allowed is the name of a file in the same folder");
   expect_refusal(index("{\"a\":1}"), "allowed is a text");
+  expect_refusal(index("{}"), "names no tensor");
   expect_refusal(index("[]"), "allowed is an object");
   expect_refusal(with("{}", "model.safetensors.index.json"), "there is no key \"weight_map\"");
   shard("2.safetensors", "a");  // a tensor in two files
@@ -281,6 +285,8 @@ TEST_F(StrangeWeights, WhatIsLargerThanMemoryIsReadByRows) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.fault(), Fault::resource);
+    EXPECT_NE(std::string(e.what()).find("takes 1099511627776 bytes, but only"), std::string::npos)
+        << e.what();
   }
 }
 

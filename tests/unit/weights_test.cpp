@@ -14,9 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json golden_cases() {
+Json golden(const char* what) {
   std::ifstream file(kGolden / "weights.json");
-  return Json::parse(file).at("cases");
+  return Json::parse(file).at(what);
 }
 
 Floats from_hex(const std::string& digits) {
@@ -31,7 +31,7 @@ Floats from_hex(const std::string& digits) {
 
 TEST(Weights, EveryKindIsWhatItsOwnReaderMakesOfIt) {
   std::set<std::string> seen;
-  const Json cases = golden_cases();
+  const Json cases = golden("cases");
   for (const Json& c : cases) {
     SCOPED_TRACE(text(c.at("file"), " ", c.at("name")));
     const Weights weights = Weights::open(kGolden / std::string(c.at("file")));
@@ -52,8 +52,22 @@ TEST(Weights, EveryKindIsWhatItsOwnReaderMakesOfIt) {
       << "one has no golden numbers";
 }
 
+TEST(Weights, BlocksHaveTheSizesOfGgml) {
+  std::set<std::int32_t> types;
+  const Json sizes = golden("sizes");
+  for (const Json& size : sizes) {
+    const std::int32_t type = size.at(1);
+    const NumberKind* kind = find_ggml_kind(type);
+    ASSERT_NE(kind, nullptr) << size;
+    EXPECT_EQ(Json({kind->name, kind->ggml_type, kind->numbers, kind->bytes}), size);
+    types.insert(type);
+  }
+  for (std::int32_t type = -2; type < 100; ++type)
+    EXPECT_EQ(find_ggml_kind(type) != nullptr, types.count(type) == 1) << type;
+}
+
 TEST(Weights, RowsAreThoseOfTheWhole) {
-  const Json cases = golden_cases();
+  const Json cases = golden("cases");
   for (const Json& c : cases) {
     const Weights weights = Weights::open(kGolden / std::string(c.at("file")));
     const StoredTensor& tensor = weights.at(std::string(c.at("name")));
