@@ -60,6 +60,14 @@ struct SampleOptions {
 };
 int sample(const SampleOptions& options);
 
+struct InspectOptions {
+  std::string model, text, ids, out;
+  long long window = 256, windows = 8, longest = 2048;
+  double beyond = 0;  // factor of the trained length; 0 = not
+  bool quiet = false, json = false;
+};
+int inspect(const InspectOptions& options);
+
 struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list
   std::string text, out;         // folder; empty: "claims", where something is trained

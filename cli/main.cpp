@@ -184,6 +184,33 @@ void describe_check(CLI::App& app, CheckCommand& o) {
       "does not, or with a fault.");
 }
 
+void describe_inspect(CLI::App& app, InspectOptions& o) {
+  app.add_option("MODEL", o.model,
+                 "a folder with config.json, safetensors and tokenizer.json, or a .gguf file")
+      ->required();
+  app.add_option("--text", o.text, "what it reads, UTF-8");
+  app.add_option("--ids", o.ids,
+                 "the same as token ids, whole numbers with spaces between them, for other tokenisers");
+  app.add_option("--window", o.window, "tokens of a window")
+      ->capture_default_str()
+      ->check(CLI::Range(16, 4096));
+  app.add_option("--windows", o.windows, "how many of them")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--longest", o.longest, "tokens of the windows whose loss is told by place")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 1 << 20));
+  app.add_option("--beyond", o.beyond,
+                 "also windows so many times the trained length, in six ways without training; minutes each "
+                 "for long ones");
+  app.add_option("--out", o.out, "write the page to this file");
+  app.add_flag("--json", o.json, "every number as JSON");
+  app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  app.footer(
+      "Examples:\n  gnomon inspect MODEL --text book.txt\n  gnomon inspect MODEL --text book.txt --out "
+      "inspected.html\nIt runs the model in float32 and looks at every value on its way.");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon");
   app.set_version_flag("--version", std::string("gnomon ") + GNOMON_VERSION);
@@ -224,6 +251,12 @@ int run(int argc, char** argv) {
       app.add_subcommand("check", "which convention another program's dump of position numbers follows");
   describe_check(*check_command, d);
   check_command->callback([&] { code = check(d); });
+
+  InspectOptions i;
+  auto* inspect_command =
+      app.add_subcommand("inspect", "what a trained model does with position, measured on a text");
+  describe_inspect(*inspect_command, i);
+  inspect_command->callback([&] { code = inspect(i); });
 
   StudyOptions t;
   t.program = std::filesystem::read_symlink("/proc/self/exe").string();

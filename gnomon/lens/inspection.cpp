@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "gnomon/core/error.h"
 #include "gnomon/kernels/loss.h"
@@ -33,72 +34,79 @@ Mean paired(std::span<const float> now, std::span<const float> before, std::int6
   return {mean, n > 1 ? 1.96 * std::sqrt(squares / (n - 1) / n) : kNan};
 }
 
-std::vector<float> losses_of(const Trained& m, const Sample& sample) { return watch(m, sample, {}, {}); }
-
-Change change(const std::string& what, const Trained& m, const Sample& sample, const Trained& other,
-              const Sample& there) {
+Change between(const std::string& what, const Outcome& before, const Outcome& after, std::int64_t T) {
   Change c{what, kNan, kNan, kNan};
-  if (headless(m)) {
-    c.pooled = pooled_change(last_rows(m, sample), last_rows(other, there), sample.T);
-    return c;
+  if (before.losses.empty()) {
+    c.pooled = pooled_change(before.rows, after.rows, T);
+  } else {
+    const Mean gained = paired(after.losses, before.losses, T);
+    c.loss = gained.mean, c.half_width = gained.half_width;
   }
-  const Mean gained = paired(losses_of(other, there), losses_of(m, sample), sample.T);
-  c.loss = gained.mean, c.half_width = gained.half_width;
   return c;
 }
 
+// Streams of one pass: all of them at once would be as large as a model.
+constexpr std::size_t kAtOnce = 8;
+
 }  // namespace
+
+Outcome outcome_of(const Trained& m, const Sample& sample) {
+  if (headless(m)) return {{}, last_rows(m, sample)};
+  return {watch(m, sample, {}, {}), {}};
+}
 
 Streams look_at_streams(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed) {
   const std::int64_t L = m.model.architecture().layers, T = sample.T, N = std::int64_t(sample.inputs.size());
   Streams out;
   out.looks.resize(std::size_t(L + 1));
-  Matrix words;
   std::vector<std::string> names{"words"};
   for (std::int64_t l = 0; l < L; ++l) names.push_back(text("layers.", l, ".before"));
   names.push_back(text("layers.", L - 1, ".after"));
-  // One value at a time, for all streams of all windows together are as large as the model.
-  for (std::size_t n = 0; n < names.size(); ++n) {
-    Matrix rows;
-    watch(m, sample, {names[n]}, [&](std::int64_t w, const std::string&, TapValue& value) {
+  for (std::size_t first = 0; first < names.size(); first += kAtOnce) {
+    const std::vector<std::string> here(
+        names.begin() + std::ptrdiff_t(first),
+        names.begin() + std::ptrdiff_t(std::min(first + kAtOnce, names.size())));
+    std::map<std::string, Matrix> rows;
+    watch(m, sample, here, [&](std::int64_t w, const std::string& name, TapValue& value) {
       const Floats all = value.read();
-      if (rows.rows == 0) rows = Matrix(N, std::int64_t(all.size()) / T);
-      std::copy(all.begin(), all.end(), &rows.at(w * T, 0));
+      Matrix& to = rows[name];
+      if (to.rows == 0) to = Matrix(N, std::int64_t(all.size()) / T);
+      std::copy(all.begin(), all.end(), &to.at(w * T, 0));
     });
-    if (n == 0) {
-      out.words = probe_positions(rows, T);
-      continue;
+    for (std::size_t n = 0; n < here.size(); ++n) {
+      const Matrix& stream = rows.at(here[n]);
+      if (first + n == 0) {
+        out.words = probe_positions(stream, T);
+        continue;
+      }
+      const auto l = std::int64_t(first + n) - 1;
+      StreamLook& look = out.looks[std::size_t(l)];
+      look.variance = variance_shares(stream, sample);
+      if (std::find(probed.begin(), probed.end(), l) != probed.end()) look.probe = probe_positions(stream, T);
     }
-    StreamLook& look = out.looks[n - 1];
-    look.variance = variance_shares(rows, sample);
-    if (std::find(probed.begin(), probed.end(), std::int64_t(n - 1)) != probed.end())
-      look.probe = probe_positions(rows, T);
   }
   return out;
 }
 
-Change look_at_shift(const Trained& m, const Sample& sample, double shift) {
+Change look_at_shift(const Trained& m, const Sample& sample, const Outcome& before, double shift) {
   const Placement moved = Placement::consecutive(shift, sample.T);
   Sample there = sample;
   there.placement = &moved;
-  return change(text("positions + ", shift), m, sample, m, there);
+  return between(text("positions + ", shift), before, outcome_of(m, there), sample.T);
 }
 
-Change look_without(const Trained& m, const Sample& sample, std::int64_t layer) {
+Change look_without(const Trained& m, const Sample& sample, const Outcome& before, std::int64_t layer) {
   const Architecture& c = m.model.architecture();
   if (layer >= 0) {
     const Model model = with_spec(m, without_position(c.position, c.layers, layer));
-    return change(text("layer ", layer, " without position"), m, sample, {model, m.w}, sample);
+    return between(text("layer ", layer, " without position"), before, outcome_of({model, m.w}, sample),
+                   sample.T);
   }
-  if (headless(m)) {
-    Change without{"no positions", kNan, kNan, kNan};
-    without.pooled = pooled_change(last_rows(m, sample), last_rows(m, sample, true), sample.T);
-    return without;
-  }
+  if (headless(m)) return between("no positions", before, {{}, last_rows(m, sample, true)}, sample.T);
   Spec none = c.position;
   none.attention.clear(), none.layers.clear();
   const Model model = with_spec(m, none);
-  return change("no positions", m, sample, {model, m.w}, sample);
+  return between("no positions", before, outcome_of({model, m.w}, sample), sample.T);
 }
 
 Reading look_beyond(const Trained& m, const Extension& way, const Sample& sample, std::int64_t scored) {
@@ -109,7 +117,7 @@ Reading look_beyond(const Trained& m, const Extension& way, const Sample& sample
   for (std::size_t n = 0; n < last.targets.size(); ++n) {
     if (std::int64_t(n) % sample.T < sample.T - scored) last.targets[n] = kUnscored;
   }
-  const Mean nats = paired(losses_of({model, m.w}, last), {}, sample.T);
+  const Mean nats = paired(outcome_of({model, m.w}, last).losses, {}, sample.T);
   const double whole = double(sample.T) / double(scored);
   return {way.name, way.spec.print(), sample.T, nats.mean * whole, nats.half_width * whole};
 }

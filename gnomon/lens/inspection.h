@@ -82,9 +82,16 @@ struct Streams {
   PositionProbe words;
 };
 Streams look_at_streams(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed);
-Change look_at_shift(const Trained& m, const Sample& sample, double shift);
-// Without position in this layer; of a model whose positions join the words, without them (layer −1).
-Change look_without(const Trained& m, const Sample& sample, std::int64_t layer);
+// What a model makes of a sample, to compare with: losses, or the last rows of a model without a head.
+struct Outcome {
+  std::vector<float> losses;
+  Matrix rows;
+};
+Outcome outcome_of(const Trained& m, const Sample& sample);
+// `before`: outcome_of() the same sample.
+Change look_at_shift(const Trained& m, const Sample& sample, const Outcome& before, double shift);
+// Without position in this layer; for layer −1 without any at all.
+Change look_without(const Trained& m, const Sample& sample, const Outcome& before, std::int64_t layer);
 Reading look_beyond(const Trained& m, const Extension& way, const Sample& sample, std::int64_t scored);
 
 }  // namespace gnomon
