@@ -154,6 +154,7 @@ void add_streams(const Subject& s, std::vector<Part>& parts) {
   parts.push_back({"heads", double(s.o.window * s.o.windows) * 2,
                    [&f, s] { f.heads = watch_heads(s.trained(), s.windows(s.o.window, s.o.windows)); }});
   parts.push_back({"streams and probes", double(40 * 128) * std::ceil(double(L + 2) / 8), [&f, s, L] {
+                     f.probed = 128;
                      Streams found = look_at_streams(s.trained(), s.windows(128, 40), some_layers(L));
                      f.streams = std::move(found.looks), f.word_probe = found.words;
                    }});

@@ -54,6 +54,7 @@ struct Reading {
 
 struct Inspection {
   std::int64_t window = 0, windows = 0;  // of what is not about long windows
+  std::int64_t probed = 0;               // tokens of the windows that probes are asked about
   std::optional<TableLook> table;
   std::vector<Matrix>
       terms;  // of each head of the first layer: shares of word, position and the rest (term_shares)

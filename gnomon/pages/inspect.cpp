@@ -130,7 +130,7 @@ std::string streams_section(const Inspected& in) {
   report::LineChart probes{
       "Position, read by a linear probe",
       text("Mean error in tokens, on sequences that the probe has not seen; a constant guess has ",
-           grouped(double(in.found.window) / 4, 1), "."),
+           grouped(double(in.found.probed) / 4, 1), "."),
       {"layer", false, {}, false},
       {"tokens", false, {}, false},
       {}};

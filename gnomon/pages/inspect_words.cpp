@@ -67,7 +67,7 @@ void about_streams(const Inspected& in, std::vector<std::string>& all) {
     said += text(" A linear probe reads the position to ", grouped(first.probe->error, 1),
                  " tokens there and to ", grouped(last.probe->error, 1), " here (from the words alone ",
                  grouped(in.found.word_probe->error, 1), "; a constant guess ",
-                 grouped(double(in.found.window) / 4, 1), ").");
+                 grouped(double(in.found.probed) / 4, 1), ").");
   all.push_back(said);
 }
 
