@@ -140,7 +140,7 @@ def cases():
     alone = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     yield byte_pairs("gpt-2", 480, [byte_level], [
         {"normalizer": {"type": "NFC"}}, {"pre_tokenizer": {"add_prefix_space": True}}, {"pre_tokenizer": {"use_regex": False}}],
-        gguf="gpt-2", added=[AddedToken("ago, our", normalized=True)])
+        gguf="gpt-2", added=[AddedToken("ago", normalized=True), AddedToken("ago, our", normalized=True)])
     yield byte_pairs("smollm", 480, [digits, byte_level], [
         {"pre_tokenizer": alone}, {"normalizer": {"type": "NFC"}}, {"model": {"ignore_merges": True}}], gguf="smollm",
         edit=without_every_third_merge)
