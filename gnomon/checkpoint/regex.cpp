@@ -13,7 +13,7 @@
 namespace gnomon {
 namespace {
 
-constexpr std::size_t kLongestPattern = 2000;  // bytes; those in use have up to 500
+constexpr std::size_t kLongestPattern = 1000;  // bytes; those in use have up to 500
 constexpr std::uint32_t kMostWays = 10'000'000;
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 // White_Space; PCRE2's own \s has U+180E too.

@@ -32,14 +32,6 @@ bool flag(const JsonValue& component, std::string_view key, bool standard) {
   const auto found = component.find(key);
   return found ? found->flag() : standard;
 }
-// What has to be false, empty or missing.
-void check_absent(const JsonValue& component, std::string_view key) {
-  const auto found = component.find(key);
-  if (!found || (key != "byte_fallback" && key != "dropout" && found->text().empty())) return;
-  if (key == "byte_fallback" && !found->flag()) return;
-  if (key == "dropout" && found->number() == 0) return;
-  unsupported(*found, text("a BPE with ", key));
-}
 
 Normalizer normalizer_of(const JsonValue& top) {
   const auto all = components(top.find("normalizer"), "normalizers");
@@ -114,9 +106,13 @@ std::int32_t id_of(const JsonValue& name, const IdsByText& ids) {
 BytePairs byte_pairs_of(const JsonValue& top, const JsonValue& model, const TokenizerParts& parts) {
   if (std::holds_alternative<BertNormalizer>(parts.normalizer))
     unsupported(top, "a BPE with a BertNormalizer");
-  for (const std::string_view key :
-       {"dropout", "byte_fallback", "continuing_subword_prefix", "end_of_word_suffix"})
-    check_absent(model, key);
+  if (flag(model, "byte_fallback", false)) unsupported(model, "a BPE with byte_fallback");
+  if (const auto share = model.find("dropout"); share && share->number() != 0)
+    unsupported(model, "a BPE with dropout");
+  for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    if (const auto affix = model.find(key); affix && !affix->text().empty())
+      unsupported(model, text("a BPE with ", key));
+  }
   BytePairs pairs;
   read_splits(top, pairs);
   pairs.merges = read_merges(model, parts);

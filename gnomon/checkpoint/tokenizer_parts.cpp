@@ -147,21 +147,21 @@ std::string TokenizerParts::normal(std::string_view text) const {
 
 Merges merges_of(const TokenizerParts& parts, const std::vector<NamedMerge>& merges, std::string_view where) {
   Merges all;
-  for (const auto& [left, right] : merges) {
+  for (const NamedMerge& m : merges) {
+    const auto wrong = [&](std::string_view what) {
+      return Error(Fault::input,
+                   text(where, "[", all.size(), "]: ", excerpt(m.left), " and ", excerpt(m.right), what));
+    };
     const auto id = [&](std::string_view name) {
       const auto found = parts.vocabulary.find(name);
       if (found == parts.vocabulary.end())
-        throw Error(Fault::input, text(where, "[", all.size(), "]: ", excerpt(left), " and ", excerpt(right),
-                                       " need a token ", excerpt(name), " that is not in the vocabulary"));
+        throw wrong(text(" need a token ", excerpt(name), " that is not in the vocabulary"));
       return found->second;
     };
-    if (std::int64_t(left.size() + right.size()) > Tokenizer::kLongestToken)
-      throw Error(Fault::input,
-                  text(where, "[", all.size(), "]: a token of ", left.size() + right.size(), " bytes"));
-    const Merge pair{id(left), id(right)};
-    if (!all.add(pair, id(std::string(left) + std::string(right))))
-      throw Error(Fault::input, text(where, "[", all.size(), "]: ", excerpt(left), " and ", excerpt(right),
-                                     " are merged twice"));
+    if (std::int64_t(m.left.size() + m.right.size()) > Tokenizer::kLongestToken)
+      throw wrong(text(" make a token of ", m.left.size() + m.right.size(), " bytes"));
+    const Merge pair{id(m.left), id(m.right)};
+    if (!all.add(pair, id(std::string(m.left) + std::string(m.right)))) throw wrong(" are merged twice");
   }
   return all;
 }

@@ -4,8 +4,8 @@
 #include <string_view>
 
 // What tokenisers ask of characters, by Unicode 14 (Debian's utf8proc). The package `tokenizers` (0.23.3 was asked, for every
-// character of Unicode 14) asks older tables for some of it: those of the crates unicode_categories 0.1.1 (Unicode 8) and
-// unicode-normalization-alignments 0.1.12 (Unicode 9). Where it does so, the answers here are its own.
+// character of Unicode 14) asks older tables for some of it: those of the crates unicode_categories 0.1 (Unicode 8) and
+// unicode-normalization-alignments 0.1 (Unicode 9). Where it does so, the answers here are its own.
 namespace gnomon {
 
 // The characters of well-formed UTF-8, and back.
