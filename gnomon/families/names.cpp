@@ -14,7 +14,7 @@ struct Row {
   std::string_view family;
   Names (*names)(const Architecture&);
 };
-#define RUNS(family, names, block) Row{#family, names_##names},
+#define RUNS(family, names, block) Row{family, names_##names},
 constexpr Row kRunnable[] = {
 #include "gnomon/families/runnable.def"
 };

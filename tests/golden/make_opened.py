@@ -55,9 +55,9 @@ CASES = {
     "t5_whole": ("T5ForConditionalGeneration", T5 | {"num_decoder_layers": 1, "decoder_start_token_id": 0}),
     "gpt2": ("GPT2LMHeadModel", GPT),
     "gpt_neox": ("GPTNeoXForCausalLM", SMALL | {
-        "intermediate_size": 12, "max_position_embeddings": 32,
+        "hidden_size": 16, "intermediate_size": 12, "max_position_embeddings": 32,
         "rope_parameters": ROPE | {"partial_rotary_factor": 0.5}}),
-    "gptj": ("GPTJForCausalLM", GPT | {"rotary_dim": 2}),
+    "gptj": ("GPTJForCausalLM", GPT | {"n_embd": 16, "rotary_dim": 4}),
     "llama": ("LlamaForCausalLM", GROUPED | {"rope_parameters": ROPE}),
     "llama_bare": ("LlamaModel", GROUPED | {"attention_bias": True, 
                                             "rope_parameters": {"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0,
