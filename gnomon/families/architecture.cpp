@@ -15,7 +15,7 @@ struct Row {
   std::string_view family;
   void (*block)(Facts&, Architecture&);
 };
-#define RUNS(family, names, block) Row{family, block_##block},
+#define RUNS(family, names, block, gguf) Row{family, block_##block},
 constexpr Row kBlockOf[] = {
 #include "gnomon/families/runnable.def"
 };

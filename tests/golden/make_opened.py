@@ -10,8 +10,8 @@ to the numbers that the file holds, saved, loaded again as float32 from what was
   outputs          logits (B, T, V), or hidden (B, T, C) where the model has no head, in float32, as a list
   head             whether there is one
 GGUF files are written as llama.cpp's converter does (conversion/llama.py, LlamaModel.permute: the rows of q and k of each head
-change places, so that what transformers turns as halves is a pair of neighbours; conversion/gemma.py: gains plus 1) and quantised
-by the gguf package; what is expected of them is transformers' output from the numbers that the package reads back.
+change places, so that what transformers turns as halves is a pair of neighbours; and so on, below) with the names that the gguf
+package has for each architecture, and quantised by that package; what is expected of them is transformers' output from the numbers that the package reads back.
 """
 
 import json
@@ -119,11 +119,7 @@ def write_folder(name, seed):
           f"{len(load_file(folder / 'model.safetensors'))} tensors")
 
 
-# --- GGUF
-
-NAMES = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
-         "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+# --- GGUF: what llama.cpp's converter does with each architecture, beside renaming (conversion/*.py).
 
 
 def permuted(w, heads):
@@ -135,54 +131,110 @@ def permuted_back(w, heads):
     return w.reshape(heads, w.shape[0] // heads // 2, 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
 
 
-def gguf_name(key):
-    if key.startswith("model.layers."):
-        _, _, layer, rest = key.split(".", 3)
-        return f"blk.{layer}.{NAMES[rest.removesuffix('.weight')]}.weight"
-    return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-            "lm_head.weight": "output.weight"}[key]
+def llama(key, config):
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    of = next((n for part, n in heads.items() if part in key), None)
+    return (lambda w: permuted(w, of), lambda w: permuted_back(w, of)) if of else None
 
 
-def write_gguf(name, seed, tied):
-    """A Llama whose matrices are Q8_0 (blocks of 32 numbers)."""
+def gpt2(key, _):
+    if key.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):  # Conv1D
+        return (lambda w: w.T, lambda w: w.T)
+
+
+def gpt_neox(key, config):
+    if "query_key_value" in key:  # (H, 3, D) to (3, H, D) and back
+        H, D = config.num_attention_heads, config.hidden_size // config.num_attention_heads
+        return (lambda w: w.reshape(H, 3, D, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape),
+                lambda w: w.reshape(3, H, D, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape))
+
+
+def gemma(key, _):
+    if key.endswith("norm.weight"):
+        return (lambda w: w + 1, lambda w: w - 1)
+
+
+def unchanged(key, _):
+    return None
+
+
+Q8, F16 = gguf.GGMLQuantizationType.Q8_0, gguf.GGMLQuantizationType.F16
+WIDE = GROUPED | {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2,
+                  "rope_parameters": ROPE}  # Q8_0 has blocks of 32 numbers
+# Name: architecture, class, config, what the converter does, how matrices are stored.
+GGUFS = {
+    "gguf_llama": ("llama", "LlamaForCausalLM", WIDE | {"tie_word_embeddings": False}, llama, Q8),
+    "gguf_llama_tied": ("llama", "LlamaForCausalLM", GROUPED | {"tie_word_embeddings": True, "rope_parameters": ROPE}, llama, F16),
+    "gguf_qwen2": ("qwen2", "Qwen2ForCausalLM", GROUPED | {"rope_parameters": ROPE}, unchanged, F16),
+    "gguf_phi3": ("phi3", "Phi3ForCausalLM", GROUPED | {"rope_parameters": ROPE, "sliding_window": None}, unchanged, F16),
+    "gguf_gemma2": ("gemma2", "Gemma2ForCausalLM", CASES["gemma2"][1] | {"query_pre_attn_scalar": 8}, gemma, F16),
+    "gguf_gpt2": ("gpt2", "GPT2LMHeadModel", GPT, gpt2, F16),
+    "gguf_gpt_neox": ("gptneox", "GPTNeoXForCausalLM", CASES["gpt_neox"][1], gpt_neox, F16),
+    "gguf_bert": ("bert", "BertModel", BERT, unchanged, F16),
+}
+
+
+def write_keys(writer, arch, config):
+    """What the converter writes of a config (conversion/base.py, TextModel.set_gguf_parameters, and the architecture's own)."""
+    heads = config.num_attention_heads
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(getattr(config, "intermediate_size", None) or config.n_inner)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(getattr(config, "num_key_value_heads", heads))
+    writer.add_vocab_size(V)
+    if arch in ("gpt2", "gptneox", "bert"):
+        writer.add_layer_norm_eps(getattr(config, "layer_norm_eps", None) or config.layer_norm_epsilon)
+    else:
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    rope = getattr(config, "rope_parameters", None)
+    if rope:
+        head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
+        writer.add_rope_freq_base(rope["rope_theta"])
+        writer.add_rope_dimension_count(int(head_dim * rope.get("partial_rotary_factor", 1)))
+    if arch == "gptneox":
+        writer.add_parallel_residual(config.use_parallel_residual)
+    if arch == "gemma2":
+        writer.add_key_length(config.head_dim)
+        writer.add_value_length(config.head_dim)
+        writer.add_sliding_window(config.sliding_window)
+        writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
+    if arch == "bert":
+        writer.add_causal_attention(False)
+        writer.add_token_type_count(config.type_vocab_size)
+
+
+def write_gguf(name, seed):
+    arch, kind, options, converter, stored = GGUFS[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    config = GROUPED | {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4,
-                        "num_key_value_heads": 2, "tie_word_embeddings": tied,
-                        "rope_parameters": ROPE}
-    model = made(name, "LlamaForCausalLM", config, seed)
-    heads = {"q_proj": config["num_attention_heads"], "k_proj": config["num_key_value_heads"]}
-    writer = gguf.GGUFWriter(folder / "model.gguf", "llama")
-    writer.add_block_count(config["num_hidden_layers"])
-    writer.add_context_length(config["max_position_embeddings"])
-    writer.add_embedding_length(config["hidden_size"])
-    writer.add_feed_forward_length(config["intermediate_size"])
-    writer.add_head_count(heads["q_proj"])
-    writer.add_head_count_kv(heads["k_proj"])
-    writer.add_rope_freq_base(ROPE["rope_theta"])
-    writer.add_rope_dimension_count(config["hidden_size"] // heads["q_proj"])
-    writer.add_layer_norm_rms_eps(model.config.rms_norm_eps)
-    writer.add_vocab_size(V)
+    model = made(name, kind, options, seed)
+    config = model.config
+    writer = gguf.GGUFWriter(folder / "model.gguf", arch)
+    write_keys(writer, arch, config)
+    of_arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == arch)
+    names = gguf.get_tensor_name_map(of_arch, config.num_hidden_layers)
     state = model.state_dict()
+    tied = "lm_head.weight" in state and config.tie_word_embeddings
     for key, tensor in state.items():
-        if tied and key == "lm_head.weight":
+        if (tied and key == "lm_head.weight") or key.startswith("pooler"):
             continue
-        w = tensor.float().numpy()
-        of = next((n for part, n in heads.items() if part in key), None)
-        if of:
-            w = permuted(w, of)
-        kind = gguf.GGMLQuantizationType.Q8_0 if w.ndim == 2 else gguf.GGMLQuantizationType.F32
-        packed = gguf.quants.quantize(w, kind)
-        writer.add_tensor(gguf_name(key), packed, raw_dtype=kind)
-        read = gguf.quants.dequantize(packed, kind).reshape(w.shape)
-        state[key] = torch.tensor(np.ascontiguousarray(permuted_back(read, of) if of else read))
+        there, back = converter(key, config) or (lambda w: w, lambda w: w)
+        w = np.ascontiguousarray(there(tensor.float().numpy()))
+        of = stored if w.ndim == 2 and "norm" not in key else gguf.GGMLQuantizationType.F32
+        packed = gguf.quants.quantize(w, of)
+        writer.add_tensor(names.get_name(key, try_suffixes=(".weight", ".bias")), packed, raw_dtype=of)
+        state[key] = torch.tensor(np.ascontiguousarray(back(gguf.quants.dequantize(packed, of).reshape(w.shape))))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     if tied:
-        state["lm_head.weight"] = state["model.embed_tokens.weight"]
+        words = next(key for key in state if key.endswith(("embed_tokens.weight", "wte.weight")))
+        state["lm_head.weight"] = state[words]
     model.load_state_dict(state)
     most = write_expected(folder, model, seed)
     print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, largest output {most:.2f}")
@@ -190,11 +242,6 @@ def write_gguf(name, seed, tied):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    GGUFS = {"gguf_llama": False, "gguf_llama_tied": True}
     for seed, chosen in enumerate([*CASES, *GGUFS]):
-        if sys.argv[1:] and chosen not in sys.argv[1:]:
-            continue
-        if chosen in GGUFS:
-            write_gguf(chosen, seed, GGUFS[chosen])
-        else:
-            write_folder(chosen, seed)
+        if not sys.argv[1:] or chosen in sys.argv[1:]:
+            (write_gguf if chosen in GGUFS else write_folder)(chosen, seed)

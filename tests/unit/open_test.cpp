@@ -18,9 +18,11 @@ namespace {
 
 const Path kOpened = GNOMON_TESTS "/golden/opened";
 const std::vector<std::string> kFolders{
-    "bert",    "bert_bare", "roberta", "mpnet", "deberta_v2", "modernbert",     "t5",    "t5_whole",
-    "gpt2",    "gpt_neox",  "gptj",    "llama", "llama_bare", "mistral",        "qwen2", "qwen3",
-    "smollm3", "gemma2",    "gemma3",  "phi3",  "gguf_llama", "gguf_llama_tied"};
+    "bert",        "bert_bare", "roberta",       "mpnet",           "deberta_v2", "modernbert",
+    "t5",          "t5_whole",  "gpt2",          "gpt_neox",        "gptj",       "llama",
+    "llama_bare",  "mistral",   "qwen2",         "qwen3",           "smollm3",    "gemma2",
+    "gemma3",      "phi3",      "gguf_llama",    "gguf_llama_tied", "gguf_qwen2", "gguf_phi3",
+    "gguf_gemma2", "gguf_gpt2", "gguf_gpt_neox", "gguf_bert"};
 Path path_of(const std::string& name) {
   return name.rfind("gguf", 0) == 0 ? kOpened / name / "model.gguf" : kOpened / name;
 }
