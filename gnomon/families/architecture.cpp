@@ -15,7 +15,7 @@ struct Row {
   std::string_view family;
   void (*block)(Facts&, Architecture&);
 };
-#define RUNS(family, names, block) Row{#family, block_##block},
+#define RUNS(family, names, block, gguf) Row{family, block_##block},
 constexpr Row kBlockOf[] = {
 #include "gnomon/families/runnable.def"
 };
@@ -86,7 +86,7 @@ Spec position_of(const Config& config, const Resolved& resolved) {
 Architecture architecture_of(const Config& config, const Resolved& resolved) {
   const auto row = std::find_if(std::begin(kBlockOf), std::end(kBlockOf),
                                 [&](const Row& r) { return r.family == resolved.family; });
-  if (row == std::end(kBlockOf)) {
+  if (row == std::end(kBlockOf) || !resolved.known) {
     refuse(config, text("the family ", excerpt(resolved.family),
                         " is explained only; gnomon runs: ", join(runnable_families(), ", ")));
   }

@@ -10,11 +10,13 @@
 namespace gnomon {
 namespace {
 
+enum class InGguf { none, split, fused };
 struct Row {
   std::string_view family;
   Names (*names)(const Architecture&);
+  InGguf gguf;
 };
-#define RUNS(family, names, block) Row{#family, names_##names},
+#define RUNS(family, names, block, gguf) Row{family, names_##names, InGguf::gguf},
 constexpr Row kRunnable[] = {
 #include "gnomon/families/runnable.def"
 };
@@ -24,9 +26,6 @@ constexpr auto kFamilyNames = [] {
   for (std::size_t n = 0; n < all.size(); ++n) all[n] = kRunnable[n].family;
   return all;
 }();
-
-// Families whose GGUF files hold q, k and v as one tensor.
-constexpr std::array<std::string_view, 3> kFusedInGguf{"gpt2", "gpt_neox", "phi3"};
 
 bool matches(std::string_view pattern, std::string_view name) {
   const auto star = pattern.find('*');
@@ -61,7 +60,9 @@ Names names_of(std::string_view family, const Architecture& a, bool gguf) {
                                    " is explained only; gnomon runs: ", join(runnable_families(), ", ")));
   }
   if (!gguf) return row->names(a);
-  return names_gguf(a, std::find(kFusedInGguf.begin(), kFusedInGguf.end(), family) != kFusedInGguf.end());
+  if (row->gguf == InGguf::none)
+    throw Error(Fault::input, text("GGUF files of the family ", family, " are explained only"));
+  return names_gguf(a, row->gguf == InGguf::fused);
 }
 
 std::vector<std::int64_t> Piece::shape() const {

@@ -42,7 +42,8 @@ struct Names {
 std::span<const std::string_view> runnable_families();
 // transformers' names (modeling_FAMILY.py), or those of a GGUF file (llama.cpp, gguf-py/gguf/constants.py, TENSOR_NAMES), in
 // which the tensors of q and k may be other rows than in transformers' files: see the pairing of the spec that resolve()
-// gives. Throws Error(input) for a family that is none of the above.
+// gives. Throws Error(input) for a family that is none of the above,
+// or whose GGUF files are explained only.
 Names names_of(std::string_view family, const Architecture& a, bool gguf = false);
 
 // One tensor and the rows of our parameter that it is.

@@ -38,7 +38,7 @@ GoldenFamily deberta_v2() {
   Architecture a = bert().architecture;
   a.token_types = 0, a.norm.epsilon = 1e-7, a.head = {.form = HeadForm::none};
   a.position = rotated("deberta_v2(buckets=8, distance=16)");
-  return {"deberta_v2", a, {}};
+  return {"deberta_v2", a, "deberta-v2"};
 }
 
 GoldenFamily gpt2() {
