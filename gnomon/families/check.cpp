@@ -129,6 +129,10 @@ std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
     all.push_back(check_rotation(*dump.find("q_before"), *dump.find("q_after"), asked));
   if (both(dump, "k_before", "k_after"))
     all.push_back(check_rotation(*dump.find("k_before"), *dump.find("k_after"), asked));
+  if (all.size() == 2 && (all[0].best.spec != all[1].best.spec || all[0].best.apart != all[1].best.apart)) {
+    all[1].follows = false;
+    all[1].remarks.push_back("q and k do not turn alike, so their product is not that of any convention");
+  }
   if (both(dump, "cos", "sin")) all.push_back(check_cos_sin(*dump.find("cos"), *dump.find("sin"), asked));
   if (const auto* a = dump.find("inv_freq")) all.push_back(check_inv_freq(*a, asked));
   if (const auto* a = dump.find("bias")) all.push_back(check_bias(*a, asked));
