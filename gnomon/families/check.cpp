@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -57,9 +58,27 @@ std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool
   return all;
 }
 
+void add_expected(const std::vector<Hypothesis>& expected, std::vector<Hypothesis>& plain) {
+  std::set<double> shifts{0};
+  for (const Hypothesis& h : plain)
+    if (!h.shift_is_fault) shifts.insert(h.shift);
+  for (Hypothesis h : expected) {
+    for (const double shift : shifts) {
+      h.shift = shift;
+      plain.push_back(h);
+    }
+  }
+}
+
+void check_extent(std::string_view what, std::int64_t found, std::int64_t most) {
+  if (found > most) throw Error(Fault::input, text(what, ": found ", found, "; allowed are at most ", most));
+}
+
 void compare_with_expected(const Asked& asked, Checked& c) {
   if (asked.expected.empty()) return;
-  if (c.best.expected && c.follows) c.words = text("it follows what is expected, ", c.best.spec);
+  if (c.best.expected && c.follows)
+    c.words = text("it follows what is expected, ", c.best.spec, c.best.apart.empty() ? "" : ", where ",
+                   c.best.apart);
   if (!c.best.expected) c.words = text("it is not what is expected: ", c.words);
   c.follows = c.follows && c.best.expected;
 }

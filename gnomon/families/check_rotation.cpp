@@ -188,6 +188,7 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
   if (before.shape != after.shape || before.shape.size() < 2 || before.shape.size() > 3)
     throw Error(Fault::input,
                 text(c.looked_at, ": found other shapes; allowed is one, (tokens, heads, head_dim)"));
+  check_extent("head_dim", before.shape.back(), 4096);
   for (const DumpedArray* a : {&before, &after}) {
     if (const std::string why = not_numbers(*a); !why.empty()) {
       c.words = why;
@@ -216,7 +217,7 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
   const auto few = some_tokens(rows->T, kQuickTokens), many = some_tokens(rows->T, kMostTokens);
   std::vector<double> few_positions;
   for (const std::int64_t t : few) few_positions.push_back(positions[std::size_t(t)]);
-  std::vector<Hypothesis> plain = expected_of(asked, is_rotary);
+  std::vector<Hypothesis> plain;
   for (const Reading& way : ways) {
     const std::int64_t N = way.window.channels / 2;
     const auto more = rotary_hypotheses(
@@ -229,6 +230,7 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
     c.remarks.push_back(text("pairs do not keep their length, or heads turn differently, by ",
                              fixed(100 * ways[0].strain, 0), " % even as the best pairs are chosen"));
   }
+  add_expected(expected_of(asked, is_rotary), plain);
   search(plain,
          {[&](const Hypothesis& h) { return misfit(*rows, h, positions, few); },
           [&](const Hypothesis& h) { return misfit(*rows, h, positions, many); },

@@ -74,6 +74,7 @@ Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Aske
   if (cos.shape != sin.shape || cos.shape.size() != 2)
     throw Error(Fault::input,
                 "cos and sin: found other shapes; allowed is one, (tokens, pairs) or (tokens, channels)");
+  check_extent("cos: channels", cos.shape[1], 4096);
   for (const DumpedArray* a : {&cos, &sin}) {
     if (const std::string why = not_numbers(*a); !why.empty()) {
       c.words = why;
@@ -91,9 +92,10 @@ Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Aske
   }
   turned.positions = few_positions;
   const Window window{s.pairing.empty() ? "halves" : s.pairing, 2 * s.N, 2 * s.N};
-  std::vector<Hypothesis> plain = expected_of(asked, is_rotary);
+  std::vector<Hypothesis> plain;
   const auto more = rotary_hypotheses(window, turned, asked);
   plain.insert(plain.end(), more.begin(), more.end());
+  add_expected(expected_of(asked, is_rotary), plain);
   search(plain,
          {[&](const Hypothesis& h) { return misfit(s, h, positions, few); },
           [&](const Hypothesis& h) { return misfit(s, h, positions, many); },
@@ -138,6 +140,7 @@ Checked check_inv_freq(const DumpedArray& a, const Asked& asked) {
   Checked c{.looked_at = "inv_freq", .unit = "radians a token"};
   if (a.shape.size() != 1)
     throw Error(Fault::input, text("inv_freq: found ", a.shape.size(), " extents; allowed is 1, (pairs)"));
+  check_extent("inv_freq: pairs", a.extent(0), 2048);
   c.words = a.values.empty() ? "inv_freq has no numbers" : never_initialised(a);
   if (!c.words.empty()) return c;
   const std::int64_t N = a.extent(0);
@@ -155,9 +158,10 @@ Checked check_inv_freq(const DumpedArray& a, const Asked& asked) {
     return m;
   };
   const Window window{"halves", 2 * N, 2 * N};
-  std::vector<Hypothesis> plain = expected_of(asked, is_rotary);
+  std::vector<Hypothesis> plain;
   const auto more = rotary_rules(window, {w, 1e-12, 0, 0, asked.theta});
   plain.insert(plain.end(), more.begin(), more.end());
+  add_expected(expected_of(asked, is_rotary), plain);
   search(plain,
          {judge,
           judge,

@@ -75,7 +75,7 @@ def rotations():
     case("expected_theta", source, only(rotated(config_of(theta=1e6)), *ROWS), options=["--spec", "rope(theta=10000)"],
          spec="rope(theta=1000000, pairing=halves)", follows=False, says="it is not what is expected", out=["rope"])
     case("expected", source, only(rotated(config_of(theta=1e6)), *ROWS), options=["--spec", "rope(theta=1000000)"],
-         spec="rope(theta=1000000)", says="it follows what is expected", out=["rope(theta=10000)"])
+         spec="rope(theta=1000000)", says="it follows what is expected", out=["rope(theta=10000, pairing=halves)"])
 
     # GPT-J's pairs, tokens before heads, a quarter of the head
     q = draw(1, 12, 2, 32)

@@ -50,11 +50,12 @@ TEST(Check, DumpsOfOtherProgramsAreNamed) {
     for (std::size_t n = 0; n < all.size(); ++n) {
       const Checked& one = all[n];
       EXPECT_PRED2(is, one.best.spec, c.at("spec").get<std::string>()) << name << ": " << one.words;
-      if (c.at("spec") != "*") EXPECT_EQ(one.best.apart, each<std::string>(c.at("apart"), n)) << name;
+      const auto apart = each<std::string>(c.at("apart"), n);
+      EXPECT_TRUE(c.at("spec") == "*" || one.best.apart == apart) << name << ": " << one.words;
       EXPECT_EQ(one.follows, each<bool>(c.at("follows"), n)) << name << ": " << one.words;
       said += one.words;
       for (const std::string& remark : one.remarks) said += "\n" + remark;
-      if (one.follows) EXPECT_LE(one.best.ratio, 1) << name;
+      EXPECT_TRUE(!one.follows || one.best.ratio <= 1) << name;
     }
     EXPECT_NE(said.find(c.at("says").get<std::string>()), said.npos) << name << ": " << said;
   }
@@ -85,12 +86,14 @@ TEST(Check, WhatIsNamedIsWhatMayBeExpected) {
   for (const Json& c : golden()) {
     if (!c.at("options").empty() || !c.at("follows").is_boolean() || !c.at("follows")) continue;
     const std::string name = c.at("name"), spec = c.at("spec");
-    if (spec.back() == '*' || c.at("apart").get<std::string>().find("heads are") != std::string::npos)
+    const std::string apart = c.at("apart");
+    if (spec.back() == '*' || apart.find("heads are") != apart.npos || apart.find("cosines") != apart.npos)
       continue;
     const Dump dump = dump_of(c);
     for (const Checked& one : check(dump, {.spec = spec}))
       EXPECT_TRUE(one.follows) << name << ": " << one.words;
     for (const std::string wrong : c.at("out")) {
+      if (wrong == spec) continue;  // ruled out from position 0 on, not from where the dump begins
       bool all = true;
       for (const Checked& one : check(dump, {.spec = wrong})) all &= one.follows;
       EXPECT_FALSE(all) << name << ": " << wrong;
@@ -147,8 +150,9 @@ TEST(Check, HostileDumpsAreAnsweredOrRefused) {
     try {
       for (const Checked& c : check(Dump{arrays, {}}, {})) {
         EXPECT_FALSE(c.words.empty()) << place;
-        if (c.follows) EXPECT_LE(c.best.ratio, 1) << place;
-        if (arrays[0].values.empty() || std::isnan(arrays[0].values[0])) EXPECT_FALSE(c.follows) << place;
+        EXPECT_TRUE(!c.follows || c.best.ratio <= 1) << place;
+        const bool nothing = arrays[0].values.empty() || std::isnan(arrays[0].values[0]);
+        EXPECT_FALSE(nothing && c.follows) << place;
       }
     } catch (const Error& e) {
       EXPECT_EQ(e.fault(), Fault::input) << place << ": " << e.what();
