@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -65,8 +66,15 @@ void print_paragraph(const std::string& head, std::string_view words, const std:
   }
 }
 
-std::string words_of(const Held& h) { return h.apart.empty() ? h.spec : h.spec + ", but " + h.apart; }
+std::string words_of(const Held& h) {
+  return h.apart.empty() ? h.spec : h.spec + (h.faulty ? ", but " : ", where ") + h.apart;
+}
 std::string error_of(double error) { return fmt::format("{:.2g}", error); }
+
+std::string without_theta(std::string spec) {
+  const std::size_t at = spec.find("theta=");
+  return at == spec.npos ? spec : spec.erase(at, spec.find_first_of(",)", at) - at);
+}
 
 void print(const Checked& c) {
   fmt::print("\n");
@@ -79,8 +87,10 @@ void print(const Checked& c) {
   for (const std::string& remark : c.remarks) print_paragraph("  note: ", remark);
   // Of what does not fit the nearest choices that one may make, and the nearest faults.
   std::size_t choices = 0, faults = 0;
+  std::map<std::string, int> alike;  // but for the base: two are enough
   for (const Held& h : c.ruled_out) {
     if (h.faulty ? faults == kMostFaults : choices == kMostChoices) continue;
+    if (++alike[without_theta(h.spec) + h.apart] > 2) continue;
     if (choices + faults == 0) print_paragraph("  ruled out", " ", "error");
     ++(h.faulty ? faults : choices);
     print_paragraph("    ", words_of(h), error_of(h.error));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -57,9 +58,27 @@ std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool
   return all;
 }
 
+void add_expected(const std::vector<Hypothesis>& expected, std::vector<Hypothesis>& plain) {
+  std::set<double> shifts{0};
+  for (const Hypothesis& h : plain)
+    if (!h.shift_is_fault) shifts.insert(h.shift);
+  for (Hypothesis h : expected) {
+    for (const double shift : shifts) {
+      h.shift = shift;
+      plain.push_back(h);
+    }
+  }
+}
+
+void check_extent(std::string_view what, std::int64_t found, std::int64_t most) {
+  if (found > most) throw Error(Fault::input, text(what, ": found ", found, "; allowed are at most ", most));
+}
+
 void compare_with_expected(const Asked& asked, Checked& c) {
   if (asked.expected.empty()) return;
-  if (c.best.expected && c.follows) c.words = text("it follows what is expected, ", c.best.spec);
+  if (c.best.expected && c.follows)
+    c.words = text("it follows what is expected, ", c.best.spec, c.best.apart.empty() ? "" : ", where ",
+                   c.best.apart);
   if (!c.best.expected) c.words = text("it is not what is expected: ", c.words);
   c.follows = c.follows && c.best.expected;
 }
@@ -129,6 +148,10 @@ std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
     all.push_back(check_rotation(*dump.find("q_before"), *dump.find("q_after"), asked));
   if (both(dump, "k_before", "k_after"))
     all.push_back(check_rotation(*dump.find("k_before"), *dump.find("k_after"), asked));
+  if (all.size() == 2 && (all[0].best.spec != all[1].best.spec || all[0].best.apart != all[1].best.apart)) {
+    all[1].follows = false;
+    all[1].remarks.push_back("q and k do not turn alike, so their product is not that of any convention");
+  }
   if (both(dump, "cos", "sin")) all.push_back(check_cos_sin(*dump.find("cos"), *dump.find("sin"), asked));
   if (const auto* a = dump.find("inv_freq")) all.push_back(check_inv_freq(*a, asked));
   if (const auto* a = dump.find("bias")) all.push_back(check_bias(*a, asked));

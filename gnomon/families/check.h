@@ -33,9 +33,9 @@ struct Checked {
 };
 
 struct CheckOptions {
-  std::string spec;               // what is expected; empty: any convention
-  double theta = 0;               // one more base to try; 0: none
-  std::vector<double> positions;  // of the tokens; empty: those of the dump, else 0, 1, 2 ...
+  std::string spec;                    // what is expected; empty: any convention
+  double theta = 0;                    // one more base to try; 0: none
+  std::vector<double> positions = {};  // of the tokens; empty: those of the dump, else 0, 1, 2 ...
 };
 
 // Names the convention that a dump of position numbers follows, its largest error, and what was ruled out: one answer for

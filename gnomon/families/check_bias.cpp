@@ -12,9 +12,9 @@
 namespace gnomon {
 namespace {
 
-constexpr double kFloats = 0x1p-21;  // products of float32
-constexpr double kMasked = -1e9;     // and below: a key that is not seen
-constexpr std::int64_t kMostTokens = 512;
+constexpr double kFloats = 0x1p-21;                    // products of float32
+constexpr double kMasked = -1e9;                       // and below: a key that is not seen
+constexpr std::int64_t kMostHeads = 4096, kHead = 16;  // where the channels of a head do not matter
 
 // A bias by distance, from the definition of an encoding: by its spec, or apart from it.
 struct Rule {
@@ -27,7 +27,7 @@ struct Rule {
 
 // Null: not a bias by distance without parameters.
 std::function<double(std::int64_t, double)> bias_of(const std::string& spec, std::int64_t H,
-                                                    std::int64_t D = 64) {
+                                                    std::int64_t D = kHead) {
   const std::shared_ptr<const Encoding> e = make_encoding(spec, {H * D, H, D, 2048, false});
   if (!part<BiasPart>(*e) || e->param_count()) return {};
   return [e](std::int64_t h, double delta) {
@@ -44,7 +44,7 @@ std::string two_digits(double x) {
 // The rules for the slopes of H heads, and others that programs have; `first`: the slope of head 0 in the dump.
 std::vector<Rule> slope_rules(std::int64_t H, double first, const Asked& asked) {
   std::vector<Rule> all;
-  const auto add = [&](std::string spec, double cost, std::int64_t D = 64) {
+  const auto add = [&](std::string spec, double cost, std::int64_t D = kHead) {
     all.push_back({spec, "", false, cost, bias_of(spec, H, D)});
   };
   for (const Named& named : asked.expected) {
@@ -62,6 +62,7 @@ std::vector<Rule> slope_rules(std::int64_t H, double first, const Asked& asked) 
     }
   }
   for (const std::int64_t D : {16, 32, 64, 80, 96, 128, 256}) {
+    if (H * D > 65536) break;
     all.push_back({"alibi(slopes=authors, scaled=on)", text("heads have ", D, " channels"), false, 1,
                    bias_of("alibi(slopes=authors, scaled=on)", H, D)});
   }
@@ -138,7 +139,7 @@ Held against(const Bias& b, const Rule& rule, const Form& form) {
           m.error,
           m.ratio,
           rule.cost + form.cost,
-          rule.expected && !*form.apart};
+          rule.expected && !form.faulty};
 }
 
 // The bias by distance, δ from −(T − 1) to T − 1, of all heads; none where it depends on more, or where nothing is seen.
@@ -224,6 +225,7 @@ Checked check_bias(const DumpedArray& a, const Asked& asked) {
   if (b.I > b.T)
     throw Error(Fault::input,
                 text("bias: found ", b.I, " queries of ", b.T, " keys; allowed are at most as many"));
+  check_extent("bias: heads", b.H, kMostHeads);
   if (a.values.empty() ||
       std::any_of(a.values.begin(), a.values.end(), [](float x) { return std::isnan(x) || x > 1e30F; })) {
     c.words = a.values.empty() ? "bias has no numbers" : not_numbers(a);
@@ -259,6 +261,7 @@ Checked check_slopes(const DumpedArray& a, const Asked& asked) {
   Checked c{.looked_at = "slopes"};
   if (a.shape.size() != 1)
     throw Error(Fault::input, text("slopes: found ", a.shape.size(), " extents; allowed is 1, (heads)"));
+  check_extent("slopes: heads", a.extent(0), kMostHeads);
   c.words = not_numbers(a);
   if (!c.words.empty()) return c;
   const std::int64_t H = a.extent(0);

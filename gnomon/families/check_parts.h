@@ -46,6 +46,10 @@ void search(std::vector<Hypothesis> plain, const Search& by, Checked& checked);
 std::string text_of(const Named& named);
 // Those of the expected encodings that are such, as hypotheses.
 std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool(const Encoding&)>& is_such);
+// Adds them to the others, also where those begin at another position, which is a choice unless positions are given.
+void add_expected(const std::vector<Hypothesis>& expected, std::vector<Hypothesis>& plain);
+// Throws Error(input) for an extent of more than `most`: no model has it, and a search would take hours.
+void check_extent(std::string_view what, std::int64_t found, std::int64_t most);
 // Whether the answer is one of the expected; changes `follows` and `words`.
 void compare_with_expected(const Asked& asked, Checked& checked);
 

@@ -1,33 +1,17 @@
-// What turns: rows before and after, tables of cos and sin, inverse frequencies.
+// Rows of q and k before and after their rotation.
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/families/check_parts.h"
-#include "gnomon/families/turned.h"
+#include "gnomon/families/rotary_search.h"
 
 namespace gnomon {
 namespace {
 
 constexpr std::int64_t kQuickTokens = 256, kMostTokens = 4096;
-constexpr double kFarthest = 131072;  // where a context may begin, if no positions are given
-// Angles of float32: frequency, product and cosine have a relative error of a few 2^−24 of the angle.
-constexpr double kAngle = 0x1p-21;
-
-bool is_rotary(const Encoding& e) { return dynamic_cast<const Rotary*>(&e) != nullptr; }
-
-// The rotation of a spec for heads of this size; empty: its window does not fit the head.
-std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t D) {
-  try {
-    auto made = make_encoding(spec, {D, 1, D, 2048, true});
-    if (is_rotary(*made)) return made;
-  } catch (const Error&) {  // a window beyond the head: no hypothesis
-  }
-  return nullptr;
-}
-const Rotary& as_rotary(const Encoding& e) { return dynamic_cast<const Rotary&>(e); }
+constexpr double kStrained = 0.05;  // of rows that no pairing turns
 
 // Rows of q or k before and after, by token: (T, H, D).
 struct Rows {
@@ -156,13 +140,22 @@ Misfit misfit(const Rows& rows, const Hypothesis& h, std::span<const double> pos
   for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
   const auto z = factors_of(as_rotary(*made), h, places, rows.role);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const Complex* turns = &z[i * std::size_t(w.pairs())];
+    // What a channel of a pair is multiplied by.
+    const auto of_channel = [&](std::int64_t n, std::int64_t channel) {
+      if (!h.tables_mixed) return turns[n];
+      const std::int64_t c = channel - w.first;
+      return turns[w.pairing == Pairing::halves ? c / 2 : c % w.pairs()];
+    };
     for (std::int64_t row = tokens[i] * rows.H; row < (tokens[i] + 1) * rows.H; ++row) {
       for (std::int64_t n = 0; n < w.pairs(); ++n) {
-        const Complex b = rows.pair(rows.before, row, w, n), a = rows.pair(rows.after, row, w, n),
-                      by = z[i * std::size_t(w.pairs()) + std::size_t(n)], miss = a - by * b;
-        const double angle = std::abs((places[i] + h.shift) * frequencies[std::size_t(n)]);
-        m.add(std::max(std::abs(miss.real()), std::abs(miss.imag())),
-              std::abs(by * b) * (4 * rows.unit + kAngle * (1 + angle)));
+        const Complex b = rows.pair(rows.before, row, w, n), a = rows.pair(rows.after, row, w, n);
+        const double real = (of_channel(n, w.low(n)) * b).real(),
+                     imaginary = (of_channel(n, w.high(n)) * b).imag();
+        const double angle =
+            std::abs((places[i] + h.shift) * frequencies[h.tables_mixed ? 0 : std::size_t(n)]);
+        m.add(std::max(std::abs(a.real() - real), std::abs(a.imag() - imaginary)),
+              std::abs(turns[n]) * std::abs(b) * (4 * rows.unit + kAngle * (1 + angle)));
       }
       for (std::int64_t d = 0; d < rows.D; ++d) {
         if (w.holds(d)) continue;
@@ -174,67 +167,18 @@ Misfit misfit(const Rows& rows, const Hypothesis& h, std::span<const double> pos
   return m;
 }
 
-// The rules of a reading, as hypotheses that begin where the turns say.
-std::vector<Hypothesis> hypotheses(const Window& window, const Turned& turned, const Asked& asked) {
-  const Measured m = measure(turned, asked.positions_given ? 64 : kFarthest);
-  const double noise = 4 * turned.noise + 1e-6;
-  const bool scaled = std::abs(m.factor - 1) > 4 * noise;
-  auto all = rotary_rules(window, {m.frequencies, m.resolution, m.factor, noise, asked.theta});
-  std::vector<Hypothesis> more;
-  for (Hypothesis& h : all) {
-    h.shift = m.shift, h.shift_is_fault = asked.positions_given, h.backwards = m.backwards;
-    if (scaled && h.spec.compare(0, 4, "yarn") != 0) h.scale = m.factor;
-  }
-  if (m.shift == 0) return all;
-  for (Hypothesis h : all) h.shift = 0, more.push_back(h);
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
-// The same spec with one thing changed that programs confuse.
-std::vector<Hypothesis> confused(const Hypothesis& best, std::int64_t D) {
+// Cos and sin that are laid out for the other pairing: such rows do not turn, so the usual bases are tried.
+std::vector<Hypothesis> mixed(const Rows& rows, const Asked& asked) {
+  std::vector<double> thetas(known_thetas().begin(), known_thetas().end());
+  if (asked.theta > 0) thetas.push_back(asked.theta);
   std::vector<Hypothesis> all;
-  const auto add = [&](std::string_view from, std::string_view to) {
-    Hypothesis h = best;
-    const std::size_t at = h.spec.find(from);
-    if (at == h.spec.npos) return;
-    h.spec.replace(at, from.size(), to);
-    all.push_back(h);
-  };
-  add("pairing=halves", "pairing=adjacent"), add("pairing=adjacent", "pairing=halves");
-  add(", side=trailing", "");
-  const std::size_t at = best.spec.find("theta="), end = best.spec.find_first_of(",)", at);
-  if (at != best.spec.npos)
-    for (const double theta : {1e4, 5e5, 1e6})
-      add(best.spec.substr(at, end - at), text("theta=", shortest(theta)));
-  const std::size_t channels = best.spec.find(", channels="),
-                    stop = best.spec.find_first_of(",)", channels + 2);
-  if (channels != best.spec.npos) {
-    const std::string of_window = best.spec.substr(channels, stop - channels);
-    add(of_window, "");
-    const double share = number(of_window.substr(11), "channels") / double(D);
-    if (best.spec.compare(0, 5, "rope(") == 0 && best.spec.find("side") == best.spec.npos) {
-      Hypothesis h = best;
-      h.spec = "proportional(" + best.spec.substr(5, channels - 5) + text(", share=", shortest(share), ")");
-      all.push_back(h);
-    }
+  for (const Window& w : windows(rows)) {
+    for (const double theta : thetas)
+      all.push_back({.spec = text("rope(theta=", shortest(theta), w.options(), ")"),
+                     .cost = w.cost(),
+                     .tables_mixed = true});
   }
   return all;
-}
-
-void remark_on_factor(const Held& best, Checked& c) {
-  const std::size_t at = best.spec.find("attention_factor="), by = best.spec.find("factor=");
-  if (at == best.spec.npos || best.spec.compare(0, 4, "yarn") != 0) return;
-  const auto value = [&](std::size_t from) {
-    return number(best.spec.substr(from, best.spec.find_first_of(",)", from) - from), "factor");
-  };
-  const double found = value(at + 17), rule = 0.1 * std::log(value(by + 7)) + 1;
-  if (found == 1)
-    c.remarks.push_back(
-        text("YaRN's rule has a factor of ", fixed(rule, 4), " here: it was dropped, or the file says 1"));
-  else if (std::abs(found - rule * rule) < 1e-3)
-    c.remarks.push_back(
-        text("the factor is the square of YaRN's ", fixed(rule, 4), ": it was applied twice"));
 }
 
 }  // namespace
@@ -244,6 +188,7 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
   if (before.shape != after.shape || before.shape.size() < 2 || before.shape.size() > 3)
     throw Error(Fault::input,
                 text(c.looked_at, ": found other shapes; allowed is one, (tokens, heads, head_dim)"));
+  check_extent("head_dim", before.shape.back(), 4096);
   for (const DumpedArray* a : {&before, &after}) {
     if (const std::string why = not_numbers(*a); !why.empty()) {
       c.words = why;
@@ -272,185 +217,27 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
   const auto few = some_tokens(rows->T, kQuickTokens), many = some_tokens(rows->T, kMostTokens);
   std::vector<double> few_positions;
   for (const std::int64_t t : few) few_positions.push_back(positions[std::size_t(t)]);
-  std::vector<Hypothesis> plain = expected_of(asked, is_rotary);
+  std::vector<Hypothesis> plain;
   for (const Reading& way : ways) {
     const std::int64_t N = way.window.channels / 2;
-    const auto more =
-        hypotheses(way.window, {std::int64_t(few.size()), N, way.z, few_positions, 4 * rows->unit}, asked);
+    const auto more = rotary_hypotheses(
+        way.window, {std::int64_t(few.size()), N, way.z, few_positions, 4 * rows->unit}, asked);
     plain.insert(plain.end(), more.begin(), more.end());
   }
+  if (ways[0].strain > kStrained) {
+    const auto more = mixed(*rows, asked);
+    plain.insert(plain.end(), more.begin(), more.end());
+    c.remarks.push_back(text("pairs do not keep their length, or heads turn differently, by ",
+                             fixed(100 * ways[0].strain, 0), " % even as the best pairs are chosen"));
+  }
+  add_expected(expected_of(asked, is_rotary), plain);
   search(plain,
          {[&](const Hypothesis& h) { return misfit(*rows, h, positions, few); },
           [&](const Hypothesis& h) { return misfit(*rows, h, positions, many); },
           {faults_of_positions, faults_of_frequencies, faults_of_angles},
           [&](const Hypothesis& best) { return confused(best, rows->D); }},
          c);
-  remark_on_factor(c.best, c);
-  compare_with_expected(asked, c);
-  return c;
-}
-
-namespace {
-
-// A table of cos and sin, and how the channels of its rows repeat.
-struct Tables {
-  std::int64_t T, N;
-  std::string pairing;  // that its width is made for; empty: one column a pair
-  std::vector<Complex> z;
-  double unit;
-};
-
-Tables tables_of(const DumpedArray& cos, const DumpedArray& sin) {
-  const std::int64_t T = cos.shape[0], W = cos.shape[1];
-  const auto repeats = [&](std::int64_t step,
-                           std::int64_t next) {  // columns n·step and n·step + next are equal
-    if (W % 2) return false;
-    for (std::int64_t t = 0; t < T; ++t)
-      for (std::int64_t n = 0; n < W / 2; ++n)
-        for (const DumpedArray* a : {&cos, &sin})
-          if (a->values[std::size_t(t * W + n * step)] != a->values[std::size_t(t * W + n * step + next)])
-            return false;
-    return true;
-  };
-  Tables s{T, W, "", {}, std::max(cos.unit, sin.unit)};
-  const bool halves = repeats(1, W / 2), adjacent = repeats(2, 1);
-  if (halves != adjacent) s.pairing = halves ? "halves" : "adjacent", s.N = W / 2;
-  for (std::int64_t t = 0; t < T; ++t) {
-    for (std::int64_t n = 0; n < s.N; ++n) {
-      const std::size_t at = std::size_t(t * W + (s.pairing == "adjacent" ? 2 * n : n));
-      s.z.push_back({cos.values[at], sin.values[at]});
-    }
-  }
-  return s;
-}
-
-Misfit misfit(const Tables& s, const Hypothesis& h, std::span<const double> positions,
-              const std::vector<std::int64_t>& tokens) {
-  Misfit m;
-  const auto made = rotary_of(h.spec, 2 * s.N);
-  if (!made || as_rotary(*made).window().pairs() != s.N) {
-    m.add(INFINITY, 1);
-    return m;
-  }
-  const auto frequencies = as_rotary(*made).frequencies();
-  std::vector<double> places;
-  for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
-  const auto z = factors_of(as_rotary(*made), h, places, Role::k);
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    for (std::int64_t n = 0; n < s.N; ++n) {
-      const Complex by = z[i * std::size_t(s.N) + std::size_t(n)],
-                    miss = s.z[std::size_t(tokens[i] * s.N + n)] - by;
-      const double angle = std::abs((places[i] + h.shift) * frequencies[std::size_t(n)]);
-      m.add(std::max(std::abs(miss.real()), std::abs(miss.imag())),
-            std::abs(by) * (2 * s.unit + kAngle * (1 + angle)));
-    }
-  }
-  return m;
-}
-
-}  // namespace
-
-Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Asked& asked) {
-  Checked c{.looked_at = "cos and sin"};
-  if (cos.shape != sin.shape || cos.shape.size() != 2)
-    throw Error(Fault::input,
-                "cos and sin: found other shapes; allowed is one, (tokens, pairs) or (tokens, channels)");
-  for (const DumpedArray* a : {&cos, &sin}) {
-    if (const std::string why = not_numbers(*a); !why.empty()) {
-      c.words = why;
-      return c;
-    }
-  }
-  const Tables s = tables_of(cos, sin);
-  const auto positions = positions_of(asked, s.T, "cos");
-  const auto few = some_tokens(s.T, kQuickTokens), many = some_tokens(s.T, kMostTokens);
-  Turned turned{std::int64_t(few.size()), s.N, {}, {}, 2 * s.unit};
-  std::vector<double> few_positions;
-  for (const std::int64_t t : few) {
-    few_positions.push_back(positions[std::size_t(t)]);
-    turned.z.insert(turned.z.end(), s.z.begin() + t * s.N, s.z.begin() + (t + 1) * s.N);
-  }
-  turned.positions = few_positions;
-  const Window window{s.pairing.empty() ? "halves" : s.pairing, 2 * s.N, 2 * s.N};
-  std::vector<Hypothesis> plain = expected_of(asked, is_rotary);
-  const auto more = hypotheses(window, turned, asked);
-  plain.insert(plain.end(), more.begin(), more.end());
-  search(plain,
-         {[&](const Hypothesis& h) { return misfit(s, h, positions, few); },
-          [&](const Hypothesis& h) { return misfit(s, h, positions, many); },
-          {faults_of_positions, faults_of_frequencies, faults_of_angles},
-          [&](const Hypothesis& best) {
-            auto all = confused(best, 2 * s.N);
-            std::erase_if(all,
-                          [&](const Hypothesis& h) { return h.spec.find(window.pairing) == h.spec.npos; });
-            return all;
-          }},
-         c);
-  c.remarks.push_back(s.pairing.empty() ? "one column a pair: the pairing is that of the program that uses it"
-                                        : text("columns repeat as for pairing=", s.pairing));
-  remark_on_factor(c.best, c);
-  compare_with_expected(asked, c);
-  return c;
-}
-
-namespace {
-
-// Frequencies that nobody computed: memory as it was found.
-std::string never_initialised(const DumpedArray& a) {
-  const auto& w = a.values;
-  std::size_t zeros = 0, bad = 0, tiny = 0, negative = 0, rising = 0;
-  for (std::size_t n = 0; n < w.size(); ++n) {
-    zeros += w[n] == 0, bad += !std::isfinite(w[n]), negative += w[n] < 0;
-    tiny += w[n] != 0 && std::abs(w[n]) < 1e-30F;
-    rising += n > 0 && w[n] > w[n - 1];
-  }
-  std::string why;
-  const auto add = [&](std::size_t count, std::string_view what) {
-    if (count) why += text(why.empty() ? "" : ", ", count, " ", what);
-  };
-  add(bad, "not finite"), add(negative, "negative"), add(tiny, "below 1e-30"), add(rising, "rising");
-  if (zeros == w.size()) add(zeros, "zero");
-  return why.empty() ? "" : text("this was never initialised: of ", w.size(), " numbers ", why);
-}
-
-}  // namespace
-
-Checked check_inv_freq(const DumpedArray& a, const Asked& asked) {
-  Checked c{.looked_at = "inv_freq", .unit = "radians a token"};
-  if (a.shape.size() != 1)
-    throw Error(Fault::input, text("inv_freq: found ", a.shape.size(), " extents; allowed is 1, (pairs)"));
-  c.words = a.values.empty() ? "inv_freq has no numbers" : never_initialised(a);
-  if (!c.words.empty()) return c;
-  const std::int64_t N = a.extent(0);
-  const std::vector<double> w(a.values.begin(), a.values.end());
-  // A table of inverse frequencies is float32 in every program that is right, so only that rounding is allowed for.
-  const Judge judge = [&](const Hypothesis& h) {
-    Misfit m;
-    const auto made = rotary_of(h.spec, 2 * N);
-    const auto found = made ? as_rotary(*made).frequencies() : std::vector<double>{};
-    for (std::size_t n = 0; n < w.size(); ++n) {
-      if (found.size() != w.size()) return m.add(INFINITY, 1), m;
-      const double want = rounded(found[n], h.frequencies);
-      m.add(std::abs(w[n] - want), want * kAngle);
-    }
-    return m;
-  };
-  const Window window{"halves", 2 * N, 2 * N};
-  std::vector<Hypothesis> plain = expected_of(asked, is_rotary);
-  const auto more = rotary_rules(window, {w, 1e-12, 0, 0, asked.theta});
-  plain.insert(plain.end(), more.begin(), more.end());
-  search(plain,
-         {judge,
-          judge,
-          {faults_of_frequencies},
-          [&](const Hypothesis& best) {
-            auto all = confused(best, 2 * N);
-            std::erase_if(all,
-                          [](const Hypothesis& h) { return h.spec.find("pairing=halves") == h.spec.npos; });
-            return all;
-          }},
-         c);
-  c.remarks.push_back("frequencies alone do not say which channels are a pair");
+  remark_on_numbers(rows->D, c);
   compare_with_expected(asked, c);
   return c;
 }

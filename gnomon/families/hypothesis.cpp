@@ -35,6 +35,7 @@ std::string Hypothesis::apart() const {
   }
   if (backwards) all.push_back("it turns the other way");
   if (scale != 1) all.push_back(text("cos and sin are multiplied by ", shortest(scale)));
+  if (tables_mixed) all.push_back("cos and sin are laid out for the other pairing");
   if (cosine_first) all.push_back("cosines stand where the sines belong");
   if (positions != Rounded::no) all.push_back("positions are rounded to " + to_type(positions));
   if (frequencies != Rounded::no) all.push_back("frequencies are rounded to " + to_type(frequencies));
@@ -44,12 +45,12 @@ std::string Hypothesis::apart() const {
   return joined;
 }
 bool Hypothesis::faulty() const {
-  return (shift != 0 && shift_is_fault) || backwards || scale != 1 || positions != Rounded::no ||
-         frequencies != Rounded::no || angles != Rounded::no;
+  return (shift != 0 && shift_is_fault) || backwards || scale != 1 || tables_mixed ||
+         positions != Rounded::no || frequencies != Rounded::no || angles != Rounded::no;
 }
 double Hypothesis::assumes() const {
-  const int faults = (shift != 0) + backwards + (scale != 1) + cosine_first + (positions != Rounded::no) +
-                     (frequencies != Rounded::no) + (angles != Rounded::no);
+  const int faults = (shift != 0) + backwards + (scale != 1) + tables_mixed + cosine_first +
+                     (positions != Rounded::no) + (frequencies != Rounded::no) + (angles != Rounded::no);
   return cost + 2 * faults;
 }
 
@@ -133,7 +134,18 @@ std::string answer(const Checked& c) {
   return text("it is ", best.spec, best.faulty ? ", but " : ", where ", best.apart);
 }
 
-bool same(const Held& a, const Held& b) { return a.spec == b.spec && a.apart == b.apart; }
+// What `more` says beside `apart`.
+std::string beside(const std::string& apart, const std::string& more) {
+  return !apart.empty() && more.compare(0, apart.size() + 2, apart + ", ") == 0
+             ? more.substr(apart.size() + 2)
+             : more;
+}
+
+// What is expected is written as the caller wrote it.
+bool same(const Held& a, const Held& b) {
+  if (a.apart != b.apart) return false;
+  return a.spec == b.spec || (a.expected != b.expected && Spec::parse(a.spec) == Spec::parse(b.spec));
+}
 
 }  // namespace
 
@@ -162,7 +174,7 @@ void settle(std::vector<Held> all, Checked& c) {
     else if (!h.faulty && h.cost <= c.best.cost + kLittleMore)
       c.also.push_back(h);
     else if (h.faulty && h.spec == c.best.spec)
-      untold += (untold.empty() ? "" : "; or ") + h.apart;
+      untold += (untold.empty() ? "" : ", or ") + beside(c.best.apart, h.apart);
   }
   if (!untold.empty()) c.remarks.push_back("these numbers would be the same if " + untold);
 }

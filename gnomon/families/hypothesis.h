@@ -27,6 +27,7 @@ struct Hypothesis {
   bool shift_is_fault = false;  // positions were given, and others were used
   bool backwards = false;       // the angle is −p·θ
   double scale = 1;             // of cos and sin, beside the spec's own
+  bool tables_mixed = false;    // cos and sin are laid out for the other pairing
   bool cosine_first = false;    // of sinusoids: cosines where the spec has sines
   Rounded positions = Rounded::no, frequencies = Rounded::no, angles = Rounded::no;
   std::string apart() const;

@@ -14,8 +14,7 @@ namespace {
 constexpr std::size_t kMostRules = 12;  // that are held against the numbers themselves
 
 // Bases of published models, the commonest first.
-constexpr double kThetas[] = {1e4, 5e5, 1e6, 1.5e5, 1.6e5, 1e5, 5e6, 2e6,
-                              8e6, 1e7, 5e4, 2.5e5, 1e8,   1e3, 100};
+constexpr double kThetas[] = {1e4, 5e5, 1e6, 1.5e5, 1.6e5, 1e5, 5e6, 2e6, 8e6, 1e7};
 constexpr double kLengths[] = {4096,  8192,   2048, 32768, 16384, 1024, 512,    65536,  131072,
                                40960, 262144, 256,  128,   64,    32,   524288, 1048576};
 
@@ -135,7 +134,7 @@ class Rules {
     const double r = double(window_.channels);
     for (const double theta : thetas(fitted)) {
       const auto divided = [&](std::size_t n) { return std::pow(theta, -2 * double(n) / r) / frequency(n); };
-      if (std::abs(divided(known_[1]) - 1) > 0.01 && std::abs(divided(known_[0]) - 1) > 0.01) continue;
+      if (std::abs(divided(known_[1]) - 1) > 0.01 || std::abs(divided(known_[0]) - 1) > 0.01) continue;
       std::vector<double> tail;
       for (std::size_t n = known_.size() - std::max<std::size_t>(2, known_.size() / 6); n < known_.size();
            ++n)

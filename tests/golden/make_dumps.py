@@ -92,6 +92,20 @@ def rotations():
          spec="rope(theta=10000, pairing=halves, channels=8)",
          out=["rope(theta=10000, pairing=adjacent, channels=8)", "proportional(theta=10000, pairing=halves, share=0.25)"])
 
+    # the same rows with the exponents of the whole head: base^(−2i/32) for the first 4 pairs
+    angles = torch.arange(12)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 32)
+    cos, sin = torch.cat((angles, angles), 1).cos()[None], torch.cat((angles, angles), 1).sin()[None]
+    case("neox_exponents_of_the_head", HF + "gpt_neox/modeling_gpt_neox.py, with other frequencies",
+         dict(q_before=q, q_after=neox.apply_rotary_pos_emb(q, k, cos, sin)[0]), spec="rope(theta=10, pairing=halves, channels=8)",
+         says="a base of 10000 over all 32 channels", out=["rope(theta=10000, pairing=halves, channels=8)"])
+
+    # DeepSeek-V4: the last channels turn, as adjacent pairs
+    q = draw(1, 12, 2, 32)
+    sin, cos = gptj.create_sinusoidal_positions(12, 16)[None].split(8, -1)
+    after = torch.cat([q[..., :16], gptj.apply_rotary_pos_emb(q[..., 16:], sin, cos)], -1)
+    case("trailing", HF + "gptj/modeling_gptj.py, of the last half of the head", dict(q_before=q, q_after=after),
+         spec="rope(theta=10000, pairing=adjacent, channels=16, side=trailing)", out=["rope(theta=10000, pairing=adjacent)"])
+
     config = Gemma4TextConfig(hidden_size=64, num_attention_heads=2, head_dim=32, global_head_dim=32, num_hidden_layers=6)
     q = draw(1, 12, 2, 32)
     embedding = gemma4.Gemma4TextRotaryEmbedding(config)
@@ -154,7 +168,8 @@ def wrong_rotations():
     def every_two(q, k, cos, sin):  # the tables of halves, the pairs of GPT-J
         turn = lambda x: x * cos[:, None] + gptj.rotate_every_two(x) * sin[:, None]
         return turn(q), turn(k)
-    case("tables_of_the_other_pairing", source, only(rotated(config_of(), apply=every_two), *ROWS), follows=False, spec="*", says="no convention")
+    case("tables_of_the_other_pairing", source, only(rotated(config_of(), apply=every_two), *ROWS), follows=False,
+         spec="rope(theta=10000, pairing=adjacent)", apart="cos and sin are laid out for the other pairing", out=[plain])
     far = torch.cat([torch.arange(8), torch.tensor([255, 257, 300, 511, 513, 777, 1023, 1025])])
     given = lambda tensors, p: only(tensors, *ROWS) | dict(positions=p.float())
     case("positions_bf16", source, given(rotated(config_of(), positions=far.to(torch.bfloat16).float()), far), spec=plain,
@@ -170,6 +185,10 @@ def wrong_rotations():
     case("frequencies_bf16", source, dict(q_before=q, q_after=llama.apply_rotary_pos_emb(q, q, cos, sin)[0]), spec=plain,
          apart="frequencies are rounded to bfloat16", follows=False, out=[plain])
     case("nothing_turned", source, dict(q_before=q, q_after=q + 0.1 * draw(1, 2, 12, 32, seed=3)), spec="*", follows=False, says="no convention")
+    other = rotated(config_of(), apply=lambda q, k, cos, sin: (llama.apply_rotary_pos_emb(q, k, cos, sin)[0],
+                                                                llama.apply_rotary_pos_emb(q, k, cos, -sin)[1]))
+    case("k_the_other_way", source, only(other, *ROWS, "k_before", "k_after"), spec=plain, apart=["", "it turns the other way"],
+         follows=[True, False], says="")
     broken = right["q_after"].clone()
     broken[0, 1, 3, 5] = float("nan")
     case("nan", source, dict(q_before=right["q_before"], q_after=broken), follows=False, says="not finite")

@@ -101,6 +101,7 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
   if (a.shape.size() != 2)
     throw Error(Fault::input,
                 text("table: found ", a.shape.size(), " extents; allowed are 2, (tokens, width)"));
+  check_extent("table: width", a.extent(1), 65536);
   c.words = not_numbers(a);
   if (!c.words.empty()) return c;
   const Table s{a.extent(0), a.extent(1), a};
@@ -108,7 +109,7 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
   const auto tokens = some_tokens(s.T, kMostTokens);
   std::vector<double> places;
   for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
-  std::vector<Hypothesis> plain = expected_of(asked, is_input);
+  std::vector<Hypothesis> plain;
   for (const bool halves : {false, true}) {
     for (const bool cosine_first : {false, true}) {
       Turned turned{std::int64_t(tokens.size()), s.C / 2, {}, places, 2 * a.unit};
@@ -123,6 +124,7 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
     }
   }
   const Judge judge = [&](const Hypothesis& h) { return misfit(s, h, positions, tokens); };
+  add_expected(expected_of(asked, is_input), plain);
   search(plain,
          {judge,
           judge,
