@@ -1,6 +1,5 @@
 #pragma once
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "gnomon/families/config.h"
 #include "gnomon/families/family.h"
+#include "gnomon/families/lint_tensors.h"
 #include "gnomon/families/resolved.h"
 
 namespace gnomon {
@@ -18,13 +18,6 @@ namespace gnomon {
 
 enum class Severity { error, warning, note };
 std::string_view severity_name(Severity severity);
-
-// A tensor of the model's weights, as far as rules look at it.
-struct LintTensor {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  std::vector<float> values;  // of those whose name ends in inv_freq; else empty
-};
 
 // A dictionary of RoPE's settings in the file.
 struct RopeDictionary {
@@ -61,10 +54,12 @@ class LintContext {
 
   // The dictionaries that are not empty, as written. Their values are asked for by whole key.
   const std::vector<RopeDictionary>& ropes() const { return ropes_; }
-  std::string type_of(const RopeDictionary& dict) const;  // rope_type, type or "default", as transformers does
+  std::string type_of(
+      const RopeDictionary& dict) const;  // rope_type, type or "default", as transformers does
   std::optional<double> number(const RopeDictionary& dict, std::string_view name) const;
   bool has(const RopeDictionary& dict, std::string_view name) const;
-  bool reads_by_kind() const;  // the family has a dictionary for full and one for sliding layers, whatever the file has
+  bool reads_by_kind()
+      const;  // the family has a dictionary for full and one for sliding layers, whatever the file has
 
   // Width of the head that turns, before partial_rotary_factor; tokens that the file promises; layers.
   std::optional<std::int64_t> head_dim() const;
@@ -87,6 +82,14 @@ class LintContext {
   mutable std::map<Reader, Understood> understood_;  // each made when first asked for
 };
 
+// A file of settings, or a folder or file of weights, opened with whatever stands beside it.
+struct LintFile {
+  LintContext context;
+  std::string bytes;  // of the config.json; empty: a GGUF file
+};
+// Throws Error(input) and Error(resource) as Config::open() and Weights::open() do.
+LintFile open_for_lint(const Path& path);
+
 struct Finding {
   std::string key;       // of the whole file; empty: no key, or one that is missing
   std::string found;     // its value as JSON
@@ -106,8 +109,8 @@ struct Rule {
   Findings (*find)(const LintContext&);
 };
 
-std::span<const Rule* const> lint_rules();         // in the order of rules/list.def
-const Rule& find_rule(std::string_view id);        // throws Error(usage) with the nearest name
+std::span<const Rule* const> lint_rules();   // in the order of rules/list.def
+const Rule& find_rule(std::string_view id);  // throws Error(usage) with the nearest name
 
 struct LintResult {
   const Rule* rule;

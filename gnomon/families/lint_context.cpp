@@ -2,8 +2,10 @@
 #include <array>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
 #include "gnomon/core/text.h"
 #include "gnomon/families/lint.h"
+#include "gnomon/families/reading.h"
 
 namespace gnomon {
 namespace {
@@ -92,7 +94,8 @@ bool LintContext::has(const RopeDictionary& dict, std::string_view name) const {
   return config_.has(text(dict.key, ".", name));
 }
 bool LintContext::reads_by_kind() const {
-  return family_ && (family_->rope.dicts == RopeDicts::by_kind || family_->rope.dicts == RopeDicts::both_kinds);
+  return family_ &&
+         (family_->rope.dicts == RopeDicts::by_kind || family_->rope.dicts == RopeDicts::both_kinds);
 }
 
 std::optional<std::int64_t> LintContext::head_dim() const {
@@ -131,5 +134,11 @@ const Resolved* LintContext::read_by(Reader reader) const {
   return found.resolved ? &*found.resolved : nullptr;
 }
 const std::string& LintContext::refusal(Reader reader) const { return understood(reader).refusal; }
+
+LintFile open_for_lint(const Path& path) {
+  Config config = Config::open(path);
+  std::string bytes = config.gguf() ? "" : read_file(config.where());
+  return {LintContext(std::move(config), lint_tensors(path)), std::move(bytes)};
+}
 
 }  // namespace gnomon

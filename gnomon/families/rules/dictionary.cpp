@@ -7,16 +7,38 @@ namespace gnomon {
 namespace {
 
 // Every key that some class of transformers 5.23 reads in a dictionary of RoPE.
-constexpr std::array<std::string_view, 25> kKnown{
-    "rope_type", "type", "rope_theta", "factor", "original_max_position_embeddings", "attention_factor", "beta_fast", "beta_slow",
-    "mscale", "mscale_all_dim", "truncate", "short_factor", "long_factor", "low_freq_factor", "high_freq_factor",
-    "partial_rotary_factor", "mrope_section", "mrope_interleaved", "interleaved", "alpha", "llama_4_scaling_beta", "short_mscale",
-    "long_mscale", "max_position_embeddings", "rope_interleave"};
+constexpr std::array<std::string_view, 25> kKnown{"rope_type",
+                                                  "type",
+                                                  "rope_theta",
+                                                  "factor",
+                                                  "original_max_position_embeddings",
+                                                  "attention_factor",
+                                                  "beta_fast",
+                                                  "beta_slow",
+                                                  "mscale",
+                                                  "mscale_all_dim",
+                                                  "truncate",
+                                                  "short_factor",
+                                                  "long_factor",
+                                                  "low_freq_factor",
+                                                  "high_freq_factor",
+                                                  "partial_rotary_factor",
+                                                  "mrope_section",
+                                                  "mrope_interleaved",
+                                                  "interleaved",
+                                                  "alpha",
+                                                  "llama_4_scaling_beta",
+                                                  "short_mscale",
+                                                  "long_mscale",
+                                                  "max_position_embeddings",
+                                                  "rope_interleave"};
 
 Findings two_dictionaries(const LintContext& file) {
   const Config& config = file.config();
   const std::string scaling = file.at("rope_scaling"), parameters = file.at("rope_parameters");
-  if (config.kind(scaling) != Config::Kind::object || config.kind(parameters) != Config::Kind::object || file.reads_by_kind()) return {};
+  if (config.kind(scaling) != Config::Kind::object || config.kind(parameters) != Config::Kind::object ||
+      file.reads_by_kind())
+    return {};
   if (config.keys(scaling).empty()) return {};
   std::string differ;
   for (const std::string& key : config.keys(parameters)) {
@@ -25,20 +47,25 @@ Findings two_dictionaries(const LintContext& file) {
   }
   if (differ.empty()) return {};
   return {finding(file, parameters, "one dictionary, rope_parameters, with all keys",
-                  text("transformers 5 replaces it by rope_scaling as a whole, llama.cpp's converter prefers it; they differ in ", differ))};
+                  text("transformers 5 replaces it by rope_scaling as a whole, llama.cpp's converter prefers "
+                       "it; they differ in ",
+                       differ))};
 }
 
 Findings type_twice(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     const Config& config = file.config();
-    if (config.kind(dict.key + ".type") != Config::Kind::text || config.kind(dict.key + ".rope_type") != Config::Kind::text) continue;
+    if (config.kind(dict.key + ".type") != Config::Kind::text ||
+        config.kind(dict.key + ".rope_type") != Config::Kind::text)
+      continue;
     const std::string old = *config.text(dict.key + ".type"), now = *config.text(dict.key + ".rope_type");
     const bool mrope = (old == "mrope" && now == "default") || (old == "default" && now == "mrope");
     const bool longrope = (old == "su" || old == "yarn") && now == "longrope";
     if (old == now || mrope || longrope) continue;
-    all.push_back(finding(file, dict.key + ".type", text("one of them: \"rope_type\": \"", now, "\""),
-                          text("transformers reads rope_type, '", now, "'; readers of before 4.43 read type, '", old, "'")));
+    all.push_back(finding(
+        file, dict.key + ".type", text("one of them: \"rope_type\": \"", now, "\""),
+        text("transformers reads rope_type, '", now, "'; readers of before 4.43 read type, '", old, "'")));
   }
   return all;
 }
@@ -48,12 +75,16 @@ Findings key_unknown(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     for (const std::string& key : file.config().keys(dict.key)) {
       const Config::Kind kind = file.config().kind(dict.key + "." + key);
-      if (kind == Config::Kind::object || kind == Config::Kind::null || std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end()) continue;
+      if (kind == Config::Kind::object || kind == Config::Kind::null ||
+          std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end())
+        continue;
       const std::string_view meant = nearest(key, kKnown);
       const bool length = meant == "original_max_position_embeddings";
-      all.push_back(finding(file, dict.key + "." + key, meant.empty() ? "no such key" : text("\"", meant, "\""),
+      all.push_back(finding(file, dict.key + "." + key,
+                            meant.empty() ? "no such key" : text("\"", meant, "\""),
                             text("no class of transformers 5.23 reads it: it warns and goes on",
-                                 length ? text(", with max_position_embeddings (", file.config().printed(file.at("max_position_embeddings")),
+                                 length ? text(", with max_position_embeddings (",
+                                               file.config().printed(file.at("max_position_embeddings")),
                                                ") for the length before the extension")
                                         : std::string())));
     }
@@ -65,15 +96,18 @@ Findings flat_unread(const LintContext& file) {
   if (!file.reads_by_kind()) return {};
   for (const RopeDictionary& dict : file.ropes())
     if (dict.key == file.at("rope_parameters"))
-      return {finding(file, dict.key, "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
-                      text("this class looks for full_attention and sliding_attention in it alone: type, factor and base are kept and not used, and "
+      return {finding(file, dict.key,
+                      "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
+                      text("this class looks for full_attention and sliding_attention in it alone: type, "
+                           "factor and base are kept and not used, and "
                            "both kinds of layer get the class's own"))};
   return {};
 }
 
 // The words that transformers 5.23 takes for kinds of layer in a dictionary.
 bool is_layer_type(std::string_view word) {
-  return word.ends_with("_attention") || word.ends_with("_sparse") || word == "main" || word == "compress" || word == "local" || word == "global";
+  return word.ends_with("_attention") || word.ends_with("_sparse") || word == "main" || word == "compress" ||
+         word == "local" || word == "global";
 }
 
 Findings label_unknown(const LintContext& file) {
@@ -83,11 +117,15 @@ Findings label_unknown(const LintContext& file) {
     if (dict.label.empty()) continue;
     const bool listed = types && std::find(types->begin(), types->end(), dict.label) != types->end();
     if (listed || (is_layer_type(dict.label) && (!file.family() || file.reads_by_kind()))) continue;
-    const bool declared = types || (file.family() && file.family()->windows.typed && file.family()->windows.which != Windows::Which::none);
+    const bool declared = types || (file.family() && file.family()->windows.typed &&
+                                    file.family()->windows.which != Windows::Which::none);
     if (is_layer_type(dict.label) && declared) continue;
-    all.push_back(finding(file, dict.key, types ? "a kind of layer that layer_types names" : "one dictionary for all layers",
-                          text("no layer is of the kind '", dict.label, "' to this class, so the dictionary is taken for one of all layers, whose "
-                               "base is then the class's ", shortest(class_theta(file)))));
+    all.push_back(finding(file, dict.key,
+                          types ? "a kind of layer that layer_types names" : "one dictionary for all layers",
+                          text("no layer is of the kind '", dict.label,
+                               "' to this class, so the dictionary is taken for one of all layers, whose "
+                               "base is then the class's ",
+                               shortest(class_theta(file)))));
   }
   return all;
 }
@@ -115,9 +153,11 @@ Findings labels_mixed(const LintContext& file) {
     if (!flat.label.empty()) continue;
     for (const RopeDictionary& nested : file.ropes())
       if (nested.key.starts_with(flat.key + "."))
-        return {finding(file, flat.key, "every setting inside a dictionary of its kind of layer",
-                        text("it has settings beside ", nested.label, ": transformers up to 5.17 takes it for one dictionary of all layers, from 5.18 on it "
-                             "reads those of the kinds and leaves the others"))};
+        return {finding(
+            file, flat.key, "every setting inside a dictionary of its kind of layer",
+            text("it has settings beside ", nested.label,
+                 ": transformers up to 5.17 takes it for one dictionary of all layers, from 5.18 on it "
+                 "reads those of the kinds and leaves the others"))};
   }
   return {};
 }
@@ -125,11 +165,15 @@ Findings labels_mixed(const LintContext& file) {
 Findings outer_unread(const LintContext& file) {
   Findings all;
   if (file.part().empty() || file.gguf()) return all;
-  for (const std::string_view key : {"rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor"}) {
+  for (const std::string_view key :
+       {"rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor"}) {
     const Config& config = file.config();
-    if (!config.has(key) || config.printed(key) == config.printed(file.at(key)) || config.printed(key) == "{}") continue;
+    if (!config.has(key) || config.printed(key) == config.printed(file.at(key)) ||
+        config.printed(key) == "{}")
+      continue;
     all.push_back(finding(file, std::string(key), text("the same under ", file.part()),
-                          text("the language model is configured by ", file.part(), ", where it is ", config.printed(file.at(key)))));
+                          text("the language model is configured by ", file.part(), ", where it is ",
+                               config.printed(file.at(key)))));
   }
   return all;
 }
@@ -146,49 +190,61 @@ const Rule kRules[] = {
     {.id = "two-dictionaries",
      .severity = Severity::warning,
      .title = "rope_scaling and rope_parameters stand side by side and say different things.",
-     .explains = "transformers 5 replaces rope_parameters by a rope_scaling that is not empty, as a whole and without a word; llama.cpp's converter prefers "
+     .explains = "transformers 5 replaces rope_parameters by a rope_scaling that is not empty, as a whole "
+                 "and without a word; llama.cpp's converter prefers "
                  "rope_parameters; transformers 4 knows rope_scaling alone.",
      .fix = "Keep one, with all keys.",
      .link = "https://github.com/ggml-org/llama.cpp/issues/18013",
-     .fails = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 500000, "rope_parameters": {"rope_type": "default", "rope_theta": 500000},
- "rope_scaling": {"rope_type": "linear", "factor": 2.0, "rope_theta": 500000}})",
-     .passes = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 500000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 50000, "rope_parameters": {"rope_type": "default", "rope_theta": 50000},
+ "rope_scaling": {"rope_type": "linear", "factor": 2.0, "rope_theta": 50000}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 50000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
      .find = two_dictionaries},
     {.id = "rope-type-twice",
      .severity = Severity::error,
      .title = "type and rope_type name two different methods.",
-     .explains = "transformers reads rope_type and keeps type unread; what was written before 4.43 reads type. mlx-lm was misled by a type field that said default.",
+     .explains = "transformers reads rope_type and keeps type unread; what was written before 4.43 reads "
+                 "type. mlx-lm was misled by a type field that said default.",
      .fix = "Keep rope_type.",
      .link = "https://github.com/ml-explore/mlx-lm/issues/1768",
-     .fails = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "rope_scaling": {"type": "yarn", "rope_type": "linear", "factor": 2.0}})",
-     .passes = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2.0}})",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 50000, "rope_scaling": {"type": "yarn", "rope_type": "linear", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 50000, "rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2.0}})",
      .find = type_twice},
     {.id = "rope-key-unknown",
      .severity = Severity::error,
      .title = "A dictionary has a key that nobody reads.",
-     .explains = "transformers 5.23 warns once and goes on without it. A misspelt original_max_position_embeddings makes YaRN compute its ramp from max_position_embeddings: "
+     .explains = "transformers 5.23 warns once and goes on without it. A misspelt "
+                 "original_max_position_embeddings makes YaRN compute its ramp from max_position_embeddings: "
                  "other frequencies in the middle pairs, at every length.",
      .fix = "Correct the spelling, or take the key out.",
      .link = "https://github.com/huggingface/transformers/issues/38224",
-     .fails = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
  "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embedding": 4096}})",
-     .passes = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
  "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
      .find = key_unknown},
     {.id = "flat-dictionary-unread",
      .severity = Severity::error,
      .title = "One rope_parameters for all layers, in a family that reads one for each kind.",
-     .explains = "Gemma 3, OLMo 3 and ModernBERT look for full_attention and sliding_attention in rope_parameters. Anything beside them is kept in the file and not used: a linear "
+     .explains = "Gemma 3, OLMo 3 and ModernBERT look for full_attention and sliding_attention in "
+                 "rope_parameters. Anything beside them is kept in the file and not used: a linear "
                  "scaling by 8 for Gemma 3 written flat has no effect under transformers 5.23.",
      .fix = "Nest it: one dictionary for full_attention, one for sliding_attention.",
      .link = "https://github.com/lablup/mlxcel/issues/1340",
-     .fails = R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
+     .fails =
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
  "max_position_embeddings": 8192, "sliding_window": 512, "rope_parameters": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000}})",
-     .passes = R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
+     .passes =
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
  "max_position_embeddings": 8192, "sliding_window": 512, "rope_parameters": {
   "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000},
   "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
@@ -196,62 +252,77 @@ const Rule kRules[] = {
     {.id = "layer-label-unknown",
      .severity = Severity::error,
      .title = "rope_parameters has a dictionary for a kind of layer that the model does not have.",
-     .explains = "Only kinds that the class's layer_types name make a dictionary nested. Otherwise transformers 5.23 takes the outer dictionary for one of all layers: the inner ones "
+     .explains = "Only kinds that the class's layer_types name make a dictionary nested. Otherwise "
+                 "transformers 5.23 takes the outer dictionary for one of all layers: the inner ones "
                  "are ignored, and the base is the class's default.",
      .fix = "Name the kinds as layer_types does, or write one flat dictionary.",
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 500000}}})",
-     .passes = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 500000, "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
      .find = label_unknown},
     {.id = "layer-label-missing",
      .severity = Severity::error,
      .title = "rope_parameters is nested and leaves out a kind of layer.",
-     .explains = "The model asks for the dictionary of every kind that layer_types names; where there is none, transformers fails when the model is built, and other readers use "
+     .explains = "The model asks for the dictionary of every kind that layer_types names; where there is "
+                 "none, transformers fails when the model is built, and other readers use "
                  "the dictionary that they find first.",
      .fix = "Add a dictionary for it, or null if those layers carry no position.",
      .link = "https://github.com/antonellof/ferrox/pull/65",
-     .fails = R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+     .fails =
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "sliding_window": 512, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"],
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .passes = R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+     .passes =
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "sliding_window": 512, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"],
  "rope_theta": 10000})",
      .find = label_missing},
     {.id = "layer-labels-mixed",
      .severity = Severity::error,
      .title = "rope_parameters mixes dictionaries for kinds of layers with settings of its own.",
-     .explains = "Up to transformers 5.17 a dictionary is nested if all its keys are kinds of layers, from 5.18 on if any is: the same file is read in two ways.",
+     .explains = "Up to transformers 5.17 a dictionary is nested if all its keys are kinds of layers, from "
+                 "5.18 on if any is: the same file is read in two ways.",
      .fix = "Move every setting into the dictionaries of the kinds.",
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails = R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+     .fails =
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "layer_types": ["full_attention", "full_attention"],
  "rope_parameters": {"rope_theta": 1000000, "full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .passes = R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+     .passes =
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "layer_types": ["full_attention", "full_attention"],
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = labels_mixed},
     {.id = "outer-settings-unread",
      .severity = Severity::warning,
      .title = "A model of several kinds has settings of RoPE outside its language part.",
-     .explains = "The language model is made from text_config (or language_config) alone. An override written at the top level, the place for plain models, changes nothing.",
+     .explains = "The language model is made from text_config (or language_config) alone. An override "
+                 "written at the top level, the place for plain models, changes nothing.",
      .fix = "Write it into the language part.",
      .link = "https://github.com/sgl-project/sglang/issues/22739",
-     .fails = R"({"model_type": "llava", "rope_scaling": {"rope_type": "linear", "factor": 2.0}, "text_config": {"model_type": "llama",
+     .fails =
+         R"({"model_type": "llava", "rope_scaling": {"rope_type": "linear", "factor": 2.0}, "text_config": {"model_type": "llama",
  "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000}})",
-     .passes = R"({"model_type": "llava", "text_config": {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 2.0},
+     .passes =
+         R"({"model_type": "llava", "text_config": {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 2.0},
  "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000}})",
      .find = outer_unread},
     {.id = "default-looks-like-scaling",
      .severity = Severity::note,
      .title = "rope_scaling is there and its type is default: no scaling at all.",
-     .explains = "transformers 5 fills the dictionary for every model. Programs that ask `if rope_scaling:` then take a branch for scaled models: SGLang did.",
+     .explains = "transformers 5 fills the dictionary for every model. Programs that ask `if rope_scaling:` "
+                 "then take a branch for scaled models: SGLang did.",
      .fix = "Leave rope_scaling out; rope_parameters may say default.",
      .link = "https://github.com/sgl-project/sglang/issues/34792",
-     .fails = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 10000, "rope_scaling": {"rope_type": "default"}})",
-     .passes = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 10000, "rope_scaling": null})",
      .find = default_looks_like_scaling},
 };

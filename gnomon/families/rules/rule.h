@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "gnomon/core/text.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
 #include "gnomon/families/lint.h"
 
 // What the files of rules share: how a finding is written.
@@ -18,9 +18,9 @@ inline Finding finding(const LintContext& file, std::string key, std::string exp
 }
 
 // Where files keep the base of the rotation outside the dictionaries.
-constexpr std::array<std::string_view, 7> kThetaKeys{"rope_theta",        "rotary_emb_base",      "rotary_base",
-                                                     "global_rope_theta", "rope_local_base_freq", "rope_base",
-                                                     "layer_rope_theta"};
+constexpr std::array<std::string_view, 7> kThetaKeys{
+    "rope_theta",           "rotary_emb_base", "rotary_base",     "global_rope_theta",
+    "rope_local_base_freq", "rope_base",       "layer_rope_theta"};
 inline bool theta_outside(const LintContext& file) {
   for (const std::string_view key : kThetaKeys)
     if (file.has(key)) return true;
@@ -32,6 +32,8 @@ inline bool scales(const LintContext& file, const RopeDictionary& dict) {
   return type != "default" && type != "mrope" && type != "axial";
 }
 // The base of a class whose files leave it out.
-inline double class_theta(const LintContext& file) { return file.family() ? file.family()->rope.theta : 10000; }
+inline double class_theta(const LintContext& file) {
+  return file.family() ? file.family()->rope.theta : 10000;
+}
 
 }  // namespace gnomon
