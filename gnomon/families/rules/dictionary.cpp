@@ -7,7 +7,7 @@ namespace gnomon {
 namespace {
 
 // Every key that some class of transformers 5.23 reads in a dictionary of RoPE.
-constexpr std::array<std::string_view, 25> kKnown{"rope_type",
+constexpr std::array<std::string_view, 27> kKnown{"rope_type",
                                                   "type",
                                                   "rope_theta",
                                                   "factor",
@@ -31,7 +31,9 @@ constexpr std::array<std::string_view, 25> kKnown{"rope_type",
                                                   "short_mscale",
                                                   "long_mscale",
                                                   "max_position_embeddings",
-                                                  "rope_interleave"};
+                                                  "rope_interleave",
+                                                  "rope_ratio",
+                                                  "finetuned"};
 
 Findings two_dictionaries(const LintContext& file) {
   const Config& config = file.config();
@@ -70,7 +72,7 @@ Findings type_twice(const LintContext& file) {
   return all;
 }
 
-Findings key_unknown(const LintContext& file) {
+Findings key_misspelt(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     for (const std::string& key : file.config().keys(dict.key)) {
@@ -79,9 +81,9 @@ Findings key_unknown(const LintContext& file) {
           std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end())
         continue;
       const std::string_view meant = nearest(key, kKnown);
+      if (meant.empty()) continue;  // a model's own code may read it
       const bool length = meant == "original_max_position_embeddings";
-      all.push_back(finding(file, dict.key + "." + key,
-                            meant.empty() ? "no such key" : text("\"", meant, "\""),
+      all.push_back(finding(file, dict.key + "." + key, text("\"", meant, "\""),
                             text("no class of transformers 5.23 reads it: it warns and goes on",
                                  length ? text(", with max_position_embeddings (",
                                                file.config().printed(file.at("max_position_embeddings")),
@@ -94,57 +96,68 @@ Findings key_unknown(const LintContext& file) {
 
 Findings flat_unread(const LintContext& file) {
   if (!file.reads_by_kind()) return {};
-  for (const RopeDictionary& dict : file.ropes())
-    if (dict.key == file.at("rope_parameters"))
-      return {finding(file, dict.key,
-                      "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
-                      text("this class looks for full_attention and sliding_attention in it alone: type, "
-                           "factor and base are kept and not used, and "
-                           "both kinds of layer get the class's own"))};
-  return {};
+  const RopeDictionary* flat = nullptr;
+  for (const RopeDictionary& dict : file.ropes()) {
+    if (dict.key == file.at("rope_parameters")) flat = &dict;
+    if (dict.key.starts_with(file.at("rope_parameters."))) return {};  // layer-labels-mixed says it
+  }
+  if (!flat) return {};
+  return {finding(file, flat->key,
+                  "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
+                  "this class looks for full_attention and sliding_attention in it alone: type, factor and "
+                  "base are kept and not used, and both kinds of layer get the class's own")};
 }
 
-// The words that transformers 5.23 takes for kinds of layer in a dictionary.
-bool is_layer_type(std::string_view word) {
-  return word.ends_with("_attention") || word.ends_with("_sparse") || word == "main" || word == "compress" ||
-         word == "local" || word == "global";
+// Classes of transformers 5.23 whose rotation has a dictionary for each kind of layer: those of models/*/modeling_*.py with
+// buffers KIND_inv_freq, without the endings of their parts.
+constexpr std::array<std::string_view, 22> kByKind{"beam",        "cohere_compass",
+                                                   "deepseek_v4", "diffusion_gemma",
+                                                   "dots3_note",  "embedding_gemma2",
+                                                   "esmc",        "gemma3",
+                                                   "gemma4",      "gte",
+                                                   "laguna",      "lfm3",
+                                                   "mellum",      "mimo_v2",
+                                                   "modernbert",  "neomme",
+                                                   "nomic_bert",  "olmo3",
+                                                   "step3p7",     "t5gemma2",
+                                                   "ultrabert",   "zaya"};
+bool takes_kinds(const LintContext& file) {
+  return std::any_of(kByKind.begin(), kByKind.end(),
+                     [&](std::string_view name) { return file.type().starts_with(name); });
 }
 
-Findings label_unknown(const LintContext& file) {
-  Findings all;
+Findings nested_unread(const LintContext& file) {
+  if (!file.family() || file.family()->method != Method::rotary || takes_kinds(file)) return {};
   const auto types = file.words("layer_types");
   for (const RopeDictionary& dict : file.ropes()) {
-    if (dict.label.empty()) continue;
+    if (!dict.live || dict.label.empty()) continue;
     const bool listed = types && std::find(types->begin(), types->end(), dict.label) != types->end();
-    if (listed || (is_layer_type(dict.label) && (!file.family() || file.reads_by_kind()))) continue;
-    const bool declared = types || (file.family() && file.family()->windows.typed &&
-                                    file.family()->windows.which != Windows::Which::none);
-    if (is_layer_type(dict.label) && declared) continue;
-    all.push_back(finding(file, dict.key,
-                          types ? "a kind of layer that layer_types names" : "one dictionary for all layers",
-                          text("no layer is of the kind '", dict.label,
-                               "' to this class, so the dictionary is taken for one of all layers, whose "
-                               "base is then the class's ",
-                               shortest(class_theta(file)))));
+    return {finding(file, dict.key, "one dictionary for all layers",
+                    listed ? text("the class of ", file.type(),
+                                  " has one rotation for all layers: transformers 5.23 fails with a KeyError "
+                                  "when it builds the model")
+                           : text("the class of ", file.type(),
+                                  " has one rotation for all layers: what stands in it is kept and not used, "
+                                  "and the base is the class's ",
+                                  shortest(class_theta(file))))};
   }
-  return all;
+  return {};
 }
 
 Findings label_missing(const LintContext& file) {
   const auto types = file.words("layer_types");
-  if (!types || file.reads_by_kind()) return {};
-  for (const std::string_view object : {"rope_scaling", "rope_parameters"}) {
-    const std::string key = file.at(object);
-    bool nested = false;
-    for (const RopeDictionary& dict : file.ropes())
-      nested |= dict.live && !dict.label.empty() && dict.key.starts_with(key + ".") &&
-                std::find(types->begin(), types->end(), dict.label) != types->end();
-    if (!nested) continue;
-    for (const std::string& type : *types)
-      if (file.config().kind(key + "." + type) == Config::Kind::absent)
-        return {finding(file, key, text("\"", type, "\": {...}, or null for layers without position"),
-                        text("layer_types names ", type, ", for which there is no dictionary"))};
-  }
+  if (!types || file.reads_by_kind() || !takes_kinds(file)) return {};
+  const std::string key =
+      file.at(file.kind("rope_scaling") == Config::Kind::object ? "rope_scaling" : "rope_parameters");
+  const bool nested = std::any_of(file.ropes().begin(), file.ropes().end(), [&](const RopeDictionary& dict) {
+    return dict.key.starts_with(key + ".");
+  });
+  for (const std::string& type : *types)
+    if (nested && file.config().kind(key + "." + type) == Config::Kind::absent)
+      return {finding(file, key, text("\"", type, "\": {...}, or null for layers without position"),
+                      text("layer_types names ", type,
+                           ", for which there is no dictionary: transformers 5.23 fails with a KeyError when "
+                           "it builds the model"))};
   return {};
 }
 
@@ -217,13 +230,13 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 50000, "rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2.0}})",
      .find = type_twice},
-    {.id = "rope-key-unknown",
+    {.id = "rope-key-misspelt",
      .severity = Severity::error,
-     .title = "A dictionary has a key that nobody reads.",
+     .title = "A key of a dictionary is nearly one that is read, and nobody reads it.",
      .explains = "transformers 5.23 warns once and goes on without it. A misspelt "
                  "original_max_position_embeddings makes YaRN compute its ramp from max_position_embeddings: "
                  "other frequencies in the middle pairs, at every length.",
-     .fix = "Correct the spelling, or take the key out.",
+     .fix = "Correct the spelling.",
      .link = "https://github.com/huggingface/transformers/issues/38224",
      .fails =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
@@ -231,7 +244,7 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
  "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
-     .find = key_unknown},
+     .find = key_misspelt},
     {.id = "flat-dictionary-unread",
      .severity = Severity::error,
      .title = "One rope_parameters for all layers, in a family that reads one for each kind.",
@@ -249,13 +262,13 @@ const Rule kRules[] = {
   "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000},
   "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = flat_unread},
-    {.id = "layer-label-unknown",
+    {.id = "nested-dictionary-unread",
      .severity = Severity::error,
-     .title = "rope_parameters has a dictionary for a kind of layer that the model does not have.",
-     .explains = "Only kinds that the class's layer_types name make a dictionary nested. Otherwise "
-                 "transformers 5.23 takes the outer dictionary for one of all layers: the inner ones "
-                 "are ignored, and the base is the class's default.",
-     .fix = "Name the kinds as layer_types does, or write one flat dictionary.",
+     .title = "A dictionary for each kind of layer, in a class that has one rotation for all.",
+     .explains = "About twenty classes of transformers 5.23 read a dictionary by kind of layer. In the "
+                 "others it is either left alone, with the class's base for every layer, or, where "
+                 "layer_types names the kind, the model fails when it is built.",
+     .fix = "Write one flat dictionary.",
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
      .fails =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
@@ -263,7 +276,7 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 500000, "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
-     .find = label_unknown},
+     .find = nested_unread},
     {.id = "layer-label-missing",
      .severity = Severity::error,
      .title = "rope_parameters is nested and leaves out a kind of layer.",
@@ -273,13 +286,13 @@ const Rule kRules[] = {
      .fix = "Add a dictionary for it, or null if those layers carry no position.",
      .link = "https://github.com/antonellof/ferrox/pull/65",
      .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"],
+         R"({"model_type": "mellum", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"],
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"],
- "rope_theta": 10000})",
+         R"({"model_type": "mellum", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"],
+ "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = label_missing},
     {.id = "layer-labels-mixed",
      .severity = Severity::error,
@@ -289,13 +302,13 @@ const Rule kRules[] = {
      .fix = "Move every setting into the dictionaries of the kinds.",
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
      .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "layer_types": ["full_attention", "full_attention"],
- "rope_parameters": {"rope_theta": 1000000, "full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "rope_parameters": {"rope_theta": 1000000, "full_attention": {"rope_type": "default", "rope_theta": 1000000},
+  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "layer_types": ["full_attention", "full_attention"],
- "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1000000},
+  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = labels_mixed},
     {.id = "outer-settings-unread",
      .severity = Severity::warning,

@@ -294,13 +294,12 @@ const Rule kRules[] = {
      .fix = "Move it into the dictionary.",
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
      .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 16384,
- "layer_types": ["full_attention", "full_attention"], "original_max_position_embeddings": 4096,
- "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0}}})",
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 16384,
+ "sliding_window": 512, "original_max_position_embeddings": 4096,
+ "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 16384,
- "layer_types": ["full_attention", "full_attention"],
- "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0, "original_max_position_embeddings": 4096}}})",
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 16384,
+ "sliding_window": 512, "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0, "original_max_position_embeddings": 4096}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = original_unread},
     {.id = "original-length-twice",
      .severity = Severity::warning,

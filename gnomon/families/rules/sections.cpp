@@ -20,11 +20,14 @@ Findings sum(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto parts = sections(file, dict);
     if (!parts || !dim) continue;
-    const double share = file.number(dict, "partial_rotary_factor").value_or(file.number("partial_rotary_factor").value_or(1));
+    const double share =
+        file.number(dict, "partial_rotary_factor").value_or(file.number("partial_rotary_factor").value_or(1));
     const auto pairs = std::int64_t(double(*dim) * share) / 2;
     const double total = std::accumulate(parts->begin(), parts->end(), 0.0);
     if (total == double(pairs)) continue;
-    all.push_back(finding(file, dict.key + ".mrope_section", text("parts whose sum is ", pairs, ", half the rotated width"), text("their sum is ", shortest(total))));
+    all.push_back(finding(file, dict.key + ".mrope_section",
+                          text("parts whose sum is ", pairs, ", half the rotated width"),
+                          text("their sum is ", shortest(total))));
   }
   return all;
 }
@@ -33,8 +36,10 @@ Findings with_scaling(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes())
     if (dict.live && file.has(dict, "mrope_section") && scales(file, dict))
-      all.push_back(finding(file, dict.key, "nothing; check that what serves it has both",
-                            text(file.type_of(dict), " scaling and three streams of positions: a reader that chooses by one key loses the other")));
+      all.push_back(finding(
+          file, dict.key, "nothing; check that what serves it has both",
+          text(file.type_of(dict),
+               " scaling and three streams of positions: a reader that chooses by one key loses the other")));
   return all;
 }
 
@@ -43,9 +48,13 @@ Findings named_default(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const std::string type = file.type_of(dict);
     if (!dict.live || !file.has(dict, "mrope_section") || (type != "default" && type != "mrope")) continue;
-    const auto interleaved = file.config().kind(dict.key + ".mrope_interleaved") == Config::Kind::flag && *file.config().flag(dict.key + ".mrope_interleaved");
-    all.push_back(finding(file, dict.key + ".mrope_section", "nothing; check that what serves it reads it",
-                          text("text alone cannot show whether it is read", interleaved ? "; the axes take turns, while pairs stay halves: two meanings of interleaved" : "")));
+    const auto interleaved = file.config().kind(dict.key + ".mrope_interleaved") == Config::Kind::flag &&
+                             *file.config().flag(dict.key + ".mrope_interleaved");
+    all.push_back(finding(
+        file, dict.key + ".mrope_section", "nothing; check that what serves it reads it",
+        text("text alone cannot show whether it is read",
+             interleaved ? "; the axes take turns, while pairs stay halves: two meanings of interleaved"
+                         : "")));
   }
   return all;
 }
@@ -54,35 +63,45 @@ const Rule kRules[] = {
     {.id = "sections-do-not-add-up",
      .severity = Severity::error,
      .title = "The parts of mrope_section are not as many pairs as turn.",
-     .explains = "Each pair follows time, height or width. With too few parts the last pairs have no position or a fourth stream's; with too many the model fails.",
+     .explains = "Each pair follows time, height or width. With too few parts the last pairs have no "
+                 "position or a fourth stream's; with too many the model fails.",
      .fix = "Let them add up to half the rotated width.",
      .link = "https://github.com/QwenLM/Qwen3-VL/issues/488",
-     .fails = R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
+     .fails =
+         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
  "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 16]}})",
-     .passes = R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
+     .passes =
+         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
  "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})",
      .find = sum},
     {.id = "sections-with-scaling",
      .severity = Severity::warning,
      .title = "M-RoPE and a scaling in one dictionary.",
-     .explains = "The type names the scaling, mrope_section the streams, and both are meant. LightLLM chose M-RoPE and lost YaRN.",
+     .explains = "The type names the scaling, mrope_section the streams, and both are meant. LightLLM chose "
+                 "M-RoPE and lost YaRN.",
      .fix = "Check what serves the model with a long text and with an image.",
      .link = "https://github.com/ModelTC/LightLLM/issues/1582",
-     .fails = R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
+     .fails =
+         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
  "rope_theta": 1000000, "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768, "mrope_section": [16, 24, 24]}})",
-     .passes = R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
+     .passes =
+         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
  "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})",
      .find = with_scaling},
     {.id = "sections-invisible-in-text",
      .severity = Severity::note,
      .title = "Three streams of positions that the type does not name.",
-     .explains = "The type says default, or mrope, which transformers 5 makes default; the streams are in mrope_section. Readers that go by the type turn images as if they were text: grounding 26 % "
-                 "where 82 % is right, and no benchmark of text sees it.",
+     .explains =
+         "The type says default, or mrope, which transformers 5 makes default; the streams are in "
+         "mrope_section. Readers that go by the type turn images as if they were text: grounding 26 % "
+         "where 82 % is right, and no benchmark of text sees it.",
      .fix = "Test what serves the model with images.",
      .link = "https://github.com/ml-explore/mlx-lm/issues/1768",
-     .fails = R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
+     .fails =
+         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
  "rope_theta": 1000000, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000, "mrope_section": [16, 24, 24]}})",
-     .passes = R"({"model_type": "llama", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
  "rope_theta": 1000000, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000}})",
      .find = named_default},
 };

@@ -99,11 +99,13 @@ Findings theta_impossible(const LintContext& file) {
   return all;
 }
 
-// Tokens of the slowest pair's full turn; 0 where nothing turns.
+// Tokens of the slowest pair's full turn; 0 where nothing turns, or a pair of the rotation stands still.
 double longest_wavelength(const LayerPosition& layer, double length) {
   double slowest = 0;
-  for (const double f : numbers_of(layer, length).inv_freq)
-    if (f > 0 && (slowest == 0 || f < slowest)) slowest = f;
+  for (const double f : numbers_of(layer, length).inv_freq) {
+    if (f <= 0) return 0;
+    if (slowest == 0 || f < slowest) slowest = f;
+  }
   return slowest > 0 ? 2 * std::numbers::pi / slowest : 0;
 }
 bool windowed(const LayerPosition& layer) {
