@@ -61,7 +61,7 @@ class LintContext {
   bool reads_by_kind()
       const;  // the family has a dictionary for full and one for sliding layers, whatever the file has
 
-  // Width of the head that turns, before partial_rotary_factor; tokens that the file promises; layers.
+  // Width of the head that turns, before partial_rotary_factor, above 0; tokens that the file promises; layers.
   std::optional<std::int64_t> head_dim() const;
   std::optional<std::int64_t> longest() const;
   std::optional<std::int64_t> layers() const;

@@ -99,14 +99,15 @@ bool LintContext::reads_by_kind() const {
 }
 
 std::optional<std::int64_t> LintContext::head_dim() const {
-  if (gguf_) return whole("attention.key_length");
-  if (const auto rotary = whole("qk_rope_head_dim")) return rotary;
-  if (const auto own = whole("head_dim")) return own;
+  const auto possible = [](std::optional<std::int64_t> x) { return x && *x > 0 ? x : std::nullopt; };
+  if (gguf_) return possible(whole("attention.key_length"));
+  if (has("qk_rope_head_dim")) return possible(whole("qk_rope_head_dim"));
+  if (has("head_dim")) return possible(whole("head_dim"));
   if (family_ && family_->sizes.head_dim) return family_->sizes.head_dim;
   const SizeKeys keys = family_ ? family_->keys : SizeKeys{};
   const auto width = whole(keys.width), heads = whole(keys.heads);
   if (!width || !heads || *heads <= 0 || *width % *heads) return std::nullopt;
-  return *width / *heads;
+  return possible(*width / *heads);
 }
 std::optional<std::int64_t> LintContext::longest() const {
   if (gguf_) return whole("context_length");

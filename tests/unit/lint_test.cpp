@@ -265,9 +265,8 @@ const std::vector<Case> kSilent{
          R"("max_position_embeddings": 131072, "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "orignal_max_position_embeddings": 32768})"),
      "rope-key-misspelt"},
     {"nested truncate",
-     model(
-         "gemma3_text",
-         R"("max_position_embeddings": 131072, "head_dim": 64, "rope_parameters": {
+     model("gemma3_text",
+           R"("max_position_embeddings": 131072, "head_dim": 64, "rope_parameters": {
       "full_attention": {"rope_type": "yarn", "rope_theta": 150000, "factor": 32.0, "original_max_position_embeddings": 4096, "truncate": false}})"),
      "truncate-unread-when-nested"},
     {"default forgets partial_rotary_factor",
@@ -310,15 +309,13 @@ const std::vector<Case> kSilent{
          R"("max_position_embeddings": 2048, "partial_rotary_factor": 0.5, "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25})"),
      "partial-rotation-twice"},
     {"nested up to 5.17 or from 5.18",
-     model(
-         "gemma3_text",
-         R"("max_position_embeddings": 8192, "head_dim": 64, "rope_parameters": {
+     model("gemma3_text",
+           R"("max_position_embeddings": 8192, "head_dim": 64, "rope_parameters": {
       "full_attention": {"rope_type": "default", "rope_theta": 1000000}, "factor": 2.0})"),
      "layer-labels-mixed"},
     {"the length at the top level, nested",
-     model(
-         "gemma3_text",
-         R"("max_position_embeddings": 131072, "original_max_position_embeddings": 32768, "head_dim": 64,
+     model("gemma3_text",
+           R"("max_position_embeddings": 131072, "original_max_position_embeddings": 32768, "head_dim": 64,
       "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0}})"),
      "original-length-unread"},
     {"the length twice",

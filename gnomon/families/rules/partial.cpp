@@ -101,6 +101,7 @@ Findings odd_width(const LintContext& file) {
   if (!dim || *dim <= 4 || file.gguf() || !is_rotary(file)) return {};
   const RopeDictionary* dict = live(file);
   const double share = share_of(file, dict).value_or(1);
+  if (share <= 0 || share > 1) return {};  // partial-rotation-impossible says it
   const auto width = std::int64_t(double(*dim) * share);
   if (width % 2 == 0 && width > 0) return {};
   return {finding(file, width == *dim ? file.at("head_dim") : part_key(file, dict),

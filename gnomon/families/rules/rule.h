@@ -31,6 +31,12 @@ inline bool scales(const LintContext& file, const RopeDictionary& dict) {
   const std::string type = file.type_of(dict);
   return type != "default" && type != "mrope" && type != "axial";
 }
+// The share of the head that turns by the dictionary, else by the top level; 1 where neither says one that can be.
+inline double share_of_head(const LintContext& file, const RopeDictionary& dict) {
+  const auto said = file.has(dict, "partial_rotary_factor") ? file.number(dict, "partial_rotary_factor")
+                                                            : file.number("partial_rotary_factor");
+  return said && *said > 0 && *said <= 1 ? *said : 1;
+}
 // The base of a class whose files leave it out.
 inline double class_theta(const LintContext& file) {
   return file.family() ? file.family()->rope.theta : 10000;

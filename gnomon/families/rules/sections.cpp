@@ -20,9 +20,7 @@ Findings sum(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto parts = sections(file, dict);
     if (!parts || !dim) continue;
-    const double share =
-        file.number(dict, "partial_rotary_factor").value_or(file.number("partial_rotary_factor").value_or(1));
-    const auto pairs = std::int64_t(double(*dim) * share) / 2;
+    const auto pairs = std::int64_t(double(*dim) * share_of_head(file, dict)) / 2;
     const double total = std::accumulate(parts->begin(), parts->end(), 0.0);
     if (total == double(pairs)) continue;
     all.push_back(finding(file, dict.key + ".mrope_section",

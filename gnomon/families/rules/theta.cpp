@@ -1,4 +1,5 @@
 // The base of the rotation: lost, doubled, or read from where it is not.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <set>
@@ -17,7 +18,7 @@ bool of_2023(const LintContext& file, const RopeDictionary& dict) {
 
 Findings scaling_without_theta(const LintContext& file) {
   Findings all;
-  if (theta_outside(file)) return all;
+  if (theta_outside(file) || class_theta(file) != 10000) return all;  // theta-of-class says it
   for (const RopeDictionary& dict : file.ropes())
     if (!dict.live && file.has(dict, "rope_theta")) return all;  // scaling-drops-theta says it
   for (const RopeDictionary& dict : file.ropes()) {
@@ -67,14 +68,14 @@ Findings theta_twice(const LintContext& file) {
 
 Findings theta_null(const LintContext& file) {
   Findings all;
-  const bool table = file.family() && file.family()->method != Method::rotary;
-  if (file.kind("rope_theta") == Config::Kind::null && !table) {
-    for (const RopeDictionary& dict : file.ropes())
-      if (dict.live && file.has(dict, "rope_theta")) return all;
+  if (!file.family() || file.family()->method != Method::rotary) return all;
+  const bool inside = std::any_of(file.ropes().begin(), file.ropes().end(), [&](const RopeDictionary& dict) {
+    return dict.live && file.has(dict, "rope_theta");
+  });
+  if (file.kind("rope_theta") == Config::Kind::null && !inside)
     all.push_back(finding(
         file, file.at("rope_theta"), "a number, or no such key",
         "null is not an absent key: transformers 5.23 keeps it, and the model fails when it is built"));
-  }
   for (const RopeDictionary& dict : file.ropes())
     if (file.config().kind(dict.key + ".rope_theta") == Config::Kind::null)
       all.push_back(finding(file, dict.key + ".rope_theta", "a number, or no such key",
@@ -138,7 +139,7 @@ Findings theta_of_class(const LintContext& file) {
       theta_outside(file))
     return {};
   for (const RopeDictionary& dict : file.ropes())
-    if (dict.live || file.has(dict, "rope_theta")) return {};
+    if (file.has(dict, "rope_theta")) return {};
   return {finding(file, file.at("rope_theta"), text("\"rope_theta\": ", shortest(theta)),
                   text("transformers 5 takes the class's ", shortest(theta),
                        "; a reader of getattr(config, \"rope_theta\", 10000) takes 10000"))};
