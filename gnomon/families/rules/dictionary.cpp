@@ -45,6 +45,8 @@ Findings two_dictionaries(const LintContext& file) {
   std::string differ;
   for (const std::string& key : config.keys(parameters)) {
     if (config.printed(scaling + "." + key) == config.printed(parameters + "." + key)) continue;
+    if (key == "rope_theta" && config.printed(file.at(key)) == config.printed(parameters + ".rope_theta"))
+      continue;
     differ += (differ.empty() ? "" : ", ") + key;
   }
   if (differ.empty()) return {};

@@ -168,7 +168,7 @@ Findings linear_over_trained(const LintContext& file) {
     const std::string type = file.type_of(dict);
     const auto theta =
         file.has(dict, "rope_theta") ? file.number(dict, "rope_theta") : file.number("rope_theta");
-    if (!dict.live || (type != "linear" && type != "dynamic") || theta.value_or(class_theta(file)) < 500000 ||
+    if (!dict.live || type != "linear" || theta.value_or(class_theta(file)) < 500000 ||
         file.has(dict, "alpha"))
       continue;
     all.push_back(finding(file, dict.key, "the scaling that the model was published with: llama3 or yarn",
@@ -333,7 +333,7 @@ const Rule kRules[] = {
      .find = original_too_long},
     {.id = "linear-over-trained-scaling",
      .severity = Severity::warning,
-     .title = "Linear or dynamic scaling on a model that was trained for long contexts.",
+     .title = "Linear scaling on a model that was trained for long contexts.",
      .explains = "It usually stands in the place of llama3 or yarn, put there by a loader asked for a longer "
                  "context. Llama 3.1 so changed: perplexity 166 at position 65000 and "
                  "2134 at 195000, where the scaling that it was trained with keeps working.",
