@@ -53,24 +53,18 @@ Findings part_twice(const LintContext& file) {
   return all;
 }
 
-// GPT-J's own classes read channels; MiniMax-M2's converts them.
-bool reads_channels(std::string_view type) {
-  return type == "gptj" || type == "codegen" || type == "minimax_m2";
-}
+// MiniMax-M2's class makes a share of rotary_dim.
 bool reads_key(const LintContext& file, std::string_view key) {
-  const std::string& type = file.type();
-  if (key == "rotary_dim") return reads_channels(type);
-  if (key == "rotary_pct") return type.starts_with("gpt_neox");
-  if (key == "rotary_emb_fraction") return type.starts_with("nomic");
-  if (key == "rope_pct") return false;
-  return key == "partial_rotary_factor";
+  const RopeFacts& rope = file.family()->rope;
+  return key == rope.partial_key || key == rope.width_key ||
+         (key == "rotary_dim" && file.type() == "minimax_m2");
 }
 Findings key_unread(const LintContext& file) {
   Findings all;
   const auto dim = file.head_dim();
   for (const std::string_view key : kPartKeys) {
     const auto value = file.number(key);
-    if (!value || reads_key(file, key) || !is_rotary(file)) continue;
+    if (!value || !is_rotary(file) || reads_key(file, key)) continue;
     const double share = *value > 1 && dim ? *value / double(*dim) : *value;
     if (share == 1) continue;
     all.push_back(finding(
@@ -164,10 +158,10 @@ const Rule kRules[] = {
      .fix = "Write the same number in both places, or one of them.",
      .link = "https://github.com/AI-Hypercomputer/maxtext/issues/4616",
      .fails =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
  "partial_rotary_factor": 0.5, "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
      .passes =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
  "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
      .find = part_twice},
     {.id = "rotary-key-unread",
