@@ -27,6 +27,13 @@ struct CheckCommand {
 };
 int check(const CheckCommand& options);
 
+struct LintOptions {
+  std::string path, rule;  // `rule`: an id to explain
+  std::vector<std::string> only, ignore;
+  bool rules = false, json = false, sarif = false, markdown = false;
+};
+int lint(const LintOptions& options);
+
 struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;

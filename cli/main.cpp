@@ -211,6 +211,27 @@ void describe_inspect(CLI::App& app, InspectOptions& o) {
       "inspected.html\nIt runs the model in float32 and looks at every value on its way.");
 }
 
+void describe_lint(CLI::App& app, LintOptions& o) {
+  CLI::Option* path = app.add_option(
+      "PATH", o.path, "config.json, a folder with one, a .safetensors file beside one, or a .gguf file");
+  CLI::Option* rules = app.add_flag("--rules", o.rules, "list the rules")->excludes(path);
+  app.add_option("--rule", o.rule, "explain one, with a file that has it and one that does not")
+      ->excludes(path)
+      ->excludes(rules);
+  app.add_option("--only", o.only, "look for this rule alone; may be repeated")->allow_extra_args(false);
+  app.add_option("--ignore", o.ignore, "leave this rule out; may be repeated")->allow_extra_args(false);
+  CLI::Option* json = app.add_flag("--json", o.json, "findings, or rules, as JSON");
+  app.add_flag("--sarif", o.sarif, "findings as SARIF 2.1.0, as GitHub's code scanning takes them")
+      ->excludes(json)
+      ->excludes(rules);
+  app.add_flag("--markdown", o.markdown, "the page of the rules, docs/lint.md")->needs(rules)->excludes(json);
+  app.footer(
+      "Examples:\n  gnomon lint config.json\n  gnomon lint model --ignore theta-by-kind-of-layer --json\n  "
+      "gnomon lint config.json --sarif > lint.sarif\n"
+      "  gnomon lint --rules\n  gnomon lint --rule scaling-without-theta\nExit code 1: an error was found; "
+      "warnings and notes leave it 0.");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon");
   app.set_version_flag("--version", std::string("gnomon ") + GNOMON_VERSION);
@@ -257,6 +278,12 @@ int run(int argc, char** argv) {
       app.add_subcommand("inspect", "what a trained model does with position, measured on a text");
   describe_inspect(*inspect_command, i);
   inspect_command->callback([&] { code = inspect(i); });
+
+  LintOptions l;
+  auto* lint_command =
+      app.add_subcommand("lint", "what is likely to go wrong with the position settings of a model's file");
+  describe_lint(*lint_command, l);
+  lint_command->callback([&] { code = lint(l); });
 
   StudyOptions t;
   t.program = std::filesystem::read_symlink("/proc/self/exe").string();
