@@ -36,6 +36,7 @@ std::set<std::int64_t> changed(const Plan& plan, unsigned roles, std::int64_t D)
 // What a plan has room for once, and what it is.
 std::string_view once(const Terms& a, const Terms& b) {
   if (!a.curve_rate.empty() && !b.curve_rate.empty()) return "add a curve of the distance";
+  if (!a.profile.empty() && !b.profile.empty()) return "mix profiles of the distance";
   if (!a.tilt.empty() && !b.tilt.empty()) return "tilt the distance by gates";
   if (!a.forget_query.empty() && !b.forget_query.empty()) return "sum forget gates along the keys";
   if (!a.counted.empty() && !b.counted.empty()) return "count keys by gates";
@@ -45,6 +46,10 @@ std::string_view once(const Terms& a, const Terms& b) {
   return "";
 }
 
+// Terms that are linear in q or k as projected.
+bool multiplies_rows(const Plan& plan) {
+  return !plan.terms.query_cross.empty() || !plan.terms.key_cross.empty();
+}
 // Rules that read the score, and steps that put a product of positions into it.
 bool reads_scores(const Plan& plan) { return !plan.terms.counted.empty() || plan.terms.mixes(); }
 bool widens(const Plan& plan) {
@@ -61,14 +66,14 @@ bool widens(const Plan& plan) {
 }
 
 void check_pair(const Member& a, const Member& b) {
-  const auto reads = [](const Member& x, const Member& y) {
-    if ((x.acts & kCross) && (y.acts & kQk)) {
+  const auto reads = [](const Member& x, const Plan& of_x, const Member& y) {
+    if (multiplies_rows(of_x) && (y.acts & kQk)) {
       throw Error(Fault::usage, text(x.name, " multiplies q and k as projected, but ", y.name,
                                      " maps them in the same layer: the two do not go together"));
     }
   };
-  reads(a, b), reads(b, a);
   const Plan of_a = alone(a), of_b = alone(b);
+  reads(a, of_a, b), reads(b, of_b, a);
   const auto meets = [](const Member& x, const Plan& of_x, const Member& wide, const Plan& of_wide) {
     if (!widens(of_wide)) return;
     if (reads_scores(of_x)) refuse_product(x, "reads", wide);

@@ -84,42 +84,54 @@ void sync_folder(const Path& folder) {
   if (d.get() < 0 || ::fsync(d.get()) != 0) throw failed("sync the folder", folder);
 }
 
-// A regular file, open for reading.
-struct Readable {
-  Descriptor descriptor;
-  struct stat info {};
-
-  explicit Readable(const Path& path)
-      : descriptor(
-            ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a FIFO would wait for its writer
-    const int fd = descriptor.get(), reason = errno;
-    const bool seen = (fd < 0 ? ::stat(path.c_str(), &info) : ::fstat(fd, &info)) == 0;
-    if (seen && !S_ISREG(info.st_mode))
-      throw Error(Fault::resource,
-                  text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
-    errno = reason;
-    if (fd < 0) throw failed("open", path);
-  }
-};
-
 }  // namespace
 
+ReadableFile::ReadableFile(const Path& path) : path_(path) {
+  Descriptor d(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO would wait for its writer
+  const int reason = errno;
+  struct stat info {};
+  const bool seen = (d.get() < 0 ? ::stat(path.c_str(), &info) : ::fstat(d.get(), &info)) == 0;
+  if (seen && !S_ISREG(info.st_mode))
+    throw Error(Fault::resource,
+                text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
+  errno = reason;
+  if (d.get() < 0) throw failed("open", path);
+  size_ = std::uint64_t(info.st_size), descriptor_ = d.release();
+}
+
+ReadableFile::~ReadableFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+ReadableFile::ReadableFile(ReadableFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+ReadableFile& ReadableFile::operator=(ReadableFile&& other) noexcept {
+  std::swap(path_, other.path_), std::swap(descriptor_, other.descriptor_), std::swap(size_, other.size_);
+  return *this;
+}
+
+void ReadableFile::read(std::uint64_t offset, std::span<char> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pread(descriptor_, bytes.data(), bytes.size(), off_t(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw failed("read", path_);
+    if (n == 0)
+      throw Error(Fault::input, text(path_.string(), ": the file ends at byte ", offset, "; ", bytes.size(),
+                                     " bytes more are needed (it had ", size_, " when it was opened)"));
+    offset += std::uint64_t(n), bytes = bytes.subspan(std::size_t(n));
+  }
+}
+
 std::string read_file(const Path& path) {
-  const Readable file(path);
+  const ReadableFile file(path);
   const auto fits = [&](std::uint64_t size) {
-    if (size < 1 << 20) return std::size_t(size);  // always there: nothing to ask the system for
-    const AvailableMemory there = available_memory();
-    const auto most = std::uint64_t(std::min(there.shared_bytes, there.own_bytes));
-    if (size > most)
-      throw Error(Fault::resource, text(path.string(), ": the file has ", size, " bytes, but only ", most,
-                                        " bytes of memory are available"));
+    check_memory(text(path.string(), ": the file has"), size);
     return std::size_t(size);
   };
   std::string content;
-  content.reserve(fits(std::uint64_t(file.info.st_size)) + 1);
+  content.reserve(fits(file.size()) + 1);
   char block[1 << 16];
   for (;;) {
-    const ssize_t n = ::read(file.descriptor.get(), block, sizeof block);
+    const ssize_t n = ::read(file.descriptor(), block, sizeof block);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw failed("read", path);
     if (n == 0) return content;
@@ -129,10 +141,10 @@ std::string read_file(const Path& path) {
 }
 
 MappedFile::MappedFile(const Path& path) {
-  const Readable file(path);
-  const auto size = std::size_t(file.info.st_size);
+  const ReadableFile file(path);
+  const auto size = std::size_t(file.size());
   if (size == 0) return;  // nothing can be mapped
-  void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor.get(), 0);
+  void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (data == MAP_FAILED) throw failed("map", path);
   bytes_ = {static_cast<const char*>(data), size};
 }

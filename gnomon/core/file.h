@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -10,6 +11,27 @@ using Path = std::filesystem::path;
 
 // The whole file. Throws Error(resource) that names the file and the system's reason.
 std::string read_file(const Path& path);
+
+// A regular file whose bytes are read where they are asked for: whoever shortens it meanwhile gets an error, not the end
+// of this process.
+class ReadableFile {
+ public:
+  explicit ReadableFile(const Path& path);  // throws Error(resource) as read_file() does
+  ~ReadableFile();
+  ReadableFile(ReadableFile&& other) noexcept;
+  ReadableFile& operator=(ReadableFile&& other) noexcept;
+
+  const Path& path() const { return path_; }
+  std::uint64_t size() const { return size_; }  // bytes, when it was opened
+  // Fills `bytes` with those from `offset` on. Throws Error(input) where the file ends before, Error(resource).
+  void read(std::uint64_t offset, std::span<char> bytes) const;
+  int descriptor() const { return descriptor_; }  // of the system
+
+ private:
+  Path path_;
+  int descriptor_;
+  std::uint64_t size_;
+};
 
 // A file in memory as the system pages it in, shared with all processes that have it open: for files larger than memory.
 // Whoever shortens the file meanwhile, or a disk that fails, ends this process (SIGBUS).

@@ -76,6 +76,15 @@ AvailableMemory available_memory() {
   return m;
 }
 
+void check_memory(std::string_view what, std::uint64_t bytes) {
+  if (bytes < 1 << 20) return;  // nothing to ask the system for
+  const AvailableMemory there = available_memory();
+  const auto most = std::uint64_t(std::min(there.shared_bytes, there.own_bytes));
+  if (bytes <= most) return;
+  throw Error(Fault::resource,
+              text(what, " ", bytes, " bytes, but only ", most, " bytes of memory are available"));
+}
+
 std::int64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::int64_t mapped = 0, resident = 0;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace gnomon {
 
@@ -13,6 +14,10 @@ struct AvailableMemory {
   std::string own_by;
 };
 AvailableMemory available_memory();
+
+// Throws Error(resource), "<what> 7 bytes, but only 3 bytes of memory are available", where these are more than there are;
+// 1 MB always is.
+void check_memory(std::string_view what, std::uint64_t bytes);
 
 std::int64_t resident_bytes();  // of this process now
 

@@ -1,13 +1,20 @@
 // Temperature by position. rule=log: Su 2021, https://kexue.fm/archives/8823; Chiang and Cholak 2022,
-// https://arxiv.org/abs/2202.12172, section 5. rule=llama4: Llama 4's layers without rotation, Hugging Face transformers,
-// modeling_llama4.py, attn_temperature_tuning.
+// https://arxiv.org/abs/2202.12172, section 5. The others by Hugging Face transformers: modeling_llama4.py,
+// attn_temperature_tuning, on layers without rotation; modeling_ministral3.py and modeling_mistral4.py,
+// get_llama_4_attn_scale, on layers with one; modeling_beam.py, compute_attention_scaling, on layers without; modeling_inkling.py,
+// log_scaling_n_floor, on layers without a window.
 //
-//   q at position p is multiplied by   rule=log:     max(1, ln(p + 1)/ln L0),   L0 = original
-//                                      rule=llama4:  1 + scale·ln(1 + ⌊(p + 1)/floor⌋)
+//   q at position p is multiplied by   rule=log:        max(1, ln(p + 1)/ln L0),   L0 = original
+//                                      rule=llama4:     1 + scale·ln(1 + ⌊(p + 1)/floor⌋)
+//                                      rule=ministral3: 1 + scale·ln(1 + ⌊p/floor⌋)
+//                                      rule=beam:       (1 + (p + 1)/floor)^scale
+//                                      rule=inkling:    1 + scale·ln max(1, (p + 1)/floor)
 //
-// Entropy stays level as keys become more. Acts on q. No parameters.
+// A position below 0 counts as 0 tokens. Entropy stays level as keys become more. What other encodings add to the logits is not
+// multiplied. Acts on q. No parameters.
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "gnomon/encodings/rotary.h"
 
@@ -18,7 +25,7 @@ class LogN final : public Encoding, public MapPart {
  public:
   LogN(const Options& options, const Shape& shape)
       : Encoding(shape),
-        llama4_(options.word("rule") == "llama4"),
+        rule_(options.word("rule")),
         original_(std::max(2.0, original_length(options, shape))),
         scale_(options.number("scale")),
         floor_(options.number("floor")) {}
@@ -36,10 +43,14 @@ class LogN final : public Encoding, public MapPart {
 
  private:
   double factor(double p) const {
-    if (llama4_) return 1 + scale_ * std::log(1 + std::floor(std::max(0.0, p + 1) / floor_));
-    return std::max(1.0, std::log(std::max(1.0, p + 1)) / std::log(original_));
+    const double before = std::max(0.0, p), tokens = std::max(0.0, p + 1);
+    if (rule_ == "llama4") return 1 + scale_ * std::log(1 + std::floor(tokens / floor_));
+    if (rule_ == "ministral3") return 1 + scale_ * std::log(1 + std::floor(before / floor_));
+    if (rule_ == "beam") return std::pow(1 + tokens / floor_, scale_);
+    if (rule_ == "inkling") return 1 + scale_ * std::log(std::max(1.0, tokens / floor_));
+    return std::max(1.0, std::log(std::max(1.0, tokens)) / std::log(original_));
   }
-  const bool llama4_;
+  const std::string rule_;
   const double original_, scale_, floor_;
 };
 
@@ -50,19 +61,23 @@ const Entry log_n_entry = entry<LogN>(
     {.name = "log_n",
      .title = "Temperature that grows with the logarithm of the position",
      .paper = "https://arxiv.org/abs/2202.12172",
-     .formula = "q*max(1, ln(p+1)/ln L0), or q*(1 + a*ln(1 + floor((p+1)/F)))",
-     .pitfall = "Llama 4 has it on the layers without rotation only",
+     .formula = "q*max(1, ln(p+1)/ln L0), or q*(1 + a*ln(1 + floor((p+1)/F))), or others by rule",
+     .pitfall = "Llama 4 and Beam: layers without rotation; Ministral 3: all layers, and p, not p + 1",
      .year = 2022,
      .relative = false,
      .extrapolates = true,
      .options = {{.name = "rule",
-                  .help = "log-n, or the rule of Llama 4",
+                  .help = "log-n, or the rule of a family of models",
                   .standard = "log",
-                  .words = {"log", "llama4"}},
+                  .words = {"log", "llama4", "ministral3", "beam", "inkling"}},
                  original_option(),
-                 {.name = "scale", .help = "a of rule=llama4", .standard = "0.1", .least = 0, .most = 100},
+                 {.name = "scale",
+                  .help = "a of the rules but log; beam: the exponent",
+                  .standard = "0.1",
+                  .least = 0,
+                  .most = 100},
                  {.name = "floor",
-                  .help = "F of rule=llama4, in tokens",
+                  .help = "F of the rules but log, in tokens",
                   .standard = "8192",
                   .least = 1,
                   .most = 1000000000.0}}});

@@ -24,7 +24,7 @@ enum Site : unsigned {
   kInput = 1,       // a vector beside the word vector
   kQk = 2,          // a map of q and k
   kLogits = 4,      // a number added to the logits, by distance, query or key
-  kCross = 8,       // a number added to the logits that depends on q or k and on the distance
+  kCross = 8,       // a number added to the logits that depends on the content of a token and on the distance
   kValue = 16,      // the values, or what attention returns
   kRows = 32,       // the logits, by more than a sum of such numbers
   kMask = 64,       // which keys a query sees
@@ -152,7 +152,8 @@ class BiasPart : public virtual TermsPart {
  public:
   virtual double bias(const Scene&, std::int64_t h, std::int64_t i, std::int64_t j) const = 0;
 };
-// Site cross: a number added that is linear in q or k as projected, and depends on the distance.
+// Site cross: a number added that is linear in q or k as projected, or in the input of the layer, and
+// depends on the distance.
 class CrossPart : public virtual TermsPart {
  public:
   virtual double cross(const Scene&, std::int64_t h, std::int64_t i, std::int64_t j) const = 0;

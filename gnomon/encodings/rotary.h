@@ -60,6 +60,8 @@ class Rotary : public Encoding, public MapPart {
   const RotaryWindow& window() const { return window_; }
   // How the keys of a context of positions 0..length−1 turn. For those whose factor is the same for every pair.
   Turns turns_at(double length) const;
+  // The factor of all of q·k in a context of positions 0..length−1, which stands in q.
+  double softmax_factor_at(double length) const { return softmax_scale(Reach{0, length - 1}); }
   void map_row(const Scene& s, Role role, std::int64_t h, std::int64_t t,
                std::vector<double>& row) const override;
   // The turn of q or k at these positions, times its scale.

@@ -34,8 +34,10 @@ struct LayerPosition {
   Spec spec;  // add(none, scale=off)+ what acts inside attention; the model's `input` stands apart
   std::int64_t heads = 0;  // of queries
   std::int64_t kv_heads = 0, head_dim = 0;
-  double scale = 0;       // of q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
-  std::string component;  // empty; where a layer has two, "indexer": DeepSeek's
+  double scale = 0;    // of q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
+  bool causal = true;  // a query sees no key after it
+  std::string
+      component;  // empty; "encoder" or "decoder" of a model that has both; "indexer" of DeepSeek's second attention
   std::vector<Because> because;
   bool same(const LayerPosition& other) const;  // all but `because`
 };
@@ -50,9 +52,10 @@ struct Resolved {
   std::string family;  // "llama"; of an unknown one its model_type
   bool known = false;  // false: explained from its keys alone
   Reader reader = Reader::v5;
-  bool causal = true;
+  bool causal = true;                          // every layer is
   std::int64_t width = 0, trained_length = 0;  // trained_length: tokens before any extension; 0 = not said
   std::int64_t longest = 0;                    // tokens that the file promises: max_position_embeddings
+  std::int64_t table_first = 0;                // the row of a learned table that is the first token's
   Spec input;                    // what joins the words, "add(learned, scale=off)"; "add(none, scale=off)"
   std::vector<Because> because;  // of the above
   std::vector<LayerPosition> layers;  // one for each, in order

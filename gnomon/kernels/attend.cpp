@@ -53,6 +53,9 @@ HeadTerms head_terms(const AttendShape& s, const Terms& t, std::int64_t b, std::
   to.by_distance = at(t.by_distance, h * R);
   to.by_query = at(t.by_query, bh * s.queries), to.by_key = at(t.by_key, bh * s.keys);
   to.query_cross = at(t.query_cross, h * R * s.K), to.key_cross = at(t.key_cross, h * R * s.K);
+  to.profile_width = t.profile_width;
+  to.profile_query = at(t.profile_query, bh * s.keys * t.profile_width);
+  to.profile = at(t.profile, h * R * t.profile_width);
   to.value = at(t.value, h * R * s.D);
   to.pieces = pieces;
   to.curve_rate = at(t.curve_rate, 0), to.curve_by_token = at(t.curve_by_token, rows ? b * s.keys : 0);
@@ -79,6 +82,8 @@ HeadTerms head_gradients(const AttendShape& s, Terms& own, SharedGradients& shar
   to.tilt_query = at(own.tilt_query, bh * s.keys), to.tilt_key = at(own.tilt_key, bh * s.keys);
   to.forget_query = at(own.forget_query, bh * s.keys * w),
   to.forget_key = at(own.forget_key, bh * s.keys * w);
+  to.profile_query = at(own.profile_query, bh * s.keys * terms.profile_width);
+  to.profile = at(sequence.profile, h * R * terms.profile_width);
   to.by_distance = at(sequence.by_distance, h * R);
   to.query_cross = at(sequence.query_cross, h * R * s.K);
   to.key_cross = at(sequence.key_cross, h * R * s.K);

@@ -36,6 +36,9 @@ struct Terms {
   Floats by_query, by_key;
   // (H,R,K): s[h,i,j] += q[h,i]·query_cross[h,δ] + k[h,j]·key_cross[h,δ]. Shaw, Transformer-XL, DeBERTa
   Floats query_cross, key_cross;
+  // (B,H,tokens,width), (H,R,width): s[h,i,j] += profile_query[h,i]·profile[h,δ]. Inkling
+  std::int64_t profile_width = 0;
+  Floats profile_query, profile;
   // (H,R,D): o[h,i] += Σ_j p[h,i,j] value[h,δ]. Shaw
   Floats value;
 

@@ -103,7 +103,8 @@ class CachedAttention {
     if (s_.padding) refuse("padding is given; allowed is null: what is padding is not in the cache");
     const Terms& t = terms_;
     if (!t.places.empty() || !t.curve_rate.empty() || !t.tilt.empty() || !t.forget_query.empty() ||
-        !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) || t.weights != Weights::softmax)
+        !t.profile.empty() || !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) ||
+        t.weights != Weights::softmax)
       refuse(
           "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
           "are these");

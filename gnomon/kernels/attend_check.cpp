@@ -157,12 +157,17 @@ void check_terms(const AttendShape& s, const Terms& t) {
   expect(t.by_key, "terms.by_key", {s.B, s.H, s.keys});
   expect(t.query_cross, "terms.query_cross", {s.H, t.distances, s.K});
   expect(t.key_cross, "terms.key_cross", {s.H, t.distances, s.K});
+  check_extents("attend", {{"terms.profile_width", t.profile_width, 0, kMostWidth}});
+  together({{"profile", &t.profile}, {"profile_query", &t.profile_query}});
+  expect(t.profile, "terms.profile", {s.H, t.distances, t.profile_width});
+  expect(t.profile_query, "terms.profile_query", {s.B, s.H, s.keys, t.profile_width});
   expect(t.value, "terms.value", {s.H, t.distances, s.D});
   one_or_each(s, t.first_key.size(), "first_key");
   one_or_each(s, t.end_key.size(), "end_key");
   one_or_each(s, t.places.size(), "places");
-  const bool by_token = !(t.first_key.empty() && t.end_key.empty() && t.places.empty() &&
-                          t.curve_rate.empty() && t.tilt.empty() && t.forget_query.empty());
+  const bool by_token =
+      !(t.first_key.empty() && t.end_key.empty() && t.places.empty() && t.curve_rate.empty() &&
+        t.tilt.empty() && t.forget_query.empty() && t.profile_query.empty());
   if (by_token && (s.place(0) < 0 || s.place(s.queries) > s.keys)) {
     throw Error(Fault::usage,
                 text("attend: terms say something of each of ", s.keys, " tokens; the queries stand at ",

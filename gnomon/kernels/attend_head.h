@@ -8,6 +8,8 @@ namespace gnomon {
 struct HeadTerms {
   std::int64_t first_distance, distances;
   float *by_distance, *by_query, *by_key, *query_cross, *key_cross, *value;
+  std::int64_t profile_width;
+  float *profile_query, *profile;
   std::int64_t pieces;
   float *curve_rate, *curve_by_token, *curve_knots, *curve_slope, *curve_intercept;
   float *tilt, *tilt_query, *tilt_key;

@@ -57,7 +57,8 @@ class Logits : public Distances {
     if (t_.places) {
       add_cross_by_places(tile);
     } else {
-      if (t_.terms.query_cross) add_query_cross(tile);
+      if (t_.terms.query_cross) add_of_query(tile, query_cross());
+      if (t_.terms.profile) add_of_query(tile, profiles());
       if (t_.terms.key_cross) add_key_cross(tile);
     }
     if (t_.terms.forget_query) forget_scores(tile);
@@ -70,6 +71,10 @@ class Logits : public Distances {
   // What the queries i0..i0+ni bring.
   void begin_rows(std::int64_t i0, std::int64_t ni) {
     pack_queries(i0, ni);
+    if (t_.terms.profile) {
+      const std::int64_t w = t_.terms.profile_width;
+      pack_rows({t_.terms.profile_query + (i0 + shift_) * w, w}, {ni, w, Pp()}, 1, nullptr, profile_query_);
+    }
     forget_.start(bq_), stick_.start(bq_);
     if (t_.terms.counted) {
       count_.start(bq_);
@@ -181,11 +186,34 @@ class Logits : public Distances {
 
   // --- Cross terms
 
-  void add_query_cross(const Tile& tile) {
+  // Numbers of each query of a tile (queries,padded) times the row of the distance: these as rows (·,padded), and
+  // transposed (width,·).
+  struct OfQuery {
+    const Scratch &numbers, &rows, &transposed;
+    std::int64_t width, padded;
+  };
+  OfQuery query_cross() const { return {q_, query_cross_, query_cross_t_, s_.K, Kp_}; }
+  OfQuery profiles() const { return {profile_query_, profile_, profile_t_, t_.terms.profile_width, Pp()}; }
+  std::int64_t Pp() const { return round_up(t_.terms.profile_width, N_); }
+
+  void add_of_query(const Tile& tile, const OfQuery& x) {
     each_panel(tile, [&](const Panel& panel) {
-      product({panel.m, panel.width, s_.K}, {&q_[panel.a0 * Kp_], Kp_, 1},
-              query_cross_t_.data() + panel.start, span_, band_.data(), ldg_, false);
+      product({panel.m, panel.width, x.width}, {&x.numbers[panel.a0 * x.padded], x.padded, 1},
+              x.transposed.data() + panel.start, span_, band_.data(), ldg_, false);
       from_band(panel, logits_.data());
+    });
+  }
+  // From the gradient of the logits; drows empty: nobody asks for it.
+  void of_query_backward(const Tile& tile, const OfQuery& x, const Scratch& ds, Scratch& dnumbers,
+                         Scratch& drows) {
+    each_panel(tile, [&](const Panel& panel) {
+      to_band(panel, ds.data());
+      product({panel.m, x.padded, panel.width}, {band_.data(), ldg_, 1},
+              x.rows.data() + panel.start * x.padded, x.padded, &dnumbers[panel.a0 * x.padded], x.padded,
+              true);
+      if (drows.empty()) return;
+      product({panel.width, x.padded, panel.m}, {band_.data(), 1, ldg_}, &x.numbers[panel.a0 * x.padded],
+              x.padded, drows.data() + panel.start * x.padded, x.padded, true);
     });
   }
   // g[b,x] = k_b·key_cross[x]; s[a,b] += g[b, b − a + ni − 1]
@@ -202,12 +230,16 @@ class Logits : public Distances {
   }
 
   void add_cross_by_places(const Tile& tile) {
-    if (!t_.terms.query_cross && !t_.terms.key_cross) return;
+    if (!t_.terms.query_cross && !t_.terms.key_cross && !t_.terms.profile) return;
     each_row(tile, [&](const Seen& r) {
       const std::int32_t* at = columns(tile, r);
       float* s = logits(r.a);
+      const auto of_query = [&](const OfQuery& x, std::int64_t b) {
+        return dot(&x.numbers[r.a * x.padded], &x.rows[at[b] * x.padded], x.padded);
+      };
       for (std::int64_t b = r.from; b < r.n; ++b) {
-        if (t_.terms.query_cross) s[b] += dot(&q_[r.a * Kp_], &query_cross_[at[b] * Kp_], Kp_);
+        if (t_.terms.query_cross) s[b] += of_query(query_cross(), b);
+        if (t_.terms.profile) s[b] += of_query(profiles(), b);
         if (t_.terms.key_cross) s[b] += dot(&k_[(tile.j0 + b) * Kp_], &key_cross_[at[b] * Kp_], Kp_);
       }
     });

@@ -96,6 +96,7 @@ class Packed : protected Tiles {
     if (terms.query_cross)
       pack_distances(terms.query_cross, s_.K, 1 / s_.scale, query_cross_, query_cross_t_);
     if (terms.key_cross) pack_distances(terms.key_cross, s_.K, 1, key_cross_, key_cross_t_);
+    if (terms.profile) pack_distances(terms.profile, terms.profile_width, 1, profile_, profile_t_);
   }
 
   // f(column r of the caller's array, entry x in the order of e) for every distance that can occur. With places the order
@@ -144,6 +145,7 @@ class Packed : protected Tiles {
   Scratch q_, k_, k_t_, v_, v_t_, dout_, by_key_, by_distance_;
   Scratch far_q_, far_k_, far_k_t_, far_rows_;
   Scratch query_cross_, query_cross_t_, key_cross_, key_cross_t_, value_, value_t_;
+  Scratch profile_query_, profile_, profile_t_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

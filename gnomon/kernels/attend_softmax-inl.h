@@ -80,6 +80,7 @@ class Head : public Logits {
     begin_rows(i0, ni);
     dq_.assign(bq_ * Kp_, 0.0f);
     if (far()) dfar_q_.assign(bq_ * Kp_, 0.0f);
+    if (t_.terms.profile) dprofile_query_.assign(bq_ * Pp(), 0.0f);
     if (t_.terms.forget_query) dforget_q_.assign(bq_ * Wp(), 0.0f);
   }
   // From the logits to their gradient, and that of what was added to the score but by the network that mixes heads.
@@ -101,7 +102,9 @@ class Head : public Logits {
     score_backward(tile);
     if (t_.terms.value && t_.dterms.value) value_backward(tile);
     if (t_.places) return cross_backward_by_places(tile);
-    if (t_.terms.query_cross) query_cross_backward(tile);
+    // dq is scaled when it is written, and query_cross_ carries 1/scale.
+    if (t_.terms.query_cross) of_query_backward(tile, query_cross(), dp_, dq_, dquery_cross_);
+    if (t_.terms.profile) of_query_backward(tile, profiles(), dp_, dprofile_query_, dprofile_);
     if (t_.terms.key_cross) key_cross_backward(tile);
   }
   void end_backward(std::int64_t i0, std::int64_t ni) {
@@ -110,11 +113,12 @@ class Head : public Logits {
       write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.row(i0 + a));
       write_far(dfar_q_, a, s_.scale, t_.dq.row(i0 + a));
     }
-    const std::int64_t w = t_.terms.forget_width;
-    for (std::int64_t a = 0; t_.dterms.forget_query && a < ni; ++a) {
-      float* to = t_.dterms.forget_query + (i0 + a + shift_) * w;
-      for (std::int64_t c = 0; c < w; ++c) to[c] += dforget_q_[a * Wp() + c];
-    }
+    const auto collect = [&](float* to, const Scratch& rows, std::int64_t width, std::int64_t padded) {
+      for (std::int64_t n = 0; to && n < ni * width; ++n)
+        to[(i0 + shift_) * width + n] += rows[n / width * padded + n % width];
+    };
+    collect(t_.dterms.forget_query, dforget_q_, t_.terms.forget_width, Wp());
+    collect(t_.dterms.profile_query, dprofile_query_, t_.terms.profile_width, Pp());
   }
   void finish_backward() {
     if (t_.extras.dsink) *t_.extras.dsink = sink_gradient();
@@ -222,6 +226,7 @@ class Head : public Logits {
     if (t_.dterms.by_key) dby_key_.assign(keys_, 0.0f);
     if (t_.dterms.query_cross) dquery_cross_.assign(span_ * Kp_, 0.0f);
     if (t_.dterms.key_cross) dkey_cross_.assign(span_ * Kp_, 0.0f);
+    if (t_.dterms.profile) dprofile_.assign(span_ * Pp(), 0.0f);
     if (t_.dterms.tilt_key) dtilt_key_.assign(keys_, 0.0f);
     if (t_.terms.forget_query) dforget_k_.assign(s_.keys * Wp(), 0.0f);
     if (t_.terms.counted) dcounted_.assign(count_rows() * Kp_, 0.0f);
@@ -413,17 +418,6 @@ class Head : public Logits {
     product({rows, Kp_, ni}, {count_.dreads.data(), 1, step}, q_.data(), Kp_, dcounted_.data(), Kp_, true);
   }
 
-  void query_cross_backward(const Tile& tile) {
-    each_panel(tile, [&](const Panel& panel) {
-      to_band(panel, dp_.data());
-      // dq is scaled when it is written, and query_cross_ carries 1/scale.
-      product({panel.m, Kp_, panel.width}, {band_.data(), ldg_, 1}, query_cross_.data() + panel.start * Kp_,
-              Kp_, &dq_[panel.a0 * Kp_], Kp_, true);
-      if (!t_.dterms.query_cross) return;
-      product({panel.width, Kp_, panel.m}, {band_.data(), 1, ldg_}, &q_[panel.a0 * Kp_], Kp_,
-              dquery_cross_.data() + panel.start * Kp_, Kp_, true);
-    });
-  }
   void key_cross_backward(const Tile& tile) {
     each_columns(tile, [&](const Columns& c) {
       std::fill_n(key_band_.begin(), c.n * ldg_, 0.0f);
@@ -441,7 +435,7 @@ class Head : public Logits {
   }
 
   void cross_backward_by_places(const Tile& tile) {
-    if (!t_.terms.query_cross && !t_.terms.key_cross) return;
+    if (!t_.terms.query_cross && !t_.terms.key_cross && !t_.terms.profile) return;
     each_row(tile, [&](const Seen& r) {
       const std::int32_t* at = columns(tile, r);
       const float *ds = &dp_[r.a * ld_], *q = &q_[r.a * Kp_];
@@ -450,6 +444,8 @@ class Head : public Logits {
         if (ds[b] == 0) continue;  // what a hidden key holds may be no number
         if (t_.terms.query_cross) add(ds[b], &query_cross_[x], Kp_, &dq_[r.a * Kp_]);
         if (t_.dterms.query_cross) add(ds[b], q, Kp_, &dquery_cross_[x]);
+        if (t_.terms.profile) add(ds[b], &profile_[at[b] * Pp()], Pp(), &dprofile_query_[r.a * Pp()]);
+        if (t_.dterms.profile) add(ds[b], &profile_query_[r.a * Pp()], Pp(), &dprofile_[at[b] * Pp()]);
         if (t_.terms.key_cross) add(ds[b], &key_cross_[x], Kp_, &dk_[j * Kp_]);
         if (t_.dterms.key_cross) add(ds[b], &k_[j * Kp_], Kp_, &dkey_cross_[x]);
       }
@@ -458,17 +454,21 @@ class Head : public Logits {
 
   void finish_gradients() {
     const HeadTerms& d = t_.dterms;
-    const auto collect = [&](float* to, const Scratch& from, std::int64_t width, float factor) {
+    struct Width {
+      std::int64_t given, padded;
+    };
+    const auto collect = [&](float* to, const Scratch& from, const Width& width, float factor) {
       if (!to) return;
-      const std::int64_t padded = width == 1 ? 1 : round_up(width, N_);
       each_distance([&](std::int64_t r, std::int64_t x) {
-        for (std::int64_t c = 0; c < width; ++c) to[r * width + c] += factor * from[x * padded + c];
+        for (std::int64_t c = 0; c < width.given; ++c)
+          to[r * width.given + c] += factor * from[x * width.padded + c];
       });
     };
-    collect(d.by_distance, dby_distance_, 1, 1);
-    collect(d.query_cross, dquery_cross_, s_.K, 1 / s_.scale);
-    collect(d.key_cross, dkey_cross_, s_.K, 1);
-    collect(d.value, dvalue_, s_.D, 1);
+    collect(d.by_distance, dby_distance_, {1, 1}, 1);
+    collect(d.query_cross, dquery_cross_, {s_.K, Kp_}, 1 / s_.scale);
+    collect(d.key_cross, dkey_cross_, {s_.K, Kp_}, 1);
+    collect(d.profile, dprofile_, {t_.terms.profile_width, Pp()}, 1);
+    collect(d.value, dvalue_, {s_.D, Dp_}, 1);
     for (std::int64_t j = 0; d.forget_key && j < s_.keys; ++j) {
       for (std::int64_t c = 0; c < t_.terms.forget_width; ++c)
         d.forget_key[j * t_.terms.forget_width + c] += dforget_k_[j * Wp() + c];
@@ -488,6 +488,7 @@ class Head : public Logits {
   const bool mixed_;  // a network changes the scores
   Scratch out_, most_, total_, dp_, dscore_;
   Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
+  Scratch dprofile_query_, dprofile_;
   Scratch dfar_q_, dfar_k_, dforget_q_, dforget_k_, dcounted_, dtilt_key_;
   double drate_ = 0, dtilt_ = 0;
 };

@@ -5,11 +5,13 @@
 namespace gnomon {
 
 bool Terms::over_distances() const {
-  return !(by_distance.empty() && query_cross.empty() && key_cross.empty() && value.empty());
+  return !(by_distance.empty() && query_cross.empty() && key_cross.empty() && profile.empty() &&
+           value.empty());
 }
 Terms Terms::zeros() const {
   Terms t;
-  t.first_distance = first_distance, t.distances = distances, t.forget_width = forget_width;
+  t.first_distance = first_distance, t.distances = distances;
+  t.profile_width = profile_width, t.forget_width = forget_width;
   for (const TermArray& a : kTermArrays) (t.*a.at).resize((this->*a.at).size());
   return t;
 }

@@ -15,12 +15,14 @@ struct TermArray {
   Floats Terms::*at;
   TermOf of;
 };
-inline constexpr std::array<TermArray, 22> kTermArrays{{
+inline constexpr std::array<TermArray, 24> kTermArrays{{
     {"by_distance", &Terms::by_distance, TermOf::head},
     {"by_query", &Terms::by_query, TermOf::head_of_sequence},
     {"by_key", &Terms::by_key, TermOf::head_of_sequence},
     {"query_cross", &Terms::query_cross, TermOf::head},
     {"key_cross", &Terms::key_cross, TermOf::head},
+    {"profile_query", &Terms::profile_query, TermOf::head_of_sequence},
+    {"profile", &Terms::profile, TermOf::head},
     {"value", &Terms::value, TermOf::head},
     {"curve_rate", &Terms::curve_rate, TermOf::all},
     {"curve_by_token", &Terms::curve_by_token, TermOf::tokens},

@@ -32,6 +32,8 @@ struct Attention {
     for (float& x : terms.curve_by_token) x = std::abs(x);
     terms.tilt = normals(2, 11), terms.tilt_query = normals(2 * 2 * 6, 12),
     terms.tilt_key = normals(2 * 2 * 6, 13);
+    terms.profile_width = 3;
+    terms.profile_query = normals(2 * 2 * 6 * 3, 22), terms.profile = normals(2 * 6 * 3, 23);
     terms.forget_width = 3;
     terms.forget_query = normals(2 * 2 * 6 * 3, 14), terms.forget_key = normals(2 * 2 * 6 * 3, 15);
     terms.counted = normals(3 * 4, 16);
@@ -142,6 +144,9 @@ TEST(DoorAttend, OneChangeEachIsRefused) {
       {"terms.curve_", [](Attention& a) { a.terms.curve_rate = {1}, a.terms.curve_by_token.resize(5); }},
       {"terms.tilt", [](Attention& a) { a.terms.tilt.push_back(1); }},
       {"terms.forget_query", [](Attention& a) { a.terms.forget_query.resize(5); }},
+      {"terms.profile_query has 5", [](Attention& a) { a.terms.profile_query.resize(5); }},
+      {"terms.profile has 5", [](Attention& a) { a.terms.profile.resize(5); }},
+      {"profile_width is -1", [](Attention& a) { a.terms.profile_width = -1; }},
       {"forget_width is -1", [](Attention& a) { a.terms.forget_width = -1; }},
       {"terms.mix_", [](Attention& a) { a.terms.mix_down.push_back(1); }},
   };

@@ -139,7 +139,7 @@ TEST_P(Laws, ActsTellsTheTruth) {
       acts |= step.acts_on(Role::v) || step.acts_on(Role::out) ? kValue : 0u;
     }
     if (!terms.by_distance.empty() || !terms.by_query.empty() || !terms.by_key.empty()) acts |= kLogits;
-    if (!terms.query_cross.empty() || !terms.key_cross.empty()) acts |= kCross;
+    if (!terms.query_cross.empty() || !terms.key_cross.empty() || !terms.profile.empty()) acts |= kCross;
     if (!terms.value.empty()) acts |= kValue;
     if (!terms.curve_rate.empty() || !terms.tilt.empty() || !terms.forget_query.empty() ||
         !terms.counted.empty() || terms.mixes() || terms.far_from < INFINITY ||

@@ -273,7 +273,7 @@ double distance_by_kind(const std::string& spec, const Json& c) {
   return INFINITY;
 }
 
-const char* const kByKind[] = {"inputs", "masks", "samplers", "rotations", "relative", "windows"};
+const char* const kByKind[] = {"inputs", "masks", "samplers", "rotations", "relative", "windows", "families"};
 
 class GoldenFile : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Files, GoldenFile, testing::ValuesIn(kByKind),
@@ -298,8 +298,8 @@ TEST_P(GoldenFile, DefinitionsReproduceItAndOtherConventionsDoNot) {
 // Every entry of the registry has a case, by code that is not ours.
 TEST(Golden, EveryEncodingHasACase) {
   std::set<std::string> covered;
-  for (const char* file : {"inputs", "masks", "samplers", "rotations", "relative", "alibi", "rope",
-                           "sinusoidal_paper", "sinusoidal_tensor2tensor", "t5"}) {
+  for (const char* file : {"inputs", "masks", "samplers", "rotations", "relative", "families", "alibi",
+                           "rope", "sinusoidal_paper", "sinusoidal_tensor2tensor", "t5"}) {
     const Json golden = Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / (std::string(file) + ".json")));
     EXPECT_FALSE(golden.at("source").empty()) << file;
     for (const Json& c : golden.at("cases")) {

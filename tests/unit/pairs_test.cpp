@@ -94,6 +94,7 @@ TEST(Pairs, WhatHasNoMeaningIsRefused) {
   EXPECT_NE(refusal({"rope", "rope"}).find("both change channel 0"), std::string::npos);
   EXPECT_NE(refusal({"rope", "rerope"}).find("both change channel 0"), std::string::npos);
   EXPECT_NE(refusal({"cope", "cope"}).find("both count keys by gates"), std::string::npos);
+  EXPECT_NE(refusal({"content_profile", "content_profile"}).find("both mix profiles"), std::string::npos);
   EXPECT_NE(refusal({"stick_breaking", "stick_breaking"}).find("without a softmax"), std::string::npos);
   EXPECT_NE(refusal({"rerope", "self_extend"}).find("both"), std::string::npos);
   EXPECT_NE(refusal({"rope", "shaw"}).find("as projected"), std::string::npos);
@@ -129,13 +130,15 @@ INSTANTIATE_TEST_SUITE_P(Targets, Gradients, testing::ValuesIn(simd_targets()), 
 
 // Where one has a score or rows of its own and others add to them: q, k, v and every parameter.
 TEST_P(Gradients, AreCentralDifferencesOfTheComposition) {
-  for (const auto& names : {std::vector<std::string>{"cope(positions=9)", "alibi", "rope"},
-                            {"rerope(window=7)", "log_n(original=8)", "t5"},
-                            {"rope", "grape_additive", "fox"},
-                            {"dape", "rope", "kerple_log"},
-                            {"fire", "shaw", "window(size=9)"},
-                            {"tupe", "rope_value", "data_alibi"},
-                            {"stick_breaking", "pope", "alibi_learned"}}) {
+  for (const auto& names :
+       {std::vector<std::string>{"cope(positions=9)", "alibi", "rope"},
+        {"rerope(window=7)", "log_n(original=8)", "t5"},
+        {"rope", "grape_additive", "fox"},
+        {"dape", "rope", "kerple_log"},
+        {"fire", "shaw", "window(size=9)"},
+        {"tupe", "rope_value", "data_alibi"},
+        {"content_profile(extent=6, scale=0.5, floor=3)", "rope", "log_n(rule=inkling, scale=0.5, floor=3)"},
+        {"stick_breaking", "pope", "alibi_learned"}}) {
     SCOPED_TRACE(names[0] + " + " + names[1] + " + " + names[2]);
     Together of(names);
     std::vector<Learning> learning;

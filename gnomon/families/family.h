@@ -1,0 +1,106 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gnomon/encodings/parts.h"
+
+namespace gnomon {
+
+// What is known of a family of models beside its files: one row each (families.cpp), which is all that a family with no rule
+// of its own needs. Numbers and names are those of transformers 5.23.0, models/NAME/configuration_NAME.py and
+// modeling_NAME.py, unless the row says otherwise.
+
+enum class Method { rotary, table, alibi, t5, deberta };
+
+// What a file that leaves a size out means. heads_kv 0: as many as heads; head_dim 0: width / heads; longest 0: not said.
+struct Sizes {
+  std::int64_t width = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, longest = 0;
+};
+// The file's own words for them, where they are not hidden_size, num_hidden_layers, num_attention_heads,
+// num_key_value_heads, head_dim and max_position_embeddings.
+struct SizeKeys {
+  std::string_view width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
+                   kv_heads = "num_key_value_heads", head_dim = "head_dim",
+                   longest = "max_position_embeddings";
+};
+
+// Which layers see a window only, if `layer_types` does not say.
+struct Windows {
+  enum class Which {
+    none,       // of all, or of what layer_types says
+    all,        // every layer, where the file has a window
+    all_but,    // full attention in layer i with i % every == full_at
+    from_layer  // Qwen: from layer max_window_layers on, if use_sliding_window
+  } which = Which::none;
+  std::int64_t every = 0, full_at = 0;
+  std::string_view every_key = {};  // the file's word for `every`
+  std::string_view key = "sliding_window";
+  std::int64_t standard = 0;  // tokens, where the file has none; 0 = no window
+  bool typed = true;          // the class has layer_types
+};
+
+// Which layers carry no position.
+enum class NoPosition {
+  never,
+  listed,           // no_rope_layers, in which 1 is a layer *with* RoPE, or every no_rope_layer_interval-th
+  full_if_windows,  // those that see everything, where others have a window
+  theta_zero        // layer_rope_theta, where it is 0
+};
+
+// How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
+enum class RopeDicts {
+  standard,
+  by_kind,     // one for full and one for sliding layers, whose scaling is that of the full ones
+  both_kinds,  // the same, and the scaling is of both (ModernBERT)
+  as_written,  // nothing is filled in
+  phi3,        // su and yarn mean longrope
+  mrope,       // the type mrope means default
+  hunyuan      // the type dynamic with alpha means a larger base
+};
+
+enum class AttentionScale {
+  root,        // 1/√head_dim
+  one,         // none
+  by_scalar,   // 1/√query_pre_attn_scalar
+  multiplier,  // attention_multiplier
+  gpt2         // scale_attn_weights, scale_attn_by_inverse_layer_idx
+};
+
+struct RopeFacts {
+  double theta = 10000, sliding_theta = 0;  // of sliding layers, where they have their own
+  std::string_view theta_key = "rope_theta", sliding_theta_key = {};
+  Pairing pairing = Pairing::halves;
+  RopeDicts dicts = RopeDicts::standard;
+  double partial = 0;  // 0: the class has none
+  std::string_view partial_key = "partial_rotary_factor";
+  bool plain_partial = false;      // the type default rotates that part; elsewhere it forgets it
+  std::string_view standard = {};  // what stands for an absent rope_parameters, as JSON
+  std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
+  std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
+  bool interleaved = false;        // M-RoPE in turns
+};
+
+struct Family {
+  std::string_view name;
+  std::vector<std::string_view> types;      // model_type
+  std::vector<std::string_view> gguf = {};  // general.architecture
+  Method method = Method::rotary;
+  Sizes sizes = {};
+  SizeKeys keys = {};
+  bool causal = true;
+  AttentionScale scale = AttentionScale::root;
+  Windows windows = {};
+  NoPosition no_position = NoPosition::never;
+  RopeFacts rope = {};
+  std::int64_t table_offset = 0;  // rows of a learned table before that of the first token
+  bool table_padded = false;      // RoBERTa: the rows up to pad_token_id come before it
+};
+
+std::span<const Family> families();
+// The row whose model_type, or GGUF architecture, this is; null: unknown.
+const Family* find_family(std::string_view model_type);
+const Family* find_gguf_family(std::string_view architecture);
+
+}  // namespace gnomon

@@ -1,0 +1,162 @@
+#include <array>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/families/methods.h"
+#include "gnomon/families/numbers.h"
+
+namespace gnomon {
+namespace {
+
+// Where the files of models of several kinds keep the language part.
+constexpr std::array<std::string_view, 4> kParts{"text_config", "language_config", "llm_config",
+                                                 "thinker_config.text_config"};
+
+std::string language_part(const Config& config) {
+  for (const std::string_view part : kParts)
+    if (config.kind(part) == Config::Kind::object && !config.keys(part).empty()) return std::string(part);
+  return {};
+}
+
+// What is found in a file of a family that is not in the list: the keys that other families use for the same.
+Family guessed(const Config& config, const std::string& part) {
+  const auto first = [&](std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names)
+      if (config.has(part.empty() ? std::string(name) : text(part, ".", name))) return name;
+    return *names.begin();
+  };
+  Family family;
+  family.name = "unknown";
+  family.keys = {.width = first({"hidden_size", "n_embd", "d_model", "n_embed", "dim"}),
+                 .layers = first({"num_hidden_layers", "n_layer", "num_layers", "n_layers"}),
+                 .heads = first({"num_attention_heads", "n_head", "num_heads", "n_heads"}),
+                 .kv_heads = first({"num_key_value_heads", "num_kv_heads", "n_kv_heads"}),
+                 .head_dim = first({"head_dim", "d_kv"}),
+                 .longest = first({"max_position_embeddings", "n_positions", "max_seq_len", "n_ctx"})};
+  const std::string_view rotary = first({"rope_theta", "rotary_emb_base", "rope_parameters", "rope_scaling",
+                                         "rotary_dim", "rotary_pct", "partial_rotary_factor"});
+  const bool turns = config.has(part.empty() ? std::string(rotary) : text(part, ".", rotary));
+  family.method = turns ? Method::rotary : Method::table;
+  family.rope.theta_key = first({"rope_theta", "rotary_emb_base"});
+  family.rope.partial_key = first({"partial_rotary_factor", "rotary_pct"});
+  family.rope.plain_partial = true;
+  return family;
+}
+
+void check(const Config& config, const LayerPosition& layer) {
+  try {
+    numbers_of(layer, 1);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::usage) throw;
+    throw Error(Fault::input,
+                text(config.where(), ": it says ", layer.spec.print(), ", which cannot be: ", error.what()));
+  }
+}
+
+}  // namespace
+
+LayerPosition make_layer(const Task& task, const LayerKind& kind, const std::vector<Part>& parts) {
+  LayerPosition layer;
+  layer.heads = task.sizes.heads, layer.kv_heads = task.sizes.kv_heads, layer.head_dim = task.sizes.head_dim;
+  layer.causal = task.answer.causal;
+  layer.because = kind.because;
+  std::string spec = "add(none, scale=off)";
+  for (const Part& part : parts) {
+    spec += "+" + part.text;
+    layer.because.insert(layer.because.end(), part.because.begin(), part.because.end());
+  }
+  if (kind.window) spec += text("+window(size=", kind.window, ")");
+  if (kind.chunk) spec += text("+chunk(size=", kind.chunk, ")");
+  try {
+    layer.spec = Spec::parse(spec);
+  } catch (const Error& error) {
+    throw Error(Fault::input,
+                text(task.file.config().where(), ": it says ", spec, ", which cannot be: ", error.what()));
+  }
+  return layer;
+}
+
+double attention_scale(const Task& task, std::int64_t layer, std::vector<Because>& because) {
+  Reading& file = task.file;
+  const auto say = [&](double x, std::string key, std::string rule) {
+    because.push_back({"scale", shortest(x), std::move(key), std::move(rule)});
+    return x;
+  };
+  const double root = 1 / std::sqrt(double(task.sizes.head_dim));
+  switch (task.family.scale) {
+    case AttentionScale::root:
+      break;
+    case AttentionScale::one:
+      return say(1, "", "this family does not scale q·k");
+    case AttentionScale::by_scalar:
+      if (const auto x = file.number("query_pre_attn_scalar"); x && *x > 0)
+        return say(1 / std::sqrt(*x), file.at("query_pre_attn_scalar"), "1/sqrt of it");
+      return say(1.0 / 16, "", "no key says it: 1/sqrt of the class's query_pre_attn_scalar, 256");
+    case AttentionScale::multiplier:
+      if (const auto x = file.number("attention_multiplier"))
+        return say(*x, file.at("attention_multiplier"), "the file's own");
+      return say(1, "", "no key says it: the class's attention_multiplier");
+    case AttentionScale::gpt2: {
+      const bool rooted = file.flag("scale_attn_weights").value_or(true);
+      const bool by_layer = file.flag("scale_attn_by_inverse_layer_idx").value_or(false);
+      if (!rooted && !by_layer) return say(1, file.at("scale_attn_weights"), "q·k is not scaled");
+      if (by_layer)
+        return say((rooted ? root : 1) / double(layer + 1), file.at("scale_attn_by_inverse_layer_idx"),
+                   "divided by the layer's number");
+      break;
+    }
+  }
+  because.push_back({"scale", shortest(root), "", "1/sqrt(head_dim)"});
+  return 0;
+}
+
+Resolved resolve(const Config& config, Reader reader) {
+  if (reader != Reader::v5) {
+    throw Error(Fault::usage,
+                text("reader ", reader_names()[std::size_t(reader)], ": it cannot read ", config.where()));
+  }
+  const std::string part = language_part(config);
+  Reading file(config, part);
+  Resolved answer;
+  answer.reader = reader;
+  const std::string outer = config.text("model_type").value_or("");
+  std::string type = file.text("model_type").value_or(outer);
+  const Family* family = find_family(type);
+  if (!family && type != outer) family = find_family(outer);
+  const Family guess = family ? Family{} : guessed(config, part);
+  answer.known = family != nullptr;
+  answer.family = family ? std::string(family->name) : type.empty() ? "unknown" : type;
+  if (!part.empty())
+    answer.because.push_back({"part", part, part, "the language part of a model of several kinds"});
+  answer.because.push_back(
+      {"family", answer.family, file.has("model_type") ? file.at("model_type") : "model_type",
+       family ? "model_type" : "not in the list of families: explained from its keys alone"});
+  if (!family) {
+    answer.remarks.push_back(
+        {"model_type", text("'", type,
+                            "' is not a family that gnomon knows: what follows is guessed from keys "
+                            "that other families have")});
+    family = &guess;
+  }
+  answer.causal = family->causal;
+  const Sizes sizes = read_sizes(file, *family, answer.because);
+  answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
+  answer.input = Spec::parse("add(none, scale=off)");
+  const Task task{file, *family, sizes, answer};
+  switch (family->method) {
+    case Method::rotary:
+      resolve_rotary(task);
+      break;
+    case Method::table:
+      resolve_table(task);
+      break;
+    default:
+      throw Error(Fault::bug, "a method of position without a resolver");
+  }
+  for (std::size_t l = 0; l < answer.layers.size(); ++l)
+    if (l == 0 || !answer.layers[l].same(answer.layers[l - 1])) check(config, answer.layers[l]);
+  return answer;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,110 @@
+#include "gnomon/families/rope_dict.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+// A member as it stands; nullopt: an object.
+std::optional<RopeValue> member(const Config& config, const std::string& key, std::string_view rule) {
+  RopeValue value{key, std::string(rule), {}, config.printed(key)};
+  switch (config.kind(key)) {
+    case Config::Kind::object:
+      return std::nullopt;
+    case Config::Kind::flag:
+      value.is = *config.flag(key);
+      break;
+    case Config::Kind::number:
+      value.is = *config.number(key);
+      break;
+    case Config::Kind::text:
+      value.is = *config.text(key);
+      break;
+    case Config::Kind::list:
+      value.is = *config.numbers(key);
+      break;
+    case Config::Kind::null:
+    case Config::Kind::absent:
+      break;
+  }
+  return value;
+}
+
+}  // namespace
+
+RopeValue rope_number(double x, std::string key, std::string rule) {
+  return {std::move(key), std::move(rule), x, shortest(x)};
+}
+RopeValue rope_word(std::string word, std::string key, std::string rule) {
+  return {std::move(key), std::move(rule), word, word};
+}
+
+RopeDict RopeDict::read(Reading& from, std::string_view object, std::string_view rule) {
+  RopeDict dict(from.config().where());
+  for (const std::string& name : from.keys(object)) {
+    const std::string key = from.at(text(object, ".", name));
+    if (auto value = member(from.config(), key, rule)) dict.values_.emplace_back(name, std::move(*value));
+  }
+  return dict;
+}
+
+RopeDict RopeDict::standard(std::string_view json, std::string_view rule) {
+  const Config config = Config::parse(json, "the class's own rope_parameters");
+  RopeDict dict(config.where());
+  for (const std::string& name : config.keys()) {
+    dict.values_.emplace_back(name, *member(config, name, rule));
+    dict.values_.back().second.key.clear();
+  }
+  return dict;
+}
+
+const RopeValue* RopeDict::entry(std::string_view name) const {
+  for (const auto& [key, value] : values_)
+    if (key == name) return &value;
+  return nullptr;
+}
+const RopeValue* RopeDict::find(std::string_view name) const {
+  const RopeValue* found = entry(name);
+  return found && !std::holds_alternative<std::monostate>(found->is) ? found : nullptr;
+}
+void RopeDict::set(std::string_view name, RopeValue value) {
+  for (auto& [key, old] : values_) {
+    if (key != name) continue;
+    old = std::move(value);
+    return;
+  }
+  values_.emplace_back(name, std::move(value));
+}
+
+void RopeDict::wrong(std::string_view name, std::string_view allowed) const {
+  const RopeValue* found = entry(name);
+  throw Error(Fault::input, text(where_, ": ", found && !found->key.empty() ? found->key : std::string(name),
+                                 " is ", found ? found->printed : "absent", "; allowed is ", allowed));
+}
+std::optional<double> RopeDict::number(std::string_view name) const {
+  const RopeValue* found = find(name);
+  if (!found) return std::nullopt;
+  if (const double* x = std::get_if<double>(&found->is)) return *x;
+  wrong(name, "a number");
+}
+std::optional<std::string> RopeDict::word(std::string_view name) const {
+  const RopeValue* found = find(name);
+  if (!found) return std::nullopt;
+  if (const auto* x = std::get_if<std::string>(&found->is)) return *x;
+  wrong(name, "a text in quotes");
+}
+std::optional<bool> RopeDict::flag(std::string_view name) const {
+  const RopeValue* found = find(name);
+  if (!found) return std::nullopt;
+  if (const bool* x = std::get_if<bool>(&found->is)) return *x;
+  wrong(name, "true or false");
+}
+std::optional<std::vector<double>> RopeDict::list(std::string_view name) const {
+  const RopeValue* found = find(name);
+  if (!found) return std::nullopt;
+  if (const auto* x = std::get_if<std::vector<double>>(&found->is)) return *x;
+  wrong(name, "a list of numbers");
+}
+
+}  // namespace gnomon

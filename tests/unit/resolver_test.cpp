@@ -1,0 +1,125 @@
+// What gnomon makes of a model's configuration, against what transformers itself computes from it
+// (tests/golden/make_resolver.py), and against answers written by hand for files of real models.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
+#include "gnomon/families/numbers.h"
+#include "gnomon/families/resolved.h"
+
+namespace gnomon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::vector<Json>& golden() {
+  static const auto all =
+      Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / "resolver.json")).get<std::vector<Json>>();
+  return all;
+}
+
+Resolved resolve_text(const Json& config) { return resolve(Config::parse(config.dump(), "config.json")); }
+
+// transformers computes in float32: the exponent i/d, the power, and where types blend two frequencies the weight of each, whose
+// rounding counts `blend` times more against the smaller one.
+double tolerance(const LayerPosition& layer) {
+  const double ulp = std::pow(2.0, -23);
+  double theta = 1e4, blend = 1;
+  for (const Named& named : layer.spec.attention) {
+    for (const auto& [name, value] : named.options) {
+      if (name == "theta") theta = std::stod(value);
+      if (name == "factor" && (named.name == "yarn" || named.name == "llama3")) blend = std::stod(value);
+    }
+  }
+  return ulp * (2 + std::log(theta) / 2 + blend);
+}
+
+// The first difference from what transformers computes, in words; empty: none.
+std::string difference(const Numbers& found, const Json& want, double tolerance) {
+  if (found.inv_freq.size() != want.at("pairs").get<std::size_t>())
+    return text(found.inv_freq.size(), " pairs, not ", want.at("pairs"));
+  for (std::size_t n = 0; n < want.at("f").size(); ++n) {
+    const std::size_t pair = want.at("at")[n];
+    const double f = want.at("f")[n], own = found.inv_freq[pair];
+    if (!(std::abs(own - f) <= tolerance * f)) return text("pair ", pair, ": ", own, ", not ", f);
+  }
+  double sum = 0, weight = 0;
+  for (std::size_t i = 0; i < found.inv_freq.size(); ++i)
+    if (found.inv_freq[i] > 0) sum += double(i + 1) * std::log(found.inv_freq[i]), weight += double(i + 1);
+  if (!(std::abs(sum - want.at("sum").get<double>()) <= tolerance * weight))
+    return text("checksum ", sum, ", not ", want.at("sum"));
+  if (!(std::abs(found.attention_factor - want.at("a").get<double>()) <= 1e-9))
+    return text("factor of cos and sin ", found.attention_factor, ", not ", want.at("a"));
+  return {};
+}
+
+std::string difference(const Resolved& answer, const Json& c) {
+  for (const Json& want : c.at("layers")) {
+    const LayerPosition& layer = answer.layers.at(want.at("layer").get<std::size_t>());
+    for (const Json& at : want.at("at")) {
+      const auto wrong = difference(numbers_of(layer, at.at("length")), at, tolerance(layer));
+      if (!wrong.empty()) return text("layer ", want.at("layer"), ", length ", at.at("length"), ": ", wrong);
+    }
+    if (!want.contains("scale")) continue;
+    const double root = 1 / std::sqrt(double(layer.head_dim));
+    const double scale = (layer.scale == 0 ? root : layer.scale) * numbers_of(layer, 1).softmax_factor;
+    if (std::abs(scale - want.at("scale").get<double>()) > 1e-9)
+      return text("factor of q·k ", scale, ", not ", want.at("scale"));
+  }
+  return {};
+}
+
+TEST(Resolver, ComputesWhatTransformersComputes) {
+  int shown = 0, compared = 0;
+  for (const Json& c : golden()) {
+    if (!c.contains("layers")) continue;
+    ++compared;
+    std::string wrong;
+    try {
+      wrong = difference(resolve_text(c.at("config")), c);
+    } catch (const Error& error) {
+      wrong = error.what();
+    }
+    if (!wrong.empty() && ++shown <= 10) ADD_FAILURE() << c.at("config") << "\n" << wrong;
+  }
+  EXPECT_EQ(shown, 0);
+  EXPECT_GE(compared, 1000);
+}
+
+TEST(Resolver, RefusesWhatTransformersRefuses) {
+  int refused = 0;
+  for (const Json& c : golden()) {
+    if (!c.contains("refused")) continue;
+    ++refused;
+    try {
+      resolve_text(c.at("config"));
+      ADD_FAILURE() << c.at("config") << ": transformers raises " << c.at("refused");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::input) << error.what();
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+// The comparison sees a base that is off by a hundred-thousandth, and a wrong factor of cos and sin.
+TEST(Resolver, TheComparisonSeesSmallErrors) {
+  int seen = 0;
+  for (const Json& c : golden()) {
+    if (!c.contains("layers") || ++seen > 200) continue;
+    const auto& want = c.at("layers")[0];
+    const LayerPosition layer = resolve_text(c.at("config")).layers.at(want.at("layer").get<std::size_t>());
+    const Json& at = want.at("at").back();
+    const Numbers right = numbers_of(layer, at.at("length"));
+    Numbers wrong = right;
+    for (double& f : wrong.inv_freq) f = std::pow(f, 1 + 1e-5);
+    EXPECT_NE(difference(wrong, at, tolerance(layer)), "") << c.at("config");
+    wrong = right, wrong.attention_factor *= 1 + 1e-6;
+    EXPECT_NE(difference(wrong, at, tolerance(layer)), "") << c.at("config");
+  }
+}
+
+}  // namespace
+}  // namespace gnomon
