@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <numeric>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -52,20 +53,26 @@ std::string kind_of(const LayerPosition& p) {
   return kind.empty() ? "none" : kind;
 }
 
-// The table that gives every bucket its own number tells them apart.
+// The table that gives every bucket its own number tells them apart; they follow each other as distances do.
 std::vector<SharedBucket> buckets_of(const LayerPosition& p) {
   const Named* t5 = named(p, "t5");
   if (!t5) return {};
-  const auto encoding = make_encoding(*t5, shape_of(p));
+  const auto encoding = make_encoding(*t5, {p.head_dim, 1, p.head_dim, 1, p.causal});
   std::vector<double> w(std::size_t(encoding->param_count()));
-  for (std::size_t n = 0; n < w.size(); ++n) w[n] = double(std::int64_t(n) / p.heads);
-  std::vector<SharedBucket> all;
+  std::iota(w.begin(), w.end(), 0.0);
+  const auto bucket = [&](std::int64_t distance) {
+    const double places[] = {0, double(distance)};
+    return std::int64_t(part<BiasPart>(*encoding)->bias(Scene{places, {}, {}, w}, 0, 1, 0));
+  };
   const auto most = std::int64_t(option(*t5, "distance").value());
-  for (std::int64_t d = 0; d <= most; ++d) {
-    const double places[] = {0, double(d)};
-    const auto bucket = std::int64_t(part<BiasPart>(*encoding)->bias(Scene{places, {}, {}, w}, 0, 1, 0));
-    if (all.empty() || all.back().bucket != bucket) all.push_back({bucket, d, d});
-    all.back().last = d;
+  std::vector<SharedBucket> all;
+  for (std::int64_t first = 0; first <= most; first = all.back().last + 1) {
+    std::int64_t last = first, beyond = most + 1;  // by halves: the last distance of this bucket
+    while (last + 1 < beyond) {
+      const std::int64_t middle = last + (beyond - last) / 2;
+      (bucket(middle) == bucket(first) ? last : beyond) = middle;
+    }
+    all.push_back({bucket(first), first, last});
   }
   all.back().last = -1;
   return all;

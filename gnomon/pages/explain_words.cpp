@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
@@ -47,9 +48,8 @@ std::string method(const LayerGroup& g) {
     std::string one;
     if (entry.acts & kMask) continue;
     if (entry.acts & kQk && g.theta && !n.inv_freq.empty())
-      one =
-          text("turn ", n.rotary_dim == g.position.head_dim ? "all " : "", n.rotary_dim, " of ",
-               g.position.head_dim, " channels of q and k (", entry.name, ", theta ", grouped(*g.theta), ")");
+      one = text("turn ", n.rotary_dim == g.position.head_dim ? "all " : text(n.rotary_dim, " of "),
+                 g.position.head_dim, " channels of q and k by ", entry.name, ", theta ", grouped(*g.theta));
     else
       one = text("have ", entry.name, " (", entry.title, ")");
     all += (all.empty() ? "" : " and ") + one;
@@ -177,7 +177,7 @@ std::string show_command(const LayerGroup& g) {
 std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
   std::vector<std::string> out;
-  out.push_back(text(capital(m.family), ", as ", reader_title(m.reader), " reads it: ", m.layers.size(),
+  out.push_back(text(m.family, ", as ", reader_title(m.reader), " reads it: ", m.layers.size(),
                      m.causal ? " causal" : "", m.layers.size() == 1 ? " layer" : " layers",
                      m.trained_length > 0 ? text(", trained on ", tokens(m.trained_length))
                                           : ", of no trained length that the file says",
@@ -217,8 +217,9 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
                                        text(g.at.front().temperature))});
   add_bias(g, full, out);
   if (g.window) out.push_back({"window", tokens(*g.window)});
+  bool first = true;
   for (const Because& b : p.because)
-    out.push_back({out.back().name == "from" ? "" : "from",
+    out.push_back({std::exchange(first, false) ? "from" : "",
                    text(b.what, " = ", b.value, ": ", b.key.empty() ? "" : b.key + "; ", b.rule)});
   return out;
 }

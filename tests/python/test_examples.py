@@ -58,7 +58,7 @@ def commands():
 def made_small(line):
     """The same command, with little to train. Whatever is not known to be quick or made so here is an error."""
     program, subcommand, *rest = shlex.split(line)
-    if subcommand in ("encodings", "show"):
+    if subcommand in ("encodings", "explain", "show"):
         return line
     small = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
     if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):  # of studies that there are
@@ -90,6 +90,7 @@ def folder(text, tmp_path):
         (tmp_path / name).write_bytes(text.read_bytes())
     (tmp_path / "plan.toml").write_text('[study]\ntext = "book.txt"\n')
     (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/examples").symlink_to(ROOT / "docs/examples")
     return tmp_path
 
 
