@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "gnomon/checkpoint/gguf.h"
 #include "gnomon/checkpoint/json-inl.h"
+#include "gnomon/checkpoint/weights.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -80,8 +82,37 @@ Config Config::parse(std::string_view json, const std::string& where) {
   return Config(std::move(document));
 }
 
+namespace {
+
+// Tensors that are settings of RoPE: factors of its pairs.
+constexpr std::string_view kRopeTensors[] = {"rope_freqs.weight", "rope_factors_long.weight",
+                                             "rope_factors_short.weight"};
+
+StrictJson metadata_of(const Weights& weights) {
+  StrictJson root = StrictJson::object();
+  for (const Gguf::Entry& entry : weights.gguf()->entries()) {
+    if (entry.key.starts_with("tokenizer.")) continue;  // large, and nothing of position
+    std::visit([&](const auto& value) { root[entry.key] = value; }, entry.value);
+  }
+  for (const std::string_view name : kRopeTensors) {
+    const StoredTensor* tensor = weights.find(name);
+    if (!tensor || tensor->size() > 65536) continue;
+    const Floats numbers = weights.read(*tensor);
+    root[std::string(name)] = std::vector<double>(numbers.begin(), numbers.end());
+  }
+  return root;
+}
+
+}  // namespace
+
 Config Config::open(const Path& path) {
   if (std::filesystem::is_directory(path)) return open(path / "config.json");
+  if (path.extension() == ".gguf") {
+    auto document = std::make_shared<Document>();
+    document->where = path.string(), document->gguf = true;
+    document->root = metadata_of(Weights::open(path));
+    return Config(std::move(document));
+  }
   if (path.extension() == ".safetensors") return open(path.parent_path() / "config.json");
   return parse(read_file(path), path.string());
 }

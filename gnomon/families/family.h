@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +13,17 @@ namespace gnomon {
 // of its own needs. Numbers and names are those of transformers 5.23.0, models/NAME/configuration_NAME.py and
 // modeling_NAME.py, unless the row says otherwise.
 
-enum class Method { rotary, table, alibi, t5, deberta };
+enum class Method {
+  rotary,
+  table,  // learned rows, beside the words
+  alibi,
+  falcon,    // ALiBi or RoPE, as its key `alibi` says
+  t5,        // an encoder and a decoder
+  mpnet,     // a table and T5's buckets
+  deberta,   // version 1
+  deberta2,  // versions 2 and 3
+  profile    // Inkling
+};
 
 // What a file that leaves a size out means. heads_kv 0: as many as heads; head_dim 0: width / heads; longest 0: not said.
 struct Sizes {
@@ -31,15 +42,38 @@ struct Windows {
   enum class Which {
     none,       // of all, or of what layer_types says
     all,        // every layer, where the file has a window
-    all_but,    // full attention in layer i with i % every == full_at
+    all_but,    // full attention in the last layer of every `every`, or the first (full_at 0)
     from_layer  // Qwen: from layer max_window_layers on, if use_sliding_window
   } which = Which::none;
   std::int64_t every = 0, full_at = 0;
   std::string_view every_key = {};  // the file's word for `every`
   std::string_view key = "sliding_window";
-  std::int64_t standard = 0;  // tokens, where the file has none; 0 = no window
-  bool typed = true;          // the class has layer_types
+  std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
+  std::int64_t divisor = 1, more = 0;  // tokens = value / divisor + more: ModernBERT counts both sides
+  bool halved_two_sided = false;       // value / 2 + 1, where no query is kept from the keys after it
+  std::string_view use_key = {};       // only where it is true, as use_sliding_window
+  std::int64_t chunk = 0;              // of chunked_attention: attention_chunk_size, where the file has none
+  bool typed = true;                   // the class has layer_types
 };
+
+// Multi-head latent attention: a slice of each head, at its end, turns, and the others do not. A layer of DeepSeek V3.2 has a second
+// attention that chooses keys.
+struct Mla {
+  std::int64_t nope = 0, rope = 0;    // channels; 0 = the family has none of it
+  std::string_view pairing_key = {};  // true: adjacent
+  std::int64_t indexer_heads = 0, indexer_dim = 0;
+};
+
+// Layers that see everything have other heads: Gemma 4.
+struct FullHeads {
+  std::string_view head_dim_key = {};
+  std::int64_t head_dim = 0;  // where the file has none; 0 = as the others
+  std::string_view kv_heads_key = {}, kv_heads_if = {};
+  bool last = false;  // the last layer always is one of them
+};
+
+// The factor of q that grows with position.
+enum class Temperature { none, llama4, ministral3 };
 
 // Which layers carry no position.
 enum class NoPosition {
@@ -51,6 +85,7 @@ enum class NoPosition {
 
 // How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
 enum class RopeDicts {
+  none,  // the class has no dictionary
   standard,
   by_kind,     // one for full and one for sliding layers, whose scaling is that of the full ones
   both_kinds,  // the same, and the scaling is of both (ModernBERT)
@@ -64,19 +99,24 @@ enum class AttentionScale {
   root,        // 1/√head_dim
   one,         // none
   by_scalar,   // 1/√query_pre_attn_scalar
+  by_head,     // 1/head_dim: q and k are normalised
   multiplier,  // attention_multiplier
   gpt2         // scale_attn_weights, scale_attn_by_inverse_layer_idx
 };
 
 struct RopeFacts {
   double theta = 10000, sliding_theta = 0;  // of sliding layers, where they have their own
+  double theta_v4 = 0;                      // of transformers 4, where it is another
   std::string_view theta_key = "rope_theta", sliding_theta_key = {};
   Pairing pairing = Pairing::halves;
+  Pairing gguf_pairing = Pairing::halves;  // of llama.cpp, whose converter moves the rows of q and k to suit
+  std::string pairing_key = {};            // of the file, where one has said it
   RopeDicts dicts = RopeDicts::standard;
   double partial = 0;  // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";
-  bool plain_partial = false;      // the type default rotates that part; elsewhere it forgets it
-  std::string_view standard = {};  // what stands for an absent rope_parameters, as JSON
+  bool plain_partial = false;       // the type default rotates that part; elsewhere it forgets it
+  std::string_view standard = {};   // what stands for an absent rope_parameters, as JSON
+  std::string_view width_key = {};  // of the rotated channels, where they are no share: rotary_dim of GPT-J
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
   bool interleaved = false;        // M-RoPE in turns
@@ -90,12 +130,18 @@ struct Family {
   Sizes sizes = {};
   SizeKeys keys = {};
   bool causal = true;
+  std::string_view two_sided_key = {};  // true or "all": no query is kept from the keys after it
   AttentionScale scale = AttentionScale::root;
   Windows windows = {};
   NoPosition no_position = NoPosition::never;
+  Temperature temperature = Temperature::none;
+  Mla mla = {};
+  FullHeads full = {};
   RopeFacts rope = {};
   std::int64_t table_offset = 0;  // rows of a learned table before that of the first token
   bool table_padded = false;      // RoBERTa: the rows up to pad_token_id come before it
+  std::int64_t pad = 1;           // pad_token_id, where the file has none
+  bool pad_fixed = false;         // whatever the file says (MPNet)
 };
 
 std::span<const Family> families();

@@ -18,6 +18,7 @@ class SizeReader {
   std::int64_t size(std::string_view what, std::string_view key, std::int64_t standard, std::int64_t most) {
     if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, most))
       return say(what, *x, file_.at(key), "the file's own");
+    if (standard == 0) file_.wrong(key, "a whole number: nothing else says it");
     return say(what, standard, "", "no key says it: the class's own");
   }
   std::int64_t say(std::string_view what, std::int64_t x, std::string key, std::string rule) {
@@ -30,7 +31,28 @@ class SizeReader {
   std::vector<Because>& because_;
 };
 
+// The head of q·k: what carries no position, and the slice that turns.
+std::int64_t mla_head(Reading& file, const Mla& mla, SizeReader& read) {
+  const std::int64_t nope = file.whole("qk_nope_head_dim", 0, kMostHeads).value_or(mla.nope);
+  const std::int64_t rope = file.whole("qk_rope_head_dim", 0, kMostHeads).value_or(mla.rope);
+  if (nope + rope < 1) file.wrong("qk_rope_head_dim", "a head of at least one channel");
+  return read.say("head_dim", nope + rope, file.at("qk_rope_head_dim"),
+                  "qk_nope_head_dim + qk_rope_head_dim");
+}
+
 }  // namespace
+
+bool two_sided(Reading& file, const Family& family) {
+  if (!family.causal || family.two_sided_key.empty()) return !family.causal;
+  switch (file.kind(family.two_sided_key)) {
+    case Config::Kind::flag:
+      return *file.flag(family.two_sided_key);
+    case Config::Kind::text:
+      return *file.text(family.two_sided_key) == "all";
+    default:
+      return false;
+  }
+}
 
 Sizes read_sizes(Reading& file, const Family& family, std::vector<Because>& because) {
   const SizeKeys& keys = family.keys;
@@ -40,12 +62,14 @@ Sizes read_sizes(Reading& file, const Family& family, std::vector<Because>& beca
   s.width = read.size("width", keys.width, own.width, kMostWidth);
   s.layers = read.size("layers", keys.layers, own.layers, kMostLayers);
   s.heads = read.size("heads", keys.heads, own.heads, kMostHeads);
-  if (!file.has(keys.kv_heads) && own.kv_heads == 0) {
+  if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
     s.kv_heads = read.say("kv_heads", s.heads, "", "no key says it: as many as heads");
   } else {
     s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);
   }
-  if (!file.has(keys.head_dim) && own.head_dim == 0) {
+  if (family.mla.rope) {
+    s.head_dim = mla_head(file, family.mla, read);
+  } else if (!file.has(keys.head_dim) && own.head_dim == 0) {
     if (s.width < s.heads) file.wrong(keys.width, text("as many as heads or more, ", s.heads));
     s.head_dim = read.say("head_dim", s.width / s.heads, "", text(keys.width, " / ", keys.heads));
   } else {
@@ -71,6 +95,7 @@ class LayerReader {
     types();
     for (LayerKind& kind : kinds_) limits(kind);
     without_position();
+    full_heads();
     return std::move(kinds_);
   }
 
@@ -104,6 +129,8 @@ class LayerReader {
     }
   }
   void all_but() {
+    if (!windows_.every_key.empty() && file_.kind(windows_.every_key) == Config::Kind::list)
+      return each_named();
     std::int64_t every = windows_.every;
     std::string key;
     if (!windows_.every_key.empty()) {
@@ -119,11 +146,19 @@ class LayerReader {
                key.empty() ? ": the class's own" : ""));
     }
   }
+  void each_named() {  // of GGUF: 1 where a layer has a window
+    const auto slides = *file_.wholes(windows_.every_key);
+    if (slides.size() != kinds_.size())
+      file_.wrong(windows_.every_key, text("a list of ", kinds_.size(), " flags, one for each layer"));
+    for (std::size_t l = 0; l < slides.size(); ++l) {
+      kinds_[l].type = slides[l] ? "sliding_attention" : "full_attention";
+      say(l, "kind", kinds_[l].type, file_.at(windows_.every_key), "one for each layer");
+    }
+  }
+  bool used() { return windows_.use_key.empty() || file_.flag(windows_.use_key).value_or(false); }
   void from_layer() {
-    const bool used = file_.flag("use_sliding_window").value_or(false);
     const std::int64_t first = file_.whole("max_window_layers", 0, 1 << 20).value_or(28);
-    for (std::int64_t l = 0; l < sizes_.layers; ++l) {
-      if (!used || l < first) continue;
+    for (std::int64_t l = first; used() && l < sizes_.layers; ++l) {
       kinds_[std::size_t(l)].type = "sliding_attention";
       say(std::size_t(l), "kind", "sliding_attention", file_.at("max_window_layers"),
           "layers from this one on");
@@ -131,19 +166,130 @@ class LayerReader {
   }
 
   void limits(LayerKind& kind) {
-    if (kind.type != "sliding_attention" && kind.type != "hybrid_sliding") return;
-    if (windows_.which == Which::from_layer && !file_.flag("use_sliding_window").value_or(false)) return;
-    std::string key = file_.at(windows_.key);
-    std::string rule = "keys nearer than this";
+    if (kind.type == "sliding_attention" || kind.type == "hybrid_sliding") window(kind);
+    if (kind.type == "chunked_attention") chunk(kind);
+  }
+  void window(LayerKind& kind) {
+    if (!used()) return;
     const auto own = file_.whole(windows_.key, 1, kMostTokens);
     const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
-    kind.window = own ? *own : said ? 0 : windows_.standard;
-    if (kind.window == 0) return;
-    if (!said) key.clear(), rule = "no key says it: the class's own";
-    kind.because.push_back({"window", text(kind.window), key, rule});
+    std::int64_t tokens = own ? *own : said ? 0 : windows_.standard;
+    if (tokens == 0) return;
+    std::string rule = said ? "keys nearer than this" : "no key says it: the class's own";
+    if (windows_.divisor != 1)
+      tokens = tokens / windows_.divisor + windows_.more, rule = "half of it to each side, and the query";
+    if (windows_.halved_two_sided && two_sided(file_, family_))
+      tokens = tokens / 2 + 1, rule = "half of it to each side";
+    kind.window = tokens;
+    kind.because.push_back({"window", text(tokens), said ? file_.at(windows_.key) : "", rule});
+  }
+  void chunk(LayerKind& kind) {
+    const auto own = file_.whole("attention_chunk_size", 1, kMostTokens);
+    const bool said = file_.kind("attention_chunk_size") != Config::Kind::absent;
+    kind.chunk = own ? *own : said ? 0 : windows_.chunk;
+    if (kind.chunk)
+      kind.because.push_back({"chunk", text(kind.chunk), said ? file_.at("attention_chunk_size") : "",
+                              said ? "the file's own" : "no key says it: the class's own"});
   }
 
-  void without_position() {}
+  void without_position() {
+    switch (family_.no_position) {
+      case NoPosition::never:
+        break;
+      case NoPosition::listed:
+        listed();
+        break;
+      case NoPosition::theta_zero:
+        theta_zero();
+        break;
+      case NoPosition::full_if_windows:
+        for (std::size_t l = 0; any_window_key() && l < kinds_.size(); ++l)
+          if (kinds_[l].type == "full_attention")
+            nowhere(l, file_.at("layer_types"),
+                    "where others have a window, layers that see everything do not turn");
+        break;
+    }
+  }
+  bool any_window_key() {
+    return file_.has(windows_.key) || (file_.kind(windows_.key) == Config::Kind::absent && windows_.standard);
+  }
+  void nowhere(std::size_t l, std::string key, std::string rule) {
+    kinds_[l].position = false;
+    say(l, "position", "none", std::move(key), std::move(rule));
+  }
+  void listed() {
+    const auto list = file_.wholes("no_rope_layers");
+    const std::int64_t every = file_.whole("no_rope_layer_interval", 1, 1 << 20).value_or(4);
+    const bool own = list && !list->empty();
+    if (own && list->size() != kinds_.size())
+      file_.wrong("no_rope_layers",
+                  text("a list of ", kinds_.size(), " numbers, one for each layer, not ", list->size()));
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const bool turns = own ? (*list)[l] != 0 : (std::int64_t(l) + 1) % every != 0;
+      const bool said = own || file_.has("no_rope_layer_interval");
+      const std::string key = own ? "no_rope_layers" : "no_rope_layer_interval";
+      if (!turns)
+        nowhere(l, said ? file_.at(key) : "",
+                own ? "0: without RoPE (1 is with it)" : text("every ", every, "th layer"));
+      // Llama 4 derives what a layer sees from the same list.
+      if (windows_.chunk && !file_.has("layer_types") && turns)
+        kinds_[l].type = "chunked_attention", chunk(kinds_[l]);
+    }
+  }
+  void theta_zero() {
+    const auto list = file_.numbers("layer_rope_theta");
+    if (!list) return;
+    if (list->size() != kinds_.size())
+      file_.wrong("layer_rope_theta",
+                  text("a list of ", kinds_.size(), " numbers, one for each layer, not ", list->size()));
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      if ((*list)[l] == 0) {
+        nowhere(l, file_.at("layer_rope_theta"), "0: without RoPE");
+      } else {
+        kinds_[l].theta = (*list)[l];
+      }
+    }
+  }
+
+  // Gemma 4: the last layer sees everything, and those that do have a head of another size.
+  void full_heads() {
+    const FullHeads& own = family_.full;
+    if (own.last && kinds_.back().type != "full_attention") {
+      kinds_.back().type = "full_attention", kinds_.back().window = 0, kinds_.back().because.clear();
+      say(kinds_.size() - 1, "kind", "full_attention", file_.at("layer_types"),
+          "the last layer always sees everything");
+    }
+    if (own.head_dim == 0) return;
+    if (file_.kind("per_layer_config") == Config::Kind::object) return heads_by_layer();
+    const auto dim = file_.whole(own.head_dim_key, 1, kMostHeads);
+    const bool shared = file_.flag(own.kv_heads_if).value_or(false);
+    const auto kv = shared ? file_.whole(own.kv_heads_key, 1, kMostHeads) : std::nullopt;
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      if (kinds_[l].type != "full_attention") continue;
+      kinds_[l].head_dim = dim.value_or(own.head_dim);
+      say(l, "head_dim", text(kinds_[l].head_dim), dim ? file_.at(own.head_dim_key) : "",
+          dim ? "of layers that see everything"
+              : "no key says it: the class's own, of layers that see everything");
+      if (!kv) continue;
+      kinds_[l].kv_heads = *kv;
+      say(l, "kv_heads", text(*kv), file_.at(own.kv_heads_key), "of layers that see everything");
+    }
+  }
+
+  void heads_by_layer() {
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const std::string head = text("per_layer_config.", l, ".head_dim"),
+                        kv = text("per_layer_config.", l, ".num_key_value_heads");
+      if (const auto x = file_.whole(head, 1, kMostHeads)) {
+        kinds_[l].head_dim = *x;
+        say(l, "head_dim", text(*x), file_.at(head), "of this layer");
+      }
+      if (const auto x = file_.whole(kv, 1, kMostHeads)) {
+        kinds_[l].kv_heads = *x;
+        say(l, "kv_heads", text(*x), file_.at(kv), "of this layer");
+      }
+    }
+  }
 
   void say(std::size_t l, std::string_view what, std::string value, std::string key, std::string rule) {
     kinds_[l].because.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
@@ -151,7 +297,7 @@ class LayerReader {
 
   Reading& file_;
   const Windows& windows_;
-  [[maybe_unused]] const Family& family_;
+  const Family& family_;
   const Sizes& sizes_;
   std::vector<LayerKind> kinds_;
 };

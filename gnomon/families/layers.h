@@ -1,6 +1,6 @@
 #pragma once
+#include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "gnomon/families/family.h"
@@ -13,12 +13,14 @@ struct LayerKind {
   std::string type = "full_attention";  // as in layer_types
   std::int64_t window = 0, chunk = 0;   // tokens; 0 = none
   bool position = true;
+  std::optional<double> theta;                         // its own, over the dictionary's
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;  // 0 = the model's
   std::vector<Because> because;
-  bool operator<(const LayerKind& o) const {
-    return std::tie(type, window, chunk, position) < std::tie(o.type, o.window, o.chunk, o.position);
-  }
+  bool full() const { return window == 0 && chunk == 0; }
 };
 
+// No query is kept from the keys after it.
+bool two_sided(Reading& file, const Family& family);
 Sizes read_sizes(Reading& file, const Family& family, std::vector<Because>& because);
 // One for each layer. Throws Error(input) for lists of another length than the layers.
 std::vector<LayerKind> read_layers(Reading& file, const Family& family, const Sizes& sizes);

@@ -15,11 +15,21 @@ struct Task {
 };
 void resolve_rotary(const Task& task);
 void resolve_table(const Task& task);
+void resolve_alibi(const Task& task);
+void resolve_falcon(const Task& task);
+void resolve_t5(const Task& task);
+void resolve_mpnet(const Task& task);
+void resolve_deberta(const Task& task);
+void resolve_profile(const Task& task);
+// The whole of a GGUF file, as llama.cpp reads it.
+Resolved resolve_gguf(const Config& config);
 
 // A layer with these encodings inside attention, in the words of a spec, of the heads that the sizes say. Throws Error(input) for
 // what no encoding can be.
 LayerPosition make_layer(const Task& task, const LayerKind& kind, const std::vector<Part>& parts);
-// The factor of q·k and why; adds to `because`.
-double attention_scale(const Task& task, std::int64_t layer, std::vector<Because>& because);
+// Throws Error(input) for a layer whose encodings cannot be made for its heads.
+void check_layer(const Config& config, const LayerPosition& layer);
+// The factor of q·k of layer `number`, 0 for 1/√head_dim; says why in `layer`.
+double attention_scale(const Task& task, std::int64_t number, LayerPosition& layer);
 
 }  // namespace gnomon

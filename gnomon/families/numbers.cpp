@@ -9,7 +9,7 @@ void read_rotation(const Rotary& rotary, double length, Numbers& n) {
   const Turns turns = rotary.turns_at(length);
   n.inv_freq = turns.frequencies;
   n.attention_factor = turns.factor;
-  n.softmax_factor = rotary.softmax_factor_at(length);
+  n.softmax_factor *= rotary.softmax_factor_at(length);
   n.rotary_dim = rotary.window().channels;
   n.first = rotary.window().first;
   n.pairing = rotary.window().pairing;
@@ -34,6 +34,7 @@ Numbers numbers_of(const LayerPosition& layer, double length) {
   for (const Named& named : layer.spec.attention) {
     const auto encoding = make_encoding(named, shape);
     if (const auto* rotary = dynamic_cast<const Rotary*>(encoding.get())) read_rotation(*rotary, length, n);
+    if (const auto* terms = part<TermsPart>(*encoding)) n.softmax_factor *= terms->content_scale();
     if (auto slopes = slopes_of(*encoding, layer.heads); !slopes.empty()) n.slopes = std::move(slopes);
   }
   return n;

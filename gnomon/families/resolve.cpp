@@ -44,7 +44,9 @@ Family guessed(const Config& config, const std::string& part) {
   return family;
 }
 
-void check(const Config& config, const LayerPosition& layer) {
+}  // namespace
+
+void check_layer(const Config& config, const LayerPosition& layer) {
   try {
     numbers_of(layer, 1);
   } catch (const Error& error) {
@@ -54,11 +56,11 @@ void check(const Config& config, const LayerPosition& layer) {
   }
 }
 
-}  // namespace
-
 LayerPosition make_layer(const Task& task, const LayerKind& kind, const std::vector<Part>& parts) {
   LayerPosition layer;
-  layer.heads = task.sizes.heads, layer.kv_heads = task.sizes.kv_heads, layer.head_dim = task.sizes.head_dim;
+  layer.heads = kind.heads ? kind.heads : task.sizes.heads;
+  layer.kv_heads = kind.kv_heads ? kind.kv_heads : task.sizes.kv_heads;
+  layer.head_dim = kind.head_dim ? kind.head_dim : task.sizes.head_dim;
   layer.causal = task.answer.causal;
   layer.because = kind.because;
   std::string spec = "add(none, scale=off)";
@@ -77,16 +79,18 @@ LayerPosition make_layer(const Task& task, const LayerKind& kind, const std::vec
   return layer;
 }
 
-double attention_scale(const Task& task, std::int64_t layer, std::vector<Because>& because) {
+double attention_scale(const Task& task, std::int64_t number, LayerPosition& layer) {
   Reading& file = task.file;
   const auto say = [&](double x, std::string key, std::string rule) {
-    because.push_back({"scale", shortest(x), std::move(key), std::move(rule)});
+    layer.because.push_back({"scale", shortest(x), std::move(key), std::move(rule)});
     return x;
   };
-  const double root = 1 / std::sqrt(double(task.sizes.head_dim));
+  const double root = 1 / std::sqrt(double(layer.head_dim));
   switch (task.family.scale) {
     case AttentionScale::root:
       break;
+    case AttentionScale::by_head:
+      return say(1 / double(layer.head_dim), "", "1/head_dim: this family normalises q and k");
     case AttentionScale::one:
       return say(1, "", "this family does not scale q·k");
     case AttentionScale::by_scalar:
@@ -102,20 +106,55 @@ double attention_scale(const Task& task, std::int64_t layer, std::vector<Because
       const bool by_layer = file.flag("scale_attn_by_inverse_layer_idx").value_or(false);
       if (!rooted && !by_layer) return say(1, file.at("scale_attn_weights"), "q·k is not scaled");
       if (by_layer)
-        return say((rooted ? root : 1) / double(layer + 1), file.at("scale_attn_by_inverse_layer_idx"),
+        return say((rooted ? root : 1) / double(number + 1), file.at("scale_attn_by_inverse_layer_idx"),
                    "divided by the layer's number");
       break;
     }
   }
-  because.push_back({"scale", shortest(root), "", "1/sqrt(head_dim)"});
+  layer.because.push_back({"scale", shortest(root), "", "1/sqrt(head_dim)"});
   return 0;
 }
 
-Resolved resolve(const Config& config, Reader reader) {
-  if (reader != Reader::v5) {
-    throw Error(Fault::usage,
-                text("reader ", reader_names()[std::size_t(reader)], ": it cannot read ", config.where()));
+namespace {
+
+using Resolver = void (*)(const Task&);
+Resolver method(const Family& family) {
+  switch (family.method) {
+    case Method::rotary:
+      return resolve_rotary;
+    case Method::table:
+      return resolve_table;
+    case Method::alibi:
+      return resolve_alibi;
+    case Method::falcon:
+      return resolve_falcon;
+    case Method::t5:
+      return resolve_t5;
+    case Method::mpnet:
+      return resolve_mpnet;
+    case Method::deberta:
+    case Method::deberta2:
+      return resolve_deberta;
+    case Method::profile:
+      return resolve_profile;
   }
+  throw Error(Fault::bug, "a method of position without a resolver");
+}
+
+}  // namespace
+
+Resolved resolve(const Config& config) {
+  return resolve(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
+}
+
+Resolved resolve(const Config& config, Reader reader) {
+  if (config.gguf() != (reader == Reader::llama_cpp)) {
+    throw Error(Fault::usage,
+                text(config.where(), ": the reader ", reader_names()[std::size_t(reader)], " reads ",
+                     reader == Reader::llama_cpp ? "a .gguf file, not a config.json"
+                                                 : "a config.json, not a .gguf file"));
+  }
+  if (config.gguf()) return resolve_gguf(config);
   const std::string part = language_part(config);
   Reading file(config, part);
   Resolved answer;
@@ -139,23 +178,14 @@ Resolved resolve(const Config& config, Reader reader) {
                             "that other families have")});
     family = &guess;
   }
-  answer.causal = family->causal;
+  answer.causal = !two_sided(file, *family);
   const Sizes sizes = read_sizes(file, *family, answer.because);
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
   answer.input = Spec::parse("add(none, scale=off)");
   const Task task{file, *family, sizes, answer};
-  switch (family->method) {
-    case Method::rotary:
-      resolve_rotary(task);
-      break;
-    case Method::table:
-      resolve_table(task);
-      break;
-    default:
-      throw Error(Fault::bug, "a method of position without a resolver");
-  }
+  method (*family)(task);
   for (std::size_t l = 0; l < answer.layers.size(); ++l)
-    if (l == 0 || !answer.layers[l].same(answer.layers[l - 1])) check(config, answer.layers[l]);
+    if (l == 0 || !answer.layers[l].same(answer.layers[l - 1])) check_layer(config, answer.layers[l]);
   return answer;
 }
 

@@ -64,6 +64,8 @@ struct Resolved {
 
 // Throws Error(input) for values that cannot be (a negative width, a list of another length than the layers), Error(usage) for
 // a reader that cannot read this kind of file.
-Resolved resolve(const Config& config, Reader reader = Reader::v5);
+Resolved resolve(const Config& config, Reader reader);
+// As llama.cpp reads a GGUF file, as transformers 5.23 reads a config.json.
+Resolved resolve(const Config& config);
 
 }  // namespace gnomon

@@ -70,9 +70,11 @@ class Rope {
   void pairing() {
     const std::string word = facts_.pairing == Pairing::halves ? "halves" : "adjacent";
     write("pairing", word);
-    because("pairing", word, "", "no key says it: the family's own");
+    because("pairing", word, facts_.pairing_key,
+            facts_.pairing_key.empty() ? "no key says it: the family's own" : "true: adjacent");
   }
   void channels() {
+    if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
     const double part = dict_.number("partial_rotary_factor").value_or(1);
     const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
     if (type_ == "proportional") return rotate(head_.rotated);
@@ -86,6 +88,13 @@ class Rope {
                   text("a share of the head of ", head_.rotated, " that is an even number of channels"));
     }
     if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
+    rotate(n);
+  }
+  void named_channels(double given) {
+    const std::int64_t n = given == 0 ? head_.rotated : std::int64_t(given);
+    if (n < 2 || n > head_.rotated || n % 2 || double(n) != given + (given == 0 ? double(n) : 0))
+      dict_.wrong("rotary_dim", text("an even number of channels up to ", head_.rotated));
+    note("rotary_dim", text(n), "rotary_dim");
     rotate(n);
   }
   void rotate(std::int64_t n) {
@@ -124,6 +133,12 @@ class Rope {
       name_ = "ntk";
       return option("factor", shortest(*alpha), "alpha");
     }
+    if (rules_
+            .static_dynamic) {  // the base of a context of factor times the length: factor·factor − (factor − 1)
+      const double s = factor();
+      name_ = "ntk";
+      return option("factor", shortest(s * s - s + 1), "factor");
+    }
     option("factor", shortest(factor()), "factor");
     write("original", text(head_.longest));
     because("original", text(head_.longest), "max_position_embeddings",
@@ -145,6 +160,12 @@ class Rope {
     option("original", shortest(original()), "original_max_position_embeddings");
     optional("beta_fast", 32), optional("beta_slow", 1);
     truncate();
+    if (rules_.drops_attention_factor) {
+      for (const char* name : {"attention_factor", "mscale", "mscale_all_dim"})
+        if (const RopeValue* dropped = dict_.find(name))
+          remarks_.push_back({dropped->key, "not looked at by this reader"});
+      return sections_of_text();
+    }
     if (const auto a = dict_.number("attention_factor")) {
       if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");
       option("attention_factor", shortest(*a), "attention_factor");

@@ -29,8 +29,10 @@ struct RopeRules {
   bool plain_forgets_part =
       true;                      // the type default rotates the whole head (unless the family's own does not)
   std::optional<bool> truncate;  // of yarn, where the dictionary's own is not looked at
-  bool softmax_mscale = false;   // mscale_all_dim multiplies q·k as well, squared: DeepSeek
-  std::string source;            // of all this, for the rules
+  bool drops_attention_factor = false;  // of yarn: neither attention_factor nor mscale is looked at
+  bool static_dynamic = false;          // dynamic scales once, for factor times the length
+  bool softmax_mscale = false;          // mscale_all_dim multiplies q·k as well, squared: DeepSeek
+  std::string source;                   // of all this, for the rules
 };
 
 // The rotation that a complete dictionary (rope_type, rope_theta, original_max_position_embeddings where the type needs it) says,

@@ -6,13 +6,6 @@
 
 namespace gnomon {
 
-const std::optional<RopeDict>& RopeReading::of(std::string_view label) const {
-  for (const auto& [name, dict] : kinds)
-    if (name.empty() || name == label) return dict;
-  static const std::optional<RopeDict> none;
-  return none;
-}
-
 namespace {
 
 constexpr std::string_view kConvert = "transformers 5.23, convert_rope_params_to_dict: ";
@@ -141,6 +134,20 @@ class V5 {
     return rope_number(rope_.theta, "", rule("no key says it: the class's default_theta"));
   }
 
+  // GPT-J: no dictionary and no base, only how many channels turn.
+  void none() {
+    RopeDict dict(file_.config().where());
+    dict.set("rope_theta", rope_number(rope_.theta, "", "no key says it: the class's own"));
+    if (!rope_.width_key.empty() && file_.kind(rope_.width_key) == Config::Kind::null) {
+      dict.set("rotary_dim", rope_number(0, file_.at(rope_.width_key), "null: the whole head"));
+    } else if (const auto x = file_.whole(rope_.width_key)) {
+      dict.set("rotary_dim", rope_number(double(*x), file_.at(rope_.width_key), "the file's own"));
+    } else {
+      dict.set("rotary_dim", rope_number(64, "", "no key says it: the class's own"));
+    }
+    out_.kinds.emplace_back("", std::move(dict));
+  }
+
   // Gemma 4.
   void as_written() {
     if (filled(file_, "rope_scaling"))
@@ -175,6 +182,9 @@ class V5 {
     if (rope_.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn"))
       dict.set("rope_type", rope_word("longrope", dict.find("rope_type")->key,
                                       text("this family: ", type, " is longrope")));
+    if (rope_.dicts == RopeDicts::phi3 && type == "su")
+      out_.remarks.push_back({dict.find("rope_type")->key,
+                              "transformers 5.23 raises KeyError for this name; it is longrope's first"});
     const std::string now = *dict.word("rope_type");
     if (now == "yarn" || now == "longrope" || now == "llama3") length(dict, nested);
     if (nested) out_.rules.truncate = file_.flag("rope_parameters.truncate").value_or(true);

@@ -1,20 +1,14 @@
 #include <algorithm>
 #include <map>
+#include <tuple>
 
+#include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/families/methods.h"
 #include "gnomon/families/rope_readers.h"
 
 namespace gnomon {
 namespace {
-
-std::vector<std::string> labels_of(const std::vector<LayerKind>& kinds, const Family& family) {
-  std::vector<std::string> labels;
-  for (const LayerKind& kind : kinds)
-    if (family.windows.typed && std::find(labels.begin(), labels.end(), kind.type) == labels.end())
-      labels.push_back(kind.type);
-  return labels;
-}
 
 void add_new(std::vector<Remark>& to, const std::vector<Remark>& remarks) {
   for (const Remark& remark : remarks) {
@@ -24,39 +18,145 @@ void add_new(std::vector<Remark>& to, const std::vector<Remark>& remarks) {
   }
 }
 
-// The length before any extension: what the dictionary of a layer that sees everything calls original.
-std::int64_t trained_length(const Part& part, std::int64_t longest) {
-  for (const Because& b : part.because)
-    if (b.what == "original") return std::stoll(b.value);
-  return longest;
-}
+class RotaryLayers {
+ public:
+  explicit RotaryLayers(const Task& task)
+      : task_(task), facts_(task.family.rope), kinds_(read_layers(task.file, task.family, task.sizes)) {
+    read_pairing();
+    reading_ = read_rope(task.answer.reader, task.file, task.family, labels(), task.sizes.longest);
+    reading_.rules.softmax_mscale = task.family.mla.rope != 0;
+    add_new(task.answer.remarks, reading_.remarks);
+  }
+
+  void resolve() {
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const LayerKind& kind = kinds_[l];
+      std::vector<Part> parts;
+      if (const Part* rope = rope_of(kind)) parts.push_back(*rope);
+      if (auto part = temperature(kind)) parts.push_back(std::move(*part));
+      LayerPosition layer = make_layer(task_, kind, parts);
+      layer.scale = attention_scale(task_, std::int64_t(l), layer);
+      task_.answer.layers.push_back(std::move(layer));
+      if (task_.family.mla.indexer_dim) task_.answer.layers.push_back(indexer(kind));
+    }
+    // The length before any extension: what a layer that sees everything calls original.
+    for (const auto& [key, part] : made_)
+      for (const Because& b : part.because)
+        if (b.what == "original") task_.answer.trained_length = std::stoll(b.value);
+  }
+
+ private:
+  std::vector<std::string> labels() const {
+    std::vector<std::string> labels;
+    for (const LayerKind& kind : kinds_)
+      if (task_.family.windows.typed && std::find(labels.begin(), labels.end(), kind.type) == labels.end())
+        labels.push_back(kind.type);
+    return labels;
+  }
+  void read_pairing() {
+    const std::string_view key = task_.family.mla.pairing_key;
+    if (key.empty()) return;
+    if (const auto adjacent = task_.file.flag(key)) {
+      facts_.pairing = *adjacent ? Pairing::adjacent : Pairing::halves;
+      facts_.pairing_key = task_.file.at(key);
+    }
+  }
+
+  RopeHead head(const LayerKind& kind) {
+    const std::int64_t dim = kind.head_dim ? kind.head_dim : task_.sizes.head_dim;
+    RopeHead head{dim, dim, false, task_.sizes.longest};
+    if (const Mla& mla = task_.family.mla; mla.rope) {
+      head.rotated = task_.file.whole("qk_rope_head_dim").value_or(mla.rope);
+      head.trailing = true;
+    }
+    return head;
+  }
+  // Null: the layer does not turn.
+  const Part* rope_of(const LayerKind& kind) {
+    const auto& dict = reading_.of(kind.type);
+    const RopeHead turning = head(kind);
+    if (!kind.position || !dict || turning.rotated == 0) return nullptr;
+    const Key key{kind.type, kind.theta.value_or(0), turning.attended};
+    const auto there = made_.find(key);
+    if (there != made_.end()) return &there->second;
+    RopeDict own = *dict;
+    if (kind.theta)
+      own.set("rope_theta", rope_number(*kind.theta, task_.file.at("layer_rope_theta"), "of this layer"));
+    const Part part = rope_part(own, turning, facts_, reading_.rules);
+    add_new(task_.answer.remarks, part.remarks);
+    return &made_.emplace(key, part).first->second;
+  }
+
+  std::optional<Part> temperature(const LayerKind& kind) {
+    switch (task_.family.temperature) {
+      case Temperature::none:
+        return std::nullopt;
+      case Temperature::llama4:
+        return llama4(kind);
+      case Temperature::ministral3:
+        return ministral3(kind);
+    }
+    return std::nullopt;
+  }
+  std::optional<Part> llama4(const LayerKind& kind) {
+    Reading& file = task_.file;
+    if (kind.position || !file.flag("attn_temperature_tuning").value_or(true)) return std::nullopt;
+    const double scale = file.number("attn_scale").value_or(0.1);
+    const std::int64_t floor = file.whole("floor_scale", 1, 1'000'000'000).value_or(8192);
+    Part part{text("log_n(rule=llama4, scale=", shortest(scale), ", floor=", floor, ")"), {}, {}};
+    part.because.push_back({"temperature", shortest(scale), file.at("attn_scale"),
+                            "q grows with position where it does not turn"});
+    part.because.push_back({"floor", text(floor), file.at("floor_scale"), "tokens"});
+    return part;
+  }
+  std::optional<Part> ministral3(const LayerKind& kind) {
+    const auto& dict = reading_.of(kind.type);
+    const auto beta = dict ? dict->number("llama_4_scaling_beta") : std::nullopt;
+    const auto L0 = dict ? dict->number("original_max_position_embeddings") : std::nullopt;
+    if (!beta || *beta == 0 || !L0) return std::nullopt;
+    Part part{text("log_n(rule=ministral3, scale=", shortest(*beta), ", floor=", shortest(*L0), ")"), {}, {}};
+    const auto say = [&](std::string_view what, double x, std::string_view name) {
+      const RopeValue& from = *dict->find(name);
+      part.because.push_back({std::string(what), shortest(x), from.key, from.rule});
+    };
+    say("temperature", *beta, "llama_4_scaling_beta");
+    say("floor", *L0, "original_max_position_embeddings");
+    return part;
+  }
+
+  // The attention of DeepSeek V3.2 that chooses keys: other heads, halved pairs at the beginning of the head.
+  LayerPosition indexer(const LayerKind& kind) {
+    const Mla& mla = task_.family.mla;
+    Sizes sizes = task_.sizes;
+    sizes.heads = task_.file.whole("index_n_heads", 1, 65536).value_or(mla.indexer_heads);
+    sizes.head_dim = task_.file.whole("index_head_dim", 1, 65536).value_or(mla.indexer_dim);
+    sizes.kv_heads = 1;
+    RopeFacts facts = facts_;
+    facts.pairing = Pairing::halves, facts.pairing_key.clear();
+    RopeRules rules = reading_.rules;
+    rules.softmax_mscale = false;
+    RopeHead turning = head(kind);
+    turning.attended = sizes.head_dim, turning.trailing = false;
+    const Task own{task_.file, task_.family, sizes, task_.answer};
+    LayerPosition layer = make_layer(own, kind, {rope_part(*reading_.of(kind.type), turning, facts, rules)});
+    layer.component = "indexer";
+    layer.because.push_back({"heads", text(sizes.heads), task_.file.at("index_n_heads"),
+                             "of the indexer, which has one head of keys"});
+    layer.because.push_back(
+        {"head_dim", text(sizes.head_dim), task_.file.at("index_head_dim"), "of the indexer"});
+    return layer;
+  }
+
+  using Key = std::tuple<std::string, double, std::int64_t>;  // type, base of its own, head
+  const Task& task_;
+  RopeFacts facts_;
+  const std::vector<LayerKind> kinds_;
+  RopeReading reading_;
+  std::map<Key, Part> made_;
+};
 
 }  // namespace
 
-void resolve_rotary(const Task& task) {
-  const auto kinds = read_layers(task.file, task.family, task.sizes);
-  const RopeReading reading =
-      read_rope_v5(task.file, task.family, labels_of(kinds, task.family), task.sizes.longest);
-  add_new(task.answer.remarks, reading.remarks);
-  const RopeHead head{task.sizes.head_dim, task.sizes.head_dim, false, task.sizes.longest};
-  std::map<std::string, Part> made;  // by layer type
-  for (std::size_t l = 0; l < kinds.size(); ++l) {
-    std::vector<Part> parts;
-    const auto& dict = reading.of(kinds[l].type);
-    if (kinds[l].position && dict) {
-      auto part = made.find(kinds[l].type);
-      if (part == made.end()) {
-        part = made.emplace(kinds[l].type, rope_part(*dict, head, task.family.rope, reading.rules)).first;
-        add_new(task.answer.remarks, part->second.remarks);
-        if (kinds[l].window == 0)
-          task.answer.trained_length = trained_length(part->second, task.sizes.longest);
-      }
-      parts.push_back(part->second);
-    }
-    LayerPosition layer = make_layer(task, kinds[l], parts);
-    layer.scale = attention_scale(task, std::int64_t(l), layer.because);
-    task.answer.layers.push_back(std::move(layer));
-  }
-}
+void resolve_rotary(const Task& task) { RotaryLayers(task).resolve(); }
 
 }  // namespace gnomon

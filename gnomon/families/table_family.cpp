@@ -9,9 +9,9 @@ namespace {
 std::int64_t rows_before(const Task& task) {
   auto& because = task.answer.because;
   if (task.family.table_padded) {
-    const std::int64_t pad = task.file.whole("pad_token_id", 0, 1 << 24).value_or(1);
-    because.push_back({"offset", text(pad + 1),
-                       task.file.has("pad_token_id") ? task.file.at("pad_token_id") : "",
+    const bool said = !task.family.pad_fixed && task.file.has("pad_token_id");
+    const std::int64_t pad = said ? *task.file.whole("pad_token_id", 0, 1 << 24) : task.family.pad;
+    because.push_back({"offset", text(pad + 1), said ? task.file.at("pad_token_id") : "",
                        "the first token has row pad_token_id + 1 (create_position_ids_from_input_ids)"});
     return pad + 1;
   }
@@ -40,7 +40,7 @@ void resolve_table(const Task& task) {
   const auto kinds = read_layers(task.file, task.family, task.sizes);
   for (std::size_t l = 0; l < kinds.size(); ++l) {
     LayerPosition layer = make_layer(task, kinds[l], {});
-    layer.scale = attention_scale(task, std::int64_t(l), layer.because);
+    layer.scale = attention_scale(task, std::int64_t(l), layer);
     answer.layers.push_back(std::move(layer));
   }
 }
