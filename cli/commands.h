@@ -34,6 +34,12 @@ struct LintOptions {
 };
 int lint(const LintOptions& options);
 
+struct ExplainOptions {
+  std::string path, other, reader, out;  // reader: of a GGUF file llama.cpp, of others v5
+  bool readers = false, full = false, json = false;
+};
+int explain(const ExplainOptions& options);
+
 struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;

@@ -232,6 +232,31 @@ void describe_lint(CLI::App& app, LintOptions& o) {
       "warnings and notes leave it 0.");
 }
 
+void describe_explain(CLI::App& app, ExplainOptions& o) {
+  app.add_option("PATH", o.path, "a model's folder, its config.json, a .gguf or a .safetensors file")
+      ->required();
+  CLI::Option* other = app.add_option("OTHER", o.other, "another: what the two compute differently");
+  app.add_option(
+      "--reader", o.reader,
+      "who reads it: v5 or v4 (transformers), llama.cpp, vllm, naive; not given: llama.cpp for a .gguf "
+      "file, v5 for others");
+  CLI::Option* readers =
+      app.add_flag("--readers", o.readers, "what every reader makes of it, where they differ")
+          ->excludes(other);
+  app.add_flag("--full", o.full, "every frequency and slope");
+  app.add_flag("--json", o.json, "all numbers as JSON");
+  app.add_option("--out", o.out, "write a page with pictures to this file")
+      ->excludes(readers)
+      ->excludes(other);
+  app.footer(
+      "Examples:\n  gnomon explain docs/examples/llama-3.1.json\n  gnomon explain "
+      "docs/examples/llama-3.1.json "
+      "--readers\n  gnomon explain docs/examples/llama-3.1.json docs/examples/llama-2.json\n  gnomon explain "
+      "docs/examples/llama-3.1.json --json\n  gnomon explain docs/examples/gemma-3.json --out "
+      "page.html\nExit "
+      "code 3: the file is malformed.");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon");
   app.set_version_flag("--version", std::string("gnomon ") + GNOMON_VERSION);
@@ -284,6 +309,12 @@ int run(int argc, char** argv) {
       app.add_subcommand("lint", "what is likely to go wrong with the position settings of a model's file");
   describe_lint(*lint_command, l);
   lint_command->callback([&] { code = lint(l); });
+
+  ExplainOptions x;
+  auto* explain_command =
+      app.add_subcommand("explain", "what a model's file makes of position, every number with its reason");
+  describe_explain(*explain_command, x);
+  explain_command->callback([&] { code = explain(x); });
 
   StudyOptions t;
   t.program = std::filesystem::read_symlink("/proc/self/exe").string();
