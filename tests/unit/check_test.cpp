@@ -160,6 +160,13 @@ TEST(Check, HostileDumpsAreAnsweredOrRefused) {
   }
 }
 
+// Buckets are told by where the bias does not change: where it always does, nothing is T5's.
+TEST(Check, ABiasOfItsOwnForEachDistanceIsNoBuckets) {
+  DumpedArray bias = array_of("bias", {2, 12});
+  for (std::size_t n = 0; n < bias.values.size(); ++n) bias.values[n] = std::sin(float(7 * n + 1));
+  for (const Checked& c : check(Dump{{bias}, {}}, {})) EXPECT_FALSE(c.named) << c.words;
+}
+
 void expect_refused(std::vector<DumpedArray> arrays, const CheckOptions& options, Fault fault,
                     const char* says) {
   try {
