@@ -45,6 +45,35 @@ Change between(const std::string& what, const Outcome& before, const Outcome& af
   return c;
 }
 
+// A sample, and rows of its tokens, without the first place of every window.
+Sample without_first(const Sample& s) {
+  Sample out{s.T - 1, {}, {}};
+  for (std::size_t n = 0; n < s.inputs.size(); ++n) {
+    if (std::int64_t(n) % s.T == 0) continue;
+    out.inputs.push_back(s.inputs[n]), out.targets.push_back(s.targets[n]);
+  }
+  return out;
+}
+Matrix without_first(const Matrix& rows, std::int64_t T) {
+  Matrix out(rows.rows / T * (T - 1), rows.columns);
+  std::int64_t to = 0;
+  for (std::int64_t n = 0; n < rows.rows; ++n) {
+    if (n % T == 0) continue;
+    const auto from = rows.row(n);
+    std::copy(from.begin(), from.end(), out.row(to++).begin());
+  }
+  return out;
+}
+double first_length(const Matrix& rows, std::int64_t T) {
+  double first = 0, others = 0;
+  for (std::int64_t n = 0; n < rows.rows; ++n) {
+    double size = 0;
+    for (const double v : rows.row(n)) size += v * v;
+    (n % T ? others : first) += std::sqrt(size);
+  }
+  return share(first * double(T - 1), others, others, "the length of the first token");
+}
+
 // Streams of one pass: all of them at once would be as large as a model.
 constexpr std::size_t kAtOnce = 8;
 
@@ -81,7 +110,8 @@ Streams look_at_streams(const Trained& m, const Sample& sample, const std::vecto
       }
       const auto l = std::int64_t(first + n) - 1;
       StreamLook& look = out.looks[std::size_t(l)];
-      look.variance = variance_shares(stream, sample);
+      look.variance = variance_shares(without_first(stream, T), without_first(sample));
+      look.first_length = first_length(stream, T);
       if (std::find(probed.begin(), probed.end(), l) != probed.end()) look.probe = probe_positions(stream, T);
     }
   }

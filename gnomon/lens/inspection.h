@@ -32,9 +32,12 @@ struct TableLook {
 };
 inline constexpr std::int64_t kWords = 2000;
 
-// The stream that enters a layer, or leaves the last one.
+// The stream that enters a layer, or leaves the last one. The first token of a window stands apart: in many models it becomes
+// far longer than all others and takes what attention has no use for (Sun et al. 2024, arXiv 2402.17762; Xiao et al. 2023,
+// arXiv 2309.17453), and would be most of the variance.
 struct StreamLook {
-  VarianceShares variance;
+  VarianceShares variance;  // of all other places
+  double first_length;      // of the first token, over the mean of the others
   std::optional<PositionProbe> probe;
 };
 

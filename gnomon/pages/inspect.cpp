@@ -82,6 +82,30 @@ Json pairs_json(const Inspection& found) {
 
 constexpr const char* kTerms[] = {"word", "position", "type, norm", "bias"};
 
+std::string table_section(const TableLook& t) {
+  const auto row = [](const std::string& what, double value, int digits) {
+    return std::vector<report::Table::Cell>{{what}, {grouped(value, digits), value, true}};
+  };
+  return report::draw(report::Table{
+             {"of the table of positions", "number"},
+             {row("length of a position over that of a word", t.norms.raw, 3),
+              row("the same about their means", t.norms.centred, 3),
+              row("effective rank of positions", t.position_rank, 1),
+              row("effective rank of words", t.word_rank, 1),
+              row("directions with 95 % of the variance of positions", double(t.components), 0),
+              row("share of that variance in the words' 95 % subspace", t.within, 3),
+              row("the same of a random subspace", t.chance, 3),
+              row("cosine of the mean word and the mean position", t.mean_cosine, 3),
+              row("variance of e·eᵀ that the distance explains", t.by_distance, 3),
+              row("roughness: |e(p+1) − e(p)|² over |e − mean|², 2 of independent rows", t.roughness, 3),
+              row("first row: distance to the mean, over that of the others", t.first_row, 2),
+              row("nearest words that stay when a position is added", t.recall, 3),
+              row("the same after the norm of the embedding", t.recall_normed, 3)}}) +
+         report::paragraph(text("Of ", grouped(double(t.words)),
+                                " words, evenly drawn from the vocabulary, and ",
+                                grouped(double(t.positions)), " positions."));
+}
+
 std::string terms_section(const Inspection& found) {
   report::Table table{{"head", "word·word", "word·position", "position·word", "position·position", "rest"},
                       {}};
@@ -120,11 +144,12 @@ std::string heads_section(const Inspected& in) {
 }
 
 std::string streams_section(const Inspected& in) {
-  report::LineChart chart{"What the stream varies with",
-                          "Two-way means over sequences, corrected for what chance carries.",
-                          {"layer", false, {}, false},
-                          {"share of the variance", false, {}, false},
-                          {}};
+  report::LineChart chart{
+      "What the stream varies with",
+      "Two-way means over sequences, without the first token of a window, corrected for what chance carries.",
+      {"layer", false, {}, false},
+      {"share of the variance", false, {}, false},
+      {}};
   report::Series position{"position", {}, 0, false, true, true}, token{"word", {}, 1, false, true, true},
       rest{"context", {}, 2, false, true, true};
   report::LineChart probes{
@@ -268,6 +293,7 @@ std::string inspect_page(const Inspected& in) {
                  " layers of width ", in.width, ", ", in.heads, " heads, ", in.spec, "; ", in.found.windows,
                  " windows of ", in.found.window, " tokens of ", in.text, "."));
   const Inspection& f = in.found;
+  if (f.table) page.section("Positions beside words", table_section(*f.table));
   if (!f.terms.empty()) page.section("Word and position in the first layer's logits", terms_section(f));
   if (!f.heads.empty()) page.section("What heads look at", heads_section(in));
   if (!f.streams.empty()) page.section("How position survives", streams_section(in));

@@ -69,6 +69,23 @@ void about_streams(const Inspected& in, std::vector<std::string>& all) {
                  grouped(in.found.word_probe->error, 1), "; a constant guess ",
                  grouped(double(in.found.probed) / 4, 1), ").");
   all.push_back(said);
+  const auto longest =
+      std::max_element(in.found.streams.begin(), in.found.streams.end(),
+                       [](const auto& a, const auto& b) { return a.first_length < b.first_length; });
+  if (longest->first_length > 4)
+    all.push_back(text("The first token of a window becomes ", grouped(longest->first_length),
+                       " times as long as the others (before layer ", longest - in.found.streams.begin(),
+                       "); it is left out of these shares."));
+}
+
+void about_loss(const Inspected& in, std::vector<std::string>& all) {
+  if (in.found.by_place.empty()) return;
+  double nats = 0;
+  for (const LossAt& l : in.found.by_place) nats += l.nats / double(in.found.by_place.size());
+  const LossAt &first = in.found.by_place.front(), &last = in.found.by_place.back();
+  all.push_back(text("The text costs ", grouped(nats, 3), " nats a token: ", grouped(first.nats, 2),
+                     " at the beginning of a window, ", grouped(last.nats, 2), " from token ",
+                     grouped(double(last.first)), " on."));
 }
 
 std::string told(const Change& c) {
@@ -120,7 +137,7 @@ void about_beyond(const Inspected& in, std::vector<std::string>& all) {
 std::vector<std::string> inspect_words(const Inspected& in) {
   std::vector<std::string> all;
   about_table(in, all), about_terms(in, all), about_heads(in, all), about_streams(in, all),
-      about_changes(in, all);
+      about_changes(in, all), about_loss(in, all);
   about_beyond(in, all);
   return all;
 }
