@@ -31,7 +31,7 @@ TEST(Watch, HeadsAreThoseOfTheLensThatRunsEveryLayerByItself) {
 }
 
 TEST(Watch, TheDistanceExplainsAlibiWithoutContentAndNothingWithoutPositions) {
-  Moved moved("alibi(slopes=paper)");
+  Moved moved("alibi(slopes=authors)");
   for (const Param& p : moved.model.params()) {
     if (p.spec.name.find("attention.qkv") == std::string::npos) continue;
     std::fill_n(moved.w.begin() + p.offset, p.spec.size(), 0.0f);
@@ -65,11 +65,13 @@ TEST(Extension, SpecsKeepWhatTheModelTurnsBy) {
   EXPECT_EQ(
       all[1].spec,
       Spec::parse("add(none, scale=off)+linear(theta=100000, pairing=adjacent, factor=2)+window(size=8)"));
-  EXPECT_EQ(all[3].spec, Spec::parse("add(none, scale=off)+yarn(theta=100000, pairing=adjacent, factor=2, "
-                                     "original=100)+window(size=8)"));
+  EXPECT_EQ(all[3].spec.print(),
+            "add(none, scale=off)+yarn(theta=100000, pairing=adjacent, factor=2, "
+            "original=100)+window(size=8)");
   // 200 tokens: 50 as they are and (200 − 50)/3 = 50 groups.
-  EXPECT_EQ(all[5].spec, Spec::parse("add(none, scale=off)+self_extend(theta=100000, pairing=adjacent, "
-                                     "window=50, group=3)+window(size=8)"));
+  EXPECT_EQ(all[5].spec.print(),
+            "add(none, scale=off)+self_extend(theta=100000, pairing=adjacent, "
+            "window=50, group=3)+window(size=8)");
   EXPECT_TRUE(refuses([] { extensions(Spec::parse("alibi"), 2, 100); }));
   EXPECT_TRUE(refuses([&] { extensions(trained, 1, 100); }));
 }
@@ -78,7 +80,7 @@ TEST(Extension, ALayerWithoutPositionIsOneWhoseSpecHasNone) {
   const Moved moved("add(none, scale=off)+rope");
   const Sample sample = letters(5);
   const Outcome before = outcome_of(moved.look(), sample);
-  const Model other = with_spec(moved.look(), Spec::parse("[none, rope]"));
+  const Model other = with_spec(moved.look(), Spec::parse("add(none, scale=off)+[none, rope]"));
   const Change without = look_without(moved.look(), sample, before, 0);
   EXPECT_NEAR(without.loss, mean_loss({other, moved.w}, sample) - mean_loss(moved.look(), sample), 1e-5);
   EXPECT_GT(std::abs(without.loss), 1e-4);
@@ -170,7 +172,7 @@ TEST(Inspection, TheFirstTokenStandsApart) {
   ASSERT_EQ(found.looks.size(), std::size_t(kLayers + 1));
   EXPECT_TRUE(found.looks[0].probe.has_value());
   EXPECT_FALSE(found.looks[1].probe.has_value());
-  EXPECT_NEAR(found.looks[0].variance.token, 1, 1e-6);  // words and nothing else enter the first layer
+  EXPECT_GT(found.looks[0].variance.token, 0.999);  // words and nothing else enter the first layer
   const Matrix stream = streams(moved.look(), sample)[1];
   double first = 0, others = 0;
   for (std::int64_t n = 0; n < stream.rows; ++n) {
