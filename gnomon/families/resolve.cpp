@@ -119,7 +119,7 @@ double attention_scale(const Task& task, std::int64_t number, LayerPosition& lay
 namespace {
 
 using Resolver = void (*)(const Task&);
-Resolver method(const Family& family) {
+Resolver resolver_of(const Family& family) {
   switch (family.method) {
     case Method::rotary:
       return resolve_rotary;
@@ -190,7 +190,9 @@ Resolved resolve(const Config& config, Reader reader) {
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
   answer.input = Spec::parse("add(none, scale=off)");
   const Task task{file, *family, sizes, answer};
-  method (*family)(task);
+  const Resolver fill = resolver_of(*family);
+  fill(task);
+  remark_unread(file, answer);
   for (std::size_t l = 0; l < answer.layers.size(); ++l)
     if (l == 0 || !answer.layers[l].same(answer.layers[l - 1])) check_layer(config, answer.layers[l]);
   return answer;
