@@ -31,6 +31,9 @@ class V5 {
       case RopeDicts::as_written:
         as_written();
         break;
+      case RopeDicts::none:
+        none();
+        break;
       default:
         standard();
     }
