@@ -53,12 +53,9 @@ std::string part_of(const Config& config, const Resolved& resolved) {
 }
 
 std::int64_t vocabulary_of(Facts& f) {
-  if (const auto n = f.file.whole("vocab_size", 1, std::int64_t{1} << 31)) return *n;
-  if (f.gguf) {
-    if (const auto tokens = f.file.config().texts("tokenizer.ggml.tokens"))
-      return std::int64_t(tokens->size());
-  }
-  f.file.wrong("vocab_size", "the number of tokens");
+  const auto found = f.file.whole("vocab_size", 1, std::int64_t{1} << 31);
+  if (!found && !f.gguf) f.file.wrong("vocab_size", "the number of tokens");
+  return found.value_or(kVocabulary);
 }
 
 }  // namespace

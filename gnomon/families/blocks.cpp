@@ -34,11 +34,8 @@ void block_bert(Facts& f, Architecture& a) {
             .embedding = true,
             .last = false};
   a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu"), false};
-  if (f.gguf) {  // its converter leaves the head out
-    a.token_types = f.file.config().whole("tokenizer.ggml.token_type_count").value_or(0);
-    a.head = {.form = HeadForm::none};
-    return;
-  }
+  a.head.form = HeadForm::none;
+  if (f.gguf) return;  // its converter leaves the head out
   a.token_types = f.resolved.family == "mpnet" ? 0 : f.whole("type_vocab_size", 2);
   a.head = {.form = HeadForm::transform,
             .tied = f.flag("tie_word_embeddings", true),

@@ -122,7 +122,8 @@ Names names_gguf(const Architecture& a, bool fused) {
     all = all + norm_names(kAttentionNames + "norm_after", layer + "attn_output_norm") +
           norm_names(kForwardNames + "norm_after", layer + "layer_output_norm");
   }
-  return {all, "", {}};
+  // Divisors of frequencies: resolve() reads them.
+  return {all, "", {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}};
 }
 
 }  // namespace gnomon

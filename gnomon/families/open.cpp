@@ -62,6 +62,17 @@ Head head_in(const Architecture& a, const Config& config, const std::string& fam
   return held || says_it_has_a_head(config) ? head : Head{.form = HeadForm::none};
 }
 
+// Of a GGUF file: how many tokens and token types there are, as its tables say.
+void fit_tables(Architecture& a, const std::string& family, const Weights& weights) {
+  for (const Source& s : names_of(family, a, true).sources) {
+    std::int64_t* rows = s.ours == "embed.word"   ? &a.vocabulary
+                         : s.ours == "embed.type" ? &a.token_types
+                                                  : nullptr;
+    const StoredTensor* table = rows ? weights.find(s.theirs) : nullptr;
+    if (table && !table->shape.empty()) *rows = table->shape[0];
+  }
+}
+
 // --- Tensors
 
 struct Found {
@@ -132,6 +143,7 @@ OpenedModel open_model(const Path& path, const LoadProgress& progress) {
   Resolved resolved = resolve(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
   Architecture a = architecture_of(config, resolved);
   const Weights weights = Weights::open(path);
+  if (config.gguf()) fit_tables(a, resolved.family, weights);
   a.head = head_in(a, config, resolved.family, weights);
   const Model model(a);
   const Names names = names_of(resolved.family, a, config.gguf());

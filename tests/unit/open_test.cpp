@@ -166,7 +166,7 @@ TEST_F(WrongFolder, IsRefusedWithTheNamesOfTensors) {
 
 TEST_F(WrongFolder, OfAFamilyThatIsExplainedOnlySaysWhatRuns) {
   expect_words(refusal("llama", {{"model_type", "rwkv"}}),
-               {"rwkv", "explained only", "bert, deberta_v2", "t5"});
+               {"rwkv", "explained only", "bert, deberta-v2", "t5"});
   expect_words(refusal("llama", {{"hidden_act", "laurel"}}), {"hidden_act", "laurel", "silu"});
 }
 
