@@ -143,7 +143,7 @@ class Pairwise {
     };
     const std::string p = others(x), q = others(y);
     if (p != q) add("relative position", p.empty() ? "none" : p, q.empty() ? "none" : q);
-    if (found_.empty() && !(x.position.spec == y.position.spec))
+    if (found_.empty() && x.numbers().pairing == y.numbers().pairing && !(x.position.spec == y.position.spec))
       notes.insert(text("Written as ", x.position.spec.print(), " and as ", y.position.spec.print(),
                         ": the same numbers."));
   }
@@ -197,8 +197,8 @@ Differences differences(const Explanation& a, const Explanation& b) {
   }
   out.notes.assign(pairwise.notes.begin(), pairwise.notes.end());
   if (a.model.trained_length != b.model.trained_length)
-    out.notes.push_back(text("The trained length is told as ", a.model.trained_length, " and as ",
-                             b.model.trained_length, " tokens; no number above follows from it."));
+    out.notes.push_back(text("Trained on ", a.model.trained_length, " tokens, and on ",
+                             b.model.trained_length, ", as the files say it (0: they do not)."));
   return out;
 }
 

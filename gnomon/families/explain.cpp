@@ -80,12 +80,14 @@ std::vector<SharedBucket> buckets_of(const LayerPosition& p) {
 
 // Pairs that the trained length showed a part of their circle only, and that `now` turns further than that. What they were
 // trained with has theta alone: no extension.
-std::int64_t beyond_training(const LayerGroup& g, const Numbers& now, double trained, double length) {
+std::int64_t beyond_training(const LayerGroup& g, const Numbers& now, std::int64_t trained,
+                             std::int64_t length) {
   const auto plain = g.theta && now.rotary_dim >= 2 ? geometric_frequencies(*g.theta, now.rotary_dim)
                                                     : std::vector<double>();
   std::int64_t count = 0;
   for (std::size_t n = 0; n < std::min(plain.size(), now.inv_freq.size()); ++n) {
-    const double seen = (trained - 1) * plain[n], reached = (length - 1) * now.inv_freq[n];
+    const double seen = double(g.span(trained) - 1) * plain[n],
+                 reached = double(g.span(length) - 1) * now.inv_freq[n];
     count += seen < 2 * std::numbers::pi && reached > seen * (1 + 1e-9);
   }
   return count;
@@ -106,7 +108,7 @@ LayerGroup group_of(const LayerPosition& p, const std::vector<std::int64_t>& len
   for (const std::int64_t length : lengths) {
     AtLength at{length, numbers_of(p, double(length))};
     at.temperature = temperature_at(p, length);
-    at.beyond_training = beyond_training(g, at.numbers, double(lengths.front()), double(length));
+    at.beyond_training = beyond_training(g, at.numbers, lengths.front(), length);
     if (!g.buckets.empty()) at.last_bucket = share_from(g.buckets.back().first, length);
     g.at.push_back(std::move(at));
   }

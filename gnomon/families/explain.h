@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@ struct AtLength {
   std::int64_t length;
   Numbers numbers;
   double temperature = 1;  // factor of that query beside numbers' (log-n, Llama 4)
-  // Pairs without a full turn in the trained length that now turn further than they did there, before any extension.
+  // Pairs without a full turn over the distances of the trained length that now turn further than they did there, before any
+  // extension.
   std::int64_t beyond_training = 0;
   double last_bucket = 0;  // share of a causal window's pairs of tokens that are in T5's last bucket
 };
@@ -34,6 +36,8 @@ struct LayerGroup {
   std::optional<std::int64_t> window;  // a query sees keys nearer than this, or of its chunk of so many
   std::vector<SharedBucket> buckets;   // of T5, of keys before the query
   std::vector<AtLength> at;            // for each of Explanation::lengths
+  // Tokens that a query and its keys span in a context of `length`: no more than the window.
+  std::int64_t span(std::int64_t length) const { return window ? std::min(*window, length) : length; }
   const Numbers& numbers() const { return at.front().numbers; }  // at the reference length
 };
 

@@ -31,8 +31,8 @@ void add_rotation(const Explanation& e, const LayerGroup& g, Json& j) {
   for (const auto& [key, length] :
        {std::pair{"turns_trained", e.trained()}, {"turns_longest", e.model.longest}}) {
     if (length <= 0) continue;
-    const TurnsSeen t = turns_within(n.inv_freq, length);
-    j[key] = {{"length", length}, {"full", t.full}, {"partial", t.partial}, {"constant", t.constant}};
+    const TurnsSeen t = turns_within(n.inv_freq, g.span(length));
+    j[key] = {{"length", g.span(length)}, {"full", t.full}, {"partial", t.partial}, {"constant", t.constant}};
   }
 }
 

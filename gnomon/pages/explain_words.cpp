@@ -66,9 +66,9 @@ std::string sees(const LayerGroup& g) {
                            : text(", and see keys nearer than ", tokens(*g.window));
 }
 
-std::string turned(const Numbers& n, std::int64_t length) {
-  const TurnsSeen t = turns_within(n.inv_freq, length);
-  return text("in ", tokens(length), " ", t.full, " pairs make a full turn, ", t.partial,
+std::string turned(const LayerGroup& g, std::int64_t length) {
+  const TurnsSeen t = turns_within(g.numbers().inv_freq, g.span(length));
+  return text("over ", tokens(g.span(length)), " ", t.full, " pairs make a full turn, ", t.partial,
               " a quarter of one or more, ", t.constant, " nearly nothing");
 }
 
@@ -89,8 +89,8 @@ void add_rotation(const Explanation& e, const LayerGroup& g, bool full, std::vec
   if (*least > 0)
     out.push_back({"wavelengths", text(significant(2 * std::numbers::pi / *most), " to ",
                                        significant(2 * std::numbers::pi / *least), " tokens a turn")});
-  out.push_back({"seen", turned(n, e.trained()) +
-                             (e.model.longest > e.trained() ? "; " + turned(n, e.model.longest) : "")});
+  const bool longer = g.span(e.model.longest) > g.span(e.trained());
+  out.push_back({"seen", turned(g, e.trained()) + (longer ? "; " + turned(g, e.model.longest) : "")});
   out.push_back({"cos, sin", text("times ", text(n.attention_factor),
                                   n.attention_factor == 1 ? "" : ", of q and of k: squared in the logit")});
 }
@@ -110,9 +110,12 @@ void add_bias(const LayerGroup& g, bool full, std::vector<Line>& out) {
                                  all, g.position.causal ? "" : "; as many for keys after it")});
 }
 
-std::string scale_text(const LayerPosition& p) {
-  if (p.scale == 0) return text("1/sqrt(", p.head_dim, ") = ", text(1 / std::sqrt(double(p.head_dim))));
-  return text(p.scale);
+// What q·k is multiplied by, and what of it is not 1/√D.
+std::string softmax_text(const LayerPosition& p, const Numbers& n) {
+  const double root = 1 / std::sqrt(double(p.head_dim)), scale = p.scale == 0 ? root : p.scale;
+  std::string out = text("q·k times ", text(scale), scale == root ? text(" = 1/sqrt(", p.head_dim, ")") : "");
+  if (n.softmax_factor == 1) return out + ", and no factor beside it";
+  return out + text(", times ", text(n.softmax_factor), ": ", text(scale * n.softmax_factor), " in all");
 }
 
 // What of the group is other than at the reference length; "" if nothing.
@@ -187,8 +190,9 @@ std::vector<std::string> explain_answers(const Explanation& e) {
         "gnomon knows no family of this name: what follows is read from the keys alone, by the rules that "
         "most models share. The model's own code decides.");
   if (m.input.input)
-    out.push_back(text("Beside the words stands ", m.input.input->name, ": ", m.input.print(),
-                       e.positions_end ? text("; it ends after ", tokens(*e.positions_end)) : "", "."));
+    out.push_back(text(
+        "A position vector joins the words: ", m.input.print(),
+        e.positions_end ? text("; there are ", grouped(double(*e.positions_end)), " of them") : "", "."));
   std::string without;
   for (const LayerGroup& g : e.groups) {
     if (g.kind == "none" && e.groups.size() > 1 && !m.input.input)
@@ -210,8 +214,7 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
   out.push_back({"heads", text(p.heads, " of ", p.head_dim, " channels",
                                p.kv_heads == p.heads ? "" : text(", ", p.kv_heads, " of keys and values"))});
   if (!g.numbers().inv_freq.empty()) add_rotation(e, g, full, out);
-  out.push_back(
-      {"softmax", text("q·k times ", scale_text(p), ", and times ", text(g.numbers().softmax_factor))});
+  out.push_back({"softmax", softmax_text(p, g.numbers())});
   if (g.at.back().temperature != g.at.front().temperature || g.at.front().temperature != 1)
     out.push_back({"temperature", text("the last query of ", tokens(e.trained()), ": times ",
                                        text(g.at.front().temperature))});
@@ -243,6 +246,10 @@ std::string cache_text(const Explanation& e) {
   for (std::size_t n = 0; n < e.lengths.size(); ++n)
     if (n == 0 || e.lengths[n] == e.model.longest)
       out += text(", ", bytes_text(double(e.cache->at[n])), " for ", tokens(e.lengths[n]));
+  const auto& sizes = e.model.because;
+  if (std::any_of(sizes.begin(), sizes.end(),
+                  [](const Because& b) { return b.key.find("qk_rope_head_dim") != b.key.npos; }))
+    out += "; as attention reads them: MLA's own cache of compressed keys is smaller";
   return out + (e.cache->windows ? "; a layer with a window keeps no more than that" : "") + ".";
 }
 

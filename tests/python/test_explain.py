@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import struct
 
 import numpy
 import pytest
@@ -16,7 +17,7 @@ QWEN_YARN = {"model_type": "qwen2", "hidden_size": 3584, "num_hidden_layers": 28
              "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}
 BERT = {"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
         "max_position_embeddings": 512, "position_embedding_type": "absolute"}
-BLOOM = {"model_type": "bloom", "n_embed": 1024, "n_layer": 24, "num_attention_heads": 12, "seq_length": 2048}
+BLOOM = {"model_type": "bloom", "hidden_size": 1536, "n_layer": 24, "n_head": 12, "seq_length": 2048}
 
 
 def written(folder, config, name="config.json"):
@@ -106,6 +107,9 @@ def test_gemma_3_has_two_kinds_of_layers():
     assert numpy.allclose(near["inv_freq"], plain(1e4, 256), rtol=1e-12, atol=0)
     assert numpy.allclose(wide["inv_freq"], plain(1e6, 256), rtol=1e-12, atol=0)
     assert (near["window"], wide["window"]) == (512, None)
+    assert near["turns_trained"] == turns(plain(1e4, 256), 512) and wide["turns_trained"] == turns(plain(1e6, 256), 32768)
+    assert [n["layers"][0]["pairs_beyond_training"] for n in e["lengths"]] == [0, 0, 0], "distances stay within the window"
+    assert [n["layers"][1]["pairs_beyond_training"] for n in e["lengths"]] == [0] + 2 * [int((32767 * plain(1e6, 256) < 2 * math.pi).sum())]
     assert e["known"] and math.isclose(near["scale"], 256**-0.5)
     one = 2 * 1 * 256 * 2
     assert e["key_cache"]["bytes_per_token"] == 26 * one
@@ -179,6 +183,43 @@ def test_two_files_that_do_not():
     assert (by_name["heads of keys and values"]["a"], by_name["heads of keys and values"]["b"]) == ("8", "32")
     told = gnomon("explain", EXAMPLES / "llama-3.1.json", EXAMPLES / "llama-2.json", check=0).stdout
     assert "They do not compute the same from positions" in told and "layers 0 to 31: frequencies" in told
+
+
+def gguf(path, pairs):
+    """A GGUF file of metadata alone (ggml, docs/gguf.md)."""
+    def text(s):
+        return struct.pack("<Q", len(s)) + s.encode()
+    kinds = {str: (8, text), int: (4, lambda x: struct.pack("<I", x)), float: (6, lambda x: struct.pack("<f", x))}
+    body = b"".join(text(key) + struct.pack("<I", kinds[type(value)][0]) + kinds[type(value)][1](value) for key, value in pairs.items())
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + body)
+    return path
+
+
+def test_a_model_and_its_gguf_compute_the_same(tmp_path):
+    config = {"model_type": "llama", "hidden_size": 576, "num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3,
+              "max_position_embeddings": 8192, "rope_theta": 100000.0}
+    keys = {"general.architecture": "llama", "llama.block_count": 30, "llama.context_length": 8192, "llama.embedding_length": 576,
+            "llama.attention.head_count": 9, "llama.attention.head_count_kv": 3, "llama.rope.freq_base": 100000.0,
+            "llama.rope.dimension_count": 64}
+    same = gguf(tmp_path / "same.gguf", keys)
+    assert explained(same)["reader"] == "llama.cpp" and explained(same)["layers"][0]["pairing"] == "adjacent"
+    both = explained(written(tmp_path, config), same)
+    assert both["same"] and len(both["notes"]) == 1 and "permuted the rows of q and k" in both["notes"][0]
+    other = gguf(tmp_path / "other.gguf", keys | {"llama.rope.freq_base": 10000.0})
+    both = explained(tmp_path / "config.json", other)
+    assert [d["what"] for d in both["differences"]] == ["frequencies"]
+    assert math.isclose(both["differences"][0]["largest_ratio"], 10 ** (62 / 64), rel_tol=1e-9)
+
+
+def test_readers_are_compared():
+    found = explained(EXAMPLES / "llama-3.1.json", "--readers")
+    others = {o["reader"]: o for o in found["others"]}
+    assert found["reader"] == "v5" and set(others) == {"v4", "llama.cpp", "vllm", "naive"}
+    assert others["v4"]["same"] and not others["llama.cpp"]["reads"]
+    (difference,) = others["naive"]["differences"]
+    assert math.isclose(difference["largest_ratio"], 8, rel_tol=1e-12), "it knows nothing of llama3"
+    told = gnomon("explain", EXAMPLES / "llama-3.1.json", "--readers", check=0).stdout
+    assert "== a naive reader: computes something else:" in told and "== transformers 4: computes the same" in told
 
 
 @pytest.mark.parametrize("content, told", [("{", "config.json"), ('{"model_type": "llama", "hidden_size": -5}', "hidden_size"),

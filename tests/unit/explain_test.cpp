@@ -90,6 +90,10 @@ TEST(Explain, PairsThatNeverTurnedGoBeyondWhatWasTrained) {
   const LayerGroup plain = explained({layer("rope")}).groups[0];
   EXPECT_EQ(plain.at[0].beyond_training, 0);
   EXPECT_EQ(plain.at[1].beyond_training, slow);
+  const LayerGroup near = explained({layer("rope+window(size=300)")}).groups[0];
+  EXPECT_EQ(near.at[2].beyond_training, 0) << "distances stay below 300, however long the context";
+  EXPECT_EQ(near.span(200), 200);
+  EXPECT_EQ(near.span(1024), 300);
   const LayerGroup divided = explained({layer("linear(factor=4)")}).groups[0];
   EXPECT_EQ(divided.at[1].beyond_training, 0) << "a quarter of every frequency: no new angle at 2 times";
   EXPECT_EQ(divided.at[2].beyond_training, slow) << "4095/4 is more than 1023";
