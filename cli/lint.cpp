@@ -15,8 +15,8 @@ void list_rules() {
   fmt::print("\n{} rules; `gnomon lint --rule ID` explains one.\n", lint_rules().size());
 }
 void explain(const Rule& r) {
-  fmt::print("{}: {}\n  {}\n\n{}\n\n{}\nseen here: {}\n\nwith it:\n{}\n\nwithout:\n{}\n",
-             severity_name(r.severity), r.id, r.title, r.explains, r.fix, r.link, r.fails, r.passes);
+  fmt::print("{}: {}\n  {}\n\n{}\n\n{}\nsee {}\n\nwith it:\n{}\n\nwithout:\n{}\n", severity_name(r.severity),
+             r.id, r.title, r.explains, r.fix, r.link, r.fails, r.passes);
 }
 
 void print(const pages::LintReport& report) {
@@ -29,9 +29,9 @@ void print(const pages::LintReport& report) {
     const std::string line =
         report.bytes.empty() ? "" : fmt::format(", line {}", line_of(report.bytes, f.key));
     fmt::print("{}: {}{}: {} [{}]\n", severity_name(rule->severity), where, line, rule->title, rule->id);
-    fmt::print("  found  {}{}\n  means  {}\n  write  {}\n  see    {}\n",
-               f.key.empty() ? "" : printable(f.key) + " = ", printable(f.found), printable(f.says),
-               printable(f.expected), rule->link);
+    if (!f.key.empty()) fmt::print("  found  {} = {}\n", printable(f.key), printable(f.found));
+    fmt::print("  means  {}\n  write  {}\n  see    {}\n", printable(f.says), printable(f.expected),
+               rule->link);
   }
 }
 

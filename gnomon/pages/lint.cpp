@@ -19,9 +19,16 @@ Json rule_json(const Rule& rule) {
           {"fails", rule.fails}, {"passes", rule.passes}};
 }
 
+// What happened to someone, or the code that does it.
+std::string link(const Rule& rule) {
+  const bool happened =
+      rule.link.find("/issues/") != rule.link.npos || rule.link.find("/pull/") != rule.link.npos;
+  return text("[", happened ? "Seen here" : "The code", "](", rule.link, ")");
+}
+
 std::string section(const Rule& rule) {
   return text("\n### ", rule.id, "\n\n", severity_name(rule.severity), ": ", rule.title, "\n\n",
-              rule.explains, "\n\n", rule.fix, " [Seen here](", rule.link, ").\n\n```json\n", rule.fails,
+              rule.explains, "\n\n", rule.fix, " ", link(rule), ".\n\n```json\n", rule.fails,
               "\n```\n\ninstead of which\n\n```json\n", rule.passes, "\n```\n");
 }
 
@@ -43,15 +50,14 @@ std::string sentence(const Finding& f) {
 }
 
 Json sarif_rule(const Rule& rule) {
-  return {{"id", rule.id},
-          {"shortDescription", {{"text", rule.title}}},
-          {"fullDescription", {{"text", rule.explains}}},
-          {"help",
-           {{"text", rule.fix},
-            {"markdown", text(rule.explains, "\n\n", rule.fix, "\n\n[Seen here](", rule.link, ")")}}},
-          {"helpUri", rule.link},
-          {"defaultConfiguration", {{"level", severity_name(rule.severity)}}},
-          {"properties", {{"tags", {"position-encoding"}}}}};
+  return {
+      {"id", rule.id},
+      {"shortDescription", {{"text", rule.title}}},
+      {"fullDescription", {{"text", rule.explains}}},
+      {"help", {{"text", rule.fix}, {"markdown", text(rule.explains, "\n\n", rule.fix, "\n\n", link(rule))}}},
+      {"helpUri", rule.link},
+      {"defaultConfiguration", {{"level", severity_name(rule.severity)}}},
+      {"properties", {{"tags", {"position-encoding"}}}}};
 }
 
 }  // namespace

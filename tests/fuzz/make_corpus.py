@@ -534,6 +534,21 @@ def tokenizer_seeds():
     })
 
 
+
+# --- lint
+
+def lint_seeds(rules):
+    """A rule of each theme, by its failing example."""
+    first = {rule["id"].split("-")[0]: rule["fails"] for rule in reversed(rules)}
+    keep("lint", {f"good-{theme}": example for theme, example in first.items()})
+    keep("lint", {"good-empty": "{}", "good-one-line": json.dumps(json.loads(rules[0]["fails"])), "good-crlf": rules[0]["fails"].replace("\n", "\r\n"),
+                  "good-escaped": '{"model_type": "ll\\u0061ma", "\\"a.b\\"": {"}": "{"}, "rope_scaling": {"r\\u006fpe_type": "yarn"}}',
+                  "good-huge-numbers": '{"model_type": "llama", "hidden_size": 1e300, "num_hidden_layers": 9223372036854775807, "rope_theta": 1e-300}',
+                  "bad-list": "[]", "bad-cut": rules[0]["fails"][:-1], "bad-twice": '{"rope_theta": 1, "rope_theta": 2}',
+                  "bad-deep": '{"a": ' + "[" * NESTED + "]" * NESTED + "}"})
+
+
+
 def dictionaries(encodings):
     """Words that a mutation would not hit upon, in libFuzzer's form."""
     words = {"spec": {e["name"] for e in encodings} | {o["name"] + "=" for e in encodings for o in e["options"]} |
@@ -562,6 +577,7 @@ def main(program):
     safetensors_seeds()
     weights_seeds()
     gguf_seeds()
+    lint_seeds(json.loads(subprocess.run([program, "lint", "--rules", "--json"], check=True, capture_output=True).stdout))
     spec_seeds(encodings)
     vocabulary_seeds()
     lines_seeds()

@@ -59,7 +59,7 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
      .find = unknown_family},
     {.id = "versions-differ",
-     .severity = Severity::warning,
+     .severity = Severity::note,
      .title = "transformers 5.23 and 4.57 compute different positions from this file.",
      .explains =
          "Where the two differ, files of one version run by the other write fluently and worse: ModernBERT's "

@@ -248,13 +248,16 @@ const Rule kRules[] = {
  "v_head_dim": 128, "kv_lora_rank": 64, "max_position_embeddings": 4096, "rope_theta": 10000})",
      .find = two_factors},
     {.id = "mscale-without-its-softmax",
-     .severity = Severity::warning,
+     .severity = Severity::note,
      .title = "mscale and mscale_all_dim in a model whose softmax does not read them.",
      .explains = "Together they turn YaRN's factor of cos and sin into a ratio, 1 where they are equal; the "
-                 "rest belongs into the softmax, where only DeepSeek's kind of attention has it. In any "
-                 "other model the temperature is lost. Two projects chose opposite answers (exllamav3#259, "
-                 "sglang#22711).",
-     .fix = "Take both out, or write attention_factor.",
+                 "rest belongs "
+                 "into the softmax, where only DeepSeek's kind of attention has it. In any other model there "
+                 "is then no "
+                 "temperature: right where it was trained so, as Ministral 3, lost where the two keys were "
+                 "copied. Two "
+                 "projects chose opposite answers (exllamav3#259, sglang#22711).",
+     .fix = "If it was not trained so, take both out, or write attention_factor.",
      .link = "https://github.com/turboderp-org/exllamav3/issues/259",
      .fails =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
