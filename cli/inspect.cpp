@@ -222,7 +222,8 @@ void add_losses(const Subject& s, std::vector<Part>& parts) {
   const double cost = double(length) * (1 + double(length) / (12 * double(s.architecture().width)));
   for (const Extension& way : extensions(s.architecture().position, s.o.beyond, trained)) {
     parts.push_back({text("windows of ", length, " tokens, ", way.name), cost, [&f, s, way, length] {
-                       f.readings.push_back(look_beyond(s.trained(), way, s.windows(length, 1), 512));
+                       f.readings.push_back(look_beyond(s.trained(), way, s.windows(length, 1),
+                                                        std::min<std::int64_t>(512, length / 4)));
                      }});
   }
 }
@@ -256,6 +257,7 @@ int inspect(const InspectOptions& o) {
   const TextTokens tokens = tokens_of(o);
   pages::Inspected in = about(o, model);
   const Subject subject{o, model, tokens, in};
+  subject.windows(o.window, 2);  // a text that is too short is refused before anything is computed
   std::vector<Part> parts;
   add_tables(subject, parts), add_streams(subject, parts), add_changes(subject, parts),
       add_losses(subject, parts);

@@ -207,8 +207,10 @@ void describe_inspect(CLI::App& app, InspectOptions& o) {
   app.add_flag("--json", o.json, "every number as JSON");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.footer(
-      "Examples:\n  gnomon inspect MODEL --text book.txt\n  gnomon inspect MODEL --text book.txt --out "
-      "inspected.html\nIt runs the model in float32 and looks at every value on its way.");
+      "Examples:\n  gnomon inspect build/models/minilm --text book.txt\n  gnomon inspect build/models/minilm "
+      "--text book.txt --windows 16 --out inspected.html\n  gnomon inspect build/models/minilm --ids ids.txt "
+      "--json\n`make models` fetches that model. It runs in float32, and every value is looked at on its "
+      "way.");
 }
 
 void describe_lint(CLI::App& app, LintOptions& o) {
