@@ -265,7 +265,8 @@ std::string inspect_json(const Inspected& in) {
     Json stream{{"layer", l},
                 {"position", s.variance.position},
                 {"word", s.variance.token},
-                {"context", s.variance.rest}};
+                {"context", s.variance.rest},
+                {"first_length", s.first_length}};
     if (s.probe) stream["probe"] = json_of(*s.probe);
     j["streams"].push_back(stream);
   }

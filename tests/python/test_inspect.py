@@ -51,6 +51,8 @@ def test_a_table_is_that_of_the_file(bert, text):
     assert found["shifts"] == [] or all(change["nats"] is None for change in found["shifts"])
     assert {left["part"] for left in found["left_out"]} >= {"losses"}
     assert found["without"][0]["pooled"] > 1e-3  # positions do something
+    for stream in found["streams"]:
+        assert stream["position"] + stream["word"] + stream["context"] == pytest.approx(1) and stream["first_length"] > 0
 
 
 def test_a_rotary_model_of_token_ids(ids, tmp_path):
