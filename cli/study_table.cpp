@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "cli/wrapped.h"
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/readable.h"
@@ -38,20 +39,6 @@ std::string difference_text(const Estimate& e) {
   return std::isnan(e.half_width)
              ? fmt::format("{:+.{}f}", e.mean, pages::kLossDigits)
              : fmt::format("{:+.{}f} ±{:.{}f}", e.mean, pages::kLossDigits, e.half_width, pages::kLossDigits);
-}
-
-// In lines of at most 80 columns, the first of which begins in column `indent`, as the others do then.
-std::string wrapped(const std::string& sentence, std::size_t indent = 0) {
-  std::string out;
-  std::size_t column = indent;
-  for (const std::string_view word : split(sentence, ' ')) {
-    const std::size_t width =
-        std::size_t(std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-    if (column > indent && column + 1 + width > 80) out += "\n" + std::string(indent, ' '), column = indent;
-    out += (column > indent ? " " : "") + std::string(word);
-    column += width + (column > indent ? 1 : 0);
-  }
-  return out;
 }
 
 // A line for each prediction: what became of it, the number, what was said.

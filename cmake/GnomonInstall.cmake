@@ -18,7 +18,7 @@ endfunction()
 
 gnomon_install(core "" core kernels encodings combine nn)
 if(GNOMON_LAB)
-  gnomon_install(lab gnomon-core checkpoint lab lens claims report pages)
+  gnomon_install(lab gnomon-core checkpoint families lab lens claims report pages)
 endif()
 if(GNOMON_CLI)
   install(TARGETS gnomon_cli)

@@ -16,7 +16,7 @@ set(pages core kernels encodings combine nn checkpoint families lab lens claims 
 
 # The core library is these folders; SIMD is all that it needs of others, oneDNN and OpenMP it may have.
 set(core_library core kernels encodings combine nn)
-set(needed_by_lab sqlite3 zlib openssl toml Eigen mpi nlohmann fmt)
+set(needed_by_lab sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi nlohmann fmt)
 
 # Third parties stop at one door each.
 set(door_dnnl "kernels/matmul_onednn.cpp")
@@ -24,6 +24,8 @@ set(door_omp "core/parallel_openmp.cpp")
 set(door_sqlite3 "lab/store.cpp")
 set(door_zlib "report/picture.cpp")
 set(door_openssl "checkpoint/sha256.cpp")
+set(door_pcre2 "checkpoint/regex.cpp")
+set(door_utf8proc "checkpoint/unicode.cpp")
 set(door_toml "lab/fields.cpp")
 set(door_Eigen "lens/matrix.cpp")
 set(door_mpi "lab/ranks_mpi.cpp")
@@ -55,7 +57,7 @@ foreach(part core kernels encodings combine nn checkpoint families lab lens repo
           endif()
         endforeach()
       endif()
-      foreach(third dnnl omp sqlite3 zlib openssl toml Eigen mpi)
+      foreach(third dnnl omp sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi)
         if(line MATCHES "<([^>]*/)?${third}[/.+]" AND NOT name STREQUAL door_${third})
           message(SEND_ERROR "${name}: ${third} is known to ${door_${third}} alone")
         endif()

@@ -12,8 +12,7 @@
 namespace gnomon {
 namespace {
 
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // bytes; those of large vocabularies have 20 million
-constexpr std::uint64_t kMostKeys = 100'000, kMostTensors = 1'000'000;
+constexpr std::uint64_t kMostKeys = 100'000;
 constexpr std::uint64_t kLongestKey = 65535;       // docs/gguf.md
 constexpr std::uint64_t kLongestTensorName = 63;   // GGML_MAX_NAME, less the NUL
 constexpr std::uint32_t kMostExtents = 4;          // GGML_MAX_DIMS
@@ -262,7 +261,7 @@ GgufHeader read_gguf_header(const ReadableFile& file) {
   header.metadata = metadata_of(in, keys, alignment);
   std::set<std::string> taken;
   for (std::uint64_t n = 0; n < tensors; ++n) header.entries.push_back(entry_of(in, taken));
-  place(header.entries, tensors == 0 ? in.at() : padded(in.at(), alignment), alignment, file);
+  place(header.entries, padded(in.at(), alignment), alignment, file);
   return header;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,12 +32,16 @@ class JsonValue {
  public:
   JsonValue(const StrictJson& value, std::string where) : value_(value), where_(std::move(where)) {}
 
-  JsonValue member(std::string_view key) const;                         // of an object that has it
+  JsonValue member(std::string_view key) const;  // of an object that has it
+  std::optional<JsonValue> find(
+      std::string_view key) const;  // of an object; none where it is missing or null
   std::vector<std::pair<std::string_view, JsonValue>> members() const;  // of an object, as written
   std::vector<JsonValue> list() const;
   std::vector<JsonValue> list(std::size_t length) const;  // of exactly this many
   const std::string& text() const;
   bool null() const { return value_.is_null(); }
+  bool is_text() const { return value_.is_string(); }
+  bool flag() const;
   double number() const;         // finite: JSON has no other
   double number_or_nan() const;  // null, as which NaN is written, is NaN
   // Written as a whole number, without point or exponent, within [least, most].

@@ -153,6 +153,13 @@ JsonValue JsonValue::member(std::string_view key) const {
   return {*found, gnomon::text(where_, ", ", excerpt(key))};
 }
 
+std::optional<JsonValue> JsonValue::find(std::string_view key) const {
+  if (!value_.is_object()) wrong("an object");
+  const auto found = value_.find(std::string(key));
+  if (found == value_.end() || found->is_null()) return std::nullopt;
+  return JsonValue(*found, gnomon::text(where_, ", ", excerpt(key)));
+}
+
 std::vector<std::pair<std::string_view, JsonValue>> JsonValue::members() const {
   if (!value_.is_object()) wrong("an object");
   std::vector<std::pair<std::string_view, JsonValue>> all;
@@ -175,6 +182,11 @@ std::vector<JsonValue> JsonValue::list(std::size_t length) const {
 const std::string& JsonValue::text() const {
   if (!value_.is_string()) wrong("a text");
   return value_.get_ref<const std::string&>();
+}
+
+bool JsonValue::flag() const {
+  if (!value_.is_boolean()) wrong("true or false");
+  return value_.get<bool>();
 }
 
 double JsonValue::number() const {

@@ -6,6 +6,11 @@
 
 namespace gnomon {
 
+// What the header of a file of weights may have, in either format.
+constexpr std::uint64_t kLongestHeader =
+    100'000'000;  // bytes: the limit of safetensors; a large vocabulary in GGUF has 20 million
+constexpr std::uint64_t kMostTensors = 1'000'000;
+
 // A way in which files of weights store numbers: in blocks of `numbers` of them in `bytes` bytes, little-endian.
 // Sources: safetensors/src/tensor.rs, `Dtype` (github.com/huggingface/safetensors); ggml.h, `ggml_type`, ggml-common.h and
 // ggml-quants.c, `dequantize_row_*` (github.com/ggml-org/ggml).

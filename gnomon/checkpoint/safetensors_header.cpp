@@ -13,6 +13,7 @@ namespace gnomon {
 namespace {
 
 using Entry = SafetensorsHeader::Entry;
+constexpr std::size_t kLongestName = 64 * 1024;
 
 // What a header says of one tensor, checked by itself: the bytes are those of its shape.
 Entry entry_of(std::string_view name, const JsonValue& json) {

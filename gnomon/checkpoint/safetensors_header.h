@@ -23,8 +23,6 @@ struct SafetensorsHeader {
   std::uint64_t data;  // where the data begin in the file; they end with it
 };
 
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // bytes; the limit of the reference implementation
-constexpr std::size_t kMostTensors = 1'000'000, kLongestName = 64 * 1024;
 constexpr const char* kMetadataName = "__metadata__";  // of no tensor
 
 // Reads nothing but the header. Throws Error(input), naming file, place, what was found and what is allowed, and

@@ -61,7 +61,12 @@ std::unique_ptr<Gguf> add_gguf(const ReadableFile& file, std::vector<StoredTenso
   for (auto& e : header.entries)
     tensors.push_back(
         {std::move(e.name), std::move(e.shape), std::string(e.kind->name), 0, e.begin, e.bytes});
-  return std::make_unique<Gguf>(std::move(header.metadata), file.path());
+  auto gguf = std::make_unique<Gguf>(std::move(header.metadata), file.path());
+  if (const auto parts = gguf->whole("split.count"); parts && *parts > 1)
+    throw bad(file.path(), text("one of ", *parts,
+                                " parts of a model, allowed is the whole: "
+                                "llama-gguf-split --merge joins them"));
+  return gguf;
 }
 
 // --- Shards
@@ -82,6 +87,7 @@ std::map<std::string, std::string> weight_map(const Path& index) {
     if (!plain) shard.wrong("the name of a file in the same folder");
     shard_of.emplace(tensor, name);
   }
+  if (shard_of.empty()) throw bad(index, "\"weight_map\" names no tensor, allowed is one or more");
   return shard_of;
 }
 
@@ -121,16 +127,20 @@ void add_shards(const Path& index, std::vector<ReadableFile>& files, std::vector
 
 // The file to open in it: of the names that transformers looks for, in its order, or the only one of either format.
 Path file_in(const Path& folder) {
+  std::error_code error;
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
-    if (std::filesystem::exists(folder / name)) return folder / name;
+    if (std::filesystem::exists(folder / name, error)) return folder / name;
   }
   std::vector<Path> found;
   bool pickled = false;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const Path ending = entry.path().extension();
-    if (ending == ".safetensors" || ending == ".gguf") found.push_back(entry.path());
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const Path ending = entry->path().extension();
+    if (ending == ".safetensors" || ending == ".gguf") found.push_back(entry->path());
     pickled |= ending == ".bin" || ending == ".pt" || ending == ".pth";
   }
+  if (error)
+    throw Error(Fault::resource, text(folder.string(), ": cannot list the folder: ", error.message()));
   if (found.size() == 1) return found[0];
   if (found.empty())
     throw bad(folder,
@@ -157,7 +167,8 @@ Weights& Weights::operator=(Weights&&) noexcept = default;
 
 Weights Weights::open(const Path& path) {
   auto opened = std::make_unique<Opened>();
-  const Path file = std::filesystem::is_directory(path) ? file_in(path) : path;
+  std::error_code unreadable;  // which opening the file then says
+  const Path file = std::filesystem::is_directory(path, unreadable) ? file_in(path) : path;
   if (file.extension() == ".json") {
     add_shards(file, opened->files, opened->tensors);
   } else {
@@ -239,7 +250,7 @@ Floats Weights::read(const StoredTensor& tensor) const {
 Floats Weights::read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count) const {
   const std::string place = text("tensor ", excerpt(tensor.name));
   const auto rank = std::int64_t(tensor.shape.size());
-  check_extents(place, {{"the number of its extents", rank, 1, rank}});
+  check_extents(place, {{"the number of its extents", rank, 1, std::max<std::int64_t>(rank, 1)}});
   check_extents(place, {{"the first row", first, 0, tensor.shape[0]}});
   check_extents(place, {{"the number of rows", count, 0, tensor.shape[0] - first}});
   const std::int64_t width = tensor.shape[0] == 0 ? 0 : tensor.size() / tensor.shape[0];

@@ -24,10 +24,10 @@ struct StoredTensor {
 };
 
 // The tensors of a model, read when they are asked for: a .safetensors file, the files of a model.safetensors.index.json, a
-// .gguf file, or a folder that holds one of these. Formats: github.com/huggingface/safetensors, README, "Format", and
+// .gguf file, or a folder (there: model.safetensors, its index, or the only file of either format). Formats: github.com/huggingface/safetensors, README, "Format", and
 // safetensors/src/tensor.rs; github.com/ggml-org/ggml, docs/gguf.md and src/gguf.cpp. The files are strangers': everything
-// is checked before it is used, nothing is mapped into memory (a file that is shortened meanwhile is an error), and no more
-// is allocated than the file has bytes.
+// is checked before it is used, nothing is mapped into memory (a file that is shortened meanwhile is an error), and what is
+// allocated is a small multiple of the bytes that are there.
 class Weights {
  public:
   // Throws Error(input) that names file, place, what was found and what is allowed; Error(resource) for what cannot be
@@ -46,7 +46,7 @@ class Weights {
   // The numbers as float32, widened or dequantised, in the order of the shape. Throws Error(input) for kinds that gnomon
   // does not read (it names those that it does) and Error(resource).
   Floats read(const StoredTensor& tensor) const;
-  // Rows [first, first + count) along the first index alone.
+  // Rows [first, first + count) along the first index alone; throws Error(usage) for rows that there are not.
   Floats read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count) const;
 
  private:

@@ -59,7 +59,7 @@ std::string describe(const Plan& plan) {
     if (!numbers.empty()) line("term", text(a.name, ", ", numbers.size(), " numbers"));
   }
   if (!t.first_key.empty()) line("mask", "each query sees a run of keys");
-  line("weights", t.weights == Weights::softmax ? "softmax" : "broken sticks, no softmax");
+  line("weights", t.weights == Weighting::softmax ? "softmax" : "broken sticks, no softmax");
   return out;
 }
 

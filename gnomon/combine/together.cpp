@@ -42,7 +42,8 @@ std::string_view once(const Terms& a, const Terms& b) {
   if (!a.counted.empty() && !b.counted.empty()) return "count keys by gates";
   if (a.mixes() && b.mixes()) return "mix the heads";
   if (std::isfinite(a.far_from) && std::isfinite(b.far_from)) return "have another product for far keys";
-  if (a.weights != Weights::softmax && b.weights != Weights::softmax) return "make weights without a softmax";
+  if (a.weights != Weighting::softmax && b.weights != Weighting::softmax)
+    return "make weights without a softmax";
   return "";
 }
 

@@ -72,14 +72,14 @@ double Definition::logit(std::int64_t h, std::int64_t i, std::int64_t j) const {
 }
 
 bool Definition::sees(std::int64_t i, std::int64_t j) const {
-  if ((shape_.causal && j > i) || (weights_ == Weights::stick && j == i)) return false;
+  if ((shape_.causal && j > i) || (weights_ == Weighting::stick && j == i)) return false;
   return std::all_of(masks_.begin(), masks_.end(),
                      [&](const auto& at) { return at.part->sees(at.scene, i, j); });
 }
 
 // Stick-breaking: ln σ(s_ij) + Σ ln(1 − σ(s_iu)) over the keys u after j that i sees.
 double Definition::ln_weight(std::int64_t h, std::int64_t i, std::int64_t j, const Hidden& hidden) const {
-  if (weights_ == Weights::softmax) return logit(h, i, j);
+  if (weights_ == Weighting::softmax) return logit(h, i, j);
   if (!sees(i, j)) return -INFINITY;
   double log = -softplus(-logit(h, i, j));
   for (std::int64_t u = j + 1; u <= i; ++u) {
@@ -90,7 +90,7 @@ double Definition::ln_weight(std::int64_t h, std::int64_t i, std::int64_t j, con
 
 std::vector<double> Definition::output(std::int64_t h, std::int64_t i, const Hidden& hidden) const {
   const std::int64_t T = scene_.T(), D = shape_.D;
-  const bool softmax = weights_ == Weights::softmax;
+  const bool softmax = weights_ == Weighting::softmax;
   std::vector<double> weights(std::size_t(T), -INFINITY), out(std::size_t(D), 0.0);
   double most = -INFINITY, sum = 0;
   for (std::int64_t j = 0; j < T; ++j) {

@@ -25,11 +25,11 @@ class Definition final : private Scores {
 
   // The logit of query i and key j in head h, whether it is seen or not; without position q_i·k_j/√D.
   double logit(std::int64_t h, std::int64_t i, std::int64_t j) const;
-  // Whether query i sees key j: the masks of the encodings, the causal mask of the shape, and Weights::stick, where no query
+  // Whether query i sees key j: the masks of the encodings, the causal mask of the shape, and Weighting::stick, where no query
   // sees itself.
   bool sees(std::int64_t i, std::int64_t j) const override;
   // How logits become weights. For all but softmax, ln_weight is the logarithm of the weight itself; else the logit.
-  Weights weights() const { return weights_; }
+  Weighting weights() const { return weights_; }
   // Beside the masks, keys with hidden(key) are not seen.
   using Hidden = std::function<bool(std::int64_t key)>;
   double ln_weight(std::int64_t h, std::int64_t i, std::int64_t j, const Hidden& hidden = {}) const;
@@ -63,7 +63,7 @@ class Definition final : private Scores {
   const std::vector<At<RulePart>> rules_;
   const std::vector<At<FarPart>> far_;
   double scale_;
-  Weights weights_ = Weights::softmax;
+  Weighting weights_ = Weighting::softmax;
   std::int64_t width_ = 0;             // of mapped rows
   std::vector<double> q_, k_;          // (H,T,width), mapped
   std::vector<double> far_q_, far_k_;  // for far pairs; empty: there are none

@@ -2,7 +2,8 @@
 //
 //   pair i turns by p·b'^(−2i/r),   b' = theta·factor^(r/(r−2)),   r the channels of the window
 //
-// The slowest pair is interpolated by factor, the fastest not at all. Acts on q and k. No parameters. A window of
+// The slowest pair is interpolated by factor, the fastest not at all. HunYuan's configurations call this "dynamic" and factor
+// `alpha` (Hugging Face transformers, modeling_hunyuan_v1_dense.py, compute_ntk_alpha_rope_parameters). Acts on q and k. No parameters. A window of
 // two channels has no such base.
 #include <algorithm>
 #include <cmath>
@@ -36,15 +37,15 @@ class Ntk final : public Rotary {
 }  // namespace
 
 extern const Entry ntk_entry;
-const Entry ntk_entry =
-    entry<Ntk>({.name = "ntk",
-                .title = "NTK-aware scaling of the base",
-                .paper = "https://arxiv.org/abs/2309.00071",
-                .formula = "b' = b*s^(r/(r-2))",
-                .pitfall = "the exponent has the rotated width; 2 channels divide by zero",
-                .year = 2023,
-                .relative = true,
-                .extrapolates = true,
-                .options = rotary_options({factor_option("4")})});
+const Entry ntk_entry = entry<Ntk>(
+    {.name = "ntk",
+     .title = "NTK-aware scaling of the base",
+     .paper = "https://arxiv.org/abs/2309.00071",
+     .formula = "b' = b*s^(r/(r-2))",
+     .pitfall = "HunYuan calls it dynamic, and the factor alpha; the exponent has the rotated width",
+     .year = 2023,
+     .relative = true,
+     .extrapolates = true,
+     .options = rotary_options({factor_option("4")})});
 
 }  // namespace gnomon

@@ -192,7 +192,7 @@ class FarPart : public virtual TermsPart {
 // Site rows: how the logits of a row become weights.
 class WeightsPart : public virtual TermsPart {
  public:
-  virtual Weights weights() const = 0;
+  virtual Weighting weights() const = 0;
 };
 
 // The sites that a class of encodings acts on, by the parts it has.

@@ -1,11 +1,20 @@
-// Axial RoPE on two axes. Heo et al. 2024, https://arxiv.org/abs/2403.13298, section 3.1 (RoPE-Axial).
+// Axial RoPE: a set of pairs for each of two to four axes. Heo et al. 2024, https://arxiv.org/abs/2403.13298, section 3.1
+// (RoPE-Axial).
 //
-//   the first r/4 pairs turn by y, the others by x:  θ_i = theta^(−4i/r), i = 0..r/4−1, again for each axis (index=reset)
-//   or θ_n = theta^(−2n/r) counted on over both (index=continued), or dealt out in turn, even n to y, odd n to x
-//   (index=alternating: Pixtral; Hugging Face transformers, modeling_pixtral.py, compute_axial_rope_parameters)
+//   the first sections[0] pairs turn by the first coordinate, the next sections[1] by the second, and so on; of r/2 pairs
+//   index=reset:        θ_i = theta^(−i/s), i = 0..s−1, again for each axis of s pairs
+//   index=continued:    θ_n = theta^(−2n/r), counted on over all axes
+//   index=alternating:  of two equal axes, dealt out in turn, even n to y, odd n to x (Pixtral; Hugging Face transformers,
+//                       modeling_pixtral.py, compute_axial_rope_parameters)
+//
+// sections=0 are two equal ones: y, x. Image models have more and unequal ones, (16, 56, 56) channels for frame, height and width,
+// adjacent pairs, and coordinates from the middle of the image on, below 0 on one side (Flux, Qwen-Image, Z-Image; diffusers,
+// QwenEmbedRope). unit=turn: a coordinate of 1 is a whole turn, 2π, of the fastest pair; so DINOv3, with theta=100 and the centres
+// of patches in [−1, 1] (modeling_dinov3_vit.py; its tokens that are no patches stay as they are: at 0, 0).
 //
 // Tokens with one coordinate stand row by row on a grid of `columns` columns. Acts on q and k. No parameters.
 #include <cmath>
+#include <numbers>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -14,37 +23,65 @@
 namespace gnomon {
 namespace {
 
+// The pairs of each axis.
+std::vector<std::int64_t> axes_of(const Options& options, const RotaryWindow& window) {
+  std::vector<std::int64_t> axes;
+  std::int64_t sum = 0;
+  for (const double x : options.numbers("sections")) axes.push_back(std::int64_t(x)), sum += axes.back();
+  if (axes == std::vector<std::int64_t>{0}) {
+    if (window.pairs() % 2 == 0) return {window.pairs() / 2, window.pairs() / 2};
+    throw Error(Fault::usage, text("rope_axial: a window of ", window.channels,
+                                   " channels has no two equal sets of pairs; allowed are multiples of 4"));
+  }
+  if (axes.size() < 2 || axes.size() > 4 || sum != window.pairs()) {
+    throw Error(Fault::usage, text("rope_axial: sections=", options.word("sections"), " are ", axes.size(),
+                                   " numbers of sum ", sum,
+                                   "; allowed are two to four that sum to the pairs, ", window.pairs()));
+  }
+  if (options.word("index") == "alternating" && (axes.size() != 2 || axes[0] != axes[1])) {
+    throw Error(Fault::usage,
+                text("rope_axial: index=alternating deals frequencies to two axes; found sections=",
+                     options.word("sections"), "; allowed are two equal ones"));
+  }
+  return axes;
+}
+
 class RopeAxial final : public Rotary {
  public:
   RopeAxial(const Options& options, const Shape& shape)
       : Rotary(shape, rotary_window("rope_axial", options, shape)),
         theta_(options.number("theta")),
         index_(options.word("index")),
-        grid_{2, options.whole("columns")} {
-    if (window().channels % 4) {
-      throw Error(Fault::usage, text("rope_axial: a window of ", window().channels,
-                                     " channels has no two equal sets of pairs; allowed are multiples of 4"));
-    }
-  }
-  std::int64_t axes() const override { return 2; }
+        unit_(options.word("unit") == "turn" ? 2 * std::numbers::pi : 1),
+        sections_(axes_of(options, window())),
+        grid_{std::int64_t(sections_.size()), options.whole("columns")} {}
+  std::int64_t axes() const override { return grid_.axes; }
   std::vector<double> frequencies() const override {
-    auto w = geometric_frequencies(theta_, window().channels);
-    const std::size_t half = w.size() / 2;
-    if (index_ == "continued") return w;
-    const auto both = w;  // every second one of theta^(−2n/D) is theta^(−4i/D)
-    for (std::size_t i = 0; i < half; ++i)
-      w[i] = both[2 * i], w[half + i] = both[2 * i + (index_ == "alternating" ? 1 : 0)];
+    const auto all = geometric_frequencies(theta_, window().channels);
+    std::vector<double> w;
+    for (std::int64_t axis = 0; axis < axes(); ++axis) {
+      const std::int64_t pairs = sections_[std::size_t(axis)];
+      const auto own = geometric_frequencies(theta_, 2 * pairs);
+      for (std::size_t i = 0; i < std::size_t(pairs); ++i)
+        w.push_back(unit_ * (index_ == "reset"         ? own[i]
+                             : index_ == "alternating" ? all[2 * i + std::size_t(axis)]
+                                                       : all[w.size()]));
+    }
     return w;
   }
 
  protected:
   double turn(const Positions& p, std::int64_t t, std::int64_t pair) const override {
-    return coordinate(p, t, pair < window().channels / 4 ? 0 : 1, grid_);
+    std::int64_t axis = 0;
+    for (; pair >= sections_[std::size_t(axis)]; ++axis) pair -= sections_[std::size_t(axis)];
+    return coordinate(p, t, axis, grid_);
   }
 
  private:
   const double theta_;
   const std::string index_;
+  const double unit_;
+  const std::vector<std::int64_t> sections_;
   const Grid grid_;
 };
 
@@ -53,17 +90,29 @@ class RopeAxial final : public Rotary {
 extern const Entry rope_axial_entry;
 const Entry rope_axial_entry = entry<RopeAxial>(
     {.name = "rope_axial",
-     .title = "Axial RoPE: half of the pairs for each of two axes",
+     .title = "Axial RoPE: a set of pairs for each axis",
      .paper = "https://arxiv.org/abs/2403.13298",
-     .formula = "pairs 0..r/4-1 turn by y, the others by x, theta_i = theta^(-4i/r)",
+     .formula = "the pairs of an axis turn by its coordinate, theta_i = theta^(-i/s) of s pairs",
      .pitfall = "whether the frequency index begins again for the second axis differs between libraries",
      .year = 2024,
      .relative = true,
-     .options = rotary_options({{.name = "index",
-                                 .help = "of the frequencies on the second axis",
-                                 .standard = "reset",
-                                 .words = {"reset", "continued", "alternating"},
-                                 .must_be_named = true},
-                                columns_option()})});
+     .options =
+         rotary_options({{.name = "index",
+                          .help = "of the frequencies on the second axis",
+                          .standard = "reset",
+                          .words = {"reset", "continued", "alternating"},
+                          .must_be_named = true},
+                         columns_option(),
+                         {.name = "sections",
+                          .help = "pairs of each axis, as in 8/28/28; 0 = two equal halves",
+                          .standard = "0",
+                          .least = 0,
+                          .most = 1 << 16,
+                          .whole = true,
+                          .list = true},
+                         {.name = "unit",
+                          .help = "by what a coordinate of 1 turns the fastest pair: a radian, or 2*pi",
+                          .standard = "radian",
+                          .words = {"radian", "turn"}}})});
 
 }  // namespace gnomon

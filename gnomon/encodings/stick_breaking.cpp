@@ -13,7 +13,7 @@ class StickBreaking final : public Encoding, public WeightsPart {
  public:
   StickBreaking(const Options& options, const Shape& shape)
       : Encoding(shape), current_(options.word("current") == "on") {}
-  Weights weights() const override { return current_ ? Weights::stick_current : Weights::stick; }
+  Weighting weights() const override { return current_ ? Weighting::stick_current : Weighting::stick; }
   void lower(const Batch&, Terms& t) const override { t.weights = weights(); }
 
  private:

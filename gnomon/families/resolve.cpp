@@ -14,11 +14,15 @@ namespace {
 constexpr std::array<std::string_view, 4> kParts{"text_config", "language_config", "llm_config",
                                                  "thinker_config.text_config"};
 
+}  // namespace
+
 std::string language_part(const Config& config) {
   for (const std::string_view part : kParts)
     if (config.kind(part) == Config::Kind::object && !config.keys(part).empty()) return std::string(part);
   return {};
 }
+
+namespace {
 
 // What is found in a file of a family that is not in the list: the keys that other families use for the same.
 Family guessed(const Config& config, const std::string& part) {

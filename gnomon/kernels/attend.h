@@ -21,7 +21,7 @@ struct Heads {
 // How the logits of a row become weights. Stick-breaking: w_ij = σ(s_ij)·Π_{u>j} (1 − σ(s_iu)) over the keys that i
 // sees, among which it is itself only with stick_current; no sum of weights is divided by, so no sink can stand in it, and
 // lse is 0. A hidden key breaks nothing off.
-enum class Weights { softmax, stick, stick_current };
+enum class Weighting { softmax, stick, stick_current };
 
 // Everything that position adds to attention, as plain arrays. An empty array is absent. B sequences, H
 // heads, query i, key j, distance δ = p_i − p_j of their places; column r of an array over distances is
@@ -65,7 +65,7 @@ struct Terms {
   // From this distance on the score is another product: the channels `beside` of q and k stand in the place of their first.
   // ReRoPE, Self-Extend
   double far_from = std::numeric_limits<double>::infinity();
-  Weights weights = Weights::softmax;
+  Weighting weights = Weighting::softmax;
   // (B,tokens), or (1,tokens) for all: query i sees the keys first_key[i] ≤ j < end_key[i] and no others.
   // Both do not fall with i (where they do, what is seen is not defined). Packed documents, windows, chunks
   std::vector<std::int32_t> first_key, end_key;

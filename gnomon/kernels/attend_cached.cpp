@@ -104,7 +104,7 @@ class CachedAttention {
     const Terms& t = terms_;
     if (!t.places.empty() || !t.curve_rate.empty() || !t.tilt.empty() || !t.forget_query.empty() ||
         !t.profile.empty() || !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) ||
-        t.weights != Weights::softmax)
+        t.weights != Weighting::softmax)
       refuse(
           "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
           "are these");

@@ -189,7 +189,7 @@ void check_terms(const AttendShape& s, const Terms& t) {
   expect(t.forget_query, "terms.forget_query", {s.B, s.H, s.keys, t.forget_width});
   expect(t.forget_key, "terms.forget_key", {s.B, s.H, s.keys, t.forget_width});
   check_mix(s, t);
-  if (t.weights != Weights::softmax && !s.causal)
+  if (t.weights != Weighting::softmax && !s.causal)
     throw Error(Fault::usage, "attend: terms.weights break a stick; allowed is that with a causal mask only");
   check_reading(s, t);
   // What multiplies a query beside is divided by the scale, because the query carries it.
@@ -224,7 +224,7 @@ void check_extras(const AttendShape& s, const Terms& t, const Extras& x) {
   }
   check_pairs(s, "bias", x.bias), check_pairs(s, "mask", x.mask);
   check_pairs(s, "logits", x.logits), check_pairs(s, "instead", x.instead);
-  if (t.weights != Weights::softmax && x.sinks)
+  if (t.weights != Weighting::softmax && x.sinks)
     throw Error(Fault::usage,
                 "attend: sinks are given where a stick is broken, which has no sum that they could stand in; "
                 "allowed is null");

@@ -38,7 +38,7 @@ struct HeadTask {
   const std::int32_t *first_key, *end_key;  // of this sequence, indexed by token; or null
   const double* places;                     // likewise
   double far_from;
-  Weights weights;
+  Weighting weights;
   HeadTerms terms, dterms;
   HeadExtras extras;
 };

@@ -16,7 +16,7 @@ class Logits : public Distances {
  public:
   // A sum along the keys, of the score or of the logits: each row has to learn its total before the tiles are gone through.
   bool counts() const { return t_.terms.counted || t_.terms.forget_query; }
-  bool sticks() const { return t_.weights != Weights::softmax; }
+  bool sticks() const { return t_.weights != Weighting::softmax; }
   float* logits(std::int64_t a) { return &logits_[a * ld_]; }
 
   // scale·q·kᵀ, or the product of far keys where it is theirs.

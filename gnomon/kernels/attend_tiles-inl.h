@@ -52,7 +52,7 @@ class Tiles {
   std::int64_t end_of(std::int64_t i) const {
     std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
     if (s_.right >= 0) end = std::min(end, i + shift_ + s_.right + 1);
-    if (t_.weights == Weights::stick) --end;
+    if (t_.weights == Weighting::stick) --end;
     return std::min<std::int64_t>(end, t_.end_key ? t_.end_key[i + shift_] : s_.keys);
   }
   // Row a of the tile sees its columns from hidden() on, before visible().

@@ -1,10 +1,10 @@
 #include "gnomon/lab/vocabulary.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <queue>
 #include <set>
+#include <unordered_map>
 
 #include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/checkpoint/sha256.h"
@@ -190,10 +190,6 @@ void check_length(std::int64_t bytes) {
 
 }  // namespace
 
-std::size_t MergeHash::operator()(const Merge& m) const {
-  return std::hash<std::uint64_t>()(std::uint64_t(m.left) << 32 | std::uint32_t(m.right));
-}
-
 std::string_view first_piece(std::string_view text) {
   if (kind(text[0]) != Kind::blank) return text.substr(0, run_end(text, 0));
   const std::size_t end = run_end(text, 0);
@@ -206,7 +202,7 @@ Vocabulary::Vocabulary() {
 }
 
 void Vocabulary::add(Merge merge) {
-  symbol_of_.emplace(merge, std::int32_t(size()));
+  joins_.add(merge, std::int32_t(size()));
   merges_.push_back(merge);
   bytes_.push_back(bytes_[std::size_t(merge.left)] + bytes_[std::size_t(merge.right)]);
 }
@@ -256,24 +252,10 @@ std::vector<std::int32_t> Vocabulary::encode(std::string_view text) const {
 }
 
 void Vocabulary::encode_piece(std::string_view piece, std::vector<std::int32_t>& to) const {
-  Cells cells(bytes_);
-  cells.append(piece);
-  using Due = std::pair<std::int32_t, Cells::Place>;  // the symbol to make, and where
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due;
-  const auto consider = [&](Cells::Place p) {
-    const auto made = symbol_of_.find({cells.at(p), cells.at(cells.next(p))});
-    if (made != symbol_of_.end()) due.emplace(made->second, p);
-  };
-  for (Cells::Place p = 1; cells.at(p) != Cells::kBorder; ++p) consider(p);
-  while (!due.empty()) {
-    const auto [symbol, p] = due.top();
-    due.pop();
-    if (!cells.holds(p, merges_[std::size_t(symbol - kBytes)])) continue;
-    cells.join(p, symbol);
-    consider(p);
-    if (cells.before(p) != Cells::kBorder) consider(cells.previous(p));
-  }
-  for (Cells::Place p = 1; cells.at(p) != Cells::kBorder; p = cells.next(p)) to.push_back(cells.at(p));
+  std::vector<std::int32_t> symbols;
+  for (const char c : piece) symbols.push_back(std::int32_t((unsigned char)c));
+  joins_.join(symbols);
+  to.insert(to.end(), symbols.begin(), symbols.end());
 }
 
 std::string Vocabulary::decode(std::span<const std::int32_t> symbols) const {

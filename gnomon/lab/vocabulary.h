@@ -1,24 +1,14 @@
 #pragma once
-#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "gnomon/checkpoint/byte_pairs.h"
 #include "gnomon/core/file.h"
 
 namespace gnomon {
-
-// Two symbols that stand side by side and become one.
-struct Merge {
-  std::int32_t left, right;
-  auto operator<=>(const Merge&) const = default;
-};
-struct MergeHash {
-  std::size_t operator()(const Merge& m) const;
-};
 
 // Symbols in place of bytes. The first 256 are the bytes; each of the others joins two symbols before it, in the order in which
 // byte-pair encoding learned them (Sennrich, Haddow, Birch 2016, arXiv 1508.07909, section 3.2; on bytes, as in Radford et al.
@@ -60,7 +50,7 @@ class Vocabulary {
 
   std::vector<Merge> merges_;
   std::vector<std::string> bytes_;
-  std::unordered_map<Merge, std::int32_t, MergeHash> symbol_of_;
+  Merges joins_;  // the same merges, to encode by
 };
 
 // The first piece of a text that is not empty. Pieces are what merges stay within: a run of letters, of digits or of other

@@ -110,8 +110,8 @@ bool Bias::flat() const {
 }
 
 std::string Bias::meaning() const {
-  return text(definition_.weights() == Weights::softmax ? "Added to the logit"
-                                                        : "Logarithm of the weight, no softmax follows",
+  return text(definition_.weights() == Weighting::softmax ? "Added to the logit"
+                                                          : "Logarithm of the weight, no softmax follows",
               reads_words_ ? ", where words say nothing (q = k = x = 0)" : "",
               key_ ? ", of the key at position 1" : "");
 }

@@ -73,8 +73,8 @@ struct Pairs {
 
 }  // namespace
 
-Turns turns_within(std::span<const double> frequencies, std::int64_t T) {
-  Turns t{};
+TurnsSeen turns_within(std::span<const double> frequencies, std::int64_t T) {
+  TurnsSeen t{};
   for (const double w : frequencies) {
     const double wavelength = 2 * std::numbers::pi / w;
     ++(wavelength <= double(T) ? t.full : wavelength <= 4 * double(T) ? t.partial : t.constant);

@@ -9,10 +9,10 @@ namespace gnomon {
 
 // How many rotary pairs have seen what of their circle in T tokens: a full turn (λ <= T), part of one (T < λ <= 4T),
 // nearly nothing. λ = 2π/w tokens.
-struct Turns {
+struct TurnsSeen {
   std::int64_t full, partial, constant;
 };
-Turns turns_within(std::span<const double> frequencies, std::int64_t T);
+TurnsSeen turns_within(std::span<const double> frequencies, std::int64_t T);
 
 // The logits of one head of a rotary model as a sum over its pairs, for one window: h (T,C) enters the layer. Throws
 // Error(usage) for encodings that do not rotate whole heads by frequencies() alone: where the pairs do not add up to

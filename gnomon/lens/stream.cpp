@@ -1,6 +1,7 @@
 #include "gnomon/lens/stream.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "gnomon/core/error.h"
@@ -184,29 +185,39 @@ Matrix parameter(const Trained& m, std::string_view name) {
 
 namespace {
 
-// The two sets of means, one after the other (tokens over what positions leave), and how many rows are behind each.
+// The two sets of means, one after the other (tokens over what positions leave), and how many rows are behind each. Tokens
+// are counted through those that occur: a vocabulary may be far larger than a sample.
 struct Means {
   Matrix position, token;
-  std::vector<double> tokens;
+  std::vector<double> tokens;      // occurrences
+  std::vector<std::int64_t> kind;  // of each row: its token's place in `token`
+  std::vector<std::int32_t> ids;   // of each kind
 };
 Means two_way_means(const Matrix& x, const Sample& s) {
   s.check();
   const std::int64_t S = windows_of(x, s.T, 1, "variance parts"), T = s.T, C = x.columns;
   if (S != s.count())
     throw Error(Fault::usage, text("variance parts: ", x.rows, " rows for ", s.inputs.size(), " tokens"));
-  Means m{Matrix(T, C), Matrix(kVocabulary, C), std::vector<double>(std::size_t(kVocabulary), 0.0)};
-  for (const std::int32_t w : s.inputs) m.tokens[std::size_t(w)] += 1;
+  Means m;
+  std::map<std::int32_t, std::int64_t> kinds;
+  for (const std::int32_t id : s.inputs) {
+    const auto [at, is_new] = kinds.emplace(id, std::int64_t(kinds.size()));
+    if (is_new) m.tokens.push_back(0), m.ids.push_back(id);
+    m.tokens[std::size_t(at->second)] += 1;
+    m.kind.push_back(at->second);
+  }
+  m.position = Matrix(T, C), m.token = Matrix(std::int64_t(kinds.size()), C);
   // Alternating projections: word and position are nearly independent, so a few rounds settle it.
   for (int round = 0; round < 4; ++round) {
-    Matrix position(T, C), token(kVocabulary, C);
+    Matrix position(T, C), token(m.token.rows, C);
     for (std::int64_t n = 0; n < x.rows; ++n) {
-      const std::int64_t w = s.inputs[std::size_t(n)];
+      const std::int64_t w = m.kind[std::size_t(n)];
       for (std::int64_t c = 0; c < C; ++c)
         position.at(n % T, c) += (x.at(n, c) - m.token.at(w, c)) / double(S);
     }
     m.position = std::move(position);
     for (std::int64_t n = 0; n < x.rows; ++n) {
-      const std::int64_t w = s.inputs[std::size_t(n)];
+      const std::int64_t w = m.kind[std::size_t(n)];
       for (std::int64_t c = 0; c < C; ++c)
         token.at(w, c) += (x.at(n, c) - m.position.at(n % T, c)) / m.tokens[std::size_t(w)];
     }
@@ -221,11 +232,10 @@ VarianceShares variance_shares(const Matrix& rows, const Sample& s) {
   const Matrix x = centred(rows);
   const Means m = two_way_means(x, s);
   const double S = double(s.count()), N = double(x.rows);
-  double position = S * squares(centred(m.position)), token = 0, kinds = 0;
-  for (std::int64_t w = 0; w < kVocabulary; ++w) {
-    const double n = m.tokens[std::size_t(w)];
-    kinds += n > 0;
-    for (const double v : m.token.row(w)) token += n * v * v;
+  double position = S * squares(centred(m.position)), token = 0;
+  const double kinds = double(m.ids.size());
+  for (std::int64_t w = 0; w < m.token.rows; ++w) {
+    for (const double v : m.token.row(w)) token += m.tokens[std::size_t(w)] * v * v;
   }
   const double total = squares(x), rest = std::max(0.0, total - position - token);
   // Means over finitely many rows carry rest variance: (groups − 1)/(degrees of freedom of the rest) of it.
@@ -242,7 +252,12 @@ VarianceShares variance_shares(const Matrix& rows, const Sample& s) {
 
 VarianceParts variance_parts(const Matrix& rows, const Sample& sample) {
   Means m = two_way_means(centred(rows), sample);
-  return {std::move(m.position), std::move(m.token)};
+  Matrix token(1 + *std::max_element(m.ids.begin(), m.ids.end()), rows.columns);
+  for (std::size_t w = 0; w < m.ids.size(); ++w) {
+    const auto from = m.token.row(std::int64_t(w));
+    std::copy(from.begin(), from.end(), token.row(m.ids[w]).begin());
+  }
+  return {std::move(m.position), std::move(token)};
 }
 
 }  // namespace gnomon

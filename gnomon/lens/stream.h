@@ -51,7 +51,7 @@ struct VarianceShares {
 VarianceShares variance_shares(const Matrix& rows, const Sample& sample);
 // The parts themselves: h = mean + position_t + token_w + rest.
 struct VarianceParts {
-  Matrix position, token;  // (T,C); (kVocabulary,C), zero for tokens that do not occur
+  Matrix position, token;  // (T,C); (1 + largest token, C), zero for tokens that do not occur
 };
 VarianceParts variance_parts(const Matrix& rows, const Sample& sample);
 

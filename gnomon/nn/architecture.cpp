@@ -93,7 +93,7 @@ void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<
     if (own > 1 && own != at.kv_heads)
       refuse(text("maps k in each of ", own, " heads: kv_heads is ", at.kv_heads, "; allowed is ", own));
   }
-  if (plan.terms.weights != Weights::softmax && at.sinks)
+  if (plan.terms.weights != Weighting::softmax && at.sinks)
     refuse("has no softmax, whose sum sinks would stand in: sinks are not allowed");
 }
 

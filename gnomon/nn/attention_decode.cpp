@@ -98,7 +98,7 @@ std::vector<std::uint8_t> seen_keys(std::span<const Acting> acting, const KeyCac
 // What the kernel of cached keys does not know: such terms are of whole rows of keys.
 bool of_rows(const Terms& t) {
   return !t.curve_rate.empty() || !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) ||
-         t.weights != Weights::softmax;
+         t.weights != Weighting::softmax;
 }
 // Attention of the last n tokens of each sequence, whose keys become rows again: O(keys) copied.
 struct Unpacked {

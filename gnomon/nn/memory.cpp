@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <vector>
 
 #include "gnomon/combine/plan.h"
 #include "gnomon/core/array.h"
@@ -52,8 +54,8 @@ Asked asked_in(const Scheme& scheme, std::int64_t layer, const Architecture& c) 
     a.mixes = a.mixes || plan.terms.mixes();
     a.values = a.values || ((acts & kValue) && (acts & kQk));
     a.by_distance = std::max<std::int64_t>(a.by_distance, (acts & kLogits) && !encoding->reads_content());
-    if ((acts & (kLogits | kRows)) && encoding->reads_content()) {
-      // A number of the query and one of the key, or the channels of gates, each with a matrix.
+    if (((acts & (kLogits | kRows)) && encoding->reads_content()) || (encoding->reads() & kReadsInput)) {
+      // A number of the query and one of the key, or the channels of gates or of profiles, each with a matrix.
       a.by_token =
           std::max({a.by_token, std::int64_t{2}, encoding->param_count() / (c.attention.heads * c.width)});
     }
@@ -135,18 +137,20 @@ std::int64_t trainer_bytes(const Architecture& c, const PassSize& training, cons
   const Scheme scheme = make_scheme(c.position, c.shape());
   const std::int64_t trained = training.windows * training.tokens,
                      rows = std::max(trained, evaluation.windows * evaluation.tokens);
-  std::int64_t kept = 0, shared = 0, kernel = 0;
+  std::int64_t shared = 0, kernel = 0;
+  std::vector<std::int64_t> kept;  // of each layer; an evaluation takes turns with the first two
   for (std::int64_t l = 0; l < c.layers; ++l) {
     const Asked a = asked_in(scheme, l, c);
-    kept += std::max(s.kept(a, training), s.kept(a, evaluation));
+    kept.push_back(s.kept(a, training));
+    kept[std::size_t(l % 2)] = std::max(kept[std::size_t(l % 2)], s.kept(a, evaluation));
     shared = std::max(shared, s.shared(a, training));
     kernel =
         std::max({kernel, s.kernel(a, training, true, threads), s.kernel(a, evaluation, false, threads)});
   }
   const std::int64_t words = row_step(scheme.combination->word_width()),
                      ends = rows * s.ends(words) + trained * s.ends_backward(words);
-  return std::int64_t(sizeof(float)) *
-         ((3 + gradients(shards)) * Model(c).param_count() + kept + shared + kernel + ends);
+  return std::int64_t(sizeof(float)) * ((3 + gradients(shards)) * Model(c).param_count() +
+                                        std::accumulate(kept.begin(), kept.end(), shared + kernel + ends));
 }
 
 }  // namespace gnomon

@@ -47,8 +47,9 @@ struct Session::Work {
   void place(const Tokens& tokens, bool training);
   void make_groups(const Tokens& tokens, std::span<const float> w);
   void compile_groups(const Tokens& tokens);
-  // The rows that the last layer left; those that the head reads. Places and groups are there.
-  const float* layers(const Call& c);
+  // The rows that the last layer left; those that the head reads. Places and groups are there. Without a way back, two layers'
+  // worth of memory serves all: one reads what the other left.
+  const float* layers(const Call& c, bool training);
   const float* forward(const Call& c, bool training);
   const float* left() const { return pass.layers.back().feed_forward.out.data(); }
   // From p.dlast.
@@ -167,7 +168,7 @@ void Session::Work::compile_groups(const Tokens& tokens) {
   pass.compiled_for = pass.placement, pass.compiled_dropped = tokens.drop_positions;
 }
 
-const float* Session::Work::layers(const Call& c) {
+const float* Session::Work::layers(const Call& c, bool training) {
   Pass& p = pass;
   const auto& at = m().at.layers;
   p.layers.resize(at.size());
@@ -178,7 +179,7 @@ const float* Session::Work::layers(const Call& c) {
     const auto show = [&](std::string_view name, Floats& rows) {
       taps.show_rows(name, rows, c.tokens.B, c.tokens.T, m().a.width);
     };
-    LayerActivations& a = p.layers[l];
+    LayerActivations& a = p.layers[training ? l : l % 2];
     Floats& out = a.feed_forward.out;
     show("before", *h);
     layer_forward(shape(c.tokens), at[l], {c.w, h->data(), caches.empty() ? nullptr : &caches[l], taps},
@@ -199,7 +200,7 @@ const float* Session::Work::forward(const Call& c, bool training) {
   embed(c);
   make_groups(c.tokens, {c.w, std::size_t(m().at.total)});
   compile_groups(c.tokens);
-  return last_rows(c, layers(c));
+  return last_rows(c, layers(c, training));
 }
 
 void Session::Work::backward(const Call& c, std::span<float> g) {
@@ -335,7 +336,7 @@ void Session::extend(const Tokens& tokens, std::span<const float> w, std::span<f
   try {
     embed(c);
     work_->make_groups(tokens, w);
-    make_logits(c, last_rows(c, work_->layers(c)));
+    make_logits(c, last_rows(c, work_->layers(c, false)));
   } catch (...) {  // some layers have appended these tokens, others have not
     work_->caches.clear(), work_->length = 0;
     throw;

@@ -23,8 +23,8 @@ void Sample::check() const {
                      " targets; allowed are whole windows, at least one, of as many targets"));
   }
   for (std::size_t t = 0; t < n; ++t) {
-    if (inputs[t] < 0 || inputs[t] >= kVocabulary || targets[t] >= kVocabulary)
-      throw Error(Fault::usage, text("a sample of bytes has ", inputs[t], " with the target ", targets[t]));
+    if (inputs[t] < 0)
+      throw Error(Fault::usage, text("token ", t, " of a sample is ", inputs[t], "; allowed are 0 and more"));
   }
   if (placement && placement->rows != 1) {
     throw Error(Fault::usage, text("positions of a sample are one row for all its windows; found ",

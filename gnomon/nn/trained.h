@@ -23,7 +23,8 @@ struct Sample {
   Tokens tokens(std::int64_t first, std::int64_t B) const;
   // The first windows, at least one; all where there are fewer.
   Sample first(std::int64_t windows) const;
-  // Throws Error(usage) unless these are bytes and their targets in whole windows, at least one.
+  // Throws Error(usage) unless these are tokens and their targets in whole windows, at least one. Which tokens there are is
+  // a model's matter: its passes refuse others.
   void check() const;
 };
 

@@ -14,7 +14,7 @@ from conftest import ROOT, gnomon, results, study_arguments, text  # noqa: E402,
 from cluster.slurm import Slurm  # noqa: E402
 
 # Runs of seconds, with frequent checkpoints, and two rates, of which the best is always at an edge.
-SETTINGS = ["train.steps=6000", "study.checkpoint_seconds=0.1", "study.arms=sinusoidal, t5", "study.budgets=0.5, 1"]
+SETTINGS = ["train.steps=40000", "study.checkpoint_seconds=0.1", "study.arms=sinusoidal, t5", "study.budgets=0.5, 1"]
 
 # What a task tells of a run that it has finished: the arm, the seed, the steps, the rate.
 FINISHED = re.compile(r"^gnomon: (.+, seed \d+, \d+ steps at rate \S+): ", re.MULTILINE)

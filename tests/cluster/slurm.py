@@ -4,6 +4,7 @@ Every process that belongs to it, tasks of jobs too, has the path of its slurm.c
 have the node's name: so they are found, and nothing else is ever killed.
 """
 
+import contextlib
 import getpass
 import os
 import pathlib
@@ -140,13 +141,16 @@ class Slurm:
 
     def kill_node(self, node):
         """As a power cut: slurmd, and all that it has started."""
-        while pids := self.processes(SLURMD_NODENAME=node):
-            for pid in pids:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+        while self.signal(node, signal.SIGKILL):
             self.daemons[node].poll()  # it leaves the table of processes
+
+    def signal(self, node, number):
+        """To all that the node has started; how many that were."""
+        pids = self.processes(SLURMD_NODENAME=node)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        return len(pids)
 
     def lose_contact(self, node):
         """As a broken network: slurmd is gone, its tasks go on."""

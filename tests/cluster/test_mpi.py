@@ -88,16 +88,20 @@ def wait_for(condition, seconds=60):
 
 def interrupted(words, out, harm):
     """Starts four ranks, harms them (harm(mpirun's process, pids by rank)) once there is a checkpoint, and waits until all have
-    ended. mpirun's exit code, and what was told."""
+    ended. mpirun's exit code (of an mpirun that was not told to go on without a rank), and what was told."""
     with started(words) as process:
         wait_for(lambda: (out / "checkpoint.safetensors").exists())
         ranks = ranks_of(out)
         assert sorted(ranks) == [0, 1, 2, 3]
         begin = time.monotonic()
         harm(process, ranks)
-        _, errors = process.communicate(timeout=SECONDS + 30)
         wait_for(lambda: not ranks_of(out))
         seconds = time.monotonic() - begin
+        try:
+            _, errors = process.communicate(timeout=15)
+        except subprocess.TimeoutExpired:  # after --enable-recovery Open MPI 4.1.4 may wait for a rank that is no more
+            process.terminate()
+            _, errors = process.communicate(timeout=15)
         assert seconds < SECONDS, f"the last rank ended after {seconds} s\n{errors}"
         assert not (out / "result.json").exists(), "the run was too short to be interrupted"
         return process.returncode, errors

@@ -3,6 +3,7 @@ done once, and the study ends in the bits of one that a single machine did."""
 
 import pathlib
 import re
+import signal
 import sqlite3
 import subprocess
 
@@ -27,6 +28,15 @@ def task_on(slurm, node, folder):
     task = wait_until(found, 120, f"a task on {node}")
     wait_until(lambda: list(folder.glob("runs/*/checkpoint.safetensors")), 60, "a checkpoint")
     return task
+
+
+def asked_to_stop(slurm, node, folder):
+    """The task on this node that was told to end; one that had ended before makes room for the next."""
+    while True:
+        task = task_on(slurm, node, folder)
+        words = ["scancel", "--signal=TERM", task["JobId"]]
+        if not subprocess.run(words, env=slurm.environment, capture_output=True).returncode:
+            return task
 
 
 def restarts(slurm, task):
@@ -65,8 +75,7 @@ def test_preemption_and_signals(slurm, study, alone):
     preempted = task_on(slurm, "node1", study)
     slurm.ask("srun", "--partition=urgent", "--nodelist=node1", "true")
     wait_until(lambda: restarts(slurm, preempted) == 1, 60, "the preempted task is requeued")
-    stopped = task_on(slurm, "node2", study)
-    slurm.ask("scancel", "--signal=TERM", stopped["JobId"])
+    stopped = asked_to_stop(slurm, "node2", study)
     wait_until(lambda: restarts(slurm, stopped) == 1, 60, "the task that was asked to stop is requeued")
     task_on(slurm, "node1", study)
     slurm.ask("scancel", "--name=gnomon")
@@ -79,13 +88,16 @@ def test_preemption_and_signals(slurm, study, alone):
 
 
 def test_a_node_that_cannot_be_reached_goes_on_with_its_run(slurm, text, tmp_path):
-    """The controller takes it for dead and requeues its task elsewhere, which finds the run taken and leaves it alone."""
+    """The controller takes it for dead and requeues its task elsewhere, which finds the run taken and leaves it alone. The first
+    task stands still meanwhile, or a fast machine would have finished its run before."""
     study = exported(text, tmp_path / "out", *ONE_LONG_RUN, "train.steps=80000")
     submit(slurm, study)
     node = task_on(slurm, "node1", study)["NodeList"]
     slurm.lose_contact(node)
+    slurm.signal(node, signal.SIGSTOP)
     wait_until(lambda: "0 runs done" in logs(study), 120, "the requeued task has found nothing to do")
     assert not list(study.glob("runs/*/result.json"))
+    slurm.signal(node, signal.SIGCONT)
     wait_until(lambda: list(study.glob("runs/*/result.json")), 120, "the first task has finished")
     slurm.start_node(node)
     slurm.wait_for_nodes()
@@ -100,7 +112,7 @@ def test_without_locks_the_tests_see_runs_done_twice(slurm, text, tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", library], input=GRANTS_ALL, text=True, check=True)
     assert slurm_excludes(slurm, tmp_path)
     assert not slurm_excludes(slurm, tmp_path, LD_PRELOAD=str(library))
-    study = exported(text, tmp_path / "out", *ONE_LONG_RUN, "study.seeds=2")
+    study = exported(text, tmp_path / "out", *ONE_LONG_RUN, "study.seeds=2", "study.checkpoint_seconds=600")
     submit(slurm, study, LD_PRELOAD=str(library))
     slurm.wait_for_the_end(120)
     assert 2 in times_done(study).values()
@@ -111,5 +123,6 @@ def test_without_locks_the_tests_see_runs_done_twice(slurm, text, tmp_path):
 def slurm_excludes(slurm, folder, **environment):
     """What docs/cluster.md has users try: two nodes want one lock, and one of them is refused."""
     line = re.search(r"^(srun .*flock .*)$", (ROOT / "docs" / "cluster.md").read_text(), re.MULTILINE).group(1)
-    done = subprocess.run(["sh", "-c", line], env=slurm.environment | environment, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(["sh", "-c", line], env=slurm.environment | environment, cwd=folder, capture_output=True, text=True,
+                          timeout=120)
     return done.returncode != 0

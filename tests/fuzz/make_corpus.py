@@ -127,6 +127,125 @@ def safetensors_seeds():
     })
 
 
+# --- weights of strangers
+
+def weights_seeds():
+    sizes = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1,
+             "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8}
+    every, at = {}, 0
+    for dtype, size in sizes.items():
+        every[dtype] = tensor([3], at, at + 3 * size, dtype)
+        at += 3 * size
+    good = {"a": tensor([2], 0, 8)}
+    eight = b"\0\0\x80\x3f\0\0\0\xc0"
+
+    def index(weight_map, **more):
+        return json.dumps({"metadata": {"total_size": 16}, "weight_map": weight_map} | more)
+
+    both = {"a": "1.safetensors", "b": "2.safetensors"}
+    keep("weights", {
+        "good-every-dtype": safetensors(every, bytes(range(1, at + 1))),
+        "good-blanks": safetensors(b"  " + compact(good) + b"  ", eight),
+        "good-odd": struct.pack("<Q", len(compact(good)) + 1) + compact(good) + b" " + eight,
+        "good-f4": safetensors({"a": tensor([16], 0, 8, "F4")}, eight),
+        "good-empty": safetensors({"a": tensor([0, 3], 0, 0), "b": tensor([2], 0, 8)}, eight),
+        "good-index": index(both),
+        "bad-lfs": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 8\n",
+        "bad-zip": b"PK\3\4" + eight,
+        "bad-pickle": b"\x80\2}q\0." + eight,
+        "bad-dtype": safetensors({"a": tensor([2], 0, 8, "Q8_0")}, eight),
+        "bad-f4-half": safetensors({"a": tensor([15], 0, 8, "F4")}, eight),
+        "bad-product": safetensors({"a": tensor([2**32, 2**32], 0, 8)}, eight),
+        "bad-product-empty": safetensors({"a": tensor([0, 2**62, 2**62], 0, 0)}),
+        "bad-trailing": safetensors(good, eight + b"x"),
+        "bad-index-above": index({"a": "../1.safetensors"}),
+        "bad-index-nul": index({"a": "1.safetensors\0"}),
+        "bad-index-missing": index(both | {"c": "1.safetensors"}),
+        "bad-index-extra": index({"a": "1.safetensors", "c": "2.safetensors"}),
+        "bad-index-exchanged": index({"a": "2.safetensors", "b": "1.safetensors"}),
+        "bad-index-number": index({"a": 1}),
+        "bad-index-empty": index({}),
+        "bad-index-no-map": index(both).replace("weight_map", "weights"),
+        "bad-index-deep": '{"weight_map":' + "[" * NESTED + "]" * NESTED + "}",
+    })
+
+
+def gguf_seeds():
+    U8, U32, F32, BOOL, STRING, ARRAY, U64 = 0, 4, 6, 7, 8, 9, 10
+    pack = struct.pack
+
+    def text(words):
+        words = words if isinstance(words, bytes) else words.encode()
+        return pack("<Q", len(words)) + words
+
+    def key(name, kind, value):
+        return text(name) + pack("<I", kind) + value
+
+    def many(kind, count, values):
+        return pack("<IQ", kind, count) + values
+
+    def entry(name, extents, kind, offset):
+        return text(name) + pack(f"<I{len(extents)}qiQ", len(extents), *extents, kind, offset)
+
+    def gguf(tensors, keys, rest, data=b"", version=3):
+        return padded(b"GGUF" + pack("<IQQ", version, tensors, keys) + rest) + data
+
+    def padded(content, to=32):
+        return content + b"\0" * (-len(content) % to)
+
+    keys = [key("general.architecture", STRING, text("llama")), key("general.alignment", U32, pack("<I", 64)),
+            key("llama.rope.freq_base", F32, pack("<f", 1e4)), key("flag", BOOL, b"\1"), key("big", U64, b"\xff" * 8),
+            key("tokens", ARRAY, many(STRING, 2, text("a") + text(""))), key("flags", ARRAY, many(BOOL, 2, b"\0\1")),
+            key("types", ARRAY, many(U8, 3, b"abc")), key("scores", ARRAY, many(F32, 1, pack("<f", -1)))]
+    kinds = {"F32": (0, 8, 32), "F16": (1, 8, 16), "Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q5_0": (6, 32, 22), "Q5_1": (7, 32, 24),
+             "Q8_0": (8, 32, 34), "Q4_K": (12, 256, 144), "Q6_K": (14, 256, 210), "I8": (24, 8, 8), "BF16": (30, 8, 16), "IQ4_NL": (20, 32, 18)}
+    entries, data = b"", b""
+    for name, (kind, numbers, size) in kinds.items():
+        entries += entry(name, [numbers, 2], kind, len(data))
+        data += padded(bytes((37 * n + size) % 251 for n in range(2 * size)))
+    one = entry("a", [8], 0, 0)
+    good = gguf(1, 0, one, b"\1" * 32)
+
+    def listed(kind, count, values=b""):
+        return gguf(0, 1, key("a", ARRAY, many(kind, count, values)))
+
+    keep("gguf", {
+        "good-every-kind": gguf(len(kinds), 0, entries, data),
+        "good-keys": b"GGUF" + pack("<IQQ", 3, 0, len(keys)) + b"".join(keys),
+        "good-version-2": gguf(1, 0, one, b"\1" * 32, version=2),
+        "good-nothing": gguf(0, 0, b""),
+        "good-scalar-and-empty": gguf(2, 0, entry("e", [0, 7], 0, 0) + entry("s", [], 0, 0), pack("<f", 1)),
+        "bad-empty": b"",
+        "bad-magic": b"GGML" + good[4:],
+        "bad-version": gguf(1, 0, one, b"\1" * 32, version=1),
+        "bad-big-endian": gguf(1, 0, one, b"\1" * 32, version=3 << 24),
+        "bad-tensors": gguf(2**63, 0, one, b"\1" * 32),
+        "bad-keys": gguf(0, 2**64 - 1, b""),
+        "bad-half": good[:60],
+        "bad-half-data": good[:-1],
+        "bad-trailing": good + b"x",
+        "bad-key-long": gguf(0, 1, pack("<Q", 2**64 - 1)),
+        "bad-key-twice": gguf(0, 2, key("a", U8, b"x") * 2),
+        "bad-key-empty": gguf(0, 1, key("", U8, b"x")),
+        "bad-type": gguf(0, 1, key("a", 13, b"x")),
+        "bad-list-of-lists": listed(ARRAY, 1, many(U8, 1, b"x")),
+        "bad-list-long": listed(U64, 2**61),
+        "bad-list-of-texts-long": listed(STRING, 2**61),
+        "bad-text-long": gguf(0, 1, key("a", STRING, pack("<Q", 2**63))),
+        "bad-truth": gguf(0, 1, key("a", BOOL, b"\2")),
+        **{f"bad-alignment-{n}": gguf(1, 1, key("general.alignment", U32, pack("<I", n)) + one, b"\1" * 32) for n in (0, 3, 2**31)},
+        "bad-alignment-text": gguf(1, 1, key("general.alignment", STRING, text("32")) + one, b"\1" * 32),
+        **{f"bad-tensor-{name}": gguf(1, 0, changed, b"\1" * 64) for name, changed in {
+            "name-long": entry("n" * 64, [16], 0, 0), "extents": entry("a", [1] * 4 + [16], 0, 0), "minus": entry("a", [-16], 0, 0),
+            "type": entry("a", [16], 42, 0), "removed-type": entry("a", [16], 4, 0), "block": entry("a", [33], 2, 0),
+            "product": entry("a", [2**32, 2**32], 0, 0), "product-1": entry("a", [2**63 - 1, 2, 1, 1], 0, 0),
+            "product-empty": entry("a", [0, 2**40, 2**40], 0, 0), "size": entry("a", [2**61 - 8], 0, 0),
+            "beyond": entry("a", [24], 0, 0), "gap": entry("a", [8], 0, 32), "offset": entry("a", [16], 0, 2**64 - 32)}.items()},
+        "bad-tensor-twice": gguf(2, 0, one + entry("a", [8], 0, 32), b"\1" * 64),
+        "bad-tensor-overlap": gguf(2, 0, one + entry("b", [8], 0, 0), b"\1" * 32),
+    })
+
+
 # --- checkpoints, results
 
 def state(**changes):
@@ -347,13 +466,97 @@ def tokens_seeds():
     })
 
 
+# --- tokenisers of strangers
+
+def tokenizer(model, **parts):
+    return json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+                       "pre_tokenizer": None, "post_processor": None, "decoder": None, "model": model} | parts, ensure_ascii=False)
+
+
+def tokenizer_seeds():
+    bytes_of = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    bpe = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
+           "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": {"a": 0, "b": 1, "Ġ": 2, "ab": 3, "Ġab": 4, "1": 5},
+           "merges": [["a", "b"], ["Ġ", "ab"]]}
+    end = {"id": 6, "content": "<end>", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    pieces = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+              "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "##b": 4, "##é": 5, "e": 6}}
+    bert = {"normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+                           "lowercase": True}, "pre_tokenizer": {"type": "BertPreTokenizer"}}
+
+    def split(expression, **changes):
+        cut = {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False} | changes
+        return tokenizer(bpe, pre_tokenizer={"type": "Sequence", "pretokenizers": [cut, bytes_of | {"use_regex": False}]})
+
+    def pairs(**changes):
+        return tokenizer(bpe | changes, pre_tokenizer=bytes_of)
+
+    def added(*tokens):
+        return tokenizer(bpe, pre_tokenizer=bytes_of, added_tokens=list(tokens))
+
+    keep("tokenizer", {
+        "good-bytes": tokenizer(bpe, pre_tokenizer=bytes_of, decoder=bytes_of, added_tokens=[end]),
+        "good-old-merges": pairs(merges=["#version: 0.2", "a b", "Ġ ab"]),
+        "good-form-c": tokenizer(bpe, pre_tokenizer=bytes_of, normalizer={"type": "NFC"}, added_tokens=[end | {"normalized": True}]),
+        "good-split": split(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"),
+        "good-slow-split": split(r"(?:(?:a|b)*(?:a|b)*)*(?:a|b)c"),
+        "good-bert": tokenizer(pieces, **bert, post_processor={"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
+                               decoder={"type": "WordPiece", "prefix": "##", "cleanup": True}),
+        "good-template": tokenizer(pieces, **bert, post_processor={
+            "type": "TemplateProcessing", "pair": [], "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                                                                 {"Sequence": {"id": "A", "type_id": 0}}],
+            "special_tokens": {"[CLS]": {"id": "[CLS]", "ids": [1], "tokens": ["[CLS]"]}}}),
+        "bad-empty": "", "bad-list": "[]", "bad-version": tokenizer(bpe, pre_tokenizer=bytes_of, version="2.0"),
+        "bad-unigram": tokenizer({"type": "Unigram", "vocab": []}),
+        "bad-no-bytes": tokenizer(bpe), "bad-metaspace": tokenizer(bpe, pre_tokenizer={"type": "Metaspace"}),
+        "bad-normalizer": tokenizer(bpe, pre_tokenizer=bytes_of, normalizer={"type": "NFKC"}),
+        "bad-dropout": pairs(dropout=0.1), "bad-fallback": pairs(byte_fallback=True), "bad-suffix": pairs(end_of_word_suffix="</w>"),
+        "bad-merge-unknown": pairs(merges=[["a", "c"]]), "bad-merge-makes-none": pairs(merges=[["b", "a"]]),
+        "bad-merge-twice": pairs(merges=[["a", "b"], ["a", "b"]]), "bad-merge-of-three": pairs(merges=[["a", "b", "a"]]),
+        "bad-merge-spaces": pairs(merges=["a b c"]), "bad-merge-number": pairs(merges=[7]),
+        "bad-id-twice": pairs(vocab={"a": 0, "b": 0}, merges=[]), "bad-id-minus": pairs(vocab={"a": -1}, merges=[]),
+        "bad-id-2-22": pairs(vocab={"a": 1 << 22}, merges=[]), "bad-id-text": pairs(vocab={"a": "0"}, merges=[]),
+        "bad-unknown": pairs(unk_token="?"), "bad-vocab-list": pairs(vocab=["a"], merges=[]),
+        "bad-added-id": added(end | {"id": 9}), "bad-added-twice": added(end, end | {"id": 7}), "bad-added-empty": added(end | {"content": ""}),
+        "bad-added-word": added(end | {"single_word": True}), "bad-added-long": added(end | {"content": "x" * 1001}),
+        "bad-added-other-id": added(end | {"content": "a"}),
+        "bad-split-empty": split("a*"), "bad-split-open": split("(a"), "bad-split-lazy": split("a+?b"), "bad-split-back": split(r"(a)\1"),
+        "bad-split-class": split("[[a]b]"), "bad-split-class-open": split("[a"), "bad-split-escape": split("a\\"), "bad-split-script": split(r"\p{Han}+"),
+        "bad-split-long": split("a" * 2001), "bad-split-large": split("(?:(?:(?:a{999}){999}){999}){999}"), "bad-split-fold": split("(?i:ss)"),
+        "bad-split-deep": split("(" * 900 + "a" + ")" * 900), "bad-split-behavior": split("a", behavior="Contiguous"),
+        "bad-split-text": split("a", pattern={"String": "a"}),
+        "bad-pieces-cut": tokenizer(pieces), "bad-pieces-unknown": tokenizer(pieces | {"unk_token": "?"}, **bert),
+        "bad-pieces-length": tokenizer(pieces | {"max_input_chars_per_word": 10**6}, **bert),
+        "bad-ends": tokenizer(pieces, **bert, post_processor={"type": "BertProcessing", "sep": ["[SEP]", 99], "cls": ["[CLS]", 1]}),
+        "bad-template-pair": tokenizer(pieces, **bert, post_processor={
+            "type": "TemplateProcessing", "single": [{"Sequence": {"id": "B", "type_id": 0}}], "pair": [], "special_tokens": {}}),
+        "bad-deep": tokenizer(bpe, normalizer=0).replace('"normalizer": 0', '"normalizer": ' + '{"a":' * NESTED + "1" + "}" * NESTED),
+    })
+
+
+
+# --- lint
+
+def lint_seeds(rules):
+    """A rule of each theme, by its failing example."""
+    first = {rule["id"].split("-")[0]: rule["fails"] for rule in reversed(rules)}
+    keep("lint", {f"good-{theme}": example for theme, example in first.items()})
+    keep("lint", {"good-empty": "{}", "good-one-line": json.dumps(json.loads(rules[0]["fails"])), "good-crlf": rules[0]["fails"].replace("\n", "\r\n"),
+                  "good-escaped": '{"model_type": "ll\\u0061ma", "\\"a.b\\"": {"}": "{"}, "rope_scaling": {"r\\u006fpe_type": "yarn"}}',
+                  "good-huge-numbers": '{"model_type": "llama", "hidden_size": 1e300, "num_hidden_layers": 9223372036854775807, "rope_theta": 1e-300}',
+                  "bad-list": "[]", "bad-cut": rules[0]["fails"][:-1], "bad-twice": '{"rope_theta": 1, "rope_theta": 2}',
+                  "bad-deep": '{"a": ' + "[" * NESTED + "]" * NESTED + "}"})
+
+
+
 def dictionaries(encodings):
     """Words that a mutation would not hit upon, in libFuzzer's form."""
     words = {"spec": {e["name"] for e in encodings} | {o["name"] + "=" for e in encodings for o in e["options"]} |
              set("()[]+,=/") | {"concat(", "project(", "gate(", "mixture(", "multiply(", "every_layer(", "queries_keys("},
              "json": {'"dtype":"F32"', '"shape":[', '"data_offsets":[', '"__metadata__":{', '"gnomon.sha256":"', '"gnomon.key":',
                       '"gnomon.state":', '\\"step\\":', '\\"curve\\":', '"curve":', '"by_length":', '"nats":', "null", "true", "-1",
-                      "1e400", "18446744073709551616", "[[[[", "{}", '"a":', "NaN"}}
+                      "1e400", "18446744073709551616", "[[[[", "{}", '"a":', "NaN", '"weight_map":', '"1.safetensors"', '"BF16"', '"F8_E4M3"'},
+             "gguf": {"GGUF", "general.alignment", "general.architecture", "tokenizer.ggml.tokens", "llama.context_length"}}
     for name, all_words in words.items():
         escaped = (word.replace("\\", "\\\\").replace('"', '\\"') for word in sorted(all_words))
         (CORPUS.parent / f"{name}.dict").write_text("".join(f'"{word}"\n' for word in escaped))
@@ -372,10 +575,14 @@ def main(program):
         result_seeds(run / "result.json")
         toml_seeds(folder / "out" / "study.toml")
     safetensors_seeds()
+    weights_seeds()
+    gguf_seeds()
+    lint_seeds(json.loads(subprocess.run([program, "lint", "--rules", "--json"], check=True, capture_output=True).stdout))
     spec_seeds(encodings)
     vocabulary_seeds()
     lines_seeds()
     tokens_seeds()
+    tokenizer_seeds()
     dictionaries(encodings)
 
 

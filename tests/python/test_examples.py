@@ -58,7 +58,7 @@ def commands():
 def made_small(line):
     """The same command, with little to train. Whatever is not known to be quick or made so here is an error."""
     program, subcommand, *rest = shlex.split(line)
-    if subcommand in ("encodings", "show"):
+    if subcommand in ("check", "encodings", "explain", "lint", "show"):
         return line
     small = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
     if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):  # of studies that there are
@@ -89,7 +89,12 @@ def folder(text, tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(text.read_bytes())
     (tmp_path / "plan.toml").write_text('[study]\ntext = "book.txt"\n')
+    (tmp_path / "dump.safetensors").write_bytes((ROOT / "tests/golden/dumps/llama.safetensors").read_bytes())
     (tmp_path / "docs").mkdir()
+    (tmp_path / "model").mkdir()
+    for name in ("config.json", "model/config.json"):
+        (tmp_path / name).write_text('{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 512}')
+    (tmp_path / "docs/examples").symlink_to(ROOT / "docs/examples")
     return tmp_path
 
 

@@ -50,8 +50,8 @@ struct Problem {
     if (asked & kPadding) padding.resize(std::size_t(s.B * s.keys));
     for (std::size_t n = 0; n < padding.size(); ++n) padding[n] = n % 4 == 1;
     if (asked & kTerms) add_terms();
-    if (asked & kStick) terms.weights = Weights::stick;
-    if (asked & kStickCurrent) terms.weights = Weights::stick_current;
+    if (asked & kStick) terms.weights = Weighting::stick;
+    if (asked & kStickCurrent) terms.weights = Weighting::stick_current;
     const auto steps = [&](auto& x) {
       x.query = own.query ? s.keys : 0, x.head = own.head ? s.queries * s.keys : 0;
       x.batch = own.batch ? s.H * s.queries * s.keys : 0;
@@ -90,7 +90,7 @@ struct Problem {
     const std::int64_t place = s.place(0) + i, of = h / (s.H / s.of_keys().H), delta = place - j;
     const double hidden = -std::numeric_limits<double>::infinity();
     if (s.causal && j > place) return hidden;
-    if (terms.weights == Weights::stick && j == place) return hidden;
+    if (terms.weights == Weighting::stick && j == place) return hidden;
     if (!padding.empty() && padding[b * s.keys + j]) return hidden;
     if (x.mask.data && x.mask.row(b, h, i)[j] == 0) return hidden;
     const float *qi = rows_q().row(b, i, h), *kj = rows_k().row(b, j, of);
@@ -115,7 +115,7 @@ struct Problem {
     }
     return all;
   }
-  bool sticks() const { return terms.weights != Weights::softmax; }
+  bool sticks() const { return terms.weights != Weighting::softmax; }
   // A row of the definition: its output, and the log of the sum by which shares are divided.
   double row(std::int64_t b, std::int64_t h, std::int64_t i, std::vector<double>& out) const {
     const std::int64_t of = h / (s.H / s.of_keys().H);

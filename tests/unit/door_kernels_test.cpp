@@ -136,7 +136,7 @@ TEST(DoorAttend, OneChangeEachIsRefused) {
       {"places is nan", [](Attention& a) { a.terms.places = {0, kNaN, 2, 3, 4, 5}; }},
       {"far_from", [](Attention& a) { a.terms.far_from = 2; }},
       {"causal mask only",
-       [](Attention& a) { a.terms = Terms{}, a.terms.weights = Weights::stick, a.s.causal = false; }},
+       [](Attention& a) { a.terms = Terms{}, a.terms.weights = Weighting::stick, a.s.causal = false; }},
       {"far_from", [](Attention& a) { a.terms.far_from = kNaN; }},
       {"terms.counted has 7", [](Attention& a) { a.terms.counted = Floats(7); }},
       {"terms.counted has 4", [](Attention& a) { a.terms.counted = Floats(4); }},

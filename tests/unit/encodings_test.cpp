@@ -143,7 +143,7 @@ TEST_P(Laws, ActsTellsTheTruth) {
     if (!terms.value.empty()) acts |= kValue;
     if (!terms.curve_rate.empty() || !terms.tilt.empty() || !terms.forget_query.empty() ||
         !terms.counted.empty() || terms.mixes() || terms.far_from < INFINITY ||
-        terms.weights != Weights::softmax)
+        terms.weights != Weighting::softmax)
       acts |= kRows;
     if (!terms.first_key.empty()) acts |= kMask;
     EXPECT_EQ(acts, entry->acts) << entry->name << " acts on " << site_names(acts) << ", its entry says "

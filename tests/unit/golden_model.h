@@ -1,8 +1,9 @@
-// Golden files of whole models (tests/golden/architectures, by make_architectures.py): a reader, and how the parameters of a
-// family become ours.
+// Golden files of whole models (tests/golden/architectures, by make_architectures.py): a reader, and how their tensors become
+// our parameters.
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/families/names.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/sample.h"
 
@@ -59,47 +61,23 @@ inline GoldenModel read_golden_model(const std::string& name) {
   return model;
 }
 
-// Rows of one of our parameters, from `first` on, by the name they have there. "{}" in both names is the layer. Transposed:
-// (in,out). Of heads: rows (H,3,D), of each head its q, k and v (GPT-NeoX).
-enum class How { plain, transposed, of_heads };
-struct Source {
-  std::string ours, theirs;
-  std::int64_t first = 0;
-  How how = How::plain;
-};
-struct Family {
+struct GoldenFamily {
   std::string name;
   Architecture architecture;
-  std::vector<Source> sources;
+  std::string named_as;  // the family whose names its tensors have; empty: its own
 };
-
-inline std::string with_layer(std::string name, std::int64_t l) {
-  const auto at = name.find("{}");
-  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(l));
-}
 
 // f(their name, their tensor, function from a number of theirs to its place in our flat array) for every parameter.
 template <class Body>
-void each_source(const Family& family, const Model& model, const GoldenModel& golden, const Body& f) {
-  const Architecture& a = family.architecture;
-  for (const Source& s : family.sources) {
-    const bool layered = s.theirs.find("{}") != std::string::npos;
-    for (std::int64_t l = 0; l < (layered ? a.layers : 1); ++l) {
-      const std::string theirs = with_layer(s.theirs, l);
-      if (!golden.has(theirs) && l == 0) continue;  // ModernBERT's first layer has no norm before attention
-      const GoldenTensor& t = golden.at(theirs);
-      const Param& p = model.param(with_layer(s.ours, l));
-      const std::int64_t rows = t.shape[0], columns = std::int64_t(t.data.size()) / rows,
-                         D = a.attention.head_size,
-                         begin = p.offset + s.first * (s.how == How::transposed ? rows : columns);
-      f(theirs, t, [=, how = s.how, H = a.attention.heads](std::int64_t n) {
-        const std::int64_t row = n / columns, column = n % columns;
-        if (how == How::transposed) return begin + column * rows + row;
-        if (how == How::plain) return begin + n;
-        const std::int64_t h = row / (3 * D), part = row / D % 3;
-        return begin + ((part * H + h) * D + row % D) * columns + column;
-      });
-    }
+void each_piece(const GoldenFamily& family, const Model& model, const GoldenModel& golden, const Body& f) {
+  const Names names = names_of(family.named_as.empty() ? family.name : family.named_as, model.architecture());
+  for (const Piece& piece : pieces_of(names, model)) {
+    const auto theirs = std::find_if(piece.theirs.begin(), piece.theirs.end(),
+                                     [&](const std::string& name) { return golden.has(name); });
+    if (theirs == piece.theirs.end()) throw std::runtime_error("no tensor " + piece.theirs.front());
+    const GoldenTensor& t = golden.at(*theirs);
+    EXPECT_EQ(t.shape, piece.shape()) << *theirs;
+    f(*theirs, t, [&](std::int64_t n) { return piece.place(n, model.architecture().attention); });
   }
 }
 

@@ -208,7 +208,7 @@ Attended attended(const std::string& spec, const Json& c) {
     for (std::int64_t j = 0; j < T; ++j) {
       if (definition.sees(i, j)) sum += row[j] = std::exp(definition.ln_weight(h, i, j));
     }
-    for (std::int64_t j = 0; definition.weights() == Weights::softmax && j < T; ++j) row[j] /= sum;
+    for (std::int64_t j = 0; definition.weights() == Weighting::softmax && j < T; ++j) row[j] /= sum;
     const auto out = definition.output(h, i);
     std::copy(out.begin(), out.end(), &all.out[n * D]);
   }

@@ -94,7 +94,7 @@ void expect_maps_are_the_definition(const Opened& o) {
       const auto seen = [&](std::int64_t j) { return definition.sees(i, j); };
       for (std::int64_t j = 0; j < kTokens; ++j)
         total += seen(j) ? std::exp(definition.ln_weight(h, i, j)) : 0;
-      if (definition.weights() != Weights::softmax) total = 1;
+      if (definition.weights() != Weighting::softmax) total = 1;
       for (std::int64_t j = 0; j < kTokens; ++j) {
         const double found = o.maps.logits[std::size_t(h)].at(i, j),
                      a = o.maps.weights[std::size_t(h)].at(i, j);

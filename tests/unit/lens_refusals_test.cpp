@@ -24,18 +24,18 @@ TEST(LensRefusals, SamplesThatAreNoWindowsAreRefused) {
   const Moved m("learned");
   const Trained look = m.look();
   Sample empty{kTokens, {}, {}}, torn = letters(2), unscored = letters(2), no_length = letters(1),
-                                 no_bytes = letters(1);
+                                 unknown = letters(1), negative = letters(1);
   torn.inputs.pop_back(), torn.targets.pop_back();
-  no_length.T = 0, no_bytes.inputs[3] = 256;
+  no_length.T = 0, unknown.inputs[3] = 256, negative.inputs[3] = -1;
   for (auto& target : unscored.targets) target = kUnscored;
-  for (const Sample& bad : {empty, torn, no_length, no_bytes}) {
+  for (const Sample& bad : {empty, torn, no_length, negative, unknown}) {
     EXPECT_REFUSED(streams(look, bad));
     EXPECT_REFUSED(written(look, bad));
     EXPECT_REFUSED(logits(look, bad));
     EXPECT_REFUSED(mean_loss(look, bad));
     EXPECT_REFUSED(loss_with(look, bad, 0, nothing()));
-    EXPECT_REFUSED(bad.first(1));
   }
+  for (const Sample& bad : {empty, torn, no_length, negative}) EXPECT_REFUSED(bad.first(1));
   EXPECT_REFUSED(mean_loss(look, unscored));
   EXPECT_REFUSED(loss_with(look, unscored, 0, nothing()));
   EXPECT_EQ(streams(look, unscored).size(), 3u);

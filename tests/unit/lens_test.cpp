@@ -345,7 +345,7 @@ TEST(Lens, RotaryPairs) {
   const auto turns = [](std::int64_t d, std::int64_t T) {
     std::vector<double> w;
     for (std::int64_t i = 0; i < d / 2; ++i) w.push_back(std::pow(10000.0, -2.0 * double(i) / double(d)));
-    const Turns t = turns_within(w, T);
+    const TurnsSeen t = turns_within(w, T);
     return std::vector<std::int64_t>{t.full, t.partial, t.constant};
   };
   using V = std::vector<std::int64_t>;

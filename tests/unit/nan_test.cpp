@@ -166,7 +166,7 @@ TEST_P(NotANumber, LogitsThatOverflowAreTold) {
       const Definition definition(e, trial.c.scene());
       for (std::int64_t h = 0; h < shape.H; ++h) {
         if (!definition.sees(i, j) || !(std::abs(definition.ln_weight(h, i, j)) > 1e39)) continue;
-        EXPECT_TRUE(definition.weights() != Weights::softmax || std::isnan(f.a.kept.lse[h * T + i]));
+        EXPECT_TRUE(definition.weights() != Weighting::softmax || std::isnan(f.a.kept.lse[h * T + i]));
         for (std::int64_t d = 0; d < D; ++d) {
           EXPECT_TRUE(std::isnan(f.out[(h * T + i) * D + d]));
           EXPECT_TRUE(std::isnan(f.dq[(h * T + i) * D + d]));
@@ -219,9 +219,9 @@ struct Attention {
 // What a padded key holds, a number or none, is nothing to anyone.
 TEST_P(NotANumber, PaddedKeysStayInvisible) {
   for (const bool by_rows : {false, true}) {
-    for (const Weights weights : {Weights::softmax, Weights::stick, Weights::stick_current}) {
+    for (const Weighting weights : {Weighting::softmax, Weighting::stick, Weighting::stick_current}) {
       for (const bool causal : {true, false}) {
-        if (weights != Weights::softmax && !causal) continue;
+        if (weights != Weighting::softmax && !causal) continue;
         Attention clean(40, causal, by_rows);
         clean.terms.weights = weights;
         Attention dirty = clean;

@@ -126,6 +126,10 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
   has(answer("deberta_v2(buckets=32, distance=17)", 2, 8), "distance more than buckets/2 + 1 = 17");
   has(answer("mrope(sections=2/1/2)", 2, 8),
       "sections=2/1/2 are 3 numbers of sum 5; allowed are three or four that sum to the pairs, 4");
+  has(answer("rope_axial(sections=1/2)", 2, 8),
+      "sections=1/2 are 2 numbers of sum 3; allowed are two to four that sum to the pairs, 4");
+  has(answer("rope_axial(index=alternating, sections=1/3)", 2, 8),
+      "found sections=1/3; allowed are two equal ones");
   has(answer("mrope_interleaved(sections=4/0)", 2, 8), "are 2 numbers of sum 4");
   has(answer("longrope(short=1/1/1)", 2, 8), "short has 3 factors; allowed are 1 or one for each pair: 4");
   has(answer("longrope(long=1/x)", 2, 8), "longrope: option 'long'");
@@ -143,11 +147,12 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
 
 // --- Places that do not follow each other: attention against the definition.
 
-const char* const kAnywhere[] = {"none",           "rope",           "alibi",         "t5",
-                                 "kerple_log",     "shaw",           "deberta",       "deberta_v2",
-                                 "transformer_xl", "fire",           "cope",          "fox",
-                                 "grape_additive", "dape",           "pope",          "tupe",
-                                 "self_extend",    "stick_breaking", "window(size=4)"};
+const char* const kAnywhere[] = {
+    "none",           "rope",           "alibi",          "t5",
+    "kerple_log",     "shaw",           "deberta",        "deberta_v2",
+    "transformer_xl", "fire",           "cope",           "fox",
+    "grape_additive", "dape",           "pope",           "tupe",
+    "self_extend",    "stick_breaking", "window(size=4)", "content_profile(width=3, extent=6)"};
 
 void expect_anywhere(const Placement& place, bool causal, bool ordered = true) {
   for (const char* spec : kAnywhere) {

@@ -255,7 +255,7 @@ class ReferenceModel {
   template <class Sees>
   void tell_pairs(const std::string& name, const Definition& definition, const Sees& sees) const {
     const AttentionRule& a = c_.attention;
-    const bool softmax = definition.weights() == Weights::softmax;
+    const bool softmax = definition.weights() == Weighting::softmax;
     std::vector<double> logits, weights;
     for (std::int64_t n = 0; n < a.heads * tokens_; ++n) {
       const std::int64_t h = n / tokens_, i = n % tokens_;
@@ -279,7 +279,7 @@ class ReferenceModel {
       return capped(definition.logit(h, i, u), c_.attention.soft_cap);
     };
     if (!sees(j)) return -INFINITY;
-    if (definition.weights() == Weights::softmax) return logit(j);
+    if (definition.weights() == Weighting::softmax) return logit(j);
     double log = -softplus(-logit(j));
     for (std::int64_t u = j + 1; u <= i; ++u) log -= sees(u) ? softplus(logit(u)) : 0;
     return log;
@@ -290,7 +290,7 @@ class ReferenceModel {
                              const std::string& name, const Definition::Hidden& hidden) const {
     const AttentionRule& a = c_.attention;
     if (a.soft_cap == 0 && !a.sinks) return definition.output(h, i, hidden);
-    const bool softmax = definition.weights() == Weights::softmax;
+    const bool softmax = definition.weights() == Weighting::softmax;
     std::vector<double> weights, out(std::size_t(a.head_size));
     double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
     for (std::int64_t j = 0; j < (c_.causal ? i + 1 : tokens_); ++j) {

@@ -166,7 +166,7 @@ report::HeatMap rotary_picture(Desk& desk, Finding& f) {
   }
   const auto w =
       make_encoding("rope", Shape{r.width, r.heads, r.width / r.heads, r.length, true})->frequencies();
-  const Turns t = turns_within(w, r.length);
+  const TurnsSeen t = turns_within(w, r.length);
   f.number("rope.full", text("RoPE pairs that turn fully in ", r.length, " tokens"), double(t.full), 0);
   f.number("rope.partial", "RoPE pairs that turn partly (up to four windows)", double(t.partial), 0);
   f.number("rope.constant", "RoPE pairs that hardly turn", double(t.constant), 0);

@@ -1,0 +1,141 @@
+#include "gnomon/families/check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon::cli {
+namespace {
+
+constexpr std::size_t kColumns = 80, kMostChoices = 5, kMostFaults = 3;
+
+// "0, 1, 5..9" as numbers.
+std::vector<double> positions_in(const std::string& list) {
+  std::vector<double> all;
+  if (list.empty()) return all;
+  for (const std::string_view item : split(list, ',')) {
+    const std::size_t dots = item.find("..");
+    if (dots == item.npos) {
+      all.push_back(number(trim(item), "--positions"));
+      continue;
+    }
+    const long long first = integer(trim(item.substr(0, dots)), "--positions"),
+                    last = integer(trim(item.substr(dots + 2)), "--positions");
+    if (last < first || last - first >= 1 << 24)
+      throw Error(Fault::usage,
+                  text("--positions: found ", item, "; allowed is a first and a last, such as 0..99"));
+    for (long long p = first; p <= last; ++p) all.push_back(double(p));
+  }
+  return all;
+}
+
+std::size_t width_of(std::string_view s) {
+  return std::size_t(std::count_if(s.begin(), s.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Lines of at most so many characters, broken at spaces.
+std::vector<std::string> wrapped(std::string_view words, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (const std::string_view word : split(words, ' ')) {
+    std::string& line = lines.back();
+    if (line.empty())
+      line = word;
+    else if (width_of(line) + 1 + width_of(word) <= width)
+      line += " " + std::string(word);
+    else
+      lines.push_back(std::string(word));
+  }
+  return lines;
+}
+
+// A paragraph whose first line begins with `head`, the others under its end.
+void print_paragraph(const std::string& head, std::string_view words, const std::string& right = "") {
+  const std::size_t indent = width_of(head), end = right.empty() ? 0 : 12;
+  const auto lines = wrapped(words, kColumns - indent - end);
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    fmt::print("{}{}", n ? std::string(indent, ' ') : head, lines[n]);
+    if (n == 0 && end)
+      fmt::print("{}{:>12}", std::string(kColumns - end - indent - width_of(lines[n]), ' '), right);
+    fmt::print("\n");
+  }
+}
+
+std::string words_of(const Held& h) {
+  return h.apart.empty() ? h.spec : h.spec + (h.faulty ? ", but " : ", where ") + h.apart;
+}
+std::string error_of(double error) { return fmt::format("{:.2g}", error); }
+
+std::string without_theta(std::string spec) {
+  const std::size_t at = spec.find("theta=");
+  return at == spec.npos ? spec : spec.erase(at, spec.find_first_of(",)", at) - at);
+}
+
+void print(const Checked& c) {
+  fmt::print("\n");
+  print_paragraph(c.looked_at + ": ", c.words);
+  if (c.best.spec.empty()) return;
+  print_paragraph("  ",
+                  fmt::format("largest error {}{}, {:.2g} of what rounding explains", error_of(c.best.error),
+                              c.unit.empty() ? "" : " " + c.unit, c.best.ratio));
+  for (const Held& h : c.also) print_paragraph("  fits as well: ", words_of(h));
+  for (const std::string& remark : c.remarks) print_paragraph("  note: ", remark);
+  // Of what does not fit the nearest choices that one may make, and the nearest faults.
+  std::size_t choices = 0, faults = 0;
+  std::map<std::string, int> alike;  // but for the base: two are enough
+  for (const Held& h : c.ruled_out) {
+    if (h.faulty ? faults == kMostFaults : choices == kMostChoices) continue;
+    if (++alike[without_theta(h.spec) + h.apart] > 2) continue;
+    if (choices + faults == 0) print_paragraph("  ruled out", " ", "error");
+    ++(h.faulty ? faults : choices);
+    print_paragraph("    ", words_of(h), error_of(h.error));
+  }
+}
+
+nlohmann::ordered_json json_of(const Held& h) {
+  return {
+      {"spec", h.spec}, {"apart", h.apart}, {"faulty", h.faulty}, {"error", h.error}, {"rounding", h.ratio}};
+}
+nlohmann::ordered_json json_of(const std::vector<Held>& all) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Held& h : all) list.push_back(json_of(h));
+  return list;
+}
+
+void print_json(const Dump& dump, const std::vector<Checked>& all) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Checked& c : all) {
+    nlohmann::ordered_json one{
+        {"looked_at", c.looked_at}, {"follows", c.follows}, {"fits", c.named}, {"words", c.words}};
+    if (!c.best.spec.empty()) one.update(json_of(c.best));
+    one["unit"] = c.unit, one["also"] = json_of(c.also), one["ruled_out"] = json_of(c.ruled_out);
+    one["remarks"] = c.remarks;
+    list.push_back(one);
+  }
+  fmt::print("{}\n", nlohmann::ordered_json{{"checked", list}, {"passed_over", dump.passed_over}}.dump(1));
+}
+
+}  // namespace
+
+int check(const CheckCommand& o) {
+  const CheckOptions options{o.spec, o.theta, positions_in(o.positions)};
+  const Dump dump = read_dump(o.dump);
+  const std::vector<Checked> all = gnomon::check(dump, options);
+  if (o.json) {
+    print_json(dump, all);
+  } else {
+    fmt::print("{}: {}\n", printable(o.dump), counted(dump.arrays.size(), "array"));
+    for (const Checked& c : all) print(c);
+    if (!dump.passed_over.empty())
+      fmt::print("\n{} passed over: the names are none of a dump\n",
+                 counted(dump.passed_over.size(), "tensor"));
+  }
+  return std::all_of(all.begin(), all.end(), [](const Checked& c) { return c.follows; }) ? 0 : 1;
+}
+
+}  // namespace gnomon::cli

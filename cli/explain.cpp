@@ -1,0 +1,143 @@
+#include "gnomon/pages/explain.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/wrapped.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
+#include "gnomon/core/readable.h"
+#include "gnomon/core/text.h"
+#include "gnomon/pages/explain_words.h"
+
+namespace gnomon::cli {
+namespace {
+
+constexpr std::size_t kColumn = 15;  // where what is said of a name begins
+
+void print(std::string_view name, const std::string& says) {
+  fmt::print("  {:<{}}{}\n", name, kColumn - 2, wrapped(printable(says), kColumn));
+}
+
+void print_group(const Explanation& e, const LayerGroup& g, bool full) {
+  const std::string component = g.position.component.empty() ? "" : g.position.component + " ";
+  fmt::print("\n{}\n", wrapped(text(component, g.layers.size() == 1 ? "layer " : "layers ",
+                                    pages::layers_text(g.layers), ": ", g.kind)));
+  for (const pages::Line& line : pages::group_lines(e, g, full)) print(line.name, line.says);
+  print("picture", pages::show_command(g));
+}
+
+void print(const Explanation& e, bool full) {
+  fmt::print("{}\n\n", printable(e.where));
+  for (const std::string& sentence : pages::explain_answers(e))
+    fmt::print("{}\n", wrapped(printable(sentence)));
+  for (const LayerGroup& g : e.groups) print_group(e, g, full);
+  fmt::print("\nby length\n");
+  for (std::size_t n = 0; n < e.lengths.size(); ++n) {
+    std::string name = grouped(double(e.lengths[n]));
+    for (const std::string& says : pages::at_length(e, n)) print(std::exchange(name, ""), says);
+  }
+  fmt::print("\nkey cache\n  {}\n", wrapped(pages::cache_text(e), 2));
+  if (!e.model.because.empty()) fmt::print("\nsizes\n");
+  for (const Because& b : e.model.because)
+    print(b.what, text(b.value, ": ", b.key.empty() ? "" : b.key + "; ", b.rule));
+  if (!e.model.remarks.empty()) fmt::print("\nremarks\n");
+  for (const Remark& r : e.model.remarks)
+    fmt::print("  {}\n", wrapped(printable(text(r.key, r.key.empty() ? "" : ": ", r.says)), 2));
+}
+
+Reader reader_named(const std::string& name, const Config& config) {
+  if (name.empty()) return config.gguf() ? Reader::llama_cpp : Reader::v5;
+  const auto names = reader_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw Error(Fault::usage, unknown("reader", name, names));
+  return Reader(found - names.begin());
+}
+
+std::string layers_of(const Difference& d) {
+  if (d.layers.empty()) return d.component;
+  return text(d.component, d.component.empty() ? "" : " ", d.layers.size() == 1 ? "layer " : "layers ",
+              pages::layers_text(d.layers));
+}
+
+// What differs, with the names of the two.
+void print(const Differences& found, const std::string& a, const std::string& b) {
+  for (const Difference& d : found.computed) {
+    const std::string where = layers_of(d);
+    fmt::print("\n{}\n", wrapped(printable(text(where, where.empty() ? "" : ": ", d.what))));
+    fmt::print("  {:<12} {}\n  {:<12} {}\n", a, wrapped(printable(d.a), kColumn), b,
+               wrapped(printable(d.b), kColumn));
+    if (d.ratio > 0) fmt::print("  {:<12} {}\n", "ratio", significant(d.ratio));
+  }
+  for (const std::string& note : found.notes) fmt::print("\n{}\n", wrapped(printable(note)));
+}
+
+int compare(const ExplainOptions& o, const Explanation& a) {
+  const Config config = Config::open(o.other);
+  const Explanation b = gnomon::explain(config, reader_named(o.reader, config));
+  const Differences found = differences(a, b);
+  if (o.json) {
+    fmt::print("{}\n", pages::differences_json(a, b, found));
+    return 0;
+  }
+  fmt::print("A  {} ({})\nB  {} ({})\n\n", printable(a.where), pages::reader_title(a.model.reader),
+             printable(b.where), pages::reader_title(b.model.reader));
+  fmt::print("{}\n", found.same() ? "Both compute the same from positions."
+                                  : "They do not compute the same from positions:");
+  print(found, "A", "B");
+  return 0;
+}
+
+int readers(const ExplainOptions& o, const Config& config, const Explanation& first) {
+  std::vector<pages::OtherReader> others;
+  for (std::size_t n = 0; n < reader_names().size(); ++n) {
+    if (Reader(n) == first.model.reader) continue;
+    pages::OtherReader other{Reader(n), {}, ""};
+    try {
+      other.to_first = differences(first, gnomon::explain(config, Reader(n)));
+    } catch (const Error& error) {
+      other.refuses = error.what();
+    }
+    others.push_back(std::move(other));
+  }
+  if (o.json) {
+    fmt::print("{}\n", pages::readers_json(first, others));
+    return 0;
+  }
+  const std::string title(pages::reader_title(first.model.reader));
+  fmt::print("{}\n\n", printable(first.where));
+  for (const std::string& sentence : pages::explain_answers(first))
+    fmt::print("{}\n", wrapped(printable(sentence)));
+  for (const pages::OtherReader& other : others) {
+    const std::string_view name = pages::reader_title(other.reader);
+    const std::string says = !other.refuses.empty()  ? "cannot read it: " + other.refuses
+                             : other.to_first.same() ? "computes the same"
+                                                     : "computes something else:";
+    fmt::print("\n== {}\n", wrapped(printable(text(name, ": ", says))));
+    print(other.to_first, std::string(reader_names()[std::size_t(first.model.reader)]),
+          std::string(reader_names()[std::size_t(other.reader)]));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int explain(const ExplainOptions& o) {
+  const Config config = Config::open(o.path);
+  const Explanation e = gnomon::explain(config, reader_named(o.reader, config));
+  if (!o.other.empty()) return compare(o, e);
+  if (o.readers) return readers(o, config, e);
+  if (o.json)
+    fmt::print("{}\n", pages::explain_json(e, 1));
+  else
+    print(e, o.full);
+  if (o.out.empty()) return 0;
+  write_file(o.out, pages::explain_page(e));
+  if (!o.json) fmt::print("\npage: {}\n", o.out);
+  return 0;
+}
+
+}  // namespace gnomon::cli

@@ -1,0 +1,101 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gnomon/lens/extension.h"
+#include "gnomon/lens/probe.h"
+#include "gnomon/lens/rotary_use.h"
+#include "gnomon/lens/subspace.h"
+#include "gnomon/lens/table.h"
+#include "gnomon/lens/watch.h"
+
+namespace gnomon {
+
+// What a trained model does with position, as data. A part that does not apply to a model is absent, and `left_out` says why.
+
+// A table of positions beside the table of words, as they are added. Of words, a sample of at most kWords.
+struct TableLook {
+  std::int64_t words, positions, width;
+  NormRatio norms;                  // lengths of positions over those of words
+  double word_rank, position_rank;  // effective rank (Roy, Vetterli 2007)
+  std::int64_t components;          // of positions, with 95 % of their variance
+  double within,
+      chance;  // share of the positions' variance in the words' 95 % subspace; its share of all channels
+  double mean_cosine;             // between the mean word and the mean position
+  double by_distance, roughness;  // of the table: offset_share of e·eᵀ without its diagonal, roughness()
+  double first_row;               // |e_0 − mean|, over the same of the other rows in the mean
+  double recall,
+      recall_normed;  // of 10 nearest words that stay when a position is added; after the norm of the embedding
+};
+inline constexpr std::int64_t kWords = 2000;
+
+// The stream that enters a layer, or leaves the last one. The first token of a window stands apart: in many models it becomes
+// far longer than all others and takes what attention has no use for (Sun et al. 2024, arXiv 2402.17762; Xiao et al. 2023,
+// arXiv 2309.17453), and would be most of the variance.
+struct StreamLook {
+  VarianceShares variance;  // of all other places
+  double first_length;      // of the first token, over the mean of the others
+  std::optional<PositionProbe> probe;
+};
+
+struct Change {
+  std::string what;  // "positions + 16", "layer 3 without position", "yarn"
+  double loss = 0;   // nats a token more than before; NaN without a head
+  double half_width = 0;
+  double pooled = 0;  // pooled_change(); NaN where it was not asked
+};
+
+// Loss over the last `scored` tokens of windows of `tokens`, by the way of reading.
+struct Reading {
+  std::string way, spec;
+  std::int64_t tokens;
+  double nats, half_width;
+};
+
+struct Inspection {
+  std::int64_t window = 0, windows = 0;  // of what is not about long windows
+  std::int64_t probed = 0;               // tokens of the windows that probes are asked about
+  std::optional<TableLook> table;
+  std::vector<Matrix>
+      terms;  // of each head of the first layer: shares of word, position and the rest (term_shares)
+  std::vector<std::vector<HeadWatched>> heads;           // [layer][head]
+  std::vector<StreamLook> streams;                       // of layers + 1
+  std::optional<PositionProbe> word_probe;               // the null: from the words alone
+  std::vector<std::vector<std::vector<PairUse>>> pairs;  // [layer looked at][head][pair]
+  std::vector<std::int64_t> pair_layers;
+  std::vector<double> frequencies;  // radians a token of each pair
+  std::vector<Change> shifts, removals;
+  std::vector<LossAt> by_place;
+  std::vector<Reading> readings;
+  struct LeftOut {
+    std::string part, why;
+  };
+  std::vector<LeftOut> left_out;
+};
+
+// The parts, each on its own. Samples are windows of tokens of the model's own tokeniser; they throw Error(usage) where the
+// lenses that they are made of do.
+TableLook look_at_table(const Trained& m);
+std::vector<Matrix> look_at_terms(const Trained& m, const Sample& sample);
+// Variance of every stream, and a probe of positions in the streams of `probed`; the words alone are the null.
+struct Streams {
+  std::vector<StreamLook> looks;
+  PositionProbe words;
+};
+Streams look_at_streams(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed);
+// What a model makes of a sample, to compare with: losses, or the last rows of a model without a head.
+struct Outcome {
+  std::vector<float> losses;
+  Matrix rows;
+};
+Outcome outcome_of(const Trained& m, const Sample& sample);
+// `before`: outcome_of() the same sample.
+Change look_at_shift(const Trained& m, const Sample& sample, const Outcome& before, double shift);
+// Without position in this layer; for layer −1 without any at all.
+Change look_without(const Trained& m, const Sample& sample, const Outcome& before, std::int64_t layer);
+Reading look_beyond(const Trained& m, const Extension& way, const Sample& sample, std::int64_t scored);
+
+}  // namespace gnomon

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gnomon/core/error.h"
+#include "gnomon/lens/inspection.h"
+
+namespace gnomon {
+namespace {
+
+constexpr double kMost = 0.95;  // of the variance: what "the subspace" of words or positions is
+constexpr std::int64_t kNeighbours = 10, kAsked = 300;
+
+bool has(const Trained& m, std::string_view name) {
+  const auto all = m.model.params();
+  return std::any_of(all.begin(), all.end(), [&](const Param& p) { return p.spec.name == name; });
+}
+
+// At most `most` rows, evenly spread.
+Matrix some_rows(const Matrix& all, std::int64_t most) {
+  const std::int64_t n = std::min(most, all.rows);
+  Matrix out(n, all.columns);
+  for (std::int64_t r = 0; r < n; ++r) {
+    const auto from = all.row(r * all.rows / n);
+    std::copy(from.begin(), from.end(), out.row(r).begin());
+  }
+  return out;
+}
+
+double length(std::span<const double> row) {
+  return std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+}
+double cosine(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0) / (length(a) * length(b));
+}
+
+// A layer norm of the embedding, or what is there instead of one.
+struct EmbeddingNorm {
+  std::vector<double> gain, bias;  // empty: there is none
+  double epsilon = 0;
+};
+EmbeddingNorm norm_of(const Trained& m) {
+  if (!has(m, "embed.norm.gain")) return {};
+  EmbeddingNorm n{parameter(m, "embed.norm.gain").values, {}, m.model.architecture().norm.epsilon};
+  n.bias = has(m, "embed.norm.bias") ? parameter(m, "embed.norm.bias").values
+                                     : std::vector<double>(n.gain.size(), 0.0);
+  return n;
+}
+Matrix normed(const EmbeddingNorm& norm, Matrix rows) {
+  for (std::int64_t r = 0; r < rows.rows && !norm.gain.empty(); ++r) {
+    const auto row = rows.row(r);
+    const double mean = std::accumulate(row.begin(), row.end(), 0.0) / double(row.size());
+    double variance = 0;
+    for (const double v : row) variance += (v - mean) * (v - mean) / double(row.size());
+    for (std::size_t c = 0; c < row.size(); ++c)
+      row[c] = norm.gain[c] * (row[c] - mean) / std::sqrt(variance + norm.epsilon) + norm.bias[c];
+  }
+  return rows;
+}
+
+// The k rows of `words` nearest to a row by cosine, but for word `self`, in rising order.
+std::vector<std::int64_t> nearest(std::span<const double> row, const Matrix& unit_words, std::int64_t self) {
+  std::vector<double> scores(std::size_t(unit_words.rows));
+  for (std::int64_t w = 0; w < unit_words.rows; ++w)
+    scores[std::size_t(w)] = std::inner_product(row.begin(), row.end(), unit_words.row(w).begin(), 0.0);
+  std::vector<std::int64_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::erase(order, self);
+  std::partial_sort(order.begin(), order.begin() + kNeighbours, order.end(),
+                    [&](auto a, auto b) { return scores[std::size_t(a)] > scores[std::size_t(b)]; });
+  order.resize(std::size_t(kNeighbours));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+// The share of the nearest words of a word that are nearest still when a position is added, before or after a norm.
+double recall_of(const Matrix& words, const Matrix& positions, const EmbeddingNorm& norm) {
+  if (words.rows <= kNeighbours) throw Error(Fault::usage, "neighbours: too few words");
+  Matrix unit = normed(norm, words);
+  for (std::int64_t w = 0; w < unit.rows; ++w) {
+    const auto row = unit.row(w);
+    const double size = std::max(length(row), 1e-12);
+    for (double& v : row) v /= size;
+  }
+  double kept = 0, asked = 0;
+  for (std::int64_t n = 0; n < std::min(kAsked, words.rows); ++n) {
+    const std::int64_t w = n * words.rows / std::min(kAsked, words.rows);
+    const auto own = nearest(unit.row(w), unit, w);
+    Matrix placed = words.block(w, 1);
+    const auto position = positions.row((n * 7919 + 1) % positions.rows);  // spread over the table
+    for (std::int64_t c = 0; c < placed.columns; ++c) placed.at(0, c) += position[std::size_t(c)];
+    const auto seen = nearest(normed(norm, placed).row(0), unit, w);
+    std::vector<std::int64_t> both;
+    std::set_intersection(own.begin(), own.end(), seen.begin(), seen.end(), std::back_inserter(both));
+    kept += double(both.size()), asked += double(kNeighbours);
+  }
+  return kept / asked;
+}
+
+Matrix sum_of_types(const Trained& m, const Matrix& words) {
+  if (!has(m, "embed.type")) return words;
+  const Matrix type = parameter(m, "embed.type");
+  Matrix out = words;
+  for (std::int64_t w = 0; w < out.rows; ++w) {
+    for (std::int64_t c = 0; c < out.columns; ++c) out.at(w, c) += type.at(0, c);
+  }
+  return out;
+}
+
+}  // namespace
+
+TableLook look_at_table(const Trained& m) {
+  const Matrix words = some_rows(parameter(m, "embed.word"), kWords),
+               positions = parameter(m, "position.input.table");
+  if (words.columns != positions.columns)
+    throw Error(Fault::usage, text("words of ", words.columns, " numbers and positions of ",
+                                   positions.columns, " are not added"));
+  const Spectrum of_words = spectrum(words), of_positions = spectrum(positions);
+  const std::int64_t r = of_words.count(kMost);
+  const auto mean = column_means(positions);
+  const Matrix apart = centred(positions);
+  double others = 0;
+  for (std::int64_t p = 1; p < apart.rows; ++p) others += length(apart.row(p)) / double(apart.rows - 1);
+  const Matrix gram = product_transposed(positions, positions);
+  const Matrix typed = sum_of_types(m, words);
+  return {.words = words.rows,
+          .positions = positions.rows,
+          .width = positions.columns,
+          .norms = norm_ratio(positions, words),
+          .word_rank = of_words.effective_rank(),
+          .position_rank = of_positions.effective_rank(),
+          .components = of_positions.count(kMost),
+          .within = energy_within(positions, of_words.basis(r)),
+          .chance = double(r) / double(words.columns),
+          .mean_cosine = cosine(column_means(words), mean),
+          .by_distance = offset_share(gram, Diagonal::without),
+          .roughness = roughness(positions),
+          .first_row = length(apart.row(0)) / others,
+          .recall = recall_of(words, positions, {}),
+          .recall_normed = recall_of(typed, positions, norm_of(m))};
+}
+
+// With a norm behind the sum, each part is taken with the statistics of the whole: γ·(part − its mean)/σ, exact for these tokens.
+std::vector<Matrix> look_at_terms(const Trained& m, const Sample& sample) {
+  const std::int64_t N = std::int64_t(sample.inputs.size()), C = m.model.architecture().width, T = sample.T;
+  Matrix words(N, C), positions(N, C), whole(N, C), entered(N, C);
+  watch(m, sample, {"words", "positions", "embedded", "layers.0.before"},
+        [&](std::int64_t w, const std::string& name, TapValue& value) {
+          Matrix& to = name == "words"       ? words
+                       : name == "positions" ? positions
+                       : name == "embedded"  ? whole
+                                             : entered;
+          if (value.size() != T * C)
+            throw Error(Fault::usage, text("terms: ", name, " has ", value.size() / T,
+                                           " numbers a token; the stream has ", C, ": they are not added"));
+          const Floats all = value.read();
+          std::copy(all.begin(), all.end(), &to.at(w * T, 0));
+        });
+  const EmbeddingNorm norm = norm_of(m);
+  const auto part = [&](const Matrix& x) {
+    if (norm.gain.empty()) return x;
+    Matrix out = x;
+    for (std::int64_t n = 0; n < N; ++n) {
+      const auto all = whole.row(n);
+      const double mean = std::accumulate(all.begin(), all.end(), 0.0) / double(C);
+      double variance = 0;
+      for (const double v : all) variance += (v - mean) * (v - mean) / double(C);
+      const auto row = x.row(n);
+      const double own = std::accumulate(row.begin(), row.end(), 0.0) / double(C);
+      for (std::int64_t c = 0; c < C; ++c)
+        out.at(n, c) = norm.gain[std::size_t(c)] * (x.at(n, c) - own) / std::sqrt(variance + norm.epsilon);
+    }
+    return out;
+  };
+  const Matrix word = part(words), position = part(positions);
+  const Matrix rest = sum(sum(entered, word, -1), position, -1);  // types and the norm's bias
+  return term_shares(m, 0, {word, position, rest}, T);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,158 @@
+#include "gnomon/pages/explain.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lens/rotary_use.h"
+#include "gnomon/pages/explain_words.h"
+
+namespace gnomon::pages {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json(const std::vector<Because>& all) {
+  Json out = Json::array();
+  for (const Because& b : all)
+    out.push_back({{"what", b.what}, {"value", b.value}, {"key", b.key}, {"rule", b.rule}});
+  return out;
+}
+
+void add_rotation(const Explanation& e, const LayerGroup& g, Json& j) {
+  const Numbers& n = g.numbers();
+  j["rotary_dim"] = n.rotary_dim;
+  j["first_channel"] = n.first;
+  j["pairing"] = n.pairing == Pairing::halves ? "halves" : "adjacent";
+  if (g.theta) j["theta"] = *g.theta;
+  j["inv_freq"] = n.inv_freq;
+  j["attention_factor"] = n.attention_factor;
+  for (const auto& [key, length] :
+       {std::pair{"turns_trained", e.trained()}, {"turns_longest", e.model.longest}}) {
+    if (length <= 0) continue;
+    const TurnsSeen t = turns_within(n.inv_freq, g.span(length));
+    j[key] = {{"length", g.span(length)}, {"full", t.full}, {"partial", t.partial}, {"constant", t.constant}};
+  }
+}
+
+Json json(const Explanation& e, const LayerGroup& g) {
+  const LayerPosition& p = g.position;
+  Json j{{"layers", g.layers}, {"spec", p.spec.print()}, {"kind", g.kind}};
+  if (!p.component.empty()) j["component"] = p.component;
+  j["causal"] = p.causal;
+  j["heads"] = p.heads;
+  j["kv_heads"] = p.kv_heads;
+  j["head_dim"] = p.head_dim;
+  j["scale"] = p.scale == 0 ? 1 / std::sqrt(double(p.head_dim)) : p.scale;
+  j["softmax_factor"] = g.numbers().softmax_factor;
+  if (!g.numbers().inv_freq.empty()) add_rotation(e, g, j);
+  if (!g.numbers().slopes.empty()) j["slopes"] = g.numbers().slopes;
+  if (!g.buckets.empty()) j["buckets"] = Json::array();
+  for (const SharedBucket& b : g.buckets)
+    j["buckets"].push_back(
+        {{"bucket", b.bucket}, {"first", b.first}, {"last", b.last < 0 ? Json() : Json(b.last)}});
+  j["window"] = g.window ? Json(*g.window) : Json();
+  j["sources"] = json(p.because);
+  return j;
+}
+
+Json at(const Explanation& e, std::size_t n) {
+  Json j{{"length", e.lengths[n]},
+         {"times", double(e.lengths[n]) / double(e.trained())},
+         {"positions", !e.positions_end || e.lengths[n] <= *e.positions_end},
+         {"layers", Json::array()},
+         {"words", at_length(e, n)}};
+  for (const LayerGroup& g : e.groups) {
+    const AtLength& a = g.at[n];
+    Json one{{"layers", g.layers}};
+    if (!g.position.component.empty()) one["component"] = g.position.component;
+    one["changed"] = a.numbers.inv_freq != g.numbers().inv_freq;
+    if (one["changed"]) one["inv_freq"] = a.numbers.inv_freq;
+    one["attention_factor"] = a.numbers.attention_factor;
+    one["softmax_factor"] = a.numbers.softmax_factor;
+    one["temperature"] = a.temperature;
+    one["pairs_beyond_training"] = a.beyond_training;
+    if (!g.buckets.empty()) one["last_bucket_share"] = a.last_bucket;
+    j["layers"].push_back(std::move(one));
+  }
+  return j;
+}
+
+void add(const Differences& found, Json& j) {
+  j["same"] = found.same();
+  j["differences"] = Json::array();
+  for (const Difference& d : found.computed) {
+    Json one{{"layers", d.layers}, {"what", d.what}, {"a", d.a}, {"b", d.b}};
+    if (!d.component.empty()) one["component"] = d.component;
+    if (d.ratio > 0) one["largest_ratio"] = d.ratio;
+    j["differences"].push_back(std::move(one));
+  }
+  j["notes"] = found.notes;
+}
+
+std::string_view name(Reader reader) { return reader_names()[std::size_t(reader)]; }
+
+// A stranger's strings may be no UTF-8.
+std::string printed(const Json& j, int indent) {
+  return j.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string explain_json(const Explanation& e, int indent) {
+  const Resolved& m = e.model;
+  Json all{{"schema", kExplainSchema},
+           {"file", e.where},
+           {"format", e.gguf ? "gguf" : "json"},
+           {"family", m.family},
+           {"known", m.known},
+           {"reader", name(m.reader)},
+           {"causal", m.causal},
+           {"width", m.width},
+           {"trained_length", m.trained_length},
+           {"longest", m.longest},
+           {"input", m.input.print()},
+           {"positions_end", e.positions_end ? Json(*e.positions_end) : Json()},
+           {"sources", json(m.because)},
+           {"answer", explain_answers(e)},
+           {"layers", Json::array()},
+           {"lengths", Json::array()},
+           {"key_cache", Json()},
+           {"remarks", Json::array()}};
+  for (const LayerGroup& g : e.groups) all["layers"].push_back(json(e, g));
+  for (std::size_t n = 0; n < e.lengths.size(); ++n) all["lengths"].push_back(at(e, n));
+  if (e.cache) {
+    all["key_cache"] = {{"bytes_per_token", e.cache->per_token}, {"at", Json::array()}};
+    for (std::size_t n = 0; n < e.lengths.size(); ++n)
+      all["key_cache"]["at"].push_back({{"length", e.lengths[n]}, {"bytes", e.cache->at[n]}});
+  }
+  for (const Remark& r : m.remarks) all["remarks"].push_back({{"key", r.key}, {"says", r.says}});
+  return printed(all, indent);
+}
+
+std::string readers_json(const Explanation& first, const std::vector<OtherReader>& others) {
+  Json all{{"schema", kExplainSchema},
+           {"file", first.where},
+           {"reader", name(first.model.reader)},
+           {"answer", explain_answers(first)},
+           {"others", Json::array()}};
+  for (const OtherReader& o : others) {
+    Json one{{"reader", name(o.reader)}, {"reads", o.refuses.empty()}};
+    if (!o.refuses.empty())
+      one["refuses"] = o.refuses;
+    else
+      add(o.to_first, one);
+    all["others"].push_back(std::move(one));
+  }
+  return printed(all, 1);
+}
+
+std::string differences_json(const Explanation& a, const Explanation& b, const Differences& found) {
+  Json all{{"schema", kExplainSchema}, {"a", a.where}, {"b", b.where}};
+  all["readers"] = {name(a.model.reader), name(b.model.reader)};
+  add(found, all);
+  return printed(all, 1);
+}
+
+}  // namespace gnomon::pages

@@ -1,0 +1,256 @@
+#include "gnomon/pages/explain_words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lens/rotary_use.h"
+
+namespace gnomon::pages {
+namespace {
+
+std::string tokens(std::int64_t n) { return grouped(double(n)) + (n == 1 ? " token" : " tokens"); }
+
+// "4 GiB", "135.0 KiB": to a unit that leaves a few digits.
+std::string bytes_text(double bytes) {
+  const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
+  return grouped(bytes, unit == 0 || bytes == std::floor(bytes) ? 0 : 1) + " " + units[unit];
+}
+
+// All of them, or the ends.
+std::string numbers_text(const std::vector<double>& x, bool full) {
+  if (!full && x.size() > 4) return text(x.front(), ", ", x[1], " ... ", x.back());
+  std::string all;
+  for (const double one : x) all += (all.empty() ? "" : ", ") + (full ? shortest(one) : text(one));
+  return all;
+}
+
+std::string whose(const LayerGroup& g) {
+  const std::string part = g.position.component.empty() ? "" : g.position.component + " ";
+  return text(part, g.layers.size() == 1 ? "layer " : "layers ", layers_text(g.layers));
+}
+std::string capital(std::string s) {
+  if (!s.empty() && s[0] >= 'a' && s[0] <= 'z') s[0] = char(s[0] - 'a' + 'A');
+  return s;
+}
+
+std::string method(const LayerGroup& g) {
+  const Numbers& n = g.numbers();
+  std::string all;
+  for (const Named& named : g.position.spec.attention) {
+    const Entry& entry = find_encoding(named.name);
+    std::string one;
+    if (entry.acts & kMask) continue;
+    if (entry.acts & kQk && g.theta && !n.inv_freq.empty())
+      one = text("turn ", n.rotary_dim == g.position.head_dim ? "all " : text(n.rotary_dim, " of "),
+                 g.position.head_dim, " channels of q and k by ", entry.name, ", theta ", grouped(*g.theta));
+    else
+      one = text("have ", entry.name, " (", entry.title, ")");
+    all += (all.empty() ? "" : " and ") + one;
+  }
+  return all.empty() ? "have no position of their own" : all;
+}
+
+std::string sees(const LayerGroup& g) {
+  if (!g.window) return "";
+  const bool chunk = std::any_of(g.position.spec.attention.begin(), g.position.spec.attention.end(),
+                                 [](const Named& n) { return n.name == "chunk"; });
+  if (chunk) return text(", within chunks of ", tokens(*g.window));
+  return g.position.causal ? text(", and see the last ", tokens(*g.window))
+                           : text(", and see keys nearer than ", tokens(*g.window));
+}
+
+std::string turned(const LayerGroup& g, std::int64_t length) {
+  const TurnsSeen t = turns_within(g.numbers().inv_freq, g.span(length));
+  return text("over ", tokens(g.span(length)), " ", t.full, " pairs make a full turn, ", t.partial,
+              " a quarter of one or more, ", t.constant, " nearly nothing");
+}
+
+void add_rotation(const Explanation& e, const LayerGroup& g, bool full, std::vector<Line>& out) {
+  const Numbers& n = g.numbers();
+  const std::int64_t pairs = n.rotary_dim / 2;
+  out.push_back({"pairs", n.pairing == Pairing::halves
+                              ? text(pairs, ", channel c with c + ", pairs, " (halves)")
+                              : text(pairs, ", channel 2c with 2c + 1 (adjacent)")});
+  out.push_back({"rotated", n.rotary_dim == g.position.head_dim
+                                ? text("all ", n.rotary_dim, " channels of a head")
+                                : text(n.rotary_dim, " of ", g.position.head_dim,
+                                       " channels of a head, from ", n.first, " on")});
+  if (g.theta) out.push_back({"theta", shortest(*g.theta)});
+  out.push_back({"frequencies", text(numbers_text(n.inv_freq, full), "; ", n.inv_freq.size(),
+                                     " in radians a token", full ? "" : " (--full: all)")});
+  const auto [least, most] = std::minmax_element(n.inv_freq.begin(), n.inv_freq.end());
+  if (*least > 0)
+    out.push_back({"wavelengths", text(significant(2 * std::numbers::pi / *most), " to ",
+                                       significant(2 * std::numbers::pi / *least), " tokens a turn")});
+  const bool longer = g.span(e.model.longest) > g.span(e.trained());
+  out.push_back({"seen", turned(g, e.trained()) + (longer ? "; " + turned(g, e.model.longest) : "")});
+  out.push_back({"cos, sin", text("times ", text(n.attention_factor),
+                                  n.attention_factor == 1 ? "" : ", of q and of k: squared in the logit")});
+}
+
+void add_bias(const LayerGroup& g, bool full, std::vector<Line>& out) {
+  const Numbers& n = g.numbers();
+  if (!n.slopes.empty())
+    out.push_back({"slopes", text(numbers_text(n.slopes, full), " a token of distance, ", n.slopes.size(),
+                                  " heads", full || n.slopes.size() <= 4 ? "" : " (--full: all)")});
+  if (g.buckets.empty()) return;
+  std::string all;
+  for (const SharedBucket& b : g.buckets) {
+    if (b.first == b.last && !full) continue;
+    all += text(all.empty() ? "" : ", ", b.first, b.last < 0 ? "+" : text("-", b.last));
+  }
+  out.push_back({"buckets", text(g.buckets.size(), " for keys before the query; those of several distances: ",
+                                 all, g.position.causal ? "" : "; as many for keys after it")});
+}
+
+// What q·k is multiplied by, and what of it is not 1/√D.
+std::string softmax_text(const LayerPosition& p, const Numbers& n) {
+  const double root = 1 / std::sqrt(double(p.head_dim)), scale = p.scale == 0 ? root : p.scale;
+  std::string out = text("q·k times ", text(scale), scale == root ? text(" = 1/sqrt(", p.head_dim, ")") : "");
+  if (n.softmax_factor == 1) return out + ", and no factor beside it";
+  return out + text(", times ", text(n.softmax_factor), ": ", text(scale * n.softmax_factor), " in all");
+}
+
+// What of the group is other than at the reference length; "" if nothing.
+std::string change(const LayerGroup& g, std::size_t n) {
+  const AtLength &a = g.at.front(), &b = g.at[n];
+  std::vector<std::string> all;
+  double most = 1;
+  for (std::size_t i = 0; i < a.numbers.inv_freq.size(); ++i)
+    if (b.numbers.inv_freq[i] > 0) most = std::max(most, a.numbers.inv_freq[i] / b.numbers.inv_freq[i]);
+  if (a.numbers.inv_freq != b.numbers.inv_freq)
+    all.push_back(
+        text("other frequencies: up to ", significant(most), " times slower (cached keys keep the old)"));
+  const auto moved = [&](const char* what, double x, double y) {
+    if (x != y) all.push_back(text(what, " ", text(x), " becomes ", text(y)));
+  };
+  moved("factor of cos and sin", a.numbers.attention_factor, b.numbers.attention_factor);
+  moved("factor of the softmax", a.numbers.softmax_factor, b.numbers.softmax_factor);
+  moved("the last query's temperature", a.temperature, b.temperature);
+  if (b.beyond_training)
+    all.push_back(text(b.beyond_training, " of ", b.numbers.inv_freq.size(),
+                       " pairs turn to angles that the trained length does not hold"));
+  if (!b.numbers.slopes.empty())
+    all.push_back(text(
+        "the gentlest head's bias reaches ",
+        text(-*std::min_element(b.numbers.slopes.begin(), b.numbers.slopes.end()) * double(b.length - 1))));
+  if (!g.buckets.empty())
+    all.push_back(text(fixed(100 * b.last_bucket, 0), " % of the pairs of tokens are in the last bucket (",
+                       g.buckets.back().first, " tokens and more)"));
+  if (g.window && all.empty()) return text("as trained: a query sees no more than ", tokens(*g.window));
+  std::string line;
+  for (const std::string& one : all) line += (line.empty() ? "" : "; ") + one;
+  return line;
+}
+
+}  // namespace
+
+std::string_view reader_title(Reader reader) {
+  constexpr std::string_view titles[] = {"transformers 5", "transformers 4", "llama.cpp", "vLLM",
+                                         "a naive reader"};
+  return titles[std::size_t(reader)];
+}
+
+std::string layers_text(const std::vector<std::int64_t>& of) {
+  std::string all;
+  for (std::size_t n = 0; n < of.size();) {
+    std::size_t last = n;
+    while (last + 1 < of.size() && of[last + 1] == of[last] + 1) ++last;
+    if (last - n < 2) last = n;
+    all += text(all.empty() ? "" : ", ", of[n]);
+    if (last > n) all += text(" to ", of[last]);
+    n = last + 1;
+  }
+  return all;
+}
+
+std::string show_command(const LayerGroup& g) {
+  const LayerPosition& p = g.position;
+  return text("gnomon show ", shell_word(p.spec.print()), " --dim ", p.heads * p.head_dim, " --heads ",
+              p.heads, p.causal ? "" : " --bidirectional");
+}
+
+std::vector<std::string> explain_answers(const Explanation& e) {
+  const Resolved& m = e.model;
+  std::vector<std::string> out;
+  out.push_back(text(m.family, ", as ", reader_title(m.reader), " reads it: ", m.layers.size(),
+                     m.causal ? " causal" : "", m.layers.size() == 1 ? " layer" : " layers",
+                     m.trained_length > 0 ? text(", trained on ", tokens(m.trained_length))
+                                          : ", of no trained length that the file says",
+                     m.longest > m.trained_length ? text(", made for ", tokens(m.longest)) : "", "."));
+  if (!m.known)
+    out.push_back(
+        "gnomon knows no family of this name: what follows is read from the keys alone, by the rules that "
+        "most models share. The model's own code decides.");
+  if (m.input.input)
+    out.push_back(text(
+        "A position vector joins the words: ", m.input.print(),
+        e.positions_end ? text("; there are ", grouped(double(*e.positions_end)), " of them") : "", "."));
+  std::string without;
+  for (const LayerGroup& g : e.groups) {
+    if (g.kind == "none" && e.groups.size() > 1 && !m.input.input)
+      without += (without.empty() ? "" : ", ") + layers_text(g.layers);
+    if (g.kind == "none" && m.input.input && !g.window) continue;
+    out.push_back(text(e.groups.size() == 1
+                           ? g.layers.size() == 1 ? "Its layer" : text("All ", g.layers.size(), " layers")
+                           : capital(whose(g)),
+                       " ", method(g), sees(g), "."));
+  }
+  if (!without.empty()) out.push_back(text("Without position: layers ", without, "."));
+  return out;
+}
+
+std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool full) {
+  const LayerPosition& p = g.position;
+  std::vector<Line> out;
+  out.push_back({"spec", p.spec.print()});
+  out.push_back({"heads", text(p.heads, " of ", p.head_dim, " channels",
+                               p.kv_heads == p.heads ? "" : text(", ", p.kv_heads, " of keys and values"))});
+  if (!g.numbers().inv_freq.empty()) add_rotation(e, g, full, out);
+  out.push_back({"softmax", softmax_text(p, g.numbers())});
+  if (g.at.back().temperature != g.at.front().temperature || g.at.front().temperature != 1)
+    out.push_back({"temperature", text("the last query of ", tokens(e.trained()), ": times ",
+                                       text(g.at.front().temperature))});
+  add_bias(g, full, out);
+  if (g.window) out.push_back({"window", tokens(*g.window)});
+  bool first = true;
+  for (const Because& b : p.because)
+    out.push_back({std::exchange(first, false) ? "from" : "",
+                   text(b.what, " = ", b.value, ": ", b.key.empty() ? "" : b.key + "; ", b.rule)});
+  return out;
+}
+
+std::vector<std::string> at_length(const Explanation& e, std::size_t n) {
+  std::vector<std::string> out;
+  const std::int64_t length = e.lengths[n];
+  if (e.positions_end && length > *e.positions_end)
+    out.push_back(text("no position vectors from token ", grouped(double(*e.positions_end)), " on"));
+  for (const LayerGroup& g : e.groups) {
+    const std::string what = change(g, n);
+    if (!what.empty()) out.push_back(e.groups.size() == 1 ? what : text(whose(g), ": ", what));
+  }
+  if (out.empty()) out.push_back(n == 0 ? "the reference" : "nothing changes but the distances themselves");
+  return out;
+}
+
+std::string cache_text(const Explanation& e) {
+  if (!e.cache) return "An encoder keeps no keys.";
+  std::string out = text(bytes_text(double(e.cache->per_token)), " a token in bfloat16 or float16");
+  for (std::size_t n = 0; n < e.lengths.size(); ++n)
+    if (n == 0 || e.lengths[n] == e.model.longest)
+      out += text(", ", bytes_text(double(e.cache->at[n])), " for ", tokens(e.lengths[n]));
+  const auto& sizes = e.model.because;
+  if (std::any_of(sizes.begin(), sizes.end(),
+                  [](const Because& b) { return b.key.find("qk_rope_head_dim") != b.key.npos; }))
+    out += "; as attention reads them: MLA's own cache of compressed keys is smaller";
+  return out + (e.cache->windows ? "; a layer with a window keeps no more than that" : "") + ".";
+}
+
+}  // namespace gnomon::pages

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gnomon/families/explain.h"
+
+namespace gnomon::pages {
+
+// An explanation in words, a sentence or a few for each thing told. For terminals and pages alike.
+
+std::string_view reader_title(Reader reader);                  // "transformers 5"
+std::string layers_text(const std::vector<std::int64_t>& of);  // "0 to 4, 6"
+// The command that shows the encoding of the layers by itself.
+std::string show_command(const LayerGroup& group);
+
+// What the model does with position: the answer.
+std::vector<std::string> explain_answers(const Explanation& e);
+// One thing about a group of layers, under a short name: "frequencies", "1 to 2.14e-07 radians a token, 64 of them".
+struct Line {
+  std::string name, says;
+};
+// `full`: every frequency and slope.
+std::vector<Line> group_lines(const Explanation& e, const LayerGroup& group, bool full);
+// What becomes of the model in a context of the n-th of e.lengths, by group; the first is the reference.
+std::vector<std::string> at_length(const Explanation& e, std::size_t n);
+std::string cache_text(const Explanation& e);
+
+}  // namespace gnomon::pages

@@ -1,0 +1,314 @@
+#include "gnomon/pages/inspect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
+#include "gnomon/core/text.h"
+#include "gnomon/report/chart.h"
+#include "gnomon/report/page.h"
+
+namespace gnomon::pages {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using report::Page;
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json json_of(const TableLook& t) {
+  return {{"words", t.words},
+          {"positions", t.positions},
+          {"width", t.width},
+          {"norm_ratio", t.norms.raw},
+          {"norm_ratio_centred", t.norms.centred},
+          {"word_rank", t.word_rank},
+          {"position_rank", t.position_rank},
+          {"components_95", t.components},
+          {"within_words", t.within},
+          {"within_chance", t.chance},
+          {"mean_cosine", t.mean_cosine},
+          {"by_distance", t.by_distance},
+          {"roughness", t.roughness},
+          {"first_row", t.first_row},
+          {"recall", t.recall},
+          {"recall_normed", t.recall_normed}};
+}
+Json json_of(const PositionProbe& p) { return {{"r2", p.r2}, {"error", p.error}, {"accuracy", p.accuracy}}; }
+Json json_of(const std::vector<Change>& changes) {
+  Json all = Json::array();
+  for (const Change& c : changes)
+    all.push_back({{"what", c.what},
+                   {"nats", number(c.loss)},
+                   {"half_width_95", number(c.half_width)},
+                   {"pooled", number(c.pooled)}});
+  return all;
+}
+Json heads_json(const Inspection& found) {
+  Json all = Json::array();
+  for (std::size_t l = 0; l < found.heads.size(); ++l) {
+    for (std::size_t h = 0; h < found.heads[l].size(); ++h) {
+      const HeadWatched& w = found.heads[l][h];
+      all.push_back({{"layer", l},
+                     {"head", h},
+                     {"type", w.habits.type()},
+                     {"distance", w.habits.distance},
+                     {"entropy", w.habits.entropy},
+                     {"own", w.habits.own},
+                     {"previous", w.habits.previous},
+                     {"first", w.habits.first},
+                     {"by_distance", w.by_distance}});
+    }
+  }
+  return all;
+}
+Json pairs_json(const Inspection& found) {
+  Json all = Json::array();
+  for (std::size_t n = 0; n < found.pairs.size(); ++n) {
+    for (std::size_t h = 0; h < found.pairs[n].size(); ++h) {
+      Json pairs = Json::array();
+      for (const PairUse& u : found.pairs[n][h])
+        pairs.push_back({{"bound", u.bound}, {"share", u.share}, {"concentration", u.concentration}});
+      all.push_back({{"layer", found.pair_layers[n]}, {"head", h}, {"pairs", pairs}});
+    }
+  }
+  return all;
+}
+
+// --- The page
+
+constexpr const char* kTerms[] = {"word", "position", "type, norm", "bias"};
+
+std::string table_section(const TableLook& t) {
+  const auto row = [](const std::string& what, double value, int digits) {
+    return std::vector<report::Table::Cell>{{what}, {grouped(value, digits), value, true}};
+  };
+  return report::draw(report::Table{
+             {"of the table of positions", "number"},
+             {row("length of a position over that of a word", t.norms.raw, 3),
+              row("the same about their means", t.norms.centred, 3),
+              row("effective rank of positions", t.position_rank, 1),
+              row("effective rank of words", t.word_rank, 1),
+              row("directions with 95 % of the variance of positions", double(t.components), 0),
+              row("share of that variance in the words' 95 % subspace", t.within, 3),
+              row("the same of a random subspace", t.chance, 3),
+              row("cosine of the mean word and the mean position", t.mean_cosine, 3),
+              row("variance of e·eᵀ that the distance explains", t.by_distance, 3),
+              row("roughness: |e(p+1) − e(p)|² over |e − mean|², 2 of independent rows", t.roughness, 3),
+              row("first row: distance to the mean, over that of the others", t.first_row, 2),
+              row("nearest words that stay when a position is added", t.recall, 3),
+              row("the same after the norm of the embedding", t.recall_normed, 3)}}) +
+         report::paragraph(text("Of ", grouped(double(t.words)),
+                                " words, evenly drawn from the vocabulary, and ",
+                                grouped(double(t.positions)), " positions."));
+}
+
+std::string terms_section(const Inspection& found) {
+  report::Table table{{"head", "word·word", "word·position", "position·word", "position·position", "rest"},
+                      {}};
+  for (std::size_t h = 0; h < found.terms.size(); ++h) {
+    const Matrix& t = found.terms[h];
+    const double four[] = {t.at(0, 0), t.at(0, 1), t.at(1, 0), t.at(1, 1)};
+    std::vector<report::Table::Cell> row{{text(h), double(h), true}};
+    double rest = 1;
+    for (const double v : four) row.push_back({grouped(v, 3), v, true}), rest -= v;
+    row.push_back({grouped(rest, 3), rest, true});
+    table.rows.push_back(row);
+  }
+  return report::draw(table) + report::paragraph(
+                                   "Shares of the variance of the logits within a row (softmax sees nothing "
+                                   "else); they sum to 1 and may be "
+                                   "negative. First of a pair: of the query. Rest: token types, the norm's "
+                                   "bias, biases of the projections.");
+}
+
+std::string heads_section(const Inspected& in) {
+  const std::size_t L = in.found.heads.size(), H = in.found.heads.front().size();
+  const auto map = [&](const std::string& title, const std::string& note, auto&& value) {
+    report::HeatMap m{title, note, "head", "layer", L, H, {}};
+    for (const auto& layer : in.found.heads)
+      for (const HeadWatched& h : layer) m.values.push_back(value(h));
+    return report::draw(m);
+  };
+  return map("Weight on the first token", "Above 0.5: a sink.",
+             [](const HeadWatched& h) { return h.habits.first; }) +
+         map("Weight on the token before", "Above 0.5: a previous-token head.",
+             [](const HeadWatched& h) { return h.habits.previous; }) +
+         map("Logits explained by distance",
+             "Share of the variance of the logits of a row that the distance of query and key alone "
+             "explains.",
+             [](const HeadWatched& h) { return h.by_distance; });
+}
+
+std::string streams_section(const Inspected& in) {
+  report::LineChart chart{
+      "What the stream varies with",
+      "Two-way means over sequences, without the first token of a window, corrected for what chance carries.",
+      {"layer", false, {}, false},
+      {"share of the variance", false, {}, false},
+      {}};
+  report::Series position{"position", {}, 0, false, true, true}, token{"word", {}, 1, false, true, true},
+      rest{"context", {}, 2, false, true, true};
+  report::LineChart probes{
+      "Position, read by a linear probe",
+      text("Mean error in tokens, on sequences that the probe has not seen; a constant guess has ",
+           grouped(double(in.found.probed) / 4, 1), "."),
+      {"layer", false, {}, false},
+      {"tokens", false, {}, false},
+      {}};
+  report::Series error{"stream", {}, 0, false, true, true}, words{"words alone", {}, 1, false, false, true};
+  for (std::size_t l = 0; l < in.found.streams.size(); ++l) {
+    const StreamLook& s = in.found.streams[l];
+    position.points.emplace_back(double(l), s.variance.position);
+    token.points.emplace_back(double(l), s.variance.token);
+    rest.points.emplace_back(double(l), s.variance.rest);
+    if (s.probe) error.points.emplace_back(double(l), s.probe->error);
+    if (in.found.word_probe) words.points.emplace_back(double(l), in.found.word_probe->error);
+  }
+  chart.series = {position, token, rest}, probes.series = {error, words};
+  return report::draw(chart) + report::draw(probes);
+}
+
+std::string pairs_section(const Inspection& found) {
+  std::string html;
+  for (std::size_t n = 0; n < found.pairs.size(); ++n) {
+    const std::size_t H = found.pairs[n].size(), P = found.pairs[n].front().size();
+    report::HeatMap m{text("Layer ", found.pair_layers[n], ": what each pair of channels adds to the logits"),
+                      "Share of the variance of the logits within a row. Pair 0 turns fastest.",
+                      "pair",
+                      "head",
+                      H,
+                      P,
+                      {}};
+    for (const auto& head : found.pairs[n])
+      for (const PairUse& u : head) m.values.push_back(u.share);
+    html += report::draw(m);
+  }
+  return html;
+}
+
+std::string changes_section(const std::vector<Change>& changes, const std::string& title) {
+  const bool loss =
+      std::any_of(changes.begin(), changes.end(), [](const Change& c) { return !std::isnan(c.loss); });
+  report::IntervalChart chart{title,
+                              loss ? "95 % intervals over windows of the text."
+                                   : "1 − cosine between the means of a window's last rows.",
+                              loss ? "nats a token more" : "1 − cosine",
+                              {}};
+  for (const Change& c : changes)
+    chart.rows.push_back({c.what, loss ? c.loss : c.pooled, loss ? c.half_width : std::nan(""), 0, {}});
+  chart.of_most = true;
+  return report::draw(chart);
+}
+
+std::string places_section(const Inspection& found) {
+  report::LineChart chart{"Loss by place in the window",
+                          "Mean over windows; thin lines: 95 % interval over windows.",
+                          {"place of the token", true, {}, false},
+                          {"nats a token", false, {}, false},
+                          {}};
+  report::Series mean{"loss", {}, 0, false, false, true}, low{"", {}, 0, true, false, true}, high = low;
+  for (const LossAt& l : found.by_place) {
+    const double x = double(l.first) + 1;
+    mean.points.emplace_back(x, l.nats);
+    if (std::isnan(l.half_width)) continue;
+    low.points.emplace_back(x, l.nats - l.half_width), high.points.emplace_back(x, l.nats + l.half_width);
+  }
+  chart.series = {mean, low, high};
+  return report::draw(chart);
+}
+
+std::string readings_section(const Inspection& found) {
+  report::Table table{{"way of reading", "tokens", "nats a token", "±", "spec"}, {}};
+  for (const Reading& r : found.readings)
+    table.rows.push_back({{r.way},
+                          {grouped(double(r.tokens)), double(r.tokens), true},
+                          {grouped(r.nats, 3), r.nats, true},
+                          {grouped(r.half_width, 3), r.half_width, true},
+                          {r.spec}});
+  return report::draw(table) + report::paragraph(
+                                   "Loss of the last tokens of a window, with the same numbers and another "
+                                   "spec; nothing is trained.");
+}
+
+}  // namespace
+
+std::string inspect_json(const Inspected& in) {
+  const Inspection& f = in.found;
+  Json j{{"schema", 1},
+         {"model", in.model},
+         {"family", in.family},
+         {"text", in.text},
+         {"spec", in.spec},
+         {"causal", in.causal},
+         {"parameters", in.parameters},
+         {"layers", in.layers},
+         {"heads", in.heads},
+         {"width", in.width},
+         {"trained_length", in.trained_length},
+         {"window", f.window},
+         {"windows", f.windows},
+         {"says", inspect_words(in)}};
+  if (f.table) j["table"] = json_of(*f.table);
+  for (const Matrix& t : f.terms) {
+    Json shares = Json::object();
+    for (std::int64_t a = 0; a < t.rows; ++a)
+      for (std::int64_t b = 0; b < t.columns; ++b) shares[text(kTerms[a], "·", kTerms[b])] = t.at(a, b);
+    j["terms"].push_back(shares);
+  }
+  if (!f.heads.empty()) j["attention"] = heads_json(f);
+  for (std::size_t l = 0; l < f.streams.size(); ++l) {
+    const StreamLook& s = f.streams[l];
+    Json stream{{"layer", l},
+                {"position", s.variance.position},
+                {"word", s.variance.token},
+                {"context", s.variance.rest}};
+    if (s.probe) stream["probe"] = json_of(*s.probe);
+    j["streams"].push_back(stream);
+  }
+  if (f.word_probe) j["words_alone"] = json_of(*f.word_probe);
+  if (!f.pairs.empty()) j["pairs"] = pairs_json(f);
+  j["shifts"] = json_of(f.shifts), j["without"] = json_of(f.removals);
+  for (const LossAt& l : f.by_place)
+    j["loss_by_place"].push_back(
+        {{"first", l.first}, {"nats", l.nats}, {"half_width_95", number(l.half_width)}});
+  for (const Reading& r : f.readings)
+    j["longer"].push_back({{"way", r.way},
+                           {"spec", r.spec},
+                           {"tokens", r.tokens},
+                           {"nats", r.nats},
+                           {"half_width_95", number(r.half_width)}});
+  j["left_out"] = Json::array();
+  for (const auto& l : f.left_out) j["left_out"].push_back({{"part", l.part}, {"why", l.why}});
+  return j.dump(1) + "\n";
+}
+
+std::string inspect_page(const Inspected& in) {
+  Page page(text("What position does in ", in.model));
+  for (const std::string& sentence : inspect_words(in)) page.lead(sentence);
+  page.lead(text(in.family, ": ", grouped(double(in.parameters)), " parameters, ", in.layers,
+                 " layers of width ", in.width, ", ", in.heads, " heads, ", in.spec, "; ", in.found.windows,
+                 " windows of ", in.found.window, " tokens of ", in.text, "."));
+  const Inspection& f = in.found;
+  if (f.table) page.section("Positions beside words", table_section(*f.table));
+  if (!f.terms.empty()) page.section("Word and position in the first layer's logits", terms_section(f));
+  if (!f.heads.empty()) page.section("What heads look at", heads_section(in));
+  if (!f.streams.empty()) page.section("How position survives", streams_section(in));
+  if (!f.pairs.empty()) page.section("Which frequencies are used", pairs_section(f));
+  if (!f.shifts.empty())
+    page.section("All positions moved", changes_section(f.shifts, "The same text further on"));
+  if (!f.removals.empty())
+    page.section("Position taken away", changes_section(f.removals, "Nothing of position there"));
+  if (!f.by_place.empty()) page.section("Loss against position", places_section(f));
+  if (!f.readings.empty()) page.section("Windows longer than in training", readings_section(f));
+  std::string left;
+  for (const auto& l : f.left_out) left += report::paragraph(text(l.part, ": ", l.why));
+  if (!left.empty()) page.section("Left out", left);
+  page.data(inspect_json(in));
+  return page.html();
+}
+
+}  // namespace gnomon::pages

@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gnomon/lens/inspection.h"
+
+namespace gnomon::pages {
+
+// A model that was inspected, and on what.
+struct Inspected {
+  std::string model, family, text;  // file names, as typed
+  std::int64_t parameters = 0, layers = 0, heads = 0, width = 0, trained_length = 0;
+  std::string spec;
+  bool causal = true;
+  Inspection found;
+};
+
+// What was found, in sentences, the most important first.
+std::vector<std::string> inspect_words(const Inspected& inspected);
+// All of it as JSON.
+std::string inspect_json(const Inspected& inspected);
+// As a page: the sentences, then a section for each part with its figure, and what was left out and why.
+std::string inspect_page(const Inspected& inspected);
+
+}  // namespace gnomon::pages

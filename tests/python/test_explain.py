@@ -1,0 +1,246 @@
+"""`gnomon explain` tells of a model's file what numpy computes here from the formulas of the papers and of transformers 5.23."""
+
+import json
+import math
+import pathlib
+import struct
+
+import numpy
+import pytest
+
+from conftest import ROOT, gnomon
+
+EXAMPLES = ROOT / "docs" / "examples"
+
+QWEN_YARN = {"model_type": "qwen2", "hidden_size": 3584, "num_hidden_layers": 28, "num_attention_heads": 28,
+             "num_key_value_heads": 4, "max_position_embeddings": 32768, "rope_theta": 1000000.0, "use_sliding_window": False,
+             "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}
+BERT = {"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+        "max_position_embeddings": 512, "position_embedding_type": "absolute"}
+BLOOM = {"model_type": "bloom", "hidden_size": 1536, "n_layer": 24, "n_head": 12, "seq_length": 2048}
+
+
+def written(folder, config, name="config.json"):
+    path = pathlib.Path(folder) / name
+    path.write_text(config if isinstance(config, str) else json.dumps(config))
+    return path
+
+
+def explained(path, *arguments):
+    return json.loads(gnomon("explain", path, "--json", *arguments, check=0).stdout)
+
+
+def plain(theta, channels):
+    return theta ** (-numpy.arange(0, channels, 2) / channels)
+
+
+def llama3(theta, channels, factor, low, high, original):
+    w = plain(theta, channels)
+    wavelength = 2 * math.pi / w
+    smooth = (original / wavelength - low) / (high - low)
+    blended = (1 - smooth) * w / factor + smooth * w
+    return numpy.where(wavelength < original / high, w, numpy.where(wavelength > original / low, w / factor, blended))
+
+
+def yarn(theta, channels, factor, original, fast=32, slow=1):
+    def pair(turns):
+        return channels * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
+    first, last = max(math.floor(pair(fast)), 0), min(math.ceil(pair(slow)), channels - 1)
+    ramp = numpy.clip((numpy.arange(channels // 2) - first) / (last - first), 0, 1)
+    w = plain(theta, channels)
+    return w / factor * ramp + w * (1 - ramp)
+
+
+def bloom_slopes(heads):
+    """build_alibi_tensor: those of the next lower power of two, then every second one of twice as many."""
+    power = 2 ** math.floor(math.log2(heads))
+    first = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+    return first + [2 ** (-4 * (2 * h + 1) / power) for h in range(heads - power)]
+
+
+def turns(w, length):
+    wavelength = 2 * math.pi / w
+    return {"length": length, "full": int((wavelength <= length).sum()),
+            "partial": int(((wavelength > length) & (wavelength <= 4 * length)).sum()), "constant": int((wavelength > 4 * length).sum())}
+
+
+def test_llama_3():
+    e = explained(EXAMPLES / "llama-3.1.json")
+    assert (e["schema"], e["family"], e["known"], e["reader"], e["causal"]) == (1, "llama", True, "v5", True)
+    assert (e["trained_length"], e["longest"], e["input"]) == (8192, 131072, "add(none, scale=off)")
+    (all_layers,) = e["layers"]
+    w = llama3(500000, 128, 8, 1, 4, 8192)
+    assert all_layers["layers"] == list(range(32)) and all_layers["kind"] == "rotary"
+    assert (all_layers["heads"], all_layers["kv_heads"], all_layers["head_dim"], all_layers["rotary_dim"]) == (32, 8, 128, 128)
+    assert (all_layers["pairing"], all_layers["theta"], all_layers["window"]) == ("halves", 500000, None)
+    assert numpy.allclose(all_layers["inv_freq"], w, rtol=1e-12, atol=0)
+    assert all_layers["attention_factor"] == all_layers["softmax_factor"] == 1
+    assert math.isclose(all_layers["scale"], 128**-0.5)
+    assert all_layers["turns_trained"] == turns(w, 8192) and all_layers["turns_longest"] == turns(w, 131072)
+    keys = {s["what"]: s["key"] for s in all_layers["sources"]}
+    assert keys["theta"] == "rope_theta" and keys["factor"] == "rope_scaling.factor" and keys["low"] == "rope_scaling.low_freq_factor"
+    assert [n["length"] for n in e["lengths"]] == [8192, 16384, 32768, 131072]
+    for n in e["lengths"]:
+        seen = 8191 * plain(500000, 128)
+        beyond = int(((seen < 2 * math.pi) & ((n["length"] - 1) * w > seen)).sum())
+        assert n["layers"][0]["pairs_beyond_training"] == beyond and not n["layers"][0]["changed"]
+    one = 2 * 8 * 128 * 2 * 32
+    assert e["key_cache"]["bytes_per_token"] == one
+    assert e["key_cache"]["at"] == [{"length": n, "bytes": n * one} for n in (8192, 16384, 32768, 131072)]
+
+
+def test_yarn_of_qwen(tmp_path):
+    e = explained(written(tmp_path, QWEN_YARN))
+    (all_layers,) = e["layers"]
+    assert numpy.allclose(all_layers["inv_freq"], yarn(1e6, 128, 4, 32768), rtol=1e-12, atol=0)
+    assert math.isclose(all_layers["attention_factor"], 0.1 * math.log(4) + 1, rel_tol=1e-12)
+    assert all_layers["softmax_factor"] == 1
+    assert e["trained_length"] == 32768 and all_layers["window"] is None
+    assert "squared in the logit" in gnomon("explain", tmp_path / "config.json", check=0).stdout
+
+
+def test_gemma_3_has_two_kinds_of_layers():
+    e = explained(EXAMPLES / "gemma-3.json")
+    near, wide = e["layers"]
+    assert wide["layers"] == [5, 11, 17, 23]
+    assert near["layers"] == [n for n in range(26) if n not in wide["layers"]]
+    assert numpy.allclose(near["inv_freq"], plain(1e4, 256), rtol=1e-12, atol=0)
+    assert numpy.allclose(wide["inv_freq"], plain(1e6, 256), rtol=1e-12, atol=0)
+    assert (near["window"], wide["window"]) == (512, None)
+    assert near["turns_trained"] == turns(plain(1e4, 256), 512) and wide["turns_trained"] == turns(plain(1e6, 256), 32768)
+    assert [n["layers"][0]["pairs_beyond_training"] for n in e["lengths"]] == [0, 0, 0], "distances stay within the window"
+    assert [n["layers"][1]["pairs_beyond_training"] for n in e["lengths"]] == [0] + 2 * [int((32767 * plain(1e6, 256) < 2 * math.pi).sum())]
+    assert e["known"] and math.isclose(near["scale"], 256**-0.5)
+    one = 2 * 1 * 256 * 2
+    assert e["key_cache"]["bytes_per_token"] == 26 * one
+    assert e["key_cache"]["at"][0] == {"length": 32768, "bytes": one * (22 * 512 + 4 * 32768)}
+
+
+def test_bert_has_a_table_and_keeps_no_keys(tmp_path):
+    e = explained(written(tmp_path, BERT))
+    assert (e["causal"], e["input"], e["positions_end"], e["key_cache"]) == (False, "add(learned(length=512), scale=off)", 512, None)
+    (all_layers,) = e["layers"]
+    assert all_layers["kind"] == "none" and "inv_freq" not in all_layers
+    assert [n["positions"] for n in e["lengths"]] == [True, False, False]
+    told = gnomon("explain", tmp_path, check=0).stdout
+    assert "no position vectors from token 512 on" in told and "An encoder keeps no keys" in told
+
+
+def test_bloom_has_slopes(tmp_path):
+    e = explained(written(tmp_path, BLOOM))
+    (all_layers,) = e["layers"]
+    assert all_layers["kind"] == "bias" and all_layers["layers"] == list(range(24))
+    assert numpy.allclose(all_layers["slopes"], bloom_slopes(12), rtol=1e-12, atol=0)
+
+
+def test_a_spec_can_be_shown():
+    told = gnomon("explain", EXAMPLES / "gemma-3.json", check=0).stdout
+    spec = explained(EXAMPLES / "gemma-3.json")["layers"][0]["spec"]
+    assert spec in told
+    gnomon("show", spec, "--dim", 1024, "--heads", 4, "--length", 64, check=0)
+
+
+def test_lines_fit_a_terminal(tmp_path):
+    for path in (EXAMPLES / "gemma-3.json", EXAMPLES / "llama-3.1.json", written(tmp_path, BLOOM)):
+        for line in gnomon("explain", path, check=0).stdout.splitlines():
+            assert len(line) <= 80 or " " not in line.strip(), line
+
+
+def test_every_frequency_is_printed_when_asked_for():
+    told = gnomon("explain", EXAMPLES / "llama-3.1.json", "--full", check=0).stdout
+    flat = " ".join(told.split())
+    for w in explained(EXAMPLES / "llama-3.1.json")["layers"][0]["inv_freq"]:
+        assert repr(w).rstrip("0").rstrip(".") in flat, w
+
+
+def test_remarks_are_told(tmp_path):
+    unknown = written(tmp_path, {"model_type": "no such family", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+                                 "rope_theta": 500, "max_position_embeddings": 128})
+    e = explained(unknown)
+    assert not e["known"] and e["remarks"] and e["layers"][0]["theta"] == 500
+    told = gnomon("explain", unknown, check=0).stdout
+    assert "gnomon knows no family of this name" in told and "remarks" in told
+
+
+def test_two_files_that_compute_the_same(tmp_path):
+    config = json.loads((EXAMPLES / "llama-3.1.json").read_text())
+    scaling = config.pop("rope_scaling")
+    config["rope_parameters"] = scaling | {"rope_theta": config.pop("rope_theta")}  # as transformers 5 writes it
+    new = written(tmp_path, config)
+    done = gnomon("explain", EXAMPLES / "llama-3.1.json", new, check=0)
+    assert "Both compute the same from positions." in done.stdout
+    both = explained(EXAMPLES / "llama-3.1.json", new)
+    assert both["same"] and both["differences"] == []
+
+
+def test_two_files_that_do_not():
+    both = explained(EXAMPLES / "llama-3.1.json", EXAMPLES / "llama-2.json")
+    assert not both["same"]
+    by_name = {d["what"]: d for d in both["differences"]}
+    ratio = plain(1e4, 128) / llama3(5e5, 128, 8, 1, 4, 8192)
+    assert math.isclose(by_name["frequencies"]["largest_ratio"], ratio.max(), rel_tol=1e-12)
+    assert by_name["frequencies"]["layers"] == list(range(32))
+    assert (by_name["heads of keys and values"]["a"], by_name["heads of keys and values"]["b"]) == ("8", "32")
+    told = gnomon("explain", EXAMPLES / "llama-3.1.json", EXAMPLES / "llama-2.json", check=0).stdout
+    assert "They do not compute the same from positions" in told and "layers 0 to 31: frequencies" in told
+
+
+def gguf(path, pairs):
+    """A GGUF file of metadata alone (ggml, docs/gguf.md)."""
+    def text(s):
+        return struct.pack("<Q", len(s)) + s.encode()
+    kinds = {str: (8, text), int: (4, lambda x: struct.pack("<I", x)), float: (6, lambda x: struct.pack("<f", x))}
+    body = b"".join(text(key) + struct.pack("<I", kinds[type(value)][0]) + kinds[type(value)][1](value) for key, value in pairs.items())
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + body)
+    return path
+
+
+def test_a_model_and_its_gguf_compute_the_same(tmp_path):
+    config = {"model_type": "llama", "hidden_size": 576, "num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3,
+              "max_position_embeddings": 8192, "rope_theta": 100000.0}
+    keys = {"general.architecture": "llama", "llama.block_count": 30, "llama.context_length": 8192, "llama.embedding_length": 576,
+            "llama.attention.head_count": 9, "llama.attention.head_count_kv": 3, "llama.rope.freq_base": 100000.0,
+            "llama.rope.dimension_count": 64}
+    same = gguf(tmp_path / "same.gguf", keys)
+    assert explained(same)["reader"] == "llama.cpp" and explained(same)["layers"][0]["pairing"] == "adjacent"
+    both = explained(written(tmp_path, config), same)
+    assert both["same"] and len(both["notes"]) == 1 and "permuted the rows of q and k" in both["notes"][0]
+    other = gguf(tmp_path / "other.gguf", keys | {"llama.rope.freq_base": 10000.0})
+    both = explained(tmp_path / "config.json", other)
+    assert [d["what"] for d in both["differences"]] == ["frequencies"]
+    assert math.isclose(both["differences"][0]["largest_ratio"], 10 ** (62 / 64), rel_tol=1e-9)
+
+
+def test_readers_are_compared():
+    found = explained(EXAMPLES / "llama-3.1.json", "--readers")
+    others = {o["reader"]: o for o in found["others"]}
+    assert found["reader"] == "v5" and set(others) == {"v4", "llama.cpp", "vllm", "naive"}
+    assert others["v4"]["same"] and not others["llama.cpp"]["reads"]
+    (difference,) = others["naive"]["differences"]
+    assert math.isclose(difference["largest_ratio"], 8, rel_tol=1e-12), "it knows nothing of llama3"
+    told = gnomon("explain", EXAMPLES / "llama-3.1.json", "--readers", check=0).stdout
+    assert "== a naive reader: computes something else:" in told and "== transformers 4: computes the same" in told
+
+
+@pytest.mark.parametrize("content, told", [("{", "config.json"), ('{"model_type": "llama", "hidden_size": -5}', "hidden_size"),
+                                           ('{"model_type": "llama", "rope_theta": "x"}', "rope_theta"), ("[1]", "config.json")])
+def test_a_broken_file_is_malformed(tmp_path, content, told):
+    assert told in gnomon("explain", written(tmp_path, content), check=3).stderr
+
+
+@pytest.mark.parametrize("arguments, told", [(["--reader", "v6"], "unknown reader 'v6'"), (["--readers", "--out", "x.html"], "excludes")])
+def test_wrong_usage(arguments, told):
+    assert told in gnomon("explain", EXAMPLES / "llama-2.json", *arguments, check=2).stderr
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    assert "none.json" in gnomon("explain", tmp_path / "none.json", check=4).stderr
+
+
+def test_a_page_says_it_with_pictures(tmp_path):
+    out = tmp_path / "page.html"
+    gnomon("explain", EXAMPLES / "gemma-3.json", "--out", out, check=0)
+    page = out.read_text()
+    assert "What each layer sees" in page and "Wavelength of each pair" in page and "trained: 32,768" in page
+    data = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    assert json.loads(data) == explained(EXAMPLES / "gemma-3.json")
