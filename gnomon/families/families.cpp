@@ -271,7 +271,7 @@ const Family kFamilies[] = {
      .types = {"deepseek_v2"},
      .gguf = {"deepseek2"},
      .sizes = {4096, 32, 32, 0, 0, 2048},
-     .mla = {.nope = 128, .rope = 64},
+     .mla = {.nope = 128, .rope = 64, .unscaled_in_v4 = true},
      .rope = {.pairing = Pairing::adjacent, .gguf_pairing = Pairing::adjacent}},
     {.name = "deepseek_v3",
      .types = {"deepseek_v3"},

@@ -63,6 +63,7 @@ struct Windows {
 struct Mla {
   std::int64_t nope = 0, rope = 0;    // channels; 0 = the family has none of it
   std::string_view pairing_key = {};  // true: adjacent
+  bool unscaled_in_v4 = false;        // transformers 4 forgets the softmax factor of mscale_all_dim
   std::int64_t indexer_heads = 0, indexer_dim = 0;
 };
 

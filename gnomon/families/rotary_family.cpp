@@ -24,7 +24,7 @@ class RotaryLayers {
       : task_(task), facts_(task.family.rope), kinds_(read_layers(task.file, task.family, task.sizes)) {
     read_pairing();
     reading_ = read_rope(task.answer.reader, task.file, task.family, labels(), task.sizes.longest);
-    reading_.rules.softmax_mscale = task.family.mla.rope != 0;
+    softmax_scale();
     add_new(task.answer.remarks, reading_.remarks);
   }
 
@@ -49,6 +49,14 @@ class RotaryLayers {
   }
 
  private:
+  void softmax_scale() {
+    const bool forgets = task_.family.mla.unscaled_in_v4 && task_.answer.reader == Reader::v4;
+    reading_.rules.softmax_mscale = task_.family.mla.rope != 0 && !forgets;
+    if (forgets && task_.file.has("rope_scaling.mscale_all_dim"))
+      task_.answer.remarks.push_back(
+          {task_.file.at("rope_scaling.mscale_all_dim"),
+           "transformers 4.57 multiplies cos and sin alone by it, and forgets q·k (corrected in 5)"});
+  }
   std::vector<std::string> labels() const {
     std::vector<std::string> labels;
     for (const LayerKind& kind : kinds_)

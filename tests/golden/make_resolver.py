@@ -1,21 +1,32 @@
 """What transformers itself computes from configurations, for gnomon/families: tests/golden/resolver.json.
 
-    python3 make_resolver.py
+    python3 make_resolver.py           writes resolver.json, by transformers 5.23.0
+    python3 make_resolver.py FOLDER    writes resolver_v4.json, by transformers 4.57.6 of that folder, without its checks of versions
 
-transformers 5.23.0 and torch 2.15.0. Each configuration is read by the family's own class, its rotary module made and asked, and
+torch 2.15.0. Each configuration is read by the family's own class, its rotary module made and asked, and
 its attention made (without weights) for the factor of q·k. One line each: the configuration as a file would hold it, and for
 chosen layers the frequencies of some pairs, a checksum over all of them, the factor of cos and sin and that of q·k, at one
 length or several. `refused`: transformers raises that error; with `difference`, the name of a case that gnomon
 explains all the same. tests/unit/resolver_test.cpp reads the lines.
 """
 
+import copy
 import importlib
+import importlib.metadata
 import inspect
 import itertools
 import json
 import math
 import pathlib
+import sys
 import warnings
+
+V4 = len(sys.argv) > 1
+if V4:
+    sys.path.insert(0, sys.argv[1])
+    versions = importlib.metadata.version
+    importlib.metadata.version = lambda name: {"tokenizers": "0.22.1", "huggingface-hub": "0.36.0",
+                                               "huggingface_hub": "0.36.0"}.get(name) or versions(name)
 
 import torch
 import transformers
@@ -58,10 +69,28 @@ def digest(f):
             "sum": float(f"{sum((i + 1) * math.log(v) for i, v in enumerate(f) if v):.12g}")}
 
 
+def rotary_of(config, kind):
+    """The rotary module of layers of this kind."""
+    cls = classes(config, "RotaryEmbedding")[0]
+    if not V4:
+        return cls(config)
+    own = copy.deepcopy(config)
+    slides = kind == "sliding_attention"
+    if config.model_type == "gemma3_text" and slides:
+        own.rope_theta, own.rope_scaling = config.rope_local_base_freq, {"rope_type": "default"}
+    if config.model_type == "modernbert":
+        own.rope_theta = config.local_rope_theta if slides else config.global_rope_theta
+    if config.model_type == "olmo3" and slides:
+        return cls(config, rope_type="default")
+    return cls(own)
+
+
 def kinds_of(config):
     """Layer -> the label of its dictionary, the first layer of each."""
     first = {}
     types = getattr(config, "layer_types", None) or ["full_attention"] * config.num_hidden_layers
+    if V4 and config.model_type == "modernbert":
+        types = ["sliding_attention" if i % config.global_attn_every_n_layers else "full_attention" for i in range(len(types))]
     for layer, kind in enumerate(types):
         first.setdefault(kind, layer)
     return first
@@ -90,6 +119,8 @@ def scaling(config, layer):
 
 def case(config_dict, lengths=(), note=None):
     config_dict = json.loads(json.dumps(config_dict))
+    if V4 and (config_dict["model_type"] not in CONFIG_MAPPING or "rope_parameters" in config_dict):
+        return
     line = {"config": config_dict}
     if note:
         line["note"] = note
@@ -97,7 +128,6 @@ def case(config_dict, lengths=(), note=None):
         given = {k: v for k, v in json.loads(json.dumps(config_dict)).items() if k != "model_type"}
         config = CONFIG_MAPPING[config_dict["model_type"]](**given)
         config = config.get_text_config()
-        rotary = classes(config, "RotaryEmbedding")
         line["layers"] = []
         for kind, layer in kinds_of(config).items():
             entry = {"layer": layer, "at": []}
@@ -105,7 +135,7 @@ def case(config_dict, lengths=(), note=None):
                 line["layers"].append(entry)
                 continue
             for length in lengths or (1,):
-                module = rotary[0](config)
+                module = rotary_of(config, kind)
                 f, a = frequencies(module, config, kind, length)
                 entry["at"].append({"length": length, "a": float(f"{float(a):.12g}"), **digest(f)})
             s = scaling(config, layer)
@@ -255,7 +285,7 @@ for part, (width, heads, kv) in itertools.product((None, 0.75, 1.0), WIDTHS):
             config["rope_scaling"] = {"type": name, "short_factor": [1.0 + i / 64 for i in range(half)],
                                       "long_factor": [1.0 + i / 4 for i in range(half)]}
             case(config, (2048, 2049, 4096, 4097, 16384))
-            if name == "su":  # the name of longrope in the first files of Phi-3
+            if name == "su" and not V4:  # the name of longrope in the first files of Phi-3
                 lines[-1]["difference"] = "su"
 for theta in (None, 250000.0):
     for kind in (None, "linear", "yarn", "llama3", "dynamic"):
@@ -327,7 +357,9 @@ case({"model_type": "falcon", "hidden_size": 512, "num_hidden_layers": 2, "num_a
 case({"model_type": "falcon", "hidden_size": 512, "num_hidden_layers": 2, "num_attention_heads": 8,
       "rope_scaling": {"type": "linear", "factor": 2.0}})
 
-HERE.joinpath("resolver.json").write_text("[\n" + ",\n".join(json.dumps(x, separators=(",", ":")) for x in lines) + "\n]\n")
+if V4:  # what it refuses is mostly a head_dim that is None
+    lines = [x for x in lines if "refused" not in x]
+HERE.joinpath("resolver_v4.json" if V4 else "resolver.json").write_text("[\n" + ",\n".join(json.dumps(x, separators=(",", ":")) for x in lines) + "\n]\n")
 print(len(lines), "configurations,", sum("refused" in x for x in lines), "refused")
 for x in lines:
     if "refused" in x and "difference" not in x:
