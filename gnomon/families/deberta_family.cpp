@@ -39,6 +39,7 @@ class Deberta {
     for (std::int64_t l = 0; l < task_.sizes.layers; ++l) {
       LayerPosition layer = make_layer(task_, {}, parts);
       layer.scale = attention_scale(task_, l, layer);
+      layer.number = l;
       task_.answer.layers.push_back(std::move(layer));
     }
   }

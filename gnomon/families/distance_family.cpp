@@ -9,6 +9,7 @@ void fill_layers(const Task& task, const Part& part) {
   for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
     LayerPosition layer = make_layer(task, {}, {part});
     layer.scale = attention_scale(task, l, layer);
+    layer.number = l;
     task.answer.layers.push_back(std::move(layer));
   }
 }
@@ -61,6 +62,16 @@ void resolve_alibi(const Task& task) {
   fill_layers(task, part);
 }
 
+void resolve_baichuan(const Task& task) {
+  constexpr std::int64_t kLayersOf13B = 40;
+  if (task.sizes.layers != kLayersOf13B) return resolve_rotary(task);
+  Part part = alibi();
+  part.because.front() = {"encoding", "alibi", task.file.at(task.family.keys.layers),
+                          "the model of 40 layers, 13B, has it; the others turn"};
+  close(part);
+  fill_layers(task, part);
+}
+
 void resolve_falcon(const Task& task) {
   Reading& file = task.file;
   Sizes sizes = task.sizes;
@@ -93,6 +104,7 @@ void resolve_t5(const Task& task) {
     for (std::int64_t l = 0; l < layers; ++l) {
       LayerPosition layer = make_layer(task, {}, {part});
       layer.component = component;
+      layer.number = l;
       layer.causal = decodes;
       task.answer.layers.push_back(std::move(layer));
     }

@@ -22,7 +22,9 @@ enum class Method {
   mpnet,     // a table and T5's buckets
   deberta,   // version 1
   deberta2,  // versions 2 and 3
-  profile    // Inkling
+  profile,   // Inkling
+  baichuan,  // ALiBi in the model of 40 layers, RoPE in the others
+  deepseek_v4
 };
 
 // What a file that leaves a size out means. heads_kv 0: as many as heads; head_dim 0: width / heads; longest 0: not said.

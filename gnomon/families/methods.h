@@ -16,6 +16,8 @@ struct Task {
 void resolve_rotary(const Task& task);
 void resolve_table(const Task& task);
 void resolve_alibi(const Task& task);
+void resolve_baichuan(const Task& task);
+void resolve_deepseek_v4(const Task& task);
 void resolve_falcon(const Task& task);
 void resolve_t5(const Task& task);
 void resolve_mpnet(const Task& task);

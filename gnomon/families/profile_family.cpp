@@ -50,6 +50,7 @@ void resolve_profile(const Task& task) {
     }
     LayerPosition layer = make_layer(task, kind, parts);
     layer.scale = attention_scale(task, std::int64_t(l), layer);
+    layer.number = std::int64_t(l);
     task.answer.layers.push_back(std::move(layer));
   }
 }

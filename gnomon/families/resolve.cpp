@@ -5,6 +5,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/families/methods.h"
 #include "gnomon/families/numbers.h"
+#include "gnomon/families/unread.h"
 
 namespace gnomon {
 namespace {
@@ -118,7 +119,7 @@ double attention_scale(const Task& task, std::int64_t number, LayerPosition& lay
 namespace {
 
 using Resolver = void (*)(const Task&);
-Resolver method(const Family& family) {
+Resolver resolver_of(const Family& family) {
   switch (family.method) {
     case Method::rotary:
       return resolve_rotary;
@@ -137,6 +138,10 @@ Resolver method(const Family& family) {
       return resolve_deberta;
     case Method::profile:
       return resolve_profile;
+    case Method::baichuan:
+      return resolve_baichuan;
+    case Method::deepseek_v4:
+      return resolve_deepseek_v4;
   }
   throw Error(Fault::bug, "a method of position without a resolver");
 }
@@ -163,6 +168,8 @@ Resolved resolve(const Config& config, Reader reader) {
   std::string type = file.text("model_type").value_or(outer);
   const Family* family = find_family(type);
   if (!family && type != outer) family = find_family(outer);
+  if (family && family->name == "bert" && file.text("position_embedding_type").value_or("") == "alibi")
+    family = find_family("jina_bert");  // the type that its own code goes by
   const Family guess = family ? Family{} : guessed(config, part);
   answer.known = family != nullptr;
   answer.family = family ? std::string(family->name) : type.empty() ? "unknown" : type;
@@ -183,7 +190,9 @@ Resolved resolve(const Config& config, Reader reader) {
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
   answer.input = Spec::parse("add(none, scale=off)");
   const Task task{file, *family, sizes, answer};
-  method (*family)(task);
+  const Resolver fill = resolver_of(*family);
+  fill(task);
+  remark_unread(file, answer);
   for (std::size_t l = 0; l < answer.layers.size(); ++l)
     if (l == 0 || !answer.layers[l].same(answer.layers[l - 1])) check_layer(config, answer.layers[l]);
   return answer;

@@ -32,14 +32,15 @@ struct Because {
 // it by the library itself.
 struct LayerPosition {
   Spec spec;  // add(none, scale=off)+ what acts inside attention; the model's `input` stands apart
-  std::int64_t heads = 0;  // of queries
+  std::int64_t number = 0;  // of the layer, from 0; a layer of two components has two entries
+  std::int64_t heads = 0;   // of queries
   std::int64_t kv_heads = 0, head_dim = 0;
   double scale = 0;    // of q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
   bool causal = true;  // a query sees no key after it
   std::string
       component;  // empty; "encoder" or "decoder" of a model that has both; "indexer" of DeepSeek's second attention
   std::vector<Because> because;
-  bool same(const LayerPosition& other) const;  // all but `because`
+  bool same(const LayerPosition& other) const;  // all but `number` and `because`
 };
 
 struct Remark {

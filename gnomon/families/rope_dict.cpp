@@ -60,6 +60,7 @@ RopeDict RopeDict::standard(std::string_view json, std::string_view rule) {
 }
 
 const RopeValue* RopeDict::entry(std::string_view name) const {
+  asked_.emplace(name);
   for (const auto& [key, value] : values_)
     if (key == name) return &value;
   return nullptr;
@@ -75,6 +76,14 @@ void RopeDict::set(std::string_view name, RopeValue value) {
     return;
   }
   values_.emplace_back(name, std::move(value));
+}
+
+std::vector<std::pair<std::string, RopeValue>> RopeDict::unread() const {
+  std::vector<std::pair<std::string, RopeValue>> all;
+  for (const auto& [name, value] : values_)
+    if (!asked_.contains(name) && !value.key.empty() && !std::holds_alternative<std::monostate>(value.is))
+      all.emplace_back(name, value);
+  return all;
 }
 
 void RopeDict::wrong(std::string_view name, std::string_view allowed) const {

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,11 +47,14 @@ class RopeDict {
   std::optional<bool> flag(std::string_view name) const;
   std::optional<std::vector<double>> list(std::string_view name) const;
   [[noreturn]] void wrong(std::string_view name, std::string_view allowed) const;
+  // The members of the file that nobody has asked for.
+  std::vector<std::pair<std::string, RopeValue>> unread() const;
 
  private:
   const RopeValue* entry(std::string_view name) const;
   std::string where_;
   std::vector<std::pair<std::string, RopeValue>> values_;
+  mutable std::set<std::string, std::less<>> asked_;
 };
 
 // The dictionary of each kind of layer, by label ("full_attention"); the label of one for all is empty. No dictionary: the

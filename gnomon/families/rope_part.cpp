@@ -31,6 +31,7 @@ class Rope {
     pairing();
     channels();
     (this->*row->options)();
+    unread();
     return {text(name_, "(", options_, ")"), std::move(because_), std::move(remarks_)};
   }
 
@@ -46,6 +47,28 @@ class Rope {
     return join(all, ", ");
   }
 
+  void unread() {
+    constexpr std::string_view elsewhere[] = {"type",
+                                              "finetuned",
+                                              "llama_4_scaling_beta",
+                                              "max_position_embeddings",
+                                              "mrope_section",
+                                              "mrope_interleaved",
+                                              "original_max_position_embeddings"};
+    constexpr std::string_view names[] = {"factor",           "original_max_position_embeddings",
+                                          "attention_factor", "beta_fast",
+                                          "beta_slow",        "mscale_all_dim",
+                                          "truncate",         "short_factor",
+                                          "low_freq_factor",  "high_freq_factor",
+                                          "long_factor",      "rope_theta"};
+    for (const auto& [name, value] : dict_.unread()) {
+      if (std::find(std::begin(elsewhere), std::end(elsewhere), name) != std::end(elsewhere)) continue;
+      const std::string_view near = nearest(name, names);
+      const bool meant = !near.empty() && near != name;
+      remarks_.push_back({value.key, text("the type ", type_, " does not read it",
+                                          meant ? text(": was ", near, " meant?") : "")});
+    }
+  }
   void because(std::string_view what, std::string value, std::string key, std::string rule) {
     because_.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
   }

@@ -12,6 +12,8 @@ constexpr std::string_view kConvert = "transformers 5.23, convert_rope_params_to
 constexpr std::string_view kFull = "full_attention", kSliding = "sliding_attention";
 
 bool filled(Reading& file, std::string_view key) {
+  if (file.has(key) && file.kind(key) != Config::Kind::object)
+    file.wrong(key, "an object, in braces, or null");
   return file.kind(key) == Config::Kind::object && !file.keys(key).empty();
 }
 
@@ -30,6 +32,9 @@ class V5 {
         break;
       case RopeDicts::as_written:
         as_written();
+        break;
+      case RopeDicts::none:
+        none();
         break;
       default:
         standard();

@@ -36,8 +36,11 @@ class RotaryLayers {
       if (auto part = temperature(kind)) parts.push_back(std::move(*part));
       LayerPosition layer = make_layer(task_, kind, parts);
       layer.scale = attention_scale(task_, std::int64_t(l), layer);
+      layer.number = std::int64_t(l);
       task_.answer.layers.push_back(std::move(layer));
-      if (task_.family.mla.indexer_dim) task_.answer.layers.push_back(indexer(kind));
+      if (!task_.family.mla.indexer_dim) continue;
+      task_.answer.layers.push_back(indexer(kind));
+      task_.answer.layers.back().number = std::int64_t(l);
     }
     // The length before any extension: what a layer that sees everything calls original.
     for (const auto& [key, part] : made_)
@@ -100,7 +103,11 @@ class RotaryLayers {
   }
   std::optional<Part> llama4(const LayerKind& kind) {
     Reading& file = task_.file;
-    if (kind.position || !file.flag("attn_temperature_tuning").value_or(true)) return std::nullopt;
+    // A number in the files of Llama 4, a flag in its class.
+    const bool on = file.kind("attn_temperature_tuning") == Config::Kind::number
+                        ? *file.number("attn_temperature_tuning") != 0
+                        : file.flag("attn_temperature_tuning").value_or(true);
+    if (kind.position || !on) return std::nullopt;
     const double scale = file.number("attn_scale").value_or(0.1);
     const std::int64_t floor = file.whole("floor_scale", 1, 1'000'000'000).value_or(8192);
     Part part{text("log_n(rule=llama4, scale=", shortest(scale), ", floor=", floor, ")"), {}, {}};

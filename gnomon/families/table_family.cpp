@@ -21,6 +21,24 @@ std::int64_t rows_before(const Task& task) {
   return task.family.table_offset;
 }
 
+// BERT's distance tables, which take the place of the rows beside the words. transformers 5 has none of it.
+std::vector<Part> by_distance(const Task& task) {
+  const std::string type = task.file.text("position_embedding_type").value_or("absolute");
+  if (type != "relative_key" && type != "relative_key_query") return {};
+  const std::string key = task.file.at("position_embedding_type");
+  if (task.answer.reader != Reader::v4) {
+    task.answer.remarks.push_back(
+        {key,
+         "not looked at: transformers 5 has no distance tables for this family, and drops the "
+         "checkpoint's"});
+    return {};
+  }
+  task.answer.input = Spec::parse("add(none, scale=off)");
+  return {{text(type, "(length=", task.sizes.longest, ")"),
+           {{"encoding", type, key, "in place of rows beside the words"}},
+           {}}};
+}
+
 }  // namespace
 
 void resolve_table(const Task& task) {
@@ -37,10 +55,11 @@ void resolve_table(const Task& task) {
        task.file.has(task.family.keys.longest) ? task.file.at(task.family.keys.longest) : "",
        before && task.family.table_padded ? "its rows, less those before the first token"
                                           : "a row for each token"});
-  const auto kinds = read_layers(task.file, task.family, task.sizes);
-  for (std::size_t l = 0; l < kinds.size(); ++l) {
-    LayerPosition layer = make_layer(task, kinds[l], {});
-    layer.scale = attention_scale(task, std::int64_t(l), layer);
+  const std::vector<Part> parts = by_distance(task);
+  for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
+    LayerPosition layer = make_layer(task, {}, parts);
+    layer.scale = attention_scale(task, l, layer);
+    layer.number = l;
     answer.layers.push_back(std::move(layer));
   }
 }

@@ -1,0 +1,78 @@
+#include "gnomon/families/unread.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+bool of_position(std::string_view key) {
+  constexpr std::array<std::string_view, 22> kBeginnings{"rope",
+                                                         "rotary",
+                                                         "partial_rot",
+                                                         "original_max",
+                                                         "no_rope",
+                                                         "alibi",
+                                                         "sliding",
+                                                         "use_sliding",
+                                                         "max_window",
+                                                         "position_",
+                                                         "relative_",
+                                                         "max_relative",
+                                                         "local_rope",
+                                                         "global_rope",
+                                                         "layer_types",
+                                                         "attention_chunk",
+                                                         "layer_rope",
+                                                         "qk_rope",
+                                                         "max_pos",
+                                                         "n_positions",
+                                                         "local_attention",
+                                                         "ntk"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&](std::string_view b) { return key.starts_with(b); });
+}
+// What says nothing that is not so anyhow.
+bool idle(const Config& config, const std::string& key) {
+  return !config.has(key) || config.printed(key) == "\"absolute\"" || config.printed(key) == "false" ||
+         config.printed(key) == "{}";
+}
+
+std::string perhaps(const Reading& file, std::string_view key) {
+  constexpr std::array<std::string_view, 12> kNames{"rope_theta",
+                                                    "rope_scaling",
+                                                    "rope_parameters",
+                                                    "partial_rotary_factor",
+                                                    "original_max_position_embeddings",
+                                                    "max_position_embeddings",
+                                                    "sliding_window",
+                                                    "layer_types",
+                                                    "no_rope_layers",
+                                                    "rotary_pct",
+                                                    "rotary_emb_base",
+                                                    "rope_local_base_freq"};
+  const std::string_view near = nearest(key, kNames);
+  if (near.empty() || near == key || file.config().has(file.at(near))) return {};
+  return text(": was ", near, " meant?");
+}
+
+}  // namespace
+
+void remark_unread(const Reading& file, Resolved& answer) {
+  const Config& config = file.config();
+  for (const std::string& key : config.keys(file.part())) {
+    const std::string whole = file.at(key);
+    if (of_position(key) && !file.asked(whole) && !idle(config, whole))
+      answer.remarks.push_back({whole, text("no rule of this family reads it", perhaps(file, key))});
+  }
+  if (file.part().empty()) return;
+  for (const std::string& key : config.keys())
+    if (of_position(key) && !idle(config, key))
+      answer.remarks.push_back(
+          {key, text("not looked at: the settings of the language part are in ", file.part())});
+}
+
+}  // namespace gnomon

@@ -1,0 +1,9 @@
+#pragma once
+#include "gnomon/families/reading.h"
+
+namespace gnomon {
+
+// Keys that look like settings of position and that nobody has asked for: a remark each, with the name that was perhaps meant.
+void remark_unread(const Reading& file, Resolved& answer);
+
+}  // namespace gnomon
