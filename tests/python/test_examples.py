@@ -58,7 +58,7 @@ def commands():
 def made_small(line):
     """The same command, with little to train. Whatever is not known to be quick or made so here is an error."""
     program, subcommand, *rest = shlex.split(line)
-    if subcommand in ("check", "encodings", "explain", "inspect", "lint", "show"):
+    if subcommand in ("check", "encodings", "explain", "extend", "inspect", "lint", "show"):
         return line
     small = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
     if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):  # of studies that there are
