@@ -223,7 +223,7 @@ std::string places_section(const Inspection& found) {
 
 std::string readings_section(const Inspection& found) {
   report::Table table{{"way of reading", "tokens", "nats a token", "±", "spec"}, {}};
-  for (const Reading& r : found.readings)
+  for (const LongReading& r : found.readings)
     table.rows.push_back({{r.way},
                           {grouped(double(r.tokens)), double(r.tokens), true},
                           {grouped(r.nats, 3), r.nats, true},
@@ -276,7 +276,7 @@ std::string inspect_json(const Inspected& in) {
   for (const LossAt& l : f.by_place)
     j["loss_by_place"].push_back(
         {{"first", l.first}, {"nats", l.nats}, {"half_width_95", number(l.half_width)}});
-  for (const Reading& r : f.readings)
+  for (const LongReading& r : f.readings)
     j["longer"].push_back({{"way", r.way},
                            {"spec", r.spec},
                            {"tokens", r.tokens},
