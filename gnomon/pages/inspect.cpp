@@ -251,6 +251,7 @@ std::string inspect_json(const Inspected& in) {
          {"trained_length", in.trained_length},
          {"window", f.window},
          {"windows", f.windows},
+         {"probed", f.probed},
          {"says", inspect_words(in)}};
   if (f.table) j["table"] = json_of(*f.table);
   for (const Matrix& t : f.terms) {
