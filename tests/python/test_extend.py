@@ -96,3 +96,27 @@ def test_a_length_within_training_is_refused():
 def test_lines_have_80_columns():
     for line in gnomon("extend", LLAMA2, "--to", 32768, check=0).stdout.splitlines():
         assert len(line) <= 80 or " " not in line.strip(), line
+
+
+# transformers 4 has no dictionary for each kind of layer (Gemma 4), other bases (OLMo 3) and no mscale of the softmax (DeepSeek V2).
+UNLIKE_V4 = {"gemma4_text", "olmo3", "deepseek_v2"}
+
+
+def test_golden_configurations(tmp_path):
+    """Of configurations that the resolver is tested with: its own reader computes what is announced, or is one that cannot."""
+    cases = json.loads((ROOT / "tests/golden/resolver.json").read_text())[::23]
+    tried = 0
+    for case in cases:
+        config = case["config"]
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        if "low_freq_factor" not in str(config) and "llama3" in str(config):
+            continue  # no reader takes it
+        for found in planned(tmp_path, 4194304)["methods"]:
+            for s in found["snippets"]:
+                if not s["program"].startswith("transformers"):
+                    continue
+                if s["program"][-1] == "4" and config["model_type"] in UNLIKE_V4:
+                    continue
+                tried += 1
+                assert s["readings"][0]["as_announced"], (config, found["method"], s)
+    assert tried > 100
