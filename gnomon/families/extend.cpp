@@ -181,11 +181,15 @@ ExtendedGroup extended_group(const ExtensionTask& task, std::string_view method,
 }
 
 bool extends(const ExtensionTask& task, const LayerGroup& g) {
-  return rotation_of(g.position) && g.position.component != "indexer" && !(task.full_only && g.window);
+  return rotation_of(g.position) && !(task.full_only && g.window);
 }
 
 Extension way(const ExtensionTask& task, const ExtensionMethod& method) {
   Extension out{&method, "", {}, {}, {}};
+  if (task.family.rope.dicts == RopeDicts::phi3 && method.name == "yarn") {
+    out.refused = "this family takes the type yarn for longrope, and asks for its lists";
+    return out;
+  }
   for (const LayerGroup& g : task.plan.now.groups) {
     if (!extends(task, g)) continue;
     if (rotation_of(g.position)->name == "proportional" && method.name != "linear") {

@@ -53,8 +53,10 @@ class Snippets {
   Snippets(const ExtensionTask& task, std::string_view method, const std::vector<ExtendedGroup>& groups)
       : task_(task), config_(task.config), rope_(task.family.rope), method_(method), groups_(groups) {
     part_ = config_.gguf() ? "" : language_part(config_);
-    first_ = &*std::find_if(task.plan.now.groups.begin(), task.plan.now.groups.end(),
-                            [&](const LayerGroup& g) { return g.layers == groups.front().layers; });
+    first_ =
+        &*std::find_if(task.plan.now.groups.begin(), task.plan.now.groups.end(), [&](const LayerGroup& g) {
+          return g.layers == groups.front().layers && g.position.component == groups.front().component;
+        });
     after_ = rotation_of(groups.front().position);
     announce();
   }
