@@ -59,8 +59,10 @@ std::string wavelengths(const Explanation& e) {
   for (const LayerGroup& g : e.groups) {
     const Numbers& n = g.numbers();
     if (n.inv_freq.empty()) continue;
-    add(e.groups.size() == 1 ? short_name(g) : text(short_name(g), ", ", name_of(g)), n.inv_freq, style++,
-        false);
+    const bool alone = std::count_if(e.groups.begin(), e.groups.end(), [&](const LayerGroup& other) {
+                         return short_name(other) == short_name(g);
+                       }) == 1;
+    add(alone ? short_name(g) : text(short_name(g), ", ", name_of(g)), n.inv_freq, style++, false);
     if (!g.theta) continue;
     const auto plain = plain_frequencies(g);
     if (plain != n.inv_freq) add("without the extension", plain, style++, true);
