@@ -86,10 +86,13 @@ class Snippets {
     Resolved model = task_.plan.now.model;
     model.longest = to();
     for (const ExtendedGroup& g : groups_) {
-      std::int64_t met = 0;
       for (LayerPosition& layer : model.layers) {
-        if (layer.component != g.component) continue;
-        if (std::find(g.layers.begin(), g.layers.end(), met++) != g.layers.end()) layer = g.position;
+        const std::int64_t number = layer.number;
+        if (layer.component != g.component ||
+            std::find(g.layers.begin(), g.layers.end(), number) == g.layers.end())
+          continue;
+        layer = g.position;
+        layer.number = number;
       }
     }
     announced_ = explain(std::move(model), config_.where(), config_.gguf());
