@@ -66,7 +66,7 @@ void print_paragraph(const std::string& head, std::string_view words, const std:
   }
 }
 
-std::string words_of(const Held& h) {
+std::string words_of(const HeldHypothesis& h) {
   return h.apart.empty() ? h.spec : h.spec + (h.faulty ? ", but " : ", where ") + h.apart;
 }
 std::string error_of(double error) { return fmt::format("{:.2g}", error); }
@@ -83,12 +83,12 @@ void print(const Checked& c) {
   print_paragraph("  ",
                   fmt::format("largest error {}{}, {:.2g} of what rounding explains", error_of(c.best.error),
                               c.unit.empty() ? "" : " " + c.unit, c.best.ratio));
-  for (const Held& h : c.also) print_paragraph("  fits as well: ", words_of(h));
+  for (const HeldHypothesis& h : c.also) print_paragraph("  fits as well: ", words_of(h));
   for (const std::string& remark : c.remarks) print_paragraph("  note: ", remark);
   // Of what does not fit the nearest choices that one may make, and the nearest faults.
   std::size_t choices = 0, faults = 0;
   std::map<std::string, int> alike;  // but for the base: two are enough
-  for (const Held& h : c.ruled_out) {
+  for (const HeldHypothesis& h : c.ruled_out) {
     if (h.faulty ? faults == kMostFaults : choices == kMostChoices) continue;
     if (++alike[without_theta(h.spec) + h.apart] > 2) continue;
     if (choices + faults == 0) print_paragraph("  ruled out", " ", "error");
@@ -97,13 +97,13 @@ void print(const Checked& c) {
   }
 }
 
-nlohmann::ordered_json json_of(const Held& h) {
+nlohmann::ordered_json json_of(const HeldHypothesis& h) {
   return {
       {"spec", h.spec}, {"apart", h.apart}, {"faulty", h.faulty}, {"error", h.error}, {"rounding", h.ratio}};
 }
-nlohmann::ordered_json json_of(const std::vector<Held>& all) {
+nlohmann::ordered_json json_of(const std::vector<HeldHypothesis>& all) {
   auto list = nlohmann::ordered_json::array();
-  for (const Held& h : all) list.push_back(json_of(h));
+  for (const HeldHypothesis& h : all) list.push_back(json_of(h));
   return list;
 }
 

@@ -40,6 +40,13 @@ struct ExplainOptions {
 };
 int explain(const ExplainOptions& options);
 
+struct ExtendOptions {
+  std::string path, method;  // method: of extension_methods(); empty: all
+  long long to = 0;          // tokens
+  bool full = false, json = false;
+};
+int extend(const ExtendOptions& options);
+
 struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;

@@ -35,6 +35,7 @@ void print(const Explanation& e, bool full) {
   for (const std::string& sentence : pages::explain_answers(e))
     fmt::print("{}\n", wrapped(printable(sentence)));
   for (const LayerGroup& g : e.groups) print_group(e, g, full);
+  if (!full) fmt::print("\n{}\n", wrapped("--full lists every frequency and slope, --out draws them."));
   fmt::print("\nby length\n");
   for (std::size_t n = 0; n < e.lengths.size(); ++n) {
     std::string name = grouped(double(e.lengths[n]));

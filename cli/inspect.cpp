@@ -181,7 +181,7 @@ void add_changes(const Subject& s, std::vector<Part>& parts) {
   const double once = double(T * std::min<std::int64_t>(s.o.windows, 4));
   parts.push_back({"positions moved", once * 4, [&f, s, T] {
                      const Sample sample = s.windows(T, std::min<std::int64_t>(s.o.windows, 4));
-                     const Outcome before = outcome_of(s.trained(), sample);
+                     const SampleOutcome before = outcome_of(s.trained(), sample);
                      for (const double shift : {1.0, 16.0, 128.0})
                        f.shifts.push_back(look_at_shift(s.trained(), sample, before, shift));
                    }});
@@ -189,7 +189,7 @@ void add_changes(const Subject& s, std::vector<Part>& parts) {
       !s.architecture().position.attention.empty() || !s.architecture().position.layers.empty();
   parts.push_back({"position taken away", once * double(2 + (layers ? L : 0)), [&f, s, T, L, layers] {
                      const Sample sample = s.windows(T, std::min<std::int64_t>(s.o.windows, 4));
-                     const Outcome before = outcome_of(s.trained(), sample);
+                     const SampleOutcome before = outcome_of(s.trained(), sample);
                      f.removals.push_back(look_without(s.trained(), sample, before, -1));
                      for (std::int64_t l = 0; layers && l < L; ++l) {
                        if (interruptions()) throw Stopped{};
@@ -220,9 +220,10 @@ void add_losses(const Subject& s, std::vector<Part>& parts) {
   const auto length = std::int64_t(std::ceil(s.o.beyond * double(trained)));
   // Attention grows with the square: counted as tokens of a model that attends to nothing.
   const double cost = double(length) * (1 + double(length) / (12 * double(s.architecture().width)));
-  for (const Extension& way : extensions(s.architecture().position, s.o.beyond, trained)) {
+  for (const WayOfReading& way : extensions(s.architecture().position, s.o.beyond, trained)) {
     parts.push_back({text("windows of ", length, " tokens, ", way.name), cost, [&f, s, way, length] {
-                       f.readings.push_back(look_beyond(s.trained(), way, s.windows(length, 1), 512));
+                       f.readings.push_back(look_beyond(s.trained(), way, s.windows(length, 1),
+                                                        std::min<std::int64_t>(512, length / 4)));
                      }});
   }
 }
@@ -256,6 +257,7 @@ int inspect(const InspectOptions& o) {
   const TextTokens tokens = tokens_of(o);
   pages::Inspected in = about(o, model);
   const Subject subject{o, model, tokens, in};
+  subject.windows(o.window, 2);  // a text that is too short is refused before anything is computed
   std::vector<Part> parts;
   add_tables(subject, parts), add_streams(subject, parts), add_changes(subject, parts),
       add_losses(subject, parts);

@@ -207,8 +207,10 @@ void describe_inspect(CLI::App& app, InspectOptions& o) {
   app.add_flag("--json", o.json, "every number as JSON");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.footer(
-      "Examples:\n  gnomon inspect MODEL --text book.txt\n  gnomon inspect MODEL --text book.txt --out "
-      "inspected.html\nIt runs the model in float32 and looks at every value on its way.");
+      "Examples:\n  gnomon inspect build/models/minilm --text book.txt\n  gnomon inspect build/models/minilm "
+      "--text book.txt --windows 16 --out inspected.html\n  gnomon inspect build/models/minilm --ids ids.txt "
+      "--json\n`make models` fetches that model. It runs in float32, and every value is looked at on its "
+      "way.");
 }
 
 void describe_lint(CLI::App& app, LintOptions& o) {
@@ -255,6 +257,20 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
       "docs/examples/llama-3.1.json --json\n  gnomon explain docs/examples/gemma-3.json --out "
       "page.html\nExit "
       "code 3: the file is malformed.");
+}
+
+void describe_extend(CLI::App& app, ExtendOptions& o) {
+  app.add_option("PATH", o.path, "a model's folder, its config.json, a .gguf or a .safetensors file")
+      ->required();
+  app.add_option("--to", o.to, "tokens that it is to reach")->required()->check(CLI::Range(1, 1000000000));
+  app.add_option("--method", o.method, "one alone: linear, ntk, dynamic, yarn or longrope");
+  app.add_flag("--full", o.full, "every pair: wavelength, turns within the trained length, factor");
+  app.add_flag("--json", o.json, "all numbers as JSON");
+  app.footer(
+      "Examples:\n  gnomon extend docs/examples/llama-2.json --to 32768\n  gnomon extend "
+      "docs/examples/llama-2.json --to 32768 --method yarn --full\n  gnomon extend "
+      "docs/examples/gemma-3.json --to 131072 --json\nEvery snippet is put into the file and read again "
+      "before it is shown.");
 }
 
 int run(int argc, char** argv) {
@@ -315,6 +331,12 @@ int run(int argc, char** argv) {
       app.add_subcommand("explain", "what a model's file makes of position, every number with its reason");
   describe_explain(*explain_command, x);
   explain_command->callback([&] { code = explain(x); });
+
+  ExtendOptions n;
+  auto* extend_command =
+      app.add_subcommand("extend", "settings that let a model's rotation reach further, tried and explained");
+  describe_extend(*extend_command, n);
+  extend_command->callback([&] { code = extend(n); });
 
   StudyOptions t;
   t.program = std::filesystem::read_symlink("/proc/self/exe").string();

@@ -89,7 +89,7 @@ Architecture architecture_of(const Config& config, const Resolved& resolved) {
   }
   const auto layers = layers_of(config, resolved);
   const LayerPosition& one = *layers.front();
-  Reading file(config, part_of(config, resolved));
+  FileReading file(config, part_of(config, resolved));
   Facts facts{file, resolved, config.gguf()};
   Architecture a;
   a.layers = std::int64_t(layers.size()), a.width = resolved.width;

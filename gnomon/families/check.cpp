@@ -96,7 +96,7 @@ void search(std::vector<Hypothesis> plain, const Search& by, Checked& c) {
     return a.fits() ? a.hypothesis.assumes() < b.hypothesis.assumes()
                     : a.misfit.typical() < b.misfit.typical();
   });
-  std::vector<Held> all;
+  std::vector<HeldHypothesis> all;
   const auto hold = [&](const Hypothesis& h) { all.push_back(held(h, by.full(h))); };
   for (std::size_t n = 0; n < tried.size(); ++n) {
     const Hypothesis& h = tried[n].hypothesis;

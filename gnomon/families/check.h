@@ -7,7 +7,7 @@
 namespace gnomon {
 
 // What numbers were held against: the convention of a spec, or that with a fault.
-struct Held {
+struct HeldHypothesis {
   std::string spec;  // of one encoding, to paste
   std::string
       apart;  // what differs from the spec, in words: "positions are rounded to bfloat16"; empty: nothing
@@ -21,14 +21,14 @@ struct Held {
 
 // What was found of one thing in a dump.
 struct Checked {
-  std::string looked_at;             // "q_before and q_after"
-  bool follows = false;              // a convention, or the expected one, without a fault
-  bool named = false;                // `best` fits
-  Held best = {};                    // what fits, assuming least; else what comes nearest
-  std::string words = {};            // the answer as a sentence
-  std::string unit = {};             // of errors: "", "radians a token", "borders"
-  std::vector<Held> also = {};       // fit as well: the dump does not tell them apart
-  std::vector<Held> ruled_out = {};  // do not fit, the nearest first
+  std::string looked_at;                       // "q_before and q_after"
+  bool follows = false;                        // a convention, or the expected one, without a fault
+  bool named = false;                          // `best` fits
+  HeldHypothesis best = {};                    // what fits, assuming least; else what comes nearest
+  std::string words = {};                      // the answer as a sentence
+  std::string unit = {};                       // of errors: "", "radians a token", "borders"
+  std::vector<HeldHypothesis> also = {};       // fit as well: the dump does not tell them apart
+  std::vector<HeldHypothesis> ruled_out = {};  // do not fit, the nearest first
   std::vector<std::string> remarks = {};
 };
 

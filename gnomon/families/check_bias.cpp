@@ -116,7 +116,7 @@ constexpr Form kForms[] = {
      [](const Rule& r, std::int64_t h, double i, double j, double) { return r.f(h, std::abs(i - j) + 1); }},
 };
 
-Held against(const Bias& b, const Rule& rule, const Form& form) {
+HeldHypothesis against(const Bias& b, const Rule& rule, const Form& form) {
   Misfit m;
   std::string apart = rule.apart;
   if (*form.apart) apart += (apart.empty() ? "" : ", ") + std::string(form.apart);
@@ -164,8 +164,8 @@ std::optional<ByDistance> by_distance(const Bias& b) {
 }
 
 // Buckets by where the bias changes: how many borders are elsewhere.
-std::vector<Held> buckets(const ByDistance& d, const Asked& asked) {
-  std::vector<Held> all;
+std::vector<HeldHypothesis> buckets(const ByDistance& d, const Asked& asked) {
+  std::vector<HeldHypothesis> all;
   const auto compare = [&](const Buckets& b, bool exchanged, const std::string& spec, double cost,
                            bool expected) {
     std::size_t missed = 0, borders = 0, wide = 0;
@@ -231,18 +231,18 @@ Checked check_bias(const DumpedArray& a, const Asked& asked) {
     c.words = a.values.empty() ? "bias has no numbers" : not_numbers(a);
     return c;
   }
-  std::vector<Held> all;
+  std::vector<HeldHypothesis> all;
   const auto rules = slope_rules(b.H, first_slope(b), asked);
   for (const Rule& rule : rules) {
     if (!rule.f) continue;
     for (const Form& form : kForms)
       if (!(b.by_distance && form.one_row)) all.push_back(against(b, rule, form));
   }
-  const bool alibi = std::any_of(all.begin(), all.end(), [](const Held& h) { return h.fits(); });
+  const bool alibi = std::any_of(all.begin(), all.end(), [](const HeldHypothesis& h) { return h.fits(); });
   if (!alibi) {
     if (const auto distances = by_distance(b)) {
       auto more = buckets(*distances, asked);
-      if (std::any_of(more.begin(), more.end(), [](const Held& h) { return h.fits(); })) {
+      if (std::any_of(more.begin(), more.end(), [](const HeldHypothesis& h) { return h.fits(); })) {
         all = std::move(more), c.unit = "borders";
         c.remarks.push_back(
             "told by the distances at which the bias changes; the table is learned, so its numbers say "
@@ -266,7 +266,7 @@ Checked check_slopes(const DumpedArray& a, const Asked& asked) {
   if (!c.words.empty()) return c;
   const std::int64_t H = a.extent(0);
   const double sign = a.values[0] < 0 ? -1 : 1;
-  std::vector<Held> all;
+  std::vector<HeldHypothesis> all;
   for (const Rule& rule : slope_rules(H, sign * a.values[0], asked)) {
     if (!rule.f) continue;
     Misfit m;

@@ -117,6 +117,16 @@ Config Config::open(const Path& path) {
   return parse(read_file(path), path.string());
 }
 
+Config Config::with(std::string_view part, std::string_view members) const {
+  auto document = std::make_shared<Document>(*document_);
+  StrictJson& into = part.empty() ? document->root : document->root[std::string(part)];
+  const StrictJson given = parse_json(std::string(members), "settings to paste");
+  if (!into.is_object() || !given.is_object())
+    throw Error(Fault::input, gnomon::text(document->where, ": ", part, " is no object of settings"));
+  for (const auto& member : given.items()) into[member.key()] = member.value();
+  return Config(std::move(document));
+}
+
 const std::string& Config::where() const { return document_->where; }
 bool Config::gguf() const { return document_->gguf; }
 

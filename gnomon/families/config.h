@@ -23,6 +23,10 @@ class Config {
   static Config open(const Path& path);
   static Config parse(std::string_view json, const std::string& where);
 
+  // The same file with the members of a JSON object in place of those of the same name in its object `part` (empty: the
+  // document), as if they had been pasted there. Throws Error(input) for what is no object.
+  Config with(std::string_view part, std::string_view members) const;
+
   const std::string& where() const;  // the file, for messages
   bool gguf() const;                 // its keys are GGUF's
   Kind kind(std::string_view key) const;

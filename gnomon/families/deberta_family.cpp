@@ -8,7 +8,7 @@ namespace gnomon {
 namespace {
 
 // The members of "c2p|p2c", or of a list.
-std::vector<std::string> position_terms(Reading& file) {
+std::vector<std::string> position_terms(FileReading& file) {
   if (file.kind("pos_att_type") == Config::Kind::list) return *file.texts("pos_att_type");
   std::vector<std::string> terms;
   const std::string written = file.text("pos_att_type").value_or("");
@@ -22,11 +22,11 @@ std::vector<std::string> position_terms(Reading& file) {
 
 class Deberta {
  public:
-  Deberta(const Task& task, bool second) : task_(task), file_(task.file), second_(second) {}
+  Deberta(const Resolving& task, bool second) : task_(task), file_(task.file), second_(second) {}
 
   void resolve() {
     beside_the_words();
-    std::vector<Part> parts;
+    std::vector<SpecPart> parts;
     if (file_.flag("relative_attention").value_or(false)) {
       parts.push_back(relative());
     } else {
@@ -53,7 +53,7 @@ class Deberta {
       task_.answer.input = Spec::parse(text("add(learned(length=", task_.sizes.longest, "), scale=off)"));
   }
 
-  Part relative() {
+  SpecPart relative() {
     const auto terms = position_terms(file_);
     const auto has = [&](std::string_view term) {
       return std::find(terms.begin(), terms.end(), term) != terms.end();
@@ -97,14 +97,16 @@ class Deberta {
         {std::string(what), std::move(value), key.empty() ? "" : file_.at(key), std::move(rule)});
   }
 
-  const Task& task_;
-  Reading& file_;
+  const Resolving& task_;
+  FileReading& file_;
   const bool second_;
   std::vector<Because> because_;
 };
 
 }  // namespace
 
-void resolve_deberta(const Task& task) { Deberta(task, task.family.method == Method::deberta2).resolve(); }
+void resolve_deberta(const Resolving& task) {
+  Deberta(task, task.family.method == Method::deberta2).resolve();
+}
 
 }  // namespace gnomon

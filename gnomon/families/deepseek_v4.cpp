@@ -13,7 +13,7 @@ constexpr std::string_view kSliding = "sliding_attention";
 
 class DeepseekV4 {
  public:
-  explicit DeepseekV4(const Task& task) : task_(task), file_(task.file) {}
+  explicit DeepseekV4(const Resolving& task) : task_(task), file_(task.file) {}
 
   void resolve() {
     const RopeHead head{task_.sizes.head_dim, task_.sizes.head_dim, true, task_.sizes.longest};
@@ -21,9 +21,9 @@ class DeepseekV4 {
     rules.plain_forgets_part = false;
     rules.source = "transformers 5.23";
     rules.truncate = true;
-    Part plain = rope_part(main(), head, task_.family.rope, rules);
+    SpecPart plain = rope_part(main(), head, task_.family.rope, rules);
     if (plain.text.starts_with("rope(")) plain.text = "rope_value" + plain.text.substr(4);
-    const Part compressed = rope_part(compress(), head, task_.family.rope, rules);
+    const SpecPart compressed = rope_part(compress(), head, task_.family.rope, rules);
     const auto kinds = types();
     for (std::size_t l = 0; l < kinds.size(); ++l) {
       LayerKind kind;
@@ -108,12 +108,12 @@ class DeepseekV4 {
     return dict;
   }
 
-  const Task& task_;
-  Reading& file_;
+  const Resolving& task_;
+  FileReading& file_;
 };
 
 }  // namespace
 
-void resolve_deepseek_v4(const Task& task) { DeepseekV4(task).resolve(); }
+void resolve_deepseek_v4(const Resolving& task) { DeepseekV4(task).resolve(); }
 
 }  // namespace gnomon

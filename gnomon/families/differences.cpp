@@ -183,7 +183,14 @@ Differences differences(const Explanation& a, const Explanation& b) {
     std::map<std::pair<const LayerGroup*, const LayerGroup*>, std::vector<std::int64_t>> met;
     std::vector<std::pair<const LayerGroup*, const LayerGroup*>> order;
     for (std::size_t l = 0; l < std::min(n, m); ++l) {
-      const std::pair both{found_a->second[l], found_b->second[l]};
+      const std::pair both{found_a->second[l], found_b->second[l]};  // null: no such component in this layer
+      if (!both.first || !both.second) {
+        const auto there = [](const LayerGroup* g) { return g ? g->position.spec.print() : "none"; };
+        if (both.first || both.second)
+          out.computed.push_back(
+              {name, {std::int64_t(l)}, "component", there(both.first), there(both.second)});
+        continue;
+      }
       auto& layers = met[both];
       if (layers.empty()) order.push_back(both);
       layers.push_back(std::int64_t(l));

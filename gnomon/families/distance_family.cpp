@@ -5,7 +5,7 @@
 namespace gnomon {
 namespace {
 
-void fill_layers(const Task& task, const Part& part) {
+void fill_layers(const Resolving& task, const SpecPart& part) {
   for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
     LayerPosition layer = make_layer(task, {}, {part});
     layer.scale = attention_scale(task, l, layer);
@@ -16,22 +16,22 @@ void fill_layers(const Task& task, const Part& part) {
 Because own_code(std::string_view what, std::string_view value, std::string_view rule) {
   return {std::string(what), std::string(value), "", std::string(rule)};
 }
-Part alibi() {
+SpecPart alibi() {
   return {"alibi(slopes=authors",
           {own_code("encoding", "alibi", "this family always has it"),
            own_code("slopes", "authors", "the authors' rule for head counts that are no power of two")},
           {}};
 }
-void close(Part& part) { part.text += ")"; }
+void close(SpecPart& part) { part.text += ")"; }
 
-Part t5_part(const Task& task, bool scaled) {
-  Reading& file = task.file;
+SpecPart t5_part(const Resolving& task, bool scaled) {
+  FileReading& file = task.file;
   const auto buckets = file.whole("relative_attention_num_buckets", 2, 1 << 20);
   const auto distance = file.whole("relative_attention_max_distance", 2, 1 << 24);
-  Part part{text("t5(buckets=", buckets.value_or(32), ", distance=", distance.value_or(128),
-                 ", scale=", scaled ? "on" : "off", ")"),
-            {},
-            {}};
+  SpecPart part{text("t5(buckets=", buckets.value_or(32), ", distance=", distance.value_or(128),
+                     ", scale=", scaled ? "on" : "off", ")"),
+                {},
+                {}};
   const auto say = [&](std::string_view what, std::int64_t x, bool said, std::string_view key) {
     part.because.push_back({std::string(what), text(x), said ? file.at(key) : "",
                             said ? "the file's own" : "no key says it: the class's own"});
@@ -45,8 +45,8 @@ Part t5_part(const Task& task, bool scaled) {
 
 }  // namespace
 
-void resolve_alibi(const Task& task) {
-  Part part = alibi();
+void resolve_alibi(const Resolving& task) {
+  SpecPart part = alibi();
   if (task.family.name == "mpt") {
     part.because.push_back(own_code("bias_max", "8", "transformers 5.23, build_mpt_alibi_tensor: always"));
     if (const auto most = task.file.number("attn_config.alibi_bias_max"); most && *most != 8)
@@ -62,27 +62,27 @@ void resolve_alibi(const Task& task) {
   fill_layers(task, part);
 }
 
-void resolve_baichuan(const Task& task) {
+void resolve_baichuan(const Resolving& task) {
   constexpr std::int64_t kLayersOf13B = 40;
   if (task.sizes.layers != kLayersOf13B) return resolve_rotary(task);
-  Part part = alibi();
+  SpecPart part = alibi();
   part.because.front() = {"encoding", "alibi", task.file.at(task.family.keys.layers),
                           "the model of 40 layers, 13B, has it; the others turn"};
   close(part);
   fill_layers(task, part);
 }
 
-void resolve_falcon(const Task& task) {
-  Reading& file = task.file;
+void resolve_falcon(const Resolving& task) {
+  FileReading& file = task.file;
   Sizes sizes = task.sizes;
   const bool new_design = file.flag("new_decoder_architecture").value_or(false);
   if (!new_design && file.flag("multi_query").value_or(true)) {
     sizes.kv_heads = 1;
     task.answer.because.push_back({"kv_heads", "1", file.at("multi_query"), "one head of keys for all"});
   }
-  const Task own{file, task.family, sizes, task.answer};
+  const Resolving own{file, task.family, sizes, task.answer};
   if (!file.flag("alibi").value_or(false)) return resolve_rotary(own);
-  Part part = alibi();
+  SpecPart part = alibi();
   part.text += ", scaled=on";
   part.because.front() = {"encoding", "alibi", file.at("alibi"), "ALiBi in place of RoPE"};
   part.because.push_back(
@@ -93,8 +93,8 @@ void resolve_falcon(const Task& task) {
   fill_layers(own, part);
 }
 
-void resolve_t5(const Task& task) {
-  const Part part = t5_part(task, false);
+void resolve_t5(const Resolving& task) {
+  const SpecPart part = t5_part(task, false);
   task.answer.because.push_back(
       own_code("input", "none", "words alone: this family has no absolute position"));
   const auto decoder = task.file.whole("num_decoder_layers", 0, 4096);
@@ -111,13 +111,13 @@ void resolve_t5(const Task& task) {
   }
 }
 
-void resolve_mpnet(const Task& task) {
+void resolve_mpnet(const Resolving& task) {
   resolve_table(task);
   task.answer.layers.clear();
-  Part part{"t5(buckets=32, distance=128)",
-            {own_code("buckets", "32", "compute_position_bias, whatever the file says"),
-             own_code("distance", "128", "the class's own")},
-            {}};
+  SpecPart part{"t5(buckets=32, distance=128)",
+                {own_code("buckets", "32", "compute_position_bias, whatever the file says"),
+                 own_code("distance", "128", "the class's own")},
+                {}};
   if (const auto buckets = task.file.whole("relative_attention_num_buckets"); buckets && *buckets != 32)
     task.answer.remarks.push_back({task.file.at("relative_attention_num_buckets"),
                                    "sizes the table alone: transformers counts 32 buckets"});

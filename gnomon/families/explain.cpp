@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <numeric>
 
@@ -165,12 +164,11 @@ Explanation explain(Resolved model, const std::string& where, bool gguf) try {
   Explanation e{where, gguf, std::move(model), {}, {}, {}, {}};
   e.lengths = lengths_of(e.model);
   e.positions_end = end_of_input(e.model);
-  std::map<std::string, std::int64_t> met;  // layers of each component
   for (const LayerPosition& p : e.model.layers) {
     auto group = std::find_if(e.groups.begin(), e.groups.end(),
                               [&](const LayerGroup& g) { return g.position.same(p); });
     if (group == e.groups.end()) group = e.groups.insert(group, group_of(p, e.lengths));
-    group->layers.push_back(met[p.component]++);
+    group->layers.push_back(p.number);
   }
   e.cache = cache_of(e);
   return e;

@@ -13,7 +13,7 @@ namespace gnomon {
 // A file's keys, with what stands for those that are absent. A GGUF file has other words for some and none for most: what the
 // family has, always.
 struct Facts {
-  Reading& file;  // of a GGUF file, the keys of its architecture
+  FileReading& file;  // of a GGUF file, the keys of its architecture
   const Resolved& resolved;
   bool gguf;
 

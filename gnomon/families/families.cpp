@@ -9,21 +9,24 @@ constexpr SizeKeys kGpt2Keys{
     .width = "n_embd", .layers = "n_layer", .heads = "n_head", .longest = "n_positions"};
 
 // Gemma's, OLMo's and gpt-oss's layers: every so-many-th sees everything.
-constexpr Windows every_last(std::int64_t every, std::int64_t window, std::string_view key = {}) {
-  return {
-      .which = Windows::Which::all_but, .every = every, .full_at = 1, .every_key = key, .standard = window};
+constexpr WindowRule every_last(std::int64_t every, std::int64_t window, std::string_view key = {}) {
+  return {.which = WindowRule::Which::all_but,
+          .every = every,
+          .full_at = 1,
+          .every_key = key,
+          .standard = window};
 }
-constexpr Windows gemma_windows(std::int64_t window, std::string_view key = {}) {
-  Windows windows = every_last(6, window, key);
+constexpr WindowRule gemma_windows(std::int64_t window, std::string_view key = {}) {
+  WindowRule windows = every_last(6, window, key);
   windows.halved_two_sided = true;
   return windows;
 }
-constexpr Windows kQwenWindows{
-    .which = Windows::Which::from_layer, .standard = 4096, .use_key = "use_sliding_window"};
-constexpr Windows kEveryLayer4096{.which = Windows::Which::all, .standard = 4096, .typed = false};
-constexpr Windows kEveryLayerIfSaid{.which = Windows::Which::all, .typed = false};
-constexpr Windows kGraniteWindows{
-    .which = Windows::Which::all_but, .every = 4, .full_at = 0, .standard = 128};
+constexpr WindowRule kQwenWindows{
+    .which = WindowRule::Which::from_layer, .standard = 4096, .use_key = "use_sliding_window"};
+constexpr WindowRule kEveryLayer4096{.which = WindowRule::Which::all, .standard = 4096, .typed = false};
+constexpr WindowRule kEveryLayerIfSaid{.which = WindowRule::Which::all, .typed = false};
+constexpr WindowRule kGraniteWindows{
+    .which = WindowRule::Which::all_but, .every = 4, .full_at = 0, .standard = 128};
 
 constexpr std::string_view kMinistral3Rope =
     R"({"type": "yarn", "rope_theta": 1000000, "factor": 16, "original_max_position_embeddings": 16384, "beta_fast": 32,
@@ -128,7 +131,7 @@ const Family kFamilies[] = {
      .method = Method::profile,
      .sizes = {6144, 66, 64, 8, 128, 131072},
      .scale = AttentionScale::by_head,
-     .windows = {.which = Windows::Which::all_but,
+     .windows = {.which = WindowRule::Which::all_but,
                  .every = 6,
                  .full_at = 1,
                  .key = "sliding_window_size",
@@ -334,7 +337,7 @@ const Family kFamilies[] = {
      .gguf = {"modern-bert"},
      .sizes = {768, 22, 12, 0, 0, 8192},
      .causal = false,
-     .windows = {.which = Windows::Which::all_but,
+     .windows = {.which = WindowRule::Which::all_but,
                  .every = 3,
                  .full_at = 0,
                  .every_key = "global_attn_every_n_layers",

@@ -40,7 +40,7 @@ struct SizeKeys {
 };
 
 // Which layers see a window only, if `layer_types` does not say.
-struct Windows {
+struct WindowRule {
   enum class Which {
     none,       // of all, or of what layer_types says
     all,        // every layer, where the file has a window
@@ -135,7 +135,7 @@ struct Family {
   bool causal = true;
   std::string_view two_sided_key = {};  // true or "all": no query is kept from the keys after it
   AttentionScale scale = AttentionScale::root;
-  Windows windows = {};
+  WindowRule windows = {};
   NoPosition no_position = NoPosition::never;
   Temperature temperature = Temperature::none;
   Mla mla = {};

@@ -15,7 +15,7 @@ std::string rule(std::string_view what) { return std::string(kLoad) + std::strin
 // The settings of RoPE under their keys of GGUF, as a dictionary of transformers' words.
 class GgufRope {
  public:
-  GgufRope(Reading& file, const Family& family, std::int64_t longest)
+  GgufRope(FileReading& file, const Family& family, std::int64_t longest)
       : file_(file),
         arch_(std::string(file.text("general.architecture").value_or(""))),
         family_(family),
@@ -133,7 +133,7 @@ class GgufRope {
                             "long it is by now"});
   }
 
-  Reading& file_;
+  FileReading& file_;
   const std::string arch_;
   const Family& family_;
   const std::int64_t longest_;
@@ -141,7 +141,8 @@ class GgufRope {
 };
 
 // The row of the family with the words of GGUF; `words` keeps them.
-Family translated(const Family& row, Reading& file, const std::string& arch, std::deque<std::string>& words) {
+Family translated(const Family& row, FileReading& file, const std::string& arch,
+                  std::deque<std::string>& words) {
   const auto word = [&](std::string_view name) -> std::string_view {
     return words.emplace_back(text(arch, ".", name));
   };
@@ -160,7 +161,7 @@ Family translated(const Family& row, Reading& file, const std::string& arch, std
   own.windows.key = word("attention.sliding_window"),
   own.windows.every_key = word("attention.sliding_window_pattern");
   own.windows.standard = 0, own.windows.use_key = {}, own.windows.typed = true;
-  if (own.windows.which != Windows::Which::all_but) own.windows.which = Windows::Which::none;
+  if (own.windows.which != WindowRule::Which::all_but) own.windows.which = WindowRule::Which::none;
   own.full = {}, own.table_padded = false, own.table_offset = 0;
   own.mla.pairing_key = {}, own.mla.indexer_dim = 0;
   own.rope.pairing = row.rope.gguf_pairing;
@@ -169,7 +170,7 @@ Family translated(const Family& row, Reading& file, const std::string& arch, std
 }
 
 // 1/√head_dim unless a key, or llama.cpp's own code for the family, says otherwise.
-void set_scale(Reading& file, const Family& row, const std::string& arch, Resolved& answer) {
+void set_scale(FileReading& file, const Family& row, const std::string& arch, Resolved& answer) {
   const auto own = file.number(text(arch, ".attention.scale"));
   for (LayerPosition& layer : answer.layers) {
     if (own && *own != 0) layer.scale = *own;
@@ -182,12 +183,12 @@ void set_scale(Reading& file, const Family& row, const std::string& arch, Resolv
 
 }  // namespace
 
-RopeReading read_rope_gguf(Reading& file, const Family& family, std::int64_t longest) {
+RopeReading read_rope_gguf(FileReading& file, const Family& family, std::int64_t longest) {
   return GgufRope(file, family, longest).read();
 }
 
 Resolved resolve_gguf(const Config& config) {
-  Reading file(config, "");
+  FileReading file(config, "");
   const auto arch = file.text("general.architecture");
   if (!arch) throw Error(Fault::input, text(config.where(), ": there is no general.architecture"));
   const Family* row = find_gguf_family(*arch);
@@ -216,7 +217,7 @@ Resolved resolve_gguf(const Config& config) {
   answer.input = Spec::parse("add(none, scale=off)");
   Family plain = family;
   plain.scale = AttentionScale::root;
-  const Task task{file, plain, sizes, answer};
+  const Resolving task{file, plain, sizes, answer};
   switch (family.method) {
     case Method::table:
       resolve_table(task);

@@ -63,7 +63,7 @@ void Misfit::add(double missed, double allowed) {
   sum_ += std::log1p(times), ++count_;
 }
 
-Held held(const Hypothesis& h, const Misfit& m) {
+HeldHypothesis held(const Hypothesis& h, const Misfit& m) {
   return {h.spec, h.apart(), h.faulty(), m.error, m.ratio, h.assumes(), h.expected};
 }
 
@@ -125,7 +125,7 @@ std::vector<Complex> factors_of(const Rotary& rotary, const Hypothesis& h, std::
 namespace {
 
 std::string answer(const Checked& c) {
-  const Held& best = c.best;
+  const HeldHypothesis& best = c.best;
   if (best.spec.empty() && best.apart.empty()) return "no convention that gnomon knows is near";
   if (!c.named)
     return text("no convention that gnomon knows fits; the nearest is ", best.spec,
@@ -142,19 +142,19 @@ std::string beside(const std::string& apart, const std::string& more) {
 }
 
 // What is expected is written as the caller wrote it.
-bool same(const Held& a, const Held& b) {
+bool same(const HeldHypothesis& a, const HeldHypothesis& b) {
   if (a.apart != b.apart) return false;
   return a.spec == b.spec || (a.expected != b.expected && Spec::parse(a.spec) == Spec::parse(b.spec));
 }
 
 }  // namespace
 
-void settle(std::vector<Held> all, Checked& c) {
+void settle(std::vector<HeldHypothesis> all, Checked& c) {
   if (all.empty()) {
     c.words = "nothing that gnomon knows could be held against it";
     return;
   }
-  std::stable_sort(all.begin(), all.end(), [](const Held& a, const Held& b) {
+  std::stable_sort(all.begin(), all.end(), [](const HeldHypothesis& a, const HeldHypothesis& b) {
     if (a.fits() != b.fits()) return a.fits();
     if (a.fits() && a.expected != b.expected) return a.expected;
     return a.fits() && a.cost != b.cost ? a.cost < b.cost : a.error < b.error;
@@ -165,9 +165,9 @@ void settle(std::vector<Held> all, Checked& c) {
   c.words = answer(c);
   std::string untold;
   for (std::size_t n = 1; n < all.size(); ++n) {
-    const Held& h = all[n];
+    const HeldHypothesis& h = all[n];
     const bool again = std::any_of(all.begin(), all.begin() + std::ptrdiff_t(n),
-                                   [&](const Held& before) { return same(before, h); });
+                                   [&](const HeldHypothesis& before) { return same(before, h); });
     if (again || (!h.expected && h.cost > c.best.cost + kMostMore)) continue;
     if (!h.fits())
       c.ruled_out.push_back(h);

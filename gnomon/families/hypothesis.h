@@ -42,7 +42,7 @@ std::vector<Hypothesis> faults_of_angles(const Hypothesis& plain);
 // By how much a hypothesis misses.
 class Misfit {
  public:
-  double error = 0, ratio = 0;  // as in Held
+  double error = 0, ratio = 0;  // as in HeldHypothesis
   void add(double missed, double allowed);
   // The mean of a function of the ratios that grows slowly: for choosing among hypotheses none of which fits.
   double typical() const { return count_ ? sum_ / double(count_) : 0; }
@@ -52,13 +52,13 @@ class Misfit {
   std::int64_t count_ = 0;
 };
 using Judge = std::function<Misfit(const Hypothesis&)>;
-Held held(const Hypothesis& hypothesis, const Misfit& misfit);
+HeldHypothesis held(const Hypothesis& hypothesis, const Misfit& misfit);
 
 // What pair n of token t of q or k is multiplied by (T, pairs), by the hypothesis.
 std::vector<Complex> factors_of(const Rotary& rotary, const Hypothesis& hypothesis,
                                 std::span<const double> positions, Role role);
 
 // Fills in best, also, ruled_out, follows, named and words from all that was held against the dump.
-void settle(std::vector<Held> all, Checked& checked);
+void settle(std::vector<HeldHypothesis> all, Checked& checked);
 
 }  // namespace gnomon

@@ -13,7 +13,7 @@ constexpr std::int64_t kMostLayers = 4096, kMostHeads = 65536, kMostWidth = 1 <<
 
 class SizeReader {
  public:
-  SizeReader(Reading& file, std::vector<Because>& because) : file_(file), because_(because) {}
+  SizeReader(FileReading& file, std::vector<Because>& because) : file_(file), because_(because) {}
 
   std::int64_t size(std::string_view what, std::string_view key, std::int64_t standard, std::int64_t most) {
     if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, most))
@@ -27,12 +27,12 @@ class SizeReader {
   }
 
  private:
-  Reading& file_;
+  FileReading& file_;
   std::vector<Because>& because_;
 };
 
 // The head of q·k: what carries no position, and the slice that turns.
-std::int64_t mla_head(Reading& file, const Mla& mla, SizeReader& read) {
+std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
   const std::int64_t nope = file.whole("qk_nope_head_dim", 0, kMostHeads).value_or(mla.nope);
   const std::int64_t rope = file.whole("qk_rope_head_dim", 0, kMostHeads).value_or(mla.rope);
   if (nope + rope < 1) file.wrong("qk_rope_head_dim", "a head of at least one channel");
@@ -42,7 +42,7 @@ std::int64_t mla_head(Reading& file, const Mla& mla, SizeReader& read) {
 
 }  // namespace
 
-bool two_sided(Reading& file, const Family& family) {
+bool two_sided(FileReading& file, const Family& family) {
   if (!family.causal || family.two_sided_key.empty()) return !family.causal;
   switch (file.kind(family.two_sided_key)) {
     case Config::Kind::flag:
@@ -54,7 +54,7 @@ bool two_sided(Reading& file, const Family& family) {
   }
 }
 
-Sizes read_sizes(Reading& file, const Family& family, std::vector<Because>& because) {
+Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
   const SizeKeys& keys = family.keys;
   const Sizes& own = family.sizes;
   SizeReader read(file, because);
@@ -84,7 +84,7 @@ namespace {
 
 class LayerReader {
  public:
-  LayerReader(Reading& file, const Family& family, const Sizes& sizes)
+  LayerReader(FileReading& file, const Family& family, const Sizes& sizes)
       : file_(file),
         windows_(family.windows),
         family_(family),
@@ -100,7 +100,7 @@ class LayerReader {
   }
 
  private:
-  using Which = Windows::Which;
+  using Which = WindowRule::Which;
 
   void types() {
     if (windows_.typed && file_.has("layer_types")) return named_types();
@@ -295,8 +295,8 @@ class LayerReader {
     kinds_[l].because.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
   }
 
-  Reading& file_;
-  const Windows& windows_;
+  FileReading& file_;
+  const WindowRule& windows_;
   const Family& family_;
   const Sizes& sizes_;
   std::vector<LayerKind> kinds_;
@@ -304,7 +304,7 @@ class LayerReader {
 
 }  // namespace
 
-std::vector<LayerKind> read_layers(Reading& file, const Family& family, const Sizes& sizes) {
+std::vector<LayerKind> read_layers(FileReading& file, const Family& family, const Sizes& sizes) {
   return LayerReader(file, family, sizes).read();
 }
 

@@ -20,9 +20,9 @@ struct LayerKind {
 };
 
 // No query is kept from the keys after it.
-bool two_sided(Reading& file, const Family& family);
-Sizes read_sizes(Reading& file, const Family& family, std::vector<Because>& because);
+bool two_sided(FileReading& file, const Family& family);
+Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because);
 // One for each layer. Throws Error(input) for lists of another length than the layers.
-std::vector<LayerKind> read_layers(Reading& file, const Family& family, const Sizes& sizes);
+std::vector<LayerKind> read_layers(FileReading& file, const Family& family, const Sizes& sizes);
 
 }  // namespace gnomon

@@ -7,8 +7,8 @@
 namespace gnomon {
 
 // Inkling: profiles of the distance mixed by content, in place of a rotation. transformers 5.23, modeling_inkling.py.
-void resolve_profile(const Task& task) {
-  Reading& file = task.file;
+void resolve_profile(const Resolving& task) {
+  FileReading& file = task.file;
   const auto whole = [&](std::string_view key, std::int64_t standard) {
     return file.whole(key, 1, 1'000'000'000).value_or(standard);
   };
@@ -33,15 +33,15 @@ void resolve_profile(const Task& task) {
     const auto floor = file.whole("log_scaling_n_floor", 1, 1'000'000'000);
     const double alpha = file.number("log_scaling_alpha").value_or(0.1);
     const bool warm = !slides && floor;
-    Part profile{text("content_profile(width=", whole("d_rel", 16), ", extent=", extent,
-                      warm ? text(", scale=", shortest(alpha), ", floor=", *floor) : "", ")"),
-                 {},
-                 {}};
+    SpecPart profile{text("content_profile(width=", whole("d_rel", 16), ", extent=", extent,
+                          warm ? text(", scale=", shortest(alpha), ", floor=", *floor) : "", ")"),
+                     {},
+                     {}};
     profile.because.push_back({"extent", text(extent), file.at(slides ? "sliding_window_size" : "rel_extent"),
                                "tokens from which on the bias is 0"});
     profile.because.push_back(
         {"width", text(whole("d_rel", 16)), file.at("d_rel"), "profiles that each head of queries mixes"});
-    std::vector<Part> parts{std::move(profile)};
+    std::vector<SpecPart> parts{std::move(profile)};
     if (warm) {
       parts.push_back({text("log_n(rule=inkling, scale=", shortest(alpha), ", floor=", *floor, ")"), {}, {}});
       parts.back().because.push_back(

@@ -15,9 +15,9 @@ std::string language_part(const Config& config);
 
 // The language part of a file, on its way to an answer. It remembers what was asked for, so that what nobody reads can be
 // told. Keys are those of the part; at() is the whole key, for a Because. All throw as Config does.
-class Reading {
+class FileReading {
  public:
-  Reading(const Config& config, std::string part) : config_(config), part_(std::move(part)) {}
+  FileReading(const Config& config, std::string part) : config_(config), part_(std::move(part)) {}
 
   const Config& config() const { return config_; }
   const std::string& part() const { return part_; }  // "text_config", or empty

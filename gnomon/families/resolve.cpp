@@ -61,7 +61,7 @@ void check_layer(const Config& config, const LayerPosition& layer) {
   }
 }
 
-LayerPosition make_layer(const Task& task, const LayerKind& kind, const std::vector<Part>& parts) {
+LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std::vector<SpecPart>& parts) {
   LayerPosition layer;
   layer.heads = kind.heads ? kind.heads : task.sizes.heads;
   layer.kv_heads = kind.kv_heads ? kind.kv_heads : task.sizes.kv_heads;
@@ -69,7 +69,7 @@ LayerPosition make_layer(const Task& task, const LayerKind& kind, const std::vec
   layer.causal = task.answer.causal;
   layer.because = kind.because;
   std::string spec = "add(none, scale=off)";
-  for (const Part& part : parts) {
+  for (const SpecPart& part : parts) {
     spec += "+" + part.text;
     layer.because.insert(layer.because.end(), part.because.begin(), part.because.end());
   }
@@ -84,8 +84,8 @@ LayerPosition make_layer(const Task& task, const LayerKind& kind, const std::vec
   return layer;
 }
 
-double attention_scale(const Task& task, std::int64_t number, LayerPosition& layer) {
-  Reading& file = task.file;
+double attention_scale(const Resolving& task, std::int64_t number, LayerPosition& layer) {
+  FileReading& file = task.file;
   const auto say = [&](double x, std::string key, std::string rule) {
     layer.because.push_back({"scale", shortest(x), std::move(key), std::move(rule)});
     return x;
@@ -122,7 +122,7 @@ double attention_scale(const Task& task, std::int64_t number, LayerPosition& lay
 
 namespace {
 
-using Resolver = void (*)(const Task&);
+using Resolver = void (*)(const Resolving&);
 Resolver resolver_of(const Family& family) {
   switch (family.method) {
     case Method::rotary:
@@ -165,7 +165,7 @@ Resolved resolve(const Config& config, Reader reader) {
   }
   if (config.gguf()) return resolve_gguf(config);
   const std::string part = language_part(config);
-  Reading file(config, part);
+  FileReading file(config, part);
   Resolved answer;
   answer.reader = reader;
   const std::string outer = config.text("model_type").value_or("");
@@ -193,7 +193,7 @@ Resolved resolve(const Config& config, Reader reader) {
   const Sizes sizes = read_sizes(file, *family, answer.because);
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
   answer.input = Spec::parse("add(none, scale=off)");
-  const Task task{file, *family, sizes, answer};
+  const Resolving task{file, *family, sizes, answer};
   const Resolver fill = resolver_of(*family);
   fill(task);
   remark_unread(file, answer);

@@ -40,7 +40,7 @@ RopeValue rope_word(std::string word, std::string key, std::string rule) {
   return {std::move(key), std::move(rule), word, word};
 }
 
-RopeDict RopeDict::read(Reading& from, std::string_view object, std::string_view rule) {
+RopeDict RopeDict::read(FileReading& from, std::string_view object, std::string_view rule) {
   RopeDict dict(from.config().where());
   for (const std::string& name : from.keys(object)) {
     const std::string key = from.at(text(object, ".", name));

@@ -28,7 +28,7 @@ class RopeDict {
   RopeDict() = default;
   explicit RopeDict(std::string where) : where_(std::move(where)) {}
   // The members of an object of the file, as written; objects within it are left out.
-  static RopeDict read(Reading& from, std::string_view object, std::string_view rule);
+  static RopeDict read(FileReading& from, std::string_view object, std::string_view rule);
   // What a class has instead of an absent one.
   static RopeDict standard(std::string_view json, std::string_view rule);
 

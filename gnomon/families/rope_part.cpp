@@ -21,7 +21,7 @@ class Rope {
   Rope(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts, const RopeRules& rules)
       : dict_(dict), head_(head), facts_(facts), rules_(rules), type_(*dict.word("rope_type")) {}
 
-  Part part() {
+  SpecPart part() {
     const auto known = kTypes;
     const auto row = std::find_if(known.begin(), known.end(), [&](const Type& t) { return t.name == type_; });
     if (row == known.end()) dict_.wrong("rope_type", names(known));
@@ -291,7 +291,8 @@ const std::array<Rope::Type, 7> Rope::kTypes{{{"default", "rope", &Rope::plain},
 
 }  // namespace
 
-Part rope_part(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts, const RopeRules& rules) {
+SpecPart rope_part(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts,
+                   const RopeRules& rules) {
   return Rope(dict, head, facts, rules).part();
 }
 

@@ -16,7 +16,7 @@ struct RopeHead {
 };
 
 // An encoding in the words of a spec, and why each option is what it is.
-struct Part {
+struct SpecPart {
   std::string text;
   std::vector<Because> because;
   std::vector<Remark> remarks;
@@ -38,6 +38,7 @@ struct RopeRules {
 // The rotation that a complete dictionary (rope_type, rope_theta, original_max_position_embeddings where the type needs it) says,
 // as transformers computes it: modeling_rope_utils.py, ROPE_INIT_FUNCTIONS, and compute_default_rope_parameters of the
 // models. Throws Error(input) for a type that there is not, a missing or impossible number.
-Part rope_part(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts, const RopeRules& rules);
+SpecPart rope_part(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts,
+                   const RopeRules& rules);
 
 }  // namespace gnomon

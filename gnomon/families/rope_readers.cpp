@@ -14,7 +14,7 @@ const std::optional<RopeDict>& RopeReading::of(std::string_view label) const {
   return none;
 }
 
-RopeReading read_rope_vllm(Reading& file, const Family& family, const std::vector<std::string>& labels,
+RopeReading read_rope_vllm(FileReading& file, const Family& family, const std::vector<std::string>& labels,
                            std::int64_t longest) {
   RopeReading reading = read_rope_v5(file, family, labels, longest);
   reading.rules.source = "vLLM, get_rope";
@@ -25,7 +25,7 @@ RopeReading read_rope_vllm(Reading& file, const Family& family, const std::vecto
   return reading;
 }
 
-RopeReading read_rope_naive(Reading& file) {
+RopeReading read_rope_naive(FileReading& file) {
   RopeReading reading;
   reading.rules.source = "a reader of 2023";
   RopeDict dict(file.config().where());
@@ -49,7 +49,7 @@ RopeReading read_rope_naive(Reading& file) {
   return reading;
 }
 
-RopeReading read_rope(Reader reader, Reading& file, const Family& family,
+RopeReading read_rope(Reader reader, FileReading& file, const Family& family,
                       const std::vector<std::string>& labels, std::int64_t longest) {
   switch (reader) {
     case Reader::v5:

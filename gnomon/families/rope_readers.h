@@ -15,20 +15,20 @@ struct RopeReading {
 
 // transformers 5.23.0: configuration_utils.py and modeling_rope_utils.py, convert_rope_params_to_dict and
 // standardize_rope_params, and the configurations that override them. `labels`: the layer types of the file.
-RopeReading read_rope_v5(Reading& file, const Family& family, const std::vector<std::string>& labels,
+RopeReading read_rope_v5(FileReading& file, const Family& family, const std::vector<std::string>& labels,
                          std::int64_t longest);
 
 // transformers 4.57.6: modeling_rope_utils.py. It knows rope_scaling and keys at the top level, and one dictionary.
-RopeReading read_rope_v4(Reading& file, const Family& family, std::int64_t longest);
+RopeReading read_rope_v4(FileReading& file, const Family& family, std::int64_t longest);
 // vLLM, model_executor/layers/rotary_embedding/__init__.py, get_rope, of what transformers 5 makes of the file.
-RopeReading read_rope_vllm(Reading& file, const Family& family, const std::vector<std::string>& labels,
+RopeReading read_rope_vllm(FileReading& file, const Family& family, const std::vector<std::string>& labels,
                            std::int64_t longest);
 // getattr(config, "rope_theta", 10000) and rope_scaling as LlamaAttention._init_rope of transformers 4.31 (July 2023) had it.
-RopeReading read_rope_naive(Reading& file);
+RopeReading read_rope_naive(FileReading& file);
 // llama.cpp, src/llama-model.cpp, load_hparams, and src/llama-context.cpp, of GGUF keys.
-RopeReading read_rope_gguf(Reading& file, const Family& family, std::int64_t longest);
+RopeReading read_rope_gguf(FileReading& file, const Family& family, std::int64_t longest);
 // As the reader does it.
-RopeReading read_rope(Reader reader, Reading& file, const Family& family,
+RopeReading read_rope(Reader reader, FileReading& file, const Family& family,
                       const std::vector<std::string>& labels, std::int64_t longest);
 
 }  // namespace gnomon

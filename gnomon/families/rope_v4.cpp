@@ -7,7 +7,7 @@ namespace {
 
 class V4 {
  public:
-  V4(Reading& file, const Family& family, std::int64_t longest)
+  V4(FileReading& file, const Family& family, std::int64_t longest)
       : file_(file), rope_(family.rope), longest_(longest) {
     out_.rules.source = "the rule of transformers 4.57 (modeling_rope_utils.py)";
     out_.rules.plain_forgets_part = false;
@@ -106,7 +106,7 @@ class V4 {
     }
   }
 
-  Reading& file_;
+  FileReading& file_;
   const RopeFacts& rope_;
   const std::int64_t longest_;
   RopeReading out_;
@@ -114,7 +114,7 @@ class V4 {
 
 }  // namespace
 
-RopeReading read_rope_v4(Reading& file, const Family& family, std::int64_t longest) {
+RopeReading read_rope_v4(FileReading& file, const Family& family, std::int64_t longest) {
   return V4(file, family, longest).read();
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kConvert = "transformers 5.23, convert_rope_params_to_dict: ";
 constexpr std::string_view kFull = "full_attention", kSliding = "sliding_attention";
 
-bool filled(Reading& file, std::string_view key) {
+bool filled(FileReading& file, std::string_view key) {
   if (file.has(key) && file.kind(key) != Config::Kind::object)
     file.wrong(key, "an object, in braces, or null");
   return file.kind(key) == Config::Kind::object && !file.keys(key).empty();
@@ -19,7 +19,7 @@ bool filled(Reading& file, std::string_view key) {
 
 class V5 {
  public:
-  V5(Reading& file, const Family& family, const std::vector<std::string>& labels, std::int64_t longest)
+  V5(FileReading& file, const Family& family, const std::vector<std::string>& labels, std::int64_t longest)
       : file_(file), rope_(family.rope), labels_(labels), longest_(longest) {
     own_file_rules();
   }
@@ -217,7 +217,7 @@ class V5 {
                     "transformers 5.23, standardize_rope_params: the dictionary has none, so the longest"));
   }
 
-  Reading& file_;
+  FileReading& file_;
   const RopeFacts& rope_;
   const std::vector<std::string>& labels_;
   const std::int64_t longest_;
@@ -226,7 +226,7 @@ class V5 {
 
 }  // namespace
 
-RopeReading read_rope_v5(Reading& file, const Family& family, const std::vector<std::string>& labels,
+RopeReading read_rope_v5(FileReading& file, const Family& family, const std::vector<std::string>& labels,
                          std::int64_t longest) {
   return V5(file, family, labels, longest).read();
 }

@@ -20,7 +20,7 @@ void add_new(std::vector<Remark>& to, const std::vector<Remark>& remarks) {
 
 class RotaryLayers {
  public:
-  explicit RotaryLayers(const Task& task)
+  explicit RotaryLayers(const Resolving& task)
       : task_(task), facts_(task.family.rope), kinds_(read_layers(task.file, task.family, task.sizes)) {
     read_pairing();
     reading_ = read_rope(task.answer.reader, task.file, task.family, labels(), task.sizes.longest);
@@ -31,8 +31,8 @@ class RotaryLayers {
   void resolve() {
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
       const LayerKind& kind = kinds_[l];
-      std::vector<Part> parts;
-      if (const Part* rope = rope_of(kind)) parts.push_back(*rope);
+      std::vector<SpecPart> parts;
+      if (const SpecPart* rope = rope_of(kind)) parts.push_back(*rope);
       if (auto part = temperature(kind)) parts.push_back(std::move(*part));
       LayerPosition layer = make_layer(task_, kind, parts);
       layer.scale = attention_scale(task_, std::int64_t(l), layer);
@@ -83,7 +83,7 @@ class RotaryLayers {
     return head;
   }
   // Null: the layer does not turn.
-  const Part* rope_of(const LayerKind& kind) {
+  const SpecPart* rope_of(const LayerKind& kind) {
     const auto& dict = reading_.of(kind.type);
     const RopeHead turning = head(kind);
     if (!kind.position || !dict || turning.rotated == 0) return nullptr;
@@ -93,12 +93,12 @@ class RotaryLayers {
     RopeDict own = *dict;
     if (kind.theta)
       own.set("rope_theta", rope_number(*kind.theta, task_.file.at("layer_rope_theta"), "of this layer"));
-    const Part part = rope_part(own, turning, facts_, reading_.rules);
+    const SpecPart part = rope_part(own, turning, facts_, reading_.rules);
     add_new(task_.answer.remarks, part.remarks);
     return &made_.emplace(key, part).first->second;
   }
 
-  std::optional<Part> temperature(const LayerKind& kind) {
+  std::optional<SpecPart> temperature(const LayerKind& kind) {
     switch (task_.family.temperature) {
       case Temperature::none:
         return std::nullopt;
@@ -109,8 +109,8 @@ class RotaryLayers {
     }
     return std::nullopt;
   }
-  std::optional<Part> llama4(const LayerKind& kind) {
-    Reading& file = task_.file;
+  std::optional<SpecPart> llama4(const LayerKind& kind) {
+    FileReading& file = task_.file;
     // A number in the files of Llama 4, a flag in its class.
     const bool on = file.kind("attn_temperature_tuning") == Config::Kind::number
                         ? *file.number("attn_temperature_tuning") != 0
@@ -118,18 +118,19 @@ class RotaryLayers {
     if (kind.position || !on) return std::nullopt;
     const double scale = file.number("attn_scale").value_or(0.1);
     const std::int64_t floor = file.whole("floor_scale", 1, 1'000'000'000).value_or(8192);
-    Part part{text("log_n(rule=llama4, scale=", shortest(scale), ", floor=", floor, ")"), {}, {}};
+    SpecPart part{text("log_n(rule=llama4, scale=", shortest(scale), ", floor=", floor, ")"), {}, {}};
     part.because.push_back({"temperature", shortest(scale), file.at("attn_scale"),
                             "q grows with position where it does not turn"});
     part.because.push_back({"floor", text(floor), file.at("floor_scale"), "tokens"});
     return part;
   }
-  std::optional<Part> ministral3(const LayerKind& kind) {
+  std::optional<SpecPart> ministral3(const LayerKind& kind) {
     const auto& dict = reading_.of(kind.type);
     const auto beta = dict ? dict->number("llama_4_scaling_beta") : std::nullopt;
     const auto L0 = dict ? dict->number("original_max_position_embeddings") : std::nullopt;
     if (!beta || *beta == 0 || !L0) return std::nullopt;
-    Part part{text("log_n(rule=ministral3, scale=", shortest(*beta), ", floor=", shortest(*L0), ")"), {}, {}};
+    SpecPart part{
+        text("log_n(rule=ministral3, scale=", shortest(*beta), ", floor=", shortest(*L0), ")"), {}, {}};
     const auto say = [&](std::string_view what, double x, std::string_view name) {
       const RopeValue& from = *dict->find(name);
       part.because.push_back({std::string(what), shortest(x), from.key, from.rule});
@@ -152,7 +153,7 @@ class RotaryLayers {
     rules.softmax_mscale = false;
     RopeHead turning = head(kind);
     turning.attended = sizes.head_dim, turning.trailing = false;
-    const Task own{task_.file, task_.family, sizes, task_.answer};
+    const Resolving own{task_.file, task_.family, sizes, task_.answer};
     LayerPosition layer = make_layer(own, kind, {rope_part(*reading_.of(kind.type), turning, facts, rules)});
     layer.component = "indexer";
     layer.because.push_back({"heads", text(sizes.heads), task_.file.at("index_n_heads"),
@@ -163,15 +164,15 @@ class RotaryLayers {
   }
 
   using Key = std::tuple<std::string, double, std::int64_t>;  // type, base of its own, head
-  const Task& task_;
+  const Resolving& task_;
   RopeFacts facts_;
   const std::vector<LayerKind> kinds_;
   RopeReading reading_;
-  std::map<Key, Part> made_;
+  std::map<Key, SpecPart> made_;
 };
 
 }  // namespace
 
-void resolve_rotary(const Task& task) { RotaryLayers(task).resolve(); }
+void resolve_rotary(const Resolving& task) { RotaryLayers(task).resolve(); }
 
 }  // namespace gnomon

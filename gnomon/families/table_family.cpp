@@ -6,7 +6,7 @@ namespace gnomon {
 namespace {
 
 // Rows before that of the first token: RoBERTa counts on from pad_token_id, OPT and BART from 2.
-std::int64_t rows_before(const Task& task) {
+std::int64_t rows_before(const Resolving& task) {
   auto& because = task.answer.because;
   if (task.family.table_padded) {
     const bool said = !task.family.pad_fixed && task.file.has("pad_token_id");
@@ -22,7 +22,7 @@ std::int64_t rows_before(const Task& task) {
 }
 
 // BERT's distance tables, which take the place of the rows beside the words. transformers 5 has none of it.
-std::vector<Part> by_distance(const Task& task) {
+std::vector<SpecPart> by_distance(const Resolving& task) {
   const std::string type = task.file.text("position_embedding_type").value_or("absolute");
   if (type != "relative_key" && type != "relative_key_query") return {};
   const std::string key = task.file.at("position_embedding_type");
@@ -41,7 +41,7 @@ std::vector<Part> by_distance(const Task& task) {
 
 }  // namespace
 
-void resolve_table(const Task& task) {
+void resolve_table(const Resolving& task) {
   Resolved& answer = task.answer;
   const std::int64_t before = rows_before(task);
   // OPT's table has the rows before the first token beside its max_position_embeddings; RoBERTa's has them within.
@@ -55,7 +55,7 @@ void resolve_table(const Task& task) {
        task.file.has(task.family.keys.longest) ? task.file.at(task.family.keys.longest) : "",
        before && task.family.table_padded ? "its rows, less those before the first token"
                                           : "a row for each token"});
-  const std::vector<Part> parts = by_distance(task);
+  const std::vector<SpecPart> parts = by_distance(task);
   for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
     LayerPosition layer = make_layer(task, {}, parts);
     layer.scale = attention_scale(task, l, layer);

@@ -41,7 +41,7 @@ bool idle(const Config& config, const std::string& key) {
          config.printed(key) == "{}";
 }
 
-std::string perhaps(const Reading& file, std::string_view key) {
+std::string perhaps(const FileReading& file, std::string_view key) {
   constexpr std::array<std::string_view, 12> kNames{"rope_theta",
                                                     "rope_scaling",
                                                     "rope_parameters",
@@ -61,7 +61,7 @@ std::string perhaps(const Reading& file, std::string_view key) {
 
 }  // namespace
 
-void remark_unread(const Reading& file, Resolved& answer) {
+void remark_unread(const FileReading& file, Resolved& answer) {
   const Config& config = file.config();
   for (const std::string& key : config.keys(file.part())) {
     const std::string whole = file.at(key);

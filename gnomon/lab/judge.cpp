@@ -151,19 +151,19 @@ Shares measured(const Prediction& p, const std::vector<const AtBudget*>& runs) {
   return {p.is_share() ? difference_of_shares(p, *runs[0], *runs[1]) : of_losses(p, runs), {}};
 }
 
-Outcome outcome_of(const Prediction& p, const Judged& j) {
+Judgement outcome_of(const Prediction& p, const Judged& j) {
   const double low = j.share ? j.share->low : j.found.mean - j.found.half_width,
                high = j.share ? j.share->high : j.found.mean + j.found.half_width;
-  if (std::isnan(low)) return Outcome::undecided;
+  if (std::isnan(low)) return Judgement::undecided;
   const double above = p.within ? -*p.within : p.above.value_or(-kInfinity),
                below = p.within ? *p.within : p.below.value_or(kInfinity);
-  if (above < low && high < below) return Outcome::held;
-  return high < above || below < low ? Outcome::not_held : Outcome::undecided;
+  if (above < low && high < below) return Judgement::held;
+  return high < above || below < low ? Judgement::not_held : Judgement::undecided;
 }
 
 Judged judged_weight(const Prediction& p, const StudyConfig& c) {
   const double most = weight_on_previous(model_of(c, Arm::parse(p.arm).spec));
-  Judged j{p, {most, 0, 1}, {}, Outcome::not_measurable, ""};
+  Judged j{p, {most, 0, 1}, {}, Judgement::not_measurable, ""};
   if (std::isnan(most))
     j.found = Shares().found, j.why = "it is learned, or depends on the words";
   else
@@ -172,7 +172,7 @@ Judged judged_weight(const Prediction& p, const StudyConfig& c) {
 }
 
 Judged judged(const Prediction& p, const StudySummary& s) {
-  Judged j{p, Shares().found, {}, Outcome::not_measurable, unmeasurable(p, s.config)};
+  Judged j{p, Shares().found, {}, Judgement::not_measurable, unmeasurable(p, s.config)};
   if (!j.why.empty()) return j;
   if (p.is_weight()) return judged_weight(p, s.config);
   std::vector<const AtBudget*> runs;
@@ -192,14 +192,14 @@ Judged judged(const Prediction& p, const StudySummary& s) {
     j.why = text("no seed of '", arms_of(p)[0], "' has finished that of '", arms_of(p)[1], "' has, too");
   else
     j.outcome = !p.exactly                   ? outcome_of(p, j)
-                : every_run_has(p, *runs[0]) ? Outcome::held
-                                             : Outcome::not_held;
+                : every_run_has(p, *runs[0]) ? Judgement::held
+                                             : Judgement::not_held;
   return j;
 }
 
 }  // namespace
 
-std::string_view name(Outcome outcome) {
+std::string_view name(Judgement outcome) {
   constexpr std::array<std::string_view, 4> kNames{"held", "not held", "undecided", "not measurable"};
   return kNames[std::size_t(outcome)];
 }

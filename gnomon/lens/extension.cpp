@@ -28,7 +28,7 @@ int rename(Spec& spec, const std::string& name, const NamedOptions& more) {
 
 }  // namespace
 
-std::vector<Extension> extensions(const Spec& trained, double factor, std::int64_t original) {
+std::vector<WayOfReading> extensions(const Spec& trained, double factor, std::int64_t original) {
   if (!(factor > 1) || original < 2)
     throw Error(Fault::usage, text("extensions: a factor of ", factor, " for ", original,
                                    " tokens; allowed are a factor above 1 and 2 tokens or more"));
@@ -41,7 +41,7 @@ std::vector<Extension> extensions(const Spec& trained, double factor, std::int64
       {"yarn", {{"factor", by}, {"original", text(original)}}},
       {"rerope", {{"window", near}}},
       {"self_extend", {{"window", near}, {"group", group}}}};
-  std::vector<Extension> all{{"as trained", trained}};
+  std::vector<WayOfReading> all{{"as trained", trained}};
   for (const auto& [name, options] : methods) {
     Spec spec = trained;
     if (rename(spec, name, options) == 0)

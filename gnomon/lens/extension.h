@@ -8,7 +8,7 @@
 namespace gnomon {
 
 // A way to read windows longer than a model was trained for, without training: another spec on the same numbers.
-struct Extension {
+struct WayOfReading {
   std::string name;
   Spec spec;
 };
@@ -18,7 +18,7 @@ struct Extension {
 // et al. 2023, arXiv 2309.00071); rerope (Su 2023, https://kexue.fm/archives/9708), far from half of the trained length on;
 // self_extend (Jin et al. 2024, arXiv 2401.01325), with the least groups that fit. Theta, pairing and window of the head stay.
 // Throws Error(usage) where no layer turns by rope, for a factor of 1 or less and for fewer than 2 tokens.
-std::vector<Extension> extensions(const Spec& trained, double factor, std::int64_t original);
+std::vector<WayOfReading> extensions(const Spec& trained, double factor, std::int64_t original);
 
 // The spec with nothing of position in one layer of `layers`: what acts there moves with no number. Throws Error(usage) for a
 // layer that there is not.

@@ -34,7 +34,8 @@ Mean paired(std::span<const float> now, std::span<const float> before, std::int6
   return {mean, n > 1 ? 1.96 * std::sqrt(squares / (n - 1) / n) : kNan};
 }
 
-Change between(const std::string& what, const Outcome& before, const Outcome& after, std::int64_t T) {
+Change between(const std::string& what, const SampleOutcome& before, const SampleOutcome& after,
+               std::int64_t T) {
   Change c{what, kNan, kNan, kNan};
   if (before.losses.empty()) {
     c.pooled = pooled_change(before.rows, after.rows, T);
@@ -79,7 +80,7 @@ constexpr std::size_t kAtOnce = 8;
 
 }  // namespace
 
-Outcome outcome_of(const Trained& m, const Sample& sample) {
+SampleOutcome outcome_of(const Trained& m, const Sample& sample) {
   if (headless(m)) return {{}, last_rows(m, sample)};
   return {watch(m, sample, {}, {}), {}};
 }
@@ -118,14 +119,14 @@ Streams look_at_streams(const Trained& m, const Sample& sample, const std::vecto
   return out;
 }
 
-Change look_at_shift(const Trained& m, const Sample& sample, const Outcome& before, double shift) {
+Change look_at_shift(const Trained& m, const Sample& sample, const SampleOutcome& before, double shift) {
   const Placement moved = Placement::consecutive(shift, sample.T);
   Sample there = sample;
   there.placement = &moved;
   return between(text("positions + ", shift), before, outcome_of(m, there), sample.T);
 }
 
-Change look_without(const Trained& m, const Sample& sample, const Outcome& before, std::int64_t layer) {
+Change look_without(const Trained& m, const Sample& sample, const SampleOutcome& before, std::int64_t layer) {
   const Architecture& c = m.model.architecture();
   if (layer >= 0) {
     const Model model = with_spec(m, without_position(c.position, c.layers, layer));
@@ -139,7 +140,8 @@ Change look_without(const Trained& m, const Sample& sample, const Outcome& befor
   return between("no positions", before, outcome_of({model, m.w}, sample), sample.T);
 }
 
-Reading look_beyond(const Trained& m, const Extension& way, const Sample& sample, std::int64_t scored) {
+LongReading look_beyond(const Trained& m, const WayOfReading& way, const Sample& sample,
+                        std::int64_t scored) {
   if (scored < 1 || scored > sample.T)
     throw Error(Fault::usage, text("beyond: the last ", scored, " of ", sample.T, " tokens"));
   const Model model = with_spec(m, way.spec);

@@ -49,7 +49,7 @@ struct Change {
 };
 
 // Loss over the last `scored` tokens of windows of `tokens`, by the way of reading.
-struct Reading {
+struct LongReading {
   std::string way, spec;
   std::int64_t tokens;
   double nats, half_width;
@@ -69,7 +69,7 @@ struct Inspection {
   std::vector<double> frequencies;  // radians a token of each pair
   std::vector<Change> shifts, removals;
   std::vector<LossAt> by_place;
-  std::vector<Reading> readings;
+  std::vector<LongReading> readings;
   struct LeftOut {
     std::string part, why;
   };
@@ -87,15 +87,15 @@ struct Streams {
 };
 Streams look_at_streams(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed);
 // What a model makes of a sample, to compare with: losses, or the last rows of a model without a head.
-struct Outcome {
+struct SampleOutcome {
   std::vector<float> losses;
   Matrix rows;
 };
-Outcome outcome_of(const Trained& m, const Sample& sample);
+SampleOutcome outcome_of(const Trained& m, const Sample& sample);
 // `before`: outcome_of() the same sample.
-Change look_at_shift(const Trained& m, const Sample& sample, const Outcome& before, double shift);
+Change look_at_shift(const Trained& m, const Sample& sample, const SampleOutcome& before, double shift);
 // Without position in this layer; for layer −1 without any at all.
-Change look_without(const Trained& m, const Sample& sample, const Outcome& before, std::int64_t layer);
-Reading look_beyond(const Trained& m, const Extension& way, const Sample& sample, std::int64_t scored);
+Change look_without(const Trained& m, const Sample& sample, const SampleOutcome& before, std::int64_t layer);
+LongReading look_beyond(const Trained& m, const WayOfReading& way, const Sample& sample, std::int64_t scored);
 
 }  // namespace gnomon

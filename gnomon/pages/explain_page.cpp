@@ -59,8 +59,10 @@ std::string wavelengths(const Explanation& e) {
   for (const LayerGroup& g : e.groups) {
     const Numbers& n = g.numbers();
     if (n.inv_freq.empty()) continue;
-    add(e.groups.size() == 1 ? short_name(g) : text(short_name(g), ", ", name_of(g)), n.inv_freq, style++,
-        false);
+    const bool alone = std::count_if(e.groups.begin(), e.groups.end(), [&](const LayerGroup& other) {
+                         return short_name(other) == short_name(g);
+                       }) == 1;
+    add(alone ? short_name(g) : text(short_name(g), ", ", name_of(g)), n.inv_freq, style++, false);
     if (!g.theta) continue;
     const auto plain = plain_frequencies(g);
     if (plain != n.inv_freq) add("without the extension", plain, style++, true);
@@ -77,7 +79,12 @@ std::string wavelengths(const Explanation& e) {
 
 // One point a layer, as high as it sees.
 std::string layer_map(const Explanation& e) {
-  if (e.groups.size() < 2) return "";
+  const LayerGroup& first = e.groups.front();
+  const bool vary = std::any_of(e.groups.begin(), e.groups.end(), [&](const LayerGroup& g) {
+    return &g != &first && g.position.component == first.position.component &&
+           short_name(g) != short_name(first);
+  });
+  if (!vary) return "";
   const double all = double(std::max(e.trained(), e.model.longest));
   report::LineChart chart{"What each layer sees, and how it knows places",
                           text("A layer without a window sees all ", grouped(all), " tokens."),
@@ -105,13 +112,12 @@ std::string biases(const Explanation& e, const LayerGroup& g) {
   const auto& slopes = g.numbers().slopes;
   if (slopes.empty()) return "";
   const std::int64_t T = e.trained();
-  report::LineChart chart{
-      "Bias against distance, by head",
-      text("Added to the logit; ", slopes.size(), " heads",
-           slopes.size() > 8 ? ", eight of them drawn, from the steepest to the gentlest." : "."),
-      {"distance in tokens"},
-      {"bias, nats of logit"},
-      {}};
+  report::LineChart chart{"Bias against distance, by head",
+                          text("Added to the logit; ", slopes.size(), " heads",
+                               slopes.size() > 8 ? ", eight of them drawn." : "."),
+                          {"distance in tokens"},
+                          {"bias, nats of logit"},
+                          {}};
   const std::size_t drawn = std::min<std::size_t>(slopes.size(), 8);
   for (std::size_t n = 0; n < drawn; ++n) {
     const std::size_t h = drawn < 2 ? 0 : n * (slopes.size() - 1) / (drawn - 1);
@@ -137,12 +143,17 @@ std::string bucket_picture(const LayerGroup& g) {
   return report::draw(chart);
 }
 
+std::string labelled(const std::string& name, const std::string& says) {
+  return "<p><b>" + report::escape(name) + "</b> " + report::escape(says) + "</p>\n";
+}
+
 std::string group_html(const Explanation& e, const LayerGroup& g) {
-  report::Table lines{{"", g.kind}, {}}, why{{"what", "value", "key", "rule"}, {}};
+  report::Table why{{"what", "value", "key", "rule"}, {}};
+  std::string out;
   for (const Line& line : group_lines(e, g, false))
-    if (line.name != "from" && !line.name.empty()) lines.rows.push_back({{line.name}, {line.says}});
+    if (line.name != "from" && !line.name.empty()) out += labelled(line.name, line.says);
   for (const Because& b : g.position.because) why.rows.push_back({{b.what}, {b.value}, {b.key}, {b.rule}});
-  std::string out = report::draw(lines) + biases(e, g) + bucket_picture(g);
+  out += biases(e, g) + bucket_picture(g);
   if (!why.rows.empty()) out += report::folded("Where each number comes from", report::draw(why));
   if (const auto& w = g.numbers().inv_freq; !w.empty()) {
     report::Table all{{"pair", "radians a token", "tokens a turn"}, {}};
@@ -157,16 +168,13 @@ std::string group_html(const Explanation& e, const LayerGroup& g) {
 }
 
 std::string lengths_html(const Explanation& e) {
-  report::Table t{{"tokens", "what changes", "key cache, bytes"}, {}};
+  std::string out;
   for (std::size_t n = 0; n < e.lengths.size(); ++n) {
-    std::string says;
-    for (const std::string& one : at_length(e, n)) says += (says.empty() ? "" : ". ") + one;
-    const double bytes = e.cache ? double(e.cache->at[n]) : 0;
-    t.rows.push_back({{grouped(double(e.lengths[n])), double(e.lengths[n]), true},
-                      {says},
-                      {e.cache ? grouped(bytes) : "–", bytes, true}});
+    out += text("<h3>", grouped(double(e.lengths[n])), " tokens</h3>\n");
+    for (const std::string& one : at_length(e, n)) out += report::paragraph(one);
+    if (e.cache) out += report::paragraph("Keys and values: " + bytes_text(double(e.cache->at[n])));
   }
-  return report::draw(t) + report::paragraph("Key cache: " + cache_text(e));
+  return out + labelled("Key cache", cache_text(e));
 }
 
 }  // namespace

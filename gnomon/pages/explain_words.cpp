@@ -15,14 +15,6 @@ namespace {
 
 std::string tokens(std::int64_t n) { return grouped(double(n)) + (n == 1 ? " token" : " tokens"); }
 
-// "4 GiB", "135.0 KiB": to a unit that leaves a few digits.
-std::string bytes_text(double bytes) {
-  const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  int unit = 0;
-  for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
-  return grouped(bytes, unit == 0 || bytes == std::floor(bytes) ? 0 : 1) + " " + units[unit];
-}
-
 // All of them, or the ends.
 std::string numbers_text(const std::vector<double>& x, bool full) {
   if (!full && x.size() > 4) return text(x.front(), ", ", x[1], " ... ", x.back());
@@ -83,8 +75,8 @@ void add_rotation(const Explanation& e, const LayerGroup& g, bool full, std::vec
                                 : text(n.rotary_dim, " of ", g.position.head_dim,
                                        " channels of a head, from ", n.first, " on")});
   if (g.theta) out.push_back({"theta", shortest(*g.theta)});
-  out.push_back({"frequencies", text(numbers_text(n.inv_freq, full), "; ", n.inv_freq.size(),
-                                     " in radians a token", full ? "" : " (--full: all)")});
+  out.push_back(
+      {"frequencies", text(numbers_text(n.inv_freq, full), "; ", n.inv_freq.size(), " in radians a token")});
   const auto [least, most] = std::minmax_element(n.inv_freq.begin(), n.inv_freq.end());
   if (*least > 0)
     out.push_back({"wavelengths", text(significant(2 * std::numbers::pi / *most), " to ",
@@ -98,8 +90,8 @@ void add_rotation(const Explanation& e, const LayerGroup& g, bool full, std::vec
 void add_bias(const LayerGroup& g, bool full, std::vector<Line>& out) {
   const Numbers& n = g.numbers();
   if (!n.slopes.empty())
-    out.push_back({"slopes", text(numbers_text(n.slopes, full), " a token of distance, ", n.slopes.size(),
-                                  " heads", full || n.slopes.size() <= 4 ? "" : " (--full: all)")});
+    out.push_back(
+        {"slopes", text(numbers_text(n.slopes, full), " a token of distance, ", n.slopes.size(), " heads")});
   if (g.buckets.empty()) return;
   std::string all;
   for (const SharedBucket& b : g.buckets) {
@@ -152,6 +144,13 @@ std::string change(const LayerGroup& g, std::size_t n) {
 
 }  // namespace
 
+std::string bytes_text(double bytes) {
+  const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
+  return grouped(bytes, unit == 0 || bytes == std::floor(bytes) ? 0 : 1) + " " + units[unit];
+}
+
 std::string_view reader_title(Reader reader) {
   constexpr std::string_view titles[] = {"transformers 5", "transformers 4", "llama.cpp", "vLLM",
                                          "a naive reader"};
@@ -183,7 +182,8 @@ std::vector<std::string> explain_answers(const Explanation& e) {
   out.push_back(text(m.family, ", as ", reader_title(m.reader), " reads it: ", m.layers.size(),
                      m.causal ? " causal" : "", m.layers.size() == 1 ? " layer" : " layers",
                      m.trained_length > 0 ? text(", trained on ", tokens(m.trained_length))
-                                          : ", of no trained length that the file says",
+                                          : text(", of no trained length that the file says; ",
+                                                 tokens(e.trained()), " stand for it"),
                      m.longest > m.trained_length ? text(", made for ", tokens(m.longest)) : "", "."));
   if (!m.known)
     out.push_back(

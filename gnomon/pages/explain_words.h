@@ -25,5 +25,6 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& group, boo
 // What becomes of the model in a context of the n-th of e.lengths, by group; the first is the reference.
 std::vector<std::string> at_length(const Explanation& e, std::size_t n);
 std::string cache_text(const Explanation& e);
+std::string bytes_text(double bytes);  // "4 GiB", "22.5 KiB"
 
 }  // namespace gnomon::pages

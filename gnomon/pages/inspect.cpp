@@ -223,7 +223,7 @@ std::string places_section(const Inspection& found) {
 
 std::string readings_section(const Inspection& found) {
   report::Table table{{"way of reading", "tokens", "nats a token", "±", "spec"}, {}};
-  for (const Reading& r : found.readings)
+  for (const LongReading& r : found.readings)
     table.rows.push_back({{r.way},
                           {grouped(double(r.tokens)), double(r.tokens), true},
                           {grouped(r.nats, 3), r.nats, true},
@@ -251,6 +251,7 @@ std::string inspect_json(const Inspected& in) {
          {"trained_length", in.trained_length},
          {"window", f.window},
          {"windows", f.windows},
+         {"probed", f.probed},
          {"says", inspect_words(in)}};
   if (f.table) j["table"] = json_of(*f.table);
   for (const Matrix& t : f.terms) {
@@ -265,7 +266,8 @@ std::string inspect_json(const Inspected& in) {
     Json stream{{"layer", l},
                 {"position", s.variance.position},
                 {"word", s.variance.token},
-                {"context", s.variance.rest}};
+                {"context", s.variance.rest},
+                {"first_length", s.first_length}};
     if (s.probe) stream["probe"] = json_of(*s.probe);
     j["streams"].push_back(stream);
   }
@@ -275,7 +277,7 @@ std::string inspect_json(const Inspected& in) {
   for (const LossAt& l : f.by_place)
     j["loss_by_place"].push_back(
         {{"first", l.first}, {"nats", l.nats}, {"half_width_95", number(l.half_width)}});
-  for (const Reading& r : f.readings)
+  for (const LongReading& r : f.readings)
     j["longer"].push_back({{"way", r.way},
                            {"spec", r.spec},
                            {"tokens", r.tokens},

@@ -116,14 +116,14 @@ void about_changes(const Inspected& in, std::vector<std::string>& all) {
 void about_beyond(const Inspected& in, std::vector<std::string>& all) {
   if (in.found.readings.empty()) return;
   std::int64_t longest = 0;
-  for (const Reading& r : in.found.readings) longest = std::max(longest, r.tokens);
-  const Reading* best = nullptr;
+  for (const LongReading& r : in.found.readings) longest = std::max(longest, r.tokens);
+  const LongReading* best = nullptr;
   std::string others;
-  for (const Reading& r : in.found.readings) {
+  for (const LongReading& r : in.found.readings) {
     if (r.tokens != longest) continue;
     if (!best || r.nats < best->nats) best = &r;
   }
-  for (const Reading& r : in.found.readings) {
+  for (const LongReading& r : in.found.readings) {
     if (r.tokens == longest && &r != best)
       others += text(others.empty() ? "" : ", ", r.way, " ", grouped(r.nats, 3));
   }

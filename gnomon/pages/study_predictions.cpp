@@ -38,14 +38,14 @@ std::string found_text(const Judged& j, int digits) {
 std::string predictions_sentence(const std::vector<Judged>& all) {
   if (all.empty()) return "";
   struct Said {
-    Outcome outcome;
+    Judgement outcome;
     const char *one, *more;
   };
   std::string out;
   for (const Said& said :
-       {Said{Outcome::held, "held", "held"}, Said{Outcome::not_held, "did not hold", "did not hold"},
-        Said{Outcome::undecided, "is undecided", "are undecided"},
-        Said{Outcome::not_measurable, "is not measurable", "are not measurable"}}) {
+       {Said{Judgement::held, "held", "held"}, Said{Judgement::not_held, "did not hold", "did not hold"},
+        Said{Judgement::undecided, "is undecided", "are undecided"},
+        Said{Judgement::not_measurable, "is not measurable", "are not measurable"}}) {
     const auto n =
         std::count_if(all.begin(), all.end(), [&](const Judged& j) { return j.outcome == said.outcome; });
     if (n) out += text(out.empty() ? "" : ", ", n, " ", n == 1 ? said.one : said.more);

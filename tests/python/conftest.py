@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 
@@ -51,6 +52,28 @@ def results(folder):
         for run in arm["runs"]:
             del run["cost"]
     return content
+
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "a", "dog", "ran", "far", "away", "rain", "fell", "all",
+         "night", "we", "sang", ".", ";"]
+
+
+def tiny_bert(folder):
+    """A BERT of 24 words and 12 positions with a tokeniser for the words of the tests' text."""
+    shutil.copytree(ROOT / "tests/golden/opened/bert_bare", folder)
+    special = [{"id": n, "content": WORDS[n], "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+               for n in range(4)]
+    ends = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[SEP]", "type_id": 0}}]
+    ids = {word: {"id": word, "ids": [WORDS.index(word)], "tokens": [word]} for word in ("[CLS]", "[SEP]")}
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": special,
+        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {"type": "TemplateProcessing", "single": ends, "pair": ends, "special_tokens": ids},
+        "decoder": None,
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+                  "vocab": {word: n for n, word in enumerate(WORDS)}}}))
+    return folder
 
 
 @pytest.fixture(scope="session")

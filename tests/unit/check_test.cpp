@@ -70,8 +70,8 @@ TEST(Check, OtherConventionsAreRuledOut) {
     for (const std::string wrong : c.at("out")) {
       bool ruled_out = false;
       for (const Checked& one : all) {
-        for (const Held& h : one.ruled_out) ruled_out |= h.spec == wrong && h.ratio > 3;
-        for (const Held& h : one.also)
+        for (const HeldHypothesis& h : one.ruled_out) ruled_out |= h.spec == wrong && h.ratio > 3;
+        for (const HeldHypothesis& h : one.also)
           EXPECT_FALSE(h.spec == wrong && h.apart.empty()) << name << ": " << wrong;
       }
       EXPECT_TRUE(ruled_out) << name << ": " << wrong;

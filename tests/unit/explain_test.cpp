@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <numbers>
 
 #include "gnomon/core/error.h"
@@ -27,6 +28,8 @@ Resolved model(const std::vector<LayerPosition>& layers, std::int64_t trained = 
   m.family = "made", m.known = true, m.width = 512, m.trained_length = trained, m.longest = longest;
   m.input = Spec::parse("add(none, scale=off)");
   m.layers = layers;
+  std::map<std::string, std::int64_t> met;  // layers of each component
+  for (LayerPosition& p : m.layers) p.number = met[p.component]++;
   m.causal = layers.empty() || layers.front().causal;
   return m;
 }
@@ -205,6 +208,18 @@ TEST(Differences, AGgufFilePermutesRatherThanPairsOtherwise) {
                            explain(model({layer("rope")}), "b.gguf", true))
                    .same())
       << "it is the GGUF file that has adjacent pairs";
+}
+
+TEST(Differences, OfAComponentThatNotEveryLayerHas) {
+  auto indexer = layer("rope(pairing=adjacent)");
+  indexer.component = "indexer";
+  Resolved both = model({layer("rope"), layer("rope"), indexer, indexer}),
+           last = model({layer("rope"), layer("rope"), indexer});
+  last.layers.back().number = 1;
+  const Differences d = differences(explain(both, "a"), explain(last, "b"));
+  ASSERT_TRUE(told(d, "component"));
+  EXPECT_EQ(told(d, "component")->layers, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(told(d, "component")->b, "none");
 }
 
 TEST(Differences, OfTheInputAndTheNumberOfLayers) {

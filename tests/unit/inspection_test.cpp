@@ -56,7 +56,7 @@ TEST(Watch, LossByPlaceIsTheMeanOfItsGroup) {
   EXPECT_TRUE(refuses([&] { loss_by_place(losses, 3, 1); }));
 }
 
-TEST(Extension, SpecsKeepWhatTheModelTurnsBy) {
+TEST(WaysOfReading, SpecsKeepWhatTheModelTurnsBy) {
   const Spec trained =
       Spec::parse("add(none, scale=off)+rope(theta=100000, pairing=adjacent)+window(size=8)");
   const auto all = extensions(trained, 2, 100);
@@ -76,10 +76,10 @@ TEST(Extension, SpecsKeepWhatTheModelTurnsBy) {
   EXPECT_TRUE(refuses([&] { extensions(trained, 1, 100); }));
 }
 
-TEST(Extension, ALayerWithoutPositionIsOneWhoseSpecHasNone) {
+TEST(WaysOfReading, ALayerWithoutPositionIsOneWhoseSpecHasNone) {
   const Moved moved("add(none, scale=off)+rope");
   const Sample sample = letters(5);
-  const Outcome before = outcome_of(moved.look(), sample);
+  const SampleOutcome before = outcome_of(moved.look(), sample);
   const Model other = with_spec(moved.look(), Spec::parse("add(none, scale=off)+[none, rope]"));
   const Change without = look_without(moved.look(), sample, before, 0);
   EXPECT_NEAR(without.loss, mean_loss({other, moved.w}, sample) - mean_loss(moved.look(), sample), 1e-5);
@@ -100,8 +100,8 @@ TEST(Inspection, ReadingAsTrainedIsTheLossOfTheLastTokens) {
   const Moved moved("rope");
   Sample last = letters(3);
   const auto ways = extensions(moved.model.architecture().position, 2, kTokens / 2);
-  const Reading as_trained = look_beyond(moved.look(), ways[0], last, 3),
-                linear = look_beyond(moved.look(), ways[1], last, 3);
+  const LongReading as_trained = look_beyond(moved.look(), ways[0], last, 3),
+                    linear = look_beyond(moved.look(), ways[1], last, 3);
   for (std::size_t n = 0; n < last.targets.size(); ++n)
     if (std::int64_t(n) % kTokens < kTokens - 3) last.targets[n] = -1;
   EXPECT_NEAR(as_trained.nats, mean_loss(moved.look(), last), 1e-5);

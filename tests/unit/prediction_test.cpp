@@ -235,7 +235,7 @@ TEST_F(Judge, NumbersArePairedBySeedAndBlock) {
     EXPECT_NEAR(j.found.mean, mean, 1e-12) << measured_text(p);
     EXPECT_NEAR(j.found.half_width, half_, 1e-6) << measured_text(p);
     EXPECT_EQ(j.found.n, 3);
-    EXPECT_EQ(j.outcome, Outcome::held);
+    EXPECT_EQ(j.outcome, Judgement::held);
   };
   expect(difference_, 0.5);
   Prediction p = difference_;
@@ -257,27 +257,27 @@ TEST_F(Judge, ALossAloneVariesAsSeedsAndTextDo) {
   const Judged j = judged(p);
   EXPECT_NEAR(j.found.mean, 10 * 14.0 / 3 + 1.5, 1e-12);
   EXPECT_GT(j.found.half_width, 50);
-  EXPECT_EQ(j.outcome, Outcome::undecided);
+  EXPECT_EQ(j.outcome, Judgement::undecided);
   p.above = -100;
-  EXPECT_EQ(judged(p).outcome, Outcome::held);
+  EXPECT_EQ(judged(p).outcome, Judgement::held);
 }
 
 // The interval of the difference is 0.2516 to 0.7484.
 TEST_F(Judge, TheIntervalDecides) {
   struct Case {
     std::optional<double> above, below, within;
-    Outcome outcome;
+    Judgement outcome;
   };
   const std::optional<double> no;
-  for (const Case& c : {Case{0.25, no, no, Outcome::held}, Case{0.26, no, no, Outcome::undecided},
-                        Case{0.74, no, no, Outcome::undecided}, Case{0.75, no, no, Outcome::not_held},
-                        Case{no, 0.75, no, Outcome::held}, Case{no, 0.74, no, Outcome::undecided},
-                        Case{no, 0.26, no, Outcome::undecided}, Case{no, 0.25, no, Outcome::not_held},
-                        Case{0.25, 0.75, no, Outcome::held}, Case{0.25, 0.74, no, Outcome::undecided},
-                        Case{0.26, 0.75, no, Outcome::undecided}, Case{0.4, 0.6, no, Outcome::undecided},
-                        Case{0.75, 0.9, no, Outcome::not_held}, Case{0.1, 0.25, no, Outcome::not_held},
-                        Case{no, no, 0.75, Outcome::held}, Case{no, no, 0.74, Outcome::undecided},
-                        Case{no, no, 0.26, Outcome::undecided}, Case{no, no, 0.25, Outcome::not_held}}) {
+  for (const Case& c : {Case{0.25, no, no, Judgement::held}, Case{0.26, no, no, Judgement::undecided},
+                        Case{0.74, no, no, Judgement::undecided}, Case{0.75, no, no, Judgement::not_held},
+                        Case{no, 0.75, no, Judgement::held}, Case{no, 0.74, no, Judgement::undecided},
+                        Case{no, 0.26, no, Judgement::undecided}, Case{no, 0.25, no, Judgement::not_held},
+                        Case{0.25, 0.75, no, Judgement::held}, Case{0.25, 0.74, no, Judgement::undecided},
+                        Case{0.26, 0.75, no, Judgement::undecided}, Case{0.4, 0.6, no, Judgement::undecided},
+                        Case{0.75, 0.9, no, Judgement::not_held}, Case{0.1, 0.25, no, Judgement::not_held},
+                        Case{no, no, 0.75, Judgement::held}, Case{no, no, 0.74, Judgement::undecided},
+                        Case{no, no, 0.26, Judgement::undecided}, Case{no, no, 0.25, Judgement::not_held}}) {
     Prediction p = difference_;
     p.above = c.above, p.below = c.below, p.within = c.within;
     EXPECT_EQ(judged(p).outcome, c.outcome) << bound_text(p);
@@ -295,7 +295,7 @@ TEST_F(Judge, OneSeedDecidesNothing) {
   }
   Prediction p = difference_;
   p.above = -100;
-  EXPECT_EQ(judged(p).outcome, Outcome::undecided);
+  EXPECT_EQ(judged(p).outcome, Judgement::undecided);
   EXPECT_EQ(judged(p).found.n, 1);
   EXPECT_NEAR(judged(p).found.mean, 0.4, 1e-12);
 }
@@ -304,7 +304,7 @@ TEST_F(Judge, WhatHasNoNumberSaysWhy) {
   const auto reason = [&](Prediction p) {
     p.above = 0;
     const Judged j = judged(p);
-    EXPECT_EQ(j.outcome, Outcome::not_measurable);
+    EXPECT_EQ(j.outcome, Judgement::not_measurable);
     EXPECT_EQ(j.found.n, 0);
     return j.why;
   };
@@ -360,32 +360,32 @@ TEST_F(JudgeAnswers, SharesHaveTheIntervalOfTheirLogits) {
   Prediction p = share("right", "rope", 40);
   p.above = 0.5;
   const Judged j = judged(p);
-  EXPECT_EQ(j.outcome, Outcome::held);
+  EXPECT_EQ(j.outcome, Judgement::held);
   EXPECT_NEAR(j.found.mean, 0.8, 1e-12);
   // logits of 30, 32, 34 of 40, counted with halves: 1.06635, 1.34117, 1.66916; t_0.975(2) = 4.302653
   ASSERT_TRUE(j.share);
   EXPECT_NEAR(j.share->low, 0.64776, 1e-5);
   EXPECT_NEAR(j.share->high, 0.89174, 1e-5);
   p.above = 0.65;
-  EXPECT_EQ(judged(p).outcome, Outcome::undecided);
+  EXPECT_EQ(judged(p).outcome, Judgement::undecided);
   p.above = 0.9;
-  EXPECT_EQ(judged(p).outcome, Outcome::not_held);
+  EXPECT_EQ(judged(p).outcome, Judgement::not_held);
   p.measure = "symbols", p.above = 0.2;
   EXPECT_NEAR(judged(p).found.mean, 0.4, 1e-12);
   p = share("right", "rope", 40), p.minus = "sinusoidal", p.above = 0;
   EXPECT_NEAR(judged(p).found.mean, 0.3, 1e-12);
   EXPECT_NEAR(judged(p).found.half_width, 4.302653 * 0.05 / std::sqrt(3.0), 1e-6);
-  EXPECT_EQ(judged(p).outcome, Outcome::held);
+  EXPECT_EQ(judged(p).outcome, Judgement::held);
 }
 
 TEST_F(JudgeAnswers, ExactlyIsOfEveryRun) {
   Prediction p = share("right", "sinusoidal", 40);
   p.exactly = 0.5;
-  EXPECT_EQ(judged(p).outcome, Outcome::held);
+  EXPECT_EQ(judged(p).outcome, Judgement::held);
   runs("sinusoidal", 1)[2].by_length[1].right->right = 21;
-  EXPECT_EQ(judged(p).outcome, Outcome::not_held);
+  EXPECT_EQ(judged(p).outcome, Judgement::not_held);
   runs("sinusoidal", 1).resize(1);  // one seed is enough where nothing varies
-  EXPECT_EQ(judged(p).outcome, Outcome::held);
+  EXPECT_EQ(judged(p).outcome, Judgement::held);
 }
 
 TEST_F(JudgeAnswers, WhatATaskDoesNotAskSaysWhy) {
@@ -410,11 +410,11 @@ TEST_F(Judge, WeightOnTheTokenBeforeIsOfTheEncodingAlone) {
     return judged(p);
   };
   EXPECT_NEAR(weight("alibi").found.mean, 0.23865, 1e-5);
-  EXPECT_EQ(weight("alibi").outcome, Outcome::held);
+  EXPECT_EQ(weight("alibi").outcome, Judgement::held);
   EXPECT_NEAR(weight("rope+alibi").found.mean, 0.23865, 1e-5);
   EXPECT_NEAR(weight("rope").found.mean, 1.0 / 64, 1e-12);
   EXPECT_EQ(weight("t5").why, "it is learned, or depends on the words");
-  EXPECT_EQ(weight("cope").outcome, Outcome::not_measurable);
+  EXPECT_EQ(weight("cope").outcome, Judgement::not_measurable);
   s_.config.model.heads = 4;
   EXPECT_NEAR(weight("alibi").found.mean, 0.17227, 1e-5);
 }

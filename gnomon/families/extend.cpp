@@ -1,0 +1,319 @@
+#include "gnomon/families/extend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
+#include "gnomon/families/differences.h"
+#include "gnomon/families/extend_parts.h"
+
+namespace gnomon {
+namespace {
+
+constexpr ExtensionMethod kMethods[] = {
+    {"linear", "linear: position interpolation", "Every pair turns slower by the factor.",
+     "near tokens blur, the more the larger the factor", "about 1,000 steps sufficed for 32,768 tokens",
+     "Chen et al. 2023, https://arxiv.org/abs/2306.15595"},
+    {"ntk", "NTK: a larger base",
+     "The base grows, so that the slowest pair turns slower by the factor and the fastest as before.",
+     "made for that; some pairs still turn further than training showed, so that the reach ends before the "
+     "factor does",
+     "worse than linear where both are trained further (Peng et al. 2023, section 3.1)",
+     "bloc97 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, definition 1"},
+    {"dynamic", "dynamic NTK: a base that grows with the text",
+     "Up to the trained length nothing changes; from there on the base grows with every token.",
+     "made for that; keys that are kept from a shorter text were turned with another base",
+     "not made for that", "emozilla 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.3"},
+    {"yarn", "YaRN: slow pairs interpolated, fast ones kept",
+     "Pairs that turn often within the trained length stay, slow ones are interpolated, and q and k grow a "
+     "little.",
+     "works at small factors", "about 400 steps sufficed in the paper, fewer than linear needs",
+     "Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.4"},
+    {"longrope", "LongRoPE's form: a list of factors, one a pair",
+     "These lists are YaRN's division of each pair, put on top of what the file has. Real LongRoPE lists "
+     "come "
+     "from a search over the model's own loss, which nothing here replaces.",
+     "known of searched lists only: 8 times, says the paper",
+     "searched lists with further training reached 2,048,000 tokens in the paper",
+     "Ding et al. 2024, https://arxiv.org/abs/2402.13753"}};
+
+constexpr std::string_view kPlainRotations[] = {"rope", "mrope", "mrope_interleaved"};
+constexpr std::string_view kRotations[] = {
+    "rope", "mrope",  "mrope_interleaved", "linear",      "ntk", "dynamic_ntk",
+    "yarn", "llama3", "longrope",          "proportional"};
+// Options of every rotation, whatever its frequencies.
+constexpr std::string_view kWindowOptions[] = {"theta",    "pairing", "fraction", "channels",
+                                               "rounding", "offset",  "side"};
+// What YaRN has beside its factor and its length, which a new factor leaves as it is.
+constexpr std::string_view kYarnOptions[] = {"beta_fast", "beta_slow",      "truncate",
+                                             "mscale",    "mscale_all_dim", "softmax_mscale"};
+
+template <class List>
+bool among(const List& list, std::string_view name) {
+  return std::find(std::begin(list), std::end(list), name) != std::end(list);
+}
+
+void copy_options(const Named& from, std::span<const std::string_view> names, Named& to) {
+  for (const auto& [key, value] : from.options)
+    if (std::find(names.begin(), names.end(), key) != names.end()) to.options.emplace_back(key, value);
+}
+
+// Five digits: what a list in a file shows, and what is announced.
+std::string rounded(double x) { return shortest(std::stod(text(std::round(x * 1e5) / 1e5))); }
+
+// θ_i/θ'_i of YaRN for this factor, with the standard ramp on the trained length.
+std::vector<double> yarn_division(const LayerGroup& g, double factor, double original) {
+  LayerPosition p = g.position;
+  Named yarn{"yarn", {}};
+  copy_options(*rotation_of(p), kWindowOptions, yarn);
+  yarn.options.emplace_back("factor", shortest(factor));
+  yarn.options.emplace_back("original", shortest(original));
+  p.spec.attention = {yarn};
+  auto division = plain_frequencies(g);
+  const Numbers n = numbers_of(p, original);
+  for (std::size_t i = 0; i < division.size(); ++i) division[i] /= n.inv_freq[i];
+  return division;
+}
+
+// What the file divides each pair by today, in a context of `length` tokens.
+std::vector<double> division_of(const LayerGroup& g, double length) {
+  auto division = plain_frequencies(g);
+  const Numbers n = numbers_of(g.position, length);
+  for (std::size_t i = 0; i < division.size(); ++i) division[i] /= n.inv_freq[i];
+  return division;
+}
+
+std::string slashed(const std::vector<double>& list) {
+  std::string out;
+  for (const double x : list) out += (out.empty() ? "" : "/") + rounded(x);
+  return out;
+}
+
+// Lists on top of what the file has: up to the length that it reaches now, its own; beyond, YaRN's division of them.
+void longrope_options(const ExtensionTask& task, const LayerGroup& g, Named& to) {
+  const double reached = double(std::max(task.plan.now.model.longest, task.plan.now.trained()));
+  const auto today = division_of(g, reached);
+  const bool scaled = !among(kPlainRotations, rotation_of(g.position)->name);
+  const double more = scaled ? std::max(1.0, double(task.plan.to) / reached) : task.plan.factor;
+  auto longer = yarn_division(g, more, scaled ? reached : task.original());
+  for (std::size_t i = 0; i < longer.size(); ++i) longer[i] *= today[i];
+  to.options.emplace_back("short", slashed(division_of(g, task.original())));
+  to.options.emplace_back("long", slashed(longer));
+}
+
+}  // namespace
+
+std::span<const ExtensionMethod> extension_methods() { return kMethods; }
+
+const Named* rotation_of(const LayerPosition& p) {
+  for (const Named& n : p.spec.attention)
+    if (among(kRotations, n.name)) return &n;
+  return nullptr;
+}
+
+double option_of(const Named& named, std::string_view key) {
+  for (const auto& [name, value] : named.options)
+    if (name == key) return number(value, key);
+  for (const OptionSpec& o : find_encoding(named.name).options)
+    if (o.name == key) return number(o.standard, key);
+  throw Error(Fault::bug, text(named.name, " has no option ", key));
+}
+
+double ntk_theta(double theta, double factor, std::int64_t rotary_dim) {
+  const double r = double(rotary_dim);
+  return theta * std::pow(factor, r / (r - 2));
+}
+
+Named extended(const ExtensionTask& task, std::string_view method, const LayerGroup& g) {
+  const Named& now = *rotation_of(g.position);
+  const double s = task.plan.factor;
+  if (now.name == "proportional") {
+    Named to = now;
+    std::erase_if(to.options, [](const auto& o) { return o.first == "factor"; });
+    to.options.emplace_back("factor", shortest(s));
+    return to;
+  }
+  if (method == "ntk" && now.name.starts_with("mrope")) {
+    Named to = now;
+    for (auto& [key, value] : to.options)
+      if (key == "theta") value = shortest(ntk_theta(*g.theta, s, g.numbers().rotary_dim));
+    return to;
+  }
+  Named to{method == "dynamic" ? "dynamic_ntk" : std::string(method), {}};
+  copy_options(now, kWindowOptions, to);
+  if (method == "longrope") longrope_options(task, g, to);
+  to.options.emplace_back("factor", shortest(s));
+  if (method != "linear" && method != "ntk") to.options.emplace_back("original", shortest(task.original()));
+  if (method != "yarn") return to;
+  if (now.name == "yarn")
+    copy_options(now, kYarnOptions, to);
+  else
+    to.options.insert(to.options.end(), {{"beta_fast", "32"}, {"beta_slow", "1"}, {"truncate", "on"}});
+  return to;
+}
+
+namespace {
+
+const Family& family_of(const Resolved& model) {
+  static const Family generic;
+  for (const Family& f : families())
+    if (f.name == model.family) return f;
+  return generic;
+}
+
+ExtendedGroup extended_group(const ExtensionTask& task, std::string_view method, const LayerGroup& g) {
+  ExtendedGroup out{g.layers, g.position.component, g.position, {}, {}, 0, 0, 0};
+  for (Named& n : out.position.spec.attention)
+    if (&n - out.position.spec.attention.data() == rotation_of(g.position) - g.position.spec.attention.data())
+      n = extended(task, method, g);
+  out.numbers = numbers_of(out.position, double(task.plan.to));
+  const auto plain = plain_frequencies(g), today = division_of(g, task.original());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const double wavelength = 2 * std::numbers::pi / plain[i], factor = plain[i] / out.numbers.inv_freq[i];
+    out.pairs.push_back({wavelength, task.original() / wavelength, factor, today[i]});
+    const bool kept = factor <= 1 + 1e-6, whole = factor >= task.plan.factor * (1 - 1e-4);
+    ++(kept ? out.kept : whole ? out.interpolated : out.blended);
+  }
+  return out;
+}
+
+bool extends(const ExtensionTask& task, const LayerGroup& g) {
+  return rotation_of(g.position) && !(task.full_only && g.window);
+}
+
+Extension way(const ExtensionTask& task, const ExtensionMethod& method) {
+  Extension out{&method, "", {}, {}, {}};
+  if (task.family.rope.dicts == RopeDicts::phi3 && method.name == "yarn") {
+    out.refused = "this family takes the type yarn for longrope, and asks for its lists";
+    return out;
+  }
+  for (const LayerGroup& g : task.plan.now.groups) {
+    if (!extends(task, g)) continue;
+    if (rotation_of(g.position)->name == "proportional" && method.name != "linear") {
+      out.refused = "proportional RoPE has a factor for all its pairs, and no other way";
+      return out;
+    }
+    out.groups.push_back(extended_group(task, method.name, g));
+  }
+  out.snippets = extension_snippets(task, method.name, out.groups);
+  return out;
+}
+
+void note_model(const ExtensionTask& task, std::vector<std::string>& notes) {
+  const ExtensionPlan& plan = task.plan;
+  bool window = false, bare = false, turns = false;
+  std::string scaled, sections;
+  for (const LayerGroup& g : plan.now.groups) {
+    const Named* now = rotation_of(g.position);
+    window |= g.window.has_value(), bare |= g.kind == "none", turns |= now != nullptr;
+    if (now && !among(kPlainRotations, now->name) && now->name != "proportional") scaled = now->name;
+    if (now && now->name.starts_with("mrope")) sections = now->name;
+  }
+  if (!scaled.empty()) {
+    notes.push_back(
+        text("The file scales its rotation already (", scaled,
+             "). A dictionary has one type: linear, NTK, dynamic "
+             "and YaRN take its place and begin again at ",
+             plan.now.trained(),
+             " tokens, which is why original_max_position_embeddings stays at that and the factor is ",
+             shortest(plan.factor),
+             ". Whatever the model learned with the old scaling is lost then. The lists of "
+             "longrope multiply what the file has instead."));
+  }
+  if (plan.now.model.longest >= plan.to)
+    notes.push_back(text("The file promises ", plan.now.model.longest,
+                         " tokens as it is: nothing need be changed for ", plan.to, "."));
+  if (turns && window)
+    notes.push_back(
+        text("Layers with a window see no key further than it, whatever the length: they need no extension",
+             task.full_only ? ", and get none."
+                            : ". Here one dictionary is for all layers, so they get it, too."));
+  if (turns && bare) notes.push_back("Layers without position have nothing to extend.");
+  if (!sections.empty())
+    notes.push_back(
+        "M-RoPE: linear, dynamic, YaRN and longrope replace the type of the dictionary and keep its "
+        "mrope_section. The specs below are those of text, where the coordinates are equal; images "
+        "turn the same frequencies by section. Some programs drop one of the two (LightLLM#1582).");
+}
+
+// Models that do not turn: what can be done instead.
+void note_other(const ExtensionPlan& plan, std::vector<std::string>& notes) {
+  if (plan.now.positions_end)
+    notes.push_back(text("A table of ", *plan.now.positions_end,
+                         " rows: there is no row for a token beyond it. More rows have to be "
+                         "made (by interpolation of those that are there, or new) and trained; a file's "
+                         "max_position_embeddings alone makes an index error."));
+  bool alibi = false, t5 = false, none = false;
+  for (const LayerGroup& g : plan.now.groups)
+    alibi |= !g.numbers().slopes.empty(), t5 |= !g.buckets.empty(), none |= g.kind == "none";
+  if (alibi)
+    notes.push_back(
+        "ALiBi is a bias by distance and has no end: it needs no extension, only the memory. "
+        "Distant tokens weigh less and less (Press et al. 2021, https://arxiv.org/abs/2108.12409).");
+  if (t5)
+    notes.push_back(
+        "T5's buckets have no end: all distances beyond the last one share its bias. Nothing need "
+        "be changed, and nothing tells far tokens apart.");
+  if (none && !plan.now.positions_end && !alibi && !t5)
+    notes.push_back("No layer knows position: nothing is there to extend.");
+}
+
+std::optional<std::int64_t> cache_at(const Explanation& now, std::int64_t to) {
+  Resolved longer = now.model;
+  longer.longest = to;
+  const Explanation e = explain(std::move(longer), now.where, now.gguf);
+  if (!e.cache) return std::nullopt;
+  const auto found = std::find(e.lengths.begin(), e.lengths.end(), to);
+  return e.cache->at[std::size_t(found - e.lengths.begin())];
+}
+
+std::int64_t beyond(const ExtensionPlan& plan) {
+  std::int64_t most = 0;
+  for (const LayerGroup& g : plan.now.groups) {
+    if (g.window) continue;
+    std::int64_t count = 0;
+    const auto plain = plain_frequencies(g);
+    const Numbers now = numbers_of(g.position, double(plan.to));
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const double seen = double(plan.now.trained() - 1) * plain[i];
+      count += seen<2 * std::numbers::pi&& double(plan.to - 1) * now.inv_freq[i]> seen * (1 + 1e-9);
+    }
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+}  // namespace
+
+ExtensionPlan plan_extension(const Config& config, std::int64_t to) {
+  ExtensionPlan plan;
+  plan.now = explain(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
+  if (to <= plan.now.trained())
+    throw Error(Fault::usage,
+                text(config.where(), ": --to is ", to, "; allowed are lengths beyond the trained ",
+                     plan.now.trained(), " tokens"));
+  plan.to = to;
+  plan.factor = double(to) / double(plan.now.trained());
+  plan.beyond = beyond(plan);
+  plan.cache_bytes = cache_at(plan.now, to);
+  const Family& family = family_of(plan.now.model);
+  const RopeDicts dicts = family.rope.dicts;
+  const bool by_kind =
+      dicts == RopeDicts::by_kind || dicts == RopeDicts::both_kinds || dicts == RopeDicts::as_written;
+  const ExtensionTask task{config, family, plan, config.gguf() ? family.rope.sliding_theta != 0 : by_kind};
+  const bool turns = std::any_of(plan.now.groups.begin(), plan.now.groups.end(),
+                                 [&](const LayerGroup& g) { return extends(task, g); });
+  std::vector<std::string> notes;
+  note_model(task, notes);
+  if (!turns) note_other(plan, notes);
+  std::vector<Extension> ways;
+  for (const ExtensionMethod& method : kMethods)
+    if (turns) ways.push_back(way(task, method));
+  plan.ways = std::move(ways), plan.notes = std::move(notes);
+  return plan;
+}
+
+}  // namespace gnomon

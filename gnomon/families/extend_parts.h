@@ -1,0 +1,32 @@
+#pragma once
+// What extend.cpp and extend_snippets.cpp share. Internal to families.
+#include <string>
+#include <vector>
+
+#include "gnomon/families/extend.h"
+#include "gnomon/families/family.h"
+
+namespace gnomon {
+
+// A model on its way to a longer context.
+struct ExtensionTask {
+  const Config& config;
+  const Family& family;
+  const ExtensionPlan& plan;
+  double original() const { return double(plan.now.trained()); }
+  // Which layers the one dictionary, or flag, is about: all that turn, or only those without a window.
+  bool full_only = false;
+};
+
+// The rotation among the encodings of a layer; null: it does not turn.
+const Named* rotation_of(const LayerPosition& position);
+double option_of(const Named& named, std::string_view key);
+// In the announced spec's words.
+Named extended(const ExtensionTask& task, std::string_view method, const LayerGroup& group);
+// The base that NTK changes to.
+double ntk_theta(double theta, double factor, std::int64_t rotary_dim);
+
+std::vector<ExtensionSnippet> extension_snippets(const ExtensionTask& task, std::string_view method,
+                                                 const std::vector<ExtendedGroup>& groups);
+
+}  // namespace gnomon
