@@ -79,7 +79,7 @@ const Family kFamilies[] = {
      .gguf = {"bloom"},
      .method = Method::alibi,
      .sizes = {64, 2, 8},
-     .keys = {.layers = "n_layer", .heads = "n_head"}},
+     .keys = {.layers = "n_layer", .heads = "n_head", .first_width = "n_embed"}},
     {.name = "mpt",
      .types = {"mpt"},
      .gguf = {"mpt"},

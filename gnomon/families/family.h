@@ -32,11 +32,12 @@ struct Sizes {
   std::int64_t width = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, longest = 0;
 };
 // The file's own words for them, where they are not hidden_size, num_hidden_layers, num_attention_heads,
-// num_key_value_heads, head_dim and max_position_embeddings.
+// num_key_value_heads, head_dim and max_position_embeddings; those names are obeyed as well, and first.
 struct SizeKeys {
   std::string_view width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
                    kv_heads = "num_key_value_heads", head_dim = "head_dim",
                    longest = "max_position_embeddings";
+  std::string_view first_width = {};  // where the file has it, it is the width, whatever else says
 };
 
 // Which layers see a window only, if `layer_types` does not say.

@@ -21,6 +21,14 @@ class SizeReader {
     if (standard == 0) file_.wrong(key, "a whole number: nothing else says it");
     return say(what, standard, "", "no key says it: the class's own");
   }
+  // The same, of a size that the class also has under a common name, which wins (its attribute_map).
+  std::int64_t size_by(std::string_view common, std::string_view what, std::string_view key,
+                       std::int64_t standard, std::int64_t most) {
+    if (common == key) return size(what, key, standard, most);
+    if (const auto x = file_.whole(common, 1, most))
+      return say(what, *x, file_.at(common), text("another name of ", key, " (attribute_map)"));
+    return size(what, key, standard, most);
+  }
   std::int64_t say(std::string_view what, std::int64_t x, std::string key, std::string rule) {
     because_.push_back({std::string(what), text(x), std::move(key), std::move(rule)});
     return x;
@@ -59,9 +67,12 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   const Sizes& own = family.sizes;
   SizeReader read(file, because);
   Sizes s;
-  s.width = read.size("width", keys.width, own.width, kMostWidth);
-  s.layers = read.size("layers", keys.layers, own.layers, kMostLayers);
-  s.heads = read.size("heads", keys.heads, own.heads, kMostHeads);
+  const SizeKeys common;
+  s.width = keys.first_width.empty() || !file.has(keys.first_width)
+                ? read.size_by(common.width, "width", keys.width, own.width, kMostWidth)
+                : read.size("width", keys.first_width, own.width, kMostWidth);
+  s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
+  s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
   if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
     s.kv_heads = read.say("kv_heads", s.heads, "", "no key says it: as many as heads");
   } else {
@@ -75,8 +86,10 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   } else {
     s.head_dim = read.size("head_dim", keys.head_dim, own.head_dim, kMostHeads);
   }
-  if (own.longest || file.has(keys.longest))
-    s.longest = read.size("longest", keys.longest, own.longest, kMostTokens);
+  // MPT has no second name for max_seq_len.
+  const std::string_view longest = keys.longest == "n_positions" ? common.longest : keys.longest;
+  if (own.longest || file.has(keys.longest) || file.has(longest))
+    s.longest = read.size_by(longest, "longest", keys.longest, own.longest, kMostTokens);
   return s;
 }
 

@@ -175,6 +175,26 @@ TEST(Families, AllSlopesOfBloom) {
   for (std::size_t h = 0; h < 16; ++h) EXPECT_NEAR(slopes[h], std::pow(2.0, -0.5 * double(h + 1)), 1e-12);
 }
 
+// A class's attribute_map: the common name of a size wins over its own, and BLOOM's n_embed over both. What transformers 5.23
+// makes of these: hidden_size 1024, 24 layers, 12 heads; n_embd 96, 6 heads; d_model 64, 4 heads.
+TEST(Families, SizesUnderTheirOtherNames) {
+  const auto of = [](std::string_view json) { return resolve(Config::parse(json, "config.json")); };
+  const Resolved bloom = of(
+      R"({"model_type": "bloom", "n_embed": 1024, "hidden_size": 512, "n_layer": 24, "num_attention_heads": 12, "n_head": 4})");
+  EXPECT_EQ(bloom.width, 1024);
+  EXPECT_EQ(bloom.layers.size(), 24u);
+  EXPECT_EQ(bloom.layers[0].heads, 12);
+  const Resolved gpt2 = of(
+      R"({"model_type": "gpt2", "num_attention_heads": 6, "n_head": 3, "hidden_size": 96, "n_embd": 48, "max_position_embeddings": 77})");
+  EXPECT_EQ(gpt2.width, 96);
+  EXPECT_EQ(gpt2.layers[0].heads, 6);
+  EXPECT_EQ(gpt2.longest, 77);
+  const Resolved mpt =
+      of(R"({"model_type": "mpt", "hidden_size": 64, "n_heads": 2, "num_attention_heads": 4})");
+  EXPECT_EQ(mpt.width, 64);
+  EXPECT_EQ(mpt.layers[0].heads, 4);
+}
+
 // Llama 3.1: 29 pairs as they were, 6 blended, 29 divided by 8 (huggingface/transformers, modeling_rope_utils.py).
 TEST(Families, PairsOfLlama31) {
   const auto f = numbers_of(read("llama3.1").layers[0], 1).inv_freq;
