@@ -289,7 +289,8 @@ std::string inspect_json(const Inspected& in) {
 }
 
 std::string inspect_page(const Inspected& in) {
-  Page page(text("What position does in ", in.model));
+  const std::string name = in.model.substr(in.model.find_last_of('/', in.model.size() - 2) + 1);
+  Page page(text("What position does in ", name));
   for (const std::string& sentence : inspect_words(in)) page.lead(sentence);
   page.lead(text(in.family, ": ", grouped(double(in.parameters)), " parameters, ", in.layers,
                  " layers of width ", in.width, ", ", in.heads, " heads, ", in.spec, "; ", in.found.windows,
