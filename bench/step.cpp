@@ -4,6 +4,7 @@
 #include "bench/peak.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/random.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 
 using namespace gnomon;

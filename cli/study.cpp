@@ -19,6 +19,7 @@
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/text.h"
+#include "gnomon/families/architecture.h"
 #include "gnomon/kernels/targets.h"
 #include "gnomon/lab/conduct.h"
 #include "gnomon/lab/estimate.h"
@@ -50,6 +51,19 @@ void warn_of_slowness(double minutes) {
               " or more (--dry-run measures)"));
 }
 
+// A path in the place of a block: the block of the model there.
+void read_block(Part& part) {
+  std::string& block = part.config.model.block;
+  const auto names = block_names();
+  if (std::find(names.begin(), names.end(), block) != names.end() || !std::filesystem::exists(block)) return;
+  const Config config = Config::open(block);
+  const Resolved resolved = resolve(config);
+  const std::string found = block_of(config, resolved);
+  tell(about(part.name, text("model.block: ", block, " is ", found,
+                             "; its own encoding as an arm: ", position_of(config, resolved).print())));
+  block = found;
+}
+
 // The configurations from the preset, then the file, then the flags, then --set: the later wins.
 Suite configure(const StudyOptions& o) {
   const auto given = [](bool there, const auto& read) {
@@ -62,6 +76,7 @@ Suite configure(const StudyOptions& o) {
   for (Part& part : suite) {
     if (!o.text.empty()) part.config.text_path = o.text;
     for (const auto& assignment : o.set) set(part.config, assignment);
+    read_block(part);
     if (!part.config.train.steps) minutes += part.config.minutes;
     for (const std::string& sentence : settle(part.config)) tell(about(part.name, sentence));
   }

@@ -7,6 +7,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/families/facts.h"
 #include "gnomon/families/names.h"
+#include "gnomon/nn/block.h"
 
 namespace gnomon {
 namespace {
@@ -107,6 +108,12 @@ Architecture architecture_of(const Config& config, const Resolved& resolved) {
     refuse(config, text("gnomon cannot run it: ", error.what()));
   }
   return a;
+}
+
+std::string block_of(const Config& config, const Resolved& resolved) {
+  Architecture a = architecture_of(config, resolved);
+  if (a.head.form == HeadForm::none) a.head = {};
+  return print_block(a);
 }
 
 double Facts::number(std::string_view key, double standard) { return file.number(key).value_or(standard); }

@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "gnomon/families/config.h"
 #include "gnomon/families/resolved.h"
 #include "gnomon/nn/architecture.h"
@@ -15,5 +17,9 @@ Architecture architecture_of(const Config& config, const Resolved& resolved);
 // What resolve() says of all layers as one spec of a model: [a, b] where they differ. Of layers of several components, those of
 // the encoder. Throws Error(input).
 Spec position_of(const Config& config, const Resolved& resolved);
+
+// The block of that Transformer as text for any size (nn/block.h), as a study trains it: of a model without a head with a matrix.
+// Throws as architecture_of().
+std::string block_of(const Config& config, const Resolved& resolved);
 
 }  // namespace gnomon

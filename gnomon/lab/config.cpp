@@ -17,14 +17,18 @@ constexpr std::int64_t kSymbols = 4096;  // that are learned, unless it is said
 std::vector<Field> fields(RunSettings& c) {
   return {
       {"model.block",
-       "gpt, llama (RMS norms, SwiGLU, no biases) or bert (an encoder with norms after the sum)",
+       "gpt, llama (RMS norms, SwiGLU, no biases) or bert (an encoder with norms after the sum), with "
+       "options as in llama(group=4); or the path of a model, whose block it is",
        &c.model.block},
       {"model.layers", "Transformer layers; 0 = by study.minutes", &c.model.layers},
       {"model.width", "channels; 0 = by study.minutes", &c.model.width},
       {"model.heads", "attention heads; they divide the width; 0 = one for 16 channels, at most 8",
        &c.model.heads},
-      {"model.kv_heads", "heads of keys and values, which the heads share; 0 = as many", &c.model.kv_heads},
-      {"model.feed_forward", "hidden width of the feed-forward part, in widths; of a gated one 2/3 of it",
+      {"model.kv_heads", "heads of keys and values, which the heads share; 0 = as the block has it",
+       &c.model.kv_heads},
+      {"model.feed_forward",
+       "hidden width of the feed-forward part, in widths; of a gated one 2/3 of it; 4 of gpt, "
+       "llama and bert",
        &c.model.feed_forward},
       {"model.vocabulary", "symbols that there are: 256 of bytes and tasks; of symbols, how many are learned",
        &c.model.vocabulary},

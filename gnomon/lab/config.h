@@ -8,13 +8,14 @@
 #include "gnomon/core/file.h"
 #include "gnomon/lab/fields.h"
 #include "gnomon/lab/prediction.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 
 namespace gnomon {
 
 // The model of every arm. What is not set is as the block has it.
 struct StudyModel : BlockSizes {
-  std::string block = "gpt";  // a name of block_names()
+  std::string block = "gpt";  // make_block()
   std::int64_t vocabulary = 256;
   std::optional<bool> causal, tied;
   std::string norm = "block";  // block, layer, rms

@@ -22,7 +22,7 @@ class Corpus : public Data {
   // are not UTF-8, and a text too short for windows of `longest` tokens.
   Corpus(const Path& path, std::int64_t longest, Cut held_out = Cut::in_two);
 
-  std::string_view bytes() const { return bytes_; }
+  std::string_view content() const { return bytes_; }
   const std::string& sha256() const { return sha256_; }
   const Parts& parts() const { return parts_; }
 

@@ -12,7 +12,7 @@ namespace gnomon {
 Desk::Desk(const Corpus* text, bool quick_run, Path models)
     : quick(quick_run),
       text_(text),
-      one_byte_(text && text->bytes().find_first_not_of(text->bytes().front()) == std::string_view::npos),
+      one_byte_(text && text->content().find_first_not_of(text->content().front()) == std::string_view::npos),
       folder_(std::move(models)) {}
 
 Recipe Desk::language(std::string_view spec) const {

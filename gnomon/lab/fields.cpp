@@ -132,10 +132,10 @@ struct FromToml {
 
 void read_table(std::span<const Field> fields, const std::string& section, const toml::table& table,
                 std::string_view where) {
-  for (const auto& [key, value] : table) {
+  for (const auto& entry : table) {
     Field field;
-    at(where, value, [&] { field = field_of(fields, text(section, ".", key.str())); });
-    std::visit(FromToml{where, field.key, value}, field.value);
+    at(where, entry.second, [&] { field = field_of(fields, text(section, ".", entry.first.str())); });
+    std::visit(FromToml{where, field.key, entry.second}, field.value);
   }
 }
 

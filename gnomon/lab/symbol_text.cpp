@@ -9,7 +9,7 @@ namespace {
 std::vector<std::string_view> training_parts(const Corpus& corpus) {
   std::vector<std::string_view> all;
   for (const auto& [begin, end] : corpus.parts().training)
-    all.push_back(corpus.bytes().substr(std::size_t(begin), std::size_t(end - begin)));
+    all.push_back(corpus.content().substr(std::size_t(begin), std::size_t(end - begin)));
   return all;
 }
 
@@ -23,13 +23,14 @@ SymbolText::SymbolText(const Corpus& corpus, std::int64_t size, std::int64_t lon
       vocabulary_(Vocabulary::learn(training_parts(corpus), size)) {
   read(corpus, longest);
   described_.push_back(text("As ", vocabulary_.size(), " byte-pair symbols, learned on the training text: ",
-                            fixed(double(corpus.bytes().size()) / double(symbols_.size()), 2),
+                            fixed(double(corpus.content().size()) / double(symbols_.size()), 2),
                             " bytes a symbol."));
 }
 
 void SymbolText::read(const Corpus& corpus, std::int64_t longest) {
   const auto append = [&](std::int64_t begin, std::int64_t end) {
-    const auto more = vocabulary_.encode(corpus.bytes().substr(std::size_t(begin), std::size_t(end - begin)));
+    const auto more =
+        vocabulary_.encode(corpus.content().substr(std::size_t(begin), std::size_t(end - begin)));
     symbols_.insert(symbols_.end(), more.begin(), more.end());
     return std::int64_t(symbols_.size());
   };

@@ -1,7 +1,6 @@
 #include "gnomon/nn/architecture.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "gnomon/combine/plan.h"
@@ -97,8 +96,6 @@ void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<
     refuse("has no softmax, whose sum sinks would stand in: sinks are not allowed");
 }
 
-constexpr std::array<std::string_view, 3> kBlocks{"gpt", "llama", "bert"};
-
 }  // namespace
 
 double AttentionRule::scale_of_product() const {
@@ -113,36 +110,6 @@ void Architecture::check() const {
           text("model.tied: the head has width ", width, ", the word table of '", position.print(),
                "' is narrower"));
   for (const auto& active : made.patterns) check_layer(*this, made, active);
-}
-
-std::span<const std::string_view> block_names() { return kBlocks; }
-
-Architecture make_block(std::string_view name, const BlockSizes& s, const Spec& position) {
-  require(std::find(kBlocks.begin(), kBlocks.end(), name) != kBlocks.end(),
-          unknown("model.block", name, std::vector<std::string_view>(kBlocks.begin(), kBlocks.end())));
-  require(s.heads >= 1, text("model.heads: found ", s.heads, ", allowed are 1 or more"));
-  require(s.width % s.heads == 0,
-          text("model.width ", s.width, " is not divisible by model.heads ", s.heads));
-  require(s.feed_forward >= 1 && s.feed_forward <= 64,
-          text("model.feed_forward: found ", shortest(s.feed_forward), ", allowed are 1 to 64"));
-  within("width", s.width, 1, 1 << 16);
-  Architecture a;
-  a.layers = s.layers, a.width = s.width, a.length = s.length, a.position = position;
-  a.attention = {
-      .heads = s.heads, .kv_heads = s.kv_heads ? s.kv_heads : s.heads, .head_size = s.width / s.heads};
-  const std::int64_t hidden = std::llround(s.feed_forward * double(s.width));
-  a.feed_forward.hidden = hidden;
-  if (name == "llama") {
-    a.norm.form = NormForm::rms;
-    a.feed_forward = {round_up((2 * hidden + 2) / 3, 8), Activation::silu, true};
-    a.biases = kNoBiases;
-  } else if (name == "bert") {
-    a.causal = false, a.token_types = 2;
-    a.norm = {.epsilon = 1e-12, .place = NormPlace::after_sum, .embedding = true, .last = false};
-    a.feed_forward.activation = Activation::gelu;
-    a.head = {.form = HeadForm::transform, .tied = true, .bias = true, .transform_bias = true};
-  }
-  return a;
 }
 
 }  // namespace gnomon

@@ -1,7 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "gnomon/combine/spec.h"
 #include "gnomon/kernels/norm.h"
@@ -103,21 +101,5 @@ struct Architecture {
   // other, and a spec that this architecture cannot take.
   void check() const;
 };
-
-// The blocks of studies, by name:
-//   gpt    pre-norm, GELU in its tanh form, biases. GPT-2 (Radford et al. 2019)
-//   llama  pre-norm with RMS norms, SwiGLU with 2/3 of the hidden width, rounded up to 8, no biases. Touvron et al. 2023,
-//          arXiv 2302.13971
-//   bert   an encoder: post-norm, exact GELU, norm of the embedding, token types, head with a transform, tied, with bias.
-//          Devlin et al. 2019, arXiv 1810.04805
-std::span<const std::string_view> block_names();
-struct BlockSizes {
-  std::int64_t layers = 4, width = 128, heads = 4;
-  std::int64_t kv_heads = 0;  // 0 = heads
-  double feed_forward = 4;    // hidden width in multiples of width, of a block without gate
-  std::int64_t length = 128;
-};
-// Throws Error(usage) for a name that is none, and a width that the heads do not divide. Other sizes are check()'s matter.
-Architecture make_block(std::string_view name, const BlockSizes& sizes, const Spec& position);
 
 }  // namespace gnomon

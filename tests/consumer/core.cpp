@@ -2,6 +2,7 @@
 #include <gnomon/combine/spec.h>
 #include <gnomon/core/error.h>
 #include <gnomon/nn/attention.h>
+#include <gnomon/nn/block.h>
 #include <gnomon/nn/train.h>
 
 #include <cmath>

@@ -3,6 +3,7 @@
 #include "gnomon/combine/spec.h"
 
 #include "gnomon/core/error.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/session.h"
 #include "tests/fuzz/fuzz.h"
 

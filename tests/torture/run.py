@@ -21,7 +21,8 @@ FUZZ = ROOT / "tests" / "fuzz"
 # target: (longest input, dictionary)
 TARGETS = {"safetensors": (4096, "json"), "checkpoint": (24576, "json"), "result": (8192, "json"),
            "toml": (4096, None), "spec": (256, "spec"), "vocabulary": (4096, "json"), "lines": (4096, None), "tokens": (2048, None),
-           "gguf": (4096, "gguf"), "weights": (4096, "json"), "tokenizer": (4096, "json")}
+           "gguf": (4096, "gguf"), "weights": (4096, "json"), "tokenizer": (4096, "json"),
+           "lint": (4096, "json")}
 
 # What threads do: kernels on two, one model on two, runs that resume, several models at the same time, training
 # under encodings that differ in where they act.

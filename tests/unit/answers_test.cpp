@@ -6,6 +6,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/sample.h"
 #include "gnomon/nn/train.h"
 

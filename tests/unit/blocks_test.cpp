@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gnomon/core/error.h"
+#include "gnomon/nn/block.h"
 #include "tests/unit/model_support.h"
 
 namespace gnomon {
@@ -206,6 +207,62 @@ TEST(Blocks, ImpossibleSizesAreRefused) {
   } catch (const Error& e) {
     expect_has(e.what(), "did you mean 'gpt'? There are: gpt, llama, bert");
   }
+}
+
+// A block as text, and back: nothing of the architecture is lost.
+TEST(Blocks, TextIsTheBlock) {
+  const BlockSizes sizes{.layers = 2, .width = 64, .heads = 4, .length = 12};
+  const auto made = [&](std::string_view block) { return make_block(block, sizes, Spec::parse("rope")); };
+  for (const std::string_view name : block_names()) EXPECT_EQ(print_block(made(name)), name);
+  for (const char* block :
+       {"llama(group=4)", "llama(epsilon=1e-06, head_norm=on, group=2, hidden=3.5, tied=on)",
+        "gpt(norm=rms_one_plus, scale=0.5, activation=relu, biases=q+v, word_scale=root, head_cap=30)",
+        "gpt(scale=off, residual=parallel)", "bert(last_norm=on, types=0, head=matrix)"})
+    EXPECT_EQ(print_block(made(block)), block);
+  const Architecture gemma = made(
+      "llama(norm=rms_one_plus, epsilon=1e-06, place=before_and_after, head_norm=on, group=2, scale=0.75, "
+      "attention_cap=50, activation=gelu_tanh, hidden=6, word_scale=root, tied=on, head_cap=30)");
+  EXPECT_EQ(gemma.norm.form, NormForm::rms_one_plus);
+  EXPECT_EQ(gemma.norm.place, NormPlace::before_and_after);
+  EXPECT_TRUE(gemma.norm.heads);
+  EXPECT_EQ(gemma.attention.kv_heads, 2);
+  EXPECT_DOUBLE_EQ(gemma.attention.scale, 0.75 / 4);  // of heads of 16 channels
+  EXPECT_EQ(gemma.attention.soft_cap, 50);
+  EXPECT_EQ(gemma.feed_forward.activation, Activation::gelu_tanh);
+  EXPECT_EQ(gemma.feed_forward.hidden, 384);
+  EXPECT_EQ(gemma.word_scale, 8);
+  EXPECT_TRUE(gemma.head.tied);
+  EXPECT_EQ(gemma.head.soft_cap, 30);
+  EXPECT_EQ(gemma.biases, kNoBiases);
+  // A feed-forward part and heads that are asked for are so whatever the block has; heads are shared as far as they divide.
+  BlockSizes own = sizes;
+  own.feed_forward = 2, own.kv_heads = 4;
+  EXPECT_EQ(make_block("llama(group=2, hidden=6)", own, {}).feed_forward.hidden, 88);  // 2/3 of 128, up to 8
+  EXPECT_EQ(make_block("llama(group=2)", own, {}).attention.kv_heads, 4);
+  EXPECT_EQ(made("llama(group=3)").attention.kv_heads, 2);
+}
+
+TEST(Blocks, TextsThatAreNoBlockAreRefused) {
+  const auto said = [](std::string_view block) {
+    try {
+      make_block(block, kSmall, Spec::parse("none"));
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault(), Fault::usage);
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  expect_has(said("llama(groups=4)"), "unknown option 'groups': did you mean 'group'?");
+  expect_has(said("llama(norm=rmsnorm)"),
+             "norm: found \"rmsnorm\", allowed are layer, layer_no_bias, rms, rms_one_plus");
+  expect_has(said("llama(group=4"), "expected ')' at the end");
+  expect_has(said("llama()"), "expected options between the brackets");
+  expect_has(said("llama(group)"), "expected option=value");
+  expect_has(said("llama(group=2, group=4)"), "group is there twice");
+  expect_has(said("llama(epsilon=nan)"), "epsilon: found \"nan\"");
+  expect_has(said("llama(hidden=-1)"), "hidden: found \"-1\"");
+  expect_has(said("gpt(biases=q+w)"), "biases: found \"w\"");
+  expect_has(said(""), "unknown model.block ''");
 }
 
 TEST(Blocks, ContradictionsAreRefused) {

@@ -432,7 +432,7 @@ TEST_F(Bytes, WindowsLineEndsBecomeLfWhateverIsAroundThem) {
   raw += "\r", wanted += "\r";
   write_file(file(), raw);
   const Corpus corpus(file(), 64);
-  EXPECT_EQ(corpus.bytes(), wanted);
+  EXPECT_EQ(corpus.content(), wanted);
   ASSERT_EQ(corpus.notes().size(), 1u);
   EXPECT_NE(corpus.notes()[0].find("600 Windows line ends"), std::string::npos);
 }

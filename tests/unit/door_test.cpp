@@ -8,6 +8,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 #include "tests/unit/turn.h"
 

@@ -6,6 +6,7 @@
 
 #include "gnomon/core/file.h"
 #include "gnomon/kernels/angle.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/session.h"
 #include "tests/unit/laws.h"
 #include "tests/unit/turn.h"

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "gnomon/nn/block.h"
 #include "tests/unit/lens_support.h"
 
 namespace gnomon {

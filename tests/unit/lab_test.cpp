@@ -61,7 +61,7 @@ class Lab : public testing::Test {
 TEST_F(Lab, TheCorpusKeepsHeldOutBytesOutOfTraining) {
   const Corpus c = corpus();
   const std::int64_t T = 16, longest = config_.longest();
-  EXPECT_NEAR(double(c.parts().training_tokens()) / double(c.bytes().size()), 0.9, 0.01);
+  EXPECT_NEAR(double(c.parts().training_tokens()) / double(c.content().size()), 0.9, 0.01);
   std::set<std::int64_t> held;
   for (const auto end : c.parts().ends(longest, 50, Held::all)) {
     for (std::int64_t at = end - longest - 1; at < end; ++at) held.insert(at);

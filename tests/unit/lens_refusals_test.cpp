@@ -9,6 +9,7 @@
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/lens/subspace.h"
 #include "gnomon/lens/table.h"
+#include "gnomon/nn/block.h"
 #include "tests/unit/lens_support.h"
 
 namespace gnomon {

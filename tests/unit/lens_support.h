@@ -7,6 +7,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/lens/stream.h"
+#include "gnomon/nn/block.h"
 
 namespace gnomon {
 

@@ -14,6 +14,7 @@
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/lens/subspace.h"
 #include "gnomon/lens/table.h"
+#include "gnomon/nn/block.h"
 
 namespace gnomon {
 namespace {

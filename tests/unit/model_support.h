@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gnomon/kernels/loss.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/session.h"
 #include "tests/unit/reference_model.h"
 #include "tests/unit/support.h"

@@ -10,6 +10,7 @@
 #include "gnomon/kernels/loss.h"
 #include "gnomon/kernels/norm.h"
 #include "gnomon/kernels/pointwise.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 #include "tests/unit/laws.h"
 

@@ -19,6 +19,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/matmul.h"
 #include "gnomon/kernels/targets.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 
 namespace gnomon {

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "gnomon/nn/block.h"
 #include "tests/unit/laws.h"
 #include "tests/unit/reference_model.h"
 #include "tests/unit/turn.h"

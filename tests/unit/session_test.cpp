@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "gnomon/core/error.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/sample.h"
 #include "tests/unit/model_support.h"
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 #include "tests/unit/model_support.h"
 #include "tests/unit/thread_ranks.h"

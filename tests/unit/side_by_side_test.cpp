@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "gnomon/core/parallel.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 
 namespace gnomon {

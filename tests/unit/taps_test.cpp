@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/nn/block.h"
 #include "tests/unit/model_support.h"
 
 namespace gnomon {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gnomon/core/file.h"
+#include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
 
 namespace gnomon {

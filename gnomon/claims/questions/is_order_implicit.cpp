@@ -171,7 +171,7 @@ Excess information_excess(std::vector<std::vector<unsigned char>> windows, std::
 
 Finding related(Desk& desk) {
   Finding f;
-  const std::string_view bytes = desk.text().bytes();
+  const std::string_view bytes = desk.text().content();
   constexpr std::size_t T = 16;
   const std::int64_t wanted = desk.draws(4000);
   std::vector<std::size_t> line_starts;

@@ -8,6 +8,7 @@
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/order.h"
 #include "gnomon/lens/probe.h"
+#include "gnomon/nn/block.h"
 
 namespace gnomon::claims {
 

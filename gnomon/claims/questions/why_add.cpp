@@ -5,6 +5,7 @@
 #include "gnomon/claims/parts.h"
 #include "gnomon/combine/spec.h"
 #include "gnomon/encodings/definition.h"
+#include "gnomon/nn/block.h"
 
 namespace gnomon::claims {
 
