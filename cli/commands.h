@@ -84,7 +84,7 @@ struct InspectOptions {
   std::string model, text, ids, out;
   long long window = 256, windows = 8, longest = 2048;
   double beyond = 0;  // factor of the trained length; 0 = not
-  bool quiet = false, json = false;
+  bool each_head = false, quiet = false, json = false;
 };
 int inspect(const InspectOptions& options);
 

@@ -153,7 +153,7 @@ void add_streams(const Subject& s, std::vector<Part>& parts) {
   const std::int64_t L = s.architecture().layers;
   parts.push_back({"heads", double(s.o.window * s.o.windows) * 2,
                    [&f, s] { f.heads = watch_heads(s.trained(), s.windows(s.o.window, s.o.windows)); }});
-  parts.push_back({"streams and probes", double(40 * 128) * std::ceil(double(L + 2) / 8), [&f, s, L] {
+  parts.push_back({"streams and probes", double(40 * 128) * (1 + std::ceil(double(L + 2) / 8)), [&f, s, L] {
                      f.probed = 128;
                      Streams found = look_at_streams(s.trained(), s.windows(128, 40), some_layers(L));
                      f.streams = std::move(found.looks), f.word_probe = found.words;
@@ -173,6 +173,27 @@ void add_streams(const Subject& s, std::vector<Part>& parts) {
                            f.pair_layers.push_back(l);
                      }
                    }});
+}
+
+void add_heads(const Subject& s, double once, std::vector<Part>& parts) {
+  Inspection& f = s.in.found;
+  const std::int64_t L = s.architecture().layers, H = s.architecture().attention.heads, T = s.o.window;
+  if (!s.o.each_head) {
+    f.left_out.push_back(
+        {"position taken from single heads",
+         text("not asked for: --each-head runs the model once for each of ", L * H, " heads")});
+    return;
+  }
+  parts.push_back(
+      {text("position taken from each of ", L * H, " heads"), once * double(1 + L * H), [&f, s, T, L, H] {
+         const Sample sample = s.windows(T, std::min<std::int64_t>(s.o.windows, 4));
+         const SampleOutcome before = outcome_of(s.trained(), sample);
+         for (std::int64_t n = 0; n < L * H; ++n) {
+           if (interruptions()) throw Stopped{};
+           f.head_removals.push_back(
+               {n / H, n % H, look_without_heads(s.trained(), sample, before, n / H, {n % H})});
+         }
+       }});
 }
 
 void add_changes(const Subject& s, std::vector<Part>& parts) {
@@ -196,7 +217,10 @@ void add_changes(const Subject& s, std::vector<Part>& parts) {
                        f.removals.push_back(look_without(s.trained(), sample, before, l));
                      }
                    }});
+  if (layers) add_heads(s, once, parts);
 }
+
+constexpr std::int64_t kLossTokens = 8192;  // at least four windows of them
 
 void add_losses(const Subject& s, std::vector<Part>& parts) {
   Inspection& f = s.in.found;
@@ -205,10 +229,14 @@ void add_losses(const Subject& s, std::vector<Part>& parts) {
     return;
   }
   const std::int64_t T = s.o.longest;
-  parts.push_back({"loss by place", double(T * 4), [&f, s, T] {
-                     const Sample sample = s.windows(T, 4);
-                     f.by_place = loss_by_place(outcome_of(s.trained(), sample).losses, sample.T,
-                                                std::max<std::int64_t>(1, T / 32));
+  const std::int64_t windows = std::max<std::int64_t>(4, kLossTokens / T);
+  parts.push_back({"loss by place", double(T * windows), [&f, s, T, windows] {
+                     const Sample sample = s.windows(T, windows);
+                     const std::vector<float> losses = outcome_of(s.trained(), sample).losses;
+                     f.by_place = loss_by_place(losses, sample.T, std::max<std::int64_t>(1, T / 32));
+                     const LossAt whole = loss_by_place(losses, sample.T, sample.T).front();
+                     f.loss = {whole.nats, whole.half_width};
+                     f.loss_window = sample.T, f.loss_windows = sample.count();
                    }});
   if (s.o.beyond <= 1) {
     f.left_out.push_back(

@@ -203,6 +203,8 @@ void describe_inspect(CLI::App& app, InspectOptions& o) {
   app.add_option("--beyond", o.beyond,
                  "also windows so many times the trained length, in six ways without training; minutes each "
                  "for long ones");
+  app.add_flag("--each-head", o.each_head,
+               "also take the position from one head at a time: a run of the model for each head");
   app.add_option("--out", o.out, "write the page to this file");
   app.add_flag("--json", o.json, "every number as JSON");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gnomon/core/check.h"
-#include "gnomon/lab/distributions.h"
+#include "gnomon/core/distributions.h"
 #include "gnomon/lab/statistics.h"
 
 namespace gnomon {

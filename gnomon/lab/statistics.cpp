@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gnomon/core/check.h"
-#include "gnomon/lab/distributions.h"
+#include "gnomon/core/distributions.h"
 
 namespace gnomon {
 namespace {

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "gnomon/core/error.h"
-#include "gnomon/kernels/loss.h"
+#include "gnomon/core/text.h"
+#include "gnomon/lens/blocks.h"
 
 namespace gnomon {
 namespace {
@@ -15,23 +17,16 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 bool headless(const Trained& m) { return m.model.architecture().head.form == HeadForm::none; }
 
-// The mean over windows of what each gained, and the half-width of its 95 % interval.
-struct Mean {
-  double mean, half_width;
-};
-Mean paired(std::span<const float> now, std::span<const float> before, std::int64_t T) {
-  std::vector<double> gained;
+// What each block of T losses gained in the mean.
+BlockMean gained(std::span<const float> now, std::span<const float> before, std::int64_t T) {
+  std::vector<double> blocks;
   for (std::size_t n = 0; n < now.size(); n += std::size_t(T)) {
     double sum = 0;
     for (std::size_t t = n; t < n + std::size_t(T); ++t)
-      sum += (double(now[t]) - (before.empty() ? 0.0 : double(before[t]))) / double(T);
-    gained.push_back(sum);
+      sum += (double(now[t]) - double(before[t])) / double(T);
+    blocks.push_back(sum);
   }
-  double mean = 0, squares = 0;
-  for (const double g : gained) mean += g / double(gained.size());
-  for (const double g : gained) squares += (g - mean) * (g - mean);
-  const double n = double(gained.size());
-  return {mean, n > 1 ? 1.96 * std::sqrt(squares / (n - 1) / n) : kNan};
+  return over_blocks(blocks);
 }
 
 Change between(const std::string& what, const SampleOutcome& before, const SampleOutcome& after,
@@ -40,8 +35,8 @@ Change between(const std::string& what, const SampleOutcome& before, const Sampl
   if (before.losses.empty()) {
     c.pooled = pooled_change(before.rows, after.rows, T);
   } else {
-    const Mean gained = paired(after.losses, before.losses, T);
-    c.loss = gained.mean, c.half_width = gained.half_width;
+    const BlockMean more = gained(after.losses, before.losses, T);
+    c.loss = more.mean, c.half_width = more.half_width;
   }
   return c;
 }
@@ -75,8 +70,66 @@ double first_length(const Matrix& rows, std::int64_t T) {
   return share(first * double(T - 1), others, others, "the length of the first token");
 }
 
+// The windows of a sample, or rows of them, but for those from `first` to `end`.
+Sample without_windows(const Sample& s, std::int64_t first, std::int64_t end) {
+  Sample out = s;
+  const auto cut = [&](auto& tokens) {
+    tokens.erase(tokens.begin() + first * s.T, tokens.begin() + end * s.T);
+  };
+  cut(out.inputs), cut(out.targets);
+  return out;
+}
+Matrix without_windows(const Matrix& rows, std::int64_t T, std::int64_t first, std::int64_t end) {
+  Matrix out(rows.rows - (end - first) * T, rows.columns);
+  const auto from = rows.values.begin();
+  const auto to = out.values.begin();
+  std::copy(from, from + first * T * rows.columns, to);
+  std::copy(from + end * T * rows.columns, rows.values.end(), to + first * T * rows.columns);
+  return out;
+}
+
+constexpr std::int64_t kBlocks = 8;
+VarianceShares half_widths(const Matrix& rows, const Sample& sample) {
+  const std::int64_t windows = sample.count(), blocks = std::min(kBlocks, windows);
+  if (blocks < 2) return {kNan, kNan, kNan};
+  const auto found = jackknife(blocks, [&](std::int64_t b) {
+    const std::int64_t first = b * windows / blocks, end = (b + 1) * windows / blocks;
+    const VarianceShares v =
+        variance_shares(without_windows(rows, sample.T, first, end), without_windows(sample, first, end));
+    return std::vector<double>{v.position, v.token, v.rest};
+  });
+  return {found[0], found[1], found[2]};
+}
+
 // Streams of one pass: all of them at once would be as large as a model.
 constexpr std::size_t kAtOnce = 8;
+
+}  // namespace
+
+namespace {
+
+// What enters layer l, or for l = layers leaves the last.
+std::string stream_name(const Trained& m, std::int64_t l) {
+  const std::int64_t L = m.model.architecture().layers;
+  return l < L ? text("layers.", l, ".before") : text("layers.", L - 1, ".after");
+}
+
+void probe_untrained(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed,
+                     std::vector<StreamLook>& looks) {
+  const Floats initial = m.model.initial(1);
+  std::vector<std::string> names;
+  std::map<std::string, Matrix> rows;
+  for (const std::int64_t l : probed) {
+    names.push_back(stream_name(m, l));
+    rows[names.back()] = Matrix(std::int64_t(sample.inputs.size()), m.model.architecture().width);
+  }
+  watch({m.model, initial}, sample, names, [&](std::int64_t w, const std::string& name, TapValue& value) {
+    const Floats all = value.read();
+    std::copy(all.begin(), all.end(), &rows.at(name).at(w * sample.T, 0));
+  });
+  for (std::size_t n = 0; n < probed.size(); ++n)
+    looks[std::size_t(probed[n])].untrained = probe_positions(rows.at(names[n]), sample.T);
+}
 
 }  // namespace
 
@@ -90,8 +143,7 @@ Streams look_at_streams(const Trained& m, const Sample& sample, const std::vecto
   Streams out;
   out.looks.resize(std::size_t(L + 1));
   std::vector<std::string> names{"words"};
-  for (std::int64_t l = 0; l < L; ++l) names.push_back(text("layers.", l, ".before"));
-  names.push_back(text("layers.", L - 1, ".after"));
+  for (std::int64_t l = 0; l <= L; ++l) names.push_back(stream_name(m, l));
   for (std::size_t first = 0; first < names.size(); first += kAtOnce) {
     const std::vector<std::string> here(
         names.begin() + std::ptrdiff_t(first),
@@ -111,11 +163,14 @@ Streams look_at_streams(const Trained& m, const Sample& sample, const std::vecto
       }
       const auto l = std::int64_t(first + n) - 1;
       StreamLook& look = out.looks[std::size_t(l)];
-      look.variance = variance_shares(without_first(stream, T), without_first(sample));
+      const Matrix others = without_first(stream, T);
+      look.variance = variance_shares(others, without_first(sample));
+      look.half_width = half_widths(others, without_first(sample));
       look.first_length = first_length(stream, T);
       if (std::find(probed.begin(), probed.end(), l) != probed.end()) look.probe = probe_positions(stream, T);
     }
   }
+  probe_untrained(m, sample, probed, out.looks);
   return out;
 }
 
@@ -140,18 +195,74 @@ Change look_without(const Trained& m, const Sample& sample, const SampleOutcome&
   return between("no positions", before, outcome_of({model, m.w}, sample), sample.T);
 }
 
+namespace {
+
+// The rows of a layer and one window, as projected: (heads, T, head size).
+struct Projected {
+  const Floats &q, &k;
+  std::int64_t T;
+};
+
+// The logits (heads, T, T) of head h that a query sees, as they are without any encoding.
+void content_alone(const AttentionRule& at, std::int64_t h, const Projected& rows, Floats& logits) {
+  const std::int64_t T = rows.T, D = at.head_size, shared = h / (at.heads / at.kv_heads);
+  for (std::int64_t i = 0; i < T; ++i) {
+    for (std::int64_t j = 0; j < T; ++j) {
+      float& logit = logits[std::size_t((h * T + i) * T + j)];
+      if (!std::isfinite(logit)) continue;
+      const float *q = &rows.q[std::size_t((h * T + i) * D)], *k = &rows.k[std::size_t((shared * T + j) * D)];
+      const double dot = at.scale_of_product() * std::inner_product(q, q + D, k, 0.0);
+      logit = float(at.soft_cap > 0 ? at.soft_cap * std::tanh(dot / at.soft_cap) : dot);
+    }
+  }
+}
+
+}  // namespace
+
+Change look_without_heads(const Trained& m, const Sample& sample, const SampleOutcome& before,
+                          std::int64_t layer, const std::vector<std::int64_t>& heads) {
+  const Architecture& c = m.model.architecture();
+  const std::int64_t H = c.attention.heads, T = sample.T;
+  const bool known = std::all_of(heads.begin(), heads.end(), [&](std::int64_t h) { return h >= 0 && h < H; });
+  if (layer < 0 || layer >= c.layers || heads.empty() || !known)
+    throw Error(Fault::usage,
+                text("without position: a head of ", H, " in a layer of ", c.layers, " that there is not"));
+  const std::string prefix = text("layers.", layer, ".attention.");
+  Floats q, k;
+  Matrix rows = headless(m) ? Matrix(std::int64_t(sample.inputs.size()), c.width) : Matrix();
+  std::vector<std::string> names{prefix + "q", prefix + "k", prefix + "logits"};
+  if (headless(m)) names.emplace_back("last");
+  const auto losses = watch(m, sample, names, [&](std::int64_t w, const std::string& name, TapValue& value) {
+    if (name == "last") {
+      const Floats all = value.read();
+      return void(std::copy(all.begin(), all.end(), &rows.at(w * T, 0)));
+    }
+    if (!name.ends_with("logits")) return void((name.ends_with("q") ? q : k) = value.read());
+    Floats logits = value.read();
+    for (const std::int64_t h : heads) content_alone(c.attention, h, {q, k, T}, logits);
+    value.write(logits);
+  });
+  std::string named;
+  for (const std::int64_t h : heads) named += text(named.empty() ? "" : ", ", h);
+  return between(text("layer ", layer, ", head ", named, " without position"), before, {losses, rows}, T);
+}
+
 LongReading look_beyond(const Trained& m, const WayOfReading& way, const Sample& sample,
                         std::int64_t scored) {
   if (scored < 1 || scored > sample.T)
     throw Error(Fault::usage, text("beyond: the last ", scored, " of ", sample.T, " tokens"));
   const Model model = with_spec(m, way.spec);
-  Sample last = sample;
-  for (std::size_t n = 0; n < last.targets.size(); ++n) {
-    if (std::int64_t(n) % sample.T < sample.T - scored) last.targets[n] = kUnscored;
+  const std::vector<float> losses = outcome_of({model, m.w}, sample).losses;
+  std::vector<double> blocks;
+  for (std::int64_t w = 0; w < sample.count(); ++w) {
+    for (std::int64_t b = 0; b < std::min(kBlocks, scored); ++b) {
+      const std::int64_t end = (w + 1) * sample.T, n = scored / std::min(kBlocks, scored);
+      const auto first = losses.begin() + std::ptrdiff_t(end - scored + b * n);
+      blocks.push_back(std::accumulate(first, first + std::ptrdiff_t(n), 0.0) / double(n));
+    }
   }
-  const Mean nats = paired(outcome_of({model, m.w}, last).losses, {}, sample.T);
-  const double whole = double(sample.T) / double(scored);
-  return {way.name, way.spec.print(), sample.T, nats.mean * whole, nats.half_width * whole};
+  const BlockMean nats = over_blocks(blocks);
+  return {way.name, way.spec.print(), sample.T, nats.mean, nats.half_width};
 }
 
 }  // namespace gnomon

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/lens/blocks.h"
 #include "gnomon/lens/extension.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/rotary_use.h"
@@ -36,19 +37,27 @@ inline constexpr std::int64_t kWords = 2000;
 // far longer than all others and takes what attention has no use for (Sun et al. 2024, arXiv 2402.17762; Xiao et al. 2023,
 // arXiv 2309.17453), and would be most of the variance.
 struct StreamLook {
-  VarianceShares variance;  // of all other places
-  double first_length;      // of the first token, over the mean of the others
+  VarianceShares variance;    // of all other places
+  VarianceShares half_width;  // 95 %, by jackknife over blocks of windows
+  double first_length;        // of the first token, over the mean of the others
   std::optional<PositionProbe> probe;
+  std::optional<PositionProbe>
+      untrained;  // the null: the same probe in the same architecture as it is before training
+};
+
+// Shares of word, position, the rest and biases in the variance of a head's logits (term_shares), means over windows; and the
+// half-widths of their 95 % intervals.
+struct TermsLook {
+  Matrix shares, half_widths;
 };
 
 struct Change {
-  std::string what;  // "positions + 16", "layer 3 without position", "yarn"
-  double loss = 0;   // nats a token more than before; NaN without a head
-  double half_width = 0;
-  double pooled = 0;  // pooled_change(); NaN where it was not asked
+  std::string what;                 // "positions + 16", "layer 3 without position", "yarn"
+  double loss = 0, half_width = 0;  // nats a token more than before, 95 % over windows; NaN without a head
+  double pooled = 0;                // pooled_change(); NaN where it was not asked
 };
 
-// Loss over the last `scored` tokens of windows of `tokens`, by the way of reading.
+// Loss over the last tokens of a window of `tokens`, by the way of reading; 95 % over blocks of these last tokens.
 struct LongReading {
   std::string way, spec;
   std::int64_t tokens;
@@ -59,16 +68,22 @@ struct Inspection {
   std::int64_t window = 0, windows = 0;  // of what is not about long windows
   std::int64_t probed = 0;               // tokens of the windows that probes are asked about
   std::optional<TableLook> table;
-  std::vector<Matrix>
-      terms;  // of each head of the first layer: shares of word, position and the rest (term_shares)
+  std::vector<TermsLook> terms;                          // of each head of the first layer
   std::vector<std::vector<HeadWatched>> heads;           // [layer][head]
   std::vector<StreamLook> streams;                       // of layers + 1
   std::optional<PositionProbe> word_probe;               // the null: from the words alone
   std::vector<std::vector<std::vector<PairUse>>> pairs;  // [layer looked at][head][pair]
   std::vector<std::int64_t> pair_layers;
-  std::vector<double> frequencies;  // radians a token of each pair
-  std::vector<Change> shifts, removals;
+  std::vector<double> frequencies;       // radians a token of each pair
+  std::vector<Change> shifts, removals;  // removals: of all layers (first), then of each
+  struct HeadRemoval {
+    std::int64_t layer, head;
+    Change change;
+  };
+  std::vector<HeadRemoval> head_removals;
   std::vector<LossAt> by_place;
+  std::optional<BlockMean> loss;  // of the same windows, nats a token
+  std::int64_t loss_windows = 0, loss_window = 0;
   std::vector<LongReading> readings;
   struct LeftOut {
     std::string part, why;
@@ -79,8 +94,9 @@ struct Inspection {
 // The parts, each on its own. Samples are windows of tokens of the model's own tokeniser; they throw Error(usage) where the
 // lenses that they are made of do.
 TableLook look_at_table(const Trained& m);
-std::vector<Matrix> look_at_terms(const Trained& m, const Sample& sample);
-// Variance of every stream, and a probe of positions in the streams of `probed`; the words alone are the null.
+std::vector<TermsLook> look_at_terms(const Trained& m, const Sample& sample);
+// Variance of every stream, and a probe of positions in the streams of `probed`; nulls are the words alone, and probes of the
+// model with numbers as before training (initial(1)).
 struct Streams {
   std::vector<StreamLook> looks;
   PositionProbe words;
@@ -96,6 +112,10 @@ SampleOutcome outcome_of(const Trained& m, const Sample& sample);
 Change look_at_shift(const Trained& m, const Sample& sample, const SampleOutcome& before, double shift);
 // Without position in this layer; for layer −1 without any at all.
 Change look_without(const Trained& m, const Sample& sample, const SampleOutcome& before, std::int64_t layer);
+// Without position in these heads of a layer: their logits become scale·q·k of the projected rows (with norms of heads and a
+// soft-cap, where the model has them). Keys that a head does not see it does not see still.
+Change look_without_heads(const Trained& m, const Sample& sample, const SampleOutcome& before,
+                          std::int64_t layer, const std::vector<std::int64_t>& heads);
 LongReading look_beyond(const Trained& m, const WayOfReading& way, const Sample& sample, std::int64_t scored);
 
 }  // namespace gnomon

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "gnomon/core/error.h"
+#include "gnomon/lens/blocks.h"
 #include "gnomon/lens/inspection.h"
 
 namespace gnomon {
@@ -107,6 +108,28 @@ Matrix sum_of_types(const Trained& m, const Matrix& words) {
   return out;
 }
 
+// Means of the shares over windows, each by itself.
+std::vector<TermsLook> shares_by_window(const Trained& m, const std::vector<Matrix>& parts, std::int64_t T) {
+  std::vector<std::vector<Matrix>> found;  // [window][head]
+  for (std::int64_t first = 0; first < parts.front().rows; first += T) {
+    std::vector<Matrix> here;
+    for (const Matrix& part : parts) here.push_back(part.block(first, T));
+    found.push_back(term_shares(m, 0, here, T));
+  }
+  std::vector<TermsLook> out;
+  for (std::size_t h = 0; h < found.front().size(); ++h) {
+    TermsLook look{found.front()[h], found.front()[h]};
+    for (std::size_t n = 0; n < look.shares.values.size(); ++n) {
+      std::vector<double> windows;
+      for (const auto& window : found) windows.push_back(window[h].values[n]);
+      const BlockMean mean = over_blocks(windows);
+      look.shares.values[n] = mean.mean, look.half_widths.values[n] = mean.half_width;
+    }
+    out.push_back(std::move(look));
+  }
+  return out;
+}
+
 }  // namespace
 
 TableLook look_at_table(const Trained& m) {
@@ -141,7 +164,7 @@ TableLook look_at_table(const Trained& m) {
 }
 
 // With a norm behind the sum, each part is taken with the statistics of the whole: γ·(part − its mean)/σ, exact for these tokens.
-std::vector<Matrix> look_at_terms(const Trained& m, const Sample& sample) {
+std::vector<TermsLook> look_at_terms(const Trained& m, const Sample& sample) {
   const std::int64_t N = std::int64_t(sample.inputs.size()), C = m.model.architecture().width, T = sample.T;
   Matrix words(N, C), positions(N, C), whole(N, C), entered(N, C);
   watch(m, sample, {"words", "positions", "embedded", "layers.0.before"},
@@ -174,7 +197,7 @@ std::vector<Matrix> look_at_terms(const Trained& m, const Sample& sample) {
   };
   const Matrix word = part(words), position = part(positions);
   const Matrix rest = sum(sum(entered, word, -1), position, -1);  // types and the norm's bias
-  return term_shares(m, 0, {word, position, rest}, T);
+  return shares_by_window(m, {word, position, rest}, T);
 }
 
 }  // namespace gnomon

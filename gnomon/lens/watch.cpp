@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gnomon/core/error.h"
+#include "gnomon/lens/blocks.h"
 #include "gnomon/lens/table.h"
 
 namespace gnomon {
@@ -113,12 +114,8 @@ std::vector<LossAt> loss_by_place(std::span<const float> losses, std::int64_t T,
       for (std::int64_t t = 0; t < n; ++t) mean += double(losses[std::size_t(w * T + first + t)]) / double(n);
       means.push_back(mean);
     }
-    double mean = 0, squares = 0;
-    for (const double v : means) mean += v / double(windows);
-    for (const double v : means) squares += (v - mean) * (v - mean);
-    // 1.96 instead of Student's: these are bars for the eye, of a curve of many points.
-    const double error = windows > 1 ? std::sqrt(squares / double(windows - 1) / double(windows)) : kNan;
-    out.push_back({first, mean, 1.96 * error});
+    const BlockMean here = over_blocks(means);
+    out.push_back({first, here.mean, here.half_width});
   }
   return out;
 }

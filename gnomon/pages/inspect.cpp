@@ -110,19 +110,23 @@ std::string terms_section(const Inspection& found) {
   report::Table table{{"head", "word·word", "word·position", "position·word", "position·position", "rest"},
                       {}};
   for (std::size_t h = 0; h < found.terms.size(); ++h) {
-    const Matrix& t = found.terms[h];
-    const double four[] = {t.at(0, 0), t.at(0, 1), t.at(1, 0), t.at(1, 1)};
+    const TermsLook& t = found.terms[h];
     std::vector<report::Table::Cell> row{{text(h), double(h), true}};
     double rest = 1;
-    for (const double v : four) row.push_back({grouped(v, 3), v, true}), rest -= v;
+    for (const auto& [a, b] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) {
+      const double share = t.shares.at(a, b), half = t.half_widths.at(a, b);
+      row.push_back({text(grouped(share, 3), std::isnan(half) ? "" : " ± " + grouped(half, 3)), share, true});
+      rest -= share;
+    }
     row.push_back({grouped(rest, 3), rest, true});
     table.rows.push_back(row);
   }
-  return report::draw(table) + report::paragraph(
-                                   "Shares of the variance of the logits within a row (softmax sees nothing "
-                                   "else); they sum to 1 and may be "
-                                   "negative. First of a pair: of the query. Rest: token types, the norm's "
-                                   "bias, biases of the projections.");
+  return report::draw(table) +
+         report::paragraph(
+             "Shares of the variance of the logits within a row (softmax sees nothing "
+             "else); they sum to 1 and may be "
+             "negative; ± 95 % over windows. First of a pair: of the query. Rest: token types, the norm's "
+             "bias, biases of the projections.");
 }
 
 std::string heads_section(const Inspected& in) {
@@ -144,12 +148,13 @@ std::string heads_section(const Inspected& in) {
 }
 
 std::string streams_section(const Inspected& in) {
-  report::LineChart chart{
-      "What the stream varies with",
-      "Two-way means over sequences, without the first token of a window, corrected for what chance carries.",
-      {"layer", false, {}, false},
-      {"share of the variance", false, {}, false},
-      {}};
+  report::LineChart chart{"What the stream varies with",
+                          "Two-way means over sequences, without the first token of a window, corrected for "
+                          "what chance carries. Thin "
+                          "lines: 95 % intervals over blocks of the text.",
+                          {"layer", false, {}, false},
+                          {"share of the variance", false, {}, false},
+                          {}};
   report::Series position{"position", {}, 0, false, true, true}, token{"word", {}, 1, false, true, true},
       rest{"context", {}, 2, false, true, true};
   report::LineChart probes{
@@ -159,16 +164,30 @@ std::string streams_section(const Inspected& in) {
       {"layer", false, {}, false},
       {"tokens", false, {}, false},
       {}};
-  report::Series error{"stream", {}, 0, false, true, true}, words{"words alone", {}, 1, false, false, true};
+  report::Series error{"stream", {}, 0, false, true, true}, words{"words alone", {}, 1, false, false, true},
+      untrained{"before training", {}, 2, false, true, true};
   for (std::size_t l = 0; l < in.found.streams.size(); ++l) {
     const StreamLook& s = in.found.streams[l];
     position.points.emplace_back(double(l), s.variance.position);
     token.points.emplace_back(double(l), s.variance.token);
     rest.points.emplace_back(double(l), s.variance.rest);
     if (s.probe) error.points.emplace_back(double(l), s.probe->error);
+    if (s.untrained) untrained.points.emplace_back(double(l), s.untrained->error);
     if (in.found.word_probe) words.points.emplace_back(double(l), in.found.word_probe->error);
   }
-  chart.series = {position, token, rest}, probes.series = {error, words};
+  chart.series = {position, token, rest}, probes.series = {error, words, untrained};
+  for (const double side : {-1.0, 1.0}) {
+    report::Series edge[] = {
+        {"", {}, 0, true, false, true}, {"", {}, 1, true, false, true}, {"", {}, 2, true, false, true}};
+    for (std::size_t l = 0; l < in.found.streams.size(); ++l) {
+      const VarianceShares &v = in.found.streams[l].variance, &h = in.found.streams[l].half_width;
+      if (std::isnan(h.position)) continue;
+      edge[0].points.emplace_back(double(l), v.position + side * h.position);
+      edge[1].points.emplace_back(double(l), v.token + side * h.token);
+      edge[2].points.emplace_back(double(l), v.rest + side * h.rest);
+    }
+    for (const report::Series& e : edge) chart.series.push_back(e);
+  }
   return report::draw(chart) + report::draw(probes);
 }
 
@@ -204,6 +223,19 @@ std::string changes_section(const std::vector<Change>& changes, const std::strin
   return report::draw(chart);
 }
 
+std::string head_changes(const Inspected& in) {
+  const bool loss = !std::isnan(in.found.head_removals.front().change.loss);
+  report::HeatMap m{"Position taken from one head",
+                    loss ? "Nats a token more." : "1 − cosine of the mean rows.",
+                    "head",
+                    "layer",
+                    std::size_t(in.layers),
+                    std::size_t(in.heads),
+                    {}};
+  for (const auto& r : in.found.head_removals) m.values.push_back(loss ? r.change.loss : r.change.pooled);
+  return report::draw(m);
+}
+
 std::string places_section(const Inspection& found) {
   report::LineChart chart{"Loss by place in the window",
                           "Mean over windows; thin lines: 95 % interval over windows.",
@@ -231,14 +263,14 @@ std::string readings_section(const Inspection& found) {
                           {r.spec}});
   return report::draw(table) + report::paragraph(
                                    "Loss of the last tokens of a window, with the same numbers and another "
-                                   "spec; nothing is trained.");
+                                   "spec; nothing is trained. ±: 95 % over blocks of these tokens.");
 }
 
 }  // namespace
 
 std::string inspect_json(const Inspected& in) {
   const Inspection& f = in.found;
-  Json j{{"schema", 1},
+  Json j{{"schema", 2},
          {"model", in.model},
          {"family", in.family},
          {"text", in.text},
@@ -254,11 +286,15 @@ std::string inspect_json(const Inspected& in) {
          {"probed", f.probed},
          {"says", inspect_words(in)}};
   if (f.table) j["table"] = json_of(*f.table);
-  for (const Matrix& t : f.terms) {
-    Json shares = Json::object();
-    for (std::int64_t a = 0; a < t.rows; ++a)
-      for (std::int64_t b = 0; b < t.columns; ++b) shares[text(kTerms[a], "·", kTerms[b])] = t.at(a, b);
-    j["terms"].push_back(shares);
+  for (const TermsLook& t : f.terms) {
+    Json shares = Json::object(), widths = Json::object();
+    for (std::int64_t a = 0; a < t.shares.rows; ++a) {
+      for (std::int64_t b = 0; b < t.shares.columns; ++b) {
+        const std::string name = text(kTerms[a], "·", kTerms[b]);
+        shares[name] = t.shares.at(a, b), widths[name] = number(t.half_widths.at(a, b));
+      }
+    }
+    j["terms"].push_back({{"shares", shares}, {"half_widths_95", widths}});
   }
   if (!f.heads.empty()) j["attention"] = heads_json(f);
   for (std::size_t l = 0; l < f.streams.size(); ++l) {
@@ -267,13 +303,28 @@ std::string inspect_json(const Inspected& in) {
                 {"position", s.variance.position},
                 {"word", s.variance.token},
                 {"context", s.variance.rest},
+                {"half_widths_95",
+                 {{"position", number(s.half_width.position)},
+                  {"word", number(s.half_width.token)},
+                  {"context", number(s.half_width.rest)}}},
                 {"first_length", s.first_length}};
     if (s.probe) stream["probe"] = json_of(*s.probe);
+    if (s.untrained) stream["probe_untrained"] = json_of(*s.untrained);
     j["streams"].push_back(stream);
   }
   if (f.word_probe) j["words_alone"] = json_of(*f.word_probe);
   if (!f.pairs.empty()) j["pairs"] = pairs_json(f);
   j["shifts"] = json_of(f.shifts), j["without"] = json_of(f.removals);
+  for (const auto& r : f.head_removals) {
+    Json change = json_of(std::vector<Change>{r.change}).front();
+    change["layer"] = r.layer, change["head"] = r.head;
+    j["without_head"].push_back(change);
+  }
+  if (f.loss)
+    j["loss"] = {{"nats", f.loss->mean},
+                 {"half_width_95", number(f.loss->half_width)},
+                 {"windows", f.loss_windows},
+                 {"window", f.loss_window}};
   for (const LossAt& l : f.by_place)
     j["loss_by_place"].push_back(
         {{"first", l.first}, {"nats", l.nats}, {"half_width_95", number(l.half_width)}});
@@ -304,7 +355,8 @@ std::string inspect_page(const Inspected& in) {
   if (!f.shifts.empty())
     page.section("All positions moved", changes_section(f.shifts, "The same text further on"));
   if (!f.removals.empty())
-    page.section("Position taken away", changes_section(f.removals, "Nothing of position there"));
+    page.section("Position taken away", changes_section(f.removals, "Nothing of position there") +
+                                            (f.head_removals.empty() ? "" : head_changes(in)));
   if (!f.by_place.empty()) page.section("Loss against position", places_section(f));
   if (!f.readings.empty()) page.section("Windows longer than in training", readings_section(f));
   std::string left;

@@ -31,7 +31,8 @@ void about_terms(const Inspected& in, std::vector<std::string>& all) {
   // Rows and columns: word, position, types and the norm's bias, biases of the projections.
   double ww = 0, cross = 0, pp = 0;
   std::size_t by_position = 0;
-  for (const Matrix& t : in.found.terms) {
+  for (const TermsLook& look : in.found.terms) {
+    const Matrix& t = look.shares;
     const double n = double(in.found.terms.size());
     ww += t.at(0, 0) / n, cross += (t.at(0, 1) + t.at(1, 0)) / n, pp += t.at(1, 1) / n;
     by_position += t.at(1, 1) > t.at(0, 0);
@@ -64,10 +65,13 @@ void about_streams(const Inspected& in, std::vector<std::string>& all) {
                           percent(last.variance.position), " of what leaves the last; the word itself ",
                           percent(first.variance.token), " and ", percent(last.variance.token), ".");
   if (first.probe && last.probe && in.found.word_probe)
-    said += text(" A linear probe reads the position to ", grouped(first.probe->error, 1),
-                 " tokens there and to ", grouped(last.probe->error, 1), " here (from the words alone ",
-                 grouped(in.found.word_probe->error, 1), "; a constant guess ",
-                 grouped(double(in.found.probed) / 4, 1), ").");
+    said += text(
+        " A linear probe reads the position to ", grouped(first.probe->error, 1), " tokens there and to ",
+        grouped(last.probe->error, 1), " here (from the words alone ", grouped(in.found.word_probe->error, 1),
+        last.untrained
+            ? text("; at the end of the same model before training ", grouped(last.untrained->error, 1))
+            : "",
+        "; a constant guess ", grouped(double(in.found.probed) / 4, 1), ").");
   all.push_back(said);
   const auto longest =
       std::max_element(in.found.streams.begin(), in.found.streams.end(),
@@ -80,10 +84,9 @@ void about_streams(const Inspected& in, std::vector<std::string>& all) {
 
 void about_loss(const Inspected& in, std::vector<std::string>& all) {
   if (in.found.by_place.empty()) return;
-  double nats = 0;
-  for (const LossAt& l : in.found.by_place) nats += l.nats / double(in.found.by_place.size());
   const LossAt &first = in.found.by_place.front(), &last = in.found.by_place.back();
-  all.push_back(text("The text costs ", grouped(nats, 3), " nats a token: ", grouped(first.nats, 2),
+  all.push_back(text("The text costs ", grouped(in.found.loss->mean, 3), " ± ",
+                     grouped(in.found.loss->half_width, 3), " nats a token: ", grouped(first.nats, 2),
                      " at the beginning of a window, ", grouped(last.nats, 2), " from token ",
                      grouped(double(last.first)), " on."));
 }
@@ -94,6 +97,8 @@ std::string told(const Change& c) {
   return text("costs ", grouped(c.loss, 3),
               std::isnan(c.half_width) ? "" : text(" ± ", grouped(c.half_width, 3)), " nats a token");
 }
+
+double cost(const Change& c) { return std::isnan(c.loss) ? c.pooled : c.loss; }
 
 void about_changes(const Inspected& in, std::vector<std::string>& all) {
   if (!in.found.shifts.empty()) {
@@ -111,6 +116,11 @@ void about_changes(const Inspected& in, std::vector<std::string>& all) {
       });
   if (worst != in.found.removals.end() && worst->what != "no positions")
     all.push_back(text("Of single layers the dearest is: ", worst->what, ", which ", told(*worst), "."));
+  const auto head =
+      std::max_element(in.found.head_removals.begin(), in.found.head_removals.end(),
+                       [](const auto& a, const auto& b) { return cost(a.change) < cost(b.change); });
+  if (head != in.found.head_removals.end())
+    all.push_back(text("Of single heads: ", head->change.what, ", which ", told(head->change), "."));
 }
 
 void about_beyond(const Inspected& in, std::vector<std::string>& all) {

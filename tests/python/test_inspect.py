@@ -47,7 +47,7 @@ def test_a_table_is_that_of_the_file(bert, text):
     step = (numpy.diff(places, axis=0) ** 2).sum(1).mean() / ((places - places.mean(0)) ** 2).sum(1).mean()
     assert table["roughness"] == pytest.approx(step, rel=1e-4)
     for head in found["terms"]:
-        assert sum(head.values()) == pytest.approx(1, abs=1e-4)
+        assert sum(head["shares"].values()) == pytest.approx(1, abs=1e-4)
     assert found["shifts"] == [] or all(change["nats"] is None for change in found["shifts"])
     assert {left["part"] for left in found["left_out"]} >= {"losses"}
     assert found["without"][0]["pooled"] > 1e-3  # positions do something
@@ -68,6 +68,18 @@ def test_a_rotary_model_of_token_ids(ids, tmp_path):
     assert "position table" in {left["part"] for left in found["left_out"]}
     html = page.read_text()
     assert "How position survives" in html and "http://" not in html.replace("http://www.w3.org", "")
+
+
+def test_position_is_taken_from_each_head(ids, tmp_path):
+    page = tmp_path / "page.html"
+    done = gnomon("inspect", ROOT / "tests/golden/opened/llama", "--ids", ids, "--window", 32, "--longest", 64, "--each-head", "--json",
+                  "--out", page, check=0)
+    found = json.loads(done.stdout)
+    assert [(r["layer"], r["head"]) for r in found["without_head"]] == [(n // found["heads"], n % found["heads"])
+                                                                        for n in range(found["layers"] * found["heads"])]
+    assert f"position taken from each of {found['layers'] * found['heads']} heads (about " in done.stderr  # the cost first
+    assert any(abs(r["nats"]) > 1e-4 for r in found["without_head"])
+    assert "Position taken from one head" in page.read_text()
 
 
 def test_longer_windows_are_read_in_six_ways(ids):

@@ -53,7 +53,8 @@ TEST(Watch, LossByPlaceIsTheMeanOfItsGroup) {
   EXPECT_DOUBLE_EQ(by_place[0].nats, 2.5);
   EXPECT_DOUBLE_EQ(by_place[1].nats, 4.5);
   EXPECT_EQ(by_place[1].first, 2);
-  EXPECT_NEAR(by_place[0].half_width, 1.96 * 1, 1e-12);  // 1.5 and 3.5: deviation √2, over √2 windows
+  EXPECT_NEAR(by_place[0].half_width, 12.706204736 * 1,
+              1e-8);  // 1.5 and 3.5: deviation √2, over √2 windows; t(1)
   EXPECT_TRUE(refuses([&] { loss_by_place(losses, 3, 1); }));
 }
 
@@ -87,6 +88,85 @@ TEST(WaysOfReading, ALayerWithoutPositionIsOneWhoseSpecHasNone) {
   EXPECT_GT(std::abs(without.loss), 1e-4);
   EXPECT_TRUE(refuses([&] { look_without(moved.look(), sample, before, kLayers); }));
   EXPECT_TRUE(refuses([&] { with_spec(moved.look(), Spec::parse("learned")); }));
+}
+
+// All heads of a layer without position are the layer without it; one is not; and a model of shared keys and capped logits.
+TEST(Inspection, HeadsWithoutPositionAreTheLayerWithoutPosition) {
+  for (const char* spec : {"rope", "add(none, scale=off)+alibi", "t5", "sinusoidal+xpos"}) {
+    Moved moved(spec);
+    const Sample sample = letters(3);
+    const SampleOutcome before = outcome_of(moved.look(), sample);
+    std::vector<std::int64_t> all;
+    for (std::int64_t h = 0; h < kHeads; ++h) all.push_back(h);
+    const Change layer = look_without(moved.look(), sample, before, 1),
+                 heads = look_without_heads(moved.look(), sample, before, 1, all),
+                 one = look_without_heads(moved.look(), sample, before, 1, {0});
+    EXPECT_NEAR(heads.loss, layer.loss, 2e-6) << spec;
+    EXPECT_NEAR(heads.half_width, layer.half_width, 2e-6) << spec;
+    EXPECT_GT(std::abs(one.loss - layer.loss), 1e-5) << spec;
+    EXPECT_GT(std::abs(one.loss), 1e-6) << spec;
+    EXPECT_TRUE(refuses([&] { look_without_heads(moved.look(), sample, before, 1, {kHeads}); }));
+    EXPECT_TRUE(refuses([&] { look_without_heads(moved.look(), sample, before, kLayers, {0}); }));
+  }
+  Architecture a = make_block("llama(group=2, attention_cap=1.5, head_norm=on, scale=0.7)",
+                              {.layers = 2, .width = 16, .heads = 4, .length = 16}, Spec::parse("rope"));
+  const Model model(a);
+  Floats w = model.initial(3);
+  const Random random(4, "moved");
+  for (std::size_t n = 0; n < w.size(); ++n) w[n] += 0.3f * float(random.normal(n));
+  const Trained look{model, w};
+  const SampleOutcome before = outcome_of(look, letters(3));
+  EXPECT_NEAR(look_without_heads(look, letters(3), before, 0, {0, 1, 2, 3}).loss,
+              look_without(look, letters(3), before, 0).loss, 2e-6);
+}
+
+// Student's t and the jackknife: of a mean both are the same interval; of a square it is the delta method's to first order.
+TEST(Blocks, IntervalsOverBlocks) {
+  const std::vector<double> x{1, 2, 4, 5};  // mean 3, variance 10/3, standard error √(10/12); t(3) = 3.182446
+  const BlockMean mean = over_blocks(x);
+  EXPECT_DOUBLE_EQ(mean.mean, 3);
+  EXPECT_NEAR(mean.half_width, 3.182446305 * std::sqrt(10.0 / 12), 1e-8);
+  const auto without = [&](std::int64_t b) {
+    double sum = 0;
+    for (std::int64_t n = 0; n < 4; ++n) sum += n == b ? 0 : x[std::size_t(n)] / 3;
+    return std::vector<double>{sum, sum * sum};
+  };
+  const auto widths = jackknife(4, without);
+  EXPECT_NEAR(widths[0], mean.half_width, 1e-12);
+  EXPECT_NEAR(widths[1], 2 * mean.mean * mean.half_width, 0.02 * widths[1]);
+  EXPECT_TRUE(std::isnan(over_blocks(std::vector<double>{1.0}).half_width));
+  EXPECT_TRUE(refuses([&] { jackknife(1, without); }));
+  EXPECT_TRUE(refuses([] { over_blocks({}); }));
+}
+
+// The half-width of a stream's shares by numpy's jackknife (blocks of one window), and the null before training.
+TEST(Inspection, StreamsHaveIntervalsAndANull) {
+  const Moved moved("learned");
+  const Sample sample = letters(8);
+  const Streams found = look_at_streams(moved.look(), sample, {0, kLayers});
+  for (const StreamLook& s : found.looks) {
+    EXPECT_GT(s.half_width.position, 0);
+    EXPECT_LT(s.half_width.position, 1);
+  }
+  const auto whole = streams(moved.look(), sample);
+  const auto by_hand = jackknife(8, [&](std::int64_t b) {
+    Sample less{kTokens - 1, {}, {}};
+    Matrix rows(7 * (kTokens - 1), kWidth);
+    std::int64_t to = 0;
+    for (std::int64_t n = 0; n < whole[1].rows; ++n) {
+      if (n % kTokens == 0 || n / kTokens == b) continue;
+      less.inputs.push_back(sample.inputs[std::size_t(n)]), less.targets.push_back(0);
+      for (std::int64_t c = 0; c < kWidth; ++c) rows.at(to, c) = whole[1].at(n, c);
+      ++to;
+    }
+    return std::vector<double>{variance_shares(rows, less).position};
+  });
+  EXPECT_NEAR(found.looks[1].half_width.position, by_hand[0], 1e-6);  // rows of float32, by another batch
+  ASSERT_TRUE(found.looks[0].untrained);
+  EXPECT_FALSE(found.looks[1].untrained);
+  const Floats initial = moved.model.initial(1);
+  const auto before = streams({moved.model, initial}, sample);
+  EXPECT_NEAR(found.looks[kLayers].untrained->error, probe_positions(before[kLayers], kTokens).error, 1e-6);
 }
 
 TEST(Inspection, AShiftChangesNothingOfARotationAndMuchOfATable) {
@@ -129,11 +209,12 @@ TEST(Inspection, TermsOfAnEncoderAddUpBehindItsNorm) {
   const Encoder encoder;
   const auto shares = look_at_terms(encoder.look(), letters(4));  // throws where the terms are not the logits
   ASSERT_EQ(shares.size(), std::size_t(kHeads));
-  for (const Matrix& head : shares) {
+  for (const TermsLook& head : shares) {
     double sum = 0;
-    for (const double v : head.values) sum += v;
+    for (const double v : head.shares.values) sum += v;
     EXPECT_NEAR(sum, 1, 1e-6);
-    EXPECT_GT(std::abs(head.at(1, 1)), 1e-4);  // positions do something here
+    EXPECT_GT(std::abs(head.shares.at(1, 1)), 1e-4);  // positions do something here
+    EXPECT_GT(head.half_widths.at(1, 1), 0);
   }
 }
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gnomon/core/distributions.h"
 #include "gnomon/core/random.h"
-#include "gnomon/lab/distributions.h"
 #include "gnomon/lab/family.h"
 #include "gnomon/lab/shares.h"
 #include "gnomon/lab/statistics.h"

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "gnomon/core/distributions.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 #include "gnomon/lab/budgets.h"
-#include "gnomon/lab/distributions.h"
 #include "gnomon/lab/family.h"
 #include "gnomon/lab/shares.h"
 

@@ -1,4 +1,4 @@
-#include "gnomon/lab/distributions.h"
+#include "gnomon/core/distributions.h"
 
 #include <algorithm>
 #include <cmath>
