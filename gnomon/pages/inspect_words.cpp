@@ -138,8 +138,8 @@ void about_beyond(const Inspected& in, std::vector<std::string>& all) {
       others += text(others.empty() ? "" : ", ", r.way, " ", grouped(r.nats, 3));
   }
   all.push_back(text("In windows of ", grouped(double(longest)), " tokens, without training, ", best->way,
-                     " reads best: ", grouped(best->nats, 3), " nats a token",
-                     others.empty() ? "" : text(" (", others, ")"), "."));
+                     " is lowest: ", grouped(best->nats, 3), " ± ", grouped(best->half_width, 3),
+                     " nats a token", others.empty() ? "" : text(" (", others, ")"), "."));
 }
 
 }  // namespace
