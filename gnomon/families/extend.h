@@ -13,10 +13,9 @@ namespace gnomon {
 
 // A way to let a model that turns queries and keys reach further than it was trained for, as the literature has it.
 struct ExtensionMethod {
-  std::string_view name;         // "linear", "ntk", "dynamic", "yarn", "longrope"
-  std::string_view title, does;  // in a sentence
-  std::string_view untrained,
-      trained;  // what the paper in `source` measured without further training, and with
+  std::string_view name;                // "linear", "ntk", "dynamic", "yarn", "longrope"
+  std::string_view title, does;         // in a sentence
+  std::string_view untrained, trained;  // what papers measured without further training, and with
   std::string_view source;
 };
 std::span<const ExtensionMethod> extension_methods();
