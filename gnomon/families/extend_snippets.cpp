@@ -235,12 +235,22 @@ class Snippets {
   }
   Json by_kind(Json full) const {
     Json out{{"full_attention", std::move(full)}};
-    if (!sliding()) return out;
-    const std::string old = at("rope_parameters.sliding_attention");
-    out["sliding_attention"] = config_.kind(old) == Config::Kind::object
-                                   ? value_of(config_, old)
-                                   : Json{{"rope_type", "default"}, {"rope_theta", *sliding()->theta}};
+    if (sliding()) out["sliding_attention"] = sliding_dict();
     return out;
+  }
+  // The layers with a window as they are: also where rope_scaling, which goes away, was theirs too, and began at the length that
+  // is now another.
+  Json sliding_dict() const {
+    const std::string own = at("rope_parameters.sliding_attention"), common = at("rope_scaling");
+    Json dict = config_.kind(own) == Config::Kind::object ? value_of(config_, own) : Json::object();
+    if (rope_.dicts == RopeDicts::both_kinds && config_.kind(common) == Config::Kind::object)
+      dict.update(value_of(config_, common));
+    if (!dict.contains("rope_type") && !dict.contains("type")) dict["rope_type"] = "default";
+    if (!dict.contains("rope_theta")) dict["rope_theta"] = *sliding()->theta;
+    const std::string type = dict.value("rope_type", dict.value("type", ""));
+    if (type == "yarn" || type == "llama3" || type == "longrope")
+      if (!dict.contains(kOriginal)) dict[std::string(kOriginal)] = task_.plan.now.trained();
+    return dict;
   }
 
   ExtensionSnippet pasted(const char* program, const Json& members, std::vector<Reader> readers) const {

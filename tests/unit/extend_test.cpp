@@ -132,7 +132,7 @@ TEST(Extend, YarnKeepsWhatTurnsOften) {
     const auto plan = planned(m.json, 8 * m.trained);
     const ExtendedGroup& g = way(plan, "yarn").groups.at(0);
     EXPECT_TRUE(same(g.numbers.inv_freq, m, [&](double i) { return yarn(m, 8, i); })) << m.json;
-    EXPECT_FALSE(same(g.numbers.inv_freq, m, [&](double i) { return yarn(m, 8, i, {1, 16}); }));
+    EXPECT_FALSE(same(g.numbers.inv_freq, m, [&](double i) { return yarn(m, 8, i, {1, 8}); }));
     EXPECT_FALSE(same(g.numbers.inv_freq, m, [&](double i) { return yarn(m, 8, i, {2, 32}); }));
     EXPECT_NEAR(g.numbers.attention_factor, 0.1 * std::log(8) + 1, 1e-12);  // equation 15
     std::int64_t kept = 0, whole = 0;
