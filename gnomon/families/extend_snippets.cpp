@@ -227,6 +227,10 @@ class Snippets {
     if (says_part() && after_->name != "proportional") one["partial_rotary_factor"] = share();
     out["rope_parameters"] = nested() ? by_kind(std::move(one)) : std::move(one);
     if (config_.has(at("rope_scaling"))) out["rope_scaling"] = nullptr;
+    // Layers that keep dynamic NTK begin it at this key's length, too.
+    if (const Json& dicts = out["rope_parameters"]; dicts.contains("sliding_attention"))
+      if (type_of(dicts["sliding_attention"]) == "dynamic")
+        out[std::string(task_.family.keys.longest)] = task_.plan.now.model.longest;
     return out;
   }
   bool nested() const {
@@ -238,6 +242,7 @@ class Snippets {
     if (sliding()) out["sliding_attention"] = sliding_dict();
     return out;
   }
+  static std::string type_of(const Json& dict) { return dict.value("rope_type", dict.value("type", "")); }
   // The layers with a window as they are: also where rope_scaling, which goes away, was theirs too, and began at the length that
   // is now another.
   Json sliding_dict() const {
@@ -247,7 +252,7 @@ class Snippets {
       dict.update(value_of(config_, common));
     if (!dict.contains("rope_type") && !dict.contains("type")) dict["rope_type"] = "default";
     if (!dict.contains("rope_theta")) dict["rope_theta"] = *sliding()->theta;
-    const std::string type = dict.value("rope_type", dict.value("type", ""));
+    const std::string type = type_of(dict);
     if (type == "yarn" || type == "llama3" || type == "longrope")
       if (!dict.contains(kOriginal)) dict[std::string(kOriginal)] = task_.plan.now.trained();
     return dict;
