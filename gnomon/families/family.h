@@ -132,7 +132,8 @@ struct RopeFacts {
   bool interleaved = false;        // M-RoPE in turns
   RopeTypes types = {},
             types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes
-  bool null_head_v4 = false;  // transformers 4: without head_dim no type but linear, for None is multiplied
+  bool null_head_v4 =
+      false;  // transformers 4: without head_dim no dynamic, yarn or longrope, which multiply None
 };
 
 struct Family {

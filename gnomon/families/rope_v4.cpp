@@ -90,8 +90,8 @@ class V4 {
                   text("for transformers 4: type and what it needs, ", taken.members, " members in all"));
     if (rope_.dicts == RopeDicts::hunyuan && type == "dynamic" && !dict.find("alpha"))
       dict.wrong("alpha", "for transformers 4: a number, which dynamic is not computed without");
-    const bool divided = type != "default" && type != "linear";
-    if (rope_.null_head_v4 && divided && !file_.has("head_dim"))
+    const bool asks = type == "dynamic" || type == "yarn" || type == "longrope";
+    if (rope_.null_head_v4 && asks && !file_.has("head_dim"))
       file_.wrong("head_dim", text("for transformers 4: a number, without which it computes no ", type));
   }
   static std::string joined(const std::vector<std::string_view>& names) {
