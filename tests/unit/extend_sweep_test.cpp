@@ -116,6 +116,8 @@ TEST(ExtendSweep, PromisesFollowFromTransformersOwnFrequencies) {
   for (const Json& c : golden()) {
     if (!c.contains("layers") || c["config"].dump().find("\"factor\"") != std::string::npos) continue;
     if (c["config"].dump().find("_factor\":[") != std::string::npos) continue;  // lists
+    const std::string type = c["config"]["model_type"];
+    if (type == "ministral3" || type == "gpt_oss") continue;  // their classes have a scaling of their own
     if (!c["config"].contains("max_position_embeddings")) continue;
     const double to = 65536, s = to / c["config"]["max_position_embeddings"].get<double>();
     const auto plan = plan_extension(Config::parse(c["config"].dump(), "config.json"), std::int64_t(to));
