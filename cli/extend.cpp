@@ -53,16 +53,36 @@ void print_group(const ExtendedGroup& g, bool full) {
   if (g.numbers.softmax_factor != 1) print("softmax", text("times ", significant(g.numbers.softmax_factor)));
 }
 
+// Only at spaces that JSON does not mind, where a line may be broken without harm to what is pasted.
+std::string spaced(std::string_view json) {
+  std::string out;
+  for (std::size_t n = 0; n < json.size(); ++n) {
+    out += json[n];
+    if (json[n] == ',' || (json[n] == ':' && n && json[n - 1] == '"')) out += ' ';
+  }
+  return out;
+}
+
+// Options for a shell: lines end in a backslash, but for those within quotation marks, where the JSON goes on.
+void say_options(const std::string& options) {
+  std::size_t from = 0;
+  while (from != std::string::npos) {
+    const std::size_t next = options.find(" -", from + 1), end = std::min(next, options.size());
+    fmt::print("    {}{}\n", wrapped(printable(spaced(options.substr(from, end - from))), 4, 78),
+               next == std::string::npos ? "" : " \\");
+    from = next == std::string::npos ? next : next + 1;
+  }
+}
+
 void print_snippet(const ExtensionSnippet& s) {
   fmt::print("\n");
   say(text("  ", s.program, ", ", s.where, ":"));
-  // Only at spaces, where a line may be broken without harm to what is pasted.
-  std::string spaced;
-  for (std::size_t n = 0; n < s.text.size(); ++n) {
-    spaced += s.text[n];
-    if (s.text[n] == ',' || (s.text[n] == ':' && n && s.text[n - 1] == '"')) spaced += ' ';
+  if (s.json) {
+    const std::string members = spaced(s.text);
+    say(members.substr(1, members.size() - 2), 4);
+  } else {
+    say_options(s.text);
   }
-  say(s.json ? spaced.substr(1, spaced.size() - 2) : spaced, 4);
   for (const SnippetReading& r : s.readings)
     say(text("  ", pages::reader_title(r.reader), ": ",
              r.differs.empty() ? "computes this" : "computes something else: " + r.differs),
@@ -79,6 +99,8 @@ void print(const Extension& e, bool full) {
   print("source", std::string(e.method->source));
   for (const ExtendedGroup& g : e.groups) print_group(g, full);
   for (const ExtensionSnippet& s : e.snippets) print_snippet(s);
+  if (!e.missing.empty()) fmt::print("\n");
+  for (const std::string& program : e.missing) say(program);
 }
 
 void print_head(const ExtensionPlan& plan) {

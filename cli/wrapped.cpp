@@ -2,21 +2,53 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "gnomon/core/text.h"
 
 namespace gnomon::cli {
 
+namespace {
+
+std::size_t columns(std::string_view word) {
+  return std::size_t(std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+struct Piece {
+  std::string_view text;
+  bool joined;  // to the one before, without a space
+};
+
+// The words; one that no line holds, after its slashes. An address stays whole: it is there to be copied.
+std::vector<Piece> pieces(const std::vector<std::string_view>& words, std::size_t room) {
+  std::vector<Piece> all;
+  for (const std::string_view word : words) {
+    if (columns(word) <= room || word.find("://") != word.npos) {
+      all.push_back({word, false});
+      continue;
+    }
+    for (std::size_t from = 0, end = 0; from < word.size(); from = end) {
+      end = std::min(word.find('/', from), word.size() - 1) + 1;
+      all.push_back({word.substr(from, end - from), from > 0});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 std::string wrapped(const std::string& sentence, std::size_t indent, std::size_t width) {
   std::string out;
   std::size_t column = indent;
-  for (const std::string_view word : split(sentence, ' ')) {
-    const std::size_t columns =
-        std::size_t(std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-    if (column > indent && column + 1 + columns > width)
-      out += "\n" + std::string(indent, ' '), column = indent;
-    out += (column > indent ? " " : "") + std::string(word);
-    column += columns + (column > indent ? 1 : 0);
+  for (const Piece& piece : pieces(split(sentence, ' '), width - indent)) {
+    const std::size_t wide = columns(piece.text), space = piece.joined || column == indent ? 0 : 1;
+    if (column > indent && column + space + wide > width) {
+      out += "\n" + std::string(indent, ' ') + std::string(piece.text);
+      column = indent + wide;
+    } else {
+      out += std::string(space, ' ') + std::string(piece.text);
+      column += space + wide;
+    }
   }
   return out;
 }

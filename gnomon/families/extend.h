@@ -15,7 +15,7 @@ namespace gnomon {
 struct ExtensionMethod {
   std::string_view name;                // "linear", "ntk", "dynamic", "yarn", "longrope"
   std::string_view title, does;         // in a sentence
-  std::string_view untrained, trained;  // what is known of it without further training, and with
+  std::string_view untrained, trained;  // what papers measured without further training, and with
   std::string_view source;
 };
 std::span<const ExtensionMethod> extension_methods();
@@ -59,7 +59,7 @@ struct Extension {
   std::string refused;  // why this model cannot have it; empty: it can
   std::vector<ExtendedGroup> groups;
   std::vector<ExtensionSnippet> snippets;
-  std::vector<std::string> notes;
+  std::vector<std::string> missing;  // programs without a snippet, and why
 };
 
 struct ExtensionPlan {

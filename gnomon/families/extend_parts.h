@@ -26,7 +26,7 @@ Named extended(const ExtensionTask& task, std::string_view method, const LayerGr
 // The base that NTK changes to.
 double ntk_theta(double theta, double factor, std::int64_t rotary_dim);
 
-std::vector<ExtensionSnippet> extension_snippets(const ExtensionTask& task, std::string_view method,
-                                                 const std::vector<ExtendedGroup>& groups);
+// Fills in the snippets of a way whose method and groups are there, and what is missing.
+void add_snippets(const ExtensionTask& task, Extension& way);
 
 }  // namespace gnomon

@@ -50,29 +50,38 @@ std::string word_of(const Named& named, std::string_view key) {
 // The settings that one method needs, in each program's words.
 class Snippets {
  public:
-  Snippets(const ExtensionTask& task, std::string_view method, const std::vector<ExtendedGroup>& groups)
-      : task_(task), config_(task.config), rope_(task.family.rope), method_(method), groups_(groups) {
+  Snippets(const ExtensionTask& task, Extension& way)
+      : task_(task),
+        config_(task.config),
+        rope_(task.family.rope),
+        method_(way.method->name),
+        groups_(way.groups),
+        way_(way) {
     part_ = config_.gguf() ? "" : language_part(config_);
     first_ =
         &*std::find_if(task.plan.now.groups.begin(), task.plan.now.groups.end(), [&](const LayerGroup& g) {
-          return g.layers == groups.front().layers && g.position.component == groups.front().component;
+          return g.layers == groups_.front().layers && g.position.component == groups_.front().component;
         });
-    after_ = rotation_of(groups.front().position);
+    after_ = rotation_of(groups_.front().position);
     announce();
   }
 
-  std::vector<ExtensionSnippet> all() {
-    std::vector<ExtensionSnippet> out;
-    if (config_.gguf()) {
-      if (auto flags = llama_cpp()) out.push_back(std::move(*flags));
-      return out;
+  void fill() {
+    if (!config_.gguf() && rope_.dicts != RopeDicts::none) {
+      if (const std::string why = no_v4(); !why.empty()) {
+        way_.missing.push_back("transformers 4: " + why);
+      } else {
+        way_.snippets.push_back(pasted("transformers 4", v4(), {Reader::v4, Reader::v5}));
+      }
+      way_.snippets.push_back(pasted("transformers 5", v5(), {Reader::v5, Reader::v4}));
+      way_.snippets.push_back(vllm());
     }
-    if (rope_.dicts == RopeDicts::none) return out;
-    out.push_back(pasted("transformers 4", v4(), {Reader::v4, Reader::v5}));
-    out.push_back(pasted("transformers 5", v5(), {Reader::v5, Reader::v4}));
-    out.push_back(vllm());
-    if (auto flags = llama_cpp()) out.push_back(std::move(*flags));
-    return out;
+    if (!config_.gguf() && rope_.dicts == RopeDicts::none) return;
+    if (const std::string why = no_llama_cpp(); !why.empty()) {
+      way_.missing.push_back("llama.cpp: " + why);
+    } else {
+      way_.snippets.push_back(llama_cpp());
+    }
   }
 
  private:
@@ -183,13 +192,32 @@ class Snippets {
     if (task_.full_only && !rope_.sliding_theta_key.empty() && sliding())
       out[std::string(rope_.sliding_theta_key)] = *sliding()->theta;
     if (says_part() && after_->name != "proportional") out[std::string(rope_.partial_key)] = share();
-    out["rope_scaling"] = method_ == "ntk" ? kept_alone() : dict();
+    out["rope_scaling"] = method_ == "ntk" ? kept_alone() : rope_.types_v4.members ? strict(dict()) : dict();
+    if (rope_.null_head_v4 && !config_.has(at("head_dim"))) out["head_dim"] = first_->position.head_dim;
     return out;
   }
-  // NTK is another base and no scaling: null, unless something else stands in the dictionary.
+  // NTK is another base and no scaling: null, unless something else stands in the dictionary. A model with M-RoPE looks for its
+  // sections there.
   Json kept_alone() const {
     const Json out = dict();
-    return out.size() > 1 ? out : Json();
+    return out.size() > 1 || !rope_.sections.empty() ? out : Json();
+  }
+  // What its class lets through: `type`, and what this needs.
+  Json strict(const Json& dict) const {
+    Json out{{"type", dict["rope_type"]}};
+    for (const char* name : {"factor", "short_factor", "long_factor"})
+      if (dict.contains(name) && (method_ != "longrope" || name != std::string_view("factor")))
+        out[name] = dict[name];
+    return out;
+  }
+  std::string no_v4() const {
+    const auto& taken = rope_.types_v4.names;
+    if (method_ == "ntk" || after_->name == "proportional") return {};
+    if (!taken.empty() && std::find(taken.begin(), taken.end(), method_) == taken.end())
+      return "its class of this family does not take this type";
+    if (rope_.dicts == RopeDicts::hunyuan && method_ == "dynamic")
+      return "its class of this family asks for alpha, which is another base and does not grow";
+    return {};
   }
   Json v5() const {
     Json out = Json::object();
@@ -199,6 +227,10 @@ class Snippets {
     if (says_part() && after_->name != "proportional") one["partial_rotary_factor"] = share();
     out["rope_parameters"] = nested() ? by_kind(std::move(one)) : std::move(one);
     if (config_.has(at("rope_scaling"))) out["rope_scaling"] = nullptr;
+    // Layers that keep dynamic NTK begin it at this key's length, too.
+    if (const Json& dicts = out["rope_parameters"]; dicts.contains("sliding_attention"))
+      if (type_of(dicts["sliding_attention"]) == "dynamic")
+        out[std::string(task_.family.keys.longest)] = task_.plan.now.model.longest;
     return out;
   }
   bool nested() const {
@@ -207,12 +239,23 @@ class Snippets {
   }
   Json by_kind(Json full) const {
     Json out{{"full_attention", std::move(full)}};
-    if (!sliding()) return out;
-    const std::string old = at("rope_parameters.sliding_attention");
-    out["sliding_attention"] = config_.kind(old) == Config::Kind::object
-                                   ? value_of(config_, old)
-                                   : Json{{"rope_type", "default"}, {"rope_theta", *sliding()->theta}};
+    if (sliding()) out["sliding_attention"] = sliding_dict();
     return out;
+  }
+  static std::string type_of(const Json& dict) { return dict.value("rope_type", dict.value("type", "")); }
+  // The layers with a window as they are: also where rope_scaling, which goes away, was theirs too, and began at the length that
+  // is now another.
+  Json sliding_dict() const {
+    const std::string own = at("rope_parameters.sliding_attention"), common = at("rope_scaling");
+    Json dict = config_.kind(own) == Config::Kind::object ? value_of(config_, own) : Json::object();
+    if (rope_.dicts == RopeDicts::both_kinds && config_.kind(common) == Config::Kind::object)
+      dict.update(value_of(config_, common));
+    if (!dict.contains("rope_type") && !dict.contains("type")) dict["rope_type"] = "default";
+    if (!dict.contains("rope_theta")) dict["rope_theta"] = *sliding()->theta;
+    const std::string type = type_of(dict);
+    if (type == "yarn" || type == "llama3" || type == "longrope")
+      if (!dict.contains(kOriginal)) dict[std::string(kOriginal)] = task_.plan.now.trained();
+    return dict;
   }
 
   ExtensionSnippet pasted(const char* program, const Json& members, std::vector<Reader> readers) const {
@@ -237,12 +280,20 @@ class Snippets {
     return out;
   }
 
-  // llama.cpp's own names (common/arg.cpp). Its server allows no more than context_length, unless YaRN is asked for (ggml-org/
+  std::string no_llama_cpp() const {
+    const std::string_view now = rotation_of(first_->position)->name;
+    if (method_ == "dynamic") return "it has no option for a base that grows with the text";
+    if (method_ == "longrope")
+      return "it has no option for lists, which are tensors of the GGUF file, rope_factors_short.weight and "
+             "rope_factors_long.weight";
+    if (now == "llama3" || now == "longrope" || now == "proportional")
+      return "the scaling that the model has is a tensor of its GGUF file, and no option takes that away";
+    return {};
+  }
+  // Its own names (common/arg.cpp). Its server allows no more than context_length, unless YaRN is asked for (ggml-org/
   // llama.cpp#28030).
-  std::optional<ExtensionSnippet> llama_cpp() const {
+  ExtensionSnippet llama_cpp() const {
     const Named& now = *rotation_of(first_->position);
-    const bool lists = now.name == "llama3" || now.name == "longrope" || now.name == "proportional";
-    if (method_ == "dynamic" || method_ == "longrope" || lists) return std::nullopt;
     const bool plain = now.name == "rope" || now.name.starts_with("mrope");
     const std::string arch = config_.gguf()              ? *config_.text("general.architecture")
                              : task_.family.gguf.empty() ? "ARCHITECTURE"
@@ -277,6 +328,7 @@ class Snippets {
   const RopeFacts& rope_;
   const std::string_view method_;
   const std::vector<ExtendedGroup>& groups_;
+  Extension& way_;
   std::string part_;
   const LayerGroup* first_ = nullptr;  // the first that changes, as it is
   const Named* after_ = nullptr;       // and as it will be
@@ -285,9 +337,6 @@ class Snippets {
 
 }  // namespace
 
-std::vector<ExtensionSnippet> extension_snippets(const ExtensionTask& task, std::string_view method,
-                                                 const std::vector<ExtendedGroup>& groups) {
-  return Snippets(task, method, groups).all();
-}
+void add_snippets(const ExtensionTask& task, Extension& way) { Snippets(task, way).fill(); }
 
 }  // namespace gnomon

@@ -108,6 +108,12 @@ enum class AttentionScale {
   gpt2         // scale_attn_weights, scale_attn_by_inverse_layer_idx
 };
 
+// The types of RoPE beside default that a class lets through; none: it does not look at them.
+struct RopeTypes {
+  std::vector<std::string_view> names = {};
+  std::size_t members = 0;  // that the dictionary must have, `type` under this name among them; 0 = any
+};
+
 struct RopeFacts {
   double theta = 10000, sliding_theta = 0;  // of sliding layers, where they have their own
   double theta_v4 = 0;                      // of transformers 4, where it is another
@@ -124,6 +130,10 @@ struct RopeFacts {
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
   bool interleaved = false;        // M-RoPE in turns
+  RopeTypes types = {},
+            types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes
+  bool null_head_v4 =
+      false;  // transformers 4: without head_dim no dynamic, yarn or longrope, which multiply None
 };
 
 struct Family {

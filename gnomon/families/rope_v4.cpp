@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/families/rope_readers.h"
@@ -51,6 +53,7 @@ class V4 {
     if (!file_.has("rope_scaling") && !rope_.standard.empty() &&
         file_.kind("rope_scaling") == Config::Kind::absent)
       return RopeDict::standard(rope_.standard, "no key says it: the class's own rope_scaling");
+    if (file_.kind("rope_scaling") == Config::Kind::object) members_ = file_.keys("rope_scaling").size();
     return RopeDict::read(file_, "rope_scaling", "transformers 4.57: rope_scaling");
   }
   RopeValue width() {
@@ -72,8 +75,29 @@ class V4 {
       dict.set("rope_type", rope_word("default", key, "this family: mrope is its default"));
     if (rope_.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn"))
       dict.set("rope_type", rope_word("longrope", key, text("this family: ", type, " is longrope")));
+    if (!key.empty()) check(dict);
     part(dict);
     length(dict);
+  }
+  // What the class does not let through, and what ends in an error when its frequencies are computed.
+  void check(const RopeDict& dict) const {
+    const std::string type = *dict.word("rope_type");
+    const RopeTypes& taken = rope_.types_v4;
+    if (!taken.names.empty() && std::find(taken.names.begin(), taken.names.end(), type) == taken.names.end())
+      dict.wrong("rope_type", text("for transformers 4: ", joined(taken.names)));
+    if (taken.members && (!dict.find("type") || members_ != taken.members))
+      file_.wrong("rope_scaling",
+                  text("for transformers 4: type and what it needs, ", taken.members, " members in all"));
+    if (rope_.dicts == RopeDicts::hunyuan && type == "dynamic" && !dict.find("alpha"))
+      dict.wrong("alpha", "for transformers 4: a number, which dynamic is not computed without");
+    const bool asks = type == "dynamic" || type == "yarn" || type == "longrope";
+    if (rope_.null_head_v4 && asks && !file_.has("head_dim"))
+      file_.wrong("head_dim", text("for transformers 4: a number, without which it computes no ", type));
+  }
+  static std::string joined(const std::vector<std::string_view>& names) {
+    std::string all;
+    for (const std::string_view name : names) all += (all.empty() ? "" : " or ") + std::string(name);
+    return all;
   }
   void part(RopeDict& dict) {
     if (const auto x = file_.number(rope_.partial_key)) {
@@ -109,6 +133,7 @@ class V4 {
   FileReading& file_;
   const RopeFacts& rope_;
   const std::int64_t longest_;
+  std::size_t members_ = 0;  // of rope_scaling
   RopeReading out_;
 };
 

@@ -191,6 +191,9 @@ class V5 {
       out_.remarks.push_back({dict.find("rope_type")->key,
                               "transformers 5.23 raises KeyError for this name; it is longrope's first"});
     const std::string now = *dict.word("rope_type");
+    const auto& taken = rope_.types.names;
+    if (!taken.empty() && now != "default" && std::find(taken.begin(), taken.end(), now) == taken.end())
+      dict.wrong("rope_type", text("default or ", taken.front(), " (the class's validate_rope)"));
     if (now == "yarn" || now == "longrope" || now == "llama3") length(dict, nested);
     if (nested) out_.rules.truncate = file_.flag("rope_parameters.truncate").value_or(true);
   }

@@ -33,9 +33,11 @@ Json json(const ExtensionSnippet& s) {
 }
 
 Json json(const Extension& e) {
-  Json j{{"method", e.method->name},     {"title", e.method->title},   {"untrained", e.method->untrained},
-         {"trained", e.method->trained}, {"source", e.method->source}, {"refused", e.refused},
-         {"groups", Json::array()},      {"snippets", Json::array()}};
+  Json j{{"method", e.method->name},     {"title", e.method->title},
+         {"does", e.method->does},       {"untrained", e.method->untrained},
+         {"trained", e.method->trained}, {"source", e.method->source},
+         {"refused", e.refused},         {"groups", Json::array()},
+         {"snippets", Json::array()},    {"missing", e.missing}};
   for (const ExtendedGroup& g : e.groups) j["groups"].push_back(json(g));
   for (const ExtensionSnippet& s : e.snippets) j["snippets"].push_back(json(s));
   return j;

@@ -1,0 +1,66 @@
+// A GGUF file made key by key (github.com/ggml-org/ggml, docs/gguf.md), with at most one tensor.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace gnomon {
+
+class GgufBytes {
+ public:
+  explicit GgufBytes(const std::string& arch) : arch_(arch) { text("general.architecture", arch); }
+
+  GgufBytes& whole(const std::string& key, std::uint32_t x) { return head(key, 4).put(x); }
+  GgufBytes& number(const std::string& key, float x) { return head(key, 6).put(x); }
+  GgufBytes& text(const std::string& key, const std::string& x) {
+    head(key, 8);
+    return string(x);
+  }
+  GgufBytes& tensor(const std::string& name, std::vector<float> numbers) {
+    name_ = name, tensor_ = std::move(numbers);
+    return *this;
+  }
+  std::string bytes() const {
+    GgufBytes all;
+    all.body_ = "GGUF";
+    all.put(std::uint32_t(3)).put(std::uint64_t(tensor_.empty() ? 0 : 1)).put(std::uint64_t(keys_));
+    all.body_ += body_;
+    if (!tensor_.empty()) {
+      all.string(name_)
+          .put(std::uint32_t(1))
+          .put(std::uint64_t(tensor_.size()))
+          .put(std::uint32_t(0))
+          .put(std::uint64_t(0));
+    }
+    all.body_.resize((all.body_.size() + 31) / 32 * 32);
+    for (const float x : tensor_) all.put(x);
+    all.body_.resize((all.body_.size() + 31) / 32 * 32);
+    return all.body_;
+  }
+
+ private:
+  GgufBytes() = default;
+  GgufBytes& head(const std::string& key, std::uint32_t type) {
+    ++keys_;
+    string(key.find("general.") == 0 ? key : arch_ + "." + key);
+    return put(type);
+  }
+  GgufBytes& string(const std::string& x) {
+    put(std::uint64_t(x.size()));
+    body_ += x;
+    return *this;
+  }
+  template <class T>
+  GgufBytes& put(T x) {
+    char raw[sizeof x];
+    std::memcpy(raw, &x, sizeof x);
+    body_.append(raw, sizeof x);
+    return *this;
+  }
+  std::string arch_, body_, name_;
+  std::uint64_t keys_ = 0;
+  std::vector<float> tensor_;
+};
+
+}  // namespace gnomon
