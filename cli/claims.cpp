@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "cli/commands.h"
@@ -11,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "gnomon/core/text.h"
+#include "gnomon/pages/claims_words.h"
 
 namespace gnomon::cli {
 namespace {
@@ -26,7 +28,7 @@ int list_claims(bool json) {
   for (const Question* q : questions()) {
     fmt::print("{}\n", q->title);
     for (const Claim* c : all_claims()) {
-      if (c->question == q) fmt::print("  {}  {:31}{}\n", c->id, name(c->recorded), c->says);
+      if (c->question == q) fmt::print("  {}  {:10}{}\n", c->id, name(c->recorded), c->says);
     }
   }
   fmt::print(
@@ -52,11 +54,12 @@ class Told {
 };
 
 void print(const Answered& a) {
-  fmt::print("{}  {:31}{}\n         {}\n", a.claim->id, name(a.verdict), a.claim->says, a.finding.answer);
+  fmt::print("{}  {}: {}\n         {}\n", a.claim->id, told(*a.claim, a.verdict), a.claim->says,
+             a.finding.answer);
   for (const Number& n : a.finding.numbers) {
     if (!n.fits()) fmt::print("         {}: found {}, asked for {} to {}\n", n.name, n.value, n.low, n.high);
   }
-  if (!a.as_expected()) fmt::print("         recorded verdict: {}\n", name(a.claim->recorded));
+  if (!a.as_recorded()) fmt::print("         recorded verdict: {}\n", name(a.claim->recorded));
   std::fflush(stdout);
 }
 
@@ -78,6 +81,11 @@ std::optional<ClaimsSummary> perform(const ClaimsOptions& o, Conduct& conduct) {
 }  // namespace
 
 int claims(const ClaimsOptions& o) {
+  if (o.rules) {
+    fmt::print("{}", pages::rules_json());
+    return 0;
+  }
+  if (!o.model.empty()) return real_claims(o);
   if (o.ids.empty()) return list_claims(o.json);
   const ClaimsConfig config{select_claims(o.ids), o.text, o.quick};
   std::optional<Corpus> corpus;
@@ -95,12 +103,17 @@ int claims(const ClaimsOptions& o) {
     write_file(folder->page(), pages::claims_page(*summary, how));
     write_file(folder->json(), pages::claims_json(*summary, how));
     write_file(folder->markdown(), pages::claims_markdown(*summary, how));
+    if (const auto essay = pages::why_add_essay(*summary)) write_file(folder->essay(), *essay);
   }
   if (o.json) {
     fmt::print("{}", pages::claims_json(*summary, how));
   } else {
     fmt::print("\n{}, {} with another verdict than recorded, {:.1f} minutes\n",
                counted(summary->answers.size(), "claim"), summary->differing, summary->minutes);
+    if (const auto family = pages::statistical(summary->answers))
+      fmt::print("{}, of which {} survive Holm's correction for their number\n",
+                 counted(family, "statistical verdict"),
+                 std::count_if(summary->answers.begin(), summary->answers.end(), pages::survives));
     if (conduct.folder())
       fmt::print("page: {}\n",
                  std::filesystem::absolute(conduct.folder()->page()).lexically_normal().string());

@@ -91,10 +91,13 @@ int inspect(const InspectOptions& options);
 struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list
   std::string text, out;         // folder; empty: "claims", where something is trained
+  std::string model;             // a stranger's, to be measured instead
   bool quick = false, quiet = false, json = false, replace = false;
+  bool rules = false;   // only what was written down before a run
   std::string command;  // as typed
 };
 int claims(const ClaimsOptions& options);
+int real_claims(const ClaimsOptions& options);
 
 struct WorkerOptions {
   std::string study, arm, key;

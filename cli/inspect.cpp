@@ -1,4 +1,4 @@
-#include "gnomon/pages/inspect.h"
+#include "cli/inspect.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <functional>
 #include <sstream>
 
-#include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/wrapped.h"
@@ -144,8 +143,10 @@ void add_tables(const Subject& s, std::vector<Part>& parts) {
   Inspection& f = s.in.found;
   parts.push_back(
       {"position table beside word table", 2000, [&f, s] { f.table = look_at_table(s.trained()); }});
-  parts.push_back({"four terms of the first layer's logits", 2000,
-                   [&f, s] { f.terms = look_at_terms(s.trained(), s.windows(64, 8)); }});
+  parts.push_back({"four terms of the first layer's logits", 2000, [&f, s] {
+                     const Sample sample = s.windows(64, 8);
+                     f.terms = look_at_terms(s.trained(), sample), f.term_windows = sample.count();
+                   }});
 }
 
 void add_streams(const Subject& s, std::vector<Part>& parts) {
@@ -154,12 +155,14 @@ void add_streams(const Subject& s, std::vector<Part>& parts) {
   parts.push_back({"heads", double(s.o.window * s.o.windows) * 2,
                    [&f, s] { f.heads = watch_heads(s.trained(), s.windows(s.o.window, s.o.windows)); }});
   parts.push_back({"streams and probes", double(40 * 128) * (1 + std::ceil(double(L + 2) / 8)), [&f, s, L] {
-                     f.probed = 128;
-                     Streams found = look_at_streams(s.trained(), s.windows(128, 40), some_layers(L));
+                     const Sample sample = s.windows(128, 40);
+                     f.probed = sample.T, f.stream_windows = sample.count();
+                     Streams found = look_at_streams(s.trained(), sample, some_layers(L));
                      f.streams = std::move(found.looks), f.word_probe = found.words;
                    }});
   if (!turns(s.architecture().position)) return;
   parts.push_back({"rotary pairs", double(128 * 2 * 3), [&f, s, L] {
+                     f.frequencies = pair_frequencies(s.trained(), 0);
                      for (const std::int64_t l : {std::int64_t{0}, L / 2, L - 1}) {
                        Matrix stream;
                        const Sample sample = s.windows(128, 2);
@@ -203,6 +206,7 @@ void add_changes(const Subject& s, std::vector<Part>& parts) {
   parts.push_back({"positions moved", once * 4, [&f, s, T] {
                      const Sample sample = s.windows(T, std::min<std::int64_t>(s.o.windows, 4));
                      const SampleOutcome before = outcome_of(s.trained(), sample);
+                     f.changed_windows = sample.count();
                      for (const double shift : {1.0, 16.0, 128.0})
                        f.shifts.push_back(look_at_shift(s.trained(), sample, before, shift));
                    }});
@@ -277,10 +281,7 @@ void print(const pages::Inspected& in) {
 
 }  // namespace
 
-int inspect(const InspectOptions& o) {
-  if (o.text.empty() == o.ids.empty())
-    throw Error(Fault::usage, "inspect: exactly one of --text and --ids says what the model reads");
-  const Patient until_it_stops;
+std::optional<pages::Inspected> look_at_model(const InspectOptions& o) {
   const OpenedModel model = open_model(o.model);
   const TextTokens tokens = tokens_of(o);
   pages::Inspected in = about(o, model);
@@ -293,13 +294,22 @@ int inspect(const InspectOptions& o) {
     look_at_all(parts, in, o.quiet);
   } catch (const Stopped&) {
     tell("interrupted; nothing was written");
-    return 128 + last_signal();
+    return {};
   }
+  return in;
+}
+
+int inspect(const InspectOptions& o) {
+  if (o.text.empty() == o.ids.empty())
+    throw Error(Fault::usage, "inspect: exactly one of --text and --ids says what the model reads");
+  const Patient until_it_stops;
+  const auto in = look_at_model(o);
+  if (!in) return 128 + last_signal();
   if (!o.out.empty()) {
-    write_file(o.out, pages::inspect_page(in));
+    write_file(o.out, pages::inspect_page(*in));
     if (!o.quiet) tell(text("page: ", o.out));
   }
-  o.json ? fmt::print("{}", pages::inspect_json(in)) : print(in);
+  o.json ? fmt::print("{}", pages::inspect_json(*in)) : print(*in);
   return 0;
 }
 

@@ -153,14 +153,19 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
   app.add_option(
       "--out", o.out,
       "folder of the page and of the trained models; not given: `claims`, and only if something is trained");
+  app.add_option("--model", o.model,
+                 "measure this model instead, one that `inspect` reads: what it says of each question");
   app.add_flag("--quick", o.quick, "one seed and short training: three minutes, no inference");
   app.add_flag("--replace", o.replace, "replace a page that has other claims, or of another text");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "the findings as JSON");
+  app.add_flag("--rules", o.rules,
+               "what was written down before any run, as JSON: methods, predictions, rules");
   app.footer(
       "Examples:\n  gnomon claims\n  gnomon claims 004-16\n  gnomon claims 000 --text book.txt --quick\n  "
       "gnomon claims all "
-      "--text book.txt\nTrained models are kept and reused. Exit code 1: a verdict differs from the recorded "
+      "--text book.txt\n  gnomon claims --model build/models/minilm --text book.txt\nTrained models are kept "
+      "and reused. Exit code 1: a verdict differs from the recorded "
       "one.");
 }
 

@@ -1,8 +1,10 @@
 #include "gnomon/claims/answer.h"
 
 #include <chrono>
+#include <cmath>
 
 #include "gnomon/core/error.h"
+#include "gnomon/lab/family.h"
 
 namespace gnomon::claims {
 namespace {
@@ -13,6 +15,8 @@ Answered measured(const Claim& c, Desk& desk) {
   try {
     a.finding = c.measure(desk);
     a.verdict = judge(c, a.finding, desk.quick);
+    if (needs_seeds(c.verdicts) && !desk.quick && a.verdict != Verdict::differs)
+      a.p = p_value(c.verdicts, a.finding.numbers);
   } catch (const NotMeasurable& missing) {
     a.finding.answer = missing.what();
   } catch (const Error& refused) {  // a lens that was given what this text makes of it: no rows, no variance
@@ -23,23 +27,39 @@ Answered measured(const Claim& c, Desk& desk) {
   return a;
 }
 
+std::vector<Recipe> needed(const Desk& desk, const std::vector<const Claim*>& claims) {
+  std::vector<Recipe> out;
+  for (const Claim* c : claims) {
+    if (!c->recipes) continue;
+    for (Recipe& r : c->recipes(desk)) out.push_back(std::move(r));
+  }
+  return out;
+}
+
 }  // namespace
+
+void correct(std::vector<Answered>& answers) {
+  std::vector<Answered*> family;
+  std::vector<double> p;
+  for (Answered& a : answers) {
+    if (!std::isnan(a.p)) family.push_back(&a), p.push_back(a.p);
+  }
+  const std::vector<double> corrected = holm(p);
+  for (std::size_t n = 0; n < family.size(); ++n) family[n]->p_holm = corrected[n];
+}
 
 std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const Claim*>& claims,
                                             const MeasureHooks& hooks) {
-  std::vector<Recipe> needed;
-  for (const Claim* c : claims) {
-    require_decidable(*c);
-    if (!c->recipes) continue;
-    for (Recipe& r : c->recipes(desk)) needed.push_back(std::move(r));
-  }
-  if (!desk.train(needed, hooks.train)) return std::nullopt;
+  for (const Claim* c : claims) require_decidable(*c);
+  if (!desk.tune(needed(desk, claims), hooks.train)) return std::nullopt;
+  if (!desk.train(needed(desk, claims), hooks.train)) return std::nullopt;
   hooks.trained();
   std::vector<Answered> out;
   for (const Claim* c : claims) {
     out.push_back(measured(*c, desk));
     hooks.measured(out.back());
   }
+  correct(out);
   return out;
 }
 

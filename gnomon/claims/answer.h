@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -13,15 +14,20 @@ struct Answered {
   Finding finding;
   Verdict verdict;
   double seconds;
-  // The verdict is the recorded one; a quick run of what needs seeds, and a text that lacks what is needed, are not
-  // held against it.
-  bool as_expected() const {
+  // Of a verdict by intervals (p_value), and the same after Holm 1979 over all such verdicts of the run; NaN for the others.
+  double p = std::nan(""), p_holm = std::nan("");
+  // A regression check: the verdict is the one on record; a quick run of what needs seeds, and a text that lacks what is
+  // needed, are not held against it.
+  bool as_recorded() const {
     return verdict == claim->recorded || verdict == Verdict::no_inference || verdict == Verdict::unmeasurable;
   }
 };
 
-// Trains what the claims need, then measures them in order. nullopt: stopped. Throws Error(bug) for a claim that cannot
-// decide (require_decidable), before anything is trained.
+// p_holm of the answers that have a p: those are the family (lab/family.h).
+void correct(std::vector<Answered>& answers);
+
+// Finds the rates, trains what the claims need, then measures them in order. nullopt: stopped. Throws Error(bug) for a
+// claim that cannot decide (require_decidable), before anything is trained.
 struct MeasureHooks {
   TrainHooks train;
   std::function<void()> trained;  // all of them; what follows takes minutes at most and keeps nothing

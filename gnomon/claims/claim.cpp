@@ -70,6 +70,11 @@ Number& Finding::estimate(std::string key, std::string what, const Estimate& e, 
   n.half_width = e.half_width, n.n = e.n;
   return n;
 }
+Number& Finding::share(std::string key, std::string what, const ShareEstimate& e, int digits) {
+  Number& n = number(std::move(key), std::move(what), e.share, digits);
+  n.from = e.low, n.to = e.high, n.n = e.n;
+  return n;
+}
 bool Finding::fits() const {
   return std::all_of(numbers.begin(), numbers.end(), [](const Number& n) { return n.fits(); });
 }
@@ -81,6 +86,12 @@ std::string_view name(Basis::Kind k) {
 void require_decidable(const Claim& c) {
   const auto refuse = [&](const char* why) { throw Error(Fault::bug, text("claim ", c.id, " ", why)); };
   const bool measured = c.rests_on.kind == Basis::Kind::measurement;
+  const auto may_be = [&](Verdict v) {
+    const auto gives = [&](const Rule& r) { return r.verdict == v; };
+    return c.recorded == v || std::any_of(c.verdicts.begin(), c.verdicts.end(), gives);
+  };
+  if (may_be(Verdict::holds_if) == c.condition.empty()) refuse("gives a condition if it may hold under one");
+  if (may_be(Verdict::open) == c.settles.empty()) refuse("says what would settle it if it may stay open");
   if (measured != c.rests_on.because.empty()) refuse("gives an argument or a citation if it rests on one");
   if (!measured && !c.verdicts.empty()) refuse("rests on no measurement and has rules");
   if (!measured) return;
@@ -100,6 +111,10 @@ Verdict judge(const Claim& c, const Finding& f, bool quick) {
   if (c.rests_on.kind != Basis::Kind::measurement) return c.recorded;
   const Verdict found = decide(c.verdicts, f.numbers);
   return quick && needs_seeds(c.verdicts) ? Verdict::no_inference : found;
+}
+
+std::string told(const Claim& c, Verdict v) {
+  return v == Verdict::holds_if ? text(name(v), " ", c.condition) : std::string(name(v));
 }
 
 Sign sign(const Estimate& e) {

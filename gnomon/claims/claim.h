@@ -24,6 +24,7 @@ struct Finding {
             int digits = 4);
   void between(std::string key, std::string name, double value, double low, double high, int digits = 4);
   Number& estimate(std::string key, std::string name, const Estimate& e, int digits = 4);
+  Number& share(std::string key, std::string name, const ShareEstimate& e, int digits = 4);
   bool fits() const;  // every number that was asked for something
 };
 
@@ -49,18 +50,32 @@ struct Claim {
   std::string_view expects;         // what must come out, and why
   std::string_view advice;          // what a user should do about it
   Verdict recorded;                 // what a full run found
+  std::string_view condition = {};  // what "holds if" goes on with: asked for where a rule gives it
+  std::string_view settles =
+      {};  // what would close the claim and what that costs: asked for where it may stay open
   std::vector<Rule> verdicts = {};  // which verdict follows from which checks; the first that applies
   Basis rests_on = {};              // an argument or a citation has no rules
   std::vector<Recipe> (*recipes)(const Desk&) = nullptr;  // the models it needs
   Finding (*measure)(Desk&) = nullptr;
 };
 
+// What the answer to a question rests on, apart: sentences in which {ID|KEY} is replaced by a number as found and
+// {SOURCE|KEY} by one of a record (recorded.h). What the literature found stands in evidence/literature.json.
+struct Evidence {
+  std::string_view algebra;          // proved, or checked in double precision
+  std::string_view models;           // what the models show that were trained here
+  std::string_view real;             // what published models show
+  std::string_view change_our_mind;  // which finding would turn the answer
+};
+
 // What people ask, and the claims that answer it: a file of questions/.
 struct Question {
   std::string_view key;  // the name of its file
   std::string_view title;
-  std::string_view lead;    // the claim that is shown first
-  std::string_view answer;  // two sentences; {ID|KEY} is replaced by that number as found
+  std::string_view lead;  // the claim that is shown first, and whose first figure shows the answer
+  std::string_view
+      answer;  // two sentences that rest on all evidence and say where it disagrees; numbers as in Evidence
+  Evidence evidence = {};
   std::deque<Claim> claims = {};
 };
 // Puts a claim under its question: it is written once, beside its measurement, and in no other list.
@@ -74,11 +89,14 @@ std::span<const Claim* const> all_claims();    // in the order of their ids
 std::vector<const Claim*> select_claims(std::span<const std::string> names);
 
 // Throws Error(bug) for a claim that cannot decide: one that rests on measurement and declares no check, or gives a
-// verdict that no rule has; one that rests on an argument or a citation and does not tell it.
+// verdict that no rule has; one that rests on an argument or a citation and does not tell it; one that may hold under a
+// condition or stay open and does not say under which, or what would settle it.
 void require_decidable(const Claim& claim);
 // The verdict on what was found. `differs` where a number is not what was asked for; a quick run of rules that look at
 // intervals gives no inference.
 Verdict judge(const Claim& claim, const Finding& finding, bool quick);
+// The verdict in words: "holds if the position is loud enough".
+std::string told(const Claim& claim, Verdict verdict);
 
 // --- What sentences say of a difference by its 95 % t interval (negative = the first is lower).
 enum class Sign { below, above, open };

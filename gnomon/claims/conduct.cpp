@@ -56,12 +56,15 @@ std::optional<ClaimsSummary> Conduct::perform(const MeasureHooks& hooks) {
   if (!answers) return std::nullopt;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start_;
   const auto differing =
-      std::count_if(answers->begin(), answers->end(), [](const Answered& a) { return !a.as_expected(); });
+      std::count_if(answers->begin(), answers->end(), [](const Answered& a) { return !a.as_recorded(); });
   return ClaimsSummary{.config = config_,
                        .text_sha256 = text_sha256(),
                        .answers = std::move(*answers),
                        .differing = std::size_t(differing),
                        .seeds = desk_.seeds(),
+                       .causal = desk_.language("none"),
+                       .masked = desk_.encoder("none"),
+                       .rates = desk_.rates(),
                        .minutes = took.count() / 60,
                        .trained = desk_.trained(),
                        .diverged = desk_.diverged()};

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +16,13 @@ struct ClaimsConfig {
   bool quick = false;
 };
 
-// Claims in their folder: claims.html, claims.json, claims.md and the models, models/KEY/….
+// Claims in their folder: claims.html, claims.json, claims.md, why-add.md and the models, models/KEY/….
 struct ClaimsFolder {
   Path folder;
   Path page() const { return folder / "claims.html"; }
   Path json() const { return folder / "claims.json"; }
   Path markdown() const { return folder / "claims.md"; }
+  Path essay() const { return folder / "why-add.md"; }
   Path lock() const { return folder / "lock"; }
   Path models() const { return folder / "models"; }
 };
@@ -30,8 +32,10 @@ struct ClaimsSummary {
   ClaimsConfig config;
   std::string text_sha256;  // empty without a text
   std::vector<Answered> answers;
-  std::size_t differing;  // verdicts that are not as expected
+  std::size_t differing;  // verdicts that are not the recorded ones
   std::int64_t seeds;
+  Recipe causal, masked;                // what models of the text are where a claim says nothing else
+  std::map<std::string, double> rates;  // that were found, by spec (Desk::rates); empty: none was looked for
   double minutes;
   std::int64_t trained;               // models; the others were there
   std::vector<std::string> diverged;  // trainings that did, left out

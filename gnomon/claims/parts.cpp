@@ -1,7 +1,9 @@
 #include "gnomon/claims/parts.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "gnomon/combine/spec.h"
@@ -48,6 +50,39 @@ Outcome at_start(const Outcome& o) {
   return start;
 }
 double accuracy(const Outcome& o, const Sample& sample) { return answers(o.look(), sample).symbols.share(); }
+
+double loss_after(const Outcome& o, double share) {
+  const auto& c = o.curve;
+  const double at = c.empty() ? 0 : share * c.back().first;
+  if (c.empty() || !(share <= 1 && at >= c.front().first))
+    throw Error(Fault::usage, text("loss_after: a share of ", shortest(share), " is outside the curve"));
+  if (share == 1) return o.nats;
+  if (c.size() == 1) return c.front().second;
+  std::size_t n = 1;
+  while (n + 1 < c.size() && c[n].first < at) ++n;
+  const auto& [from, high] = c[n - 1];
+  const auto& [to, low] = c[n];
+  return high + (low - high) * (at - from) / (to - from);
+}
+double tokens_to(const Outcome& o, double nats) {
+  for (std::size_t n = 0; n < o.curve.size(); ++n) {
+    const auto& [tokens, loss] = o.curve[n];
+    if (loss > nats) continue;
+    if (n == 0) return tokens;
+    const auto& [before, high] = o.curve[n - 1];
+    return before + (tokens - before) * (high - nats) / (high - loss);
+  }
+  return std::numeric_limits<double>::infinity();
+}
+Estimate loss_difference_at(Desk& desk, const Recipe& a, const Recipe& b, double share) {
+  std::vector<double> x, y;
+  for (const Outcome& one : desk.models(a)) {
+    for (const Outcome& other : desk.models(b)) {
+      if (one.seed == other.seed) x.push_back(loss_after(one, share)), y.push_back(loss_after(other, share));
+    }
+  }
+  return paired_interval(x, y);
+}
 
 namespace {
 std::vector<std::int32_t> letters_of(const Sample& sample) {
@@ -101,6 +136,46 @@ std::string told(const Estimate& e, int digits) {
   return std::isnan(e.half_width)
              ? text(fixed(e.mean, digits), " (n = ", e.n, ", no interval)")
              : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits), " (n = ", e.n, ")");
+}
+double found(const Finding& f, std::string_view key) {
+  const auto one =
+      std::find_if(f.numbers.begin(), f.numbers.end(), [&](const Number& n) { return n.key == key; });
+  if (one == f.numbers.end()) throw Error(Fault::bug, text("a finding has no number '", key, "'"));
+  return one->value;
+}
+std::string tiny(double x) {
+  char digits[32];
+  return x == 0
+             ? "0"
+             : std::string(digits,
+                           std::to_chars(digits, std::end(digits), x, std::chars_format::scientific, 0).ptr);
+}
+std::string brief(const Estimate& e, int digits) {
+  return std::isnan(e.half_width) ? fixed(e.mean, digits)
+                                  : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits));
+}
+
+OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b) {
+  OnTheWay out{};
+  for (std::size_t n = 0; n < out.size(); ++n) out[n] = loss_difference_at(desk, a, b, kShares[n]);
+  return out;
+}
+void show(Finding& f, std::string_view key, std::string_view name, const OnTheWay& way) {
+  constexpr const char* kWhen[] = {"after a quarter of the training", "after half of it", "at its end"};
+  for (std::size_t n = 0; n < way.size(); ++n)
+    f.estimate(text(key, ".at.", kShares[n]), text(name, " (nats), ", kWhen[n]), way[n]);
+}
+std::string told(const OnTheWay& way) {
+  const Sign first = sign(way[0]), last = sign(way[2]);
+  const bool turns = first != Sign::open && last != Sign::open && first != last;
+  return text(brief(way[0]), " nats after a quarter of the training, ", brief(way[1]),
+              " after half of it and ", brief(way[2]), " at its end", turns ? " (the sign turns)" : "");
+}
+
+std::string told(const ShareEstimate& e, int digits) {
+  return std::isnan(e.low) ? text(fixed(e.share, digits), " (n = ", e.n, ", no interval)")
+                           : text(fixed(e.share, digits), " (", fixed(e.low, digits), " to ",
+                                  fixed(e.high, digits), ", n = ", e.n, ")");
 }
 std::string compared(const Estimate& e, std::string_view other) {
   const auto joined = [&](const char* by) { return other.empty() ? "" : text(by, other); };

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,15 @@ Outcome at_start(const Outcome& o);
 // The share of right answers to the scored targets of a sample.
 double accuracy(const Outcome& o, const Sample& sample);
 
+// The held-out loss of a model after this share of its training: between the points of its curve by a straight line in
+// tokens, at 1 the loss that all other numbers are of. Throws Error(usage) for a share before the first point or above 1.
+double loss_after(const Outcome& o, double share);
+// Tokens until the curve first falls to this loss, by the same lines; infinity where training ends before.
+double tokens_to(const Outcome& o, double nats);
+// loss_difference() as it was after a share of the training, paired by seed. The rate was then still that of the whole
+// schedule: this is how far a training had come, not what a shorter one would have reached.
+Estimate loss_difference_at(Desk& desk, const Recipe& a, const Recipe& b, double share);
+
 // The word vectors that occur in a sample, as they enter the model (times √d where the combination scales), unweighted,
 // and the position vectors (T, C) as they are added, of a trained additive model.
 Matrix words_of(const Outcome& o, const Sample& sample);
@@ -51,9 +61,28 @@ double letters_read(const Matrix& rows, const Sample& sample);
 
 // "−0.081 ± 0.093 (n = 5)".
 std::string told(const Estimate& e, int digits = 3);
+// "0.999 (0.998 to 0.999, n = 5)".
+std::string told(const ShareEstimate& e, int digits = 3);
 // What the sign of a difference in nats says: "lower by 0.381 ± 0.144 nats", "higher by ...", "not told apart: ...",
 // each with what it is compared to, if that is named: "... than the sum's", "not told apart from the sum's: ...".
 std::string compared(const Estimate& e, std::string_view other = "");
+
+// Of the size of a rounding: "3e-08".
+std::string tiny(double x);
+// A number of a finding; throws Error(bug) for one that it does not have.
+double found(const Finding& f, std::string_view key);
+// "−0.081 ± 0.093"; without an interval the mean alone.
+std::string brief(const Estimate& e, int digits = 3);
+
+// loss_difference_at() after a quarter, half and all of the training.
+inline constexpr double kShares[] = {.25, .5, 1};
+using OnTheWay = std::array<Estimate, 3>;
+OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b);
+// Its numbers: KEY.at.0.25, KEY.at.0.5 and KEY.at.1.
+void show(Finding& f, std::string_view key, std::string_view name, const OnTheWay& way);
+// "−0.12 ± 0.01 nats after a quarter of the training, −0.08 ± 0.01 after half of it and −0.02 ± 0.01 at its end". Where the
+// intervals of the first and the last exclude 0 on different sides it says that the sign turns.
+std::string told(const OnTheWay& way);
 
 // The four terms of (x + e)'M(y + f), and where they stand among term_maps() of {word, position} and the biases.
 inline constexpr const char* kTermNames[] = {"word asks word", "word asks position", "position asks word",

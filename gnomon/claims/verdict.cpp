@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "gnomon/core/distributions.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/statistics.h"
 
 namespace gnomon::claims {
 namespace {
@@ -72,14 +74,16 @@ std::string explained(const Check& c, std::span<const Number> numbers) {
 
 std::string_view name(Verdict v) {
   switch (v) {
+    case Verdict::answered:
+      return "answered";
     case Verdict::holds:
       return "holds";
-    case Verdict::conditional:
-      return "holds with a condition";
+    case Verdict::holds_if:
+      return "holds if";
     case Verdict::wrong:
       return "wrong";
-    case Verdict::undecided:
-      return "not decidable at this scale";
+    case Verdict::open:
+      return "open";
     case Verdict::no_inference:
       return "no inference from a quick run";
     case Verdict::unmeasurable:
@@ -98,8 +102,7 @@ bool passes(const Check& c, std::span<const Number> numbers) {
     return std::all_of(all.begin(), all.end(), [](const Number* n) { return n->fits(); });
   }
   const Number& n = get(numbers, c.key);
-  const double bound = value_of(c.bound, numbers), low = n.value - n.half_width,
-               high = n.value + n.half_width;
+  const double bound = value_of(c.bound, numbers), low = n.least(), high = n.most();
   switch (c.kind) {
     case Check::Kind::at_least:
       return n.value >= bound;
@@ -119,20 +122,64 @@ bool passes(const Check& c, std::span<const Number> numbers) {
   return false;
 }
 
-Verdict decide(std::span<const Rule> rules, std::span<const Number> numbers) {
-  Verdict found = Verdict::differs;
+namespace {
+bool applies(const Rule& rule, std::span<const Number> numbers) {
+  bool all = true;
+  for (const Check& c : rule.checks) all &= passes(c, numbers);
+  return all;
+}
+
+// Of a check of an interval.
+double p_value(const Check& c, std::span<const Number> numbers) {
+  const Number& n = get(numbers, c.key);
+  const double freedom = double(n.n - 1), quantile = t_quantile(.025, freedom),
+               error = (n.of_share() ? (log_odds(n.to) - log_odds(n.from)) / 2 : n.half_width) / quantile;
+  // On the scale that the interval is of: a share lies above 0 and below 1 whatever it is.
+  const auto scaled = [&](double x) { return n.of_share() ? log_odds(std::clamp(x, 0.0, 1.0)) : x; };
+  const double value = scaled(n.value), bound = scaled(value_of(c.bound, numbers)),
+               other = scaled(-value_of(c.bound, numbers));
+  const auto exceeds = [&](double by) {  // two-sided; 1 on the other side
+    return error == 0 ? (by > 0 ? 0.0 : 1.0) : std::min(1.0, 2 * t_tail(by / error, freedom));
+  };
+  switch (c.kind) {
+    case Check::Kind::above:
+      return exceeds(value - bound);
+    case Check::Kind::below:
+      return exceeds(bound - value);
+    case Check::Kind::apart:
+      return std::min(exceeds(value - bound), exceeds(other - value));
+    default:
+      return std::max(exceeds(bound - value), exceeds(value - other));  // two one-sided tests
+  }
+}
+}  // namespace
+
+const Rule* applied(std::span<const Rule> rules, std::span<const Number> numbers) {
+  const Rule* found = nullptr;
   for (std::size_t n = rules.size(); n-- > 0;) {
-    bool applies = true;
-    for (const Check& c : rules[n].checks) applies &= passes(c, numbers);
-    if (applies) found = rules[n].verdict;
+    if (applies(rules[n], numbers)) found = &rules[n];
   }
   return found;
 }
 
+Verdict decide(std::span<const Rule> rules, std::span<const Number> numbers) {
+  const Rule* rule = applied(rules, numbers);
+  return rule ? rule->verdict : Verdict::differs;
+}
+
+double p_value(std::span<const Rule> rules, std::span<const Number> numbers) {
+  const Rule* rule = applied(rules, numbers);
+  if (!rule || std::none_of(rule->checks.begin(), rule->checks.end(), of_interval)) return 1;
+  double p = 0;
+  for (const Check& c : rule->checks) {
+    if (of_interval(c)) p = std::max(p, p_value(c, numbers));
+  }
+  return p;
+}
+
 bool needs_seeds(std::span<const Rule> rules) {
   return std::any_of(rules.begin(), rules.end(), [](const Rule& r) {
-    return std::any_of(r.checks.begin(), r.checks.end(),
-                       [](const Check& c) { return c.kind >= Check::Kind::above; });
+    return std::any_of(r.checks.begin(), r.checks.end(), of_interval);
   });
 }
 
@@ -145,7 +192,9 @@ std::string explained(std::span<const Rule> rules, std::span<const Number> numbe
     if (before && before->verdict == r.verdict) {
       out += ", or" + when;
     } else {
-      out += text(before ? "; " : "", when.empty() ? "otherwise " : "", name(r.verdict), when);
+      const std::string_view verdict =
+          r.verdict == Verdict::holds_if ? "holds under its condition" : name(r.verdict);
+      out += text(before ? "; " : "", when.empty() ? "otherwise " : "", verdict, when);
     }
     before = &r;
   }

@@ -10,15 +10,16 @@
 namespace gnomon::claims {
 
 enum class Verdict {
-  holds,
-  conditional,   // holds with a condition, which the answer names
+  answered,      // a question: the finding is the answer
+  holds,         // a statement
+  holds_if,      // under the claim's condition
   wrong,         // the answer gives the correction
-  undecided,     // not decidable at this scale: the interval says why
+  open,          // not decided by this data: the interval says why, the claim what would settle it
   no_inference,  // a quick run of something that needs seeds
   unmeasurable,  // the text lacks what the measurement needs: the answer says what
   differs        // a number did not come out: the answer cannot be given
 };
-std::string_view name(Verdict v);  // "holds", "holds with a condition", ...
+std::string_view name(Verdict v);  // "answered", "holds if", ...
 
 // A number that was found, with what it should be.
 struct Number {
@@ -29,6 +30,11 @@ struct Number {
   std::int64_t n = 1;                // seeds, draws or cases behind it
   int digits = 4;
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  // Of a share: the ends of an interval by log-odds, which is not value ± half_width. Then half_width stays NaN.
+  double from = std::nan(""), to = std::nan("");
+  bool of_share() const { return !std::isnan(from); }
+  double least() const { return of_share() ? from : value - half_width; }
+  double most() const { return of_share() ? to : value + half_width; }
   bool asked() const {
     return low > -std::numeric_limits<double>::infinity() || high < std::numeric_limits<double>::infinity();
   }
@@ -74,11 +80,17 @@ inline Rule otherwise(Verdict v) { return {v, {}}; }
 
 // Throws Error(bug) for a number that the finding does not have.
 bool passes(const Check& check, std::span<const Number> numbers);
-// The verdict of the first rule that applies; `differs` where none does. Every check is looked at, so a number that is
-// missing is told wherever the rule stands.
+// The first rule that applies; null where none does. Every check is looked at, so a number that is missing is told
+// wherever the rule stands.
+const Rule* applied(std::span<const Rule> rules, std::span<const Number> numbers);
+// Its verdict; `differs` where none applies.
 Verdict decide(std::span<const Rule> rules, std::span<const Number> numbers);
-// A rule looks at intervals: one seed decides nothing.
+// A check of an interval; a rule looks at one, so that one seed decides nothing.
+inline bool of_interval(const Check& c) { return c.kind >= Check::Kind::above; }
 bool needs_seeds(std::span<const Rule> rules);
+// Two-sided p value of the first rule that applies: it is below 0.05 exactly where the rule's checks of intervals pass. A
+// rule of several is as sure as the least sure of them (intersection-union: Berger 1982). 1 where that rule looks at no interval.
+double p_value(std::span<const Rule> rules, std::span<const Number> numbers);
 // "wrong if the interval of “a” lies above 0; otherwise not decidable at this scale". Names stand for the keys that
 // `numbers` has, and keys for the others.
 std::string explained(std::span<const Rule> rules, std::span<const Number> numbers);

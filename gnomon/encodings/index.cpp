@@ -1,7 +1,8 @@
 // The raw index: position p as a number along one direction. A negative control: its size grows with p
-// without bound, and after a LayerNorm the word is what vanishes.
+// without bound, and after a LayerNorm the word is what vanishes. Over a divisor of the size of the positions in use it has
+// the same information and does not grow beyond the word.
 //
-//   e[p,c] = p·u[c]
+//   e[p,c] = p/divisor·u[c]
 //
 // Acts on the input. Parameters: direction u (C), learned.
 #include "gnomon/encodings/along_direction.h"
@@ -11,10 +12,14 @@ namespace {
 
 class Index final : public AlongDirection {
  public:
-  using AlongDirection::AlongDirection;
+  Index(const Options& options, const Shape& shape)
+      : AlongDirection(shape), divisor_(options.number("divisor")) {}
 
  protected:
-  double along(const Positions& positions, std::int64_t t) const override { return positions[t]; }
+  double along(const Positions& positions, std::int64_t t) const override { return positions[t] / divisor_; }
+
+ private:
+  const double divisor_;
 };
 
 }  // namespace
@@ -24,10 +29,15 @@ const Entry index_entry =
     entry<Index>({.name = "index",
                   .title = "Raw index along a learned direction",
                   .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
-                  .formula = "e[p] = p*u",
+                  .formula = "e[p] = p/divisor*u",
                   .pitfall = "its size grows without bound and drowns the word",
                   .year = 2019,
                   .relative = false,
-                  .options = {}});
+                  .options = {{.name = "divisor",
+                               .help = "of the position: the training length keeps it below 1 there, "
+                                       "whatever the length of the input",
+                               .standard = "1",
+                               .least = 1e-6,
+                               .most = 1e9}}});
 
 }  // namespace gnomon

@@ -1,7 +1,8 @@
 // Sinusoids times one learned number. x-transformers, x_transformers.py, ScaledSinusoidalEmbedding.
 //
-//   e[p] = α·[sin(p·w) ; cos(p·w)],   w_i = base^(−2i/C),   α starts at C^(−1/2)
+//   e[p] = α·[sin(p·w) ; cos(p·w)],   w_i = base^(−2i/C),   α starts at C^(−1/2), or at `start`
 //
+// start=1 is the published sum with a learned gain on the position.
 // x-transformers has layout=halves with the paper's frequencies, a third convention; so the layout has to be named.
 // Acts on the input. Parameters: amplitude α (1).
 #include <cmath>
@@ -14,11 +15,11 @@ namespace {
 class ScaledSinusoidal final : public Encoding, public InputPart {
  public:
   ScaledSinusoidal(const Options& options, const Shape& shape)
-      : Encoding(shape), sines_(make_sines(options, shape.C)) {}
+      : Encoding(shape),
+        sines_(make_sines(options, shape.C)),
+        start_(options.number("start") > 0 ? options.number("start") : 1 / std::sqrt(double(shape.C))) {}
   std::vector<double> frequencies() const override { return sines_.frequencies; }
-  std::vector<ParamSpec> params() const override {
-    return {{"amplitude", {1}, 1 / std::sqrt(double(shape_.C)), 0, false}};
-  }
+  std::vector<ParamSpec> params() const override { return {{"amplitude", {1}, start_, 0, false}}; }
 
   double input(const Scene& s, std::int64_t t, std::int64_t c) const override {
     return s.w[0] * sines_.at(s.positions[t], c);
@@ -40,6 +41,7 @@ class ScaledSinusoidal final : public Encoding, public InputPart {
 
  private:
   const Sines sines_;
+  const double start_;
 };
 
 }  // namespace
@@ -51,10 +53,14 @@ const Entry scaled_sinusoidal_entry = entry<ScaledSinusoidal>(
      .paper = "https://github.com/lucidrains/x-transformers",
      .formula = "e[p] = alpha*[sin(p*w) ; cos(p*w)], alpha learned",
      .pitfall =
-         "starts at C^(-1/2): position is faint beside a word vector of variance 1 until alpha has grown",
+         "starts at C^(-1/2): position is faint beside a word vector of variance 1 until alpha has grown; "
+         "start=1 is the published sum",
      .year = 2021,
      .relative = false,
-
-     .options = sine_options()});
+     .options = sine_options({{.name = "start",
+                               .help = "of the amplitude; 0 = C^(-1/2)",
+                               .standard = "0",
+                               .least = 0,
+                               .most = 1e6}})});
 
 }  // namespace gnomon

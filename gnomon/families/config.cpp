@@ -65,8 +65,8 @@ std::optional<std::int64_t> whole_of(const StrictJson& value) {
 }  // namespace
 
 void Config::Document::wrong(std::string_view key, std::string_view allowed) const {
-  throw Error(Fault::input,
-              gnomon::text(where, ": ", key, " is ", in_one_line(*find(key)), "; allowed is ", allowed));
+  throw WrongValue(std::string(key),
+                   gnomon::text(where, ": ", key, " is ", in_one_line(*find(key)), "; allowed is ", allowed));
 }
 
 Config::Config(std::shared_ptr<const Document> document) : document_(std::move(document)) {}

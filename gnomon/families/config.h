@@ -6,9 +6,21 @@
 #include <string_view>
 #include <vector>
 
+#include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 
 namespace gnomon {
+
+// An Error(input) about the value of one key of a file.
+class WrongValue : public Error {
+ public:
+  WrongValue(std::string key, std::string_view message)
+      : Error(Fault::input, message), key_(std::move(key)) {}
+  const std::string& key() const { return key_; }  // of the whole file
+
+ private:
+  std::string key_;
+};
 
 // What a model's file says of it, by key: a config.json of transformers, or the metadata of a GGUF file. A key is looked for
 // as it is written, then from dot to dot: "rope_scaling.factor" is factor in the object rope_scaling. A strangers' file:

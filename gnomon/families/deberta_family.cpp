@@ -29,13 +29,15 @@ class Deberta {
     std::vector<SpecPart> parts;
     if (file_.flag("relative_attention").value_or(false)) {
       parts.push_back(relative());
-    } else {
+    } else if (!file_.has("relative_attention")) {
       task_.answer.remarks.push_back({file_.at("relative_attention"),
-                                      "absent or false: no relative position, whatever the other keys say"});
+                                      "absent: no relative position, whatever the other keys say",
+                                      "relative-attention-unsaid"});
     }
-    if (file_.flag("talking_head").value_or(false))
-      task_.answer.remarks.push_back(
-          {file_.at("talking_head"), "mixes the heads before and after softmax, which no spec says"});
+    if (!second_ && file_.flag("talking_head").value_or(false))
+      task_.answer.remarks.push_back({file_.at("talking_head"),
+                                      "mixes the heads before and after softmax, which no spec says",
+                                      "talking-heads-untold"});
     for (std::int64_t l = 0; l < task_.sizes.layers; ++l) {
       LayerPosition layer = make_layer(task_, {}, parts);
       layer.scale = attention_scale(task_, l, layer);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/families/methods.h"
@@ -35,10 +37,12 @@ class DeepseekV4 {
       layer.number = std::int64_t(l);
       task_.answer.layers.push_back(std::move(layer));
     }
+    if (std::all_of(kinds.begin(), kinds.end(), [](const std::string& k) { return k == kSliding; })) return;
     task_.answer.remarks.push_back(
-        {file_.at("layer_types"),
+        {file_.at(file_.has("compress_ratios") ? "compress_ratios" : "layer_types"),
          "layers without a window see the tokens within it and compressed blocks beyond, "
-         "at the positions of blocks, and turn values too: no spec says so"});
+         "at the positions of blocks, and turn values too: no spec says so",
+         "positions-of-blocks-untold"});
   }
 
  private:
@@ -80,7 +84,16 @@ class DeepseekV4 {
     if (!dict.find("rope_type"))
       dict.set("rope_type",
                dict.find("type") ? *dict.find("type") : rope_word("default", "", "no key says it"));
-    dict.set_default("partial_rotary_factor", part());
+    const bool whole =
+        nested() && *dict.word("rope_type") == "default" && !file_.has("partial_rotary_factor");
+    if (whole && !dict.find("partial_rotary_factor"))
+      task_.answer.remarks.push_back({file_.at(object()),
+                                      "transformers 5.23 fills the share of the head that turns into one "
+                                      "dictionary for all alone: where "
+                                      "one of two leaves it out and is not scaled, the whole head turns",
+                                      "part-of-blocks-unsaid"});
+    dict.set_default("partial_rotary_factor",
+                     whole ? rope_number(1, "", "the dictionary has none: the whole head") : part());
     dict.set_default("original_max_position_embeddings",
                      rope_number(double(task_.sizes.longest), file_.at("max_position_embeddings"),
                                  "the dictionary has none: the longest"));
@@ -97,10 +110,17 @@ class DeepseekV4 {
       RopeDict dict = RopeDict::read(file_, text(object(), ".compress"), "the dictionary's own");
       dict.set_default("rope_theta", theta("rope_theta", 10000));
       complete(dict);
+      if (*dict.word("rope_type") == "yarn" && !dict.find("attention_factor"))
+        task_.answer.remarks.push_back({file_.at(text(object(), ".compress")),
+                                        "transformers 5.23 puts attention_factor 1 into one dictionary for "
+                                        "all alone: here YaRN's factor "
+                                        "multiplies cos and sin",
+                                        "yarn-temperature-added"});
       return dict;
     }
     RopeDict dict = RopeDict::read(file_, object(), "the dictionary's own");
     dict.set("rope_theta", theta("compress_rope_theta", 160000));
+    dict.set("partial_rotary_factor", part());  // whatever the dictionary says
     complete(dict);
     if (*dict.word("rope_type") == "yarn")
       dict.set_default("attention_factor",

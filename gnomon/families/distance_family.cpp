@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/families/methods.h"
+#include "gnomon/families/numbers.h"
 
 namespace gnomon {
 namespace {
@@ -23,6 +28,13 @@ SpecPart alibi() {
           {}};
 }
 void close(SpecPart& part) { part.text += ")"; }
+
+// bfloat16 has the upper half of a float's bits.
+bool rounded_by_bfloat16(const std::vector<double>& slopes) {
+  return std::any_of(slopes.begin(), slopes.end(), [](double slope) {
+    return (std::bit_cast<std::uint32_t>(float(slope)) & 0xffffU) != 0;
+  });
+}
 
 SpecPart t5_part(const Resolving& task, bool scaled) {
   FileReading& file = task.file;
@@ -50,13 +62,14 @@ void resolve_alibi(const Resolving& task) {
   if (task.family.name == "mpt") {
     part.because.push_back(own_code("bias_max", "8", "transformers 5.23, build_mpt_alibi_tensor: always"));
     if (const auto most = task.file.number("attn_config.alibi_bias_max"); most && *most != 8)
-      task.answer.remarks.push_back(
-          {task.file.at("attn_config.alibi_bias_max"),
-           "not looked at by transformers, which has 8; MosaicML's own code has it"});
+      task.answer.remarks.push_back({task.file.at("attn_config.alibi_bias_max"),
+                                     "not looked at by transformers, which has 8; MosaicML's own code has it",
+                                     "alibi-most-unread"});
     if (const auto on = task.file.flag("attn_config.alibi"); on && !*on)
       task.answer.remarks.push_back(
           {task.file.at("attn_config.alibi"),
-           "not looked at by transformers, which always has ALiBi; MosaicML's own code has it"});
+           "not looked at by transformers, which always has ALiBi; MosaicML's own code has it",
+           "alibi-off-unread"});
   }
   close(part);
   fill_layers(task, part);
@@ -87,10 +100,15 @@ void resolve_falcon(const Resolving& task) {
   part.because.front() = {"encoding", "alibi", file.at("alibi"), "ALiBi in place of RoPE"};
   part.because.push_back(
       own_code("scaled", "on", "this family divides the sum of q·k and bias by sqrt(head_dim)"));
-  task.answer.remarks.push_back(
-      {file.at("alibi"), "transformers rounds the slopes to bfloat16 (build_alibi_tensor); these are exact"});
   close(part);
   fill_layers(own, part);
+  std::vector<double> slopes = numbers_of(task.answer.layers.front(), 1).slopes;
+  for (double& slope : slopes)
+    slope *= std::sqrt(double(task.sizes.head_dim));  // as they are before the scale
+  if (rounded_by_bfloat16(slopes))
+    task.answer.remarks.push_back(
+        {file.at("alibi"), "transformers rounds the slopes to bfloat16 (build_alibi_tensor); these are exact",
+         "alibi-slopes-rounded"});
 }
 
 void resolve_t5(const Resolving& task) {
@@ -120,7 +138,8 @@ void resolve_mpnet(const Resolving& task) {
                 {}};
   if (const auto buckets = task.file.whole("relative_attention_num_buckets"); buckets && *buckets != 32)
     task.answer.remarks.push_back({task.file.at("relative_attention_num_buckets"),
-                                   "sizes the table alone: transformers counts 32 buckets"});
+                                   "sizes the table alone: transformers counts 32 buckets",
+                                   "bucket-count-unread"});
   fill_layers(task, part);
 }
 

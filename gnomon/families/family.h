@@ -132,17 +132,21 @@ struct RopeFacts {
   bool interleaved = false;        // M-RoPE in turns
   RopeTypes types = {},
             types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes
-  bool null_head_v4 =
-      false;  // transformers 4: without head_dim no dynamic, yarn or longrope, which multiply None
+  // Without head_dim no dynamic, yarn or longrope, which multiply None: an absent one, an absent one in transformers 4. Every
+  // class has that of a head_dim written as null, but for those that fill it in.
+  bool null_head = false, null_head_v4 = false, fills_null_head = false;
 };
 
 struct Family {
   std::string_view name;
   std::vector<std::string_view> types;      // model_type
   std::vector<std::string_view> gguf = {};  // general.architecture
+  std::vector<std::string_view> own_code =
+      {};  // of `types`, those that transformers 5.23 has no class for: the repository's own code counts
   Method method = Method::rotary;
   Sizes sizes = {};
   SizeKeys keys = {};
+  bool width_by_heads = false;  // transformers 5.23 refuses a width that the heads do not divide
   bool causal = true;
   std::string_view two_sided_key = {};  // true or "all": no query is kept from the keys after it
   AttentionScale scale = AttentionScale::root;
@@ -157,6 +161,13 @@ struct Family {
   std::int64_t pad = 1;           // pad_token_id, where the file has none
   bool pad_fixed = false;         // whatever the file says (MPNet)
 };
+
+// The key that says the width, where several may: `has` tells which the file has.
+template <class Has>
+std::string_view width_key(const SizeKeys& keys, const Has& has) {
+  if (!keys.first_width.empty() && has(keys.first_width)) return keys.first_width;
+  return has(SizeKeys{}.width) ? SizeKeys{}.width : keys.width;
+}
 
 std::span<const Family> families();
 // The row whose model_type, or GGUF architecture, this is; null: unknown.

@@ -68,9 +68,10 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   SizeReader read(file, because);
   Sizes s;
   const SizeKeys common;
-  s.width = keys.first_width.empty() || !file.has(keys.first_width)
-                ? read.size_by(common.width, "width", keys.width, own.width, kMostWidth)
-                : read.size("width", keys.first_width, own.width, kMostWidth);
+  const std::string_view width = width_key(keys, [&](std::string_view key) { return file.has(key); });
+  s.width = width == keys.first_width
+                ? read.size("width", width, own.width, kMostWidth)
+                : read.size_by(common.width, "width", keys.width, own.width, kMostWidth);
   s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
   s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
   if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
@@ -105,6 +106,7 @@ class LayerReader {
         kinds_(std::size_t(sizes.layers)) {}
 
   std::vector<LayerKind> read() {
+    if (!windows_.use_key.empty()) file_.has(windows_.key);  // read, if only to be switched off
     types();
     for (LayerKind& kind : kinds_) limits(kind);
     without_position();

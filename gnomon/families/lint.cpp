@@ -38,6 +38,21 @@ const Rule& find_rule(std::string_view id) {
   throw Error(Fault::usage, unknown("rule", id, ids));
 }
 
+namespace {
+
+// Another rule has said what this finding of a general one is about: the same key, or the dictionary that lacks it.
+bool said(const LintResult& general, const std::vector<LintResult>& all) {
+  const std::string& key = general.finding.key;
+  const bool missing = general.finding.found == "absent" || general.finding.found == "null";
+  return std::any_of(all.begin(), all.end(), [&](const LintResult& other) {
+    const std::string& its = other.finding.key;
+    return !other.rule->general && other.rule->severity <= general.rule->severity &&
+           (key.empty() || key == its || (missing && !its.empty() && key.starts_with(its + ".")));
+  });
+}
+
+}  // namespace
+
 std::vector<LintResult> lint(const LintContext& context, const LintChoice& choice) {
   const auto named = [](const std::vector<std::string>& ids, std::string_view id) {
     return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -49,6 +64,10 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
     if (named(choice.ignore, rule->id) || (!choice.only.empty() && !named(choice.only, rule->id))) continue;
     for (Finding& finding : rule->find(context)) all.push_back({rule, std::move(finding)});
   }
+  std::vector<LintResult> once;
+  for (const LintResult& result : all)
+    if (!result.rule->general || !said(result, all)) once.push_back(result);
+  all = std::move(once);
   std::stable_sort(all.begin(), all.end(), [](const LintResult& a, const LintResult& b) {
     return a.rule->severity < b.rule->severity;
   });

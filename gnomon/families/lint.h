@@ -39,6 +39,7 @@ class LintContext {
   // Null where this reader cannot read the file; refusal() then says why.
   const Resolved* read_by(Reader reader) const;
   const std::string& refusal(Reader reader) const;
+  const std::string& refused_key(Reader reader) const;  // what it is about; empty: no single key
   const std::vector<LintTensor>& tensors() const { return tensors_; }  // empty: the weights are not there
 
   std::string at(std::string_view key) const;  // in the whole file: "text_config.rope_theta"
@@ -76,7 +77,7 @@ class LintContext {
   std::vector<RopeDictionary> ropes_;
   struct Understood {
     std::optional<Resolved> resolved;
-    std::string refusal;
+    std::string refusal, refused_key;
   };
   const Understood& understood(Reader reader) const;
   mutable std::map<Reader, Understood> understood_;  // each made when first asked for
@@ -107,6 +108,10 @@ struct Rule {
   std::string_view link;           // where it happened
   std::string_view fails, passes;  // a config.json that has it, one that does not
   Findings (*find)(const LintContext&);
+  // gnomon's answer is another than that of transformers 5.23, or one where transformers raises an error.
+  bool departs = false;
+  // Left out about a key of which another rule says something that weighs as much.
+  bool general = false;
 };
 
 std::span<const Rule* const> lint_rules();   // in the order of rules/list.def

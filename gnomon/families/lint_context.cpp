@@ -123,6 +123,8 @@ const LintContext::Understood& LintContext::understood(Reader reader) const {
   if (fresh) {
     try {
       place->second.resolved = resolve(config_, reader);
+    } catch (const WrongValue& error) {
+      place->second.refusal = error.what(), place->second.refused_key = error.key();
     } catch (const Error& error) {
       if (error.fault() != Fault::input && error.fault() != Fault::usage) throw;
       place->second.refusal = error.what();
@@ -135,6 +137,7 @@ const Resolved* LintContext::read_by(Reader reader) const {
   return found.resolved ? &*found.resolved : nullptr;
 }
 const std::string& LintContext::refusal(Reader reader) const { return understood(reader).refusal; }
+const std::string& LintContext::refused_key(Reader reader) const { return understood(reader).refused_key; }
 
 LintFile open_for_lint(const Path& path) {
   Config config = Config::open(path);

@@ -16,8 +16,8 @@ std::optional<std::int64_t> FileReading::whole(std::string_view key, std::int64_
 }
 
 void FileReading::wrong(std::string_view key, std::string_view allowed) const {
-  throw Error(Fault::input,
-              gnomon::text(config_.where(), ": ", at(key), " is ", printed(key), "; allowed is ", allowed));
+  throw WrongValue(
+      at(key), gnomon::text(config_.where(), ": ", at(key), " is ", printed(key), "; allowed is ", allowed));
 }
 
 }  // namespace gnomon

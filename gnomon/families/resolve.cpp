@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -23,6 +24,8 @@ std::string language_part(const Config& config) {
 }
 
 namespace {
+
+constexpr std::string_view kOwnCode = "family-has-its-own-code";
 
 // What is found in a file of a family that is not in the list: the keys that other families use for the same.
 Family guessed(const Config& config, const std::string& part) {
@@ -172,8 +175,9 @@ Resolved resolve(const Config& config, Reader reader) {
   std::string type = file.text("model_type").value_or(outer);
   const Family* family = find_family(type);
   if (!family && type != outer) family = find_family(outer);
-  if (family && family->name == "bert" && file.text("position_embedding_type").value_or("") == "alibi")
-    family = find_family("jina_bert");  // the type that its own code goes by
+  const bool jina =
+      family && family->name == "bert" && file.text("position_embedding_type").value_or("") == "alibi";
+  if (jina) family = find_family("jina_bert");  // the type that its own code goes by
   const Family guess = family ? Family{} : guessed(config, part);
   answer.known = family != nullptr;
   answer.family = family ? std::string(family->name) : type.empty() ? "unknown" : type;
@@ -183,14 +187,29 @@ Resolved resolve(const Config& config, Reader reader) {
       {"family", answer.family, file.has("model_type") ? file.at("model_type") : "model_type",
        family ? "model_type" : "not in the list of families: explained from its keys alone"});
   if (!family) {
-    answer.remarks.push_back(
-        {"model_type", text("'", type,
-                            "' is not a family that gnomon knows: what follows is guessed from keys "
-                            "that other families have")});
+    answer.remarks.push_back({"model_type",
+                              text("'", type,
+                                   "' is not a family that gnomon knows: what follows is guessed from keys "
+                                   "that other families have"),
+                              "family-unknown"});
     family = &guess;
+  }
+  if (jina) {
+    answer.remarks.push_back({file.at("position_embedding_type"),
+                              "transformers 5.23 does not look at it and adds a learned table: this is what "
+                              "the model's own code computes",
+                              kOwnCode});
+  } else if (std::find(family->own_code.begin(), family->own_code.end(), type) != family->own_code.end()) {
+    answer.remarks.push_back(
+        {file.has("model_type") ? file.at("model_type") : "model_type",
+         "transformers 5.23 has no class of this name: this is what the model's own code computes",
+         kOwnCode});
   }
   answer.causal = !two_sided(file, *family);
   const Sizes sizes = read_sizes(file, *family, answer.because);
+  if (family->width_by_heads && (reader == Reader::v5 || reader == Reader::vllm) && sizes.width % sizes.heads)
+    file.wrong(width_key(family->keys, [&](std::string_view key) { return file.has(key); }),
+               text("a multiple of the heads, ", sizes.heads));
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
   answer.input = Spec::parse("add(none, scale=off)");
   const Resolving task{file, *family, sizes, answer};

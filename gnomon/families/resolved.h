@@ -46,6 +46,8 @@ struct LayerPosition {
 struct Remark {
   std::string key,
       says;  // what the reader makes of a key that one would not expect: ignored, overwritten, guessed
+  std::string_view rule =
+      {};  // of `gnomon lint` (lint.h), which tells the same; empty: of another reader than v5
 };
 
 // What a model's file says of position, as one reader understands it.

@@ -1,5 +1,8 @@
 #include "gnomon/families/rope_dict.h"
 
+#include <algorithm>
+#include <array>
+
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
@@ -31,7 +34,41 @@ std::optional<RopeValue> member(const Config& config, const std::string& key, st
   return value;
 }
 
+constexpr std::array<std::string_view, 27> kKnown{"rope_type",
+                                                  "type",
+                                                  "rope_theta",
+                                                  "factor",
+                                                  "original_max_position_embeddings",
+                                                  "attention_factor",
+                                                  "beta_fast",
+                                                  "beta_slow",
+                                                  "mscale",
+                                                  "mscale_all_dim",
+                                                  "truncate",
+                                                  "short_factor",
+                                                  "long_factor",
+                                                  "low_freq_factor",
+                                                  "high_freq_factor",
+                                                  "partial_rotary_factor",
+                                                  "mrope_section",
+                                                  "mrope_interleaved",
+                                                  "interleaved",
+                                                  "alpha",
+                                                  "llama_4_scaling_beta",
+                                                  "short_mscale",
+                                                  "long_mscale",
+                                                  "max_position_embeddings",
+                                                  "rope_interleave",
+                                                  "rope_ratio",
+                                                  "finetuned"};
+
 }  // namespace
+
+std::span<const std::string_view> known_rope_keys() { return kKnown; }
+std::string_view misspelt_rope_key(std::string_view key) {
+  return std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end() ? nearest(key, kKnown)
+                                                                      : std::string_view{};
+}
 
 RopeValue rope_number(double x, std::string key, std::string rule) {
   return {std::move(key), std::move(rule), x, shortest(x)};
@@ -41,7 +78,7 @@ RopeValue rope_word(std::string word, std::string key, std::string rule) {
 }
 
 RopeDict RopeDict::read(FileReading& from, std::string_view object, std::string_view rule) {
-  RopeDict dict(from.config().where());
+  RopeDict dict(from.config().where(), from.at(object));
   for (const std::string& name : from.keys(object)) {
     const std::string key = from.at(text(object, ".", name));
     if (auto value = member(from.config(), key, rule)) dict.values_.emplace_back(name, std::move(*value));
@@ -88,9 +125,19 @@ std::vector<std::pair<std::string, RopeValue>> RopeDict::unread() const {
 
 void RopeDict::wrong(std::string_view name, std::string_view allowed) const {
   const RopeValue* found = entry(name);
-  throw Error(Fault::input, text(where_, ": ", found && !found->key.empty() ? found->key : std::string(name),
-                                 " is ", found ? found->printed : "absent", "; allowed is ", allowed));
+  const std::string key = found && !found->key.empty() ? found->key
+                          : object_.empty()            ? std::string(name)
+                                                       : text(object_, ".", name);
+  const bool own = found && found->key.empty();  // of the class: no key of the file is wrong
+  throw WrongValue(own ? "" : key, text(where_, ": ", key, " is ", found ? found->printed : "absent",
+                                        "; allowed is ", allowed));
 }
+void RopeDict::wrong_at(std::string_view key, std::string_view allowed) const {
+  const std::size_t part = object_.find(".rope_");
+  const std::string whole = part == object_.npos ? std::string(key) : text(object_.substr(0, part + 1), key);
+  throw WrongValue(whole, text(where_, ": ", whole, ": allowed is ", allowed));
+}
+
 std::optional<double> RopeDict::number(std::string_view name) const {
   const RopeValue* found = find(name);
   if (!found) return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,8 @@ RopeValue rope_word(std::string word, std::string key, std::string rule);
 class RopeDict {
  public:
   RopeDict() = default;
-  explicit RopeDict(std::string where) : where_(std::move(where)) {}
+  explicit RopeDict(std::string where, std::string object = {})
+      : where_(std::move(where)), object_(std::move(object)) {}
   // The members of an object of the file, as written; objects within it are left out.
   static RopeDict read(FileReading& from, std::string_view object, std::string_view rule);
   // What a class has instead of an absent one.
@@ -47,15 +49,22 @@ class RopeDict {
   std::optional<bool> flag(std::string_view name) const;
   std::optional<std::vector<double>> list(std::string_view name) const;
   [[noreturn]] void wrong(std::string_view name, std::string_view allowed) const;
+  // The same of a key that stands beside the dictionary.
+  [[noreturn]] void wrong_at(std::string_view key, std::string_view allowed) const;
   // The members of the file that nobody has asked for.
   std::vector<std::pair<std::string, RopeValue>> unread() const;
 
  private:
   const RopeValue* entry(std::string_view name) const;
-  std::string where_;
+  std::string where_, object_;  // the file; what it calls the dictionary
   std::vector<std::pair<std::string, RopeValue>> values_;
   mutable std::set<std::string, std::less<>> asked_;
 };
+
+// Every key that some class of transformers 5.23 reads in a dictionary of RoPE.
+std::span<const std::string_view> known_rope_keys();
+// The known key that an unknown one is nearly; empty: it is known itself, or like none.
+std::string_view misspelt_rope_key(std::string_view key);
 
 // The dictionary of each kind of layer, by label ("full_attention"); the label of one for all is empty. No dictionary: the
 // kind carries no position.

@@ -55,18 +55,13 @@ class Rope {
                                               "mrope_section",
                                               "mrope_interleaved",
                                               "original_max_position_embeddings"};
-    constexpr std::string_view names[] = {"factor",           "original_max_position_embeddings",
-                                          "attention_factor", "beta_fast",
-                                          "beta_slow",        "mscale_all_dim",
-                                          "truncate",         "short_factor",
-                                          "low_freq_factor",  "high_freq_factor",
-                                          "long_factor",      "rope_theta"};
     for (const auto& [name, value] : dict_.unread()) {
       if (std::find(std::begin(elsewhere), std::end(elsewhere), name) != std::end(elsewhere)) continue;
-      const std::string_view near = nearest(name, names);
-      const bool meant = !near.empty() && near != name;
-      remarks_.push_back({value.key, text("the type ", type_, " does not read it",
-                                          meant ? text(": was ", near, " meant?") : "")});
+      const std::string_view near = misspelt_rope_key(name);
+      remarks_.push_back(
+          {value.key,
+           text("the type ", type_, " does not read it", near.empty() ? "" : text(": was ", near, " meant?")),
+           near.empty() ? "scaling-key-unread" : "rope-key-misspelt"});
     }
   }
   void because(std::string_view what, std::string value, std::string key, std::string rule) {
@@ -99,19 +94,34 @@ class Rope {
   void channels() {
     if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
     const double part = dict_.number("partial_rotary_factor").value_or(1);
+    const bool null = dict_.holds("partial_rotary_factor") && !dict_.find("partial_rotary_factor");
     const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
+    if (null && !forgotten) dict_.wrong("partial_rotary_factor", "a number, or no such key");
     if (type_ == "proportional") return rotate(head_.rotated);
     if (forgotten && part != 1) {
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
-                          "not looked at: this family's default type rotates the whole head"});
+                          "not looked at: this family's default type rotates the whole head",
+                          head_.trailing         ? "rotary-slice-turns-whole"
+                          : part > 0 && part < 1 ? "partial-rotation-dropped"
+                                                 : "partial-rotation-impossible"});
     }
+    if (type_ != "default" && part > 0 && part < 1 && whole_head())
+      remarks_.push_back({dict_.find("partial_rotary_factor")->key,
+                          "this type computes the part, and the class's attention turns the whole head: "
+                          "transformers 5.23 raises RuntimeError when the model runs",
+                          "partial-rotation-with-scaling"});
     const std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
+    if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));
     if (n < 2 || n > head_.rotated || n % 2) {
       dict_.wrong("partial_rotary_factor",
                   text("a share of the head of ", head_.rotated, " that is an even number of channels"));
     }
     if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
     rotate(n);
+  }
+  // The class knows no part of the head, but for the one that is its own.
+  bool whole_head() const {
+    return rules_.plain_forgets_part && !facts_.plain_partial && facts_.partial == 0 && !head_.trailing;
   }
   void named_channels(double given) {
     const std::int64_t n = given == 0 ? head_.rotated : std::int64_t(given);
@@ -154,6 +164,7 @@ class Rope {
     if (const auto alpha = dict_.number("alpha");
         alpha && *alpha != 0 && facts_.dicts == RopeDicts::hunyuan) {
       name_ = "ntk";
+      dict_.find("factor");  // stands beside alpha in every file of the family, and says nothing
       return option("factor", shortest(*alpha), "alpha");
     }
     if (rules_
@@ -167,7 +178,7 @@ class Rope {
     because("original", text(head_.longest), "max_position_embeddings",
             "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
     if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
-      remarks_.push_back({other->key, "not looked at by the type dynamic"});
+      remarks_.push_back({other->key, "not looked at by the type dynamic", "scaling-key-unread"});
   }
   void yarn() {
     double s = 0;
@@ -186,7 +197,7 @@ class Rope {
     if (rules_.drops_attention_factor) {
       for (const char* name : {"attention_factor", "mscale", "mscale_all_dim"})
         if (const RopeValue* dropped = dict_.find(name))
-          remarks_.push_back({dropped->key, "not looked at by this reader"});
+          remarks_.push_back({dropped->key, "not looked at by this reader", {}});
       return sections_of_text();
     }
     if (const auto a = dict_.number("attention_factor")) {
@@ -205,12 +216,13 @@ class Rope {
   }
   void truncate() {
     const RopeValue* own = dict_.find("truncate");
-    bool on = own ? *dict_.flag("truncate") : true;
+    bool on = own ? *dict_.flag("truncate") : !dict_.holds("truncate");  // null is not true
     if (rules_.truncate) {
       if (own && on != *rules_.truncate) {
         remarks_.push_back({own->key,
                             "not looked at: transformers reads truncate beside the dictionaries of the layer "
-                            "types, where it is absent, so the ends of the ramp are rounded"});
+                            "types, where it is absent, so the ends of the ramp are rounded",
+                            "truncate-unread-when-nested"});
       }
       on = *rules_.truncate, own = nullptr;
     }
@@ -225,6 +237,8 @@ class Rope {
       option(option_name, slashed(*list), name);
     }
     const double L0 = original();
+    if (L0 == 1)
+      dict_.wrong("original_max_position_embeddings", "more than one token: it is divided by ln of it");
     double s = double(head_.longest) / L0;
     if (dict_.find("factor") && !rules_.longrope_by_ratio) {
       s = needed("factor");
@@ -251,7 +265,7 @@ class Rope {
   }
   void proportional() {
     option("share", shortest(dict_.number("partial_rotary_factor").value_or(1)), "partial_rotary_factor");
-    if (dict_.find("factor")) option("factor", shortest(factor()), "factor");
+    if (dict_.holds("factor")) option("factor", shortest(factor()), "factor");  // null is not absent
   }
   void linear_of_text() {
     linear();
@@ -265,9 +279,10 @@ class Rope {
   void sections_of_text() {
     if (facts_.sections.empty()) return;
     remarks_.push_back(
-        {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : "mrope_section",
+        {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,
          "the spec is that of text, where the coordinates are equal; images turn these frequencies by "
-         "section"});
+         "section",
+         "sections-with-scaling"});
   }
 
   const RopeDict& dict_;

@@ -20,7 +20,13 @@ bool filled(FileReading& file, std::string_view key) {
 class V5 {
  public:
   V5(FileReading& file, const Family& family, const std::vector<std::string>& labels, std::int64_t longest)
-      : file_(file), rope_(family.rope), labels_(labels), longest_(longest) {
+      : file_(file),
+        known_(family.name != "unknown"),
+        rope_(family.rope),
+        own_head_(family.sizes.head_dim != 0),
+        slice_(family.mla.rope != 0),
+        labels_(labels),
+        longest_(longest) {
     own_file_rules();
   }
 
@@ -41,14 +47,15 @@ class V5 {
     }
     for (auto& [label, dict] : out_.kinds)
       if (dict) complete(*dict, !label.empty());
+    null_head();
     return std::move(out_);
   }
 
  private:
   void own_file_rules() { out_.rules.source = "the rule of transformers 5.23 (modeling_rope_utils.py)"; }
   static std::string rule(std::string_view what) { return std::string(kConvert) + std::string(what); }
-  void remark(std::string_view key, std::string_view says) {
-    out_.remarks.push_back({file_.at(key), std::string(says)});
+  void remark(std::string_view key, std::string_view says, std::string_view rule) {
+    out_.remarks.push_back({file_.at(key), std::string(says), rule});
   }
 
   // Dictionary, top level, class: the first that has it.
@@ -72,7 +79,8 @@ class V5 {
   void standard() {
     std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     if (object == "rope_scaling" && filled(file_, "rope_parameters"))
-      remark("rope_parameters", "replaced as a whole by rope_scaling, which stands beside it");
+      remark("rope_parameters", "replaced as a whole by rope_scaling, which stands beside it",
+             "two-dictionaries");
     if (!filled(file_, object) && !rope_.standard.empty() && !file_.has("rope_parameters")) {
       RopeDict dict = RopeDict::standard(rope_.standard, "no key says it: the class's own rope_parameters");
       fill(dict, theta(rope_.theta_key, rope_.theta));
@@ -81,6 +89,8 @@ class V5 {
     }
     std::vector<std::string> nested;
     if (filled(file_, object)) nested = nested_keys(object);
+    if (known_ && !nested.empty())
+      file_.wrong(object, "one dictionary for all layers: this class has one rotation, and raises KeyError");
     for (const std::string& label : nested) one(text(object, ".", label), label);
     if (nested.empty()) one(object, "");
     for (const std::string& label : labels_)
@@ -110,8 +120,8 @@ class V5 {
     RopeDict full = kind(kFull), sliding = kind(kSliding);
     if (file_.has("rope_parameters") && !file_.has("rope_parameters.full_attention") &&
         !file_.has("rope_parameters.sliding_attention") && filled(file_, "rope_parameters")) {
-      remark("rope_parameters",
-             "not looked at: this family reads full_attention and sliding_attention in it");
+      remark("rope_parameters", "not looked at: this family reads full_attention and sliding_attention in it",
+             "flat-dictionary-unread");
     }
     const RopeDict scaling =
         RopeDict::read(file_, "rope_scaling", rule("rope_scaling goes over the dictionary"));
@@ -130,11 +140,12 @@ class V5 {
   RopeValue sliding_theta() {
     if (!rope_.sliding_theta_key.empty()) return theta(rope_.sliding_theta_key, rope_.sliding_theta);
     // OLMo 3 takes rope_theta out of the file for the full layers; for the sliding ones it is no longer there.
-    if (file_.has(rope_.theta_key)) {
+    if (const auto x = file_.number(rope_.theta_key); x && *x != rope_.theta) {
       remark(rope_.theta_key,
              text("of the full layers alone: transformers 5.23 takes it out of the file for them, and the "
                   "sliding layers get the class's ",
-                  shortest(rope_.theta)));
+                  shortest(rope_.theta)),
+             "theta-for-half-the-layers");
     }
     return rope_number(rope_.theta, "", rule("no key says it: the class's default_theta"));
   }
@@ -155,11 +166,13 @@ class V5 {
 
   // Gemma 4.
   void as_written() {
-    if (filled(file_, "rope_scaling"))
-      remark("rope_scaling", "not looked at: this family reads rope_parameters alone");
+    const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     for (const std::string& label : labels_) {
-      if (file_.has("rope_parameters")) {
-        const std::string object = text("rope_parameters.", label);
+      if (file_.has(in)) {
+        const std::string object = text(in, ".", label);
+        if (file_.kind(object) == Config::Kind::absent)
+          file_.wrong(in,
+                      text("an object with a dictionary for each kind of layer: there is none for ", label));
         if (file_.kind(object) == Config::Kind::null) {
           out_.kinds.emplace_back(label, std::nullopt);
           continue;
@@ -187,28 +200,55 @@ class V5 {
     if (rope_.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn"))
       dict.set("rope_type", rope_word("longrope", dict.find("rope_type")->key,
                                       text("this family: ", type, " is longrope")));
-    if (rope_.dicts == RopeDicts::phi3 && type == "su")
+    if (rope_.dicts == RopeDicts::phi3 && type == "su" && !dict.find("original_max_position_embeddings"))
       out_.remarks.push_back({dict.find("rope_type")->key,
-                              "transformers 5.23 raises KeyError for this name; it is longrope's first"});
+                              "transformers 5.23 puts the original length into the dictionary only for the "
+                              "name longrope, and then raises KeyError; it is longrope's first name",
+                              "longrope-named-su"});
     const std::string now = *dict.word("rope_type");
     const auto& taken = rope_.types.names;
     if (!taken.empty() && now != "default" && std::find(taken.begin(), taken.end(), now) == taken.end())
       dict.wrong("rope_type", text("default or ", taken.front(), " (the class's validate_rope)"));
     if (now == "yarn" || now == "longrope" || now == "llama3") length(dict, nested);
-    if (nested) out_.rules.truncate = file_.flag("rope_parameters.truncate").value_or(true);
+    if (nested)
+      out_.rules.truncate = file_.flag("rope_parameters.truncate")
+                                .value_or(file_.kind("rope_parameters.truncate") != Config::Kind::null);
+  }
+  // Classes with a head_dim of their own refuse null; of the others those types multiply it which do not ask for width / heads.
+  void null_head() {
+    if (!known_ || slice_ || rope_.dicts == RopeDicts::none) return;
+    const bool null = file_.kind("head_dim") == Config::Kind::null;
+    const bool refused = null && own_head_;
+    const bool kept = (null || file_.kind("head_dim") == Config::Kind::absent) && rope_.null_head;
+    const bool multiplied = (kept || (null && !rope_.fills_null_head)) &&
+                            std::any_of(out_.kinds.begin(), out_.kinds.end(), [](const auto& kind) {
+                              if (!kind.second) return false;
+                              const auto type = kind.second->word("rope_type");
+                              return type == "dynamic" || type == "yarn" || type == "longrope";
+                            });
+    if (refused || multiplied)
+      remark("head_dim",
+             refused
+                 ? "transformers 5.23 refuses null, which is not an absent key; read here as absent"
+                 : "transformers 5.23 multiplies it for this type and raises TypeError, for it is null; read "
+                   "here as the width divided by the heads",
+             "head-dim-null");
   }
   void length(RopeDict& dict, bool nested) {
     const std::string_view name = "original_max_position_embeddings";
     const RopeValue* own = dict.find(name);
     const auto top = file_.number(name);
-    if (nested && top)
-      remark(name, "not looked at: the dictionaries are those of layer types, and only they are asked");
+    if (nested && top && !(own && dict.number(name) == top))
+      remark(name, "not looked at: the dictionaries are those of layer types, and only they are asked",
+             own ? "original-length-twice" : "original-length-unread");
     // Phi-3's class has a length of its own, which counts as the top level's.
     const double over = top ? *top : double(rope_.original);
-    if (!nested && over != 0) {
+    if (!nested && (top || over != 0)) {
       if (own && dict.number(name) != over)
-        out_.remarks.push_back({own->key, text("overwritten by the top level's ", shortest(over),
-                                               top ? "" : ", the class's own")});
+        out_.remarks.push_back(
+            {own->key,
+             text("overwritten by the top level's ", shortest(over), top ? "" : ", the class's own"),
+             "original-length-twice"});
       dict.set(name,
                rope_number(
                    over, top ? file_.at(name) : "",
@@ -221,7 +261,9 @@ class V5 {
   }
 
   FileReading& file_;
+  const bool known_;
   const RopeFacts& rope_;
+  const bool own_head_, slice_;  // the class has a head_dim of its own; one that is no width of the rotation
   const std::vector<std::string>& labels_;
   const std::int64_t longest_;
   RopeReading out_;

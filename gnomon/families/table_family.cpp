@@ -30,7 +30,8 @@ std::vector<SpecPart> by_distance(const Resolving& task) {
     task.answer.remarks.push_back(
         {key,
          "not looked at: transformers 5 has no distance tables for this family, and drops the "
-         "checkpoint's"});
+         "checkpoint's",
+         "relative-table-dropped"});
     return {};
   }
   task.answer.input = Spec::parse("add(none, scale=off)");

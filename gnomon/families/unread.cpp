@@ -9,6 +9,8 @@
 namespace gnomon {
 namespace {
 
+constexpr std::string_view kUnread = "position-key-unread";
+
 bool of_position(std::string_view key) {
   constexpr std::array<std::string_view, 22> kBeginnings{"rope",
                                                          "rotary",
@@ -66,13 +68,13 @@ void remark_unread(const FileReading& file, Resolved& answer) {
   for (const std::string& key : config.keys(file.part())) {
     const std::string whole = file.at(key);
     if (of_position(key) && !file.asked(whole) && !idle(config, whole))
-      answer.remarks.push_back({whole, text("no rule of this family reads it", perhaps(file, key))});
+      answer.remarks.push_back({whole, text("no rule of this family reads it", perhaps(file, key)), kUnread});
   }
   if (file.part().empty()) return;
   for (const std::string& key : config.keys())
     if (of_position(key) && !idle(config, key))
       answer.remarks.push_back(
-          {key, text("not looked at: the settings of the language part are in ", file.part())});
+          {key, text("not looked at: the settings of the language part are in ", file.part()), kUnread});
 }
 
 }  // namespace gnomon

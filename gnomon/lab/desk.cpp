@@ -1,5 +1,6 @@
 #include "gnomon/lab/desk.h"
 
+#include <limits>
 #include <mutex>
 
 #include "gnomon/core/error.h"
@@ -15,22 +16,51 @@ Desk::Desk(const Corpus* text, bool quick_run, Path models)
       one_byte_(text && text->content().find_first_not_of(text->content().front()) == std::string_view::npos),
       folder_(std::move(models)) {}
 
-Recipe Desk::language(std::string_view spec) const {
-  Recipe r{.data = "text", .spec = std::string(spec), .steps = 1000, .learning_rate = 2e-3};
-  if (quick) r.steps = 100, r.batch = 8, r.width = 64;
+namespace {
+std::string tuned_as(const Recipe& r) { return r.causal ? r.spec : r.spec + ", encoder"; }
+}  // namespace
+
+Recipe Desk::on_text(std::string_view spec, bool causal) const {
+  Recipe r{.data = "text", .spec = std::string(spec), .causal = causal, .steps = 800};
+  if (quick) r.steps = 100, r.batch = 8;
+  if (!causal) r.steps *= 2;  // a seventh of the targets a window
+  const auto found = rates_.find(tuned_as(r));
+  r.learning_rate = found == rates_.end() ? kRates[0] : found->second;
   return r;
 }
-Recipe Desk::encoder(std::string_view spec) const {
-  Recipe r = language(spec);
-  r.causal = false;
-  r.steps *= 2;  // a seventh of the targets a window
-  return r;
-}
+Recipe Desk::language(std::string_view spec) const { return on_text(spec, true); }
+Recipe Desk::encoder(std::string_view spec) const { return on_text(spec, false); }
 Recipe Desk::task(std::string_view data, std::string_view spec) const {
   Recipe r{.data = std::string(data), .spec = std::string(spec)};
   const std::int64_t own = task_length(data);
-  r.width = 64, r.length = own ? own : 32, r.batch = own ? 64 : 16, r.steps = quick ? 250 : 500;
+  r.length = own ? own : 32, r.batch = own ? 64 : 16, r.steps = quick ? 250 : 500;
   return r;
+}
+
+bool Desk::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
+  if (quick) return true;
+  std::map<std::string, Recipe> open;  // the models that rates are tried on
+  for (const Recipe& r : recipes) {
+    if (r.data == "text" && !says_nothing(r)) open.try_emplace(tuned_as(r), on_text(r.spec, r.causal));
+  }
+  std::vector<Recipe> tries;
+  for (const auto& [name, base] : open) {
+    for (const double rate : kRates) {
+      tries.push_back(base);
+      tries.back().learning_rate = rate, tries.back().seeds = 1;
+    }
+  }
+  if (!train(tries, hooks)) return false;
+  for (auto& [name, base] : open) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const double rate : kRates) {
+      base.learning_rate = rate;
+      const auto& kept = kept_[base.print()];
+      if (kept.empty() || !(kept.front().nats < best)) continue;
+      best = kept.front().nats, rates_[name] = rate;
+    }
+  }
+  return true;
 }
 
 bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {

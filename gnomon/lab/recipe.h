@@ -11,7 +11,7 @@ namespace gnomon {
 struct Recipe {
   std::string data;  // "text", or the name of a task (task.h)
   std::string spec;  // how position enters
-  std::int64_t layers = 2, width = 96, heads = 4, length = 64;
+  std::int64_t layers = 2, width = 64, heads = 4, length = 64;
   bool causal = true;
   std::int64_t steps = 800, batch = 16;
   double learning_rate = 3e-3;

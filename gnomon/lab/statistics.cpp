@@ -86,6 +86,17 @@ Estimate mean_interval(std::span<const double> values) {
                        {{std::sqrt(squares(values) / (n - 1) / n), n - 1}});
 }
 
+double log_odds(double share) { return std::log(share) - std::log1p(-share); }
+
+ShareEstimate share_interval(std::span<const double> shares, double cases) {
+  const double half = .5 / cases;
+  std::vector<double> odds;
+  for (const double p : shares) odds.push_back(log_odds(std::clamp(p, half, 1 - half)));
+  const Estimate e = mean_interval(odds);
+  const auto back = [](double x) { return 1 / (1 + std::exp(-x)); };
+  return {back(e.mean), back(e.mean - e.half_width), back(e.mean + e.half_width), e.n};
+}
+
 double median(std::vector<double> x) {
   if (x.empty()) return 0;
   std::sort(x.begin(), x.end());

@@ -20,6 +20,15 @@ struct Estimate {
 // By Student's t.
 Estimate mean_interval(std::span<const double> values);
 double median(std::vector<double> values);  // 0 of none
+
+// Of shares: Student's t on their log-odds ln(p/(1 − p)), so that no end leaves 0 to 1. Every share is of `cases` cases, and one
+// that leaves half a case or less to the other side counts as half a case there: 0 and 1 have no log-odds.
+struct ShareEstimate {
+  double share, low, high;  // the ends are NaN for n < 2
+  int n;
+};
+ShareEstimate share_interval(std::span<const double> shares, double cases);
+double log_odds(double share);
 // Of the differences a_i − b_i: a paired t interval. The spans have equal length.
 Estimate paired_interval(std::span<const double> a, std::span<const double> b);
 // Of the mean of a less that of b, which have nothing in common: Welch 1947, with his degrees of freedom. n: of the smaller.

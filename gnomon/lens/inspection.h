@@ -17,21 +17,33 @@ namespace gnomon {
 
 // What a trained model does with position, as data. A part that does not apply to a model is absent, and `left_out` says why.
 
+// How large single numbers of vectors are.
+struct EntrySizes {
+  double deviation, largest, within_two;  // about 0; in size; the share in [−2, 2]
+};
+
 // A table of positions beside the table of words, as they are added. Of words, a sample of at most kWords.
 struct TableLook {
   std::int64_t words, positions, width;
-  NormRatio norms;                  // lengths of positions over those of words
-  double word_rank, position_rank;  // effective rank (Roy, Vetterli 2007)
-  std::int64_t components;          // of positions, with 95 % of their variance
+  NormRatio norms;                      // lengths of positions over those of words
+  double word_length, position_length;  // mean lengths
+  double word_rank, position_rank;      // effective rank (Roy, Vetterli 2007)
+  std::int64_t components;              // of positions, with 95 % of their variance
+  std::int64_t word_components;         // of words
   double within,
       chance;  // share of the positions' variance in the words' 95 % subspace; its share of all channels
-  double mean_cosine;             // between the mean word and the mean position
+  double mean_cosine;     // between the mean word and the mean position
+  double size_of_cosine;  // mean |cosine| of a word and a position
+  double channels;        // Spearman correlation over channels: variance of positions, variance of words
   double by_distance, roughness;  // of the table: offset_share of e·eᵀ without its diagonal, roughness()
-  double first_row;               // |e_0 − mean|, over the same of the other rows in the mean
-  double recall,
-      recall_normed;  // of 10 nearest words that stay when a position is added; after the norm of the embedding
+  double slow;       // share of the positions' variance in the slowest tenth of whole frequencies
+  double first_row;  // |e_0 − mean|, over the same of the other rows in the mean
+  // When a position is added to a word: how often the nearest of all words is still this one, and how many of its 10
+  // nearest words stay; `…_normed`: after the norm of the embedding.
+  double identity, identity_normed, recall, recall_normed;
+  EntrySizes entries, entries_normed;  // of words; of words with a position, after the norm
 };
-inline constexpr std::int64_t kWords = 2000;
+inline constexpr std::int64_t kWords = 2000, kWordsAsked = 300;  // asked for their neighbours
 
 // The stream that enters a layer, or leaves the last one. The first token of a window stands apart: in many models it becomes
 // far longer than all others and takes what attention has no use for (Sun et al. 2024, arXiv 2402.17762; Xiao et al. 2023,
@@ -67,6 +79,8 @@ struct LongReading {
 struct Inspection {
   std::int64_t window = 0, windows = 0;  // of what is not about long windows
   std::int64_t probed = 0;               // tokens of the windows that probes are asked about
+  // Windows behind the terms, the streams, and what is moved or taken away.
+  std::int64_t term_windows = 0, stream_windows = 0, changed_windows = 0;
   std::optional<TableLook> table;
   std::vector<TermsLook> terms;                          // of each head of the first layer
   std::vector<std::vector<HeadWatched>> heads;           // [layer][head]

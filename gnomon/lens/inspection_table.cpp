@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "gnomon/core/error.h"
@@ -10,7 +11,7 @@ namespace gnomon {
 namespace {
 
 constexpr double kMost = 0.95;  // of the variance: what "the subspace" of words or positions is
-constexpr std::int64_t kNeighbours = 10, kAsked = 300;
+constexpr std::int64_t kNeighbours = 10;
 
 bool has(const Trained& m, std::string_view name) {
   const auto all = m.model.params();
@@ -59,11 +60,16 @@ Matrix normed(const EmbeddingNorm& norm, Matrix rows) {
   return rows;
 }
 
-// The k rows of `words` nearest to a row by cosine, but for word `self`, in rising order.
-std::vector<std::int64_t> nearest(std::span<const double> row, const Matrix& unit_words, std::int64_t self) {
-  std::vector<double> scores(std::size_t(unit_words.rows));
-  for (std::int64_t w = 0; w < unit_words.rows; ++w)
-    scores[std::size_t(w)] = std::inner_product(row.begin(), row.end(), unit_words.row(w).begin(), 0.0);
+std::vector<double> cosines(std::span<const double> row, const Matrix& unit) {
+  std::vector<double> all(std::size_t(unit.rows));
+  const double size = std::max(length(row), 1e-12);
+  for (std::int64_t w = 0; w < unit.rows; ++w)
+    all[std::size_t(w)] = std::inner_product(row.begin(), row.end(), unit.row(w).begin(), 0.0) / size;
+  return all;
+}
+
+// The words nearest to a row by cosine, but for word `self`, in rising order.
+std::vector<std::int64_t> nearest(const std::vector<double>& scores, std::int64_t self) {
   std::vector<std::int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::erase(order, self);
@@ -74,28 +80,73 @@ std::vector<std::int64_t> nearest(std::span<const double> row, const Matrix& uni
   return order;
 }
 
-// The share of the nearest words of a word that are nearest still when a position is added, before or after a norm.
-double recall_of(const Matrix& words, const Matrix& positions, const EmbeddingNorm& norm) {
-  if (words.rows <= kNeighbours) throw Error(Fault::usage, "neighbours: too few words");
-  Matrix unit = normed(norm, words);
-  for (std::int64_t w = 0; w < unit.rows; ++w) {
-    const auto row = unit.row(w);
+Matrix unit_rows(Matrix rows) {
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    const auto row = rows.row(r);
     const double size = std::max(length(row), 1e-12);
     for (double& v : row) v /= size;
   }
-  double kept = 0, asked = 0;
-  for (std::int64_t n = 0; n < std::min(kAsked, words.rows); ++n) {
-    const std::int64_t w = n * words.rows / std::min(kAsked, words.rows);
-    const auto own = nearest(unit.row(w), unit, w);
-    Matrix placed = words.block(w, 1);
-    const auto position = positions.row((n * 7919 + 1) % positions.rows);  // spread over the table
-    for (std::int64_t c = 0; c < placed.columns; ++c) placed.at(0, c) += position[std::size_t(c)];
-    const auto seen = nearest(normed(norm, placed).row(0), unit, w);
+  return rows;
+}
+
+// What stays of a word when a position is added, before or after a norm.
+struct Kept {
+  double identity = 0, neighbours = 0;
+  EntrySizes entries = {};  // of the sums
+};
+EntrySizes sizes_of(const std::vector<double>& numbers) {
+  EntrySizes s{0, 0, 0};
+  const double n = double(numbers.size());
+  for (const double v : numbers) {
+    s.deviation += v * v / n, s.largest = std::max(s.largest, std::abs(v));
+    s.within_two += (std::abs(v) <= 2) / n;
+  }
+  s.deviation = std::sqrt(s.deviation);
+  return s;
+}
+Kept kept_of(const Matrix& words, const Matrix& positions, const EmbeddingNorm& norm) {
+  if (words.rows <= kNeighbours) throw Error(Fault::usage, "neighbours: too few words");
+  const Matrix unit = unit_rows(normed(norm, words));
+  const std::int64_t asked = std::min(kWordsAsked, words.rows);
+  Matrix sums(asked, words.columns);
+  Kept kept;
+  for (std::int64_t n = 0; n < asked; ++n) {
+    const std::int64_t w = n * words.rows / asked;
+    const auto word = words.row(w), position = positions.row((n * 7919 + 1) % positions.rows);  // spread
+    std::transform(word.begin(), word.end(), position.begin(), sums.row(n).begin(), std::plus<>());
+  }
+  sums = normed(norm, sums);
+  for (std::int64_t n = 0; n < asked; ++n) {
+    const std::int64_t w = n * words.rows / asked;
+    const auto own = nearest(cosines(unit.row(w), unit), w);
+    const auto scores = cosines(sums.row(n), unit);
+    const auto seen = nearest(scores, w);
     std::vector<std::int64_t> both;
     std::set_intersection(own.begin(), own.end(), seen.begin(), seen.end(), std::back_inserter(both));
-    kept += double(both.size()), asked += double(kNeighbours);
+    kept.neighbours += double(both.size()) / double(kNeighbours * asked);
+    kept.identity +=
+        double(*std::max_element(scores.begin(), scores.end()) <= scores[std::size_t(w)]) / double(asked);
   }
-  return kept / asked;
+  kept.entries = sizes_of(sums.values);
+  return kept;
+}
+
+double size_of_cosine(const Matrix& words, const Matrix& positions) {
+  const Matrix all = product_transposed(unit_rows(words), unit_rows(positions));
+  double sum = 0;
+  for (const double c : all.values) sum += std::abs(c);
+  return sum / double(all.values.size());
+}
+double mean_length(const Matrix& rows) {
+  double sum = 0;
+  for (std::int64_t r = 0; r < rows.rows; ++r) sum += length(rows.row(r));
+  return sum / double(rows.rows);
+}
+// The share in the slowest tenth of the frequencies, of which the constant is none; of a long table its beginning.
+double slow_share(const Matrix& positions) {
+  const auto energy = frequency_energy(positions.block(0, std::min<std::int64_t>(512, positions.rows)));
+  const auto tenth = std::max<std::ptrdiff_t>(1, std::ptrdiff_t(energy.size() - 1) / 10);
+  return std::accumulate(energy.begin() + 1, energy.begin() + 1 + tenth, 0.0);
 }
 
 Matrix sum_of_types(const Trained& m, const Matrix& words) {
@@ -145,22 +196,33 @@ TableLook look_at_table(const Trained& m) {
   double others = 0;
   for (std::int64_t p = 1; p < apart.rows; ++p) others += length(apart.row(p)) / double(apart.rows - 1);
   const Matrix gram = product_transposed(positions, positions);
-  const Matrix typed = sum_of_types(m, words);
+  const Kept bare = kept_of(words, positions, {}),
+             behind = kept_of(sum_of_types(m, words), positions, norm_of(m));
   return {.words = words.rows,
           .positions = positions.rows,
           .width = positions.columns,
           .norms = norm_ratio(positions, words),
+          .word_length = mean_length(words),
+          .position_length = mean_length(positions),
           .word_rank = of_words.effective_rank(),
           .position_rank = of_positions.effective_rank(),
           .components = of_positions.count(kMost),
+          .word_components = r,
           .within = energy_within(positions, of_words.basis(r)),
           .chance = double(r) / double(words.columns),
           .mean_cosine = cosine(column_means(words), mean),
+          .size_of_cosine = size_of_cosine(words, positions),
+          .channels = spearman(channels(positions).variance, channels(words).variance),
           .by_distance = offset_share(gram, Diagonal::without),
           .roughness = roughness(positions),
+          .slow = slow_share(positions),
           .first_row = length(apart.row(0)) / others,
-          .recall = recall_of(words, positions, {}),
-          .recall_normed = recall_of(typed, positions, norm_of(m))};
+          .identity = bare.identity,
+          .identity_normed = behind.identity,
+          .recall = bare.neighbours,
+          .recall_normed = behind.neighbours,
+          .entries = sizes_of(words.values),
+          .entries_normed = behind.entries};
 }
 
 // With a norm behind the sum, each part is taken with the statistics of the whole: γ·(part − its mean)/σ, exact for these tokens.

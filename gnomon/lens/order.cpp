@@ -62,6 +62,23 @@ double equivariance_error(const Trained& m, const Sample& sample, std::int64_t p
   return error;
 }
 
+double reversal_pooled(const Trained& m, const Sample& sample) {
+  can_move(sample.T, 1, "reversal_pooled");
+  std::vector<std::int64_t> backwards(static_cast<std::size_t>(sample.T));
+  std::iota(backwards.rbegin(), backwards.rend(), std::int64_t{0});
+  const Matrix intact = logits(m, sample), moved = logits(m, rearranged(sample, {backwards}));
+  double most = 0;
+  for (std::int64_t s = 0; s < sample.count(); ++s) {
+    const auto a = column_means(intact.block(s * sample.T, sample.T)),
+               b = column_means(moved.block(s * sample.T, sample.T));
+    double difference = 0, size = 0;
+    for (std::size_t c = 0; c < a.size(); ++c)
+      difference += (a[c] - b[c]) * (a[c] - b[c]), size += a[c] * a[c];
+    most = std::max(most, std::sqrt(share(difference, size, size, "reversal_pooled: the logits")));
+  }
+  return most;
+}
+
 double swap_difference(const Trained& m, const Sample& sample, std::int64_t pairs, std::uint64_t seed) {
   can_move(sample.T - 1, pairs, "swap_difference");
   const Random random(seed, "swaps");

@@ -11,6 +11,9 @@ namespace gnomon {
 // |f(Px) − P f(x)|/|f(x)| over logits and random permutations P of a window: 0 for a model that treats tokens as a set.
 double equivariance_error(const Trained& m, const Sample& sample, std::int64_t permutations,
                           std::uint64_t seed);
+// How much the mean of a window's logits, which a classifier of the whole window reads, changes when the window is read
+// backwards: |difference|/|mean|, the largest over windows. 0 for a model that treats tokens as a set.
+double reversal_pooled(const Trained& m, const Sample& sample);
 // The largest change of a logit of the last token, when two earlier tokens change places; over random pairs.
 double swap_difference(const Trained& m, const Sample& sample, std::int64_t pairs, std::uint64_t seed);
 // Mean loss of the last target when all tokens before the last `kept` are shuffled, less the loss intact.

@@ -111,6 +111,34 @@ PositionProbe probe_positions(const Matrix& rows, std::int64_t T) {
   return out;
 }
 
+double probe_new_positions(const Matrix& rows, std::int64_t T) {
+  const Split s = split(rows, T, 8);
+  struct Places {
+    Matrix x, y;
+  };
+  const auto places = [&](const Matrix& part, std::int64_t first, std::int64_t every) {
+    std::vector<std::int64_t> at;
+    for (std::int64_t n = 0; n < part.rows; ++n) {
+      if (n % T % every == first) at.push_back(n);
+    }
+    Places out{Matrix(std::int64_t(at.size()), part.columns), Matrix(std::int64_t(at.size()), 1)};
+    for (std::size_t n = 0; n < at.size(); ++n) {
+      const auto row = part.row(at[n]);
+      std::copy(row.begin(), row.end(), out.x.row(std::int64_t(n)).begin());
+      out.y.values[n] = double(at[n] % T) / double(T) - 0.5;
+    }
+    return out;
+  };
+  const Places fit = places(s.fit, 0, 2), choose = places(s.choose, 1, 4), told = places(s.told, 3, 4);
+  double least = INFINITY, r2 = 0;
+  for (const double lambda : kLambdas) {
+    const Matrix w = ridge(fit.x, fit.y, lambda * double(fit.x.rows));
+    const double found = unexplained(product(choose.x, w), choose.y, 0);
+    if (found < least) least = found, r2 = 1 - unexplained(product(told.x, w), told.y, 0);
+  }
+  return r2;
+}
+
 LabelProbe probe_labels(const Matrix& rows, std::span<const std::int32_t> labels, std::int64_t T) {
   if (std::int64_t(labels.size()) != rows.rows)
     throw Error(Fault::usage, text("probe_labels: ", labels.size(), " labels of ", rows.rows, " rows"));

@@ -18,6 +18,11 @@ struct PositionProbe {
 };
 PositionProbe probe_positions(const Matrix& rows, std::int64_t T);
 
+// R² at positions that the probe never saw: it is fitted on every second one, lambda is chosen on half of the others, and
+// the other half is told. Wherever rows have more channels than there are positions, a probe may know each of them by heart
+// and read R² 1 from any table; that helps nothing between them. Needs T >= 8.
+double probe_new_positions(const Matrix& rows, std::int64_t T);
+
 // Which of the labels a row carries: the accuracy of a one-hot ridge classifier, and the share of the most frequent
 // label, which a constant reaches.
 struct LabelProbe {

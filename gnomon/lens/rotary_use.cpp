@@ -73,6 +73,10 @@ struct Pairs {
 
 }  // namespace
 
+std::vector<double> pair_frequencies(const Trained& m, std::int64_t layer) {
+  return rotation_of(m.model.architecture(), layer).w;
+}
+
 TurnsSeen turns_within(std::span<const double> frequencies, std::int64_t T) {
   TurnsSeen t{};
   for (const double w : frequencies) {

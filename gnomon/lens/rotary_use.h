@@ -14,6 +14,9 @@ struct TurnsSeen {
 };
 TurnsSeen turns_within(std::span<const double> frequencies, std::int64_t T);
 
+// The frequencies of the pairs of a layer, radians a token. Refuses what pair_logits does.
+std::vector<double> pair_frequencies(const Trained& m, std::int64_t layer);
+
 // The logits of one head of a rotary model as a sum over its pairs, for one window: h (T,C) enters the layer. Throws
 // Error(usage) for encodings that do not rotate whole heads by frequencies() alone: where the pairs do not add up to
 // the logits of the definition.

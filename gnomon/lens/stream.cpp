@@ -40,9 +40,35 @@ void then(Taps& taps, const std::string& name, Tap next) {
 }
 
 void check_surgery(const Architecture& c, const Surgery& surgery) {
-  if (surgery.cut >= -1 && surgery.cut < c.layers) return;
-  throw Error(Fault::usage, text("surgery: a cut after layer ", surgery.cut,
-                                 " of a model that has layers 0 to ", c.layers - 1));
+  if (surgery.cut < -1 || surgery.cut >= c.layers) {
+    throw Error(Fault::usage, text("surgery: a cut after layer ", surgery.cut,
+                                   " of a model that has layers 0 to ", c.layers - 1));
+  }
+  if (!surgery.erasure) return;
+  const Erasure& e = *surgery.erasure;
+  if (e.layer < 0 || e.layer > c.layers || e.basis.rows != c.width ||
+      std::int64_t(e.centre.size()) != c.width) {
+    throw Error(Fault::usage, text("surgery: an erasure before layer ", e.layer, " of ", c.layers,
+                                   " in rows of ", e.basis.rows, " and a centre of ", e.centre.size(),
+                                   " numbers; the model is ", c.width, " wide"));
+  }
+}
+
+void erase(const Erasure& e, TapValue& value) {
+  Floats all = value.read();
+  const std::size_t C = e.centre.size();
+  std::vector<double> less(C);
+  for (std::size_t row = 0; row < all.size(); row += C) {
+    std::fill(less.begin(), less.end(), 0.0);
+    for (std::int64_t k = 0; k < e.basis.columns; ++k) {
+      double along = 0;
+      for (std::size_t c = 0; c < C; ++c)
+        along += (double(all[row + c]) - e.centre[c]) * e.basis.at(std::int64_t(c), k);
+      for (std::size_t c = 0; c < C; ++c) less[c] += along * e.basis.at(std::int64_t(c), k);
+    }
+    for (std::size_t c = 0; c < C; ++c) all[row + c] -= float(less[c]);
+  }
+  value.write(all);
 }
 Taps taps_of(const Architecture& c, const Surgery& surgery) {
   Taps taps;
@@ -50,14 +76,17 @@ Taps taps_of(const Architecture& c, const Surgery& surgery) {
     taps[of_layer(l, "attention.written")] = [](TapValue& value) {
       value.write(Floats(std::size_t(value.size())));
     };
+  if (const Erasure* e = surgery.erasure)
+    taps[e->layer < c.layers ? of_layer(e->layer, "before") : of_layer(c.layers - 1, "after")] =
+        [e](TapValue& value) { erase(*e, value); };
   if (surgery.cut < 0) return taps;
   const auto entered = std::make_shared<Floats>();
-  taps[of_layer(surgery.cut, "before")] = [=](TapValue& value) { *entered = value.read(); };
-  taps[of_layer(surgery.cut, "after")] = [=](TapValue& value) {
+  then(taps, of_layer(surgery.cut, "before"), [=](TapValue& value) { *entered = value.read(); });
+  then(taps, of_layer(surgery.cut, "after"), [=](TapValue& value) {
     Floats left = value.read();
     for (std::size_t n = 0; n < left.size(); ++n) left[n] -= (*entered)[n];
     value.write(left);
-  };
+  });
   return taps;
 }
 

@@ -15,10 +15,18 @@ struct Scored {
   double mean() const;  // throws Error(usage) where no target was scored
 };
 
+// Directions of the residual stream in which every row becomes the same: h − (h − centre)·U·Uᵀ.
+struct Erasure {
+  std::int64_t layer;          // what enters it; the number of layers: what leaves the last
+  Matrix basis;                // U (C,r), orthonormal columns
+  std::vector<double> centre;  // C numbers
+};
+
 // What is done to the residual stream while it passes.
 struct Surgery {
-  std::int64_t cut = -1;      // after this layer only what the layer wrote goes on: h_out − h_in
-  bool no_attention = false;  // attention writes nothing, in any layer
+  std::int64_t cut = -1;             // after this layer only what the layer wrote goes on: h_out − h_in
+  bool no_attention = false;         // attention writes nothing, in any layer
+  const Erasure* erasure = nullptr;  // before what a cut looks at
 };
 
 // The residual stream of every window: [l] what enters layer l, the last what the last layer left; rows (windows·T, C).

@@ -131,6 +131,23 @@ OverlapNull overlap_within(const Matrix& rows, std::int64_t r, std::int64_t draw
   });
 }
 
+OverlapNull overlap_of_two(const Matrix& rows, std::int64_t r, std::int64_t draws, std::uint64_t seed) {
+  const Random random(seed, "anisotropic null of two");
+  const Spectrum s = spectrum(rows);
+  const std::int64_t rank = std::int64_t(s.values.size());
+  if (r < 1 || r > rank)
+    throw Error(Fault::usage, text("overlap_of_two: ", r, " directions of rows that vary in ", rank));
+  Matrix roots =
+      transpose(s.directions);  // (rank, d): standard normal numbers times it have the rows' covariance
+  for (std::int64_t k = 0; k < rank; ++k) {
+    for (double& v : roots.row(k)) v *= std::sqrt(s.values[std::size_t(k)]);
+  }
+  const auto subspace = [&](std::uint64_t n) {
+    return orthonormal(transpose(product(gaussian(Random(random.bits(n), "mixture"), r, rank), roots)));
+  };
+  return over_draws(draws, [&](std::uint64_t n) { return overlap(subspace(2 * n), subspace(2 * n + 1)); });
+}
+
 double wachter_edge(const SubspaceSizes& sizes) {
   const double a = double(sizes.a) / double(sizes.d), b = double(sizes.b) / double(sizes.d);
   return a + b >= 1 ? 1 : std::sqrt(a * (1 - b)) + std::sqrt(b * (1 - a));

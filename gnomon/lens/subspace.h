@@ -43,6 +43,9 @@ OverlapNull random_overlap(const SubspaceSizes& sizes, std::int64_t draws, std::
 // A second null, for clouds that share a few strong directions: the first r directions of `rows` against subspaces of r
 // Gaussian vectors with the covariance of `rows`, instead of isotropic ones.
 OverlapNull overlap_within(const Matrix& rows, std::int64_t r, std::int64_t draws, std::uint64_t seed);
+// A third, for two groups of means of one cloud, such as positions and tokens in what a layer writes: two subspaces, each of r
+// Gaussian vectors with the covariance of `rows`. What strong shared directions give without any link between the two.
+OverlapNull overlap_of_two(const Matrix& rows, std::int64_t r, std::int64_t draws, std::uint64_t seed);
 // Where the largest cosine of large random subspaces lies: √(α(1−β)) + √(β(1−α)), α = a/d, β = b/d; 1 for
 // α + β >= 1 (Wachter 1980).
 double wachter_edge(const SubspaceSizes& sizes);

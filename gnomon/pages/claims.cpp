@@ -1,11 +1,11 @@
 #include "gnomon/pages/claims.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/pages/claims_words.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
 
@@ -13,38 +13,20 @@ namespace gnomon::pages {
 namespace {
 
 using namespace claims;
-using Json = nlohmann::ordered_json;
 
-std::string shown(const Number& n) {
-  return std::isnan(n.half_width) ? grouped(n.value, n.digits)
-                                  : text(grouped(n.value, n.digits), " ± ", grouped(n.half_width, n.digits));
+std::string badge(std::string_view told, std::string_view kind) {
+  return text("<span class=\"verdict ", kind, "\">", report::escape(told), "</span>");
 }
-std::string asked(const Number& n) {
-  const bool low = std::isfinite(n.low), high = std::isfinite(n.high);
-  if (low && high && n.low == n.high) return text("= ", shortest(n.low));
-  const auto end = [&](double x) {
-    return grouped(x, std::abs(x) >= 1e-3 || x == 0 ? std::max(n.digits, 2) : 10);
-  };
-  if (low && high) return text(end(n.low), " to ", end(n.high));
-  return low ? text("≥ ", end(n.low)) : high ? text("≤ ", end(n.high)) : "";
+std::string badge(const Answered& a) { return badge(told(*a.claim, a.verdict), kind_of(a.verdict)); }
+std::string_view as_recorded(const Answered& a) {
+  return a.as_recorded() ? "as recorded" : "not as recorded";
 }
-
-std::string badge(Verdict v) {
-  const char* kind[] = {"holds",        "conditional",  "wrong",  "undecided",
-                        "no_inference", "unmeasurable", "differs"};
-  return text("<span class=\"verdict ", kind[int(v)], "\">", name(v), "</span>");
-}
-
-const Answered* find(const std::vector<Answered>& answers, std::string_view id) {
-  for (const Answered& a : answers) {
-    if (a.claim->id == id) return &a;
-  }
-  return nullptr;
-}
+std::string command(const Claim& c) { return text("gnomon claims ", c.id, c.recipes ? " --text FILE" : ""); }
 
 std::string numbers(const Finding& f) {
+  if (f.numbers.empty()) return "";
   report::Table t;
-  t.head = {"number", "found", "n", "asked for", ""};
+  t.head = {"number", "found", "n", "asked for", "in range"};
   for (const Number& n : f.numbers)
     t.rows.push_back({{n.name},
                       {shown(n), n.value, true},
@@ -56,225 +38,156 @@ std::string numbers(const Finding& f) {
   return report::draw(t);
 }
 
-// What a verdict that no measurement gave rests on, as a sentence; empty for the others.
-std::string rests_on(const Claim& c) {
-  if (c.rests_on.kind == Basis::Kind::measurement) return "";
-  return text("The verdict rests on ",
-              c.rests_on.kind == Basis::Kind::argument ? "an argument: " : "a citation: ", c.rests_on.because,
-              ". The numbers stand beside it.");
-}
-
-std::string claim_html(const Answered& a) {
+// One line; inside it, all that is known of the claim. The figure that the question shows is not drawn again.
+std::string claim_html(const Answered& a, const report::Figure* shown_above, std::size_t family) {
   const Claim& c = *a.claim;
-  const std::string basis = rests_on(c);
   const auto item = [](const char* term, std::string_view content) {
-    return text("<dt>", term, "</dt><dd>", report::escape(content), "</dd>");
+    return content.empty() ? "" : text("<dt>", term, "</dt><dd>", report::escape(content), "</dd>");
   };
   std::string figures;
-  for (const report::Figure& figure : a.finding.figures) figures += report::draw(figure);
-  return text(
-      "<h3 class=\"claim\" id=\"c", c.id, "\">", c.id, ". ", report::escape(c.says), "</h3>\n<p>",
-      badge(a.verdict), a.as_expected() ? "" : text(" recorded: ", name(c.recorded)), "</p>\n",
-      report::paragraph(a.finding.answer), basis.empty() ? "" : report::paragraph(basis), figures,
-      "<details><summary>", counted(a.finding.numbers.size(), "number"), ", method, command</summary>\n",
-      numbers(a.finding), "<dl>", item("How it is measured", c.method),
-      item("What must come out, and why", c.expects), item("What to do about it", c.advice),
-      c.verdicts.empty() ? "" : item("What decides", explained(c.verdicts, a.finding.numbers)),
-      item("Again", text("gnomon claims ", c.id, c.recipes ? " --text FILE" : "")), "</dl></details>\n");
+  for (const report::Figure& figure : a.finding.figures)
+    figures += &figure == shown_above ? "<p class=\"note\">Its first figure stands above.</p>"
+                                      : report::draw(figure);
+  return report::folded(
+      {.title = text(badge(a), " <span class=\"says\">", report::escape(c.says), "</span>"),
+       .html = text(report::paragraph(a.finding.answer), "<p class=\"sure\"><b>How sure:</b> ",
+                    report::escape(how_sure(a, family)), "</p>\n", figures, numbers(a.finding), "<dl>",
+                    item("How it is measured", c.method), item("Predicted, before the run", c.expects),
+                    item("What decides", explained(c.verdicts, a.finding.numbers)),
+                    item("What would settle it", c.settles), item("What to do about it", c.advice),
+                    item("Beside the record", text(as_recorded(a), " (", name(c.recorded), ")")),
+                    item("Again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id,
+                    "</a></p>\n"),
+       .id = text("c", c.id),
+       .kind = "claim"});
 }
 
-constexpr std::string_view kTexts[] = {
-    "000: a blog repost, \"Transformer WE PE\": one joint matrix, four terms, two orthogonal subspaces",
-    "001: tensor2tensor issue 1591, \"Why add positional embedding instead of concatenate?\" "
-    "(https://github.com/tensorflow/tensor2tensor/issues/1591)",
-    "002: StackExchange, on the sum, the rotation and the amplitude of sinusoidal codes",
-    "003: blog notes, \"Transformer Position Encoding\": index, clock, circles, survival through layers",
-    "004: StackExchange, on implicit order, a normalised index and dot products"};
-
-// The answers to a question, its leading claim first.
-std::vector<const Answered*> of_question(const Question& q, const std::vector<Answered>& answers) {
-  std::vector<const Answered*> out;
-  for (const Answered& a : answers) {
-    if (a.claim->question == &q) out.insert(a.claim->id == q.lead ? out.begin() : out.end(), &a);
-  }
-  return out;
-}
-
-std::string left_out(const ClaimsSummary& s) {
+std::string papers(const Layer& layer) {
   std::string out;
-  for (const auto& run : s.diverged)
-    out += text(out.empty() ? " Trainings that diverged, left out: " : "; ", run);
-  return out.empty() ? "" : out + ".";
+  for (const Paper* p : layer.papers)
+    out += text("<li>", report::escape(text(p->author, " (", p->year, "), ")),
+                report::link(p->link, p->title), ": ", report::escape(p->finding), "</li>\n");
+  return out.empty() ? "" : "<ul class=\"papers\">" + out + "</ul>\n";
 }
 
-std::string verdicts(const std::vector<Answered>& answers) {
-  constexpr int kVerdicts = int(Verdict::differs) + 1;
-  std::size_t counts[kVerdicts] = {};
-  for (const Answered& a : answers) ++counts[int(a.verdict)];
-  std::string out;
-  for (int v = 0; v < kVerdicts; ++v) {
-    if (counts[v]) out += text(out.empty() ? "" : ", ", counts[v], " ", name(Verdict(v)));
+std::string layer_html(const Layer& layer) {
+  std::string out = layer.sentences.empty() ? "" : report::paragraph(layer.sentences);
+  for (const Source* s : layer.sources)
+    out += text("<p class=\"note\">", report::escape(s->what), ": <code>", report::escape(s->command),
+                "</code></p>\n");
+  return report::folded({.title = report::escape(layer.title), .html = out + papers(layer), .kind = "layer"});
+}
+
+// The first figure of the leading claim, or of another where the leading one was not measured.
+const report::Figure* first_figure(const std::vector<const Answered*>& answers) {
+  for (const Answered* a : answers) {
+    if (!a->finding.figures.empty()) return &a->finding.figures.front();
   }
-  return out;
+  return nullptr;
 }
 
-std::string text_name(const ClaimsSummary& s) {
-  return s.config.text_path.empty() ? "no text" : Path(s.config.text_path).filename().string();
+std::string steps(const Question* before, const Question* after) {
+  const auto step = [](const Question* q, const char* kind, const char* back, const char* on) {
+    return q ? text("<a class=\"", kind, "\" href=\"#", q->key, "\">", back, report::escape(q->title), on,
+                    "</a>")
+             : "";
+  };
+  return text("<nav class=\"steps\" aria-label=\"questions\">", step(before, "before", "← ", ""),
+              "<a href=\"#contents\">all questions</a>", step(after, "after", "", " →"), "</nav>\n");
 }
-std::string version() { return text("gnomon ", GNOMON_VERSION); }
+
+std::string question_html(const Question& q, const ClaimsSummary& s, const std::string& steps) {
+  const auto all = of_question(q, s.answers);
+  const report::Figure* figure = first_figure(all);
+  std::string folded, claims;
+  for (const Layer& layer : layers(q, s.answers)) folded += layer_html(layer);
+  for (const Answered* a : all) claims += claim_html(*a, figure, statistical(s.answers));
+  return text("<p class=\"answer\">", report::escape(interpolated(q.answer, s.answers, recorded())), "</p>\n",
+              figure ? report::draw(*figure) : "", folded,
+              report::folded({.title = text(counted(all.size(), "claim"), ": ", verdicts(all)),
+                              .html = claims,
+                              .kind = "layer"}),
+              steps);
+}
+
+void add_questions(report::Page& page, const ClaimsSummary& s) {
+  std::vector<const Question*> measured;
+  for (const Question* q : questions()) {
+    if (!of_question(*q, s.answers).empty()) measured.push_back(q);
+  }
+  for (std::size_t n = 0; n < measured.size(); ++n) {
+    const Question& q = *measured[n];
+    const State state = state_of(q, s.answers);
+    const std::string around =
+        steps(n ? measured[n - 1] : nullptr, n + 1 < measured.size() ? measured[n + 1] : nullptr);
+    page.section({.title = std::string(q.title),
+                  .html = question_html(q, s, around),
+                  .id = std::string(q.key),
+                  .mark = badge(state.told, state.kind),
+                  .kind = "question"});
+  }
+}
 
 std::string all_verdicts(const std::vector<Answered>& answers) {
   report::Table t;
-  t.head = {"claim", "verdict", "in our words", "recorded", "seconds"};
+  t.head = {"claim", "verdict", "in our words", "beside the record", "p", "p (Holm)", "seconds"};
+  const auto p = [](double x) {
+    return report::Table::Cell{std::isnan(x) ? ""
+                               : x < 1e-4    ? "< 0.0001"
+                                             : fixed(x, 4),
+                               std::isnan(x) ? 2 : x, true};
+  };
   for (const Answered& a : answers)
     t.rows.push_back({{std::string(a.claim->id)},
                       {std::string(name(a.verdict))},
                       {std::string(a.claim->says)},
-                      {std::string(name(a.claim->recorded))},
+                      {std::string(as_recorded(a))},
+                      p(a.p),
+                      p(a.p_holm),
                       {fixed(a.seconds, 1), a.seconds, true}});
-  return text("<div class=\"verdicts\">", report::draw(t), "</div>");
+  return report::folded({.title = counted(answers.size(), "claim"),
+                         .html = text("<div class=\"verdicts\">", report::draw(t), "</div>"),
+                         .kind = "layer"});
 }
 
-std::string how_it_was_run(const ClaimsSummary& s, const MadeBy& how) {
-  return report::paragraph(
-             text("Models: trained by gnomon on ", text_name(s),
-                  "; 2 layers of width 96 on windows of 64 bytes where nothing else is said; ",
-                  counted(std::size_t(s.seeds), "seed"),
-                  " (models of other depths: at most 3). A seed fixes the start and the order of the "
-                  "data, so differences are paired. ± is the half-width of a 95 % t interval over seeds. "
-                  "A number with a range asked for must lie in it. Intervals are not corrected for how many "
-                  "there are.",
-                  left_out(s))) +
-         report::preformatted(text(how.command, "\n", version(), "\n", how.machine, "\n", fixed(s.minutes, 1),
-                                   " minutes, ", counted(std::size_t(s.trained), "model"),
-                                   " trained in them"));
+std::string rates(const ClaimsSummary& s) {
+  if (s.rates.empty()) return "";
+  report::Table t;
+  t.head = {"spec", "learning rate"};
+  for (const auto& [spec, rate] : s.rates) t.rows.push_back({{spec}, {shortest(rate), rate, true}});
+  return report::folded({.title = "The rates that were found", .html = report::draw(t), .kind = "layer"});
 }
 
-std::string claim_markdown(const Answered& a) {
-  const Claim& c = *a.claim;
-  const std::string basis = rests_on(c);
-  std::string out = text(
-      "\n### ", c.id, ": ", c.says, "\n\n**", name(a.verdict), "**",
-      a.as_expected() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.finding.answer,
-      basis.empty() ? "" : " " + basis, "\n\n*Measured:* ", c.method, ". *Must come out:* ", c.expects,
-      ". *Advice:* ", c.advice,
-      c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."), "\n\n");
-  std::size_t exact = 0;
-  for (const Number& n : a.finding.numbers) exact += n.asked();
-  if (exact)
-    out += text("- ", counted(exact, "number"), " within what was asked for",
-                a.finding.fits() ? "" : ", **not all**", "\n");
-  for (const Number& n : a.finding.numbers) {
-    if (!n.asked() || !n.fits())
-      out += text("- ", n.name, ": ", shown(n), n.n > 1 ? text(" (n = ", n.n, ")") : "",
-                  n.fits() ? "" : text(", asked for ", asked(n)), "\n");
-  }
-  return out;
-}
-
-Json claim_json(const Answered& a) {
-  const auto real = [](double x) { return std::isfinite(x) ? Json(x) : Json(); };
-  Json one{{"id", a.claim->id},
-           {"says", a.claim->says},
-           {"verdict", name(a.verdict)},
-           {"recorded", name(a.claim->recorded)},
-           {"rests_on", name(a.claim->rests_on.kind)},
-           {"as_expected", a.as_expected()},
-           {"answer", a.finding.answer},
-           {"numbers", Json::array()}};
-  for (const Number& n : a.finding.numbers)
-    one["numbers"].push_back({{"key", n.key},
-                              {"name", n.name},
-                              {"value", real(n.value)},
-                              {"half_width", real(n.half_width)},
-                              {"n", n.n},
-                              {"low", real(n.low)},
-                              {"high", real(n.high)},
-                              {"fits", n.fits()}});
-  return one;
+std::string how_html(const ClaimsSummary& s, const MadeBy& how) {
+  std::string out;
+  for (const std::string& paragraph : how_it_was_run(s)) out += report::paragraph(paragraph);
+  return text(
+      out, rates(s),
+      report::preformatted(text(how.command, "\n", version(), "\n", how.machine, "\n", fixed(s.minutes, 1),
+                                " minutes, ", counted(std::size_t(s.trained), "model"), " trained in them")));
 }
 
 }  // namespace
 
-std::string answer_of(const Question& question, const std::vector<Answered>& answers) {
-  std::string out;
-  std::string_view rest = question.answer;
-  for (auto open = rest.find('{'); open != rest.npos; open = rest.find('{')) {
-    const auto close = rest.find('}', open), bar = rest.find('|', open);
-    if (close == rest.npos || bar > close)
-      throw Error(Fault::bug, text("question ", question.key, ": a number is not closed"));
-    out += rest.substr(0, open);
-    const Answered* a = find(answers, rest.substr(open + 1, bar - open - 1));
-    std::string value = "…";
-    for (const Number& n : a ? a->finding.numbers : std::vector<Number>()) {
-      if (n.key == rest.substr(bar + 1, close - bar - 1)) value = shown(n);
-    }
-    out += value, rest = rest.substr(close + 1);
-  }
-  return out + std::string(rest);
-}
-
 std::string claims_page(const ClaimsSummary& s, const MadeBy& how) {
   report::Page p("Word + position: every statement and question, measured");
-  p.lead(text(counted(s.answers.size(), "claim"),
+  std::vector<const Answered*> all;
+  for (const Answered& a : s.answers) all.push_back(&a);
+  p.lead(text(counted(all.size(), "claim"),
               " of five texts about how a Transformer gets order, each with a measurement that anyone "
               "can repeat: ",
-              verdicts(s.answers), "."));
+              verdicts(all), "."));
   if (s.config.quick)
     p.lead(
         "A quick run: one seed, short training. Nothing here about training is evidence; run it without "
         "--quick.");
-  for (const Question* q : questions()) {
-    std::string html;
-    for (const Answered* a : of_question(*q, s.answers)) html += claim_html(*a);
-    if (!html.empty())
-      p.section(std::string(q->title),
-                text("<p><strong>", report::escape(answer_of(*q, s.answers)), "</strong></p>\n", html));
-  }
+  add_questions(p, s);
   p.section("All verdicts", all_verdicts(s.answers));
   std::string sources;
-  for (const auto source : kTexts) sources += report::paragraph(std::string(source));
+  for (const auto source : texts()) sources += report::paragraph(std::string(source));
   p.section("Sources", sources);
-  p.section("How it was run", how_it_was_run(s, how));
+  p.section("How it was run", how_html(s, how));
   return p.html();
-}
-
-std::string claims_markdown(const ClaimsSummary& s, const MadeBy& how) {
-  std::string out =
-      text("# What the five texts say, measured\n\nGenerated by `", how.command, "` (", version(), ", ",
-           how.machine, ", ", fixed(s.minutes, 0), " minutes and ", counted(std::size_t(s.trained), "model"),
-           " trained in them, ", counted(std::size_t(s.seeds), "seed"), ", text: ", text_name(s),
-           "). ± is a 95 % t interval over seeds.", left_out(s), "\n\n", counted(s.answers.size(), "claim"),
-           ": ", verdicts(s.answers), ".\n");
-  for (const Question* q : questions()) {
-    out += text("\n## ", q->title, "\n\n**", answer_of(*q, s.answers), "**\n");
-    for (const Answered* a : of_question(*q, s.answers)) out += claim_markdown(*a);
-  }
-  return out;
-}
-
-std::string claims_json(const ClaimsSummary& s, const MadeBy& how) {
-  Json all{{"command", how.command},  {"version", version()}, {"text_sha256", s.text_sha256},
-           {"quick", s.config.quick}, {"seeds", s.seeds},     {"claims", Json::array()}};
-  for (const Answered& a : s.answers) all["claims"].push_back(claim_json(a));
-  return all.dump(1) + "\n";
-}
-
-std::string records_json() {
-  auto all = Json::array();
-  for (const Claim* c : all_claims())
-    all.push_back({{"id", c->id},
-                   {"question", c->question->key},
-                   {"says", c->says},
-                   {"method", c->method},
-                   {"expects", c->expects},
-                   {"advice", c->advice},
-                   {"recorded", name(c->recorded)},
-                   {"rests_on", name(c->rests_on.kind)},
-                   {"because", c->rests_on.because},
-                   {"decides", explained(c->verdicts, {})},
-                   {"trains_models", c->recipes != nullptr}});
-  return all.dump(1);
 }
 
 }  // namespace gnomon::pages

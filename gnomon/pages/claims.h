@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,13 @@ namespace gnomon::pages {
 std::string claims_page(const claims::ClaimsSummary& summary, const MadeBy& how);
 std::string claims_markdown(const claims::ClaimsSummary& summary, const MadeBy& how);
 std::string claims_json(const claims::ClaimsSummary& summary, const MadeBy& how);
+// The essay on the first question (why-add.md) with the numbers of the run and of the records, as markdown: docs/why-add.md.
+// nullopt: the run is quick, or did not measure what the essay tells.
+std::optional<std::string> why_add_essay(const claims::ClaimsSummary& summary);
 
-// What is written down of every claim before it is measured, and the verdict on record: a list of objects.
+// What is written down of every claim, and the verdict on record: a list of objects.
 std::string records_json();
-
-// The question's answer with the numbers that were found put in for {ID|KEY}; "…" for one that was not measured.
-std::string answer_of(const claims::Question& question, const std::vector<claims::Answered>& answers);
+// The same without anything that a run found: what stood before it (docs/claims-rules.json).
+std::string rules_json();
 
 }  // namespace gnomon::pages

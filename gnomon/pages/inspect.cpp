@@ -19,23 +19,36 @@ using report::Page;
 
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
+Json json_of(const EntrySizes& e) {
+  return {{"deviation", e.deviation}, {"largest", e.largest}, {"within_two", e.within_two}};
+}
 Json json_of(const TableLook& t) {
   return {{"words", t.words},
           {"positions", t.positions},
           {"width", t.width},
           {"norm_ratio", t.norms.raw},
           {"norm_ratio_centred", t.norms.centred},
+          {"word_length", t.word_length},
+          {"position_length", t.position_length},
           {"word_rank", t.word_rank},
           {"position_rank", t.position_rank},
           {"components_95", t.components},
+          {"word_components_95", t.word_components},
           {"within_words", t.within},
           {"within_chance", t.chance},
           {"mean_cosine", t.mean_cosine},
+          {"size_of_cosine", t.size_of_cosine},
+          {"channels", t.channels},
           {"by_distance", t.by_distance},
+          {"slow", t.slow},
           {"roughness", t.roughness},
           {"first_row", t.first_row},
+          {"identity", t.identity},
+          {"identity_normed", t.identity_normed},
           {"recall", t.recall},
-          {"recall_normed", t.recall_normed}};
+          {"recall_normed", t.recall_normed},
+          {"entries", json_of(t.entries)},
+          {"entries_normed", json_of(t.entries_normed)}};
 }
 Json json_of(const PositionProbe& p) { return {{"r2", p.r2}, {"error", p.error}, {"accuracy", p.accuracy}}; }
 Json json_of(const std::vector<Change>& changes) {
@@ -99,6 +112,8 @@ std::string table_section(const TableLook& t) {
               row("variance of e·eᵀ that the distance explains", t.by_distance, 3),
               row("roughness: |e(p+1) − e(p)|² over |e − mean|², 2 of independent rows", t.roughness, 3),
               row("first row: distance to the mean, over that of the others", t.first_row, 2),
+              row("words that are still the nearest when a position is added", t.identity, 3),
+              row("the same after the norm of the embedding", t.identity_normed, 3),
               row("nearest words that stay when a position is added", t.recall, 3),
               row("the same after the norm of the embedding", t.recall_normed, 3)}}) +
          report::paragraph(text("Of ", grouped(double(t.words)),
@@ -313,7 +328,7 @@ std::string inspect_json(const Inspected& in) {
     j["streams"].push_back(stream);
   }
   if (f.word_probe) j["words_alone"] = json_of(*f.word_probe);
-  if (!f.pairs.empty()) j["pairs"] = pairs_json(f);
+  if (!f.pairs.empty()) j["frequencies"] = f.frequencies, j["pairs"] = pairs_json(f);
   j["shifts"] = json_of(f.shifts), j["without"] = json_of(f.removals);
   for (const auto& r : f.head_removals) {
     Json change = json_of(std::vector<Change>{r.change}).front();

@@ -27,8 +27,10 @@ std::string link(const Rule& rule) {
 }
 
 std::string section(const Rule& rule) {
+  const std::string_view departs =
+      rule.departs ? " Here gnomon's own answer is another than that of transformers 5.23." : "";
   return text("\n### ", rule.id, "\n\n", severity_name(rule.severity), ": ", rule.title, "\n\n",
-              rule.explains, "\n\n", rule.fix, " ", link(rule), ".\n\n```json\n", rule.fails,
+              rule.explains, departs, "\n\n", rule.fix, " ", link(rule), ".\n\n```json\n", rule.fails,
               "\n```\n\ninstead of which\n\n```json\n", rule.passes, "\n```\n");
 }
 

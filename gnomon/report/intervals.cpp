@@ -77,9 +77,12 @@ std::string drawn(const IntervalChart& chart, Size size) {
                bottom = kTop + row * double(chart.rows.size());
   const Scale sx{range.low, range.high, left, right, false};
   std::string out;
-  for (const double t : ticks)
+  for (const double t : ticks) {
+    const std::string number = grouped(t, coarse);
+    const double half = width_of(number, size) / 2;  // the outermost stay inside
     out += line_at(sx(t), kTop, sx(t), bottom, std::abs(t) < 1e-12 ? "axis" : "grid") +
-           text_at(sx(t), bottom + 17, "middle", grouped(t, coarse));
+           text_at(std::clamp(sx(t), half, width - half), bottom + 17, "middle", number);
+  }
   std::string description = chart.label + ".";
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     const auto& r = chart.rows[i];

@@ -45,8 +45,12 @@ std::string draw(const Table& table) {
 }
 
 std::string paragraph(const std::string& content) { return "<p>" + escape(content) + "</p>\n"; }
+std::string folded(const Fold& f) {
+  return text("<details class=\"", f.kind, "\"", f.id.empty() ? "" : text(" id=\"", f.id, "\""), "><summary>",
+              f.title, "</summary>\n", f.html, "</details>\n");
+}
 std::string folded(const std::string& title, const std::string& html) {
-  return text("<details class=\"on-screen\"><summary>", escape(title), "</summary>\n", html, "</details>\n");
+  return folded({.title = escape(title), .html = html});
 }
 std::string link(const std::string& to, const std::string& content) {
   return text("<a href=\"", escape(to), "\">", escape(content), "</a>");
@@ -55,27 +59,30 @@ std::string preformatted(const std::string& content) { return "<pre>" + escape(c
 
 void Page::lead(const std::string& content) { lead_ += "<p class=\"lead\">" + escape(content) + "</p>\n"; }
 
-void Page::section(const std::string& title, const std::string& html) {
-  ++sections_;
-  contents_ += text("<li><a href=\"#s", sections_, "\">", escape(title), "</a></li>");
-  body_ += text("<section><h2 id=\"s", sections_, "\">", escape(title), "</h2>\n", html, "</section>\n");
+void Page::section(const Section& s) {
+  const std::string id = s.id.empty() ? text("s", ++sections_) : (++sections_, s.id),
+                    mark = s.mark.empty() ? "" : " " + s.mark;
+  contents_ += text("<li><a href=\"#", id, "\">", escape(s.title), "</a>", mark, "</li>");
+  body_ += text("<section", s.kind.empty() ? "" : text(" class=\"", s.kind, "\""), "><h2 id=\"", id, "\">",
+                escape(s.title), mark, "</h2>\n", s.html, "</section>\n");
 }
 
 std::string Page::html() const {
   std::string data;
   for (const char c : data_)
     data += c == '<' ? std::string("\\u003c") : std::string{c};  // "</script>" cannot end it
-  return text("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n",
-              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-              "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n",
-              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
-              "href=\"data:,\">\n<title>",
-              escape(title_), "</title>\n<style>", part("style"), "</style></head>\n<body><main><h1>",
-              escape(title_), "</h1>\n", lead_,
-              sections_ > 2 ? "<nav aria-label=\"contents\"><ol>" + contents_ + "</ol></nav>\n" : "", body_,
-              "</main>\n",
-              data_.empty() ? "" : "<script type=\"application/json\" id=\"data\">" + data + "</script>\n",
-              "<script>", part("script"), "</script></body></html>\n");
+  return text(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n",
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n",
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<title>",
+      escape(title_), "</title>\n<style>", part("style"), "</style></head>\n<body><main><h1>", escape(title_),
+      "</h1>\n", lead_,
+      sections_ > 2 ? "<nav id=\"contents\" aria-label=\"contents\"><ol>" + contents_ + "</ol></nav>\n" : "",
+      body_, "</main>\n",
+      data_.empty() ? "" : "<script type=\"application/json\" id=\"data\">" + data + "</script>\n",
+      "<script>", part("script"), "</script></body></html>\n");
 }
 
 }  // namespace gnomon::report

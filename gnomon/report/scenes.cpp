@@ -38,30 +38,40 @@ std::string face(double x, double y, double r) {
 
 }  // namespace
 
-std::string draw(const Dial& d) {
-  constexpr double kBig = 150, kSmall = 34, kColumn = 96, kRow = 98;
+namespace {
+// The clock with all hands beside the clocks of each, or above them where that is narrow.
+std::string clocks(const Dial& d, Size size) {
+  const bool wide = size == Size::wide;
+  const double big = wide ? 150 : 120, small = wide ? 34 : 28, column = wide ? 96 : 80, row = 2 * small + 30;
   const std::size_t columns = 4, rows = (d.frequencies.size() + columns - 1) / columns;
-  const double left = 2 * kBig + 40, width = left + kColumn * double(columns),
-               height = std::max(2 * kBig + 30, kRow * double(rows) + 10);
-  std::string out = face(kBig + 10, height / 2, kBig);
+  const double left = wide ? 2 * big + 40 : 0, top = wide ? 12 : 2 * big + 30,
+               width = left + column * double(columns),
+               height = std::max(2 * big + 30, top + row * double(rows)), x0 = wide ? big + 10 : width / 2,
+               y0 = wide ? height / 2 : big + 10;
+  std::string out = face(x0, y0, big);
   const std::string style = text("stroke=\"", colour(1), "\" stroke-linecap=\"round\" stroke-width=\"");
   for (std::size_t n = 0; n < d.frequencies.size(); ++n) {
-    out += hand(kBig + 10, height / 2, kBig * (.55 + .42 * double(n) / double(d.frequencies.size())),
-                d.frequencies[n], style + "2.5\"");
-    const double x = left + kColumn * (double(n % columns) + .5),
-                 y = 12 + kSmall + kRow * double(n / columns);
-    out += face(x, y, kSmall) + hand(x, y, kSmall, d.frequencies[n], style + "3\"") + "\n";
+    out += hand(x0, y0, big * (.55 + .42 * double(n) / double(d.frequencies.size())), d.frequencies[n],
+                style + "2.5\"");
+    const double x = left + column * (double(n % columns) + .5), y = top + small + row * double(n / columns);
+    out += face(x, y, small) + hand(x, y, small, d.frequencies[n], style + "3\"") + "\n";
     const double tokens = 2 * std::numbers::pi / d.frequencies[n];
-    out += text("<text x=\"", x, "\" y=\"", y + kSmall + 16, "\" text-anchor=\"middle\">",
-                grouped(tokens, tokens < 100 ? 1 : 0), "</text>");
+    out += text_at(x, y + small + 16, "middle", grouped(tokens, tokens < 100 ? 1 : 0));
   }
+  return svg(
+      {width, height, text("dial ", class_of(size)), d.title,
+       text("Position ", kShown, " as a clock with ", d.frequencies.size(), " hands, and each for itself.")},
+      out);
+}
+}  // namespace
+
+std::string draw(const Dial& d) {
   const std::string controls =
       text("<p class=\"turn\" hidden><label>position <output>", kShown,
            "</output> <input type=\"range\" min=\"0\" max=\"", d.positions, "\" step=\"1\" value=\"", kShown,
            "\" aria-label=\"position\"></label> <button type=\"button\">run</button></p>");
   return "<div>" +
-         figure(d.title,
-                controls + svg({width, height, "whole", d.title, "Its hands, and each for itself."}, out),
+         figure(d.title, controls + clocks(d, Size::wide) + clocks(d, Size::narrow),
                 text(d.note, " Numbers: tokens for one turn. Drawn at position ", kShown, ".")) +
          "</div>" + kTurn + "\n";
 }

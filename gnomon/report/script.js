@@ -1,4 +1,9 @@
-// Sorting and copying only: the page is whole without it.
+// Sorting, copying and opening only: the page is whole without it.
+const reveal = () => {
+  for (let e = document.getElementById(location.hash.slice(1)); e; e = e.parentElement) if (e.matches('details')) e.open = true;
+};
+addEventListener('hashchange', reveal);
+reveal();
 for (const table of document.querySelectorAll('table.data')) {
   const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {

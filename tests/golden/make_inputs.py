@@ -37,6 +37,8 @@ def tables():
     at = [0, 1, 2, 3, 7]
     inputs(FILE, "index", torch.tensor(at)[:, None] * direction, "numpy from p·u", positions=at,
            params={"direction": direction}, wrong=["normalised"])
+    inputs(FILE, "index(divisor=64)", torch.tensor(at)[:, None] / 64 * direction, "numpy from p/64·u", positions=at,
+           params={"direction": direction}, wrong=["index", "index(divisor=63)", "normalised"])
     at = [2, 3, 4, 5, 6]
     inputs(FILE, "normalised", torch.linspace(0, 1, 5)[:, None] * direction, "torch 1.13 linspace", positions=at,
            params={"direction": direction}, wrong=["index"])

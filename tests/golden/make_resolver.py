@@ -1,13 +1,14 @@
 """What transformers itself computes from configurations, for gnomon/families: tests/golden/resolver.json.
 
-    python3 make_resolver.py           writes resolver.json, by transformers 5.23.0
+    python3 make_resolver.py           writes resolver.json and resolver_edges.json (resolver_edges.py), by transformers 5.23.0
     python3 make_resolver.py FOLDER    writes resolver_v4.json, by transformers 4.57.6 of that folder, without its checks of versions
 
 torch 2.15.0. Each configuration is read by the family's own class, its rotary module made and asked, and
 its attention made (without weights) for the factor of q·k. One line each: the configuration as a file would hold it, and for
 chosen layers the frequencies of some pairs, a checksum over all of them, the factor of cos and sin and that of q·k, at one
-length or several. `refused`: transformers raises that error; with `difference`, the name of a case that gnomon
-explains all the same. tests/unit/resolver_test.cpp reads the lines.
+length or several; or ALiBi's slopes, or the rows of a learned table. `refused`: transformers raises that error, or computes what is no
+number. `difference`: gnomon's answer is another, and the rule of `gnomon lint` of that name tells it. tests/unit/resolver_test.cpp
+and lint_differences_test.cpp read the lines.
 """
 
 import copy
@@ -28,6 +29,7 @@ if V4:
     importlib.metadata.version = lambda name: {"tokenizers": "0.22.1", "huggingface-hub": "0.36.0",
                                                "huggingface_hub": "0.36.0"}.get(name) or versions(name)
 
+import resolver_edges
 import torch
 import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -54,6 +56,8 @@ def frequencies(module, config, kind, length):
     """The module's after a context of so many tokens: dynamic types change theirs."""
     positions = torch.tensor([[0, length - 1]])
     x = torch.zeros(1, 2, 1)
+    if hasattr(module, "main_inv_freq"):  # DeepSeek-V4 has labels of its own
+        kind = "main" if kind == "sliding_attention" else "compress"
     if f"{kind}_inv_freq" in dict(module.named_buffers()):
         module(x, positions, kind)
         return getattr(module, f"{kind}_inv_freq"), getattr(module, f"{kind}_attention_scaling")
@@ -63,10 +67,12 @@ def frequencies(module, config, kind, length):
 
 def digest(f):
     f = [float(v) for v in f]
+    if not all(map(math.isfinite, f)):
+        raise ArithmeticError("no answer: frequencies that are no numbers")
     n = len(f)
     chosen = sorted({0, 1, n // 4, n // 2, n // 2 + 1, 3 * n // 4, n - 2, n - 1} & set(range(n)))
     return {"pairs": n, "at": chosen, "f": [float(f"{f[i]:.9g}") for i in chosen],
-            "sum": float(f"{sum((i + 1) * math.log(v) for i, v in enumerate(f) if v):.12g}")}
+            "sum": float(f"{sum((i + 1) * math.log(abs(v)) for i, v in enumerate(f) if v):.12g}")}
 
 
 def rotary_of(config, kind):
@@ -117,7 +123,38 @@ def scaling(config, layer):
     return None
 
 
-def case(config_dict, lengths=(), note=None):
+def slopes(config):
+    """Of ALiBi, at a distance of one token."""
+    mask = torch.ones(1, 2, dtype=torch.int64)
+    return module_of(config).build_alibi_tensor(mask, config.num_attention_heads, torch.float32).reshape(-1, 2)[:, 1]
+
+
+def layers_of(config, lengths):
+    if config.model_type == "bloom" or getattr(config, "alibi", False):
+        scale = (config.hidden_size / config.num_attention_heads) ** (-0.5 if config.model_type == "falcon" else 0)  # of the sum with q·k
+        return [{"layer": 0, "slopes": [float(f"{float(s) * scale:.9g}") for s in slopes(config)]}]
+    if config.model_type == "bert":
+        return [{"layer": 0, "rows": module_of(config).BertEmbeddings(config).position_embeddings.num_embeddings}]
+    found = []
+    for kind, layer in kinds_of(config).items():
+        entry = {"layer": layer, "at": []}
+        found.append(entry)
+        if without_position(config, kind, layer):
+            continue
+        for length in lengths or (1,):
+            module = rotary_of(config, kind)
+            f, a = frequencies(module, config, kind, length)
+            entry["at"].append({"length": length, "a": float(f"{float(a):.12g}"), **digest(f)})
+        s = scaling(config, layer)
+        if s is not None:
+            entry["scale"] = float(f"{s:.12g}")
+        if hasattr(module, "mrope_section"):
+            entry["sections"] = list(module.mrope_section)
+    return found
+
+
+def case(config_dict, lengths=(), note=None, run=False):
+    """`run`: the model is made, and run on two tokens."""
     config_dict = json.loads(json.dumps(config_dict))
     if V4 and (config_dict["model_type"] not in CONFIG_MAPPING or "rope_parameters" in config_dict):
         return
@@ -128,23 +165,15 @@ def case(config_dict, lengths=(), note=None):
         given = {k: v for k, v in json.loads(json.dumps(config_dict)).items() if k != "model_type"}
         config = CONFIG_MAPPING[config_dict["model_type"]](**given)
         config = config.get_text_config()
-        line["layers"] = []
-        for kind, layer in kinds_of(config).items():
-            entry = {"layer": layer, "at": []}
-            if without_position(config, kind, layer):
-                line["layers"].append(entry)
-                continue
-            for length in lengths or (1,):
-                module = rotary_of(config, kind)
-                f, a = frequencies(module, config, kind, length)
-                entry["at"].append({"length": length, "a": float(f"{float(a):.12g}"), **digest(f)})
-            s = scaling(config, layer)
-            if s is not None:
-                entry["scale"] = float(f"{s:.12g}")
-            line["layers"].append(entry)
+        line["layers"] = layers_of(config, lengths)
+        if run:
+            transformers.AutoModel.from_config(config)(torch.ones(1, 2, dtype=torch.int64))
     except Exception as error:  # of any kind: what matters is that there is no answer
         line.pop("layers", None)
         line["refused"] = type(error.__cause__ or error).__name__
+    difference = None if V4 else resolver_edges.difference(config_dict, line.get("refused"), line.get("layers"))
+    if difference:
+        line["difference"] = difference
     lines.append(line)
 
 
@@ -285,8 +314,6 @@ for part, (width, heads, kv) in itertools.product((None, 0.75, 1.0), WIDTHS):
             config["rope_scaling"] = {"type": name, "short_factor": [1.0 + i / 64 for i in range(half)],
                                       "long_factor": [1.0 + i / 4 for i in range(half)]}
             case(config, (2048, 2049, 4096, 4097, 16384))
-            if name == "su" and not V4:  # the name of longrope in the first files of Phi-3
-                lines[-1]["difference"] = "su"
 for theta in (None, 250000.0):
     for kind in (None, "linear", "yarn", "llama3", "dynamic"):
         for family in ("gemma3_text", "olmo3", "modernbert"):
@@ -357,10 +384,22 @@ case({"model_type": "falcon", "hidden_size": 512, "num_hidden_layers": 2, "num_a
 case({"model_type": "falcon", "hidden_size": 512, "num_hidden_layers": 2, "num_attention_heads": 8,
       "rope_scaling": {"type": "linear", "factor": 2.0}})
 
+
+def write(name):
+    text = ",\n".join(json.dumps(x, separators=(",", ":")) for x in lines)
+    HERE.joinpath(name).write_text(f"[\n{text}\n]\n")
+    print(name, len(lines), "configurations,", sum("refused" in x for x in lines), "refused,", sum("difference" in x for x in lines), "marked")
+    for x in lines:
+        if "refused" in x and "difference" not in x:
+            print(x["refused"], json.dumps(x["config"])[:300])
+
+
 if V4:  # what it refuses is mostly a head_dim that is None
     lines = [x for x in lines if "refused" not in x]
-HERE.joinpath("resolver_v4.json" if V4 else "resolver.json").write_text("[\n" + ",\n".join(json.dumps(x, separators=(",", ":")) for x in lines) + "\n]\n")
-print(len(lines), "configurations,", sum("refused" in x for x in lines), "refused")
-for x in lines:
-    if "refused" in x and "difference" not in x:
-        print(x["refused"], json.dumps(x["config"])[:300])
+    write("resolver_v4.json")
+else:
+    write("resolver.json")
+    lines = []
+    for config, lengths, more in resolver_edges.of():
+        case(config, lengths, **more)
+    write("resolver_edges.json")

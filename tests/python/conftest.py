@@ -90,3 +90,19 @@ def study(text, tmp_path_factory):
     out = tmp_path_factory.mktemp("study") / "out"
     done = gnomon(*study_arguments(text, out), check=0)
     return out, done
+
+
+@pytest.fixture(scope="session")
+def bible(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bible") / "king-james.txt"
+    subprocess.run([ROOT / "scripts" / "king-james", path], check=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def quick(bible, tmp_path_factory):
+    """A quick run of all claims: its folder, what it found and how long it took."""
+    out = tmp_path_factory.mktemp("claims") / "out"
+    begin = time.monotonic()
+    done = gnomon("claims", "all", "--quick", "--text", bible, "--out", out, "--json", check=0)
+    return out, json.loads(done.stdout), time.monotonic() - begin

@@ -71,7 +71,7 @@ def made_small(line):
     if subcommand == "sample":  # of a study that there is
         first = f"{program} study --text book.txt --quiet" + "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
         return f"{first} --set 'study.arms=none, rope' --set study.baseline=none && {line}"
-    if subcommand == "claims" and "--text" not in rest:
+    if subcommand == "claims" and ("--text" not in rest or "--model" in rest):
         return line
     if subcommand == "claims":
         known = {c["id"] for c in json.loads(gnomon("claims", "--json", check=0).stdout)}

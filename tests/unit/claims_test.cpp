@@ -13,6 +13,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/lab/task.h"
+#include "gnomon/pages/claims_words.h"
 
 namespace gnomon::claims {
 namespace {
@@ -61,6 +62,23 @@ TEST(Claims, SentencesEndWithWhatIsCompared) {
   EXPECT_EQ(compared(open, "the sum's"), "not told apart from the sum's: 0.055 (n = 1, no interval)");
   EXPECT_EQ(compared({-0.5, 0.1, 5}), "lower by 0.500 ± 0.100 nats");
   EXPECT_EQ(compared(open), "not told apart: 0.055 (n = 1, no interval)");
+}
+
+TEST(Claims, ACurveIsReadBetweenItsPoints) {
+  Outcome o;
+  o.curve = {{0, 5}, {100, 3}, {200, 3.5}, {400, 2}}, o.nats = 2.1;
+  EXPECT_DOUBLE_EQ(loss_after(o, 0), 5);
+  EXPECT_DOUBLE_EQ(loss_after(o, .125), 4);
+  EXPECT_DOUBLE_EQ(loss_after(o, .75), 2.75);
+  EXPECT_DOUBLE_EQ(loss_after(o, 1), 2.1) << "the end is measured on all windows";
+  EXPECT_DOUBLE_EQ(tokens_to(o, 4), 50);
+  EXPECT_DOUBLE_EQ(tokens_to(o, 3.2), 90) << "the first time";
+  EXPECT_DOUBLE_EQ(tokens_to(o, 6), 0);
+  EXPECT_TRUE(std::isinf(tokens_to(o, 1.9)));
+  o.curve.erase(o.curve.begin());
+  EXPECT_THROW(loss_after(o, .1), Error);
+  EXPECT_THROW(loss_after(o, 1.1), Error);
+  EXPECT_THROW(loss_after(Outcome{}, .5), Error);
 }
 
 class Deterministic : public testing::TestWithParam<const Claim*> {};
@@ -230,14 +248,145 @@ TEST(Claims, AFolderKeepsThePageThatItHas) {
   std::filesystem::remove_all(out);
 }
 
-TEST(Claims, QuestionsTakeTheirNumbersFromTheFindings) {
+TEST(Claims, SentencesTakeTheirNumbersFromFindingsAndRecords) {
   Finding f;
   f.number("x", "the number x", 1.25, 2);
-  Claim c = *all_claims().front();
-  c.id = "009-01";
-  const Question q{"k", "t", "009-01", "It is {009-01|x}, not {009-01|y}."};
-  EXPECT_EQ(pages::answer_of(q, {{&c, f, Verdict::holds, 0}}), "It is 1.25, not ….");
-  EXPECT_THROW(pages::answer_of({"k", "t", "", "open {009-01|x"}, {}), Error);
+  f.estimate("e", "an estimate", {-.5, .25, 5}, 2);
+  Claim c = *all_claims().front(), lacking = c;
+  c.id = "009-01", lacking.id = "009-02";
+  const std::vector<Answered> answers{{&c, f, Verdict::holds, 0}, {&lacking, {}, Verdict::unmeasurable, 0}};
+  const std::vector<Source> sources{
+      {"minilm", "a model", "a command", {{"norm", "a norm", 1234.5, .5, 9, 1}}}};
+  const auto told = [&](std::string_view sentence) {
+    return pages::interpolated(sentence, answers, sources);
+  };
+  EXPECT_EQ(told("It is {009-01|x}, and {009-01|e}."), "It is 1.25, and −0.50 ± 0.25.");
+  EXPECT_EQ(told("{minilm|norm}"), "1,234.5 ± 0.5");
+  EXPECT_EQ(told("{004-16|any} and {009-02|any}"), "… and …") << "not measured; could not be";
+  EXPECT_EQ(told("no number, and } alone"), "no number, and } alone");
+  for (const char* wrong : {"{009-01|y}", "{minilm|y}", "{maxilm|norm}", "{009-03|x}", "{009-01|x",
+                            "{009-01}", "{009-01} and |}", "{"})
+    EXPECT_THROW(told(wrong), Error) << wrong;
+}
+
+TEST(Claims, WhatAQuestionTakesIsAClaimsOrStandsInARecord) {
+  std::size_t taken = 0;
+  for (const Question* q : questions()) {
+    for (const auto sentence : {q->answer, q->evidence.algebra, q->evidence.models, q->evidence.real,
+                                q->evidence.change_our_mind}) {
+      for (const std::string& number : pages::taken_by(sentence)) {
+        const std::string from = number.substr(0, number.find('|')), key = number.substr(from.size() + 1);
+        const auto is_claim = [&](const Claim* c) { return c->id == from; };
+        const auto has = [&](const Source& s) {
+          return s.key == from && std::any_of(s.numbers.begin(), s.numbers.end(),
+                                              [&](const Number& n) { return n.key == key; });
+        };
+        EXPECT_TRUE(std::any_of(all_claims().begin(), all_claims().end(), is_claim) ||
+                    std::any_of(recorded().begin(), recorded().end(), has))
+            << q->key << ": " << number;
+        ++taken;
+      }
+    }
+  }
+  EXPECT_GT(taken, 5u);
+}
+
+Answered found(const Claim& c, double value, double half_width, bool quick = false) {
+  Finding f;
+  f.estimate("x", "the number x", {value, half_width, quick ? 1 : 5});
+  Answered a{&c, f, judge(c, f, quick), 0};
+  if (needs_seeds(c.verdicts) && !quick) a.p = p_value(c.verdicts, f.numbers);
+  return a;
+}
+
+TEST(Claims, HowSureAVerdictIsFollowsFromItsRule) {
+  const auto claim = [](std::vector<Rule> rules, bool trains) {
+    Claim c{};
+    c.id = "009-01", c.recorded = rules.front().verdict, c.verdicts = std::move(rules);
+    if (trains) c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };
+    return c;
+  };
+  const Rule otherwise_wrong = otherwise(Verdict::wrong);
+  const Claim tested = claim({{Verdict::holds, {above("x")}}, otherwise_wrong}, true),
+              mean = claim({{Verdict::holds, {at_least("x", 1)}}, otherwise_wrong}, true),
+              value = claim({{Verdict::holds, {at_least("x", 1)}}, otherwise_wrong}, false);
+  std::vector<Answered> two{found(tested, 1, .1), found(tested, 1, .9)};
+  correct(two);
+  EXPECT_EQ(pages::statistical(two), 2u);
+  const std::string sure = pages::how_sure(two[0], 2), less = pages::how_sure(two[1], 2);
+  EXPECT_EQ(sure,
+            "Intervals decide, p < 0.0001 of 5 seeds; after Holm over 2 statistical verdicts p < 0.0001: it "
+            "survives the correction.");
+  EXPECT_NE(less.find("p = 0.037 of 5 seeds"), less.npos) << less;
+  two.push_back(found(tested, 1, .95)), two.push_back(found(tested, 1, .95));
+  correct(two);
+  EXPECT_TRUE(pages::survives(two[0]));
+  EXPECT_FALSE(pages::survives(two[1]));
+  EXPECT_NE(pages::how_sure(two[1], 4).find("it does not survive the correction."), std::string::npos);
+  EXPECT_NE(pages::how_sure(found(tested, -1, .1), 4).find("No interval decides it"), std::string::npos);
+  EXPECT_NE(pages::how_sure(found(tested, 1, std::nan(""), true), 0).find("a quick run"), std::string::npos);
+  EXPECT_EQ(pages::how_sure(found(mean, 1, .1), 0), "Means of 5 models, no interval asked.");
+  EXPECT_EQ(pages::how_sure(found(value, 1, .1), 0),
+            "Computed without a trained model: the rule compares values.");
+  EXPECT_EQ(pages::how_sure(found(value, 0, .1), 0),
+            "No other rule applies: this is the verdict in every other case.");
+
+  Claim exact = claim({{Verdict::holds, {asked("y")}}}, false), argued{};
+  Finding f;
+  f.near("y", "the number y", 1, 1, .1);
+  EXPECT_EQ(pages::how_sure({&exact, f, Verdict::holds, 0}, 0),
+            "Algebra, checked without a trained model: 1 number lies in the range asked for.");
+  f.numbers.front().value = 2;
+  EXPECT_EQ(pages::how_sure({&exact, f, Verdict::differs, 0}, 0),
+            "No verdict: a number is not what was asked for.");
+  argued.rests_on = citation("who and when");
+  EXPECT_EQ(pages::how_sure({&argued, {}, Verdict::holds, 0}, 0),
+            "The verdict rests on a citation: who and when; the numbers stand beside it.");
+}
+
+TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
+  Claim c{};
+  c.question = all_claims().front()->question, c.id = "009-01", c.says = "It is so.", c.method = "a method";
+  c.expects = "a prediction", c.advice = "do it", c.recorded = Verdict::wrong;
+  c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(Verdict::wrong)};
+  const ClaimsConfig config{{&c}, "folder/book.txt", false};
+  std::vector<Answered> answers{found(c, 1, .9)};
+  correct(answers);
+  const ClaimsSummary summary{.config = config,
+                              .text_sha256 = "",
+                              .answers = answers,
+                              .differing = 1,
+                              .seeds = 5,
+                              .causal = {.data = "text", .spec = "none", .steps = 1000},
+                              .masked = {.data = "text", .spec = "none", .steps = 2000},
+                              .rates = {{"rope", .008}},
+                              .minutes = 2,
+                              .trained = 3,
+                              .diverged = {}};
+  const std::string page = pages::claims_page(summary, {"a command", "a machine"}),
+                    markdown = pages::claims_markdown(summary, {"a command", "a machine"}),
+                    json = pages::claims_json(summary, {"a command", "a machine"});
+  for (const char* words :
+       {"p = 0.037 of 5 seeds; after Holm over 1 statistical verdict p = 0.037: it survives the correction.",
+        "one text, book.txt", "1,000 steps of 16 windows of 64 bytes, 1.02 MB in all", "encoders 2,000 steps",
+        "the best of 0.004, 0.008 for seed 1, held out", "1 verdict has one", "1 survives", "0.008", "rope",
+        "a prediction"}) {
+    EXPECT_NE(page.find(words), page.npos) << words;
+    EXPECT_NE(markdown.find(words), markdown.npos) << words;
+  }
+  EXPECT_NE(page.find("not as recorded (wrong)"), page.npos);
+  EXPECT_NE(markdown.find("- the number x: 1.0000 ± 0.9000 (n = 5)\n"), markdown.npos);
+  for (const char* words :
+       {"\"as_recorded\": false", "\"p_holm\": 0.03", "\"rope\": 0.008", "\"steps\": 1000"})
+    EXPECT_NE(json.find(words), json.npos) << words;
+}
+
+TEST(Claims, RulesAreTheSameWithoutResults) {
+  const std::string rules = pages::rules_json();
+  for (const char* result : {"\"recorded\"", "\"value\"", "\"answer\""})
+    EXPECT_EQ(rules.find(result), rules.npos);
+  for (const Claim* c : all_claims()) EXPECT_NE(rules.find(c->id), rules.npos);
+  EXPECT_EQ(pages::rules_sha256().size(), 64u);
 }
 
 }  // namespace

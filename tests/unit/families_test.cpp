@@ -180,10 +180,10 @@ TEST(Families, AllSlopesOfBloom) {
 TEST(Families, SizesUnderTheirOtherNames) {
   const auto of = [](std::string_view json) { return resolve(Config::parse(json, "config.json")); };
   const Resolved bloom = of(
-      R"({"model_type": "bloom", "n_embed": 1024, "hidden_size": 512, "n_layer": 24, "num_attention_heads": 12, "n_head": 4})");
+      R"({"model_type": "bloom", "n_embed": 1024, "hidden_size": 512, "n_layer": 24, "num_attention_heads": 16, "n_head": 4})");
   EXPECT_EQ(bloom.width, 1024);
   EXPECT_EQ(bloom.layers.size(), 24u);
-  EXPECT_EQ(bloom.layers[0].heads, 12);
+  EXPECT_EQ(bloom.layers[0].heads, 16);
   const Resolved gpt2 = of(
       R"({"model_type": "gpt2", "num_attention_heads": 6, "n_head": 3, "hidden_size": 96, "n_embd": 48, "max_position_embeddings": 77})");
   EXPECT_EQ(gpt2.width, 96);

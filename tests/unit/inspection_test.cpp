@@ -239,12 +239,20 @@ TEST(Inspection, ATableThatIsOrthogonalToTheWordsIsSeenToBe) {
   EXPECT_NEAR(apart.chance, 0.5, 1e-9);
   EXPECT_NEAR(apart.norms.raw, 0.1, 0.02);
   EXPECT_NEAR(apart.recall, 1, 1e-9);  // what is orthogonal to all words moves no neighbour
+  EXPECT_NEAR(apart.identity, 1, 1e-9);
+  EXPECT_NEAR(apart.size_of_cosine, 0, 1e-9);
+  EXPECT_LT(apart.channels, -0.5);  // positions vary where words do not
+  EXPECT_EQ(apart.word_components, std::llround(apart.chance * double(kWidth)));
+  EXPECT_NEAR(apart.position_length / apart.word_length, apart.norms.raw, 1e-9);
+  EXPECT_NEAR(apart.entries.deviation, std::sqrt(0.5), 0.05);  // half of the entries are normal, the others 0
+  EXPECT_NEAR(apart.entries.within_two, 1 - 0.0455 / 2, 0.02);
   fill("position.input.table", [&](std::int64_t r, std::int64_t c) {
     return c < kWidth / 2 ? 3 * random.normal(std::uint64_t(1000000 + r * kWidth + c)) : 0.0;
   });
   const TableLook loud = look_at_table(encoder.look());
   EXPECT_NEAR(loud.within, 1, 1e-9);
   EXPECT_LT(loud.recall, 0.5);
+  EXPECT_LT(loud.identity, 0.9);
 }
 
 TEST(Inspection, TheFirstTokenStandsApart) {

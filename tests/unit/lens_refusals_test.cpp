@@ -100,6 +100,7 @@ TEST(LensRefusals, OrdersThatMoveNothingAreRefused) {
   EXPECT_REFUSED(swap_difference(m.look(), windows_of_length(1), 5, 1));
   EXPECT_REFUSED(swap_difference(m.look(), windows_of_length(2), 5, 1));
   EXPECT_REFUSED(swap_difference(m.look(), letters(1), 0, 1));
+  EXPECT_REFUSED(reversal_pooled(m.look(), windows_of_length(1)));
   EXPECT_REFUSED(shuffle_cost(m.look(), letters(1), kTokens - 1, 1));
   EXPECT_REFUSED(shuffle_cost(m.look(), letters(1), kTokens + 1, 1));
   EXPECT_REFUSED(shuffle_cost(m.look(), letters(1), -1, 1));
@@ -165,6 +166,12 @@ TEST(LensRefusals, TablesOfSizesThatDoNotFitAreRefused) {
   EXPECT_REFUSED(decode_positions(table, wide));
   EXPECT_REFUSED(neighbour_recall(table, table, 30));
   EXPECT_REFUSED(neighbour_recall(table, table, 0));
+  EXPECT_REFUSED(Neighbourhood(table, {0}, 30));
+  EXPECT_REFUSED(Neighbourhood(table, {30}, 3));
+  EXPECT_REFUSED(Neighbourhood(table, {}, 3));
+  EXPECT_REFUSED(Neighbourhood(table, {0, 1}, 3).kept(table.block(0, 3), Matrix(7, 0)));
+  EXPECT_REFUSED(Neighbourhood(table, {0}, 3).kept(table, Matrix(6, 0)));
+  EXPECT_REFUSED(overlap_of_two(table, 8, 5, 1));
   EXPECT_REFUSED(probe_positions(table, 1));
   EXPECT_REFUSED(probe_positions(table, 4));
   EXPECT_REFUSED(probe_positions(table, 0));

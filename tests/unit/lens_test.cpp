@@ -5,10 +5,13 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
+#include "gnomon/core/error.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/decode.h"
+#include "gnomon/lens/erase.h"
 #include "gnomon/lens/order.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/rotary_use.h"
@@ -131,6 +134,8 @@ TEST(Lens, AnAnisotropicNullKnowsTheStrongDirections) {
     for (std::int64_t c = 0; c < 8; ++c) rows.at(n, c) *= 100;
   }
   EXPECT_GT(overlap_within(rows, 8, 100, 1).mean_cos2, .9);
+  EXPECT_GT(overlap_of_two(rows, 8, 100, 1).mean_cos2, .9);
+  EXPECT_NEAR(overlap_of_two(noise(6000, 40, 31), 8, 200, 2).mean_cos2, 8.0 / 40, .02);
 }
 
 TEST(Lens, OffsetsOfGramMatrices) {
@@ -188,6 +193,48 @@ TEST(Lens, DecodingIsNumpys) {
   }
 }
 
+TEST(Lens, ANeighbourhoodIsLostAndFoundAgain) {
+  // Words of 20 channels that differ in 12 of them; what is added lies in the other 8.
+  Matrix words = noise(300, 20, 40), added = noise(6, 20, 41);
+  for (std::int64_t n = 0; n < words.rows; ++n) std::fill_n(words.row(n).begin() + 12, 8, 0.0);
+  for (std::int64_t n = 0; n < added.rows; ++n) std::fill_n(added.row(n).begin(), 12, 0.0);
+  Matrix basis(20, 8);
+  for (std::int64_t c = 0; c < 8; ++c) basis.at(12 + c, c) = 1;
+  const std::vector<std::int64_t> asked{3, 299, 7};
+  const Neighbourhood near(words, asked, 10);
+  Matrix y(6, 20), turned(6, 20);
+  for (std::int64_t n = 0; n < 6; ++n) {
+    for (std::int64_t c = 0; c < 20; ++c) {
+      y.at(n, c) = words.at(asked[std::size_t(n % 3)], c) + 50 * added.at(n, c);
+      turned.at(n, c) = -y.at(n, c);
+    }
+  }
+  const Matrix none(20, 0);
+  EXPECT_NEAR(near.kept(y, none).neighbours, 1, 1e-12) << "no word reaches what was added";
+  EXPECT_NEAR(near.kept(y, basis).neighbours, 1, 1e-12);
+  EXPECT_NEAR(near.kept(y, basis).identity, 1, 1e-12);
+  EXPECT_LT(near.kept(turned, none).neighbours, .1);
+  EXPECT_EQ(near.kept(turned, none).identity, 0);
+  // Where words have something in those channels too, the sum hides them there, and what lies outside comes back.
+  Matrix full = noise(300, 20, 40);
+  const Neighbourhood all(full, asked, 10);
+  for (std::int64_t n = 0; n < 6; ++n) {
+    for (std::int64_t c = 0; c < 20; ++c)
+      y.at(n, c) = full.at(asked[std::size_t(n % 3)], c) + 5 * added.at(n, c);
+  }
+  EXPECT_GT(all.kept(y, basis).neighbours, all.kept(y, none).neighbours + .2);
+  EXPECT_NEAR(all.kept(y, basis).identity, 1, 1e-12);
+  // The recall of the older function, on what both can ask.
+  Matrix e = noise(4, 20, 42), sums(600, 20);
+  std::vector<std::int64_t> every(300);
+  std::iota(every.begin(), every.end(), std::int64_t{0});
+  for (std::int64_t n = 0; n < 600; ++n) {
+    for (std::int64_t c = 0; c < 20; ++c) sums.at(n, c) = full.at(n % 300, c) + e.at(n < 300 ? 1 : 3, c);
+  }
+  EXPECT_NEAR(Neighbourhood(full, every, 10).kept(sums, none).neighbours, neighbour_recall(full, e, 10),
+              1e-12);
+}
+
 // --- Probes
 
 TEST(Lens, ProbesReadWhatIsThereAndNothingElse) {
@@ -214,6 +261,91 @@ TEST(Lens, ProbesReadWhatIsThereAndNothingElse) {
     for (std::int64_t c = 0; c < C; ++c) marked.at(n, c) = marked.at(n / T * T, c);
   }
   EXPECT_LT(probe_labels(marked, by_sequence, T).accuracy, .55);
+}
+
+TEST(Lens, AProbeOfNewPositionsReadsWhatGoesOnSmoothly) {
+  const std::int64_t S = 60, T = 32, C = 48;
+  const Matrix table = noise(T, C, 13), smooth = sinusoid(C, T);
+  Matrix by_heart = noise(S * T, C, 14), by_rule = by_heart;
+  for (std::int64_t n = 0; n < S * T; ++n) {
+    for (std::int64_t c = 0; c < C; ++c)
+      by_heart.at(n, c) = .1 * by_heart.at(n, c) + table.at(n % T, c),
+                     by_rule.at(n, c) = .1 * by_rule.at(n, c) + smooth.at(n % T, c);
+  }
+  EXPECT_GT(probe_positions(by_heart, T).r2, .95) << "more channels than positions: any table is read";
+  EXPECT_LT(probe_new_positions(by_heart, T), .3);
+  EXPECT_GT(probe_new_positions(by_rule, T), .95);
+  EXPECT_LT(std::abs(probe_new_positions(noise(S * T, C, 15), T)), .05);
+  EXPECT_THROW(probe_new_positions(noise(60 * 7, C, 15), 7), Error);
+}
+
+// --- Directions taken away
+
+// Windows whose position lies in the first two channels; the letter is in the next, and the rest is noise of any strength.
+Matrix placed(const Sample& s, double strength) {
+  Matrix h = noise(std::int64_t(s.inputs.size()), 12, 16);
+  for (std::int64_t n = 0; n < h.rows; ++n) {
+    const double t = double(n % s.T);
+    for (std::int64_t c = 3; c < 12; ++c) h.at(n, c) *= 1 + double(c) / 2;
+    h.at(n, 0) = strength * std::sin(.3 * t), h.at(n, 1) = strength * std::cos(.3 * t);
+    h.at(n, 2) = double(s.inputs[std::size_t(n)] % 7);
+  }
+  return h;
+}
+
+TEST(Lens, ThePositionsDirectionsAreFoundAndTakenAway) {
+  const Sample s = letters(80);
+  const Matrix h = placed(s, 6), u = position_directions(h, s, .9, 12);
+  ASSERT_EQ(u.columns, 2);
+  for (std::int64_t k = 0; k < 2; ++k) EXPECT_NEAR(std::hypot(u.at(0, k), u.at(1, k)), 1, .02);
+  EXPECT_EQ(position_directions(h, s, .9, 1).columns, 1);
+  const Matrix left = erased(h, u);
+  EXPECT_GT(probe_positions(h, s.T).r2, .5);
+  EXPECT_LT(probe_positions(left, s.T).r2, .05);
+  const auto mean = column_means(h), mean_left = column_means(left);
+  for (std::size_t c = 0; c < mean.size(); ++c) EXPECT_NEAR(mean[c], mean_left[c], 1e-9);
+  EXPECT_THROW(position_directions(Matrix(h.rows, 12), s, .9, 12), Error);
+}
+
+TEST(Lens, OtherDirectionsHoldAsMuch) {
+  const Sample s = letters(80);
+  for (const double strength : {4., 6., 8.}) {
+    const Matrix h = placed(s, strength);
+    Matrix u(12, 2);
+    u.at(0, 0) = u.at(1, 1) = 1;
+    for (const std::uint64_t draw : {1, 2}) {
+      const Matrix v = matched_directions(h, u, draw);
+      ASSERT_EQ(v.columns, 2);
+      EXPECT_NEAR(energy_within(h, v), energy_within(h, u), .002) << strength;
+      EXPECT_LT(squares(product(transpose(v), u)), 1e-12);
+      EXPECT_NEAR(squares(product(transpose(v), v)), 2, 1e-9);
+    }
+  }
+  const Matrix h = placed(s, 100);
+  Matrix u(12, 2), strongest(12, 2);
+  u.at(0, 0) = u.at(1, 1) = strongest.at(10, 0) = strongest.at(11, 1) = 1;
+  EXPECT_NEAR(energy_within(h, matched_directions(h, u, 1)), energy_within(h, strongest), 1e-3)
+      << "no others hold as much";
+  EXPECT_THROW(matched_directions(h, orthonormal(noise(12, 7, 17)), 1), Error);
+}
+
+TEST(Lens, AnErasedDirectionIsTheSameInEveryRow) {
+  const Small m("sinusoidal");
+  const Sample s = letters(4);
+  for (const std::int64_t layer : {0, 1, 3}) {
+    const auto h = streams(m.look(), s);
+    const Matrix& there = h[std::size_t(layer)];
+    const Erasure e{layer, random_subspace(Random(18, "erased"), 1, 32, 3), column_means(there)};
+    const Matrix found = streams(m.look(), s, {.erasure = &e})[std::size_t(layer)];
+    EXPECT_LT(squares(sum(found, erased(there, e.basis), -1)), 1e-8 * squares(there)) << layer;
+    EXPECT_NE(mean_loss(m.look(), s, {.erasure = &e}), mean_loss(m.look(), s)) << layer;
+    const Erasure nothing{layer, Matrix(32, 0), e.centre};
+    EXPECT_EQ(mean_loss(m.look(), s, {.erasure = &nothing}), mean_loss(m.look(), s));
+  }
+  const Erasure beyond{4, Matrix(32, 1), std::vector<double>(32)},
+      narrow{0, Matrix(31, 1), std::vector<double>(32)};
+  EXPECT_THROW(mean_loss(m.look(), s, {.erasure = &beyond}), Error);
+  EXPECT_THROW(mean_loss(m.look(), s, {.erasure = &narrow}), Error);
 }
 
 // --- A model laid open
@@ -315,6 +447,9 @@ TEST(Lens, OrderTests) {
   EXPECT_GT(equivariance_error(Small("sinusoidal", false).look(), s, 10, 1), .05);
   EXPECT_LT(swap_difference(Small("none", true, 1).look(), s, 10, 1), 1e-4);
   EXPECT_GT(swap_difference(Small("none", true, 2).look(), s, 10, 1), 1e-3);
+  EXPECT_LT(reversal_pooled(Small("none", false).look(), s), 1e-5);
+  EXPECT_GT(reversal_pooled(Small("none", true).look(), s), 1e-3);
+  EXPECT_GT(reversal_pooled(Small("sinusoidal", false).look(), s), 1e-3);
   EXPECT_NEAR(shuffle_cost(Small("none", true, 1).look(), s, 1, 1), 0, 1e-4);
   for (const char* spec : {"none", "rope", "alibi", "t5"})
     EXPECT_LT(shift_effect(Small(spec).look(), s, 64).largest_logit, 2e-4) << spec;
@@ -369,7 +504,11 @@ TEST(Lens, RotaryPairs) {
   }
   const Small m("rope");
   const Sample s = letters(3);
+  const auto w = pair_frequencies(m.look(), 1);
+  EXPECT_EQ(w.front(), 1);  // radians a token: the first pair of every base
+  EXPECT_TRUE(std::is_sorted(w.rbegin(), w.rend()));
   for (const auto& head : rotary_use(m.look(), 1, streams(m.look(), s)[1], s.T)) {
+    EXPECT_EQ(head.size(), w.size());
     double one = 0;
     for (const PairUse& p : head) {
       one += p.share;

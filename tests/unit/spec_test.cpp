@@ -93,5 +93,17 @@ TEST(Spec, WrongOnesAreAnswered) {
     EXPECT_NE(why(text).find(part), std::string::npos) << text << " -> " << why(text);
 }
 
+TEST(Spec, ALearnedAmplitudeStartsWhereItIsTold) {
+  const auto start = [](std::string_view spec) {
+    return make_encoding(spec, {.C = 64, .H = 4, .D = 16, .length = 8, .causal = true})
+        ->params()
+        .front()
+        .mean;
+  };
+  EXPECT_EQ(start("scaled_sinusoidal"), 0.125);
+  EXPECT_EQ(start("scaled_sinusoidal(start=1)"), 1);
+  EXPECT_EQ(start("scaled_sinusoidal(start=3)"), 3);
+}
+
 }  // namespace
 }  // namespace gnomon

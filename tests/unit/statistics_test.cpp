@@ -40,6 +40,20 @@ std::vector<Budget> curve(const Numbers& compute, const Numbers& loss) {
   return c;
 }
 
+TEST(Statistics, SharesHaveIntervalsThatStayBetween0And1) {
+  const ShareEstimate e = share_interval(Numbers{.9, .95, .99}, 1e6);
+  // In Python, with the t quantile 4.302652729749464 of 2 degrees of freedom.
+  EXPECT_NEAR(e.share, 0.9625144830216872, 1e-12);
+  EXPECT_NEAR(e.low, 0.5492375324361328, 1e-12);
+  EXPECT_NEAR(e.high, 0.9981553114795665, 1e-12);
+  const Estimate wrong = mean_interval(Numbers{.9, .95, .99});
+  EXPECT_GT(wrong.mean + wrong.half_width, 1) << "what t makes of the shares themselves";
+  const ShareEstimate all = share_interval(Numbers{1, 1, 1}, 100);
+  EXPECT_NEAR(all.share, .995, 1e-12) << "half a case in 100 is on the other side";
+  EXPECT_EQ(all.n, 3);
+  EXPECT_TRUE(std::isnan(share_interval(Numbers{.5}, 100).low));
+}
+
 TEST(Distributions, TailsAndQuantiles) {
   const Json& d = golden("distributions");
   int controls = 0;

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "gnomon/claims/claim.h"
+#include "gnomon/claims/answer.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
 
 namespace gnomon::claims {
 namespace {
+
+using Json = nlohmann::json;
 
 Finding with(double value, double half_width = std::nan("")) {
   Finding f;
@@ -31,6 +35,35 @@ TEST(Verdict, ChecksLookAtValuesOrAtWholeIntervals) {
   for (const Check& c : {above("x"), below("x"), apart("x"), equal("x", 1)})
     EXPECT_FALSE(passes(c, with(0)) || passes(c, with(9)) || passes(c, with(-9))) << "one seed shows nothing";
   for (const Check& c : {at_least("x", 0), at_most("x", 0)}) EXPECT_FALSE(passes(c, with(std::nan(""))));
+}
+
+TEST(Verdict, AShareHasTheIntervalOfItsLogOdds) {
+  const auto p_of = [](const Check& c, const Finding& f) {
+    return p_value(std::vector<Rule>{{Verdict::holds, {c}}}, f.numbers);
+  };
+  for (const auto& shares :
+       {std::vector{.9, .95, .99}, std::vector{.999, 1.0, 1.0, 1.0}, std::vector{.4, .6}}) {
+    Finding f;
+    const ShareEstimate e = share_interval(shares, 1000);
+    f.share("x", "the share x", e);
+    EXPECT_GT(e.low, 0);
+    EXPECT_LT(e.high, 1);
+    // p is below 0.05 exactly where the check passes: just beside both ends.
+    for (const double side : {-1e-9, 1e-9}) {
+      EXPECT_EQ(passes(above("x", e.low + side), f), side < 0);
+      EXPECT_EQ(passes(below("x", e.high + side), f), side > 0);
+      if (side < 0) {
+        EXPECT_NEAR(p_of(above("x", e.low + side), f), .05, 1e-4);
+      }
+      if (side > 0) {
+        EXPECT_NEAR(p_of(below("x", e.high + side), f), .05, 1e-4);
+      }
+    }
+    EXPECT_FALSE(passes(above("x", 1), f) || passes(below("x", 0), f));
+  }
+  Finding one;
+  one.share("x", "the share x", share_interval(std::vector{.9}, 10));
+  EXPECT_FALSE(passes(above("x", .1), one)) << "one seed shows nothing";
 }
 
 TEST(Verdict, ABoundMayBePartOfAnotherNumber) {
@@ -56,21 +89,125 @@ TEST(Verdict, AGroupIsAskedAsOne) {
 
 TEST(Verdict, TheFirstRuleThatAppliesDecides) {
   const std::vector<Rule> rules{
-      {Verdict::wrong, {above("x")}}, {Verdict::holds, {below("x")}}, otherwise(Verdict::undecided)};
+      {Verdict::wrong, {above("x")}}, {Verdict::holds, {below("x")}}, otherwise(Verdict::open)};
   EXPECT_EQ(decide(rules, with(1, .5).numbers), Verdict::wrong);
   EXPECT_EQ(decide(rules, with(-1, .5).numbers), Verdict::holds);
-  EXPECT_EQ(decide(rules, with(1, 2).numbers), Verdict::undecided);
+  EXPECT_EQ(decide(rules, with(1, 2).numbers), Verdict::open);
   EXPECT_EQ(decide(std::span(rules).first(2), with(1, 2).numbers), Verdict::differs);
   EXPECT_EQ(explained(rules, with(1).numbers),
             "wrong if the interval of “the number x” lies above 0; holds if the interval of “the number x” "
             "lies below "
-            "0; otherwise not decidable at this scale");
+            "0; otherwise open");
   EXPECT_EQ(
       explained(
           std::vector<Rule>{{Verdict::holds, {at_least("x", 1)}}, {Verdict::holds, {at_most("x", "y")}}}, {}),
       "holds if “x” is at least 1, or if “x” is at most “y”");
+  EXPECT_EQ(explained(std::vector<Rule>{{Verdict::holds, {asked("x")}}, otherwise(Verdict::holds_if)}, {}),
+            "holds if “x” is as asked for; otherwise holds under its condition");
   EXPECT_TRUE(needs_seeds(rules));
   EXPECT_FALSE(needs_seeds(std::vector<Rule>{{Verdict::holds, {asked("x"), at_most("x", 1)}}}));
+}
+
+TEST(Verdict, PIsBelowFivePercentExactlyWhereAnIntervalPasses) {
+  int passed = 0, failed = 0;
+  for (const Check& c : {above("x", .2), below("x", -.1), apart("x"), apart("x", .3), equal("x", 1.5)}) {
+    const std::vector<Rule> rules{{Verdict::holds, {c}}, otherwise(Verdict::wrong)};
+    for (const int n : {3, 5, 40}) {
+      for (double value = -2; value < 2.01; value += .13) {
+        for (const double half_width : {.01, .21, .7, 3.}) {
+          Finding f;
+          f.estimate("x", "x", {value, half_width, n});
+          const double p = p_value(rules, f.numbers);
+          EXPECT_EQ(p < .05, passes(c, f)) << value << " ± " << half_width;
+          EXPECT_EQ(p == 1, !passes(c, f)) << "no other rule looks at an interval";
+          ++(passes(c, f) ? passed : failed);
+        }
+      }
+    }
+    // An interval that just excludes the bound, or just lies within, has a p just below 0.05.
+    const double b = c.bound.factor, end = .4 * (1 - 1e-9),
+                 value = c.kind == Check::Kind::below   ? b - .4
+                         : c.kind == Check::Kind::equal ? b - .4
+                                                        : b + .4;
+    EXPECT_NEAR(p_value(rules, with(value, end).numbers), .05, 1e-6);
+  }
+  EXPECT_GT(passed, 200);
+  EXPECT_GT(failed, 200);
+}
+
+TEST(Verdict, SeveralIntervalsAreAsSureAsTheLeastSure) {
+  Finding f = with(.4, .1);
+  f.estimate("y", "the number y", {.4, .3, 5});
+  f.number("z", "a value", 7);
+  const auto p = [&](std::vector<Check> checks) {
+    return p_value(std::vector<Rule>{{Verdict::holds, std::move(checks)}}, f.numbers);
+  };
+  EXPECT_GT(p({above("y")}), p({above("x")}));
+  EXPECT_EQ(p({above("x"), above("y")}), p({above("y")}));
+  EXPECT_EQ(p({above("x"), at_least("z", 7)}), p({above("x")})) << "a value has no p";
+  EXPECT_EQ(p({at_least("z", 7)}), 1) << "no interval was looked at";
+}
+
+// Against scipy and statsmodels (tests/golden/make_verdicts.py), with the usual mistakes, which must not agree.
+Json golden(const char* group) {
+  return Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / "verdicts.json")).at(group);
+}
+Check check_named(const std::string& kind, double bound) {
+  return kind == "above"   ? above("x", bound)
+         : kind == "below" ? below("x", bound)
+         : kind == "apart" ? apart("x", bound)
+                           : equal("x", bound);
+}
+
+TEST(Verdict, PIsThatOfOthers) {
+  int decided = 0;
+  for (const Json& c : golden("checks")) {
+    Finding f;
+    f.estimate("x", "x", {c.at("mean"), c.at("half_width"), c.at("n")});
+    const std::vector<Rule> rules{{Verdict::holds, {check_named(c.at("kind"), c.at("bound"))}}};
+    const double p = p_value(rules, f.numbers), wanted = c.at("p");
+    EXPECT_EQ(applied(rules, f.numbers) != nullptr, c.at("passes").get<bool>()) << c;
+    EXPECT_NEAR(p, wanted, 1e-8 * wanted) << c;
+    if (!c.at("passes")) continue;
+    ++decided;
+    EXPECT_GT(std::abs(p - c.at("wrong").get<double>()), 1e-3 * p) << "one-sided";
+  }
+  EXPECT_GT(decided, 15);
+}
+
+std::vector<double> corrected(const std::vector<double>& p) {
+  std::vector<Answered> answers;
+  for (const double one : p) {
+    answers.push_back({nullptr, {}, Verdict::holds, 0});
+    answers.push_back({nullptr, {}, Verdict::holds, 0});  // without a p: no member of the family
+    answers.back().p = one;
+  }
+  correct(answers);
+  std::vector<double> out;
+  for (std::size_t n = 0; n < answers.size(); ++n) {
+    if (n % 2)
+      out.push_back(answers[n].p_holm);
+    else
+      EXPECT_TRUE(std::isnan(answers[n].p_holm));
+  }
+  return out;
+}
+
+TEST(Verdict, TheCorrectionIsHolms) {
+  // By hand: 0.005 · 4, 0.01 · 3, 0.03 · 2, and 0.04 · 1, which must not be less than the one before.
+  const std::vector<double> found = corrected({.01, .04, .03, .005}), by_hand{.03, .06, .06, .02};
+  for (std::size_t n = 0; n < found.size(); ++n) EXPECT_NEAR(found[n], by_hand[n], 1e-15);
+  int controls = 0;
+  for (const Json& c : golden("corrections")) {
+    const auto p = c.at("p").get<std::vector<double>>(), holm = c.at("holm").get<std::vector<double>>(),
+               bonferroni = c.at("wrong").get<std::vector<double>>(), ours = corrected(p);
+    ASSERT_EQ(ours.size(), p.size());
+    for (std::size_t n = 0; n < p.size(); ++n) {
+      EXPECT_NEAR(ours[n], holm[n], 1e-12) << c;
+      controls += std::abs(ours[n] - bonferroni[n]) > 1e-6;
+    }
+  }
+  EXPECT_GT(controls, 20);
 }
 
 TEST(Verdict, AClaimThatCannotDecideIsRefused) {
@@ -90,10 +227,27 @@ TEST(Verdict, AClaimThatCannotDecideIsRefused) {
   EXPECT_THROW(require_decidable(with_rules({})), Error) << "no check";
   EXPECT_THROW(require_decidable(with_rules({otherwise(Verdict::holds)})), Error) << "a literal verdict";
   EXPECT_THROW(require_decidable(with_rules({rule, rest, rule})), Error) << "a rule that is never reached";
-  EXPECT_THROW(require_decidable(with_rules({{Verdict::undecided, {above("x")}}, rest})), Error)
+  EXPECT_THROW(require_decidable(with_rules({{Verdict::open, {above("x")}}, rest})), Error)
       << "no rule for what is recorded";
   EXPECT_THROW(require_decidable(with_basis(argument(""))), Error) << "an argument that is not told";
   EXPECT_THROW(require_decidable(with_basis(argument("so it is"), {rule})), Error) << "two bases";
+}
+
+TEST(Verdict, AConditionAndWhatSettlesAreToldWhereTheyAreNeededAndNowhereElse) {
+  const auto claim = [](Verdict verdict, std::string_view condition, std::string_view settles) {
+    Claim c{};
+    c.id = "009-01", c.recorded = Verdict::holds, c.condition = condition, c.settles = settles;
+    c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(verdict)};
+    return c;
+  };
+  EXPECT_NO_THROW(require_decidable(claim(Verdict::wrong, "", "")));
+  EXPECT_NO_THROW(require_decidable(claim(Verdict::holds_if, "it is loud", "")));
+  EXPECT_NO_THROW(require_decidable(claim(Verdict::open, "", "ten more seeds")));
+  EXPECT_THROW(require_decidable(claim(Verdict::holds_if, "", "")), Error);
+  EXPECT_THROW(require_decidable(claim(Verdict::open, "", "")), Error);
+  EXPECT_THROW(require_decidable(claim(Verdict::wrong, "it is loud", "")), Error);
+  EXPECT_THROW(require_decidable(claim(Verdict::wrong, "", "ten more seeds")), Error);
+  EXPECT_EQ(told(claim(Verdict::holds_if, "it is loud", ""), Verdict::holds_if), "holds if it is loud");
 }
 
 // The laws below hold for every record; numbers are made up for the checks that it declares.

@@ -1,39 +1,11 @@
 // rope_scaling and rope_parameters: which of them is read, and which of their keys.
 #include <algorithm>
 
+#include "gnomon/families/rope_dict.h"
 #include "gnomon/families/rules/rule.h"
 
 namespace gnomon {
 namespace {
-
-// Every key that some class of transformers 5.23 reads in a dictionary of RoPE.
-constexpr std::array<std::string_view, 27> kKnown{"rope_type",
-                                                  "type",
-                                                  "rope_theta",
-                                                  "factor",
-                                                  "original_max_position_embeddings",
-                                                  "attention_factor",
-                                                  "beta_fast",
-                                                  "beta_slow",
-                                                  "mscale",
-                                                  "mscale_all_dim",
-                                                  "truncate",
-                                                  "short_factor",
-                                                  "long_factor",
-                                                  "low_freq_factor",
-                                                  "high_freq_factor",
-                                                  "partial_rotary_factor",
-                                                  "mrope_section",
-                                                  "mrope_interleaved",
-                                                  "interleaved",
-                                                  "alpha",
-                                                  "llama_4_scaling_beta",
-                                                  "short_mscale",
-                                                  "long_mscale",
-                                                  "max_position_embeddings",
-                                                  "rope_interleave",
-                                                  "rope_ratio",
-                                                  "finetuned"};
 
 Findings two_dictionaries(const LintContext& file) {
   const Config& config = file.config();
@@ -79,11 +51,9 @@ Findings key_misspelt(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     for (const std::string& key : file.config().keys(dict.key)) {
       const Config::Kind kind = file.config().kind(dict.key + "." + key);
-      if (kind == Config::Kind::object || kind == Config::Kind::null ||
-          std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end())
-        continue;
-      const std::string_view meant = nearest(key, kKnown);
-      if (meant.empty()) continue;  // a model's own code may read it
+      if (kind == Config::Kind::object || kind == Config::Kind::null) continue;
+      const std::string_view meant = misspelt_rope_key(key);
+      if (meant.empty()) continue;  // known, or a model's own code may read it
       const bool length = meant == "original_max_position_embeddings";
       all.push_back(finding(file, dict.key + "." + key, text("\"", meant, "\""),
                             text("no class of transformers 5.23 reads it: it warns and goes on",
@@ -191,6 +161,20 @@ Findings outer_unread(const LintContext& file) {
                                config.printed(file.at(key)))));
   }
   return all;
+}
+
+Findings scaling_dictionary(const LintContext& file) {
+  if (!file.family() || file.family()->rope.dicts != RopeDicts::as_written) return {};
+  for (const RopeDictionary& dict : file.ropes())
+    if (dict.key == file.at("rope_scaling"))
+      return {finding(file, dict.key,
+                      "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
+                      "it takes the place of rope_parameters and has no dictionary by kind of layer: "
+                      "transformers 5.23 fails with a KeyError when it builds the model")};
+  return {};
+}
+Findings key_unread(const LintContext& file) {
+  return remarked(file, "scaling-key-unread", "no such key, or the type that reads it");
 }
 
 Findings default_looks_like_scaling(const LintContext& file) {
@@ -326,6 +310,40 @@ const Rule kRules[] = {
          R"({"model_type": "llava", "text_config": {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 2.0},
  "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000}})",
      .find = outer_unread},
+    {.id = "scaling-replaces-kinds",
+     .severity = Severity::error,
+     .title = "A flat rope_scaling in a class whose layers look for their kind in it.",
+     .explains = "Gemma 4's configuration came after rope_scaling had gone and has no rule for it: the "
+                 "dictionary takes the place of rope_parameters as it stands, and transformers 5.23 fails "
+                 "where other families of this kind would scale their full layers.",
+     .fix = "Write it into rope_parameters, in the dictionary of its kind of layer.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma4/"
+             "configuration_gemma4.py",
+     .fails =
+         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "rope_scaling": {"rope_type": "linear", "factor": 8.0}})",
+     .passes =
+         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048, "rope_theta": 1000000},
+  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
+     .find = scaling_dictionary},
+    {.id = "scaling-key-unread",
+     .severity = Severity::warning,
+     .title = "A key of a dictionary that its type does not read.",
+     .explains = "Each type has keys of its own: attention_factor is YaRN's and LongRoPE's, "
+                 "original_max_position_embeddings not that of dynamic scaling, which begins at "
+                 "max_position_embeddings. transformers 5.23 warns of unrecognized keys and goes on; another "
+                 "reader may obey them.",
+     .fix = "Take it out, or name the type that was meant.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0, "attention_factor": 1.1}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .find = key_unread,
+     .general = true},
     {.id = "default-looks-like-scaling",
      .severity = Severity::note,
      .title = "rope_scaling is there and its type is default: no scaling at all.",

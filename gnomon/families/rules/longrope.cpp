@@ -52,16 +52,7 @@ Findings explicit_factor(const LintContext& file) {
   return all;
 }
 
-Findings old_name(const LintContext& file) {
-  Findings all;
-  for (const RopeDictionary& dict : file.ropes())
-    if (file.type_of(dict) == "su")
-      all.push_back(finding(file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"),
-                            "\"longrope\"",
-                            "transformers 5.23 puts the original length into the dictionary only for the "
-                            "name longrope, and then fails with a KeyError"));
-  return all;
-}
+Findings old_name(const LintContext& file) { return remarked(file, "longrope-named-su", "\"longrope\""); }
 
 Findings named_yarn(const LintContext& file) {
   Findings all;
@@ -132,7 +123,8 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
  "original_max_position_embeddings": 4096, "rope_theta": 10000, "rope_scaling": {"type": "longrope", "short_factor": [1, 1, 1, 1], "long_factor": [1, 2, 3, 4]}})",
-     .find = old_name},
+     .find = old_name,
+     .departs = true},
     {.id = "longrope-under-another-name",
      .severity = Severity::warning,
      .title = "Lists of LongRoPE under the name of another method.",

@@ -7,7 +7,7 @@ namespace gnomon {
 namespace {
 
 Findings slice_whole(const LintContext& file) {
-  if (!file.has("qk_rope_head_dim")) return {};
+  if (!file.has("qk_rope_head_dim") || file.type() == "deepseek_v4") return {};  // V4's share is of the head
   Findings all;
   const auto slice = file.number("qk_rope_head_dim");
   const auto look = [&](const std::string& key) {
@@ -47,6 +47,19 @@ Findings interleave_unread(const LintContext& file) {
     return {};
   return {finding(file, file.at("rope_interleave"), "no such key; the class decides",
                   text("the class of ", file.type(), " does not read it"))};
+}
+
+Findings blocks(const LintContext& file) {
+  return remarked(file, "positions-of-blocks-untold",
+                  "nothing; read the model's code beside what gnomon tells");
+}
+
+Findings part_unsaid(const LintContext& file) {
+  return remarked(file, "part-of-blocks-unsaid",
+                  "partial_rotary_factor, qk_rope_head_dim / head_dim, in each of the two");
+}
+Findings temperature(const LintContext& file) {
+  return remarked(file, "yarn-temperature-added", "\"attention_factor\": 1.0 in that dictionary");
 }
 
 const Rule kRules[] = {
@@ -109,6 +122,61 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000})",
      .find = interleave_unread},
+    {.id = "part-of-blocks-unsaid",
+     .severity = Severity::error,
+     .title = "DeepSeek-V4's two dictionaries without partial_rotary_factor.",
+     .explains =
+         "A file with one dictionary gets qk_rope_head_dim / head_dim in both that the class makes of "
+         "it. Where the file has main and compress itself, a dictionary of the type default without "
+         "the key turns the whole head under transformers 5.23: 256 pairs where 32 are meant.",
+     .fix = "Write the share into both.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/deepseek_v4/"
+             "configuration_deepseek_v4.py",
+     .fails =
+         R"({"model_type": "deepseek_v4", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128, "qk_rope_head_dim": 32,
+ "max_position_embeddings": 4096, "rope_parameters": {"main": {"rope_type": "default", "rope_theta": 10000},
+ "compress": {"rope_type": "default", "rope_theta": 160000}}})",
+     .passes =
+         R"({"model_type": "deepseek_v4", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128, "qk_rope_head_dim": 32,
+ "max_position_embeddings": 4096, "rope_parameters": {"main": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25},
+ "compress": {"rope_type": "default", "rope_theta": 160000, "partial_rotary_factor": 0.25}}})",
+     .find = part_unsaid},
+    {.id = "yarn-temperature-added",
+     .severity = Severity::warning,
+     .title = "DeepSeek-V4's YaRN in a dictionary of its own, without attention_factor.",
+     .explains = "The reference does not multiply cos and sin. transformers 5.23 writes attention_factor 1 "
+                 "where the file has one dictionary, as DeepSeek's own; where it has main and compress it "
+                 "writes none, and YaRN's rule gives 0.1 ln 16 + 1 = 1.277 at the factor 16: logits 1.63 "
+                 "times as large.",
+     .fix = "Write attention_factor 1.0 beside the factor.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/deepseek_v4/"
+             "configuration_deepseek_v4.py",
+     .fails =
+         R"({"model_type": "deepseek_v4", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128, "qk_rope_head_dim": 32,
+ "max_position_embeddings": 65536, "rope_parameters": {"main": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25},
+ "compress": {"rope_type": "yarn", "rope_theta": 160000, "partial_rotary_factor": 0.25, "factor": 16, "original_max_position_embeddings": 4096}}})",
+     .passes =
+         R"({"model_type": "deepseek_v4", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128, "qk_rope_head_dim": 32,
+ "max_position_embeddings": 65536, "rope_parameters": {"main": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25},
+ "compress": {"rope_type": "yarn", "rope_theta": 160000, "partial_rotary_factor": 0.25, "factor": 16, "original_max_position_embeddings": 4096,
+ "attention_factor": 1.0}}})",
+     .find = temperature},
+    {.id = "positions-of-blocks-untold",
+     .severity = Severity::note,
+     .title = "Compressed blocks of tokens have positions of their own, which no encoding here says.",
+     .explains = "DeepSeek-V4's layers without a window see the nearest tokens one by one and those beyond "
+                 "as blocks, each turned by the position of the block; values turn too and turn back. "
+                 "`gnomon explain` tells the rotation, its base and its scaling, and leaves out the blocks.",
+     .fix = "Nothing in the file.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/deepseek_v4/"
+             "modeling_deepseek_v4.py",
+     .fails =
+         R"({"model_type": "deepseek_v4", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 3, "head_dim": 128, "qk_rope_head_dim": 32,
+ "max_position_embeddings": 65536, "rope_theta": 10000, "compress_rope_theta": 160000, "compress_ratios": [0, 4, 128]})",
+     .passes =
+         R"({"model_type": "deepseek_v4", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 3, "head_dim": 128, "qk_rope_head_dim": 32,
+ "max_position_embeddings": 65536, "rope_theta": 10000, "compress_rope_theta": 160000, "compress_ratios": [0, 0, 0]})",
+     .find = blocks},
 };
 
 }  // namespace

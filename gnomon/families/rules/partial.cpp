@@ -40,6 +40,11 @@ Findings dropped_by_default(const LintContext& file) {
           shortest(*share), " of it"))};
 }
 
+Findings with_scaling(const LintContext& file) {
+  return remarked(file, "partial-rotation-with-scaling",
+                  "no such key, or a class whose attention turns a part");
+}
+
 Findings part_twice(const LintContext& file) {
   Findings all;
   const auto outer = file.number("partial_rotary_factor");
@@ -92,23 +97,37 @@ Findings part_of_class(const LintContext& file) {
 
 Findings odd_width(const LintContext& file) {
   const auto dim = file.head_dim();
-  if (!dim || *dim <= 4 || file.gguf() || !is_rotary(file)) return {};
+  if (!dim || file.gguf() || !is_rotary(file)) return {};
   const RopeDictionary* dict = live(file);
-  const double share = share_of(file, dict).value_or(1);
+  const RopeFacts& rope = file.family()->rope;
+  const std::string_view part = rope.partial_key;
+  const bool own = dict && file.has(*dict, "partial_rotary_factor");  // else the class's word for it
+  const bool forgets = rope.partial == 0 && !rope.plain_partial && !(dict && scales(file, *dict));
+  const double said = (own ? file.number(*dict, "partial_rotary_factor") : file.number(part))
+                          .value_or(rope.partial == 0 ? 1 : rope.partial);
+  const double share = forgets ? 1 : said;
   if (share <= 0 || share > 1) return {};  // partial-rotation-impossible says it
   const auto width = std::int64_t(double(*dim) * share);
   if (width % 2 == 0 && width > 0) return {};
-  return {finding(file, width == *dim ? file.at("head_dim") : part_key(file, dict),
+  return {finding(file,
+                  width == *dim ? file.at("head_dim")
+                  : own         ? part_key(file, dict)
+                                : file.at(part),
                   "a part of the head with an even number of channels, at least 2",
                   text("of ", *dim, " channels ", width, " turn, and channels turn in pairs",
-                       width == *dim ? ": transformers 5.23 refuses the file"
-                                     : ": transformers 5.23 rounds up without a word"))};
+                       width == *dim && *dim > 4 ? ": transformers 5.23 refuses the file"
+                                                 : ": transformers 5.23 rounds up without a word"))};
 }
 
 Findings part_above_one(const LintContext& file) {
   Findings all;
   const auto look = [&](const std::string& key) {
-    const bool number = file.config().kind(key) == Config::Kind::number;
+    const Config::Kind kind = file.config().kind(key);
+    const bool number = kind == Config::Kind::number, null = kind == Config::Kind::null;
+    const bool inner = key != file.at("partial_rotary_factor") && key != file.at("rotary_pct");
+    if (null && inner)
+      all.push_back(finding(file, key, "a number, or no such key",
+                            "null is not an absent key: what computes the part multiplies it and fails"));
     if (number && (*file.config().number(key) > 1 || *file.config().number(key) <= 0))
       all.push_back(finding(file, key, "above 0, at most 1: a share of the head, not a number of channels",
                             "the rotated width would not be within the head"));
@@ -150,6 +169,23 @@ const Rule kRules[] = {
          R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
  "rotary_emb_base": 10000, "rotary_pct": 0.5})",
      .find = dropped_by_default},
+    {.id = "partial-rotation-with-scaling",
+     .severity = Severity::error,
+     .title = "partial_rotary_factor with a scaling, in a class that turns whole heads.",
+     .explains = "The functions of linear, dynamic, YaRN, LongRoPE and Llama 3 scaling compute as many "
+                 "frequencies as the share says, and the attention of Llama, Qwen3, Mistral and most others "
+                 "multiplies the whole head by them: transformers 5.23 opens the file and raises "
+                 "RuntimeError at the first token. `gnomon explain` tells the part that the key means.",
+     .fix = "Take the key out if the model was trained on whole heads.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .find = with_scaling,
+     .departs = true},
     {.id = "partial-rotation-twice",
      .severity = Severity::warning,
      .title = "Two different shares of the head that turns.",

@@ -7,7 +7,9 @@ namespace {
 
 Findings refused(const LintContext& file) {
   if (file.gguf() || file.read_by(Reader::v5)) return {};
-  return {{"", "", "see the message", file.refusal(Reader::v5)}};
+  const std::string& key = file.refused_key(Reader::v5);
+  return {{key, key.empty() ? "" : file.config().printed(key), "what the message allows",
+           file.refusal(Reader::v5)}};
 }
 
 Findings unknown_family(const LintContext& file) {
@@ -33,6 +35,20 @@ Findings differ(const LintContext& file) {
                        now->layers[first].spec.print(), ", 4.57 ", before->layers[first].spec.print()))};
 }
 
+Findings own_code(const LintContext& file) {
+  return remarked(file, "family-has-its-own-code", "nothing; run it with the code of its repository");
+}
+Findings unread(const LintContext& file) {
+  return remarked(file, "position-key-unread", "no such key, or a class that reads it");
+}
+
+// By version 4 alone: what both refuse, file-refused says.
+Findings refused_by_v4(const LintContext& file) {
+  if (file.gguf() || !file.read_by(Reader::v5) || file.read_by(Reader::v4)) return {};
+  return {finding(file, file.refused_key(Reader::v4), "what both versions take, if the older one matters",
+                  text("transformers 4.57 does not run it: ", file.refusal(Reader::v4)))};
+}
+
 const Rule kRules[] = {
     {.id = "file-refused",
      .severity = Severity::error,
@@ -45,7 +61,8 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": -512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192})",
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192})",
-     .find = refused},
+     .find = refused,
+     .general = true},
     {.id = "family-unknown",
      .severity = Severity::note,
      .title = "A family of models that gnomon does not know.",
@@ -58,6 +75,51 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
      .find = unknown_family},
+    {.id = "family-has-its-own-code",
+     .severity = Severity::note,
+     .title = "A family that transformers 5.23 has no class for: the repository's own code counts.",
+     .explains = "Baichuan, Jina's BERT and the first Falcons brought their code with them. `gnomon explain` "
+                 "tells what that code computes. transformers without trust_remote_code refuses the "
+                 "name, or, where Jina's file says bert, loads BERT with a learned table in place of ALiBi.",
+     .fix = "Run it with the code of its repository.",
+     .link = "https://github.com/huggingface/transformers/tree/main/src/transformers/models",
+     .fails =
+         R"({"model_type": "bert", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "position_embedding_type": "alibi"})",
+     .passes =
+         R"({"model_type": "bert", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 512, "position_embedding_type": "absolute"})",
+     .find = own_code,
+     .departs = true},
+    {.id = "position-key-unread",
+     .severity = Severity::note,
+     .title = "A key about position that the class does not read.",
+     .explains = "It came with another family's file, or from an export, and transformers 5.23 keeps it "
+                 "without a word. A reader that goes by keys and not by classes obeys it: a "
+                 "sliding_window in Llama's file makes windows there.",
+     .fix = "Take it out.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/configuration_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
+ "sliding_window": 1024})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
+     .find = unread,
+     .general = true},
+    {.id = "refused-by-version-4",
+     .severity = Severity::note,
+     .title = "transformers 5.23 reads the file, 4.57 raises an error.",
+     .explains = "Classes of version 4 check their rope_scaling themselves: OLMo's takes linear and dynamic "
+                 "with exactly two members, Phi-3's longrope with three, Llama 4's llama3 alone, and "
+                 "Mistral's computes no YaRN without head_dim.",
+     .fix = "Nothing, if the older version does not matter.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/olmo/"
+             "configuration_olmo.py",
+     .fails =
+         R"({"model_type": "olmo", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
+ "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048}})",
+     .passes =
+         R"({"model_type": "olmo", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
+ "rope_scaling": {"type": "linear", "factor": 4.0}})",
+     .find = refused_by_v4},
     {.id = "versions-differ",
      .severity = Severity::note,
      .title = "transformers 5.23 and 4.57 compute different positions from this file.",

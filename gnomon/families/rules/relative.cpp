@@ -62,6 +62,13 @@ Findings buckets(const LintContext& file) {
            " buckets are halved by the sign in an encoder and halved again for the exact distances"))};
 }
 
+Findings count_unread(const LintContext& file) {
+  return remarked(file, "bucket-count-unread", "32, or another class");
+}
+Findings talking_heads(const LintContext& file) {
+  return remarked(file, "talking-heads-untold", "nothing; read the model's code beside what gnomon tells");
+}
+
 const Rule kRules[] = {
     {.id = "relative-table-dropped",
      .severity = Severity::error,
@@ -148,6 +155,37 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "t5", "d_model": 512, "num_heads": 8, "num_layers": 2, "d_kv": 64, "relative_attention_num_buckets": 32})",
      .find = buckets},
+    {.id = "bucket-count-unread",
+     .severity = Severity::error,
+     .title = "A number of buckets that MPNet's class does not count by.",
+     .explains = "The key sizes the table, and the function that puts distances into buckets is called "
+                 "without it: 32 whatever the file says. With fewer rows a distant token is out of the "
+                 "table, with more the others are never read.",
+     .fix = "Write 32.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/mpnet/"
+             "modeling_mpnet.py",
+     .fails =
+         R"({"model_type": "mpnet", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 514,
+ "relative_attention_num_buckets": 64})",
+     .passes =
+         R"({"model_type": "mpnet", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 514,
+ "relative_attention_num_buckets": 32})",
+     .find = count_unread},
+    {.id = "talking-heads-untold",
+     .severity = Severity::note,
+     .title = "talking_head mixes the heads, which no encoding here says.",
+     .explains = "The first DeBERTa can multiply logits and weights by a matrix over heads. transformers "
+                 "does so; `gnomon explain` tells the relative attention of each head before it is mixed.",
+     .fix = "Nothing in the file.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/deberta/"
+             "modeling_deberta.py",
+     .fails =
+         R"({"model_type": "deberta", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 512,
+ "relative_attention": true, "pos_att_type": "c2p|p2c", "talking_head": true})",
+     .passes =
+         R"({"model_type": "deberta", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 512,
+ "relative_attention": true, "pos_att_type": "c2p|p2c"})",
+     .find = talking_heads},
 };
 
 }  // namespace

@@ -17,6 +17,16 @@ inline Finding finding(const LintContext& file, std::string key, std::string exp
   return {std::move(key), std::move(found), std::move(expected), std::move(says)};
 }
 
+// What the resolver itself remarks under the name of this rule, so that the two cannot part.
+inline Findings remarked(const LintContext& file, std::string_view rule, std::string_view expected) {
+  Findings all;
+  const Resolved* read = file.gguf() ? nullptr : file.read_by(Reader::v5);
+  if (!read) return all;
+  for (const Remark& remark : read->remarks)
+    if (remark.rule == rule) all.push_back(finding(file, remark.key, std::string(expected), remark.says));
+  return all;
+}
+
 // Where files keep the base of the rotation outside the dictionaries.
 constexpr std::array<std::string_view, 7> kThetaKeys{
     "rope_theta",           "rotary_emb_base", "rotary_base",     "global_rope_theta",

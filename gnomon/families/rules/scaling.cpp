@@ -16,8 +16,9 @@ Findings type_unknown(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     const std::string type = file.type_of(dict);
-    if (std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) continue;
-    const std::string_view meant = nearest(type, kTypes);
+    const bool su = type == "su" && !(file.family() && file.family()->rope.dicts == RopeDicts::phi3);
+    if (!su && std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) continue;
+    const std::string_view meant = su ? "longrope" : nearest(type, kTypes);
     const std::string key = dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type");
     all.push_back(finding(file, key,
                           meant.empty() ? text("one of ", join(kTypes, ", ")) : text("\"", meant, "\""),
@@ -41,6 +42,25 @@ Findings type_missing(const LintContext& file) {
                ": the rotation is not scaled")));
       break;
     }
+  }
+  return all;
+}
+
+Findings type_refused(const LintContext& file) {
+  if (!file.family()) return {};
+  const std::vector<std::string_view>& taken = file.family()->rope.types.names;
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    const bool renamed = file.family()->rope.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn");
+    if (!dict.live || taken.empty() || type == "default" || renamed ||
+        std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end() ||
+        std::find(taken.begin(), taken.end(), type) != taken.end())
+      continue;
+    all.push_back(finding(
+        file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"),
+        text("default or ", join(taken, ", ")),
+        text("transformers has ", type, ", and the class of ", file.type(), " raises ValueError for it")));
   }
   return all;
 }
@@ -75,7 +95,14 @@ Findings key_missing(const LintContext& file) {
 Findings factor_below_one(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
-    if (!scales(file, dict) || !file.has(dict, "factor")) continue;
+    const bool hunyuan = file.family() && file.family()->rope.dicts == RopeDicts::hunyuan;
+    if (const auto alpha = file.number(dict, "alpha"); hunyuan && alpha && *alpha != 0 && *alpha < 1)
+      all.push_back(finding(file, dict.key + ".alpha", "a number of at least 1",
+                            "the base is multiplied by a power of it, and becomes smaller"));
+    const bool null =
+        file.type_of(dict) == "proportional" &&
+        file.config().kind(dict.key + ".factor") == Config::Kind::null;  // others: scaling-key-missing
+    if (!scales(file, dict) || (!file.has(dict, "factor") && !null)) continue;
     const auto factor = file.number(dict, "factor");
     if (factor && *factor >= 1) continue;
     const bool inverse = factor && *factor > 0;
@@ -99,6 +126,29 @@ std::pair<std::optional<double>, std::string> original_of(const LintContext& fil
 }
 bool needs_original(std::string_view type) {
   return type == "yarn" || type == "llama3" || type == "longrope" || type == "su";
+}
+
+Findings original_impossible(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    const std::string key = original_of(file, dict).second;
+    const Config::Kind kind = file.config().kind(key);
+    if (!dict.live || !needs_original(type) || key == dict.key) {
+      const std::string inner = dict.key + ".original_max_position_embeddings";
+      if (!dict.live || !needs_original(type) || file.config().kind(inner) != Config::Kind::null) continue;
+      all.push_back(finding(file, inner, "a whole number of tokens, or no such key",
+                            "null is not an absent key: transformers 5.23 divides by it and fails"));
+      continue;
+    }
+    const double tokens = kind == Config::Kind::number ? *file.config().number(key) : 0;
+    const double least = type == "longrope" || type == "su" ? 2 : 1;
+    if (tokens >= least && tokens == std::floor(tokens)) continue;
+    all.push_back(finding(file, key, "a whole number of tokens",
+                          tokens == 1 ? "LongRoPE divides by ln of it, 0"
+                                      : "pairs are told apart by their turns within this length"));
+  }
+  return all;
 }
 
 Findings original_missing(const LintContext& file) {
@@ -135,15 +185,18 @@ Findings original_unread(const LintContext& file) {
 
 Findings original_twice(const LintContext& file) {
   Findings all;
-  const auto outer = file.number("original_max_position_embeddings");
+  auto outer = file.number("original_max_position_embeddings");
+  const bool of_class = !outer && file.family() && file.family()->rope.original;
+  if (of_class) outer = double(file.family()->rope.original);
   for (const RopeDictionary& dict : file.ropes()) {
     const auto own = file.number(dict, "original_max_position_embeddings");
     if (!outer || !own || *outer == *own || !dict.live || !needs_original(file.type_of(dict))) continue;
     const double wins = dict.label.empty() ? *outer : *own;
-    all.push_back(finding(
-        file, dict.key + ".original_max_position_embeddings", "the same number in both places",
-        text("the top level says ", shortest(*outer), ", the dictionary ", shortest(*own),
-             ": transformers 5 takes ", shortest(wins), ", readers of the dictionary ", shortest(*own))));
+    all.push_back(finding(file, dict.key + ".original_max_position_embeddings",
+                          "the same number in both places",
+                          text(of_class ? "the class has " : "the top level says ", shortest(*outer),
+                               ", the dictionary ", shortest(*own), ": transformers 5 takes ", shortest(wins),
+                               ", readers of the dictionary ", shortest(*own))));
   }
   return all;
 }
@@ -227,6 +280,23 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
      .find = type_unknown},
+    {.id = "scaling-type-refused",
+     .severity = Severity::error,
+     .title = "A kind of scaling that there is, and that this class refuses.",
+     .explains =
+         "Phi-3's configuration takes default and longrope (and su and yarn for it) and raises "
+         "ValueError for linear, dynamic and llama3, under transformers 5.23 as before. A loader that "
+         "stretches any model's context by one of them cannot open it.",
+     .fix = "Use longrope with two lists of factors, or another class.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/phi3/"
+             "configuration_phi3.py",
+     .fails =
+         R"({"model_type": "phi3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000,
+ "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "original_max_position_embeddings": 4096, "rope_theta": 10000, "rope_scaling": {"rope_type": "longrope", "short_factor": [1, 1, 1, 1], "long_factor": [1, 2, 3, 4]}})",
+     .find = type_refused},
     {.id = "scaling-type-missing",
      .severity = Severity::error,
      .title = "Numbers of a scaling without its kind.",
@@ -270,6 +340,22 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 8}})",
      .find = factor_below_one},
+    {.id = "original-length-impossible",
+     .severity = Severity::error,
+     .title = "The length before the extension is no number of tokens.",
+     .explains =
+         "transformers 5.23 takes its logarithm or divides by it: 0 and null fail when the model is "
+         "built, while a negative or broken number goes through for Llama 3 and LongRoPE. gnomon refuses "
+         "the file.",
+     .fix = "Write the tokens of training.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096.5}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
+     .find = original_impossible},
     {.id = "original-length-missing",
      .severity = Severity::warning,
      .title = "The length before the extension is not said.",

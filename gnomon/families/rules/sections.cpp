@@ -1,4 +1,5 @@
 // M-RoPE: pairs shared out among time, height and width.
+#include <algorithm>
 #include <numeric>
 
 #include "gnomon/families/rules/rule.h"
@@ -14,9 +15,27 @@ std::optional<std::vector<double>> sections(const LintContext& file, const RopeD
   }
 }
 
+// "16/24/24", of a class whose files may leave it out.
+double sum_of(std::string_view sections) {
+  double total = 0;
+  for (const std::string_view part : split(sections, '/')) total += std::stod(std::string(part));
+  return total;
+}
+
 Findings sum(const LintContext& file) {
   Findings all;
   const auto dim = file.head_dim();
+  const bool said = std::any_of(file.ropes().begin(), file.ropes().end(), [&](const RopeDictionary& dict) {
+    return dict.live && file.has(dict, "mrope_section");
+  });
+  if (file.family() && !file.family()->rope.sections.empty() && !said && dim && !file.gguf()) {
+    const double total = sum_of(file.family()->rope.sections);
+    if (total != double(*dim / 2))
+      all.push_back(finding(file, file.at(file.has("head_dim") ? "head_dim" : file.family()->keys.width),
+                            "mrope_section, parts whose sum is half the head",
+                            text("the class's own parts, ", file.family()->rope.sections, ", are ",
+                                 shortest(total), " pairs, and the head has ", *dim / 2)));
+  }
   for (const RopeDictionary& dict : file.ropes()) {
     const auto parts = sections(file, dict);
     if (!parts || !dim) continue;
@@ -38,6 +57,8 @@ Findings with_scaling(const LintContext& file) {
           file, dict.key, "nothing; check that what serves it has both",
           text(file.type_of(dict),
                " scaling and three streams of positions: a reader that chooses by one key loses the other")));
+  if (all.empty())
+    return remarked(file, "sections-with-scaling", "nothing; check that what serves it has both");
   return all;
 }
 
@@ -75,8 +96,9 @@ const Rule kRules[] = {
     {.id = "sections-with-scaling",
      .severity = Severity::warning,
      .title = "M-RoPE and a scaling in one dictionary.",
-     .explains = "The type names the scaling, mrope_section the streams, and both are meant. LightLLM chose "
-                 "M-RoPE and lost YaRN.",
+     .explains = "The type names the scaling, mrope_section or the class the streams, and both are meant. "
+                 "LightLLM chose M-RoPE and lost YaRN; `gnomon explain` tells the frequencies and leaves out "
+                 "the streams, for no encoding here has both.",
      .fix = "Check what serves the model with a long text and with an image.",
      .link = "https://github.com/ModelTC/LightLLM/issues/1582",
      .fails =
@@ -85,7 +107,8 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
  "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})",
-     .find = with_scaling},
+     .find = with_scaling,
+     .departs = true},
     {.id = "sections-invisible-in-text",
      .severity = Severity::note,
      .title = "Three streams of positions that the type does not name.",

@@ -36,7 +36,12 @@ Findings llama3_exchanged(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     const auto low = file.number(dict, "low_freq_factor"), high = file.number(dict, "high_freq_factor");
-    if (file.type_of(dict) != "llama3" || !low || !high || *high > *low) continue;
+    if (file.type_of(dict) != "llama3" || !low || !high || (*high > *low && *low > 0)) continue;
+    if (*low <= 0) {
+      all.push_back(finding(file, dict.key + ".low_freq_factor", "above 0; Llama 3.1 has 1 and 4",
+                            "the longest wavelength that is kept is the length divided by it"));
+      continue;
+    }
     all.push_back(
         finding(file, dict.key + ".high_freq_factor", "above low_freq_factor; Llama 3.1 has 1 and 4",
                 *high == *low ? std::string("the blend divides by their difference, zero")
@@ -49,7 +54,7 @@ Findings explicit_factor(const LintContext& file) {
   Findings all;
   each_yarn(file, [&](const RopeDictionary& dict) {
     const auto own = file.number(dict, "attention_factor"), factor = file.number(dict, "factor");
-    if (!own || !factor || std::abs(*own - temperature(*factor)) < 1e-6) return;
+    if (!own || *own <= 0 || !factor || std::abs(*own - temperature(*factor)) < 1e-6) return;
     const double formula = temperature(*factor), ratio = formula * formula / (*own * *own);
     all.push_back(finding(
         file, dict.key + ".attention_factor", "nothing, if the model was trained so; check what serves it",
@@ -62,6 +67,22 @@ Findings explicit_factor(const LintContext& file) {
 
 bool multiplies_softmax(const LintContext& file) {
   return file.has("qk_rope_head_dim") || file.has("kv_lora_rank");
+}
+
+Findings factor_impossible(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    const auto own = file.number(dict, "attention_factor");
+    if (!dict.live || (type != "yarn" && type != "longrope") || !file.has(dict, "attention_factor") ||
+        (own && *own > 0))
+      continue;
+    all.push_back(finding(file, dict.key + ".attention_factor", "a number above 0, or no such key",
+                          own && *own == 0 ? "it multiplies cos and sin: with 0 every logit is 0"
+                          : own            ? "it multiplies cos and sin, so logits by its square"
+                                           : "no number"));
+  }
+  return all;
 }
 
 Findings two_factors(const LintContext& file) {
@@ -118,8 +139,8 @@ Findings truncate_nested(const LintContext& file) {
   Findings all;
   each_yarn(file, [&](const RopeDictionary& dict) {
     const std::string key = dict.key + ".truncate";
-    if (dict.label.empty() || file.config().kind(key) != Config::Kind::flag || *file.config().flag(key))
-      return;
+    const bool one = dict.label.empty() && file.type() != "deepseek_v4";  // which makes two of one
+    if (one || file.config().kind(key) != Config::Kind::flag || *file.config().flag(key)) return;
     if (file.config().kind(file.at("rope_parameters.truncate")) == Config::Kind::flag) return;
     all.push_back(
         finding(file, key, "know it: transformers 5.23 looks beside the dictionaries of the kinds",
@@ -132,8 +153,9 @@ Findings untruncated(const LintContext& file) {
   Findings all;
   each_yarn(file, [&](const RopeDictionary& dict) {
     const std::string key = dict.key + ".truncate";
-    if (!dict.label.empty() || file.config().kind(key) != Config::Kind::flag || *file.config().flag(key))
-      return;
+    const Config::Kind kind = file.config().kind(key);
+    const bool off = kind == Config::Kind::null || (kind == Config::Kind::flag && !*file.config().flag(key));
+    if (!dict.label.empty() || !off || file.type() == "deepseek_v4") return;
     all.push_back(finding(file, key, "nothing; check that what serves it knows the key",
                           "the ramp's ends are not rounded to whole pairs"));
   });
@@ -202,7 +224,7 @@ const Rule kRules[] = {
      .find = betas_exchanged},
     {.id = "llama3-factors-exchanged",
      .severity = Severity::error,
-     .title = "high_freq_factor is not above low_freq_factor.",
+     .title = "high_freq_factor is not above low_freq_factor, or that not above 0.",
      .explains = "Pairs with wavelengths below L/high are kept, above L/low divided by the factor, blended "
                  "between. With the two exchanged nothing is between; equal, the blend divides by zero. "
                  "transformers only warns.",
@@ -231,6 +253,20 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
  "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
      .find = explicit_factor},
+    {.id = "attention-factor-impossible",
+     .severity = Severity::error,
+     .title = "attention_factor is not above 0.",
+     .explains = "transformers 5.23 warns of a negative one and computes with it, and with 0, which makes "
+                 "all logits equal, without a word; vLLM does not read it. gnomon refuses the file.",
+     .fix = "Leave it out for YaRN's own rule, or write the number of the training.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096, "attention_factor": 0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
+     .find = factor_impossible},
     {.id = "mscale-has-two-places",
      .severity = Severity::note,
      .title = "mscale_all_dim multiplies the softmax as well, apart from cos and sin.",
@@ -300,7 +336,7 @@ const Rule kRules[] = {
      .find = truncate_nested},
     {.id = "yarn-ramp-not-rounded",
      .severity = Severity::note,
-     .title = "truncate: false: the ends of YaRN's ramp are not whole pairs.",
+     .title = "truncate: false, or null: the ends of YaRN's ramp are not whole pairs.",
      .explains = "gpt-oss was trained so. Readers that always round, as the paper's code and llama.cpp do, "
                  "have other frequencies in the pairs of the ramp.",
      .fix = "Check that what serves the model knows truncate.",

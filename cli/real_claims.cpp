@@ -1,0 +1,74 @@
+// gnomon claims --model: what a model of the reader's says of the questions of the texts.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/inspect.h"
+#include "cli/signals.h"
+#include "cli/wrapped.h"
+#include "gnomon/claims/claim.h"
+#include "gnomon/claims/real.h"
+#include "gnomon/core/error.h"
+#include "gnomon/pages/claims_words.h"
+
+namespace gnomon::cli {
+namespace {
+
+using claims::Number;
+using claims::RealNumbers;
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Number& n) {
+  return {{"key", n.key},     {"name", n.name},
+          {"value", n.value}, {"half_width", std::isnan(n.half_width) ? Json() : Json(n.half_width)},
+          {"n", n.n},         {"digits", n.digits}};
+}
+
+void print_json(const pages::Inspected& in, const std::vector<RealNumbers>& all) {
+  Json j{{"schema", 1},
+         {"model", in.model},
+         {"family", in.family},
+         {"spec", in.spec},
+         {"text", in.text},
+         {"window", in.found.window},
+         {"windows", in.found.windows},
+         {"questions", Json::array()},
+         {"left_out", Json::array()}};
+  for (const RealNumbers& r : all) {
+    Json numbers = Json::array();
+    for (const Number& n : r.numbers) numbers.push_back(json_of(n));
+    j["questions"].push_back({{"question", r.question}, {"numbers", numbers}});
+  }
+  for (const auto& l : in.found.left_out) j["left_out"].push_back({{"part", l.part}, {"why", l.why}});
+  fmt::print("{}\n", j.dump(1));
+}
+
+void print(const pages::Inspected& in, const std::vector<RealNumbers>& all) {
+  fmt::print("{}: {}, {} layers, {} heads, {}\n", in.model, in.family, in.layers, in.heads, in.spec);
+  for (const RealNumbers& r : all) {
+    for (const claims::Question* q : claims::questions())
+      if (q->key == r.question) fmt::print("\n{}\n", q->title);
+    for (const Number& n : r.numbers) fmt::print("  {:>20}  {}\n", pages::shown(n), n.name);
+  }
+  if (!in.found.left_out.empty()) fmt::print("\n");
+  for (const auto& l : in.found.left_out)
+    fmt::print("{}\n", wrapped(text("Left out: ", l.part, ": ", l.why)));
+}
+
+}  // namespace
+
+int real_claims(const ClaimsOptions& o) {
+  if (!o.ids.empty() || !o.out.empty() || o.quick || o.replace || o.text.empty())
+    throw Error(Fault::usage, "claims: --model takes --text, and beside it --json and --quiet alone");
+  InspectOptions what;
+  what.model = o.model, what.text = o.text, what.quiet = o.quiet;
+  const Patient until_it_stops;
+  const auto in = look_at_model(what);
+  if (!in) return 128 + last_signal();
+  const auto all = claims::real_numbers(in->found);
+  o.json ? print_json(*in, all) : print(*in, all);
+  return 0;
+}
+
+}  // namespace gnomon::cli

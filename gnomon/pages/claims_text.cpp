@@ -1,0 +1,195 @@
+// Claims as markdown and as JSON, and what is written down of them before a run.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "gnomon/checkpoint/sha256.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/pages/claims.h"
+#include "gnomon/pages/claims_words.h"
+
+namespace gnomon::pages {
+namespace {
+
+using namespace claims;
+using Json = nlohmann::ordered_json;
+
+std::string number_markdown(const Number& n) {
+  const std::string range = asked(n);
+  return text(
+      "- ", n.name, ": ", shown(n), n.n > 1 ? text(" (n = ", n.n, ")") : "",
+      range.empty() ? "" : text(n.fits() ? "; asked for " : ", **which is not what was asked for**, ", range),
+      "\n");
+}
+
+std::string claim_markdown(const Answered& a, std::size_t family) {
+  const Claim& c = *a.claim;
+  std::string out =
+      text("\n#### ", c.says, "\n\n<a id=\"c", c.id, "\"></a>**", told(c, a.verdict), "**",
+           a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.finding.answer,
+           "\n\n*How sure:* ", how_sure(a, family), " *Measured:* ", c.method, ". *Predicted:* ", c.expects,
+           ". *Advice:* ", c.advice,
+           c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."),
+           c.settles.empty() ? "" : text(" *Would settle it:* ", c.settles, "."), " *Again:* `gnomon claims ",
+           c.id, c.recipes ? " --text FILE" : "", "`\n\n");
+  for (const Number& n : a.finding.numbers) out += number_markdown(n);
+  return out;
+}
+
+std::string question_markdown(const Question& q, const ClaimsSummary& s) {
+  const auto all = of_question(q, s.answers);
+  if (all.empty()) return "";
+  std::string out = text("\n## ", q.title, "\n\n*", state_of(q, s.answers).told, "*: **",
+                         interpolated(q.answer, s.answers, recorded()), "**\n");
+  for (const Layer& layer : layers(q, s.answers)) {
+    out += text("\n### ", layer.title, "\n\n", layer.sentences, layer.sentences.empty() ? "" : "\n");
+    for (const Source* source : layer.sources)
+      out += text("\n*", source->what, ":* `", source->command, "`\n");
+    for (const Paper* p : layer.papers)
+      out += text("- ", p->author, " (", p->year, "), [", p->title, "](", p->link, "): ", p->finding, "\n");
+  }
+  out += text("\n### ", counted(all.size(), "claim"), ": ", verdicts(all), "\n");
+  for (const Answered* a : all) out += claim_markdown(*a, statistical(s.answers));
+  return out;
+}
+
+Json real(double x) { return std::isfinite(x) ? Json(x) : Json(); }
+
+Json claim_json(const Answered& a, std::size_t family) {
+  Json one{{"id", a.claim->id},
+           {"question", a.claim->question->key},
+           {"says", a.claim->says},
+           {"verdict", name(a.verdict)},
+           {"told", told(*a.claim, a.verdict)},
+           {"recorded", name(a.claim->recorded)},
+           {"rests_on", name(a.claim->rests_on.kind)},
+           {"as_recorded", a.as_recorded()},
+           {"answer", a.finding.answer},
+           {"how_sure", how_sure(a, family)},
+           {"p", real(a.p)},
+           {"p_holm", real(a.p_holm)},
+           {"figures", a.finding.figures.size()},
+           {"numbers", Json::array()}};
+  for (const Number& n : a.finding.numbers)
+    one["numbers"].push_back({{"key", n.key},
+                              {"name", n.name},
+                              {"value", real(n.value)},
+                              {"half_width", real(n.half_width)},
+                              {"n", n.n},
+                              {"digits", n.digits},
+                              {"low", real(n.low)},
+                              {"high", real(n.high)},
+                              {"fits", n.fits()}});
+  return one;
+}
+
+Json question_json(const Question& q, const ClaimsSummary& s) {
+  Json one{{"key", q.key},
+           {"title", q.title},
+           {"state", state_of(q, s.answers).told},
+           {"answer", interpolated(q.answer, s.answers, recorded())},
+           {"taken", taken_by(q.answer)},
+           {"layers", Json::array()}};
+  for (const Layer& layer : layers(q, s.answers)) {
+    Json papers = Json::array();
+    for (const Paper* p : layer.papers)
+      papers.push_back({{"author", p->author},
+                        {"year", p->year},
+                        {"title", p->title},
+                        {"finding", p->finding},
+                        {"link", p->link}});
+    one["layers"].push_back(
+        {{"title", layer.title}, {"sentences", layer.sentences}, {"taken", layer.taken}, {"papers", papers}});
+  }
+  return one;
+}
+
+Json budget(const Recipe& r) {
+  return {
+      {"layers", r.layers}, {"width", r.width}, {"length", r.length}, {"batch", r.batch}, {"steps", r.steps}};
+}
+
+// The rules as data: what is looked at, under the keys of the numbers.
+Json written_before(const Claim& c) {
+  return {{"id", c.id},
+          {"question", c.question->key},
+          {"says", c.says},
+          {"method", c.method},
+          {"expects", c.expects},
+          {"rests_on", name(c.rests_on.kind)},
+          {"because", c.rests_on.because},
+          {"decides", explained(c.verdicts, {})},
+          {"condition", c.condition},
+          {"settles", c.settles}};
+}
+
+}  // namespace
+
+std::string rules_json() {
+  auto all = Json::array();
+  for (const Claim* c : all_claims()) all.push_back(written_before(*c));
+  return all.dump(1) + "\n";
+}
+std::string rules_sha256() { return sha256(rules_json()); }
+
+std::string records_json() {
+  auto all = Json::array();
+  for (const Claim* c : all_claims()) {
+    Json one = written_before(*c);
+    one["advice"] = c->advice;
+    one["recorded"] = name(c->recorded);
+    one["told"] = told(*c, c->recorded);
+    one["trains_models"] = c->recipes != nullptr;
+    one["by_intervals"] = needs_seeds(c->verdicts);
+    all.push_back(std::move(one));
+  }
+  return all.dump(1);
+}
+
+std::optional<std::string> why_add_essay(const ClaimsSummary& s) {
+  constexpr struct {
+    std::string_view name, markdown;
+  } kEssays[] = {
+#include "essays.inc"
+  };
+  std::string told = interpolated(kEssays[0].markdown, s.answers, recorded());
+  if (s.config.quick || told.find("…") != told.npos) return std::nullopt;
+  return told;
+}
+
+std::string claims_markdown(const ClaimsSummary& s, const MadeBy& how) {
+  std::vector<const Answered*> all;
+  for (const Answered& a : s.answers) all.push_back(&a);
+  std::string out =
+      text("# What the five texts say, measured\n\nGenerated by `", how.command, "` (", version(), ", ",
+           how.machine, ", ", fixed(s.minutes, 0), " minutes and ", counted(std::size_t(s.trained), "model"),
+           " trained in them).\n\n", counted(all.size(), "claim"), ": ", verdicts(all), ".\n");
+  for (const Question* q : questions()) out += question_markdown(*q, s);
+  out += "\n## How it was run\n";
+  for (const std::string& paragraph : how_it_was_run(s)) out += text("\n", paragraph, "\n");
+  for (const auto& [spec, rate] : s.rates)
+    out += text(spec == s.rates.begin()->first ? "\n| spec | learning rate |\n|---|---|\n" : "", "| ", spec,
+                " | ", shortest(rate), " |\n");
+  return out;
+}
+
+std::string claims_json(const ClaimsSummary& s, const MadeBy& how) {
+  Json all{{"command", how.command},
+           {"version", version()},
+           {"text_sha256", s.text_sha256},
+           {"rules", text("sha256 ", rules_sha256())},
+           {"quick", s.config.quick},
+           {"seeds", s.seeds},
+           {"budgets", {{"causal", budget(s.causal)}, {"encoder", budget(s.masked)}}},
+           {"rates", Json::object()},
+           {"questions", Json::array()},
+           {"claims", Json::array()}};
+  for (const auto& [spec, rate] : s.rates) all["rates"][spec] = rate;
+  for (const Question* q : questions()) {
+    if (!of_question(*q, s.answers).empty()) all["questions"].push_back(question_json(*q, s));
+  }
+  for (const Answered& a : s.answers) all["claims"].push_back(claim_json(a, statistical(s.answers)));
+  return all.dump(1) + "\n";
+}
+
+}  // namespace gnomon::pages

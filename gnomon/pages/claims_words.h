@@ -1,0 +1,64 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gnomon/claims/conduct.h"
+#include "gnomon/claims/recorded.h"
+
+// What the page of claims, its markdown and its JSON say: sentences and the order of things, without a tag.
+namespace gnomon::pages {
+
+std::string shown(const claims::Number& n);  // "−1.573 ± 0.037"
+std::string asked(const claims::Number& n);  // "2 to 3", "= 4", "≥ 1"; empty: nothing is asked of it
+
+// The sentence with {ID|KEY} replaced by a number that a claim found and {SOURCE|KEY} by one of a record. A claim that
+// was not measured, or could not be, gives "…". Throws Error(bug) for an unknown claim, source or key, and for a brace
+// that is not closed.
+std::string interpolated(std::string_view sentence, const std::vector<claims::Answered>& answers,
+                         std::span<const claims::Source> sources);
+
+// Which numbers the sentence takes: "ID|KEY", "SOURCE|KEY".
+std::vector<std::string> taken_by(std::string_view sentence);
+
+// How many verdicts of a run have a p value: the family of Holm's correction.
+std::size_t statistical(const std::vector<claims::Answered>& answers);
+bool survives(const claims::Answered& a);  // its p after the correction is below 5 %
+// How sure a verdict is, in one sentence, by what it came from.
+std::string how_sure(const claims::Answered& a, std::size_t family);
+
+// The answers to a question, its leading claim first; their verdicts, "5 hold, 2 wrong".
+std::vector<const claims::Answered*> of_question(const claims::Question& q,
+                                                 const std::vector<claims::Answered>& answers);
+std::string verdicts(const std::vector<const claims::Answered*>& answers);
+
+// What became of a question, for people and for the style sheet.
+struct State {
+  std::string told;
+  std::string_view kind;
+};
+std::string_view kind_of(claims::Verdict v);  // the same of a verdict
+State state_of(const claims::Question& q, const std::vector<claims::Answered>& answers);
+
+// What an answer rests on, one layer of evidence after the other; those of which nothing is known are left out.
+struct Layer {
+  std::string title;
+  std::string sentences;                       // with their numbers
+  std::vector<std::string> taken;              // what taken_by() tells of them
+  std::vector<const claims::Source*> sources;  // the records that some are from
+  std::vector<const claims::Paper*> papers;
+};
+std::vector<Layer> layers(const claims::Question& q, const std::vector<claims::Answered>& answers);
+
+// The texts that the claims are from.
+std::span<const std::string_view> texts();
+std::string text_name(const claims::ClaimsSummary& s);
+// Paragraphs: what was trained, on what, for how long, what ± and p cover, what "as recorded" means.
+std::vector<std::string> how_it_was_run(const claims::ClaimsSummary& s);
+std::string version();
+
+// SHA-256 of rules_json(), by which a reader sees what a page was judged by.
+std::string rules_sha256();
+
+}  // namespace gnomon::pages
