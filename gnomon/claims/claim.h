@@ -55,6 +55,8 @@ struct Claim {
       {};  // what would close the claim and what that costs: asked for where it may stay open
   std::vector<Rule> verdicts = {};  // which verdict follows from which checks; the first that applies
   Basis rests_on = {};              // an argument or a citation has no rules
+  std::string_view amended =
+      {};  // when the rule was changed after numbers had been seen, and why; told with the verdict
   std::vector<Recipe> (*recipes)(const Desk&) = nullptr;  // the models it needs
   Finding (*measure)(Desk&) = nullptr;
 };

@@ -134,8 +134,8 @@ Matrix positions_of(const Outcome& o, const Sample& sample) {
 
 std::string told(const Estimate& e, int digits) {
   return std::isnan(e.half_width)
-             ? text(fixed(e.mean, digits), " (n = ", e.n, ", no interval)")
-             : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits), " (n = ", e.n, ")");
+             ? text(grouped(e.mean, digits), " (n = ", e.n, ", no interval)")
+             : text(grouped(e.mean, digits), " ± ", grouped(e.half_width, digits), " (n = ", e.n, ")");
 }
 double found(const Finding& f, std::string_view key) {
   const auto one =
@@ -151,8 +151,8 @@ std::string tiny(double x) {
                            std::to_chars(digits, std::end(digits), x, std::chars_format::scientific, 0).ptr);
 }
 std::string brief(const Estimate& e, int digits) {
-  return std::isnan(e.half_width) ? fixed(e.mean, digits)
-                                  : text(fixed(e.mean, digits), " ± ", fixed(e.half_width, digits));
+  return std::isnan(e.half_width) ? grouped(e.mean, digits)
+                                  : text(grouped(e.mean, digits), " ± ", grouped(e.half_width, digits));
 }
 
 OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gnomon/claims/verdict.h"
@@ -14,6 +15,19 @@ struct Source {
   std::vector<Number> numbers;  // no key twice
 };
 std::span<const Source> recorded();
+
+// What a full run on another text found, of the claims that intervals decide: evidence/second-text.json, written by
+// scripts/evidence.
+struct SecondText {
+  struct Found {
+    std::string claim, verdict;  // its id; the verdict's name
+    std::string decides;         // explained() of the rules that gave it: by others it would say nothing
+  };
+  std::string what, command, text_sha256;
+  std::vector<Found> claims;
+  const Found* find(std::string_view claim) const;  // null: intervals do not decide it
+};
+const SecondText& second_text();
 
 // What others found, one sentence each: evidence/literature.json, written by hand and checked.
 struct Paper {

@@ -91,7 +91,7 @@ bool needs_seeds(std::span<const Rule> rules);
 // Two-sided p value of the first rule that applies: it is below 0.05 exactly where the rule's checks of intervals pass. A
 // rule of several is as sure as the least sure of them (intersection-union: Berger 1982). 1 where that rule looks at no interval.
 double p_value(std::span<const Rule> rules, std::span<const Number> numbers);
-// "wrong if the interval of “a” lies above 0; otherwise not decidable at this scale". Names stand for the keys that
+// "wrong if the interval of “a” lies above 0; otherwise open". Names stand for the keys that
 // `numbers` has, and keys for the others.
 std::string explained(std::span<const Rule> rules, std::span<const Number> numbers);
 

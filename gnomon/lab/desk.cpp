@@ -1,7 +1,9 @@
 #include "gnomon/lab/desk.h"
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
+#include <span>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -17,7 +19,15 @@ Desk::Desk(const Corpus* text, bool quick_run, Path models)
       folder_(std::move(models)) {}
 
 namespace {
-std::string tuned_as(const Recipe& r) { return r.causal ? r.spec : r.spec + ", encoder"; }
+std::string tuned_as(const Recipe& r) {
+  const bool task = r.data != "text";
+  return text(r.spec, task ? text(" on ", r.data, ", ", counted(std::size_t(r.layers), "layer")) : "",
+              r.causal ? "" : ", encoder");
+}
+std::span<const double> rates_of(const Recipe& r) {
+  if (r.data != "text") return Desk::kTaskRates;
+  return r.causal ? std::span<const double>(Desk::kRates) : Desk::kEncoderRates;
+}
 }  // namespace
 
 Recipe Desk::on_text(std::string_view spec, bool causal) const {
@@ -30,36 +40,57 @@ Recipe Desk::on_text(std::string_view spec, bool causal) const {
 }
 Recipe Desk::language(std::string_view spec) const { return on_text(spec, true); }
 Recipe Desk::encoder(std::string_view spec) const { return on_text(spec, false); }
-Recipe Desk::task(std::string_view data, std::string_view spec) const {
-  Recipe r{.data = std::string(data), .spec = std::string(spec)};
+Recipe Desk::task(std::string_view data, std::string_view spec, std::int64_t layers, bool causal) const {
+  Recipe r{.data = std::string(data), .spec = std::string(spec), .layers = layers, .causal = causal};
   const std::int64_t own = task_length(data);
   r.length = own ? own : 32, r.batch = own ? 64 : 16, r.steps = quick ? 250 : 500;
+  if (const auto found = rates_.find(tuned_as(r)); found != rates_.end()) r.learning_rate = found->second;
   return r;
 }
 
+namespace {
+struct Tried {
+  Recipe base;
+  std::map<double, double> loss;  // by rate, of seed 1; infinite where it diverged
+};
+double best_of(const std::map<double, double>& loss) {
+  return std::min_element(loss.begin(), loss.end(), [](auto& a, auto& b) { return a.second < b.second; })
+      ->first;
+}
+// What is to be tried next: the grid, then what lies beyond an edge that is best.
+std::vector<double> next_rates(const Tried& t) {
+  const auto grid = rates_of(t.base);
+  if (t.loss.empty()) return {grid.begin(), grid.end()};
+  const double best = best_of(t.loss);
+  if (best == t.loss.rbegin()->first) return {2 * best};
+  if (best == t.loss.begin()->first) return {best / 2};
+  return {};
+}
+}  // namespace
+
 bool Desk::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   if (quick) return true;
-  std::map<std::string, Recipe> open;  // the models that rates are tried on
+  std::map<std::string, Tried> open;
   for (const Recipe& r : recipes) {
-    if (r.data == "text" && !says_nothing(r)) open.try_emplace(tuned_as(r), on_text(r.spec, r.causal));
+    if (!says_nothing(r))
+      open.try_emplace(tuned_as(r), Tried{r.data == "text" ? on_text(r.spec, r.causal) : r, {}});
   }
-  std::vector<Recipe> tries;
-  for (const auto& [name, base] : open) {
-    for (const double rate : kRates) {
-      tries.push_back(base);
-      tries.back().learning_rate = rate, tries.back().seeds = 1;
+  for (int round = 0; round <= kWidenings; ++round) {
+    std::vector<Recipe> tries;
+    for (const auto& [name, tried] : open) {
+      for (const double rate : next_rates(tried)) {
+        tries.push_back(tried.base);
+        tries.back().learning_rate = rate, tries.back().seeds = 1;
+      }
+    }
+    if (!train(tries, hooks)) return false;
+    for (const Recipe& r : tries) {
+      const auto& kept = kept_[r.print()];
+      open[tuned_as(r)].loss[r.learning_rate] =
+          kept.empty() ? std::numeric_limits<double>::infinity() : kept.front().nats;
     }
   }
-  if (!train(tries, hooks)) return false;
-  for (auto& [name, base] : open) {
-    double best = std::numeric_limits<double>::infinity();
-    for (const double rate : kRates) {
-      base.learning_rate = rate;
-      const auto& kept = kept_[base.print()];
-      if (kept.empty() || !(kept.front().nats < best)) continue;
-      best = kept.front().nats, rates_[name] = rate;
-    }
-  }
+  for (const auto& [name, tried] : open) rates_[name] = best_of(tried.loss);
   return true;
 }
 

@@ -50,7 +50,7 @@ void must_add_up(const Trained& m, const std::vector<Matrix>& parts, const Matri
 Matrix row_centred(const Matrix& logits, bool causal);
 
 // The share of each term in the variance of the row-centred logits: Cov(term, sum)/Var(sum). They sum to 1 and may be
-// negative. components: rows of all windows; means over windows; one matrix (n+1, n+1) a head.
+// negative. components: rows of all windows, which are taken together; one matrix (n+1, n+1) a head.
 std::vector<Matrix> term_shares(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                                 std::int64_t T);
 

@@ -39,7 +39,7 @@ std::string numbers(const Finding& f) {
 }
 
 // One line; inside it, all that is known of the claim. The figure that the question shows is not drawn again.
-std::string claim_html(const Answered& a, const report::Figure* shown_above, std::size_t family) {
+std::string claim_html(const Answered& a, const report::Figure* shown_above, const ClaimsSummary& s) {
   const Claim& c = *a.claim;
   const auto item = [](const char* term, std::string_view content) {
     return content.empty() ? "" : text("<dt>", term, "</dt><dd>", report::escape(content), "</dd>");
@@ -50,14 +50,15 @@ std::string claim_html(const Answered& a, const report::Figure* shown_above, std
                                       : report::draw(figure);
   return report::folded(
       {.title = text(badge(a), " <span class=\"says\">", report::escape(c.says), "</span>"),
-       .html = text(report::paragraph(a.finding.answer), "<p class=\"sure\"><b>How sure:</b> ",
-                    report::escape(how_sure(a, family)), "</p>\n", figures, numbers(a.finding), "<dl>",
-                    item("How it is measured", c.method), item("Predicted, before the run", c.expects),
-                    item("What decides", explained(c.verdicts, a.finding.numbers)),
-                    item("What would settle it", c.settles), item("What to do about it", c.advice),
-                    item("Beside the record", text(as_recorded(a), " (", name(c.recorded), ")")),
-                    item("Again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id,
-                    "</a></p>\n"),
+       .html = text(
+           report::paragraph(a.finding.answer), "<p class=\"sure\"><b>How sure:</b> ",
+           report::escape(how_sure(a, statistical(s.answers))), "</p>\n", figures, numbers(a.finding), "<dl>",
+           item("How it is measured", c.method), item("Predicted, before the run", c.expects),
+           item("What decides", explained(c.verdicts, a.finding.numbers)),
+           item("The rule was changed", c.amended), item("On a second text", on_second_text(a, s)),
+           item("What would settle it", c.settles), item("What to do about it", c.advice),
+           item("Beside the record", text(as_recorded(a), " (", name(c.recorded), ")")),
+           item("Again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id, "</a></p>\n"),
        .id = text("c", c.id),
        .kind = "claim"});
 }
@@ -101,7 +102,7 @@ std::string question_html(const Question& q, const ClaimsSummary& s, const std::
   const report::Figure* figure = first_figure(all);
   std::string folded, claims;
   for (const Layer& layer : layers(q, s.answers)) folded += layer_html(layer);
-  for (const Answered* a : all) claims += claim_html(*a, figure, statistical(s.answers));
+  for (const Answered* a : all) claims += claim_html(*a, figure, s);
   return text("<p class=\"answer\">", report::escape(interpolated(q.answer, s.answers, recorded())), "</p>\n",
               figure ? report::draw(*figure) : "", folded,
               report::folded({.title = text(counted(all.size(), "claim"), ": ", verdicts(all)),

@@ -22,14 +22,17 @@ std::string number_markdown(const Number& n) {
       "\n");
 }
 
-std::string claim_markdown(const Answered& a, std::size_t family) {
+std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
   const Claim& c = *a.claim;
+  const std::string second = on_second_text(a, s);
   std::string out =
       text("\n#### ", c.says, "\n\n<a id=\"c", c.id, "\"></a>**", told(c, a.verdict), "**",
            a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.finding.answer,
-           "\n\n*How sure:* ", how_sure(a, family), " *Measured:* ", c.method, ". *Predicted:* ", c.expects,
-           ". *Advice:* ", c.advice,
+           "\n\n*How sure:* ", how_sure(a, statistical(s.answers)),
+           second.empty() ? "" : " *On a second text:* " + second, " *Measured:* ", c.method,
+           ". *Predicted:* ", c.expects, ". *Advice:* ", c.advice,
            c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."),
+           c.amended.empty() ? "" : text(" *The rule was changed:* ", c.amended),
            c.settles.empty() ? "" : text(" *Would settle it:* ", c.settles, "."), " *Again:* `gnomon claims ",
            c.id, c.recipes ? " --text FILE" : "", "`\n\n");
   for (const Number& n : a.finding.numbers) out += number_markdown(n);
@@ -49,13 +52,13 @@ std::string question_markdown(const Question& q, const ClaimsSummary& s) {
       out += text("- ", p->author, " (", p->year, "), [", p->title, "](", p->link, "): ", p->finding, "\n");
   }
   out += text("\n### ", counted(all.size(), "claim"), ": ", verdicts(all), "\n");
-  for (const Answered* a : all) out += claim_markdown(*a, statistical(s.answers));
+  for (const Answered* a : all) out += claim_markdown(*a, s);
   return out;
 }
 
 Json real(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 
-Json claim_json(const Answered& a, std::size_t family) {
+Json claim_json(const Answered& a, const ClaimsSummary& s) {
   Json one{{"id", a.claim->id},
            {"question", a.claim->question->key},
            {"says", a.claim->says},
@@ -65,7 +68,8 @@ Json claim_json(const Answered& a, std::size_t family) {
            {"rests_on", name(a.claim->rests_on.kind)},
            {"as_recorded", a.as_recorded()},
            {"answer", a.finding.answer},
-           {"how_sure", how_sure(a, family)},
+           {"how_sure", how_sure(a, statistical(s.answers))},
+           {"second_text", on_second_text(a, s)},
            {"p", real(a.p)},
            {"p_holm", real(a.p_holm)},
            {"figures", a.finding.figures.size()},
@@ -120,7 +124,8 @@ Json written_before(const Claim& c) {
           {"because", c.rests_on.because},
           {"decides", explained(c.verdicts, {})},
           {"condition", c.condition},
-          {"settles", c.settles}};
+          {"settles", c.settles},
+          {"amended", c.amended}};
 }
 
 }  // namespace
@@ -188,7 +193,7 @@ std::string claims_json(const ClaimsSummary& s, const MadeBy& how) {
   for (const Question* q : questions()) {
     if (!of_question(*q, s.answers).empty()) all["questions"].push_back(question_json(*q, s));
   }
-  for (const Answered& a : s.answers) all["claims"].push_back(claim_json(a, statistical(s.answers)));
+  for (const Answered& a : s.answers) all["claims"].push_back(claim_json(a, s));
   return all.dump(1) + "\n";
 }
 

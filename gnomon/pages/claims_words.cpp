@@ -109,17 +109,45 @@ std::string left_out(const ClaimsSummary& s) {
   return out.empty() ? "" : out + ".";
 }
 
+// How the verdicts by intervals stand beside those of a second text.
+std::string of_second_text(const ClaimsSummary& s) {
+  const SecondText& second = second_text();
+  if (s.config.quick || s.text_sha256.empty() || s.text_sha256 == second.text_sha256) return "";
+  std::size_t both = 0, same = 0;
+  std::string others;
+  for (const Answered& a : s.answers) {
+    const SecondText::Found* there = second.find(a.claim->id);
+    if (!there) continue;
+    ++both;
+    if (there->verdict == name(a.verdict))
+      ++same;
+    else
+      others += text(others.empty() ? "" : ", ", a.claim->id, " (there “", there->verdict, "”)");
+  }
+  if (!both) return "";
+  return text("One text is one text. On a second, ", second.what, ", the same rules give ",
+              same == both ? "" : text(same, " of "), counted(both, "verdict"), " by intervals again",
+              others.empty() ? "" : text("; another to ", others), ". Measured there by `", second.command,
+              "`.");
+}
+
 std::string of_rates(const ClaimsSummary& s) {
   if (s.rates.empty())
     return s.config.quick ? text(" No rate was looked for: all models of the text learn at ",
                                  shortest(s.causal.learning_rate), ".")
                           : "";
-  std::vector<double> grid(std::begin(Desk::kRates), std::end(Desk::kRates));
-  std::sort(grid.begin(), grid.end());
-  std::string tried;
-  for (const double rate : grid) tried += (tried.empty() ? "" : ", ") + shortest(rate);
-  return text(" The rate of a spec is the best of ", tried,
-              " for seed 1, held out; models of other depths take it over.");
+  const auto listed = [](std::span<const double> rates) {
+    std::string all;
+    for (const double rate : rates) all += (all.empty() ? "" : ", ") + shortest(rate);
+    return all;
+  };
+  return text(
+      " The rate of a spec is the best of ", listed(Desk::kRates), ", of an encoder of ",
+      listed(Desk::kEncoderRates),
+      ", for seed 1, held out; models of other depths take it over. On a task each spec and depth has "
+      "the best of ",
+      listed(Desk::kTaskRates),
+      ". Where the best is at an edge, the next beyond it is tried, twice at most.");
 }
 
 constexpr std::string_view kTexts[] = {
@@ -187,6 +215,16 @@ std::string how_sure(const Answered& a, std::size_t family) {
     return needs_seeds(c.verdicts) ? "No interval decides it: this is the verdict in every other case."
                                    : "No other rule applies: this is the verdict in every other case.";
   return of_values(a, *rule);
+}
+
+std::string on_second_text(const Answered& a, const ClaimsSummary& s) {
+  const SecondText::Found* there = second_text().find(a.claim->id);
+  if (!there || s.text_sha256 == second_text().text_sha256) return "";
+  if (a.verdict == Verdict::no_inference)
+    return text("In a full run the verdict was “", there->verdict, "”.");
+  return there->verdict == name(a.verdict)
+             ? "The same verdict."
+             : text("Another verdict: “", there->verdict, "”. This one is of one text, then.");
 }
 
 std::vector<const Answered*> of_question(const Question& q, const std::vector<Answered>& answers) {
@@ -265,7 +303,7 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   const std::size_t family = statistical(s.answers);
   const std::size_t kept = std::size_t(std::count_if(s.answers.begin(), s.answers.end(), survives));
   const bool one_text = !s.config.text_path.empty();
-  return {
+  std::vector<std::string> out{
       text("Models are trained by gnomon on ", one_text ? text("one text, ", text_name(s)) : "no text", ": ",
            s.causal.layers, " layers of width ", s.causal.width,
            " where nothing else is said. Language models see ", steps_of(s.causal), "; encoders ",
@@ -291,6 +329,8 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
            rules_sha256(),
            "). “As recorded” is a regression check: an earlier run came to the same verdict. It is no "
            "prediction.")};
+  if (auto told = of_second_text(s); !told.empty()) out.push_back(std::move(told));
+  return out;
 }
 
 }  // namespace gnomon::pages

@@ -27,6 +27,9 @@ std::size_t statistical(const std::vector<claims::Answered>& answers);
 bool survives(const claims::Answered& a);  // its p after the correction is below 5 %
 // How sure a verdict is, in one sentence, by what it came from.
 std::string how_sure(const claims::Answered& a, std::size_t family);
+// What became of it on a second text (claims/recorded.h), in one sentence; empty where intervals do not decide it, and for
+// a run on that text.
+std::string on_second_text(const claims::Answered& a, const claims::ClaimsSummary& s);
 
 // The answers to a question, its leading claim first; their verdicts, "5 hold, 2 wrong".
 std::vector<const claims::Answered*> of_question(const claims::Question& q,

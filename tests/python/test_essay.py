@@ -31,7 +31,7 @@ def test_the_document_is_the_template_with_numbers():
 
 def test_its_numbers_of_records_are_theirs():
     records = {path.stem: {n["key"]: n for n in json.loads(path.read_text())["numbers"]}
-               for path in EVIDENCE.glob("*.json") if path.stem != "literature"}
+               for path in EVIDENCE.glob("*.json") if path.stem not in ("literature", "second-text")}
     checked = 0
     for place, number in told():
         source, key = place.split("|")

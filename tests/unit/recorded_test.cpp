@@ -30,6 +30,24 @@ TEST(Recorded, KeysAreUniqueAndNumbersAreNumbers) {
   EXPECT_TRUE(sources.count("minilm") && sources.count("smollm2"));
 }
 
+// A verdict by rules that have changed since says nothing.
+TEST(Recorded, TheSecondTextHasEveryVerdictByIntervalsAndTheRulesOfToday) {
+  std::map<std::string_view, const Claim*> by_intervals;
+  for (const Claim* c : all_claims()) {
+    if (needs_seeds(c->verdicts)) by_intervals[c->id] = c;
+  }
+  const SecondText& second = second_text();
+  EXPECT_FALSE(second.what.empty() || second.command.empty());
+  EXPECT_EQ(second.text_sha256.size(), 64u);
+  EXPECT_EQ(second.claims.size(), by_intervals.size());
+  for (const SecondText::Found& f : second.claims) {
+    ASSERT_TRUE(by_intervals.count(f.claim)) << f.claim;
+    EXPECT_EQ(f.decides, explained(by_intervals[f.claim]->verdicts, {})) << f.claim;
+    EXPECT_EQ(second.find(f.claim), &f);
+  }
+  EXPECT_EQ(second.find("004-16"), nullptr);
+}
+
 TEST(Recorded, PapersAreOfQuestionsThatThereAre) {
   std::set<std::string_view> known, answered;
   for (const Question* q : questions()) known.insert(q->key);

@@ -238,7 +238,7 @@ const Record claim_001_14 = Claim{
         "a negative correlation if the claim is right; and a loss in the control if the model needs it",
     .advice =
         "Do not read meaning into single channels: a rotation of the code changes them and not the model.",
-    .recorded = wrong,
+    .recorded = holds_if,
     .condition =
         "it is said of the channels' variances: a model with the code in a random basis, where no channel is "
         "free, trains as well",

@@ -93,6 +93,7 @@ const Record claim_002_03 = Claim{
     .verdicts = {{wrong, {at_least("near.768", .9)}},
                  {holds_if, {at_least("cluster_near.768", .9)}},
                  otherwise(holds)},
+    .amended = "After a quick run and before any full one: its bounds.",
     .measure = messes_up,
 };
 
@@ -183,6 +184,7 @@ const Record claim_001_03 = Claim{
         "the same probes with five seeds instead of three: two more trainings of 8 layers, four minutes",
     .verdicts = {{answered, {above("position_at_embedding", .5), above("letter_at_embedding", .5)}},
                  otherwise(open)},
+    .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal").deep(8)}; },
     .measure = separable,
 };
@@ -242,6 +244,7 @@ const Record claim_001_04 = Claim{
                  {holds, {above("learned", .9), below("frozen", .9)}},
                  {wrong, {below("learned", .9)}},
                  otherwise(open)},
+    .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.language("sinusoidal"), frozen(d), narrow(d)};
@@ -344,6 +347,7 @@ const Record claim_003_14 = Claim{
                  {holds_if, {above("position", .9), above("word", .9)}},
                  {wrong, {below("word", .9)}},
                  otherwise(open)},
+    .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
     .recipes = with_narrow,
     .measure = not_mixed,
 };

@@ -286,11 +286,7 @@ double variance_in(const Band& band, std::int64_t d, std::int64_t T) {
   return within / all;
 }
 
-Recipe one_layer(const Desk& d, const char* task) {
-  Recipe r = d.task(task, "sinusoidal");
-  r.layers = 1;
-  return r;
-}
+Recipe one_layer(const Desk& d, const char* task) { return d.task(task, "sinusoidal", 1); }
 
 // What the byte k places before the one to predict is worth: the loss of that one when it is replaced by another byte of
 // the sample, less the loss intact; by model.

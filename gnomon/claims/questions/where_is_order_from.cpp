@@ -46,11 +46,6 @@ namespace {
 
 using enum Verdict;
 
-Recipe with(Recipe r, std::int64_t layers, bool causal) {
-  r.layers = layers, r.causal = causal;
-  return r;
-}
-
 Finding tom_bit(Desk& desk) {
   Finding f;
   report::IntervalChart chart{"Who bites? Right answers on pairs that differ in order alone",
@@ -70,7 +65,7 @@ Finding tom_bit(Desk& desk) {
                        {"none.causal_2", "none", "no position, causal, 2 layers", 2, true, .95, 1},
                        {"sinusoidal.encoder", "sinusoidal", "sinusoid, encoder, 2 layers", 2, false, .95, 1},
                        {"rope.encoder", "rope", "RoPE, encoder, 2 layers", 2, false, .95, 1}}) {
-    const Recipe r = with(desk.task("order", a.spec), a.layers, a.causal);
+    const Recipe r = desk.task("order", a.spec, a.layers, a.causal);
     const Sample pairs = desk.held_out(r, 512);
     const Estimate right = mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, pairs); }));
     f.estimate(a.key, a.name, right, 3).ask(a.low, a.high);
@@ -78,7 +73,7 @@ Finding tom_bit(Desk& desk) {
     chart.rows.push_back({a.name, right.mean, right.half_width, int(chart.rows.size())});
   }
   const auto pooled = [&](std::int64_t layers, bool causal) {
-    const Recipe r = with(desk.task("order", "none"), layers, causal);
+    const Recipe r = desk.task("order", "none", layers, causal);
     const auto all =
         each(desk, r, [&](const Outcome& o) { return reversal_pooled(o.look(), desk.held_out(r, 64)); });
     return *std::max_element(all.begin(), all.end());
@@ -121,10 +116,9 @@ const Record claim_003_01 = Claim{
                  otherwise(wrong)},
     .recipes =
         [](const Desk& d) {
-          return std::vector{with(d.task("order", "none"), 2, false), with(d.task("order", "none"), 1, true),
-                             with(d.task("order", "none"), 2, true),
-                             with(d.task("order", "sinusoidal"), 2, false),
-                             with(d.task("order", "rope"), 2, false)};
+          return std::vector{d.task("order", "none", 2, false), d.task("order", "none", 1, true),
+                             d.task("order", "none", 2, true), d.task("order", "sinusoidal", 2, false),
+                             d.task("order", "rope", 2, false)};
         },
     .measure = tom_bit,
 };
@@ -230,6 +224,7 @@ const Record claim_004_03 = Claim{
     .verdicts = {{answered,
                   {asked("none.encoder"), asked("none.causal"), asked("trained.none"),
                    at_least("trained.sinusoidal", 100 * kBlind), asked("swap")}}},
+    .amended = "After a quick run and before any full one: the least error that counts as order seen.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
@@ -363,7 +358,7 @@ const Record claim_004_11 = Claim{
 Finding bag_of_words(Desk& desk) {
   Finding f;
   const auto right = [&](const char* task, const char* spec) {
-    const Recipe r = with(desk.task(task, spec), 2, false);
+    const Recipe r = desk.task(task, spec, 2, false);
     return mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
   };
   const Estimate bag = right("majority", "none"), placed = right("majority", "sinusoidal"),
@@ -392,9 +387,8 @@ const Record claim_004_12 = Claim{
     .verdicts = {{holds, {asked("majority.none"), asked("order"), above("language")}}, otherwise(wrong)},
     .recipes =
         [](const Desk& d) {
-          return std::vector{
-              with(d.task("majority", "none"), 2, false), with(d.task("majority", "sinusoidal"), 2, false),
-              with(d.task("order", "none"), 2, false), d.encoder("none"), d.encoder("sinusoidal")};
+          return std::vector{d.task("majority", "none", 2, false), d.task("majority", "sinusoidal", 2, false),
+                             d.task("order", "none", 2, false), d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = bag_of_words,
 };
@@ -406,7 +400,7 @@ Finding oranges(Desk& desk) {
                                                 {"none", true, .9, 1.0},
                                                 {"sinusoidal", false, .95, 1.0},
                                                 {"alibi", true, .95, 1.0}}) {
-    const Recipe r = with(desk.task("binding", spec), 2, causal);
+    const Recipe r = desk.task("binding", spec, 2, causal);
     const Estimate right =
         mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
     f.estimate(text(spec, causal ? ".causal" : ".encoder"), text(spec, causal ? ", causal" : ", encoder"),
@@ -435,9 +429,8 @@ const Record claim_004_13 = Claim{
                  otherwise(wrong)},
     .recipes =
         [](const Desk& d) {
-          return std::vector{
-              with(d.task("binding", "none"), 2, false), with(d.task("binding", "none"), 2, true),
-              with(d.task("binding", "sinusoidal"), 2, false), with(d.task("binding", "alibi"), 2, true)};
+          return std::vector{d.task("binding", "none", 2, false), d.task("binding", "none", 2, true),
+                             d.task("binding", "sinusoidal", 2, false), d.task("binding", "alibi", 2, true)};
         },
     .measure = oranges,
 };
