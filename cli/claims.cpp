@@ -103,7 +103,7 @@ int claims(const ClaimsOptions& o) {
     write_file(folder->page(), pages::claims_page(*summary, how));
     write_file(folder->json(), pages::claims_json(*summary, how));
     write_file(folder->markdown(), pages::claims_markdown(*summary, how));
-    if (const auto essay = pages::why_add_essay(*summary)) write_file(folder->essay(), *essay);
+    for (const auto& [name, markdown] : pages::essays(*summary)) write_file(folder->essay(name), markdown);
   }
   if (o.json) {
     fmt::print("{}", pages::claims_json(*summary, how));

@@ -23,7 +23,7 @@ struct Finding {
   void near(std::string key, std::string name, double value, double expected, double tolerance,
             int digits = 4);
   void between(std::string key, std::string name, double value, double low, double high, int digits = 4);
-  Number& estimate(std::string key, std::string name, const Estimate& e, int digits = 4);
+  Number& estimate(std::string key, std::string name, const Estimate& e, int digits = 3);
   Number& share(std::string key, std::string name, const ShareEstimate& e, int digits = 4);
   bool fits() const;  // every number that was asked for something
 };

@@ -16,13 +16,13 @@ struct ClaimsConfig {
   bool quick = false;
 };
 
-// Claims in their folder: claims.html, claims.json, claims.md, why-add.md and the models, models/KEY/….
+// Claims in their folder: claims.html, claims.json, claims.md, essays (why-add.md) and the models, models/KEY/….
 struct ClaimsFolder {
   Path folder;
   Path page() const { return folder / "claims.html"; }
   Path json() const { return folder / "claims.json"; }
   Path markdown() const { return folder / "claims.md"; }
-  Path essay() const { return folder / "why-add.md"; }
+  Path essay(std::string_view name) const { return folder / (std::string(name) + ".md"); }
   Path lock() const { return folder / "lock"; }
   Path models() const { return folder / "models"; }
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/claims/parts.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/lens/decode.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/subspace.h"
@@ -190,6 +191,44 @@ std::string told_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sam
 MeaningLeft letters_left(const Outcome& o, const Sample& sample) {
   need_letters(sample, 2 * kCluster);
   return meaning_left(words_of(o, sample), positions_of(o, sample), {256, 8});
+}
+
+std::string pieces_left(Desk& desk, Finding& f) {
+  const Recipe r = desk.pieces("sinusoidal");
+  const auto& models = desk.models(r);
+  const Sample sample = desk.held_out(r, desk.quick ? 100 : 400);
+  const double words = double(words_of(models.front(), sample).rows);
+  f.number("pieces.words", "different byte-pair words in the text held out", words, 0);
+  std::vector<MeaningLeft> trained, start;
+  for (const Outcome& o : models)
+    trained.push_back(letters_left(o, sample)), start.push_back(letters_left(at_start(o), sample));
+  const auto told_of = [&](const char* key, const char* what, const std::vector<MeaningLeft>& all,
+                           double MeaningLeft::*which) {
+    std::vector<double> values;
+    for (const MeaningLeft& m : all) values.push_back(m.*which);
+    f.estimate(text("pieces.", key), text("byte-pair words: ", what), mean_interval(values), 3);
+    return told(mean_interval(values), 3);
+  };
+  const std::string own = told_of("word", "the right word is the nearest to the sum", trained,
+                                  &MeaningLeft::word),
+                    near = told_of("near", "of the ten nearest, those nearest to the sum", trained,
+                                   &MeaningLeft::near),
+                    outside = told_of("near_outside", "the same outside the position's directions", trained,
+                                      &MeaningLeft::near_outside),
+                    before =
+                        told_of("start_near", "of the ten nearest, those nearest to the sum, at the start",
+                                start, &MeaningLeft::near);
+  const auto read = [&](const char* key, const char* when, When which) {
+    const Estimate e = mean_interval(positions_from_sum(desk, r, sample, which));
+    f.estimate(text("pieces.", key), text("byte-pair words: position from the sum, ", when, ": R²"), e, 3);
+    return told(e, 3);
+  };
+  const std::string place = read("position", "trained", When::trained),
+                    early = read("start_position", "at the start", When::start);
+  return text("With ", grouped(words), " byte-pair words in ", r.width,
+              " channels the word is the nearest to its sum in ", own, " of cases, of its ten nearest ", near,
+              " are left, ", outside, " outside the position's directions and ", before,
+              " before training, and the position is read with R² ", place, ", before with ", early, ".");
 }
 
 void nearest_by_loudness(const Desk& desk, Finding& f) {

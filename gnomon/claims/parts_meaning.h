@@ -60,6 +60,10 @@ std::string told_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sam
 // Of the letters of a sample and the positions of a trained model.
 MeaningLeft letters_left(const Outcome& o, const Sample& sample);
 
+// The same with thousands of byte-pair words in the channels of a model, as numbers "pieces.…" and in a sentence; and R² of the
+// position in the sum, trained and at the start.
+std::string pieces_left(Desk& desk, Finding& f);
+
 // The share of entries within two deviations of their row, each row about its mean.
 double within_two(const Matrix& rows);
 // The largest difference of what enters the first layer of an untrained model from word + position.

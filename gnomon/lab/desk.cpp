@@ -7,6 +7,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/lab/symbol_text.h"
 #include "gnomon/lab/task.h"
 #include "gnomon/lab/threads.h"
 
@@ -20,12 +21,14 @@ Desk::Desk(const Corpus* text, bool quick_run, Path models)
 
 namespace {
 std::string tuned_as(const Recipe& r) {
-  const bool task = r.data != "text";
-  return text(r.spec, task ? text(" on ", r.data, ", ", counted(std::size_t(r.layers), "layer")) : "",
+  return text(r.spec,
+              !r.of_text()         ? text(" on ", r.data, ", ", counted(std::size_t(r.layers), "layer"))
+              : r.data == "pieces" ? " on pieces"
+                                   : "",
               r.causal ? "" : ", encoder");
 }
 std::span<const double> rates_of(const Recipe& r) {
-  if (r.data != "text") return Desk::kTaskRates;
+  if (!r.of_text()) return Desk::kTaskRates;
   return r.causal ? std::span<const double>(Desk::kRates) : Desk::kEncoderRates;
 }
 }  // namespace
@@ -40,6 +43,13 @@ Recipe Desk::on_text(std::string_view spec, bool causal) const {
 }
 Recipe Desk::language(std::string_view spec) const { return on_text(spec, true); }
 Recipe Desk::encoder(std::string_view spec) const { return on_text(spec, false); }
+Recipe Desk::pieces(std::string_view spec) const {
+  Recipe r = on_text(spec, true);
+  r.data = "pieces";
+  const auto found = rates_.find(tuned_as(r));
+  r.learning_rate = found == rates_.end() ? kRates[0] : found->second;
+  return r;
+}
 Recipe Desk::task(std::string_view data, std::string_view spec, std::int64_t layers, bool causal) const {
   Recipe r{.data = std::string(data), .spec = std::string(spec), .layers = layers, .causal = causal};
   const std::int64_t own = task_length(data);
@@ -70,9 +80,10 @@ std::vector<double> next_rates(const Tried& t) {
 
 bool Desk::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   if (quick) return true;
+  cut_pieces(recipes);
   std::map<std::string, Tried> open;
   for (const Recipe& r : recipes) {
-    if (!says_nothing(r))
+    if (lacking(r).empty())
       open.try_emplace(tuned_as(r), Tried{r.data == "text" ? on_text(r.spec, r.causal) : r, {}});
   }
   for (int round = 0; round <= kWidenings; ++round) {
@@ -94,12 +105,36 @@ bool Desk::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   return true;
 }
 
+void Desk::cut_pieces(const std::vector<Recipe>& recipes) {
+  const bool wanted = std::any_of(recipes.begin(), recipes.end(), [](auto& r) { return r.data == "pieces"; });
+  if (!wanted || pieces_ || !no_pieces_.empty() || !text_) return;
+  try {
+    pieces_ = std::make_unique<SymbolText>(*text_, kPieces, 256);
+  } catch (const Error& e) {
+    if (e.fault() != Fault::input) throw;
+    no_pieces_ = e.what();
+  }
+}
+
+std::string Desk::lacking(const Recipe& recipe) const {
+  if (one_byte_ && recipe.of_text())
+    return "The text repeats one byte: it needs at least two for a model to learn anything.";
+  if (recipe.data == "pieces" && !pieces_)
+    return gnomon::text("The text has too little for ", kPieces, " byte-pair symbols: ", no_pieces_, ".");
+  return "";
+}
+
+const Data* Desk::data_of(const Recipe& recipe) const {
+  return recipe.data == "pieces" ? pieces_.get() : text_;
+}
+
 bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
+  cut_pieces(recipes);
   std::vector<std::pair<const Recipe*, std::int64_t>> open;  // recipe, seed
   for (std::int64_t seed = 1; seed <= seeds(); ++seed) {
     for (const Recipe& r : recipes) {
       auto& kept = kept_[r.print()];
-      if (says_nothing(r) || seed > r.seeds || std::int64_t(kept.size()) >= seed) continue;
+      if (!lacking(r).empty() || seed > r.seeds || std::int64_t(kept.size()) >= seed) continue;
       kept.resize(std::size_t(seed));
       open.emplace_back(&r, seed);
     }
@@ -116,7 +151,7 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
                                   const std::lock_guard lock(guard);
                                   if (hooks.note) hooks.note(sentence);
                                 }};
-    Outcome o = train_or_load(*recipe, seed, text_, folder_, of_one);
+    Outcome o = train_or_load(*recipe, seed, data_of(*recipe), folder_, of_one);
     if (!o.model) return false;
     const std::lock_guard lock(guard);
     trained_ += !o.found;
@@ -134,8 +169,7 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
 }
 
 const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
-  if (says_nothing(recipe))
-    throw NotMeasurable("The text repeats one byte: it needs at least two for a model to learn anything.");
+  if (auto what = lacking(recipe); !what.empty()) throw NotMeasurable(std::move(what));
   const auto found = kept_.find(recipe.print());
   if (found == kept_.end())
     throw Error(Fault::bug, gnomon::text("a claim asks for a model that it did not name: ", recipe.print()));
@@ -150,7 +184,7 @@ const Corpus& Desk::text() const {
 }
 
 Sample Desk::held_out(const Recipe& recipe, std::int64_t windows) const {
-  return test_windows(recipe, text_, recipe.length, windows, 1);
+  return test_windows(recipe, data_of(recipe), recipe.length, windows, 1);
 }
 
 std::vector<double> losses(Desk& desk, const Recipe& recipe) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/lab/corpus.h"
 #include "gnomon/lab/kept.h"
 #include "gnomon/lab/statistics.h"
 
@@ -28,6 +29,9 @@ class Desk {
   // A language model under this spec at the size of this run, at the rate that tune() found for the spec.
   Recipe language(std::string_view spec) const;
   Recipe encoder(std::string_view spec) const;  // the same, bidirectional: masked tokens are predicted
+  // A language model of kPieces byte-pair symbols that are learned on the text: many more words than channels.
+  Recipe pieces(std::string_view spec) const;
+  static constexpr std::int64_t kPieces = 4000;
   // A model on a task, at the rate that was found for this spec, task and depth.
   Recipe task(std::string_view data, std::string_view spec, std::int64_t layers = 2,
               bool causal = true) const;
@@ -45,7 +49,7 @@ class Desk {
   // Trains what is not there yet, several at a time. stop() is asked between steps; false = stopped.
   bool train(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
   // The recipe's models, in order of seed; without those whose training diverged, which diverged() names. Throws
-  // NotMeasurable for models of a text that repeats one byte.
+  // NotMeasurable for models of a text that repeats one byte, or has too few byte pairs.
   const std::vector<Outcome>& models(const Recipe& recipe);
   const std::vector<std::string>& diverged() const { return diverged_; }
   std::int64_t trained() const { return trained_; }  // models, not found
@@ -56,10 +60,14 @@ class Desk {
 
  private:
   Recipe on_text(std::string_view spec, bool causal) const;
-  bool says_nothing(const Recipe& recipe) const { return one_byte_ && recipe.data == "text"; }
+  void cut_pieces(const std::vector<Recipe>& recipes);  // where one of them needs them
+  std::string lacking(const Recipe& recipe) const;      // what the text has too little of; empty: nothing
+  const Data* data_of(const Recipe& recipe) const;
 
   const Corpus* text_;
-  const bool one_byte_;  // the text is one byte again and again: no model learns anything from it
+  std::unique_ptr<Data> pieces_;
+  std::string no_pieces_;  // why there are none
+  const bool one_byte_;    // the text is one byte again and again: no model learns anything from it
   const Path folder_;
   std::map<std::string, std::vector<Outcome>> kept_;
   std::map<std::string, double> rates_;

@@ -25,9 +25,9 @@ Outcome outcome(const Job& job, const RunResult& result, const RunFolder& folder
 
 }  // namespace
 
-Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Corpus* corpus, const Path& all,
+Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Data* text, const Path& all,
                       const TrainHooks& hooks) {
-  const Job job = recipe.job(seed, corpus);
+  const Job job = recipe.job(seed, text);
   const RunPlan plan = plan_of(job, 1);
   const RunFolder folder{all / plan.key};
   const auto note = [&](const std::string& sentence) {
@@ -40,7 +40,7 @@ Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Corpus* cor
       return o;
     } catch (const Error& e) {
       if (e.fault() != Fault::input) throw;
-      note(text("damaged model removed and trained again: ", e.what()));
+      note(gnomon::text("damaged model removed and trained again: ", e.what()));
       std::filesystem::remove(folder.result());
     }
   }

@@ -30,8 +30,8 @@ struct TrainHooks {
 };
 
 // The model of one seed from its run folder in `folder`, named by the job's key; trained first, or to the end, if it is not
-// there, not finished or damaged. nullptr model: stopped. `text` is needed for data = "text". Asks hooks.stop, tells hooks.note.
-Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Corpus* text, const Path& folder,
+// there, not finished or damaged. nullptr model: stopped. `text` is as for Recipe::job. Asks hooks.stop, tells hooks.note.
+Outcome train_or_load(const Recipe& recipe, std::int64_t seed, const Data* text, const Path& folder,
                       const TrainHooks& hooks);
 
 }  // namespace gnomon

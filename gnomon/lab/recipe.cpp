@@ -19,23 +19,24 @@ std::string Recipe::print() const {
               shortest(learning_rate), frozen_words ? ", words frozen" : "", snapshots ? ", snapshots" : "");
 }
 
-Job Recipe::job(std::int64_t seed, const Corpus* corpus) const {
+Job Recipe::job(std::int64_t seed, const Data* text) const {
   Job j;
   j.model.layers = layers, j.model.width = width, j.model.heads = heads, j.model.length = length;
   j.model.causal = causal;
+  if (of_text() && text) j.model.vocabulary = text->vocabulary();
   j.train.steps = steps, j.train.batch = batch, j.train.learning_rate = learning_rate;
   j.lengths.clear(), j.score = length, j.windows = 256, j.points = 16;
-  j.data = data == "text" ? static_cast<const Data*>(corpus) : &claim_task(data), j.spec = Spec::parse(spec),
-  j.seed = seed, j.frozen_words = frozen_words;
+  j.data = of_text() ? text : &claim_task(data), j.spec = Spec::parse(spec), j.seed = seed,
+  j.frozen_words = frozen_words;
   j.keep = {.windows = j.windows, .start = true, .snapshots = snapshots, .reach = length + 1};
   return j;
 }
 
 Architecture Recipe::model() const { return job(1, nullptr).architecture(); }
 
-Sample test_windows(const Recipe& recipe, const Corpus* corpus, std::int64_t T, std::int64_t count,
+Sample test_windows(const Recipe& recipe, const Data* text, std::int64_t T, std::int64_t count,
                     std::uint64_t draw) {
-  const Job job = recipe.job(1, corpus);
+  const Job job = recipe.job(1, text);
   if (!job.data) throw Error(Fault::usage, "this needs a text: give one with --text FILE");
   return job.data->held_out({T, count, Held::all, recipe.causal, draw, T + 1});
 }

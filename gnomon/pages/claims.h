@@ -1,6 +1,6 @@
 #pragma once
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gnomon/claims/conduct.h"
@@ -12,9 +12,13 @@ namespace gnomon::pages {
 std::string claims_page(const claims::ClaimsSummary& summary, const MadeBy& how);
 std::string claims_markdown(const claims::ClaimsSummary& summary, const MadeBy& how);
 std::string claims_json(const claims::ClaimsSummary& summary, const MadeBy& how);
-// The essay on the first question (why-add.md) with the numbers of the run and of the records, as markdown: docs/why-add.md.
-// nullopt: the run is quick, or did not measure what the essay tells.
-std::optional<std::string> why_add_essay(const claims::ClaimsSummary& summary);
+// The essays of pages/NAME.md with the numbers of the run and of the records, as markdown: docs/NAME.md. Without those that
+// tell what the run did not measure; none of a quick run.
+struct Essay {
+  std::string_view name;
+  std::string markdown;
+};
+std::vector<Essay> essays(const claims::ClaimsSummary& summary);
 
 // What is written down of every claim, and the verdict on record: a list of objects.
 std::string records_json();

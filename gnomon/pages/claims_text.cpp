@@ -151,15 +151,18 @@ std::string records_json() {
   return all.dump(1);
 }
 
-std::optional<std::string> why_add_essay(const ClaimsSummary& s) {
+std::vector<Essay> essays(const ClaimsSummary& s) {
   constexpr struct {
     std::string_view name, markdown;
   } kEssays[] = {
 #include "essays.inc"
   };
-  std::string told = interpolated(kEssays[0].markdown, s.answers, recorded());
-  if (s.config.quick || told.find("…") != told.npos) return std::nullopt;
-  return told;
+  std::vector<Essay> out;
+  for (const auto& [name, markdown] : kEssays) {
+    std::string told = interpolated(markdown, s.answers, recorded());
+    if (!s.config.quick && told.find("…") == told.npos) out.push_back({name, std::move(told)});
+  }
+  return out;
 }
 
 std::string claims_markdown(const ClaimsSummary& s, const MadeBy& how) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "gnomon/claims/parts.h"
@@ -221,6 +222,48 @@ TEST(Claims, AModelTrainedBesideOthersIsTheSame) {
       EXPECT_EQ(train_or_load(r, o.seed, nullptr, folder, {}).w, o.w) << r.print();
   }
   set_thread_count(threads);
+}
+
+TEST(Claims, ARateIsTheBestOfAGridThatIsWidened) {
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-rates-", getpid());
+  std::filesystem::remove_all(folder);
+  Desk desk(nullptr, false, folder);
+  Recipe r = desk.task("previous", "sinusoidal");
+  r.width = 16, r.heads = 2, r.steps = 20, r.batch = 4, r.seeds = 1;
+  ASSERT_TRUE(desk.tune({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  ASSERT_EQ(desk.rates().size(), 1u);
+  const auto& [name, best] = *desk.rates().begin();
+  EXPECT_EQ(name, "sinusoidal on previous, 2 layers");
+  EXPECT_EQ(desk.task("previous", "sinusoidal").learning_rate, best);
+  EXPECT_NE(desk.task("previous", "sinusoidal", 1).learning_rate, best) << "another depth";
+  std::map<double, double> tried;
+  for (double rate = Desk::kTaskRates[0] / 8; rate < 0.1; rate *= 2) {
+    r.learning_rate = rate;
+    const Outcome o = train_or_load(r, 1, nullptr, folder, {.stop = [] { return true; }, .progress = {}});
+    if (o.model) tried[rate] = o.nats;
+  }
+  for (const double rate : Desk::kTaskRates) EXPECT_TRUE(tried.count(rate)) << rate;
+  for (const auto& [rate, loss] : tried) EXPECT_GE(loss, tried.at(best)) << rate;
+  const bool at_edge = best == tried.begin()->first || best == tried.rbegin()->first;
+  if (at_edge) EXPECT_EQ(tried.size(), std::size(Desk::kTaskRates) + Desk::kWidenings);
+  EXPECT_GT(tried.size(), std::size(Desk::kTaskRates)) << "so short a training is best at a high rate";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Claims, ATextOfTooFewBytePairsSaysSo) {
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-pieces-", getpid());
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::string little;
+  for (int n = 0; n < 400; ++n) little += text("verse ", n, " of a small book\n");
+  write_file(folder / "text", little);
+  const Corpus corpus(folder / "text", 256, Cut::whole);
+  Desk desk(&corpus, true, folder / "models");
+  const Recipe r = desk.pieces("none");
+  EXPECT_TRUE(desk.train({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  EXPECT_EQ(desk.trained(), 0);
+  EXPECT_THROW(desk.models(r), NotMeasurable);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Claims, AFolderKeepsThePageThatItHas) {

@@ -15,10 +15,10 @@ Question question_how_many_dimensions = {
     .lead = "000-07",
     .answer =
         "Positions take about T/π: {000-07|components.512.128.99.9} of 512 channels for 99.9 % of what "
-        "varies over 128 positions, whatever the width. Words take what their number allows: the "
-        "participation ratio of the trained letters is {000-07|words}, and that of as many random vectors "
-        "{000-07|words_by_count}; whether they leave the channels free that the code uses is another matter, "
-        "the rank correlation of the variances is {001-14|rho}.",
+        "varies over 128 positions, in any width that leaves room for them. Words take what their number "
+        "allows: the participation ratio of the trained letters is {000-07|words}, and that of as many "
+        "random vectors {000-07|words_by_count}; whether they leave the channels free that the code uses is "
+        "another matter, the rank correlation of the variances is {001-14|rho}.",
     .evidence = {
         .algebra = "The sinusoid of 128 positions has {000-07|components.512.128.99.9} directions with 99.9 "
                    "% of its variance in 512 channels and {002-10|components.768} in 768; {001-13|constant} "

@@ -20,9 +20,9 @@ Question question_is_it_orthogonal = {
         "the small models trained here the first 16 directions of words and of positions overlap by a mean "
         "cos² of {000-08|trained.16} where random ones overlap by {000-08|chance.16}, but in "
         "all-MiniLM-L6-v2 {minilm|within} of the positions' variance lies in the words' main directions, "
-        "where chance gives {minilm|within_chance}. That Q'K keeps the two apart does not follow: here it "
-        "links words with positions by {000-09|blocks} of what it links within each, and directions turned "
-        "at random by {000-09|blocks_by_chance}.",
+        "where chance gives {minilm|within_chance}. Q'K is no wall between them: here it links words with "
+        "positions by {000-09|blocks} of what it links within each, and directions turned at random by "
+        "{000-09|blocks_by_chance}.",
     .evidence = {
         .algebra = "The cosine of two random vectors is {000-05|cos.512} on average at d = 512, but a random "
                    "subspace of 42 dimensions has a mean cos² of {000-05|subspaces} with one of 256: the "

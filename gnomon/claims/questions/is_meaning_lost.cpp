@@ -32,9 +32,12 @@ Question question_is_meaning_lost = {
         .models = "In the sums of trained letters {003-14|near} of the ten nearest letters are left, outside "
                   "the position's directions {003-14|near_outside}. A linear probe reads letter and position "
                   "({003-14|word}, R² {003-14|position}) with {003-14|room.channels} channels for "
-                  "{003-14|room.letters} letters, before it ({003-14|start_word}, R² "
+                  "{003-14|room.letters} letters, before training ({003-14|start_word}, R² "
                   "{003-14|start_position}); with {003-14|narrow_width} channels it reads "
-                  "{003-14|narrow_word} and R² {003-14|narrow_position}.",
+                  "{003-14|narrow_word} and R² {003-14|narrow_position}. Of {003-14|pieces.words} byte-pair "
+                  "words in as many channels {003-14|pieces.word} stay the nearest to their sum, and "
+                  "{003-14|pieces.near} of the ten nearest are left, {003-14|pieces.start_near} before "
+                  "training.",
         .real =
             "In all-MiniLM-L6-v2 the nearest word to word + position is the right one in {minilm|identity} "
             "of cases, and {minilm|neighbours} of a word's ten nearest are among the ten nearest of the sum; "
@@ -200,8 +203,6 @@ Recipe frozen(const Desk& d) {
   r.frozen_words = true;
   return r;
 }
-std::vector<Recipe> with_narrow(const Desk& d) { return {d.language("sinusoidal"), narrow(d)}; }
-
 Finding learnable(Desk& desk) {
   Finding f;
   const Recipe learned = desk.language("sinusoidal"), fixed_words = frozen(desk);
@@ -325,7 +326,8 @@ Finding not_mixed(Desk& desk) {
       told(mean_interval(wide.second), 3), " and ", told(mean_interval(start.second), 3), ". With ",
       small.width, " channels training changes the share of letters read by ", told(word_change, 3),
       " and the R² of the position by ", told(place_change, 3), ". Of a letter's ten nearest ", told(near, 2),
-      " are left in the sum, outside the position's directions ", told(outside, 2), ".");
+      " are left in the sum, outside the position's directions ", told(outside, 2), ". ",
+      pieces_left(desk, f));
   return f;
 }
 const Record claim_003_14 = Claim{
@@ -334,7 +336,8 @@ const Record claim_003_14 = Claim{
     .says = "The model learns to use words and positions without mixing them up.",
     .method =
         "linear probes for position and letter on the sum, trained and at the start, at a width above the "
-        "number of letters and one below it; split by sequence; and the ten nearest letters",
+        "number of letters and one below it; split by sequence; and the ten nearest letters, and the ten "
+        "nearest of thousands of byte-pair words",
     .expects =
         "both near 1 at a width of about the number of letters, before training as after it; far below it "
         "training makes them more readable",
@@ -348,7 +351,10 @@ const Record claim_003_14 = Claim{
                  {wrong, {below("word", .9)}},
                  otherwise(open)},
     .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
-    .recipes = with_narrow,
+    .recipes =
+        [](const Desk& d) {
+          return std::vector{d.language("sinusoidal"), narrow(d), d.pieces("sinusoidal")};
+        },
     .measure = not_mixed,
 };
 Finding one_dimension(Desk&) {

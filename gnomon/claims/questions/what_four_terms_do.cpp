@@ -18,9 +18,10 @@ Question question_what_four_terms_do = {
     .answer =
         "They add up to the logits exactly, and one matrix serves them all: a model whose word and position "
         "share their matrices differs in loss by {000-04|tying} nats from one in which they have their own. "
-        "In trained models words asking words have {000-02|share.0} of the variance and positions asking "
-        "positions {000-02|share.3}, but the loss rises by {000-02|cost.0} nats without the former and by "
-        "{000-02|cost.3} without the latter: variance is not importance.",
+        "The variance of a term is not its worth: words asking words, words asking positions and positions "
+        "asking positions have {000-02|share.0}, {000-02|share.1} and {000-02|share.3} of it, and to take "
+        "one out of the first layer of a finished model costs {000-02|cost.0}, {000-02|cost.1} and "
+        "{000-02|cost.3} nats.",
     .evidence = {
         .algebra = "The terms and the biases add up to the logits to {000-02|error}. The matrix of a head "
                    "has rank {000-01|rank} of {000-01|width}. Rows of attention weights sum to 1 to "
