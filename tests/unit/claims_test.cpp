@@ -245,7 +245,9 @@ TEST(Claims, ARateIsTheBestOfAGridThatIsWidened) {
   for (const double rate : Desk::kTaskRates) EXPECT_TRUE(tried.count(rate)) << rate;
   for (const auto& [rate, loss] : tried) EXPECT_GE(loss, tried.at(best)) << rate;
   const bool at_edge = best == tried.begin()->first || best == tried.rbegin()->first;
-  if (at_edge) EXPECT_EQ(tried.size(), std::size(Desk::kTaskRates) + Desk::kWidenings);
+  if (at_edge) {
+    EXPECT_EQ(tried.size(), std::size(Desk::kTaskRates) + Desk::kWidenings);
+  }
   EXPECT_GT(tried.size(), std::size(Desk::kTaskRates)) << "so short a training is best at a high rate";
   std::filesystem::remove_all(folder);
 }
