@@ -104,5 +104,5 @@ def quick(bible, tmp_path_factory):
     """A quick run of all claims: its folder, what it found and how long it took."""
     out = tmp_path_factory.mktemp("claims") / "out"
     begin = time.monotonic()
-    done = gnomon("claims", "all", "--quick", "--text", bible, "--out", out, "--json", check=0)
+    done = gnomon("claims", "all", "--quick", "--text", bible, "--out", out, "--json", check=0, timeout=900)
     return out, json.loads(done.stdout), time.monotonic() - begin
