@@ -414,8 +414,8 @@ TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
   for (const char* words :
        {"p = 0.037 of 5 seeds; after Holm over 1 statistical verdict p = 0.037: it survives the correction.",
         "one text, book.txt", "1,000 steps of 16 windows of 64 bytes, 1.02 MB in all", "encoders 2,000 steps",
-        "the best of 0.004, 0.008, 0.016, of an encoder of 0.001, 0.002, 0.004, for seed 1, held out", "1 verdict has one", "1 survives", "0.008", "rope",
-        "a prediction"}) {
+        "the best of 0.004, 0.008, 0.016, of an encoder of 0.001, 0.002, 0.004, for seed 1, held out",
+        "1 verdict has one", "1 survives", "0.008", "rope", "a prediction"}) {
     EXPECT_NE(page.find(words), page.npos) << words;
     EXPECT_NE(markdown.find(words), markdown.npos) << words;
   }

@@ -474,9 +474,7 @@ const Record claim_002_11 = Claim{
     .recorded = holds,
     .condition = "the head sets it, not the context",
     .settles = "the same models with ten more seeds: ten trainings, three minutes",
-    .verdicts = {{holds, {above("context_more")}},
-                 {holds_if, {above("spread_more")}},
-                 otherwise(open)},
+    .verdicts = {{holds, {above("context_more")}}, {holds_if, {above("spread_more")}}, otherwise(open)},
     .amended =
         "After the first full run: the rule asked heads to differ by 0.05 more than chance and called "
         "the claim wrong, although queries differed by context, which is what it says.",
