@@ -20,11 +20,11 @@ def test_numbers_of_trained_weights(quick, bible):
     runs = [(json.loads(path.read_text()), path.parent) for path in (out / "models").glob("*/result.json")]
     models = [folder / "model.safetensors" for run, folder in runs
               if run["arm"] == "sinusoidal" and run["nats"] == numbers["002-09|loss.1"]]
-    assert len(models) == 1
+    assert models  # one, or the same once more with snapshots
     again = recomputed(models, bible, {"shares": 16, "cross": 16})
     controls = again.pop("controls")
     assert len(again) >= 14
-    for key, (value,) in again.items():
-        assert abs(numbers[key] - value) < 1e-6 * abs(value), key
-    for key, (wrong,) in controls.items():
-        assert abs(numbers[key] - wrong) > 1e-3 * abs(wrong), f"{key}: the control agrees"
+    for key, values in again.items():
+        assert all(abs(numbers[key] - value) < 1e-6 * abs(value) for value in values), key
+    for key, values in controls.items():
+        assert all(abs(numbers[key] - wrong) > 1e-3 * abs(wrong) for wrong in values), f"{key}: the control agrees"
