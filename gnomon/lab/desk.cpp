@@ -37,24 +37,26 @@ Recipe Desk::on_text(std::string_view spec, bool causal) const {
   Recipe r{.data = "text", .spec = std::string(spec), .causal = causal, .steps = 800};
   if (quick) r.steps = 100, r.batch = 8;
   if (!causal) r.steps *= 2;  // a seventh of the targets a window
-  const auto found = rates_.find(tuned_as(r));
-  r.learning_rate = found == rates_.end() ? kRates[0] : found->second;
+  r.learning_rate = rate_of(r, kRates[0]);
   return r;
+}
+double Desk::rate_of(const Recipe& r, double otherwise) const {
+  const auto found = rates_.find(tuned_as(r));
+  return found == rates_.end() ? otherwise : found->second;
 }
 Recipe Desk::language(std::string_view spec) const { return on_text(spec, true); }
 Recipe Desk::encoder(std::string_view spec) const { return on_text(spec, false); }
 Recipe Desk::pieces(std::string_view spec) const {
   Recipe r = on_text(spec, true);
   r.data = "pieces";
-  const auto found = rates_.find(tuned_as(r));
-  r.learning_rate = found == rates_.end() ? kRates[0] : found->second;
+  r.learning_rate = rate_of(r, kRates[0]);
   return r;
 }
 Recipe Desk::task(std::string_view data, std::string_view spec, std::int64_t layers, bool causal) const {
   Recipe r{.data = std::string(data), .spec = std::string(spec), .layers = layers, .causal = causal};
   const std::int64_t own = task_length(data);
   r.length = own ? own : 32, r.batch = own ? 64 : 16, r.steps = quick ? 250 : 500;
-  if (const auto found = rates_.find(tuned_as(r)); found != rates_.end()) r.learning_rate = found->second;
+  r.learning_rate = rate_of(r, r.learning_rate);
   return r;
 }
 

@@ -36,9 +36,10 @@ class Desk {
   Recipe task(std::string_view data, std::string_view spec, std::int64_t layers = 2,
               bool causal = true) const;
 
-  // Finds the learning rate of every spec that these recipes give a text or a task: of the grid the one with which
-  // seed 1 has the lowest held-out loss; where that is at an edge, the next beyond it is tried, kWidenings times. On the text it is that of the model which language() or encoder() gives, and
-  // models of other depths take it over. A quick run keeps the first rate of a text, and a recipe's of a task. false = stopped.
+  // Finds the learning rate of every spec that these recipes give a text or a task: of the grid the one with which seed 1 has
+  // the lowest held-out loss; where that is at an edge, the next beyond it is tried, kWidenings times. On the text it is that
+  // of the model which language() or encoder() gives, and models of other depths take it over. A quick run keeps the first
+  // rate of a text, and a recipe's of a task. false = stopped.
   bool tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
   static constexpr double kRates[] = {4e-3, 8e-3, 16e-3}, kEncoderRates[] = {1e-3, 2e-3, 4e-3},
                           kTaskRates[] = {1.5e-3, 3e-3, 6e-3};
@@ -60,6 +61,7 @@ class Desk {
 
  private:
   Recipe on_text(std::string_view spec, bool causal) const;
+  double rate_of(const Recipe& recipe, double otherwise) const;
   void cut_pieces(const std::vector<Recipe>& recipes);  // where one of them needs them
   std::string lacking(const Recipe& recipe) const;      // what the text has too little of; empty: nothing
   const Data* data_of(const Recipe& recipe) const;

@@ -9,8 +9,8 @@ namespace gnomon {
 
 // Small models of one kind, one for each seed: the part of a job that claims vary. The rest is as in every study.
 struct Recipe {
-  std::string
-      data;  // "text", by the byte; "pieces", the same in byte-pair symbols; or the name of a task (task.h)
+  // "text", by the byte; "pieces", the same in byte-pair symbols; or the name of a task (task.h).
+  std::string data;
   std::string spec;  // how position enters
   std::int64_t layers = 2, width = 64, heads = 4, length = 64;
   bool causal = true;

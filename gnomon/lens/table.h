@@ -32,7 +32,7 @@ std::vector<double> frequency_energy(const Matrix& table);
 // The diagonal alone makes half of it for independent rows: so it is left out unless asked for.
 enum class Diagonal { with, without };
 double offset_share(const Matrix& g, Diagonal diagonal);
-// The same for causal logits: pairs j <= i, offsets up to `reach` < T, each row less its mean.
+// The same for causal logits: offsets 0 to `reach` < T of the queries that have them all, each row less its mean over them.
 double causal_offset_share(const Matrix& g, std::int64_t reach);
 double symmetric_share(const Matrix& g);  // |(G+Gᵀ)/2|²/|G|²
 // Spearman correlation of g_ij with −|i−j| over 0 < |i−j| <= reach: 1 = falls with the distance.

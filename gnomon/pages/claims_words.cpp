@@ -324,8 +324,9 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
            "5 %: ",
            kept, kept == 1 ? " survives" : " survive",
            ". A verdict is given by its rule; the correction is told beside it."),
-      text("Rules and predictions stand in docs/claims-rules.json and were written before the run (rules: "
-           "sha256 ",
+      text("Rules and predictions stand in docs/claims-rules.json and were written before the run, but for "
+           "those that "
+           "say that they were changed (rules: sha256 ",
            rules_sha256(),
            "). “As recorded” is a regression check: an earlier run came to the same verdict. It is no "
            "prediction.")};

@@ -29,11 +29,10 @@ Question question_why_add = {
                   "times the amplitude {001-01|loud.at.0.25} and {001-01|loud.at.1}. A study with three "
                   "budgets and tuned rates finds for concat {add-vs-concat|concat_sinusoidal.0.0625}, "
                   "{add-vs-concat|concat_sinusoidal.0.25} and {add-vs-concat|concat_sinusoidal.1}, and for "
-                  "the loud "
-                  "sum {add-vs-concat|add_sinusoidal_amplitude_3.0.0625}, "
+                  "the loud sum {add-vs-concat|add_sinusoidal_amplitude_3.0.0625}, "
                   "{add-vs-concat|add_sinusoidal_amplitude_3.0.25} and "
-                  "{add-vs-concat|add_sinusoidal_amplitude_3.1}: early the concatenation leads, late the two "
-                  "are level.",
+                  "{add-vs-concat|add_sinusoidal_amplitude_3.1}: both are ahead of the sum early, and late "
+                  "little of either lead is left.",
         .real = "A published model that adds does not lose its words by it: of MiniLM's, {minilm|identity} "
                 "are nearest to their sum with a position, and {minilm|neighbours} of their ten nearest "
                 "neighbours stay.",
