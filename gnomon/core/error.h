@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gnomon {
 
@@ -22,15 +23,26 @@ enum class Fault {
 // Control characters (a terminal obeys them) and bytes that are not UTF-8, written as \n, \t, \x1b; the rest as it is.
 std::string printable(std::string_view message);
 
+// The parts of a message that a program may want apart, as far as there are any.
+struct ErrorDetails {
+  std::string place;                     // where: a column of a spec, an option, a key of a file
+  std::string found;                     // what stands there
+  std::string allowed;                   // what may stand there, in words
+  std::vector<std::string> suggestions;  // what was probably meant, the nearest first
+};
+
 // Every error of the library. The message names the place, what was found and what is allowed; it may quote
 // what a user wrote, so it is made printable here.
 class Error : public std::runtime_error {
  public:
-  Error(Fault fault, std::string_view message) : std::runtime_error(printable(message)), fault_(fault) {}
+  Error(Fault fault, std::string_view message, ErrorDetails details = {})
+      : std::runtime_error(printable(message)), fault_(fault), details_(std::move(details)) {}
   Fault fault() const { return fault_; }
+  const ErrorDetails& details() const { return details_; }
 
  private:
   Fault fault_;
+  ErrorDetails details_;
 };
 
 // The arguments, written one after the other, whatever locale the host has set: 2000 is never 2.000.
