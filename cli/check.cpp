@@ -1,10 +1,9 @@
-#include "gnomon/families/check.h"
+#include "gnomon/pages/check.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "gnomon/core/error.h"
@@ -97,29 +96,6 @@ void print(const Checked& c) {
   }
 }
 
-nlohmann::ordered_json json_of(const HeldHypothesis& h) {
-  return {
-      {"spec", h.spec}, {"apart", h.apart}, {"faulty", h.faulty}, {"error", h.error}, {"rounding", h.ratio}};
-}
-nlohmann::ordered_json json_of(const std::vector<HeldHypothesis>& all) {
-  auto list = nlohmann::ordered_json::array();
-  for (const HeldHypothesis& h : all) list.push_back(json_of(h));
-  return list;
-}
-
-void print_json(const Dump& dump, const std::vector<Checked>& all) {
-  auto list = nlohmann::ordered_json::array();
-  for (const Checked& c : all) {
-    nlohmann::ordered_json one{
-        {"looked_at", c.looked_at}, {"follows", c.follows}, {"fits", c.named}, {"words", c.words}};
-    if (!c.best.spec.empty()) one.update(json_of(c.best));
-    one["unit"] = c.unit, one["also"] = json_of(c.also), one["ruled_out"] = json_of(c.ruled_out);
-    one["remarks"] = c.remarks;
-    list.push_back(one);
-  }
-  fmt::print("{}\n", nlohmann::ordered_json{{"checked", list}, {"passed_over", dump.passed_over}}.dump(1));
-}
-
 }  // namespace
 
 int check(const CheckCommand& o) {
@@ -127,7 +103,7 @@ int check(const CheckCommand& o) {
   const Dump dump = read_dump(o.dump);
   const std::vector<Checked> all = gnomon::check(dump, options);
   if (o.json) {
-    print_json(dump, all);
+    fmt::print("{}\n", pages::check_json(dump, all, 1));
   } else {
     fmt::print("{}: {}\n", printable(o.dump), counted(dump.arrays.size(), "array"));
     for (const Checked& c : all) print(c);

@@ -18,6 +18,11 @@ constexpr Known kKnown[] = {{"q_before", 3}, {"q_after", 3}, {"k_before", 3}, {"
                             {"cos", 2},      {"sin", 2},     {"inv_freq", 1}, {"bias", 3},
                             {"slopes", 1},   {"table", 2},   {"positions", 1}};
 
+const Known* known_as(std::string_view name) {
+  const auto known =
+      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
+  return known == std::end(kKnown) ? nullptr : known;
+}
 double unit_of(std::string_view stored) {
   if (stored == "BF16") return 0x1p-8;
   return stored == "F16" ? 0x1p-11 : 0x1p-24;
@@ -37,26 +42,35 @@ const DumpedArray* Dump::find(std::string_view name) const {
   return at == arrays.end() ? nullptr : &*at;
 }
 
-Dump read_dump(const Path& path) {
-  const Weights weights = Weights::open(path);
+Dump dump_of(std::vector<DumpedArray> arrays, const std::string& where) {
   Dump dump;
-  for (const StoredTensor& tensor : weights.tensors()) {
-    const auto known = std::find_if(std::begin(kKnown), std::end(kKnown),
-                                    [&](const Known& k) { return k.name == tensor.name; });
-    if (known == std::end(kKnown)) {
-      dump.passed_over.push_back(tensor.name);
-      continue;
+  const std::size_t given = arrays.size();
+  for (DumpedArray& a : arrays) {
+    if (const Known* known = known_as(a.name)) {
+      take_off_ones(a, known->extents);
+      dump.arrays.push_back(std::move(a));
+    } else {
+      dump.passed_over.push_back(a.name);
     }
-    const Floats numbers = weights.read(tensor);
-    DumpedArray a{tensor.name, tensor.shape, {numbers.begin(), numbers.end()}, unit_of(tensor.stored)};
-    take_off_ones(a, known->extents);
-    dump.arrays.push_back(std::move(a));
   }
   if (!dump.arrays.empty()) return dump;
   std::vector<std::string_view> names;
   for (const Known& k : kKnown) names.push_back(k.name);
-  throw Error(Fault::input, text(path.string(), ": none of its ", weights.tensors().size(),
-                                 " tensors is of a dump; looked for are ", join(names, ", ")));
+  throw Error(Fault::input, text(where, ": none of its ", given, " tensors is of a dump; looked for are ",
+                                 join(names, ", ")));
+}
+
+Dump read_dump(const Path& path) {
+  const Weights weights = Weights::open(path);
+  std::vector<DumpedArray> arrays;
+  for (const StoredTensor& tensor : weights.tensors()) {
+    arrays.push_back({tensor.name, {}, {}, unit_of(tensor.stored)});
+    if (!known_as(tensor.name)) continue;  // it is only named
+    const Floats numbers = weights.read(tensor);
+    arrays.back().shape = tensor.shape;
+    arrays.back().values.assign(numbers.begin(), numbers.end());
+  }
+  return dump_of(std::move(arrays), path.string());
 }
 
 }  // namespace gnomon

@@ -36,5 +36,7 @@ struct Dump {
 // A .safetensors file of float32, bfloat16 or float16. Throws Error(input) for a malformed file, for one that has none of
 // these names, and for extents that the names do not have; Error(resource).
 Dump read_dump(const Path& path);
+// Of arrays in memory. Throws as read_dump() does, naming `where` for the file.
+Dump dump_of(std::vector<DumpedArray> arrays, const std::string& where);
 
 }  // namespace gnomon

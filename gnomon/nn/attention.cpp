@@ -174,7 +174,7 @@ Content Attention::Saved::content() const {
           in.projections ? *in.projections : kNone};
 }
 
-std::shared_ptr<const Attention::Saved> Attention::forward(const AttentionInput& in, const View& out) const {
+std::shared_ptr<Attention::Saved> Attention::saved(const AttentionInput& in, const View& out) const {
   check(in);
   check_view("out", read_only(out), {in.q.sequences(), config_.heads, in.q.tokens(), config_.value_size},
              true);
@@ -185,9 +185,30 @@ std::shared_ptr<const Attention::Saved> Attention::forward(const AttentionInput&
     saved->own_out.resize(std::size_t(out.extents[0] * out.extents[1] * out.extents[2] * out.extents[3]));
     saved->out = rows_of(saved->own_out, out.extents);
   }
-  execute(saved->execution(), saved->rows(), saved->kept);
-  if (!out.plain()) narrow(saved->own_out, out);
   return saved;
+}
+
+std::shared_ptr<const Attention::Saved> Attention::forward(const AttentionInput& in, const View& out) const {
+  const auto result = saved(in, out);
+  execute(result->execution(), result->rows(), result->kept);
+  if (!out.plain()) narrow(result->own_out, out);
+  return result;
+}
+
+Attention::Numbers Attention::numbers(const Saved& saved) { return {saved.kept.lse, saved.kept.attended}; }
+
+std::shared_ptr<const Attention::Saved> Attention::resume(const AttentionInput& in, const View& out,
+                                                          const Numbers& numbers) const {
+  const auto result = saved(in, out);
+  if (!out.plain()) widen(read_only(out), result->own_out);
+  execute_again(result->execution(), result->rows(), result->kept);
+  const bool turned_back = result->plan.acts_on(Role::out);
+  check_size("attention", "lse", numbers.lse.size(), config_.heads * in.q.sequences() * in.q.tokens());
+  check_size("attention", "attended", numbers.attended.size(),
+             turned_back ? std::int64_t(numbers.lse.size()) * config_.value_size : 0);
+  result->kept.lse.assign(numbers.lse.begin(), numbers.lse.end());
+  result->kept.attended.assign(numbers.attended.begin(), numbers.attended.end());
+  return result;
 }
 
 void Attention::backward(const Saved& saved, const ConstView& dout, const AttentionGradients& to) const {

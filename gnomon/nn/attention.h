@@ -76,6 +76,18 @@ class Attention {
   std::shared_ptr<const Saved> forward(const AttentionInput& in, const View& out) const;
   void backward(const Saved& saved, const ConstView& dout, const AttentionGradients& to) const;
 
+  // For callers that keep arrays, not objects (autograd of other libraries): what of a forward pass cannot be had again from
+  // its arguments and its output without attending. resume() makes of it, of the same input and the same output what
+  // forward() returned; O(tokens).
+  struct Numbers {
+    std::span<const float> lse;  // (B,heads,queries), natural logarithm
+    std::span<const float>
+        attended;  // (B,heads,queries,value_size), dense, before steps of the output; empty: none
+  };
+  static Numbers numbers(const Saved& saved);
+  std::shared_ptr<const Saved> resume(const AttentionInput& in, const View& out,
+                                      const Numbers& numbers) const;
+
   // A cache for `capacity` tokens of B sequences; with a window, a ring that keeps at least so many tokens.
   KeyCache cache(std::int64_t B, std::int64_t capacity, std::int64_t window = 0) const;
   // New tokens, B × n: q (B,heads,n,head_size), k and v of as many. They are appended, and each sees what is cached before
@@ -89,6 +101,7 @@ class Attention {
   std::vector<Acting> acting(std::span<const float> w, std::span<float> dw) const;
   AttendShape shape_of(const AttentionInput& in) const;
   void check(const AttentionInput& in) const;
+  std::shared_ptr<Saved> saved(const AttentionInput& in, const View& out) const;
 
   const AttentionConfig config_;
   const Spec spec_;

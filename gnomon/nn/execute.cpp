@@ -138,18 +138,28 @@ void attend_tapped(const Execution& e, const AttentionRows<float>& rows, float* 
   again();
 }
 
+AttentionRows<float> mapped_rows(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept) {
+  kept.before.clear();
+  AttentionRows<float> to = rows;
+  to.q = mapped(e, Role::q, rows.q, kept.q, kept.before);
+  to.k = mapped(e, Role::k, rows.k, kept.k, kept.before);
+  to.v = mapped(e, Role::v, rows.v, kept.v, kept.before);
+  return to;
+}
+
 }  // namespace
+
+void execute_again(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept) {
+  mapped_rows(e, rows, kept);
+}
 
 void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept) {
   const AttendShape& s = e.shape;
-  kept.before.clear();
-  const Heads<float> q = mapped(e, Role::q, rows.q, kept.q, kept.before),
-                     k = mapped(e, Role::k, rows.k, kept.k, kept.before),
-                     v = mapped(e, Role::v, rows.v, kept.v, kept.before);
+  const auto [q, k, v, out] = mapped_rows(e, rows, kept);
   show_rows(e, "q_mapped", Role::q, q), show_rows(e, "k_mapped", Role::k, k);
   show_rows(e, "v_mapped", Role::v, v);
   kept.lse.resize(std::size_t(s.B * s.H * s.queries));
-  attend_tapped(e, {q, k, v, rows.out}, kept.lse.data());
+  attend_tapped(e, {q, k, v, out}, kept.lse.data());
   kept.attended.clear();
   if (!e.plan.acts_on(Role::out)) return;
   const Place p = place_of(e, Role::out);

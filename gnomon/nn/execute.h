@@ -35,6 +35,8 @@ struct Execution {
   TapsAt taps = {};  // of the rows after their steps, of logits and weights
 };
 void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept);
+// Of what it keeps that which needs no attention: all but `attended` and lse.
+void execute_again(const Execution& e, const AttentionRows<float>& rows, AttentionKept& kept);
 
 // d.out comes in as the gradient of rows.out and is overwritten; d.q, d.k and d.v leave as gradients of the projected
 // rows. The arrays that dplan has are added to.

@@ -1,0 +1,101 @@
+// The registry and what files of models say, as JSON.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "bindings.h"
+#include "gnomon/pages/check.h"
+#include "gnomon/pages/encodings.h"
+#include "gnomon/pages/explain.h"
+#include "gnomon/pages/extend.h"
+#include "gnomon/pages/lint.h"
+
+namespace gnomon::python {
+namespace {
+
+using Strings = std::vector<std::string>;
+std::vector<std::string> strings(std::span<const std::string_view> all) { return {all.begin(), all.end()}; }
+
+Reader reader_named(const std::string& name, const Config& config) {
+  if (name.empty()) return config.gguf() ? Reader::llama_cpp : Reader::v5;
+  const auto names = reader_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw Error(Fault::usage, unknown("reader", name, names), {"reader", name, join(names, ", "), {}});
+  return Reader(found - names.begin());
+}
+Config config_of(const std::string& path, const std::string& json) {
+  return json.empty() ? Config::open(path) : Config::parse(json, path);
+}
+// `json` not empty: it is the file, and `path` names it.
+Explanation explained(const std::string& path, const std::string& json, const std::string& reader) {
+  const Config config = config_of(path, json);
+  return explain(config, reader_named(reader, config));
+}
+nb::tuple differ(const Explanation& a, const Explanation& b) {
+  const Differences found = differences(a, b);
+  return nb::make_tuple(found.same(), pages::differences_json(a, b, found));
+}
+std::string lint_of(const std::string& path, const Strings& only, const Strings& ignore, bool sarif) {
+  const LintFile file = open_for_lint(path);
+  const auto results = lint(file.context, {only, ignore});
+  const pages::LintReport report{file.context, results, file.bytes};
+  return sarif ? pages::lint_sarif(report) : pages::lint_json(report);
+}
+std::string lint_of_json(const std::string& json, const Strings& only, const Strings& ignore) {
+  const LintContext context(Config::parse(json, "config.json"));
+  const auto results = lint(context, {only, ignore});
+  return pages::lint_json({context, results, json});
+}
+
+CheckOptions options_of(const std::string& spec, double theta, const std::vector<double>& positions) {
+  return {spec, theta, positions};
+}
+std::string check_file(const std::string& path, const std::string& spec, double theta, const std::vector<double>& positions) {
+  const Dump dump = read_dump(path);
+  return pages::check_json(dump, check(dump, options_of(spec, theta, positions)), -1);
+}
+// arrays: name, float32 numbers, relative error of one rounding to the type that they had.
+std::string check_arrays(const nb::list& arrays, const std::string& spec, double theta, const std::vector<double>& positions) {
+  std::vector<DumpedArray> all;
+  for (const auto item : arrays) {
+    const auto t = nb::cast<nb::tuple>(item);
+    const auto a = nb::cast<Dense<float>>(t[1]);
+    DumpedArray one{nb::cast<std::string>(t[0]), {}, {a.data(), a.data() + a.size()}, nb::cast<double>(t[2])};
+    for (std::size_t n = 0; n < a.ndim(); ++n) one.shape.push_back(std::int64_t(a.shape(n)));
+    all.push_back(std::move(one));
+  }
+  const Dump dump = dump_of(std::move(all), "the arrays");
+  return pages::check_json(dump, check(dump, options_of(spec, theta, positions)), -1);
+}
+
+}  // namespace
+
+void bind_documents(nb::module_& m) {
+  m.def("encodings_json", pages::encodings_json);
+  m.def("encoding_json", [](const std::string& name) { return pages::encoding_json(name); });
+  m.def("combinations", [] {
+    Strings all;
+    for (const CombinationEntry* c : combinations()) all.emplace_back(c->name);
+    return all;
+  });
+  m.def("canonical", [](const std::string& spec) { return Spec::parse(spec).print(); });
+  m.def("readers", [] { return strings(reader_names()); });
+  nb::class_<Explanation>(m, "Explanation")
+      .def_prop_ro("json", [](const Explanation& e) { return pages::explain_json(e, -1); })
+      .def_prop_ro("page", [](const Explanation& e) { return pages::explain_page(e); });
+  m.def("explain", explained, nb::call_guard<nb::gil_scoped_release>());
+  m.def("differences", differ);
+  m.def("lint", lint_of, nb::call_guard<nb::gil_scoped_release>());
+  m.def("lint_json", lint_of_json, nb::call_guard<nb::gil_scoped_release>());
+  m.def("lint_rules", pages::lint_rules_json);
+  m.def("extend", [](const std::string& path, const std::string& json, std::int64_t to) {
+    return pages::extend_json(plan_extension(config_of(path, json), to), -1);
+  }, nb::call_guard<nb::gil_scoped_release>());
+  m.def("check_file", check_file, nb::call_guard<nb::gil_scoped_release>());
+  m.def("check_arrays", check_arrays);
+}
+
+}  // namespace gnomon::python

@@ -1,0 +1,56 @@
+#include "scheme.h"
+
+#include "gnomon/core/check.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon::python {
+namespace {
+
+// What of the spec acts in the attention of this layer, as a spec.
+Spec of_layer(const Spec& spec, std::int64_t layer) {
+  Spec inside;
+  inside.combination = Spec::parse("none").combination;
+  inside.attention = spec.attention;
+  if (!spec.layers.empty()) {
+    const auto& more = spec.layers[std::size_t(layer) % spec.layers.size()];
+    inside.attention.insert(inside.attention.end(), more.begin(), more.end());
+  }
+  return inside;
+}
+// The width that is left for the position vector: concat says its own.
+std::int64_t input_width(const Spec& spec, std::int64_t width) {
+  for (const auto& [name, value] : spec.combination.options)
+    if (name == "width" && integer(value, "width") > 0) return integer(value, "width");
+  return width;
+}
+
+}  // namespace
+
+Scheme::Scheme(std::string_view text, const AttentionConfig& config, std::int64_t layer)
+    : spec_(Spec::parse(text)),
+      attention_(of_layer(spec_, layer).print(), config),
+      shape_{attention_.config().width, config.heads, config.head_size, config.length, config.causal} {
+  check_extents("make", {{"layer", layer, 0, kMostTokens}});
+  if (spec_.input) {
+    Shape beside = shape_;
+    beside.C = input_width(spec_, shape_.C);
+    input_ = make_encoding(*spec_.input, beside);
+  }
+  for (const Named& named : spec_.samplers) samplers_.push_back(make_encoding(named, shape_));
+  std::int64_t offset = 0;
+  for (const Named& named : of_layer(spec_, layer).attention) {
+    inside_.push_back(make_encoding(named, shape_));
+    offsets_.push_back(offset);
+    offset += inside_.back()->param_count();
+  }
+}
+
+std::vector<Acting> Scheme::acting(std::span<const float> w, std::span<float> dw) const {
+  check_size("parameters", "w", w.size(), attention_.param_count());
+  std::vector<Acting> all;
+  for (std::size_t n = 0; n < inside_.size(); ++n)
+    all.push_back({inside_[n].get(), w.data() + offsets_[n], dw.empty() ? nullptr : dw.data() + offsets_[n]});
+  return all;
+}
+
+}  // namespace gnomon::python

@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gnomon/combine/spec.h"
+#include "gnomon/nn/attention.h"
+
+namespace gnomon::python {
+
+// A spec made for one layer of a model: its attention, what joins the words, its samplers.
+class Scheme {
+ public:
+  // `width` of the vectors beside the words; `layer` chooses among [layers]. Throws Error(usage).
+  Scheme(std::string_view spec, const AttentionConfig& config, std::int64_t layer);
+
+  const Spec& spec() const { return spec_; }
+  const Attention& attention() const { return attention_; }
+  const Shape& shape() const { return shape_; }
+  const Encoding* input() const { return input_.get(); }
+  const std::vector<std::unique_ptr<Encoding>>& samplers() const { return samplers_; }
+  // The encodings inside attention, one by one, and where the parameters of each begin.
+  const std::vector<std::unique_ptr<Encoding>>& inside() const { return inside_; }
+  const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  std::vector<Acting> acting(std::span<const float> w, std::span<float> dw = {}) const;
+
+ private:
+  Spec spec_;
+  Attention attention_;
+  Shape shape_;
+  std::unique_ptr<Encoding> input_;
+  std::vector<std::unique_ptr<Encoding>> samplers_, inside_;
+  std::vector<std::int64_t> offsets_;
+};
+
+}  // namespace gnomon::python

@@ -1,0 +1,24 @@
+"""gnomon: position encodings in Transformers, implemented, measured, compared.
+
+    import gnomon as gn
+    pe = gn.make("rope(theta=5e5, pairing=halves)", heads=32, kv_heads=8, head_dim=128)
+    q2, k2 = pe.rotate(q, k, positions)
+    y = gn.attend(q, k, v, pe=pe)
+    gn.explain("config.json")
+
+Arrays are NumPy's, PyTorch's (gnomon.torch has modules and gradients of position parameters), or any other that speaks DLPack.
+"""
+
+from . import _core
+from ._core import set_threads, threads
+from .attention import KeyCache, Result, attend, attention
+from .encoding import Encoding, make
+from .errors import Error
+from .models import Explanation, Inspection, check, explain, extend, inspect, lint
+from .registry import Entry, Option, encodings, help, search
+from .studies import Results, Study, study
+
+__version__ = _core.__version__
+__all__ = ["Encoding", "Entry", "Error", "Explanation", "Inspection", "KeyCache", "Option", "Result", "Results", "Study", "attend",
+           "attention", "check", "encodings", "explain", "extend", "help", "inspect", "lint", "make", "search", "set_threads", "study",
+           "threads"]

@@ -1,0 +1,14 @@
+"""`python -m gnomon` and `gnomon`: the command line program."""
+
+import os
+import sys
+
+from .program import PATH
+
+
+def main():
+    os.execv(PATH, ["gnomon", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

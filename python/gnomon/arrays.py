@@ -1,0 +1,68 @@
+"""Arrays of the caller: NumPy's, PyTorch's on the CPU, and any other library's that speaks DLPack."""
+
+import numpy as np
+
+from .errors import Error
+
+NUMBERS = ("float32", "float16", "bfloat16")
+
+
+def is_torch(x):
+    return type(x).__module__.partition(".")[0] == "torch"
+
+
+def _is_jax(x):
+    return type(x).__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def numpy_of(x):
+    """x as NumPy sees it, without a copy where its memory allows."""
+    if isinstance(x, np.ndarray):
+        return x
+    return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
+
+
+def rows(name, x):
+    """x (B, heads, tokens, channels) of a number type that the core reads. Raises Error."""
+    x = numpy_of(x)
+    if x.ndim != 4:
+        raise Error(f"{name}: found {x.ndim} extents; allowed are 4, (B, heads, tokens, channels)", place=name, found=str(x.shape),
+                    allowed="(B, heads, tokens, channels)")
+    if x.dtype.name not in NUMBERS:
+        raise Error(f"{name}: found numbers of type {x.dtype}; allowed are {', '.join(NUMBERS)}", place=name, found=str(x.dtype),
+                    allowed=", ".join(NUMBERS), suggestions=["float32"])
+    if any(step < 0 for step in x.strides):
+        x = np.ascontiguousarray(x)
+    return x
+
+
+def of_same_library(like, result):
+    """A NumPy array as the library of `like` has arrays."""
+    if _is_jax(like):
+        import jax.numpy as jnp
+        return jnp.asarray(result)
+    if isinstance(like, np.ndarray) or not hasattr(like, "__array_namespace__"):
+        return result
+    return like.__array_namespace__().from_dlpack(result)
+
+
+def positions_of(positions, tokens):
+    """(T), (B, T) or (B, T, axes) positions as dense double; None: 0, 1, 2 ..."""
+    if positions is None:
+        return np.arange(tokens, dtype=np.float64)
+    if is_torch(positions):
+        positions = positions.detach().cpu()
+    return np.ascontiguousarray(np.asarray(positions, dtype=np.float64))
+
+
+def pairs(name, x, shape, dtype):
+    """x, broadcast to (B, heads, queries, keys) without a copy where the keys lie side by side. Raises Error."""
+    x = np.asarray(x)
+    if x.ndim < 1 or x.strides[-1] != np.dtype(dtype).itemsize or x.dtype != dtype:
+        x = np.ascontiguousarray(x, dtype=dtype)
+    try:
+        wide = np.broadcast_to(x, shape)
+    except ValueError:
+        raise Error(f"{name}: found {x.shape}; allowed is what broadcasts to {shape}", place=name, found=str(x.shape),
+                    allowed=str(shape)) from None
+    return wide if shape[-1] <= 1 or wide.strides[-1] else np.ascontiguousarray(wide)

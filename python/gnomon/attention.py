@@ -1,0 +1,144 @@
+"""Attention under a position encoding, forward and backward, and with a cache of keys."""
+
+import numpy as np
+
+from . import _core
+from .arrays import is_torch, of_same_library, pairs, positions_of, rows
+from .encoding import Encoding, make
+from .errors import Error
+
+
+def _encoding(pe, q, k):
+    if isinstance(pe, str):
+        return make(pe, heads=q.shape[1], kv_heads=k.shape[1], head_dim=q.shape[3])
+    if isinstance(pe, Encoding):
+        return pe
+    if isinstance(getattr(pe, "encoding", None), Encoding):
+        return pe.encoding  # a module of gnomon.torch
+    raise Error(f"pe: found {type(pe).__name__}; allowed are an encoding of gnomon.make() and a spec", place="pe")
+
+
+def _call(pe, q, k, given):
+    call = _core.Call()
+    call.w = pe.w
+    if given["positions"] is not None:
+        call.positions = positions_of(given["positions"], k.shape[2])
+    shape = (q.shape[0], pe.heads, q.shape[2], k.shape[2])
+    if given["padding"] is not None:
+        call.padding = np.ascontiguousarray(given["padding"], bool).view(np.uint8)
+    if given["bias"] is not None:
+        call.bias = pairs("bias", given["bias"], shape, np.float32)
+    if given["mask"] is not None:
+        call.mask = pairs("mask", np.ascontiguousarray(given["mask"], bool).view(np.uint8), shape, np.uint8)
+    if given["sinks"] is not None:
+        call.sinks = np.ascontiguousarray(given["sinks"], np.float32)
+    if given["x"] is not None:
+        call.x = np.asarray(given["x"], np.float32)[:, None]
+    if given["projections"] is not None:
+        call.projections = flat_projections(given["projections"])
+    return call
+
+
+def flat_projections(projections):
+    """(q weight, k weight, q bias, k bias), weights (heads*head_dim, width), as one array."""
+    if isinstance(projections, np.ndarray):
+        return np.ascontiguousarray(projections, np.float32).reshape(-1)
+    return np.concatenate([np.ascontiguousarray(p, np.float32).reshape(-1) for p in projections])
+
+
+class KeyCache:
+    """Keys and values of `sequences` sequences of at most `capacity` tokens, as attend(cache=...) appends them. window: so many
+    tokens a query sees, itself among them; the cache is then a ring. Raises Error for encodings whose keys change with the
+    tokens after them."""
+
+    def __init__(self, pe, *, sequences=1, capacity, window=0):
+        self.encoding = pe if isinstance(pe, Encoding) else pe.encoding
+        self._cache = _core.KeyCache(self.encoding._scheme, sequences, capacity, window)
+
+    def __len__(self):
+        """The most tokens that a sequence has stored."""
+        return max(self._cache.length(b) for b in range(self._cache.sequences))
+
+    def lengths(self):
+        return [self._cache.length(b) for b in range(self._cache.sequences)]
+
+    @property
+    def capacity(self):
+        return self._cache.capacity
+
+    def rows(self, sequence=0):
+        """(keys (kv_heads, length, channels), values (kv_heads, length, value_dim)) as they are stored, float32 copies."""
+        return self._cache.rows(sequence)
+
+
+class Result:
+    """What attention returned, and its way back. out (B, heads, queries, value_dim); lse (B, heads, queries): natural
+    logarithm of the sum of the exponentials of a row of logits."""
+
+    def __init__(self, pe, arrays, call, out, lse, attended):
+        self._pe, self._arrays, self._call, self._attended = pe, arrays, call, attended
+        self.out, self.lse = out, lse
+
+    def backward(self, dout):
+        """From the gradient of out to a dictionary of those of q, k, v, w (the flat parameters), and of bias (B, heads,
+        queries, keys), sinks, x and projections where they were given."""
+        q, k, v = self._arrays
+        call, g = self._call, _core.Gradients()
+        out = {"q": np.empty_like(q), "k": np.empty_like(k), "v": np.empty_like(v), "w": np.zeros_like(self._pe.w)}
+        g.dq, g.dk, g.dv, g.dw = out["q"], out["k"], out["v"], out["w"]
+        if call.bias is not None:
+            g.dbias = out["bias"] = np.zeros((*q.shape[:3], k.shape[2]), np.float32)
+        if call.sinks is not None:
+            g.dsinks = out["sinks"] = np.zeros(self._pe.heads, np.float32)
+        if call.x is not None:
+            x = np.empty((q.shape[0], 1, k.shape[2], self._pe.width), np.float32)
+            g.dx, out["x"] = x, x[:, 0]
+        if call.projections is not None:
+            size = 2 * self._pe.heads * self._pe.head_dim * (self._pe.width + 1)
+            g.dprojections = out["projections"] = np.zeros(size, np.float32)
+        done = _core.Done(q, k, v, self.out, self.lse, self._attended)
+        _core.backward(self._pe._scheme, done, call, rows("dout", dout), g)
+        return out
+
+
+def attention(q, k, v, *, pe, positions=None, bias=None, mask=None, padding=None, sinks=None, x=None, projections=None):
+    """As attend(), of NumPy arrays, with the way back: a Result."""
+    pe = _encoding(pe, q, k)
+    q, k, v = rows("q", q), rows("k", k), rows("v", v)
+    call = _call(pe, q, k, dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections))
+    out = np.empty((*q.shape[:3], pe.value_dim), q.dtype)
+    lse = np.empty(q.shape[:3], np.float32)
+    attended = np.empty(out.shape, np.float32) if pe._scheme.output_turns() else None
+    _core.forward(pe._scheme, q, k, v, call, out, lse, attended)
+    return Result(pe, (q, k, v), call, out, lse, attended)
+
+
+def attend(q, k, v, *, pe, positions=None, cache=None, bias=None, mask=None, padding=None, sinks=None, x=None, projections=None):
+    """Attention with a position encoding: softmax(scale·q'k'ᵀ + what the encoding adds)·v.
+
+    q (B, heads, queries, head_dim), k (B, kv_heads, keys, head_dim), v (B, kv_heads, keys, value_dim): float32, float16 or
+    bfloat16, of any strides, of NumPy, of PyTorch (with gradients), or of any library that speaks DLPack; the result (B, heads,
+    queries, value_dim) is of the library of q. Arithmetic is float32. Queries are the last ones of the keys.
+
+    pe: what gnomon.make() returned, a module of gnomon.torch, or a spec. positions of the keys: (T), (B, T) or (B, T, axes);
+    None: 0, 1, 2 ... cache: a KeyCache; q, k, v are then new tokens, which are appended, and positions are theirs. bias, added
+    to the logits, and mask (False hides), broadcast to (B, heads, queries, keys); padding (B, keys): True = nobody sees this
+    key; sinks (heads): one more logit without a value. x (B, keys, width) and projections (q weight, k weight, q bias, k bias)
+    for encodings that read them (Encoding.reads). Raises Error.
+    """
+    if is_torch(q):
+        from .torch import attend as attend_torch
+        return attend_torch(q, k, v, pe=pe, positions=positions, cache=cache, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x,
+                            projections=projections)
+    given = dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections)
+    if cache is None:
+        return of_same_library(q, attention(q, k, v, pe=pe, **given).out)
+    pe = _encoding(pe, q, k)
+    new = [rows(name, a) for name, a in (("q", q), ("k", k), ("v", v))]
+    out = np.empty((*new[0].shape[:3], pe.value_dim), new[0].dtype)
+    wide = dict(given, bias=None, mask=None)
+    call = _call(pe, new[0], new[1], wide)
+    if bias is not None or mask is not None:
+        raise Error("attend: bias and mask beside a cache are not allowed; the encoding and its window decide", place="bias, mask")
+    _core.decode(pe._scheme, *new, call, cache._cache, out)
+    return of_same_library(q, out)

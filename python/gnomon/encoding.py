@@ -1,0 +1,147 @@
+"""One position encoding, made for the attention of one layer."""
+
+import weakref
+
+import numpy as np
+
+from . import _core
+from .arrays import is_torch, of_same_library, positions_of, rows
+from .errors import Error
+
+_made = weakref.WeakValueDictionary()  # by key: what a custom operator of PyTorch, which takes text, finds again
+
+
+class Encoding:
+    """A spec such as "rope(theta=5e5, pairing=halves)+alibi" with the sizes of a model: what make() returns. Immutable but for
+    the numbers of its parameters.
+
+    spec: canonical text. heads, kv_heads, head_dim, value_dim, width, length, causal, scale, soft_cap: as make() was told.
+    """
+
+    def __init__(self, spec, config, layer, seed):
+        self._scheme = _core.Scheme(spec, config, layer)
+        self.config = self._scheme.config
+        for name, value in self.config.items():
+            setattr(self, name, value)
+        self.layer, self.spec = layer, self._scheme.spec
+        self.w = self._scheme.initial(seed)
+        self.input_w = self._scheme.input_initial(seed)
+        self.key = f"{layer}|{'|'.join(f'{k}={v!r}' for k, v in self.config.items())}|{self.spec}"
+        _made[self.key] = self
+
+    def __repr__(self):
+        group = f", kv_heads={self.kv_heads}" if self.kv_heads != self.heads else ""
+        return f"gnomon.make({self.spec!r}, heads={self.heads}{group}, head_dim={self.head_dim})"
+
+    @property
+    def acts(self):
+        """Where it acts: "qk", "logits, value", ... ; "none"."""
+        return self._scheme.acts
+
+    @property
+    def reads(self):
+        """What of a layer's content it reads beside positions: of "x" (the layer's input), "rows" (q and k) and
+        "projections"."""
+        return tuple(self._scheme.reads)
+
+    def parameters(self):
+        """Its parameters by name, NumPy arrays that refer to its own numbers: change them in place. Those of the encoding
+        beside the words begin with "input."."""
+        named = {}
+        for prefix, params, numbers in (("", self._scheme.params, self.w), ("input.", self._scheme.input_params, self.input_w)):
+            at = 0
+            for name, shape in params:
+                size = int(np.prod(shape))
+                named[prefix + name] = numbers[at:at + size].reshape(shape)
+                at += size
+        return named
+
+    def rotate(self, q, k, positions=None):
+        """q (B, heads, T, head_dim) and k (B, kv_heads, T, head_dim) as attention multiplies them: turned, scaled, and with the
+        channels that some encodings append. positions: (T), (B, T) or (B, T, axes), whole or not; None: 0, 1, 2 ...
+
+        The result is of the library of q, with gradients under PyTorch. Raises Error for encodings that read content.
+        """
+        if self.reads:
+            raise Error(f"'{self.spec}' reads {', '.join(self.reads)}: there is no rotation by position alone", found=self.spec)
+        return tuple(self._mapped(x, role, positions) for x, role in ((q, "q"), (k, "k")))
+
+    def _mapped(self, x, role, positions):
+        if is_torch(x):
+            from .torch import ops
+            return ops.map_rows(self, x, role, positions, None)
+        x_rows = rows(role, x)
+        out = np.empty((*x_rows.shape[:3], x_rows.shape[3] + self._scheme.added()), x_rows.dtype)
+        _core.map_rows(self._scheme, x_rows, role, positions_of(positions, x_rows.shape[2]), self.w, out)
+        return of_same_library(x, out)
+
+    def bias(self, positions, keys=None):
+        """What is added to the logits of queries at `positions` (Q) and keys at `keys` (K; None: the same): (heads, Q, K),
+        float64, from the definition. Raises Error where there is none, or where it depends on content."""
+        queries = positions_of(positions, 0)
+        return self._scheme.bias(queries, queries if keys is None else positions_of(keys, 0), self.w)
+
+    @property
+    def slopes(self):
+        """What each head subtracts from a logit for a token of distance: (heads), float64. Raises Error unless the bias is
+        linear in the distance (ALiBi: Press et al. 2022, arXiv 2108.12409)."""
+        near = self.bias(np.arange(4.0))[:, 3, ::-1]  # distances 0, 1, 2, 3
+        steps = np.diff(near, axis=1)
+        if not np.allclose(steps, steps[:, :1], rtol=1e-9, atol=1e-12):
+            raise Error(f"'{self.spec}' has no slopes: its bias is not linear in the distance", place="slopes", found=self.spec)
+        return -steps[:, 0]
+
+    @property
+    def frequencies(self):
+        """Angular frequencies of its pairs of channels, radians a token, float64. Raises Error where there are none."""
+        return self._scheme.frequencies()
+
+    def vectors(self, positions):
+        """The vectors beside the words: positions (T) or (B, T) to (..., width), float32. Raises Error for an encoding that
+        acts elsewhere."""
+        places = positions_of(positions, 0)
+        axes = self._scheme.axes
+        shape = places.shape[:-1] if places.ndim == 3 else places.shape
+        del axes
+        return self._scheme.vectors(places, self.input_w).reshape(*shape, self._scheme.input_width)
+
+    def sampled(self, positions, *, seed=0, draw=0, training=True):
+        """Positions as a sampler (randomised, SHAPE, CAPE) changes them: (T) float64. `draw` numbers the random choices."""
+        return self._scheme.sampled(positions_of(positions, 0), seed, draw, training)
+
+    def plan(self, positions=None, *, tokens=None, q=None, k=None, x=None, projections=None):
+        """What attention executes for these positions, as data: print it; .steps and .terms are dictionaries of arrays.
+        q, k (B, heads, T, head_dim), x (B, T, width) and projections, where it reads them."""
+        places = positions_of(positions, tokens or self.length)
+        seen = _core.Seen()
+        dense = lambda a: None if a is None else np.ascontiguousarray(a, np.float32).reshape(-1)
+        seen.q, seen.k, seen.x, seen.projections = dense(q), dense(k), dense(x), dense(projections)
+        return _core.plan(self._scheme, places, self.w, 1 if q is None else len(q), seen)
+
+
+def make(spec, *, heads, head_dim=64, kv_heads=0, value_dim=0, width=0, length=2048, causal=True, scale=0.0, soft_cap=0.0, layer=0,
+         seed=0):
+    """Makes the position encoding of one attention layer.
+
+    spec: text, such as "rope(theta=500000, pairing=halves)+alibi"; heads, kv_heads (0: heads): of q, and of k and v; head_dim,
+    value_dim (0: head_dim): channels; width (0: heads*head_dim): of the vectors beside the words and of the layer's input;
+    length: tokens of a training window, which some encodings are made for; scale: of q·k (0: 1/sqrt(head_dim)); soft_cap of the
+    logits (0: none); layer chooses among [layers] of the spec; seed of its parameters. Raises Error.
+    """
+    config = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim, width=width, length=length, causal=causal,
+                  scale=float(scale), soft_cap=float(soft_cap))
+    return Encoding(spec, config, layer, seed)
+
+
+def made(key):
+    """The encoding of this key, made again if nobody holds it."""
+    found = _made.get(key)
+    if found is None:
+        layer, *config, spec = key.split("|", 10)
+        values = {name: _value(text) for name, text in (item.split("=", 1) for item in config)}
+        found = Encoding(spec, values, int(layer), 0)
+    return found
+
+
+def _value(text):
+    return {"True": True, "False": False}[text] if text in ("True", "False") else float(text) if "." in text or "e" in text else int(text)

@@ -1,0 +1,82 @@
+"""What encodings there are."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from . import _core
+from .errors import Error
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of an encoding: a number between least and most, or one of words. standard: what a spec means without it."""
+
+    name: str
+    help: str
+    standard: str
+    words: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An encoding of the registry. acts: where it acts ("input", "qk", "logits, value", ...); relative: a common shift of
+    all positions changes nothing; extrapolates: its authors show it working beyond the trained length."""
+
+    name: str
+    title: str
+    formula: str
+    paper: str
+    year: int
+    acts: str
+    relative: bool
+    causal_only: bool
+    extrapolates: bool
+    pitfall: str
+    options: tuple[Option, ...]
+
+    def __str__(self):
+        lines = [f"{self.name}: {self.title}", f"  {self.formula}", f"  acts on {self.acts}; {self.paper} ({self.year})",
+                 f"  note: {self.pitfall}"]
+        for o in self.options:
+            takes = " | ".join(o.words) if o.words else f"{o.least:g} to {o.most:g}"
+            lines.append(f"  {o.name} = {o.standard}  ({takes}): {o.help}")
+        return "\n".join(lines)
+
+
+def _entry(row):
+    options = tuple(Option(**{**o, "words": tuple(o.get("words", ()))}) for o in row["options"])
+    return Entry(**{**{k: row[k] for k in Entry.__dataclass_fields__ if k in row}, "options": options})
+
+
+@cache
+def encodings():
+    """Every encoding, as a tuple of Entry, in the order of the documentation."""
+    return tuple(_entry(row) for row in json.loads(_core.encodings_json()))
+
+
+def search(words="", *, acts=None, relative=None, extrapolates=None, causal_only=None):
+    """Encodings in whose name, title, formula or paper every word occurs, and that are as asked.
+
+    acts: a site, such as "qk" or "logits". search("rotary", extrapolates=True) -> a list of Entry.
+    """
+    def fits(e):
+        said = f"{e.name} {e.title} {e.formula} {e.paper} {'rotary' if 'qk' in e.acts else ''}".lower()
+        return (all(word in said for word in words.lower().split())
+                and (acts is None or acts in e.acts.split(", "))
+                and all(asked is None or asked == is_so for asked, is_so in
+                        ((relative, e.relative), (extrapolates, e.extrapolates), (causal_only, e.causal_only))))
+    return [e for e in encodings() if fits(e)]
+
+
+def help(name):  # noqa: A001: the name that one looks for
+    """The entry of one encoding: print it to read its formula, options, standards and pitfall. Raises Error with the nearest
+    names for one that does not exist."""
+    for e in encodings():
+        if e.name == name:
+            return e
+    _core.encoding_json(name)  # says what is nearest
+    raise Error(f"'{name}' is a way of joining words and position; encodings are listed by gnomon.encodings()", place="name", found=name)

@@ -1,0 +1,81 @@
+"""Studies: position encodings trained and compared on your text."""
+
+import json
+import pathlib
+import tempfile
+
+from . import program
+from .errors import Error
+from .models import _frame
+
+
+class Results:
+    """What a study found. .data is its results.json; in a notebook it is shown as its page."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.data = json.loads((self.folder / "results.json").read_text())
+
+    def rows(self):
+        """A dictionary for each arm: everything of it that is one number, a word or yes or no."""
+        return [{name: value for name, value in arm.items() if isinstance(value, (str, int, float, bool)) or value is None}
+                for arm in self.data["arms"]]
+
+    def to_pandas(self):
+        import pandas
+        return pandas.DataFrame(self.rows())
+
+    def to_polars(self):
+        import polars
+        return polars.DataFrame(self.rows())
+
+    def page(self):
+        return (self.folder / "report.html").read_text()
+
+    def _repr_html_(self):
+        return _frame(self.page())
+
+    def __repr__(self):
+        return f"Results({str(self.folder)!r})"
+
+
+class Study:
+    """A study that is planned: what study() returns."""
+
+    def __init__(self, arguments, out):
+        self._arguments, self.out = arguments, pathlib.Path(out)
+
+    def plan(self):
+        """What it would train and what that costs here, as text. Runs nothing."""
+        return program.run("study", *self._arguments, "--out", self.out, "--dry-run", quiet=True)
+
+    def run(self):
+        """Trains and compares; returns Results. An interrupted study goes on where it was when it is run again, and ends in the
+        same bits. Progress goes to standard error."""
+        program.run("study", *self._arguments, "--out", self.out, "--json")
+        return Results(self.out)
+
+
+def study(text=None, *, arms=None, seeds=None, preset=None, minutes=None, out="study", settings=None):
+    """Prepares a study of position encodings on a text (a UTF-8 file) or on a task (settings={"study.data": "copy"}).
+
+    arms: specs; seeds: how many; preset: a study prepared; minutes of two cores that fix its size; out: its folder; settings: keys
+    as in study.toml, such as {"model.layers": 2}. Nothing is run before .run(). Raises Error for settings that cannot be.
+    """
+    arguments = []
+    for flag, value in (("--text", text), ("--preset", preset), ("--minutes", minutes)):
+        if value is not None:
+            arguments += [flag, str(value)]
+    given = dict(settings or {})
+    if arms is not None:
+        given["study.arms"] = ", ".join(arms)
+        if not arms:
+            raise Error("arms: found none; allowed is at least one spec", place="arms")
+    if seeds is not None:
+        given["study.seeds"] = seeds
+    for name, value in given.items():
+        arguments += ["--set", f"{name}={value}"]
+    prepared = Study(arguments, out)
+    with tempfile.TemporaryDirectory() as nothing:  # what cannot be is said here
+        program.run("study", *arguments, "--out", nothing, "--dry-run", quiet=True)
+    return prepared

@@ -1,0 +1,103 @@
+"""gnomon under PyTorch: attention and rotations as operators with gradients, and modules whose parameters learn."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from .. import _core
+from ..attention import _encoding
+from ..encoding import Encoding
+from ..encoding import make as _make
+from ..errors import Error
+from . import flex, ops, plain
+
+__all__ = ["PositionEncoding", "attend", "make"]
+
+
+class PositionEncoding(nn.Module):
+    """A position encoding whose parameters learn. encoding: what it was made of; parameters bear the names of
+    Encoding.parameters(), with _ for the dots."""
+
+    def __init__(self, encoding):
+        super().__init__()
+        self.encoding = encoding
+        self._names = {}
+        for name, value in encoding.parameters().items():
+            self._names[name] = name.replace(".", "_")
+            self.register_parameter(self._names[name], nn.Parameter(torch.from_numpy(np.array(value))))
+
+    def extra_repr(self):
+        return repr(self.encoding)
+
+    def flat(self, part="attention"):
+        """The parameters of its encodings inside attention, or of that beside the words (part="input"), one after the other."""
+        mine = [getattr(self, own).reshape(-1) for name, own in self._names.items() if name.startswith("input.") == (part == "input")]
+        return torch.cat(mine) if mine else torch.zeros(0)
+
+    def rotate(self, q, k, positions=None):
+        """As Encoding.rotate, with gradients of q, k and the parameters."""
+        pe, w = self.encoding, self.flat()
+        if pe.reads:
+            raise Error(f"'{pe.spec}' reads {', '.join(pe.reads)}: there is no rotation by position alone", found=pe.spec)
+        return ops.map_rows(pe, q, "q", positions, w), ops.map_rows(pe, k, "k", positions, w)
+
+    def vectors(self, positions):
+        """Vectors beside the words, (..., width), with gradients of the parameters."""
+        return ops.vectors(self.encoding, positions, self.flat("input"))
+
+    def forward(self, q, k, v, **given):
+        """attend(q, k, v, pe=self, ...)."""
+        return attend(q, k, v, pe=self, **given)
+
+    def score_mod(self, tokens):
+        """For torch.nn.attention.flex_attention: see gnomon.torch.flex."""
+        return flex.score_mod(self, tokens)
+
+    def mask_mod(self, tokens):
+        return flex.mask_mod(self, tokens)
+
+
+def make(spec, **sizes):
+    """gnomon.make() as a module of PyTorch."""
+    return PositionEncoding(spec if isinstance(spec, Encoding) else _make(spec, **sizes))
+
+
+def flat_projections(projections):
+    """(q weight, k weight, q bias, k bias) as one tensor, with gradients."""
+    return projections if isinstance(projections, torch.Tensor) else torch.cat([p.reshape(-1) for p in projections])
+
+
+def attend(q, k, v, *, pe, positions=None, cache=None, bias=None, mask=None, padding=None, sinks=None, x=None, projections=None):
+    """gnomon.attend() of tensors, with gradients of q, k, v, bias, sinks, x, projections and, where pe is a module, its parameters. On
+    the CPU by gnomon's own kernels; elsewhere by operations of PyTorch made from the same plan."""
+    encoding = _encoding(pe, q, k)
+    w = pe.flat() if isinstance(pe, PositionEncoding) else torch.from_numpy(encoding.w)
+    if projections is not None:
+        projections = flat_projections(projections)
+    if cache is not None:
+        return _decode(encoding, q, k, v, w, positions, cache)
+    if q.device.type != "cpu":
+        return plain.attend(encoding, q, k, v, w, positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x,
+                            projections=projections)
+    pairs = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    wide = lambda t, kind: None if t is None else _keys_side_by_side(t.to(kind).expand(pairs))
+    return ops.attend(q, k, v, w, ops.places_of(positions), wide(bias, torch.float32), wide(mask, torch.bool),
+                      None if padding is None else padding.bool().contiguous(), sinks, x, projections, encoding.key)[0]
+
+
+def _keys_side_by_side(pairs):
+    return pairs if pairs.shape[3] <= 1 or pairs.stride(3) == 1 else pairs.contiguous()
+
+
+def _decode(encoding, q, k, v, w, positions, cache):
+    if q.device.type != "cpu":
+        ops.refuse_device(q.device, "attend with a cache")
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        raise Error("attend: a cache keeps no gradients; call it under torch.no_grad()", place="cache")
+    call = _core.Call()
+    call.w = w.detach()
+    if positions is not None:
+        call.positions = ops.places_of(positions)
+    out = q.new_empty((*q.shape[:3], encoding.value_dim))
+    _core.decode(encoding._scheme, q.detach(), k.detach(), v.detach(), call, cache._cache, out)
+    return out

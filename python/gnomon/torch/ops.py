@@ -1,0 +1,223 @@
+"""The operators gnomon::attend and gnomon::map_rows of PyTorch, on the CPU, with gradients.
+
+They are registered without linking PyTorch: an encoding is named by its key (Encoding.key), which says how to make it again.
+"""
+
+import numpy as np
+import torch
+
+from .. import _core
+from ..encoding import made
+from ..errors import Error
+
+Tensor = torch.Tensor
+Maybe = torch.Tensor | None
+
+
+def places_of(positions):
+    """Positions as the core takes them."""
+    if positions is None:
+        return None
+    if not isinstance(positions, Tensor):
+        positions = torch.as_tensor(np.asarray(positions, np.float64))
+    return positions.detach().to("cpu", torch.float64).contiguous()
+
+
+def parameters_of(pe, w):
+    return torch.from_numpy(pe.w) if w is None else w
+
+
+def _threads():
+    if _core.threads() != torch.get_num_threads():
+        _core.set_threads(torch.get_num_threads())
+
+
+def _call(w, positions, bias, mask, padding, sinks, x, projections):
+    call = _core.Call()
+    call.w = w.detach()
+    if positions is not None:
+        call.positions = positions
+    if bias is not None:
+        call.bias = bias.detach()
+    if mask is not None:
+        call.mask = mask.view(torch.uint8)
+    if padding is not None:
+        call.padding = padding.view(torch.uint8)
+    if sinks is not None:
+        call.sinks = sinks.detach()
+    if x is not None:
+        call.x = x.detach().unsqueeze(1)
+    if projections is not None:
+        call.projections = projections.detach()
+    return call
+
+
+@torch.library.custom_op("gnomon::attend", mutates_args=(), device_types="cpu")
+def attend(q: Tensor, k: Tensor, v: Tensor, w: Tensor, positions: Maybe, bias: Maybe, mask: Maybe, padding: Maybe, sinks: Maybe,
+           x: Maybe, projections: Maybe, pe: str) -> tuple[Tensor, Tensor, Tensor]:
+    """(out, lse, attended): lse and attended, which is empty unless the encoding turns what attention returns, are what the way
+    back needs."""
+    _threads()
+    encoding = made(pe)
+    out, lse, attended = _empty(q, v, encoding)
+    _core.forward(encoding._scheme, q.detach(), k.detach(), v.detach(), _call(w, positions, bias, mask, padding, sinks, x, projections),
+                  out, lse, attended if attended.numel() else None)
+    return out, lse, attended
+
+
+def _empty(q, v, encoding):
+    shape = (q.shape[0], q.shape[1], q.shape[2], v.shape[3])
+    turns = encoding._scheme.output_turns()
+    return (q.new_empty(shape), q.new_empty(shape[:3], dtype=torch.float32), q.new_empty(shape if turns else (0,), dtype=torch.float32))
+
+
+@attend.register_fake
+def _(q, k, v, w, positions, bias, mask, padding, sinks, x, projections, pe):
+    return _empty(q, v, made(pe))
+
+
+@torch.library.custom_op("gnomon::attend_backward", mutates_args=(), device_types="cpu")
+def attend_backward(dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, attended: Tensor, w: Tensor,
+                    positions: Maybe, bias: Maybe, mask: Maybe, padding: Maybe, sinks: Maybe, x: Maybe, projections: Maybe, pe: str,
+                    bias_learns: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of (q, k, v, w, bias, sinks, x, projections); empty where there is none."""
+    _threads()
+    made_pe = made(pe)
+    call, g = _call(w, positions, bias, mask, padding, sinks, x, projections), _core.Gradients()
+    found = _empty_gradients(q, k, v, w, bias if bias_learns else None, sinks, x, projections)
+    dq, dk, dv, dw, dbias, dsinks, dx, dprojections = found
+    g.dq, g.dk, g.dv, g.dw = dq, dk, dv, dw
+    if bias_learns:
+        g.dbias = dbias
+    if sinks is not None:
+        g.dsinks = dsinks
+    if x is not None:
+        g.dx = dx.unsqueeze(1)
+    if projections is not None:
+        g.dprojections = dprojections
+    done = _core.Done(q.detach(), k.detach(), v.detach(), out.detach(), lse.detach(), attended.detach() if attended.numel() else None)
+    _core.backward(made_pe._scheme, done, call, dout.detach(), g)
+    return found
+
+
+def _empty_gradients(q, k, v, w, bias, sinks, x, projections):
+    like = lambda t: torch.empty_like(t, memory_format=torch.contiguous_format)
+    added = lambda t: q.new_zeros(t.shape if t is not None else (0,), dtype=torch.float32)  # the core adds to these
+    return like(q), like(k), like(v), added(w), added(bias), added(sinks), added(x), added(projections)
+
+
+@attend_backward.register_fake
+def _(dout, q, k, v, out, lse, attended, w, positions, bias, mask, padding, sinks, x, projections, pe, bias_learns):
+    return _empty_gradients(q, k, v, w, bias if bias_learns else None, sinks, x, projections)
+
+
+def _keep(ctx, inputs, output):
+    *tensors, ctx.pe = inputs
+    ctx.save_for_backward(*tensors, *output)
+
+
+def _back(ctx, dout, dlse, dattended):
+    q, k, v, w, positions, bias, mask, padding, sinks, x, projections, out, lse, attended = ctx.saved_tensors
+    bias_learns = ctx.needs_input_grad[5]
+    g = attend_backward(dout, q, k, v, out, lse, attended, w, positions, bias, mask, padding, sinks, x, projections, ctx.pe, bias_learns)
+    dq, dk, dv, dw, dbias, dsinks, dx, dp = g
+    return (dq, dk, dv, dw, None, dbias if bias_learns else None, None, None, dsinks if sinks is not None else None,
+            dx.to(x.dtype) if x is not None else None, dp if projections is not None else None, None)
+
+
+attend.register_autograd(_back, setup_context=_keep)
+
+
+@torch.library.custom_op("gnomon::map_rows", mutates_args=(), device_types="cpu")
+def _map_rows(x: Tensor, w: Tensor, positions: Tensor, role: str, pe: str) -> Tensor:
+    _threads()
+    scheme = made(pe)._scheme
+    out = x.new_empty((*x.shape[:3], x.shape[3] + scheme.added()))
+    _core.map_rows(scheme, x.detach(), role, positions, w.detach(), out)
+    return out
+
+
+@_map_rows.register_fake
+def _(x, w, positions, role, pe):
+    return x.new_empty((*x.shape[:3], x.shape[3] + made(pe)._scheme.added()))
+
+
+@torch.library.custom_op("gnomon::map_rows_backward", mutates_args=(), device_types="cpu")
+def _map_rows_backward(dout: Tensor, x: Tensor, w: Tensor, positions: Tensor, role: str, pe: str) -> tuple[Tensor, Tensor]:
+    _threads()
+    dx, dw = torch.empty_like(x, memory_format=torch.contiguous_format), torch.zeros_like(w)
+    _core.map_rows_backward(made(pe)._scheme, x.detach(), role, positions, w.detach(), dout.detach(), dx, dw)
+    return dx, dw
+
+
+@_map_rows_backward.register_fake
+def _(dout, x, w, positions, role, pe):
+    return torch.empty_like(x, memory_format=torch.contiguous_format), torch.zeros_like(w)
+
+
+def _keep_rows(ctx, inputs, output):
+    x, w, positions, ctx.role, ctx.pe = inputs
+    ctx.save_for_backward(x, w, positions)
+
+
+def _back_rows(ctx, dout):
+    dx, dw = _map_rows_backward(dout, *ctx.saved_tensors, ctx.role, ctx.pe)
+    return dx, dw, None, None, None
+
+
+_map_rows.register_autograd(_back_rows, setup_context=_keep_rows)
+
+
+def map_rows(pe, x, role, positions, w):
+    """Rows x (B, heads, T, head_dim) of q, k, v or out as the encoding maps them, with gradients of x and of w (None: constants)."""
+    if x.device.type != "cpu":
+        from . import plain
+        return plain.map_rows(pe, x, role, positions, parameters_of(pe, w))
+    places = places_of(positions)
+    if places is None:
+        places = torch.arange(x.shape[2], dtype=torch.float64)
+    return _map_rows(x, parameters_of(pe, w), places, role, pe.key)
+
+
+@torch.library.custom_op("gnomon::vectors", mutates_args=(), device_types="cpu")
+def _vectors(w: Tensor, positions: Tensor, pe: str) -> Tensor:
+    return torch.from_numpy(made(pe)._scheme.vectors(positions, w.detach()))
+
+
+@_vectors.register_fake
+def _(w, positions, pe):
+    scheme = made(pe)._scheme
+    tokens = positions.numel() // (positions.shape[2] if positions.dim() == 3 else 1)
+    return w.new_empty((tokens, scheme.input_width))
+
+
+@torch.library.custom_op("gnomon::vectors_backward", mutates_args=(), device_types="cpu")
+def _vectors_backward(dvectors: Tensor, w: Tensor, positions: Tensor, pe: str) -> Tensor:
+    dw = torch.zeros_like(w)
+    made(pe)._scheme.vectors_backward(positions, w.detach(), dvectors.detach().contiguous(), dw)
+    return dw
+
+
+@_vectors_backward.register_fake
+def _(dvectors, w, positions, pe):
+    return torch.zeros_like(w)
+
+
+def _keep_vectors(ctx, inputs, output):
+    w, positions, ctx.pe = inputs
+    ctx.save_for_backward(w, positions)
+
+
+_vectors.register_autograd(lambda ctx, d: (_vectors_backward(d, *ctx.saved_tensors, ctx.pe), None, None), setup_context=_keep_vectors)
+
+
+def vectors(pe, positions, w):
+    """Vectors beside the words (..., width) at positions (T), (B, T) or (B, T, axes), with gradients of w, the flat parameters of
+    the encoding beside the words."""
+    places = places_of(positions)
+    shape = places.shape[:-1] if places.dim() == 3 else places.shape
+    return _vectors(w, places, pe.key).reshape(*shape, -1)
+
+
+def refuse_device(device, what):
+    raise Error(f"{what} is on {device}; allowed is the CPU", place=what, found=str(device), allowed="cpu")
