@@ -31,19 +31,23 @@ def rows(name, x):
     if x.dtype.name not in NUMBERS:
         raise Error(f"{name}: found numbers of type {x.dtype}; allowed are {', '.join(NUMBERS)}", place=name, found=str(x.dtype),
                     allowed=", ".join(NUMBERS), suggestions=["float32"])
+    if x.dtype.name == "bfloat16":  # NumPy knows it by another package, and does not hand it on
+        x = x.astype(np.float32)
     if any(step < 0 for step in x.strides):
         x = np.ascontiguousarray(x)
     return x
 
 
 def of_same_library(like, result):
-    """A NumPy array as the library of `like` has arrays."""
+    """A NumPy array as the library of `like` has arrays, of its number type."""
+    kind = str(like.dtype)
     if _is_jax(like):
         import jax.numpy as jnp
-        return jnp.asarray(result)
-    if isinstance(like, np.ndarray) or not hasattr(like, "__array_namespace__"):
-        return result
-    return like.__array_namespace__().from_dlpack(result)
+        return jnp.asarray(result).astype(like.dtype)
+    if isinstance(like, np.ndarray):
+        return result if result.dtype == like.dtype else result.astype(like.dtype)
+    space = like.__array_namespace__() if hasattr(like, "__array_namespace__") else np
+    return space.asarray(result, dtype=getattr(space, kind, None)) if space is not np else result
 
 
 def positions_of(positions, tokens):

@@ -108,7 +108,7 @@ def attention(q, k, v, *, pe, positions=None, bias=None, mask=None, padding=None
     call = _call(pe, q, k, dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections))
     out = np.empty((*q.shape[:3], pe.value_dim), q.dtype)
     lse = np.empty(q.shape[:3], np.float32)
-    attended = np.empty(out.shape, np.float32) if pe._scheme.output_turns() else None
+    attended = np.empty(out.shape, np.float32) if pe.output_turns else None
     _core.forward(pe._scheme, q, k, v, call, out, lse, attended)
     return Result(pe, (q, k, v), call, out, lse, attended)
 

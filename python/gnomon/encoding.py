@@ -23,7 +23,7 @@ class Encoding:
         self.config = self._scheme.config
         for name, value in self.config.items():
             setattr(self, name, value)
-        self.layer, self.spec = layer, self._scheme.spec
+        self.layer, self.spec, self.output_turns = layer, self._scheme.spec, self._scheme.output_turns()
         self.w = self._scheme.initial(seed)
         self.input_w = self._scheme.input_initial(seed)
         self.key = f"{layer}|{'|'.join(f'{k}={v!r}' for k, v in self.config.items())}|{self.spec}"
@@ -100,9 +100,7 @@ class Encoding:
         """The vectors beside the words: positions (T) or (B, T) to (..., width), float32. Raises Error for an encoding that
         acts elsewhere."""
         places = positions_of(positions, 0)
-        axes = self._scheme.axes
         shape = places.shape[:-1] if places.ndim == 3 else places.shape
-        del axes
         return self._scheme.vectors(places, self.input_w).reshape(*shape, self._scheme.input_width)
 
     def sampled(self, positions, *, seed=0, draw=0, training=True):

@@ -67,7 +67,11 @@ def test_gradients_are_the_slopes(name):
 @pytest.mark.filterwarnings("ignore:Input #.*double precision")  # the core computes in float32: eps and bounds are for that
 def test_gradcheck(name):
     """PyTorch's own, of the same operator: each number of q, k, v and the parameters by itself."""
-    arguments = op_arguments(awake(small(name)))
+    pe = awake(small(name))
+    if name == "dape":  # away from the kinks of its network, which differences do not step over
+        bias = pe.parameters()["0.up.bias"]
+        bias += np.where(np.arange(len(bias)) % 2, 8, -8)
+    arguments = op_arguments(pe)
     leaves = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
     def f(*new):
         left = iter(new)

@@ -11,6 +11,7 @@ from ..encoding import make as _make
 from ..errors import Error
 from . import flex, ops, plain
 
+_NONE = torch.zeros(0)
 __all__ = ["PositionEncoding", "attend", "make"]
 
 
@@ -32,7 +33,7 @@ class PositionEncoding(nn.Module):
     def flat(self, part="attention"):
         """The parameters of its encodings inside attention, or of that beside the words (part="input"), one after the other."""
         mine = [getattr(self, own).reshape(-1) for name, own in self._names.items() if name.startswith("input.") == (part == "input")]
-        return torch.cat(mine) if mine else torch.zeros(0)
+        return torch.cat(mine) if mine else _NONE
 
     def rotate(self, q, k, positions=None):
         """As Encoding.rotate, with gradients of q, k and the parameters."""
@@ -71,7 +72,7 @@ def attend(q, k, v, *, pe, positions=None, cache=None, bias=None, mask=None, pad
     """gnomon.attend() of tensors, with gradients of q, k, v, bias, sinks, x, projections and, where pe is a module, its parameters. On
     the CPU by gnomon's own kernels; elsewhere by operations of PyTorch made from the same plan."""
     encoding = _encoding(pe, q, k)
-    w = pe.flat() if isinstance(pe, PositionEncoding) else torch.from_numpy(encoding.w)
+    w = pe.flat() if isinstance(pe, PositionEncoding) else ops.parameters_of(encoding, None)
     if projections is not None:
         projections = flat_projections(projections)
     if cache is not None:
@@ -79,14 +80,16 @@ def attend(q, k, v, *, pe, positions=None, cache=None, bias=None, mask=None, pad
     if q.device.type != "cpu":
         return plain.attend(encoding, q, k, v, w, positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x,
                             projections=projections)
-    pairs = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
-    wide = lambda t, kind: None if t is None else _keys_side_by_side(t.to(kind).expand(pairs))
-    return ops.attend(q, k, v, w, ops.places_of(positions), wide(bias, torch.float32), wide(mask, torch.bool),
-                      None if padding is None else padding.bool().contiguous(), sinks, x, projections, encoding.key)[0]
+    return ops.attended(encoding, q, k, v, w, ops.places_of(positions), _pairs(bias, torch.float32, q, k), _pairs(mask, torch.bool, q, k),
+                        None if padding is None else padding.bool().contiguous(), sinks, x, projections)
 
 
-def _keys_side_by_side(pairs):
-    return pairs if pairs.shape[3] <= 1 or pairs.stride(3) == 1 else pairs.contiguous()
+def _pairs(t, kind, q, k):
+    """t for every pair of query and key, (B, heads, queries, keys), the keys side by side."""
+    if t is None:
+        return None
+    wide = t.to(kind).expand(q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    return wide if wide.shape[3] <= 1 or wide.stride(3) == 1 else wide.contiguous()
 
 
 def _decode(encoding, q, k, v, w, positions, cache):

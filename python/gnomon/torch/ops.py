@@ -32,11 +32,18 @@ def _threads():
         _core.set_threads(torch.get_num_threads())
 
 
+def _array(t):
+    """A tensor as the core takes it. NumPy is the shorter way, and has no bfloat16."""
+    t = t.detach()
+    return t if t.dtype is torch.bfloat16 else t.numpy()
+
+
 def _call(w, positions, bias, mask, padding, sinks, x, projections):
     call = _core.Call()
-    call.w = w.detach()
+    if w.numel():
+        call.w = _array(w)
     if positions is not None:
-        call.positions = positions
+        call.positions = _array(positions)
     if bias is not None:
         call.bias = bias.detach()
     if mask is not None:
@@ -44,49 +51,35 @@ def _call(w, positions, bias, mask, padding, sinks, x, projections):
     if padding is not None:
         call.padding = padding.view(torch.uint8)
     if sinks is not None:
-        call.sinks = sinks.detach()
+        call.sinks = _array(sinks)
     if x is not None:
-        call.x = x.detach().unsqueeze(1)
+        call.x = _array(x.unsqueeze(1))
     if projections is not None:
-        call.projections = projections.detach()
+        call.projections = _array(projections)
     return call
 
 
-@torch.library.custom_op("gnomon::attend", mutates_args=(), device_types="cpu")
-def attend(q: Tensor, k: Tensor, v: Tensor, w: Tensor, positions: Maybe, bias: Maybe, mask: Maybe, padding: Maybe, sinks: Maybe,
-           x: Maybe, projections: Maybe, pe: str) -> tuple[Tensor, Tensor, Tensor]:
-    """(out, lse, attended): lse and attended, which is empty unless the encoding turns what attention returns, are what the way
-    back needs."""
+def _forward(encoding, q, k, v, w, positions, bias, mask, padding, sinks, x, projections):
     _threads()
-    encoding = made(pe)
     out, lse, attended = _empty(q, v, encoding)
-    _core.forward(encoding._scheme, q.detach(), k.detach(), v.detach(), _call(w, positions, bias, mask, padding, sinks, x, projections),
-                  out, lse, attended if attended.numel() else None)
+    _core.forward(encoding._scheme, _array(q), _array(k), _array(v), _call(w, positions, bias, mask, padding, sinks, x, projections),
+                  _array(out), _array(lse), _array(attended) if encoding.output_turns else None)
     return out, lse, attended
 
 
 def _empty(q, v, encoding):
     shape = (q.shape[0], q.shape[1], q.shape[2], v.shape[3])
-    turns = encoding._scheme.output_turns()
+    turns = encoding.output_turns
     return (q.new_empty(shape), q.new_empty(shape[:3], dtype=torch.float32), q.new_empty(shape if turns else (0,), dtype=torch.float32))
 
 
-@attend.register_fake
-def _(q, k, v, w, positions, bias, mask, padding, sinks, x, projections, pe):
-    return _empty(q, v, made(pe))
-
-
-@torch.library.custom_op("gnomon::attend_backward", mutates_args=(), device_types="cpu")
-def attend_backward(dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, attended: Tensor, w: Tensor,
-                    positions: Maybe, bias: Maybe, mask: Maybe, padding: Maybe, sinks: Maybe, x: Maybe, projections: Maybe, pe: str,
-                    bias_learns: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+def _backward(encoding, kept, dout, bias_learns):
     """Gradients of (q, k, v, w, bias, sinks, x, projections); empty where there is none."""
+    q, k, v, w, positions, bias, mask, padding, sinks, x, projections, out, lse, attended = kept
     _threads()
-    made_pe = made(pe)
     call, g = _call(w, positions, bias, mask, padding, sinks, x, projections), _core.Gradients()
     found = _empty_gradients(q, k, v, w, bias if bias_learns else None, sinks, x, projections)
-    dq, dk, dv, dw, dbias, dsinks, dx, dprojections = found
-    g.dq, g.dk, g.dv, g.dw = dq, dk, dv, dw
+    g.dq, g.dk, g.dv, g.dw, dbias, dsinks, dx, dprojections = found
     if bias_learns:
         g.dbias = dbias
     if sinks is not None:
@@ -95,8 +88,8 @@ def attend_backward(dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, 
         g.dx = dx.unsqueeze(1)
     if projections is not None:
         g.dprojections = dprojections
-    done = _core.Done(q.detach(), k.detach(), v.detach(), out.detach(), lse.detach(), attended.detach() if attended.numel() else None)
-    _core.backward(made_pe._scheme, done, call, dout.detach(), g)
+    done = _core.Done(_array(q), _array(k), _array(v), _array(out), _array(lse), _array(attended) if encoding.output_turns else None)
+    _core.backward(encoding._scheme, done, call, _array(dout), g)
     return found
 
 
@@ -106,8 +99,36 @@ def _empty_gradients(q, k, v, w, bias, sinks, x, projections):
     return like(q), like(k), like(v), added(w), added(bias), added(sinks), added(x), added(projections)
 
 
+def _as_inputs(g, x, projections, sinks, bias_learns):
+    """The gradients in the order of the arguments of attend."""
+    dq, dk, dv, dw, dbias, dsinks, dx, dp = g
+    return (dq, dk, dv, dw, None, dbias if bias_learns else None, None, None, dsinks if sinks is not None else None,
+            dx.to(x.dtype) if x is not None else None, dp if projections is not None else None, None)
+
+
+@torch.library.custom_op("gnomon::attend", mutates_args=(), device_types="cpu")
+def attend(q: Tensor, k: Tensor, v: Tensor, w: Tensor, positions: Maybe, bias: Maybe, mask: Maybe, padding: Maybe, sinks: Maybe,
+           x: Maybe, projections: Maybe, pe: str) -> tuple[Tensor, Tensor, Tensor]:
+    """(out, lse, attended): lse and attended, which is empty unless the encoding turns what attention returns, are what the way
+    back needs."""
+    return _forward(made(pe), q, k, v, w, positions, bias, mask, padding, sinks, x, projections)
+
+
+@attend.register_fake
+def _(q, k, v, w, positions, bias, mask, padding, sinks, x, projections, pe):
+    return _empty(q, v, made(pe))
+
+
+@torch.library.custom_op("gnomon::attend_backward", mutates_args=(), device_types="cpu")
+def attend_backward(dout: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, positions: Maybe, bias: Maybe, mask: Maybe,
+                    padding: Maybe, sinks: Maybe, x: Maybe, projections: Maybe, out: Tensor, lse: Tensor, attended: Tensor, pe: str,
+                    bias_learns: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    kept = (q, k, v, w, positions, bias, mask, padding, sinks, x, projections, out, lse, attended)
+    return _backward(made(pe), kept, dout, bias_learns)
+
+
 @attend_backward.register_fake
-def _(dout, q, k, v, out, lse, attended, w, positions, bias, mask, padding, sinks, x, projections, pe, bias_learns):
+def _(dout, q, k, v, w, positions, bias, mask, padding, sinks, x, projections, out, lse, attended, pe, bias_learns):
     return _empty_gradients(q, k, v, w, bias if bias_learns else None, sinks, x, projections)
 
 
@@ -117,15 +138,38 @@ def _keep(ctx, inputs, output):
 
 
 def _back(ctx, dout, dlse, dattended):
-    q, k, v, w, positions, bias, mask, padding, sinks, x, projections, out, lse, attended = ctx.saved_tensors
-    bias_learns = ctx.needs_input_grad[5]
-    g = attend_backward(dout, q, k, v, out, lse, attended, w, positions, bias, mask, padding, sinks, x, projections, ctx.pe, bias_learns)
-    dq, dk, dv, dw, dbias, dsinks, dx, dp = g
-    return (dq, dk, dv, dw, None, dbias if bias_learns else None, None, None, dsinks if sinks is not None else None,
-            dx.to(x.dtype) if x is not None else None, dp if projections is not None else None, None)
+    kept, bias_learns = ctx.saved_tensors, ctx.needs_input_grad[5]
+    return _as_inputs(attend_backward(dout, *kept, ctx.pe, bias_learns), kept[9], kept[10], kept[8], bias_learns)
 
 
 attend.register_autograd(_back, setup_context=_keep)
+
+
+class _Attend(torch.autograd.Function):
+    """The same at once: what a call of the operator costs beside attention is three times as much."""
+
+    @staticmethod
+    def forward(ctx, *inputs):
+        *tensors, encoding = inputs
+        out, lse, attended = _forward(encoding, *tensors)
+        ctx.encoding = encoding
+        ctx.save_for_backward(*tensors, out, lse, attended)
+        return out
+
+    @staticmethod
+    def backward(ctx, dout):
+        kept, bias_learns = ctx.saved_tensors, ctx.needs_input_grad[5]
+        return _as_inputs(_backward(ctx.encoding, kept, dout, bias_learns), kept[9], kept[10], kept[8], bias_learns)
+
+
+def attended(encoding, *tensors):
+    """What the operator returns first. It is the operator where a graph is being made of the program, and is called at once
+    elsewhere."""
+    if torch.compiler.is_compiling():
+        return attend(*tensors, encoding.key)[0]
+    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
+        return _Attend.apply(*tensors, encoding)
+    return _forward(encoding, *tensors)[0]
 
 
 @torch.library.custom_op("gnomon::map_rows", mutates_args=(), device_types="cpu")
