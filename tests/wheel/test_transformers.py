@@ -1,0 +1,119 @@
+"""gnomon.transformers.patch on tiny random models of transformers."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+import gnomon as gn  # noqa: E402
+import gnomon.transformers as gnh  # noqa: E402
+
+SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, vocab_size=50, max_position_embeddings=64)
+
+
+def llama(**more):
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, num_key_value_heads=2, **more))
+
+
+def neox():
+    return transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(**SIZES, rotary_pct=0.5))
+
+
+def bert():
+    return transformers.BertModel(transformers.BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def ready(make):
+    torch.manual_seed(0)
+    model = make().eval()
+    for p in model.parameters():  # louder than the standard start, so that positions matter
+        p.data *= 4
+    return model
+
+
+TOKENS = torch.randint(5, 50, (2, 11), generator=torch.Generator().manual_seed(1))
+
+
+def said(model, tokens=TOKENS, **given):
+    with torch.no_grad():
+        out = model(tokens, **given)
+    return out.logits if hasattr(out, "logits") else out.last_hidden_state
+
+
+@pytest.mark.parametrize("make, same, other", [
+    (llama, "rope(theta=10000, pairing=halves)", "rope(theta=10000, pairing=adjacent)"),
+    (neox, "rope(theta=10000, pairing=halves, fraction=0.5)", "rope(theta=10000, pairing=halves)"),
+    (lambda: llama(rope_parameters={"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 16}),
+     "yarn(factor=4, original=16)", "yarn(factor=8, original=16)")])
+def test_its_own_encoding_changes_nothing(make, same, other):
+    model = ready(make)
+    before = said(model)
+    with gnh.patch(model, same):
+        torch.testing.assert_close(said(model), before, atol=3e-4, rtol=1e-4)
+    with gnh.patch(model, other):
+        assert (said(model) - before).abs().max() > 1e-2
+    assert torch.equal(said(model), before)
+
+
+def test_a_table_of_positions():
+    model = ready(bert)
+    before = said(model)
+    with gnh.patch(model, "none"):
+        shuffled = TOKENS[:, torch.tensor([0, 3, 1, 2, *range(4, 11)])]
+        kept = said(model)
+        torch.testing.assert_close(said(model, shuffled)[:, 4:], kept[:, 4:], atol=1e-4, rtol=1e-4)  # a bag of words
+    patched = gnh.patch(model, "learned")
+    with patched, torch.no_grad():
+        (learned,) = patched.positions[0].parameters()
+        learned.copy_(model.embeddings.position_embeddings.weight)
+        torch.testing.assert_close(said(model), before, atol=1e-4, rtol=1e-4)
+    with gnh.patch(model, "alibi"):
+        assert (said(model) - before).abs().max() > 1e-2
+    assert torch.equal(said(model), before)
+
+
+@pytest.mark.parametrize("spec", ["yarn(factor=4)", "alibi", "t5", "rope+alibi", "rope+window(size=4)"])
+@pytest.mark.parametrize("make", [llama, neox])
+def test_generation_with_a_cache(make, spec):
+    model = ready(make)
+    with gnh.patch(model, spec):
+        kept = model.generate(TOKENS, max_new_tokens=6, do_sample=False, use_cache=True, pad_token_id=0, eos_token_id=None)
+        again = model.generate(TOKENS, max_new_tokens=6, do_sample=False, use_cache=False, pad_token_id=0, eos_token_id=None)
+    assert torch.equal(kept, again)
+
+
+def test_padding_is_not_seen():
+    model = ready(llama)
+    mask = torch.ones_like(TOKENS)
+    mask[:, -3:] = 0
+    with gnh.patch(model, "rope"):
+        padded = said(model, attention_mask=mask)
+        torch.testing.assert_close(padded[:, :8], said(model, TOKENS[:, :8]), atol=1e-4, rtol=1e-4)
+
+
+def test_new_positions_learn():
+    model = ready(llama)
+    patched = gnh.patch(model, "t5")
+    model(TOKENS, labels=TOKENS).loss.backward()
+    grads = [p.grad for position in patched.positions for p in position.parameters()]
+    assert len(grads) == 2 and all(g.abs().max() > 0 for g in grads)
+    assert any("_gnomon_position" in name for name, _ in model.named_parameters())
+    patched.undo()
+    patched.undo()
+    assert not any("_gnomon_position" in name for name, _ in model.named_parameters())
+
+
+@pytest.mark.parametrize("spec, words", [("rop", "rope"), ("fox", "reads")])
+def test_what_is_refused(spec, words):
+    model = ready(llama)
+    before = said(model)
+    with pytest.raises(gn.Error, match=words):
+        gnh.patch(model, spec)
+    assert torch.equal(said(model), before)
+
+
+def test_a_configuration_is_explained():
+    model = ready(lambda: llama(rope_parameters={"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0,
+                                                 "original_max_position_embeddings": 16}))
+    x = gn.explain(model.config)
+    assert "yarn" in x.spec and all(found["agrees"] for found in x.check(model.model.rotary_emb))
