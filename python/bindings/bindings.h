@@ -5,11 +5,11 @@
 // The parts of the module gnomon._core, which the package's Python files dress up.
 namespace gnomon::python {
 
-void bind_errors(nb::module_& m);      // gnomon.Error
-void bind_scheme(nb::module_& m);      // one spec, its numbers by definition
-void bind_rows(nb::module_& m);        // rotations of rows of q, k, v
-void bind_attention(nb::module_& m);   // attention, forward, backward, with a cache
-void bind_plan(nb::module_& m);        // what attention executes, as arrays
-void bind_documents(nb::module_& m);   // the registry, and what files of models say, as JSON
+void bind_errors(nb::module_& m);     // gnomon.Error
+void bind_scheme(nb::module_& m);     // one spec, its numbers by definition
+void bind_rows(nb::module_& m);       // rotations of rows of q, k, v
+void bind_attention(nb::module_& m);  // attention, forward, backward, with a cache
+void bind_plan(nb::module_& m);       // what attention executes, as arrays
+void bind_documents(nb::module_& m);  // the registry, and what files of models say, as JSON
 
 }  // namespace gnomon::python

@@ -53,12 +53,14 @@ std::string lint_of_json(const std::string& json, const Strings& only, const Str
 CheckOptions options_of(const std::string& spec, double theta, const std::vector<double>& positions) {
   return {spec, theta, positions};
 }
-std::string check_file(const std::string& path, const std::string& spec, double theta, const std::vector<double>& positions) {
+std::string check_file(const std::string& path, const std::string& spec, double theta,
+                       const std::vector<double>& positions) {
   const Dump dump = read_dump(path);
   return pages::check_json(dump, check(dump, options_of(spec, theta, positions)), -1);
 }
 // arrays: name, float32 numbers, relative error of one rounding to the type that they had.
-std::string check_arrays(const nb::list& arrays, const std::string& spec, double theta, const std::vector<double>& positions) {
+std::string check_arrays(const nb::list& arrays, const std::string& spec, double theta,
+                         const std::vector<double>& positions) {
   std::vector<DumpedArray> all;
   for (const auto item : arrays) {
     const auto t = nb::cast<nb::tuple>(item);
@@ -91,9 +93,12 @@ void bind_documents(nb::module_& m) {
   m.def("lint", lint_of, nb::call_guard<nb::gil_scoped_release>());
   m.def("lint_json", lint_of_json, nb::call_guard<nb::gil_scoped_release>());
   m.def("lint_rules", pages::lint_rules_json);
-  m.def("extend", [](const std::string& path, const std::string& json, std::int64_t to) {
-    return pages::extend_json(plan_extension(config_of(path, json), to), -1);
-  }, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "extend",
+      [](const std::string& path, const std::string& json, std::int64_t to) {
+        return pages::extend_json(plan_extension(config_of(path, json), to), -1);
+      },
+      nb::call_guard<nb::gil_scoped_release>());
   m.def("check_file", check_file, nb::call_guard<nb::gil_scoped_release>());
   m.def("check_arrays", check_arrays);
 }

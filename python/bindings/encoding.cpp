@@ -25,7 +25,8 @@ Floats initial_of(const std::vector<ParamSpec>& params, std::uint64_t seed) {
 }
 
 [[noreturn]] void refuse(const Scheme& s, std::string_view what) {
-  throw Error(Fault::usage, text("'", s.spec().print(), "' has no ", what), {s.spec().print(), "", std::string(what), {}});
+  throw Error(Fault::usage, text("'", s.spec().print(), "' has no ", what),
+              {s.spec().print(), "", std::string(what), {}});
 }
 const InputPart& input_of(const Scheme& s) {
   if (!s.input()) refuse(s, "encoding beside the words");
@@ -33,7 +34,8 @@ const InputPart& input_of(const Scheme& s) {
 }
 
 // (queries), (keys) places and parameters to (H,queries,keys).
-Numpy<double> bias(const Scheme& s, const Dense<double>& queries, const Dense<double>& keys, const Dense<float>& w) {
+Numpy<double> bias(const Scheme& s, const Dense<double>& queries, const Dense<double>& keys,
+                   const Dense<float>& w) {
   check_size("bias", "w", w.size(), s.attention().param_count());
   std::vector<double> all(queries.data(), queries.data() + queries.size());
   all.insert(all.end(), keys.data(), keys.data() + keys.size());
@@ -47,11 +49,13 @@ Numpy<double> bias(const Scheme& s, const Dense<double>& queries, const Dense<do
     if (!biased) continue;
     if (e.reads_content()) refuse(s, "bias without content: it reads what the tokens are");
     any = true;
-    const Scene scene{all, {}, {}, std::span(wide).subspan(std::size_t(s.offsets()[n]), std::size_t(e.param_count()))};
+    const Scene scene{
+        all, {}, {}, std::span(wide).subspan(std::size_t(s.offsets()[n]), std::size_t(e.param_count()))};
     for (std::size_t h = 0; h < H; ++h)
       for (std::size_t i = 0; i < Q; ++i)
         for (std::size_t j = 0; j < K; ++j)
-          out.data()[(h * Q + i) * K + j] += biased->bias(scene, std::int64_t(h), std::int64_t(i), std::int64_t(Q + j));
+          out.data()[(h * Q + i) * K + j] +=
+              biased->bias(scene, std::int64_t(h), std::int64_t(i), std::int64_t(Q + j));
   }
   if (!any) refuse(s, "bias by position");
   return out;
@@ -78,8 +82,8 @@ Numpy<float> vectors(const Scheme& s, const Dense<double>& positions, const Dens
   return out;
 }
 // dvectors as vectors returned; dw is added to.
-void vectors_backward(const Scheme& s, const Dense<double>& positions, const Dense<float>& w, const Dense<float>& dvectors,
-                      const DenseOut<float>& dw) {
+void vectors_backward(const Scheme& s, const Dense<double>& positions, const Dense<float>& w,
+                      const Dense<float>& dvectors, const DenseOut<float>& dw) {
   const InputPart& at = input_of(s);
   const Placement places = placement_of(positions);
   check_size("vectors", "w", w.size(), s.input()->param_count());
@@ -91,7 +95,8 @@ void vectors_backward(const Scheme& s, const Dense<double>& positions, const Den
 }
 
 // Positions as its samplers draw them, of one sequence.
-Numpy<double> sampled(const Scheme& s, const Dense<double>& positions, std::uint64_t seed, std::uint64_t draw, bool training) {
+Numpy<double> sampled(const Scheme& s, const Dense<double>& positions, std::uint64_t seed, std::uint64_t draw,
+                      bool training) {
   if (s.samplers().empty()) refuse(s, "sampler of positions");
   Numpy<double> out = numpy<double>(span_of(positions));
   for (const auto& sampler : s.samplers())
@@ -131,12 +136,16 @@ void bind_scheme(nb::module_& m) {
                    })
       .def_prop_ro("params", [](const Scheme& s) { return param_list(s.attention().params()); })
       .def_prop_ro("input_params",
-                   [](const Scheme& s) { return param_list(s.input() ? s.input()->params() : std::vector<ParamSpec>{}); })
-      .def("initial", [](const Scheme& s, std::uint64_t seed) { return numpy<float>(s.attention().initial(seed)); })
-      .def("input_initial",
-           [](const Scheme& s, std::uint64_t seed) {
-             return numpy<float>(initial_of(s.input() ? s.input()->params() : std::vector<ParamSpec>{}, seed));
-           })
+                   [](const Scheme& s) {
+                     return param_list(s.input() ? s.input()->params() : std::vector<ParamSpec>{});
+                   })
+      .def("initial",
+           [](const Scheme& s, std::uint64_t seed) { return numpy<float>(s.attention().initial(seed)); })
+      .def(
+          "input_initial",
+          [](const Scheme& s, std::uint64_t seed) {
+            return numpy<float>(initial_of(s.input() ? s.input()->params() : std::vector<ParamSpec>{}, seed));
+          })
       .def_prop_ro("has_input", [](const Scheme& s) { return s.input() != nullptr; })
       .def_prop_ro("has_samplers", [](const Scheme& s) { return !s.samplers().empty(); })
       .def_prop_ro("input_width", [](const Scheme& s) { return s.input() ? s.input()->shape().C : 0; })
@@ -159,14 +168,16 @@ void bind_scheme(nb::module_& m) {
       .def_prop_ro("acts",
                    [](const Scheme& s) {
                      unsigned acts = s.input() ? unsigned(kInput) : 0u;
-                     for (const Named& named : Spec::parse(s.attention().spec()).attention) acts |= find_encoding(named.name).acts;
+                     for (const Named& named : Spec::parse(s.attention().spec()).attention)
+                       acts |= find_encoding(named.name).acts;
                      return site_names(acts | (s.samplers().empty() ? 0u : unsigned(kPositions)));
                    })
-      .def("output_turns", [](const Scheme& s) {
-        for (const auto& e : s.inside())
-          if (part<ValueMapPart>(*e)) return true;
-        return false;
-      })
+      .def("output_turns",
+           [](const Scheme& s) {
+             for (const auto& e : s.inside())
+               if (part<ValueMapPart>(*e)) return true;
+             return false;
+           })
       .def("added",
            [](const Scheme& s) {
              std::int64_t more = 0;

@@ -5,12 +5,18 @@ namespace {
 
 std::string_view name_of(Fault fault) {
   switch (fault) {
-    case Fault::usage: return "usage";
-    case Fault::input: return "input";
-    case Fault::resource: return "resource";
-    case Fault::busy: return "busy";
-    case Fault::lost: return "lost";
-    case Fault::bug: break;
+    case Fault::usage:
+      return "usage";
+    case Fault::input:
+      return "input";
+    case Fault::resource:
+      return "resource";
+    case Fault::busy:
+      return "busy";
+    case Fault::lost:
+      return "lost";
+    case Fault::bug:
+      break;
   }
   return "bug";
 }
@@ -30,8 +36,8 @@ void bind_errors(nb::module_&) {
       nb::list suggestions;
       for (const std::string& s : d.suggestions) suggestions.append(str(s));
       const nb::object type = nb::module_::import_("gnomon.errors").attr("Error");
-      const nb::object made =
-          type(str(e.what()), str(name_of(e.fault())), str(d.place), str(d.found), str(d.allowed), suggestions);
+      const nb::object made = type(str(e.what()), str(name_of(e.fault())), str(d.place), str(d.found),
+                                   str(d.allowed), suggestions);
       PyErr_SetObject(type.ptr(), made.ptr());
     }
   });

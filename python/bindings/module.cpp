@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   bind_attention(m);
   bind_plan(m);
   bind_documents(m);
-  m.def("set_threads", [](int n) { gnomon::set_thread_count(n); }, nb::arg("n"));
+  m.def(
+      "set_threads", [](int n) { gnomon::set_thread_count(n); }, nb::arg("n"));
   m.def("threads", gnomon::thread_count);
 }

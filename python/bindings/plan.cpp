@@ -3,8 +3,8 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include "bindings.h"
 #include "gnomon/kernels/terms.h"
@@ -42,8 +42,8 @@ void take(std::string_view name, const std::optional<Dense<float>>& from, std::i
   to.assign(from->data(), from->data() + from->size());
 }
 
-std::unique_ptr<Compiled> compiled(std::shared_ptr<Scheme> scheme, const Dense<double>& positions, const Dense<float>& w,
-                                   std::int64_t B, const Seen& seen) {
+std::unique_ptr<Compiled> compiled(std::shared_ptr<Scheme> scheme, const Dense<double>& positions,
+                                   const Dense<float>& w, std::int64_t B, const Seen& seen) {
   auto c = std::make_unique<Compiled>();
   c->places = placement_of(positions);
   c->w.assign(w.data(), w.data() + w.size());
@@ -56,16 +56,19 @@ std::unique_ptr<Compiled> compiled(std::shared_ptr<Scheme> scheme, const Dense<d
   const std::int64_t T = c->places.T();
   unsigned reads = 0;
   for (const Acting& a : all) reads |= a.encoding->reads();
-  if (reads & kReadsRows) take("q", seen.q, B * s.H * T * s.D, c->q), take("k", seen.k, B * s.H * T * s.D, c->k);
+  if (reads & kReadsRows)
+    take("q", seen.q, B * s.H * T * s.D, c->q), take("k", seen.k, B * s.H * T * s.D, c->k);
   if (reads & kReadsInput) take("x", seen.x, B * T * s.C, c->x);
-  if (reads & kReadsProjections) take("projections", seen.projections, 2 * s.H * s.D * (s.C + 1), c->projections);
+  if (reads & kReadsProjections)
+    take("projections", seen.projections, 2 * s.H * s.D * (s.C + 1), c->projections);
   complete(all, c->places, c->content(), c->plan);
   return c;
 }
 
 nb::list roles_of(const Step& step) {
   nb::list all;
-  for (const auto& [role, name] : {std::pair{Role::q, "q"}, {Role::k, "k"}, {Role::v, "v"}, {Role::out, "out"}})
+  for (const auto& [role, name] :
+       {std::pair{Role::q, "q"}, {Role::k, "k"}, {Role::v, "v"}, {Role::out, "out"}})
     if (step.acts_on(role)) all.append(name);
   return all;
 }
@@ -75,15 +78,19 @@ struct StepFields {
   nb::dict& d;
   void say(const Rotate& r) const {
     const Extents e{std::size_t(r.heads), std::size_t(r.tokens), std::size_t(r.pairs)};
-    d["kind"] = "rotate", d["first"] = r.first, d["pairs"] = r.pairs, d["stride"] = r.stride, d["gap"] = r.gap;
+    d["kind"] = "rotate", d["first"] = r.first, d["pairs"] = r.pairs, d["stride"] = r.stride,
+    d["gap"] = r.gap;
     d["cos"] = numpy<float>(r.cos, e), d["sin"] = numpy<float>(r.sin, e);
     if (!r.angles.empty()) d["angles"] = numpy<double>(r.angles, e);
   }
-  void say(const Scale& s) const { d["kind"] = "scale", d["width"] = s.width, d["factor"] = numpy<float>(s.factor); }
+  void say(const Scale& s) const {
+    d["kind"] = "scale", d["width"] = s.width, d["factor"] = numpy<float>(s.factor);
+  }
   void say(const Softplus& s) const { d["kind"] = "softplus", d["width"] = s.width; }
   void say(const TurnPlane& p) const {
     const Extents e{p.a.size() / std::size_t(p.width), std::size_t(p.width)};
-    d["kind"] = "turn_plane", d["width"] = p.width, d["a"] = numpy<float>(p.a, e), d["b"] = numpy<float>(p.b, e);
+    d["kind"] = "turn_plane", d["width"] = p.width, d["a"] = numpy<float>(p.a, e),
+    d["b"] = numpy<float>(p.b, e);
     d["places"] = numpy<double>(p.places);
   }
   void say(const Widen& w) const {
@@ -128,11 +135,14 @@ nb::dict terms(const Compiled& c) {
   const Terms& t = c.plan.terms;
   nb::dict d, arrays;
   for (const TermArray& a : kTermArrays)
-    if (!(t.*a.at).empty()) arrays[nb::str(a.name.data(), a.name.size())] = numpy<float>(t.*a.at, extents_of(c, a));
+    if (!(t.*a.at).empty())
+      arrays[nb::str(a.name.data(), a.name.size())] = numpy<float>(t.*a.at, extents_of(c, a));
   d["arrays"] = arrays;
   d["first_distance"] = t.first_distance, d["distances"] = t.distances;
   d["content_scale"] = t.content_scale, d["far_from"] = t.far_from;
-  d["weights"] = t.weights == Weighting::softmax ? "softmax" : t.weights == Weighting::stick ? "stick" : "stick_current";
+  d["weights"] = t.weights == Weighting::softmax ? "softmax"
+                 : t.weights == Weighting::stick ? "stick"
+                                                 : "stick_current";
   d["curve_knots"] = numpy<float>(t.curve_knots);
   const auto T = std::size_t(c.places.T());
   if (!t.first_key.empty()) {
@@ -147,7 +157,8 @@ void fill(const nb::dict& from, const char* key, Floats& to) {
   if (!from.contains(key)) return;
   const auto a = nb::cast<Dense<float>>(from[key]);
   if (a.size() != to.size())
-    throw Error(Fault::usage, text("gradient of ", key, ": found ", a.size(), " numbers; allowed are ", to.size()));
+    throw Error(Fault::usage,
+                text("gradient of ", key, ": found ", a.size(), " numbers; allowed are ", to.size()));
   std::copy(a.data(), a.data() + a.size(), to.begin());
 }
 struct FillStep {
@@ -176,7 +187,8 @@ nb::dict gradient(const Compiled& c, const nb::list& dsteps, const nb::dict& dte
     const Shape& s = c.scheme->shape();
     const std::int64_t weight = s.H * s.D * s.C;
     Projections<float> of{};
-    if (!dp.empty()) of = {dp.data(), dp.data() + weight, dp.data() + 2 * weight, dp.data() + 2 * weight + s.H * s.D};
+    if (!dp.empty())
+      of = {dp.data(), dp.data() + weight, dp.data() + 2 * weight, dp.data() + 2 * weight + s.H * s.D};
     const Content content = c.content();
     ContentGrad grad{{dx.data(), s.C}, dq.data(), dk.data(), of};
     complete_backward(all, {c.places, content}, c.plan, d, grad);

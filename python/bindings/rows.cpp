@@ -13,7 +13,8 @@ Role role_of(const std::string& name) {
   if (name == "k") return Role::k;
   if (name == "v") return Role::v;
   if (name == "out") return Role::out;
-  throw Error(Fault::usage, "role: found " + name + "; allowed are q, k, v and out", {"role", name, "q, k, v, out", {}});
+  throw Error(Fault::usage, "role: found " + name + "; allowed are q, k, v and out",
+              {"role", name, "q, k, v, out", {}});
 }
 
 // Rows with the channels that steps append, dense.
@@ -39,7 +40,8 @@ struct Turn {
   Placement places;
   Role role;
 };
-Turn turn_of(const Scheme& s, const std::string& role, const Dense<double>& positions, const Dense<float>& w) {
+Turn turn_of(const Scheme& s, const std::string& role, const Dense<double>& positions,
+             const Dense<float>& w) {
   Placement places = placement_of(positions);
   Plan plan = compile(s.acting(span_of(w)), places, s.attention().config().causal);
   return {std::move(plan), std::move(places), role_of(role)};
@@ -47,8 +49,8 @@ Turn turn_of(const Scheme& s, const std::string& role, const Dense<double>& posi
 void check_places(const Turn& turn, const ConstView& x) {
   const Positions places = turn.places;
   if (places.T() != x.tokens() || (places.rows != 1 && places.rows != x.sequences()))
-    throw Error(Fault::usage, text("positions: found ", places.rows, " x ", places.T(), "; allowed are ", x.tokens(),
-                                   " for all sequences, or for each of ", x.sequences()));
+    throw Error(Fault::usage, text("positions: found ", places.rows, " x ", places.T(), "; allowed are ",
+                                   x.tokens(), " for all sequences, or for each of ", x.sequences()));
 }
 // Applies the steps; `before`: the rows as each step found them that needs them for its gradient.
 void run(const Turn& turn, Rows& rows, std::vector<Floats>* before) {
@@ -59,7 +61,9 @@ void run(const Turn& turn, Rows& rows, std::vector<Floats>* before) {
   }
 }
 
-View whole(Rows& rows) { return heads_first<void>(rows.numbers.data(), Number::float32, {rows.B, rows.H, rows.T, rows.width}); }
+View whole(Rows& rows) {
+  return heads_first<void>(rows.numbers.data(), Number::float32, {rows.B, rows.H, rows.T, rows.width});
+}
 
 // x (B,heads,tokens,D) to out (B,heads,tokens,D + added channels).
 void map_rows(const Scheme& s, const Read& x, const std::string& role, const Dense<double>& positions,
@@ -75,8 +79,9 @@ void map_rows(const Scheme& s, const Read& x, const std::string& role, const Den
   narrow(rows.numbers, to);
 }
 // dout as `out` of map_rows; dx as x, overwritten; dw is added to.
-void map_rows_backward(const Scheme& s, const Read& x, const std::string& role, const Dense<double>& positions,
-                       const Dense<float>& w, const Read& dout, const Write& dx, const DenseOut<float>& dw) {
+void map_rows_backward(const Scheme& s, const Read& x, const std::string& role,
+                       const Dense<double>& positions, const Dense<float>& w, const Read& dout,
+                       const Write& dx, const DenseOut<float>& dw) {
   const ConstView from = read("x", x), d = read("dout", dout);
   const View to = write("dx", dx);
   const nb::gil_scoped_release unlocked;

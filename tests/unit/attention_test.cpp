@@ -253,6 +253,47 @@ TEST(Attention, GradientsAreDifferences) {
   expect(bias, dbias, 5);
 }
 
+// What was kept as numbers alone leads to the same gradients, to the bit; with numbers of another pass it does not.
+TEST(Attention, APassGoesOnFromItsNumbers) {
+  int resumed = 0;
+  for (const std::string& name : inside_attention()) {
+    const Attention a(name, {.heads = kHeads, .head_size = kSize, .length = 64});
+    const Floats w = moved_start(a), g = normals(kB * kHeads * kTokens * kSize, 5);
+    const Rows rows(kTokens, kHeads);
+    const auto gradients = [&](const Attention::Saved& saved) {
+      Floats all[3], dw(w.size());
+      const auto view = [](Floats& x) {
+        x.resize(std::size_t(kB * kHeads * kTokens * kSize));
+        return heads_first<void>(x.data(), Number::float32, {kB, kHeads, kTokens, kSize});
+      };
+      a.backward(saved, heads_first<const void>(g.data(), Number::float32, {kB, kHeads, kTokens, kSize}),
+                 {.dq = view(all[0]), .dk = view(all[1]), .dv = view(all[2]), .dw = dw});
+      return std::vector<Floats>{all[0], all[1], all[2], dw};
+    };
+    Floats out;
+    const View to = out_view(out, kTokens);
+    std::shared_ptr<const Attention::Saved> saved;
+    try {
+      saved = a.forward(rows.input(w), to);
+    } catch (const Error&) {
+      continue;  // it reads the layer's input, which is not here
+    }
+    const Attention::Numbers numbers = Attention::numbers(*saved);
+    const Floats lse(numbers.lse.begin(), numbers.lse.end()),
+        attended(numbers.attended.begin(), numbers.attended.end());
+    const auto wanted = gradients(*saved);
+    EXPECT_EQ(gradients(*a.resume(rows.input(w), to, {lse, attended})), wanted) << name;
+    Floats shifted = lse;
+    for (float& x : shifted) x += 0.5f;
+    if (name.find("stick") == name.npos) {  // which has no sum of exponentials
+      EXPECT_NE(gradients(*a.resume(rows.input(w), to, {shifted, attended})), wanted) << name;
+    }
+    EXPECT_THROW(a.resume(rows.input(w), to, {std::span(lse).subspan(1), attended}), Error) << name;
+    ++resumed;
+  }
+  EXPECT_GT(resumed, 30);
+}
+
 // Grouped heads are heads whose keys were repeated; so their gradients are sums.
 TEST(Attention, GroupsAreRepeatedHeads) {
   const std::int64_t T = 13, group = kHeads / kGroups;
