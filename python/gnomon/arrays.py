@@ -1,28 +1,37 @@
 """Arrays of the caller: NumPy's, PyTorch's on the CPU, and any other library's that speaks DLPack."""
 
+from __future__ import annotations
+
+from typing import Any, Union
+
 import numpy as np
+import numpy.typing as npt
 
 from .errors import Error
+
+# An array of NumPy, PyTorch or any library that speaks DLPack; what is given back is of the same library.
+Array = Any
+Numbers = Union[npt.ArrayLike, Any]
 
 NUMBERS = ("float32", "float16", "bfloat16")
 
 
-def is_torch(x):
+def is_torch(x: object) -> bool:
     return type(x).__module__.partition(".")[0] == "torch"
 
 
-def _is_jax(x):
+def _is_jax(x: object) -> bool:
     return type(x).__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
-def numpy_of(x):
+def numpy_of(x: Array) -> np.ndarray:
     """x as NumPy sees it, without a copy where its memory allows."""
     if isinstance(x, np.ndarray):
         return x
     return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
 
 
-def rows(name, x):
+def rows(name: str, x: Array) -> np.ndarray:
     """x (B, heads, tokens, channels) of a number type that the core reads. Raises Error."""
     x = numpy_of(x)
     if x.ndim != 4:
@@ -38,7 +47,7 @@ def rows(name, x):
     return x
 
 
-def of_same_library(like, result):
+def of_same_library(like: Array, result: np.ndarray) -> Array:
     """A NumPy array as the library of `like` has arrays, of its number type."""
     kind = str(like.dtype)
     if _is_jax(like):
@@ -50,7 +59,7 @@ def of_same_library(like, result):
     return space.asarray(result, dtype=getattr(space, kind, None)) if space is not np else result
 
 
-def positions_of(positions, tokens):
+def positions_of(positions: Numbers | None, tokens: int) -> np.ndarray:
     """(T), (B, T) or (B, T, axes) positions as dense double; None: 0, 1, 2 ..."""
     if positions is None:
         return np.arange(tokens, dtype=np.float64)
@@ -59,7 +68,7 @@ def positions_of(positions, tokens):
     return np.ascontiguousarray(np.asarray(positions, dtype=np.float64))
 
 
-def pairs(name, x, shape, dtype):
+def pairs(name: str, x: Numbers, shape: tuple[int, ...], dtype: type) -> np.ndarray:
     """x, broadcast to (B, heads, queries, keys) without a copy where the keys lie side by side. Raises Error."""
     x = np.asarray(x)
     if x.ndim < 1 or x.strides[-1] != np.dtype(dtype).itemsize or x.dtype != dtype:

@@ -1,14 +1,18 @@
 """Attention under a position encoding, forward and backward, and with a cache of keys."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from . import _core
-from .arrays import is_torch, of_same_library, pairs, positions_of, rows
+from .arrays import Array, Numbers, is_torch, of_same_library, pairs, positions_of, rows
 from .encoding import Encoding, make
 from .errors import Error
 
 
-def _encoding(pe, q, k):
+def _encoding(pe: Any, q: Array, k: Array) -> Encoding:
     if isinstance(pe, str):
         return make(pe, heads=q.shape[1], kv_heads=k.shape[1], head_dim=q.shape[3])
     if isinstance(pe, Encoding):
@@ -18,7 +22,7 @@ def _encoding(pe, q, k):
     raise Error(f"pe: found {type(pe).__name__}; allowed are an encoding of gnomon.make() and a spec", place="pe")
 
 
-def _call(pe, q, k, given):
+def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any]) -> _core.Call:
     call = _core.Call()
     call.w = pe.w
     if given["positions"] is not None:
@@ -39,7 +43,7 @@ def _call(pe, q, k, given):
     return call
 
 
-def flat_projections(projections):
+def flat_projections(projections: Any) -> np.ndarray:
     """(q weight, k weight, q bias, k bias), weights (heads*head_dim, width), as one array."""
     if isinstance(projections, np.ndarray):
         return np.ascontiguousarray(projections, np.float32).reshape(-1)
@@ -51,22 +55,22 @@ class KeyCache:
     tokens a query sees, itself among them; the cache is then a ring. Raises Error for encodings whose keys change with the
     tokens after them."""
 
-    def __init__(self, pe, *, sequences=1, capacity, window=0):
+    def __init__(self, pe: Any, *, sequences: int = 1, capacity: int, window: int = 0) -> None:
         self.encoding = pe if isinstance(pe, Encoding) else pe.encoding
         self._cache = _core.KeyCache(self.encoding._scheme, sequences, capacity, window)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """The most tokens that a sequence has stored."""
         return max(self._cache.length(b) for b in range(self._cache.sequences))
 
-    def lengths(self):
+    def lengths(self) -> list[int]:
         return [self._cache.length(b) for b in range(self._cache.sequences)]
 
     @property
-    def capacity(self):
+    def capacity(self) -> int:
         return self._cache.capacity
 
-    def rows(self, sequence=0):
+    def rows(self, sequence: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """(keys (kv_heads, length, channels), values (kv_heads, length, value_dim)) as they are stored, float32 copies."""
         return self._cache.rows(sequence)
 
@@ -75,11 +79,12 @@ class Result:
     """What attention returned, and its way back. out (B, heads, queries, value_dim); lse (B, heads, queries): natural
     logarithm of the sum of the exponentials of a row of logits."""
 
-    def __init__(self, pe, arrays, call, out, lse, attended):
+    def __init__(self, pe: Encoding, arrays: tuple[np.ndarray, ...], call: _core.Call, out: np.ndarray, lse: np.ndarray,
+                 attended: np.ndarray | None) -> None:
         self._pe, self._arrays, self._call, self._attended = pe, arrays, call, attended
         self.out, self.lse = out, lse
 
-    def backward(self, dout):
+    def backward(self, dout: Array) -> dict[str, np.ndarray]:
         """From the gradient of out to a dictionary of those of q, k, v, w (the flat parameters), and of bias (B, heads,
         queries, keys), sinks, x and projections where they were given."""
         q, k, v = self._arrays
@@ -101,7 +106,9 @@ class Result:
         return out
 
 
-def attention(q, k, v, *, pe, positions=None, bias=None, mask=None, padding=None, sinks=None, x=None, projections=None):
+def attention(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None = None, bias: Numbers | None = None,
+              mask: Numbers | None = None, padding: Numbers | None = None, sinks: Numbers | None = None, x: Numbers | None = None,
+              projections: Any = None) -> Result:
     """As attend(), of NumPy arrays, with the way back: a Result."""
     pe = _encoding(pe, q, k)
     q, k, v = rows("q", q), rows("k", k), rows("v", v)
@@ -113,7 +120,9 @@ def attention(q, k, v, *, pe, positions=None, bias=None, mask=None, padding=None
     return Result(pe, (q, k, v), call, out, lse, attended)
 
 
-def attend(q, k, v, *, pe, positions=None, cache=None, bias=None, mask=None, padding=None, sinks=None, x=None, projections=None):
+def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None = None, cache: KeyCache | None = None, bias: Numbers | None = None,
+           mask: Numbers | None = None, padding: Numbers | None = None, sinks: Numbers | None = None, x: Numbers | None = None,
+           projections: Any = None) -> Array:
     """Attention with a position encoding: softmax(scale·q'k'ᵀ + what the encoding adds)·v.
 
     q (B, heads, queries, head_dim), k (B, kv_heads, keys, head_dim), v (B, kv_heads, keys, value_dim): float32, float16 or

@@ -1,14 +1,17 @@
 """One position encoding, made for the attention of one layer."""
 
+from __future__ import annotations
+
 import weakref
+from typing import Any
 
 import numpy as np
 
 from . import _core
-from .arrays import is_torch, of_same_library, positions_of, rows
+from .arrays import Array, Numbers, is_torch, of_same_library, positions_of, rows
 from .errors import Error
 
-_made = weakref.WeakValueDictionary()  # by key: what a custom operator of PyTorch, which takes text, finds again
+_made: weakref.WeakValueDictionary[str, Encoding] = weakref.WeakValueDictionary()  # by key: what a custom operator of PyTorch, which takes text, finds again
 
 
 class Encoding:
@@ -18,7 +21,17 @@ class Encoding:
     spec: canonical text. heads, kv_heads, head_dim, value_dim, width, length, causal, scale, soft_cap: as make() was told.
     """
 
-    def __init__(self, spec, config, layer, seed):
+    heads: int
+    kv_heads: int
+    head_dim: int
+    value_dim: int
+    width: int
+    length: int
+    causal: bool
+    scale: float
+    soft_cap: float
+
+    def __init__(self, spec: str, config: dict[str, Any], layer: int, seed: int) -> None:
         self._scheme = _core.Scheme(spec, config, layer)
         self.config = self._scheme.config
         for name, value in self.config.items():
@@ -29,22 +42,22 @@ class Encoding:
         self.key = f"{layer}|{'|'.join(f'{k}={v!r}' for k, v in self.config.items())}|{self.spec}"
         _made[self.key] = self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         group = f", kv_heads={self.kv_heads}" if self.kv_heads != self.heads else ""
         return f"gnomon.make({self.spec!r}, heads={self.heads}{group}, head_dim={self.head_dim})"
 
     @property
-    def acts(self):
+    def acts(self) -> str:
         """Where it acts: "qk", "logits, value", ... ; "none"."""
         return self._scheme.acts
 
     @property
-    def reads(self):
+    def reads(self) -> tuple[str, ...]:
         """What of a layer's content it reads beside positions: of "x" (the layer's input), "rows" (q and k) and
         "projections"."""
         return tuple(self._scheme.reads)
 
-    def parameters(self):
+    def parameters(self) -> dict[str, np.ndarray]:
         """Its parameters by name, NumPy arrays that refer to its own numbers: change them in place. Those of the encoding
         beside the words begin with "input."."""
         named = {}
@@ -56,7 +69,7 @@ class Encoding:
                 at += size
         return named
 
-    def rotate(self, q, k, positions=None):
+    def rotate(self, q: Array, k: Array, positions: Numbers | None = None) -> tuple[Array, Array]:
         """q (B, heads, T, head_dim) and k (B, kv_heads, T, head_dim) as attention multiplies them: turned, scaled, and with the
         channels that some encodings append. positions: (T), (B, T) or (B, T, axes), whole or not; None: 0, 1, 2 ...
 
@@ -64,9 +77,9 @@ class Encoding:
         """
         if self.reads:
             raise Error(f"'{self.spec}' reads {', '.join(self.reads)}: there is no rotation by position alone", found=self.spec)
-        return tuple(self._mapped(x, role, positions) for x, role in ((q, "q"), (k, "k")))
+        return self._mapped(q, "q", positions), self._mapped(k, "k", positions)
 
-    def _mapped(self, x, role, positions):
+    def _mapped(self, x: Array, role: str, positions: Numbers | None) -> Array:
         if is_torch(x):
             from .torch import ops
             return ops.map_rows(self, x, role, positions, None)
@@ -75,14 +88,14 @@ class Encoding:
         _core.map_rows(self._scheme, x_rows, role, positions_of(positions, x_rows.shape[2]), self.w, out)
         return of_same_library(x, out)
 
-    def bias(self, positions, keys=None):
+    def bias(self, positions: Numbers, keys: Numbers | None = None) -> np.ndarray:
         """What is added to the logits of queries at `positions` (Q) and keys at `keys` (K; None: the same): (heads, Q, K),
         float64, from the definition. Raises Error where there is none, or where it depends on content."""
         queries = positions_of(positions, 0)
         return self._scheme.bias(queries, queries if keys is None else positions_of(keys, 0), self.w)
 
     @property
-    def slopes(self):
+    def slopes(self) -> np.ndarray:
         """What each head subtracts from a logit for a token of distance: (heads), float64. Raises Error unless the bias is
         linear in the distance (ALiBi: Press et al. 2022, arXiv 2108.12409)."""
         near = self.bias(np.arange(4.0))[:, 3, ::-1]  # distances 0, 1, 2, 3
@@ -92,22 +105,23 @@ class Encoding:
         return -steps[:, 0]
 
     @property
-    def frequencies(self):
+    def frequencies(self) -> np.ndarray:
         """Angular frequencies of its pairs of channels, radians a token, float64. Raises Error where there are none."""
         return self._scheme.frequencies()
 
-    def vectors(self, positions):
+    def vectors(self, positions: Numbers) -> np.ndarray:
         """The vectors beside the words: positions (T) or (B, T) to (..., width), float32. Raises Error for an encoding that
         acts elsewhere."""
         places = positions_of(positions, 0)
         shape = places.shape[:-1] if places.ndim == 3 else places.shape
         return self._scheme.vectors(places, self.input_w).reshape(*shape, self._scheme.input_width)
 
-    def sampled(self, positions, *, seed=0, draw=0, training=True):
+    def sampled(self, positions: Numbers, *, seed: int = 0, draw: int = 0, training: bool = True) -> np.ndarray:
         """Positions as a sampler (randomised, SHAPE, CAPE) changes them: (T) float64. `draw` numbers the random choices."""
         return self._scheme.sampled(positions_of(positions, 0), seed, draw, training)
 
-    def plan(self, positions=None, *, tokens=None, q=None, k=None, x=None, projections=None):
+    def plan(self, positions: Numbers | None = None, *, tokens: int | None = None, q: Numbers | None = None, k: Numbers | None = None,
+             x: Numbers | None = None, projections: Numbers | None = None) -> _core.Plan:
         """What attention executes for these positions, as data: print it; .steps and .terms are dictionaries of arrays.
         q, k (B, heads, T, head_dim), x (B, T, width) and projections, where it reads them."""
         places = positions_of(positions, tokens or self.length)
@@ -117,8 +131,8 @@ class Encoding:
         return _core.plan(self._scheme, places, self.w, 1 if q is None else len(q), seen)
 
 
-def make(spec, *, heads, head_dim=64, kv_heads=0, value_dim=0, width=0, length=2048, causal=True, scale=0.0, soft_cap=0.0, layer=0,
-         seed=0):
+def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_dim: int = 0, width: int = 0, length: int = 2048,
+         causal: bool = True, scale: float = 0.0, soft_cap: float = 0.0, layer: int = 0, seed: int = 0) -> Encoding:
     """Makes the position encoding of one attention layer.
 
     spec: text, such as "rope(theta=500000, pairing=halves)+alibi"; heads, kv_heads (0: heads): of q, and of k and v; head_dim,
@@ -131,7 +145,7 @@ def make(spec, *, heads, head_dim=64, kv_heads=0, value_dim=0, width=0, length=2
     return Encoding(spec, config, layer, seed)
 
 
-def made(key):
+def made(key: str) -> Encoding:
     """The encoding of this key, made again if nobody holds it."""
     found = _made.get(key)
     if found is None:
@@ -141,5 +155,5 @@ def made(key):
     return found
 
 
-def _value(text):
+def _value(text: str) -> bool | int | float:
     return {"True": True, "False": False}[text] if text in ("True", "False") else float(text) if "." in text or "e" in text else int(text)

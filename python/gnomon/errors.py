@@ -1,5 +1,9 @@
 """What every refusal of gnomon is."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 
 class Error(ValueError):
     """A spec, an array or a file that cannot be. The message names the place, what was found and what is allowed.
@@ -8,15 +12,16 @@ class Error(ValueError):
     that are known apart, else empty. suggestions: what was probably meant, the nearest first.
     """
 
-    def __init__(self, message, fault="usage", place="", found="", allowed="", suggestions=()):
+    def __init__(self, message: str, fault: str = "usage", place: str = "", found: str = "", allowed: str = "",
+                 suggestions: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.fault, self.place, self.found, self.allowed = fault, place, found, allowed
         self.suggestions = tuple(suggestions)
 
     @property
-    def suggestion(self):
+    def suggestion(self) -> str | None:
         """The nearest of the suggestions, or None."""
         return self.suggestions[0] if self.suggestions else None
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (*self.args, self.fault, self.place, self.found, self.allowed, self.suggestions)

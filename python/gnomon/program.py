@@ -1,5 +1,7 @@
 """The command line program, which the package carries."""
 
+from __future__ import annotations
+
 import os
 import pathlib
 import subprocess
@@ -10,7 +12,7 @@ PATH = pathlib.Path(os.environ.get("GNOMON", pathlib.Path(__file__).parent / "bi
 FAULTS = {2: "usage", 3: "input", 4: "resource", 5: "busy", 70: "bug", 75: "lost"}
 
 
-def run(*arguments, quiet=False):
+def run(*arguments: object, quiet: bool = False) -> str:
     """Runs the program and returns what it prints. Its progress goes to standard error unless `quiet`. Raises Error with its
     message; KeyboardInterrupt where it was interrupted (the same command goes on)."""
     done = subprocess.run([PATH, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE if quiet else None, text=True)

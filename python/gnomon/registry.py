@@ -1,5 +1,7 @@
 """What encodings there are."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -38,7 +40,7 @@ class Entry:
     pitfall: str
     options: tuple[Option, ...]
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{self.name}: {self.title}", f"  {self.formula}", f"  acts on {self.acts}; {self.paper} ({self.year})",
                  f"  note: {self.pitfall}"]
         for o in self.options:
@@ -47,23 +49,24 @@ class Entry:
         return "\n".join(lines)
 
 
-def _entry(row):
+def _entry(row: dict) -> Entry:
     options = tuple(Option(**{**o, "words": tuple(o.get("words", ()))}) for o in row["options"])
     return Entry(**{**{k: row[k] for k in Entry.__dataclass_fields__ if k in row}, "options": options})
 
 
 @cache
-def encodings():
+def encodings() -> tuple[Entry, ...]:
     """Every encoding, as a tuple of Entry, in the order of the documentation."""
     return tuple(_entry(row) for row in json.loads(_core.encodings_json()))
 
 
-def search(words="", *, acts=None, relative=None, extrapolates=None, causal_only=None):
+def search(words: str = "", *, acts: str | None = None, relative: bool | None = None, extrapolates: bool | None = None,
+           causal_only: bool | None = None) -> list[Entry]:
     """Encodings in whose name, title, formula or paper every word occurs, and that are as asked.
 
     acts: a site, such as "qk" or "logits". search("rotary", extrapolates=True) -> a list of Entry.
     """
-    def fits(e):
+    def fits(e: Entry) -> bool:
         said = f"{e.name} {e.title} {e.formula} {e.paper} {'rotary' if 'qk' in e.acts else ''}".lower()
         return (all(word in said for word in words.lower().split())
                 and (acts is None or acts in e.acts.split(", "))
@@ -72,7 +75,7 @@ def search(words="", *, acts=None, relative=None, extrapolates=None, causal_only
     return [e for e in encodings() if fits(e)]
 
 
-def help(name):  # noqa: A001: the name that one looks for
+def help(name: str) -> Entry:  # noqa: A001: the name that one looks for
     """The entry of one encoding: print it to read its formula, options, standards and pitfall. Raises Error with the nearest
     names for one that does not exist."""
     for e in encodings():

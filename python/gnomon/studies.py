@@ -1,8 +1,12 @@
 """Studies: position encodings trained and compared on your text."""
 
+from __future__ import annotations
+
 import json
 import pathlib
 import tempfile
+from collections.abc import Iterable
+from typing import Any
 
 from . import program
 from .errors import Error
@@ -12,51 +16,52 @@ from .models import _frame
 class Results:
     """What a study found. .data is its results.json; in a notebook it is shown as its page."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: Any) -> None:
         self.folder = pathlib.Path(folder)
         self.data = json.loads((self.folder / "results.json").read_text())
 
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """A dictionary for each arm: everything of it that is one number, a word or yes or no."""
         return [{name: value for name, value in arm.items() if isinstance(value, (str, int, float, bool)) or value is None}
                 for arm in self.data["arms"]]
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         import pandas
         return pandas.DataFrame(self.rows())
 
-    def to_polars(self):
+    def to_polars(self) -> Any:
         import polars
         return polars.DataFrame(self.rows())
 
-    def page(self):
+    def page(self) -> str:
         return (self.folder / "report.html").read_text()
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return _frame(self.page())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Results({str(self.folder)!r})"
 
 
 class Study:
     """A study that is planned: what study() returns."""
 
-    def __init__(self, arguments, out):
+    def __init__(self, arguments: list[str], out: Any) -> None:
         self._arguments, self.out = arguments, pathlib.Path(out)
 
-    def plan(self):
+    def plan(self) -> str:
         """What it would train and what that costs here, as text. Runs nothing."""
         return program.run("study", *self._arguments, "--out", self.out, "--dry-run", quiet=True)
 
-    def run(self):
+    def run(self) -> Results:
         """Trains and compares; returns Results. An interrupted study goes on where it was when it is run again, and ends in the
         same bits. Progress goes to standard error."""
         program.run("study", *self._arguments, "--out", self.out, "--json")
         return Results(self.out)
 
 
-def study(text=None, *, arms=None, seeds=None, preset=None, minutes=None, out="study", settings=None):
+def study(text: Any = None, *, arms: Iterable[str] | None = None, seeds: int | None = None, preset: str | None = None,
+          minutes: float | None = None, out: Any = "study", settings: dict[str, Any] | None = None) -> Study:
     """Prepares a study of position encodings on a text (a UTF-8 file) or on a task (settings={"study.data": "copy"}).
 
     arms: specs; seeds: how many; preset: a study prepared; minutes of two cores that fix its size; out: its folder; settings: keys
@@ -69,7 +74,7 @@ def study(text=None, *, arms=None, seeds=None, preset=None, minutes=None, out="s
     given = dict(settings or {})
     if arms is not None:
         given["study.arms"] = ", ".join(arms)
-        if not arms:
+        if not given["study.arms"]:
             raise Error("arms: found none; allowed is at least one spec", place="arms")
     if seeds is not None:
         given["study.seeds"] = seeds
