@@ -23,7 +23,8 @@ def numpy_of(x):
 
 
 def rows(name, x):
-    """x (B, heads, tokens, channels) of a number type that the core reads. Raises Error."""
+    """x (B, heads, tokens, channels) of a number type that the core reads. bfloat16 in NumPy's hands (ml_dtypes) comes as float32,
+    which holds it exactly: NumPy lends such memory to nobody. Raises Error."""
     x = numpy_of(x)
     if x.ndim != 4:
         raise Error(f"{name}: found {x.ndim} extents; allowed are 4, (B, heads, tokens, channels)", place=name, found=str(x.shape),
@@ -31,17 +32,21 @@ def rows(name, x):
     if x.dtype.name not in NUMBERS:
         raise Error(f"{name}: found numbers of type {x.dtype}; allowed are {', '.join(NUMBERS)}", place=name, found=str(x.dtype),
                     allowed=", ".join(NUMBERS), suggestions=["float32"])
+    if x.dtype.name == "bfloat16":
+        return x.astype(np.float32)
     if any(step < 0 for step in x.strides):
         x = np.ascontiguousarray(x)
     return x
 
 
 def of_same_library(like, result):
-    """A NumPy array as the library of `like` has arrays."""
+    """A NumPy array as the library of `like` has arrays, of its number type."""
     if _is_jax(like):
         import jax.numpy as jnp
         return jnp.asarray(result)
-    if isinstance(like, np.ndarray) or not hasattr(like, "__array_namespace__"):
+    if isinstance(like, np.ndarray):
+        return result.astype(like.dtype, copy=False)
+    if not hasattr(like, "__array_namespace__"):
         return result
     return like.__array_namespace__().from_dlpack(result)
 
