@@ -13,9 +13,9 @@ from onnx import helper, numpy_helper
 from . import _core
 from .encoding import Encoding, positions_of
 from .errors import Error
+from .tables import BY_POSITION, as_sequence, bias_of_pairs
 
 OPSET = 23
-BY_POSITION = {"by_distance", "by_query", "by_key", "curve_rate", "curve_by_token", "curve_slope", "curve_intercept"}
 MOST_BYTES = 2**30  # of a table over pairs of positions; a file of ONNX ends at 2^31
 
 
@@ -59,7 +59,7 @@ def _missing(pe, places):
     if pe.reads:
         yield f"what reads {', '.join(pe.reads)}"
         return
-    plan = pe.plan(_as_sequence(places))
+    plan = pe.plan(as_sequence(places))
     for step in plan.steps:
         yield from _missing_of_step(step, pe.head_dim)
     more = sorted(set(plan.terms["arrays"]) - BY_POSITION)
@@ -101,36 +101,11 @@ def _changes_with_length(pe, places, plan):
     random = np.random.default_rng(0)
     q, k = (random.standard_normal((1, heads, len(places), pe.head_dim), np.float32) for heads in (pe.heads, pe.kv_heads))
     found = []
-    for there, its in ((places, plan), (places[:half], pe.plan(_as_sequence(places[:half])))):
-        turned_q, turned_k = pe.rotate(q[:, :, :len(there)], k[:, :, :len(there)], _as_sequence(there))
+    for there, its in ((places, plan), (places[:half], pe.plan(as_sequence(places[:half])))):
+        turned_q, turned_k = pe.rotate(q[:, :, :len(there)], k[:, :, :len(there)], as_sequence(there))
         last, keys = turned_q[0, :, half - 1:half], np.repeat(turned_k[0, :, :half], pe.heads // pe.kv_heads, 0)
-        found.append(pe.scale * last @ keys.swapaxes(1, 2) + _bias_of_pairs(its, np.array([half - 1]), np.arange(half)))
+        found.append(pe.scale * last @ keys.swapaxes(1, 2) + bias_of_pairs(its, np.array([half - 1]), np.arange(half)))
     return not np.allclose(*found, rtol=1e-4, atol=1e-4)
-
-
-def _as_sequence(places):
-    """(T) as it is, (T, axes) as one sequence."""
-    return places[None] if places.ndim == 2 else places
-
-
-def _bias_of_pairs(plan, queries, keys):
-    """What is added to the logits by position alone, of rows `queries` and `keys` of the tables: (heads or 1, Q, K)."""
-    terms, a = plan.terms, plan.terms["arrays"]
-    row = terms["places"][0] if "places" in terms else None
-    delta = row[queries][:, None] - row[keys] if row is not None else queries[:, None] - keys
-    total = np.zeros((1, *delta.shape), np.float32)
-    if "by_distance" in a:
-        column = (delta - terms["first_distance"]).astype(np.int64)
-        total = total + a["by_distance"][:, np.clip(column, 0, terms["distances"] - 1)]
-    if "by_query" in a:
-        total = total + a["by_query"][0][:, queries, None]
-    if "by_key" in a:
-        total = total + a["by_key"][0][:, None, keys]
-    if "curve_slope" in a:  # piecewise linear in x, between knots
-        x = np.log1p(a["curve_rate"] * np.abs(delta)) * a["curve_by_token"][0, queries, None]
-        piece = np.searchsorted(terms["curve_knots"], x, side="right")
-        total = total + a["curve_slope"][:, piece] * x + a["curve_intercept"][:, piece]
-    return total
 
 
 class _Graph:
@@ -138,7 +113,7 @@ class _Graph:
 
     def __init__(self, pe, places, cache, own_places):
         self.pe, self.places, self.cache, self.own_places = pe, places, cache, own_places
-        self.plan = pe.plan(_as_sequence(places))
+        self.plan = pe.plan(as_sequence(places))
         self.nodes, self.tables, self.made = [], [], {}
 
     def finished(self):
@@ -248,7 +223,7 @@ class _Graph:
             if self.pe.heads * T * T * 4 > MOST_BYTES:
                 raise Error(f"length: found {T}; a table of {self.pe.heads} x {T} x {T} numbers is beyond a file of ONNX", place="length",
                             found=str(T))
-            bias = _bias_of_pairs(self.plan, np.arange(T), np.arange(T)).astype(np.float32)
+            bias = bias_of_pairs(self.plan, np.arange(T), np.arange(T)).astype(np.float32)
             table = self.table("by_pair", bias.reshape(self.pe.heads, T * T))
             column = self.add("Add", self.add("Mul", query, self.whole(T)), key)
         return self.add("Transpose", self.add("Gather", table, column, axis=1), perm=[1, 0, 2, 3])

@@ -49,7 +49,7 @@ class Case:
 
 
 @functools.cache
-def tests_of_onnx():
+def node_tests():
     """All node tests, but for those "_expanded": the same numbers by other operators, which an operator's definition is checked with."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other operators' cases
@@ -57,7 +57,7 @@ def tests_of_onnx():
 
 
 def cases():
-    return {t.name: t for t in tests_of_onnx() if t.name.startswith(("test_attention", "test_rotary_embedding"))}
+    return {t.name: t for t in node_tests() if t.name.startswith(("test_attention", "test_rotary_embedding"))}
 
 
 def heads_first(x, heads):
@@ -183,7 +183,7 @@ def test_node(name):
 
 def test_no_case_is_left_out():
     """Every case of the two operators in the package, by operator and not by name, is run here or stands in NOT_COVERED."""
-    of_operators = {t.name for t in tests_of_onnx() if t.model is not None and any(node.op_type in OPERATORS for node in t.model.graph.node)}
+    of_operators = {t.name for t in node_tests() if t.model is not None and any(node.op_type in OPERATORS for node in t.model.graph.node)}
     assert of_operators == set(RUN) | set(NOT_COVERED)
     assert len(of_operators) >= 60  # onnx 1.18 had the first of them
 
