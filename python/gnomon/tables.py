@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _core
 from .arrays import positions_of
+from .encoding import Encoding
 from .errors import Error
 
 # What is added to the logits by position alone, by its names in a plan.
@@ -27,7 +28,7 @@ def tables(pe, positions=None, path=None):
     whose metadata name the spec, its sizes, the pairing of channels ("adjacent" or "halves"), and under "without" what of the spec is
     in no table; gnomon.check() reads the file. Needs the package safetensors for that. Raises Error for encodings without tables.
     """
-    places = _places(pe, positions)
+    places = places_of(pe, positions)
     found, about = {}, {}
     if not pe.reads:
         plan = pe.plan(as_sequence(places))
@@ -48,10 +49,18 @@ def tables(pe, positions=None, path=None):
     return found
 
 
-def _places(pe, positions):
+def places_of(pe, positions):
+    """How many positions from 0 on (None: pe.length), or an array of them, as (T) or (T, axes). Raises Error."""
+    if not isinstance(pe, Encoding):
+        raise Error(f"pe: found {type(pe).__name__}; allowed is an encoding of gnomon.make()", place="pe")
     if positions is None or np.ndim(positions) == 0:
         return positions_of(None, pe.length if positions is None else int(positions))
-    return positions_of(positions, 0)
+    places, axes = positions_of(positions, 0), pe._scheme.axes
+    if places.ndim > 2 or places.ndim == 2 and axes == 1:
+        allowed = "(T)" if axes == 1 else f"(T) and (T, {axes})"
+        raise Error(f"positions: found {places.shape}; allowed for '{pe.spec}' is {allowed}", place="positions", found=str(places.shape),
+                    allowed=allowed)
+    return places
 
 
 def as_sequence(places):

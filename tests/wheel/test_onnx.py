@@ -127,7 +127,8 @@ def test_sequences_have_their_own_positions():
     close(y, gn.attend(q, k, v, pe=pe, positions=ids))
 
 
-@pytest.mark.parametrize("spec, sizes, says", [("alibi", dict(soft_cap=2.0), "after the cap"), ("rope(channels=4, offset=2)", {}, "channel 2")])
+@pytest.mark.parametrize("spec, sizes, says", [("alibi", dict(soft_cap=2.0), "after the cap"),
+                                               ("rope(channels=4, offset=2)", {}, "channel 2")])
 def test_what_the_operators_lack(spec, sizes, says):
     with pytest.raises(gn.Error, match=says):
         gno.model(small(spec, **sizes))
@@ -137,6 +138,24 @@ def test_what_the_operators_lack(spec, sizes, says):
 def test_tables_that_change_with_the_length(spec):
     with pytest.raises(gn.Error, match="change with the length"):
         gno.model(small(spec), length=4 * TOKENS)
+
+
+@pytest.mark.parametrize("spec", ["rope", "xpos", "yarn", "rope+alibi", "fire"])
+def test_a_long_table_serves_short_sequences(spec):
+    pe, (q, k, v) = small(spec), qkv()
+    y, = computed(gno.model(pe, length=300), q=q, k=k, v=v, position_ids=IDS)
+    close(y, gn.attend(q, k, v, pe=pe))
+
+
+def test_positions_beyond_the_tables():
+    q, k, v = qkv()
+    with pytest.raises(Exception, match="(?i)position|bounds"):
+        computed(gno.model(small("rope")), q=q, k=k, v=v, position_ids=IDS + 1)
+
+
+def test_a_table_that_no_file_holds():
+    with pytest.raises(gn.Error, match="beyond a file"):
+        gno.model(gn.make("fire", heads=32), length=1 << 16)
 
 
 def test_a_file_names_its_spec(tmp_path):

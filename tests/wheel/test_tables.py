@@ -150,6 +150,14 @@ def test_shapes_and_positions():
     assert grid["coordinates"].shape == (4, 2) and grid["cos"].shape == (4, 32) and "positions" not in grid
 
 
+@pytest.mark.parametrize("pe, positions, says", [("rope", 3, "gnomon.make"), (small("rope"), np.ones((4, 2)), r"\(T\)"),
+                                                 (small("rope"), 0, "0 tokens"),
+                                                 (small("rope_axial"), np.ones((1, 4, 2)), "axial.*2")])
+def test_what_is_not_allowed(pe, positions, says):
+    with pytest.raises(gn.Error, match=says):
+        gn.tables(pe, positions)
+
+
 def test_frequencies_are_those_of_the_tables():
     """Where the length has changed them, as dynamic NTK does, the array of the trained length is not given."""
     pe = large("dynamic_ntk", length=32)
