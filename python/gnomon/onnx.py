@@ -35,7 +35,8 @@ def model(pe, *, length=None, positions=None, cache=False):
     length: positions that the tables have (None: that of pe). positions (length) or (length, axes): what the ids stand for, such
     as the coordinates of the patches of an image; None: themselves. cache=True: with inputs past_key and past_value (batch,
     kv_heads, keys - tokens, ...), and outputs present_key and present_value, which hold keys and values as they were turned;
-    position_ids are then those of all keys, of which q, k and v are the last.
+    position_ids are then those of all keys, of which q, k and v are the last. A runtime has to count causal order from the end of
+    the past, as the operator's documentation has it. Parameters that learn are in the tables as they are now.
 
     Raises Error that names what of the plan has no operator.
     """

@@ -9,7 +9,7 @@ runtime = pytest.importorskip("onnxruntime", minversion="1.24")
 import gnomon as gn  # noqa: E402
 import gnomon.onnx as gno  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
-from shapes import B, HEADS, NAMES, SIZE, TOKENS, awake, qkv, small  # noqa: E402
+from shapes import B, NAMES, SIZE, TOKENS, awake, qkv, small  # noqa: E402
 
 TOLERANCE = 2e-6
 # What of these encodings has no operator; all others are expressible.

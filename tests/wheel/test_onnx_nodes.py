@@ -2,7 +2,6 @@
 gn.attend and Encoding.rotate: their inputs, their outputs, their tolerances. onnx's own evaluator is not asked."""
 
 import functools
-import math
 import warnings
 
 import numpy as np
