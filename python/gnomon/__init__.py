@@ -17,8 +17,9 @@ from .errors import Error
 from .models import Explanation, Inspection, check, explain, extend, inspect, lint
 from .registry import Entry, Option, encodings, help, search
 from .studies import Results, Study, study
+from .tables import tables
 
 __version__ = _core.__version__
 __all__ = ["Encoding", "Entry", "Error", "Explanation", "Inspection", "KeyCache", "Option", "Result", "Results", "Study", "attend",
            "attention", "check", "encodings", "explain", "extend", "help", "inspect", "lint", "make", "search", "set_threads", "study",
-           "threads"]
+           "tables", "threads"]

@@ -32,7 +32,8 @@ def numpy_of(x: Array) -> np.ndarray:
 
 
 def rows(name: str, x: Array) -> np.ndarray:
-    """x (B, heads, tokens, channels) of a number type that the core reads. Raises Error."""
+    """x (B, heads, tokens, channels) of a number type that the core reads. bfloat16 in NumPy's hands (ml_dtypes) comes as float32,
+    which holds it exactly: NumPy lends such memory to nobody. Raises Error."""
     x = numpy_of(x)
     if x.ndim != 4:
         raise Error(f"{name}: found {x.ndim} extents; allowed are 4, (B, heads, tokens, channels)", place=name, found=str(x.shape),
@@ -40,8 +41,8 @@ def rows(name: str, x: Array) -> np.ndarray:
     if x.dtype.name not in NUMBERS:
         raise Error(f"{name}: found numbers of type {x.dtype}; allowed are {', '.join(NUMBERS)}", place=name, found=str(x.dtype),
                     allowed=", ".join(NUMBERS), suggestions=["float32"])
-    if x.dtype.name == "bfloat16":  # NumPy knows it by another package, and does not hand it on
-        x = x.astype(np.float32)
+    if x.dtype.name == "bfloat16":
+        return x.astype(np.float32)
     if any(step < 0 for step in x.strides):
         x = np.ascontiguousarray(x)
     return x
@@ -54,9 +55,11 @@ def of_same_library(like: Array, result: np.ndarray) -> Array:
         import jax.numpy as jnp
         return jnp.asarray(result).astype(like.dtype)
     if isinstance(like, np.ndarray):
-        return result if result.dtype == like.dtype else result.astype(like.dtype)
-    space = like.__array_namespace__() if hasattr(like, "__array_namespace__") else np
-    return space.asarray(result, dtype=getattr(space, kind, None)) if space is not np else result
+        return result.astype(like.dtype, copy=False)
+    if not hasattr(like, "__array_namespace__"):
+        return result
+    space = like.__array_namespace__()
+    return space.asarray(result, dtype=getattr(space, kind, None))
 
 
 def positions_of(positions: Numbers | None, tokens: int) -> np.ndarray:
