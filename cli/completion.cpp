@@ -8,6 +8,7 @@
 #include "cli/program.h"
 #include "cli/values.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
@@ -198,7 +199,11 @@ std::string fish_offer(const CLI::App& app, const ValueKind& kind) {
   if (kind.offered == Offered::files) return " -F";
   if (kind.offered == Offered::folders) return " -a '(__fish_complete_directories)'";
   if (all.empty()) return "";
-  return " -a " + fish_quoted(kind.goes_on.empty() ? all : text("(__gnomon_goes_on ", all, ")"));
+  return " -a " + fish_quoted(kind.goes_on.empty() ? all : text("(__gnomon_goes_on \"", all, "\")"));
+}
+
+std::string fish_value(const CLI::App& app, const ValueKind& kind) {
+  return (kind.offered == Offered::files ? " -r" : " -x") + fish_offer(app, kind);
 }
 
 std::string fish_command(const CLI::App& app, const CLI::App& command) {
@@ -210,7 +215,7 @@ std::string fish_command(const CLI::App& app, const CLI::App& command) {
     for (const std::string& name : option->get_snames()) out += " -s " + name;
     for (const std::string& name : option->get_lnames()) out += " -l " + name;
     out += text(" -d ", fish_quoted(explained(*option)),
-                takes_value(*option) ? " -r" + fish_offer(app, kind_of(*option)) : "", "\n");
+                takes_value(*option) ? fish_value(app, kind_of(*option)) : "", "\n");
   }
   for (const CLI::App* below : listed_commands(command))
     out += text(start, " -a ", below->get_name(), " -d ", fish_quoted(below->get_description()), "\n");
@@ -233,8 +238,9 @@ std::string fish_completion(const CLI::App& app) {
 }
 
 std::span<const Shell> shells() {
-  static constexpr Shell all[] = {
-      {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
+  static constexpr Shell all[] = {{"bash", "bash-completion/completions/gnomon", bash_completion},
+                                  {"zsh", "zsh/site-functions/_gnomon", zsh_completion},
+                                  {"fish", "fish/vendor_completions.d/gnomon.fish", fish_completion}};
   return all;
 }
 
@@ -245,6 +251,14 @@ std::string completion(const CLI::App& app, std::string_view shell) {
     names.push_back(known.name);
   }
   throw unknown("shell", shell, names);
+}
+
+void write_completions(const CLI::App& app, const std::string& share) {
+  for (const Shell& shell : shells()) {
+    const Path path = Path(share) / shell.file;
+    make_folders(path.parent_path());
+    write_file(path, shell.script(app));
+  }
 }
 
 }  // namespace gnomon::cli

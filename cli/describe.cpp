@@ -112,7 +112,7 @@ void describe_inspect(CLI::App& app, InspectOptions& o) {
   app.footer(
       "Examples:\n"
       "  gnomon inspect build/models/minilm --text book.txt\n"
-      "  gnomon inspect build/models/minilm --text book.txt --windows 16 --out page.html\n"
+      "  gnomon inspect build/models/minilm --text book.txt --out page.html\n"
       "  gnomon inspect build/models/minilm --ids ids.txt --json\n"
       "`make models` fetches that model. It runs in float32, and every value is looked at on its way.");
 }

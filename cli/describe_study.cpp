@@ -139,7 +139,8 @@ void describe_rank(CLI::App& app, RankOptions& o) {
   add_set(app, o.set);
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.footer(
-      "Examples:\n  mpirun -n 4 gnomon rank --text book.txt --arm rope --out run --set train.shards=4");
+      "Examples:\n  mpirun -n 4 gnomon rank --text book.txt --arm rope --out run \\\n      --set "
+      "train.shards=4");
 }
 
 void describe_worker(CLI::App& app, WorkerOptions& o) {

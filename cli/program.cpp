@@ -72,18 +72,30 @@ void Program::add_helpers() {
   help->callback([this] { fmt::print("{}", help_of(app_, helped_)); });
 
   CLI::App* complete = app_.add_subcommand("completion", "a script that lets a shell complete what is typed");
-  complete->add_option("SHELL", shell_, "bash, zsh or fish")->required()->type_name("SHELL");
+  CLI::Option* shell = complete->add_option("SHELL", shell_, "bash, zsh or fish")->type_name("SHELL");
+  complete
+      ->add_option("--out", share_, "write all three into this folder, as an installation has them in share/")
+      ->excludes(shell)
+      ->type_name("DIR");
   complete->footer(
       "Examples:\n"
-      "  gnomon completion bash > ~/.local/share/bash-completion/completions/gnomon\n"
+      "  gnomon completion bash > gnomon.bash && source gnomon.bash\n"
       "  gnomon completion zsh > _gnomon\n"
-      "  gnomon completion fish > ~/.config/fish/completions/gnomon.fish\n"
-      "For zsh the file has to lie in a folder of $fpath. `cmake --install` installs all three.");
-  complete->callback([this] { fmt::print("{}", completion(app_, shell_)); });
+      "  gnomon completion --out share\n"
+      "bash looks in ~/.local/share/bash-completion/completions for a file `gnomon`, zsh in the folders of "
+      "$fpath for `_gnomon`, fish in ~/.config/fish/completions for `gnomon.fish`. `cmake --install` "
+      "installs "
+      "all three.");
+  complete->callback([this] {
+    share_.empty() ? fmt::print("{}", completion(app_, shell_)) : write_completions(app_, share_);
+  });
 
   CLI::App* page = app_.add_subcommand("manual", "the manual page of a command, as man reads it");
-  page->add_option("COMMAND", manual_, "the command; none: of gnomon itself")->type_name("COMMAND");
-  page->add_option("--out", manual_folder_, "write all pages into this folder instead")->type_name("DIR");
+  CLI::Option* one =
+      page->add_option("COMMAND", manual_, "the command; none: gnomon itself")->type_name("COMMAND");
+  page->add_option("--out", manual_folder_, "write all pages into this folder instead")
+      ->excludes(one)
+      ->type_name("DIR");
   page->footer(
       "Examples:\n"
       "  gnomon manual study > gnomon-study.1\n"

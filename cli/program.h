@@ -53,7 +53,7 @@ class Program {
   RankOptions rank_;
   WorkerOptions worker_;
   std::vector<std::string> helped_;
-  std::string shell_, manual_, manual_folder_;
+  std::string shell_, share_, manual_, manual_folder_;
 };
 
 // The commands that --help lists, and those of one of them.

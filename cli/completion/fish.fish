@@ -15,7 +15,7 @@ end
 # A word that goes on with another: rope+alibi.
 function __gnomon_goes_on
   set -l before (string replace -r '[^+(,[]*$' '' -- (commandline -ct))
-  for word in $argv
+  for word in (string split ' ' -- $argv)
     echo -- "$before$word"
   end
 end
