@@ -33,8 +33,9 @@ void print(const Fact& f) {
   fmt::print("{}", table.print());
 }
 
-// Limits that no real model reaches. The last is on what they make together.
-constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 4096, kMostNumbers = 1 << 24;
+// Limits of what is shown, of the longest contexts that models are trained for. The last is on what they make together.
+constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 1 << 17,
+                       kMostNumbers = 1 << 24;
 constexpr double kMostWork = 4e10;  // a minute or two
 
 Shape shape_of(const ShowOptions& o) {
