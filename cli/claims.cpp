@@ -11,6 +11,7 @@
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/wrapped.h"
 #include "gnomon/core/text.h"
 #include "gnomon/pages/claims_words.h"
 
@@ -20,19 +21,23 @@ namespace {
 using namespace gnomon::claims;
 using claims::Conduct;  // and not a study's
 
+constexpr std::size_t kSays = 20, kFound = 8;  // columns where a claim, and what was found, begin
+
 int list_claims(bool json) {
   if (json) {
     fmt::print("{}\n", pages::records_json());
     return 0;
   }
   for (const Question* q : questions()) {
-    fmt::print("{}\n", q->title);
+    fmt::print("{}\n", wrapped(std::string(q->title)));
     for (const Claim* c : all_claims()) {
-      if (c->question == q) fmt::print("  {}  {:10}{}\n", c->id, name(c->recorded), c->says);
+      if (c->question == q)
+        fmt::print("  {}  {:10}{}\n", c->id, name(c->recorded), wrapped(std::string(c->says), kSays));
     }
   }
   fmt::print(
-      "\nVerdicts as recorded. `gnomon claims all --text FILE` measures them; `gnomon claims 004-16` one.\n");
+      "\nVerdicts as recorded. `gnomon claims all --text FILE` measures them;\n`gnomon claims 004-16` "
+      "one.\n");
   return 0;
 }
 
@@ -54,12 +59,15 @@ class Told {
 };
 
 void print(const Answered& a) {
-  fmt::print("{}  {}: {}\n         {}\n", a.claim->id, told(*a.claim, a.verdict), a.claim->says,
-             a.finding.answer);
+  fmt::print("{}  {}\n", a.claim->id, wrapped(text(told(*a.claim, a.verdict), ": ", a.claim->says), kFound));
+  const auto say = [](const std::string& sentence) {
+    fmt::print("{}{}\n", std::string(kFound, ' '), wrapped(sentence, kFound));
+  };
+  say(a.finding.answer);
   for (const Number& n : a.finding.numbers) {
-    if (!n.fits()) fmt::print("         {}: found {}, asked for {} to {}\n", n.name, n.value, n.low, n.high);
+    if (!n.fits()) say(fmt::format("{}: found {}, asked for {} to {}", n.name, n.value, n.low, n.high));
   }
-  if (!a.as_recorded()) fmt::print("         recorded verdict: {}\n", name(a.claim->recorded));
+  if (!a.as_recorded()) say(text("recorded verdict: ", name(a.claim->recorded)));
   std::fflush(stdout);
 }
 

@@ -3,11 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/encodings/search.h"
+
 // The commands of the program. Each takes its parsed options and returns the exit code; errors are thrown.
 namespace gnomon::cli {
 
 struct EncodingsOptions {
-  std::string name;
+  std::string name, search;
+  std::vector<std::string> acts;  // names of sites
+  EncodingFilter filter;
   bool json = false, markdown = false;
 };
 int encodings(const EncodingsOptions& options);
@@ -51,6 +55,7 @@ struct StudyOptions {
   std::string config, preset, text, out = "study";
   std::vector<std::string> set;
   std::optional<double> minutes;
+  std::optional<long long> seeds;
   bool dry_run = false, quiet = false, json = false, replace = false, slurm = false;
   std::string program;  // this executable, to start workers with
   std::string command;  // as typed, for the report

@@ -9,6 +9,7 @@
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/pages/explain_words.h"
@@ -54,7 +55,7 @@ Reader reader_named(const std::string& name, const Config& config) {
   if (name.empty()) return config.gguf() ? Reader::llama_cpp : Reader::v5;
   const auto names = reader_names();
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw Error(Fault::usage, unknown("reader", name, names));
+  if (found == names.end()) throw unknown("reader", name, names);
   return Reader(found - names.begin());
 }
 

@@ -9,6 +9,7 @@
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/pages/explain_words.h"
@@ -128,7 +129,7 @@ int extend(const ExtendOptions& o) {
   std::vector<std::string_view> names;
   for (const ExtensionMethod& m : extension_methods()) names.push_back(m.name);
   if (!o.method.empty() && std::find(names.begin(), names.end(), o.method) == names.end())
-    throw Error(Fault::usage, unknown("method", o.method, names));
+    throw unknown("method", o.method, names);
   ExtensionPlan plan = plan_extension(Config::open(o.path), o.to);
   if (!o.method.empty())
     std::erase_if(plan.ways, [&](const Extension& e) { return e.method->name != o.method; });

@@ -3,20 +3,32 @@
 #include <fmt/core.h>
 
 #include "cli/commands.h"
+#include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon::cli {
 namespace {
 
+void say(const std::string& sentence, std::size_t indent = 0) {
+  fmt::print("{}{}\n", std::string(indent, ' '), wrapped(sentence, indent));
+}
+
 void list_rules() {
-  for (const Rule* rule : lint_rules())
-    fmt::print("{:<8} {:<32} {}\n", severity_name(rule->severity), rule->id, rule->title);
+  constexpr std::size_t kId = 9;  // the column where ids, and below them what they say, begin
+  for (const Rule* rule : lint_rules()) {
+    fmt::print("{:<{}}{}\n", severity_name(rule->severity), kId, rule->id);
+    say(std::string(rule->title), kId);
+  }
   fmt::print("\n{} rules; `gnomon lint --rule ID` explains one.\n", lint_rules().size());
 }
+// The two files as they are: they are there to be copied.
 void explain(const Rule& r) {
-  fmt::print("{}: {}\n  {}\n\n{}\n\n{}\nsee {}\n\nwith it:\n{}\n\nwithout:\n{}\n", severity_name(r.severity),
-             r.id, r.title, r.explains, r.fix, r.link, r.fails, r.passes);
+  say(text(severity_name(r.severity), ": ", r.id));
+  say(std::string(r.title), 2);
+  for (const std::string_view part : {r.explains, r.fix}) fmt::print("\n"), say(std::string(part));
+  say(text("see ", r.link));
+  fmt::print("\nwith it:\n{}\n\nwithout:\n{}\n", r.fails, r.passes);
 }
 
 void print(const pages::LintReport& report) {
@@ -28,10 +40,16 @@ void print(const pages::LintReport& report) {
   for (const auto& [rule, f] : report.results) {
     const std::string line =
         report.bytes.empty() ? "" : fmt::format(", line {}", line_of(report.bytes, f.key));
-    fmt::print("{}: {}{}: {} [{}]\n", severity_name(rule->severity), where, line, rule->title, rule->id);
-    if (!f.key.empty()) fmt::print("  found  {} = {}\n", printable(f.key), printable(f.found));
-    fmt::print("  means  {}\n  write  {}\n  see    {}\n", printable(f.says), printable(f.expected),
-               rule->link);
+    // On one line if it fits; the place is never broken: editors read it.
+    const std::string place = text(severity_name(rule->severity), ": ", where, line, ": ");
+    const std::string id = text("[", rule->id, "]"), title(rule->title);
+    const bool fits = columns(place + title + id) + 1 <= screen_width();
+    fmt::print("{}{}\n", place, fits ? title + " " + id : id + "\n  " + wrapped(title, 2));
+    const auto part = [](std::string_view name, const std::string& says) {
+      fmt::print("  {:<7}{}\n", name, wrapped(printable(says), 9));
+    };
+    if (!f.key.empty()) part("found", text(f.key, " = ", f.found));
+    part("means", f.says), part("write", f.expected), part("see", std::string(rule->link));
   }
 }
 

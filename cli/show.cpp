@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/table.h"
+#include "cli/wrapped.h"
 #include "gnomon/combine/plan.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
@@ -17,37 +19,23 @@
 namespace gnomon::cli {
 namespace {
 
-// Characters, not bytes: "2π" is two.
-std::size_t width_of(const std::string& s) {
-  return std::size_t(std::count_if(s.begin(), s.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
-}
-std::string right(const std::string& s, std::size_t width) {
-  return std::string(width - std::min(width, width_of(s)), ' ') + s;
-}
-
 void print(const Fact& f) {
-  fmt::print("\n{}\n", f.title);
-  if (!f.note.empty()) return fmt::print("  {}\n", f.note);
-  std::size_t name = 4;
-  for (const auto& row : f.rows) name = std::max(name, width_of(row.name));
-  std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < f.head.size(); ++c) {
-    widths.push_back(width_of(f.head[c]));
-    for (const auto& row : f.rows) widths[c] = std::max(widths[c], width_of(fixed(row.values[c], f.digits)));
-  }
-  fmt::print("  {}", std::string(name, ' '));
-  for (std::size_t c = 0; c < f.head.size(); ++c) fmt::print("  {}", right(f.head[c], widths[c]));
-  fmt::print("\n");
+  fmt::print("\n{}\n", wrapped(f.title));
+  if (!f.note.empty()) return fmt::print("  {}\n", wrapped(f.note, 2));
+  std::vector<std::string> head{""};
+  head.insert(head.end(), f.head.begin(), f.head.end());
+  Table table(head, 2);
   for (const auto& row : f.rows) {
-    fmt::print("  {}{}", row.name, std::string(name - width_of(row.name), ' '));
-    for (std::size_t c = 0; c < row.values.size(); ++c)
-      fmt::print("  {}", right(fixed(row.values[c], f.digits), widths[c]));
-    fmt::print("\n");
+    std::vector<std::string> cells{row.name};
+    for (const double value : row.values) cells.push_back(fixed(value, f.digits));
+    table.add(std::move(cells));
   }
+  fmt::print("{}", table.print());
 }
 
-// Limits that no real model reaches. The last is on what they make together.
-constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 4096, kMostNumbers = 1 << 24;
+// Limits of what is shown, of the longest contexts that models are trained for. The last is on what they make together.
+constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 1 << 17,
+                       kMostNumbers = 1 << 24;
 constexpr double kMostWork = 4e10;  // a minute or two
 
 Shape shape_of(const ShowOptions& o) {
@@ -96,15 +84,18 @@ class Waiting {
 };
 
 void print_head(const Spec& spec, const Shape& shape) {
-  fmt::print("{}   (d = {}, {} heads, {} tokens, {})\n", spec.print(), shape.C, shape.H, shape.length,
-             shape.causal ? "causal" : "bidirectional");
+  fmt::print("{}\n", wrapped(fmt::format("{}   (d = {}, {} heads, {} tokens, {})", spec.print(), shape.C,
+                                         shape.H, shape.length, shape.causal ? "causal" : "bidirectional")));
 }
 
 void print(const pages::Shown::One& one) {
   const Entry& entry = find_encoding(one.standing.named.name);
-  fmt::print("\n{}: {}\n  {}\n  {} ({}), acts on {}, {} parameters\n  {}\n", entry.name, entry.title,
-             entry.formula, entry.paper, entry.year, site_names(entry.acts),
-             one.standing.encoding->param_count(), pages::options_text(one.standing.named));
+  fmt::print("\n{}\n", wrapped(text(entry.name, ": ", entry.title)));
+  for (const std::string& line : {std::string(entry.formula),
+                                  text(entry.paper, " (", entry.year, "), acts on ", site_names(entry.acts),
+                                       ", ", one.standing.encoding->param_count(), " parameters"),
+                                  pages::options_text(one.standing.named)})
+    fmt::print("  {}\n", wrapped(line, 2));
   for (const Fact& f : one.facts) print(f);
 }
 

@@ -14,6 +14,7 @@
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/study_plan.h"
 #include "cli/study_table.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
@@ -64,8 +65,28 @@ void read_block(Part& part) {
   block = found;
 }
 
+// The study that stands in the folder, where nothing but the folder is said.
+std::optional<Suite> standing(const StudyOptions& o) {
+  const bool said =
+      !o.preset.empty() || !o.config.empty() || !o.text.empty() || !o.set.empty() || o.minutes || o.seeds;
+  const SuiteFolder folder{o.out};
+  if (said ||
+      (!std::filesystem::exists(folder.names()) && !std::filesystem::exists(folder.part("").config())))
+    return {};
+  Suite suite;
+  for (const std::string& name : folder.parts()) {
+    Part& part = suite.emplace_back(Part{name, {}});
+    read_toml(part.config, folder.part(name).config());
+  }
+  return suite;
+}
+
 // The configurations from the preset, then the file, then the flags, then --set: the later wins.
 Suite configure(const StudyOptions& o) {
+  if (auto suite = standing(o)) {
+    tell(text("going on with the study in ", o.out, ", by its own settings"));
+    return *suite;
+  }
   const auto given = [](bool there, const auto& read) {
     return there ? std::optional<Toml>(read()) : std::nullopt;
   };
@@ -75,6 +96,7 @@ Suite configure(const StudyOptions& o) {
   double minutes = 0;
   for (Part& part : suite) {
     if (!o.text.empty()) part.config.text_path = o.text;
+    if (o.seeds) set(part.config, text("study.seeds=", *o.seeds));
     for (const auto& assignment : o.set) set(part.config, assignment);
     read_block(part);
     if (!part.config.train.steps) minutes += part.config.minutes;
@@ -147,18 +169,26 @@ std::optional<Done> conduct(const StudyOptions& o, const Part& part, const Study
 
 }  // namespace
 
+namespace {
+
+int show_plans(const Suite& suite, const SuiteFolder& folder, bool json) {
+  std::vector<StudyPlan> plans;
+  for (const Part& part : suite) {
+    const auto data = open_data(part.config);
+    for (const auto& note : data->notes()) tell(about(part.name, note));
+    plans.push_back(plan_study(part.name, part.config, *data, folder.part(part.name)));
+    if (!json) fmt::print("{}", plans.size() == 1 ? "" : "\n"), print(plans.back());
+  }
+  if (json) fmt::print("{}", plans_json(plans));
+  return 0;
+}
+
+}  // namespace
+
 int study(const StudyOptions& o) {
   const Suite suite = configure(o);
   const SuiteFolder folder{o.out};
-  if (o.dry_run) {
-    for (const Part& part : suite) {
-      if (!part.name.empty()) fmt::print("{}{}\n", &part == &suite.front() ? "" : "\n", part.name);
-      const auto data = open_data(part.config);
-      for (const auto& note : data->notes()) tell(about(part.name, note));
-      print_cost(part.config, *data, folder.part(part.name));
-    }
-    return 0;
-  }
+  if (o.dry_run) return show_plans(suite, folder, o.json);
   folder.begin(suite, o.replace);
   std::vector<Done> all;
   for (const Part& part : suite) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "cli/table.h"
 #include "cli/wrapped.h"
 #include "gnomon/core/memory.h"
 #include "gnomon/core/parallel.h"
@@ -21,18 +22,6 @@
 
 namespace gnomon::cli {
 namespace {
-
-std::string duration(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
-}
-
-// The first column is as wide as its longest arm.
-std::size_t arm_width(const StudyConfig& config) {
-  std::size_t width = 3;
-  for (const auto& arm : config.arms) width = std::max(width, Arm::parse(arm).print().size());
-  return width;
-}
 
 std::string difference_text(const Estimate& e) {
   if (e.n == 0) return "-";
@@ -62,89 +51,57 @@ std::string rate_text(const Tuned& rate) {
   return rate.chosen ? shortest(*rate.chosen) + (rate.at_edge ? "*" : "") : "?";
 }
 
-// How many predictions stand, and which of them these settings cannot measure.
-void print_predicted(const StudyConfig& c) {
-  const std::vector<Prediction>& predictions = c.predictions;
-  if (predictions.empty()) return;
-  fmt::print("{} (SHA-256 {})\n", counted(predictions.size(), "prediction"), fingerprint(predictions));
-  for (const Prediction& p : predictions) {
-    if (const std::string why = unmeasurable(p, c); !why.empty())
-      fmt::print("{}\n", wrapped(text("not measurable: ", p.says, " (", why, ")")));
+std::string score_text(const pages::Score& score) {
+  return text(score.length.empty() ? "" : "at " + score.length + " ", score.value,
+              score.seeds.empty() ? "" : " (" + score.seeds + ")");
+}
+
+Table losses(const StudySummary& s) {
+  Table table({"arm", "nats", "rate", "to baseline", "verdict"});
+  table.words(4);
+  for (std::size_t i = 0; i < s.arms.size(); ++i) {
+    const ArmSummary& a = s.arms[i];
+    const AtBudget& at = a.largest();
+    const std::string failed = at.failed.empty() ? "" : text("(", at.failed.size(), " failed)");
+    if (at.runs.empty()) {
+      table.add({a.arm, "", "", "", at.failed.empty() ? "not run" : "failed: " + at.failed.front().failure});
+      continue;
+    }
+    const bool inference = at.comparison && !std::isnan(at.difference.half_width);
+    const std::string verdict = inference ? std::string(name(at.comparison->decision)) : "";
+    table.add({a.arm, fixed(at.nats.mean, pages::kLossDigits), rate_text(a.rate),
+               i == s.baseline ? "baseline" : difference_text(at.difference),
+               verdict + (verdict.empty() || failed.empty() ? "" : "  ") + failed});
   }
+  return table;
+}
+
+Table lengths(const StudySummary& s) {
+  std::vector<std::string> head{"arm"};
+  for (const auto& l : s.arms.front().by_length)
+    head.push_back("at " + shortest(l.factor) + (s.metric ? "" : "x"));
+  head.insert(head.end(), {"parameters", "tokens/s"});
+  Table table(head);
+  for (const ArmSummary& a : s.arms) {
+    if (a.largest().runs.empty()) continue;
+    std::vector<std::string> row{a.arm};
+    for (const auto& l : a.by_length)
+      row.push_back(s.metric ? (l.share ? fixed(l.share->share, 3) : "n/d")
+                             : (l.nats ? fixed(l.nats->mean, pages::kLossDigits) : "n/d"));
+    row.push_back(grouped(double(a.largest().runs.front().parameters)));
+    row.push_back(grouped(a.tokens_per_second));
+    table.add(std::move(row));
+  }
+  return table;
 }
 
 }  // namespace
 
-void print_cost(const StudyConfig& c, const Data& data, const StudyFolder& folder) {
-  set_thread_count(int(c.threads));
-  const std::size_t width = arm_width(c);
-  const double tokens = double(c.train.steps * c.train.batch * c.model.length);
-  fmt::print(
-      "model: {} layers of width {}, {} heads, windows of {} bytes; {} steps of {} windows ({:.1f} M "
-      "bytes)\n",
-      c.model.layers, c.model.width, c.model.heads, c.model.length, c.train.steps, c.train.batch,
-      tokens / 1e6);
-  fmt::print("{:<{}}  {:>10}  {:>12}  {:>8}  {:>8}\n", "arm", width, "parameters", "TFLOP a run", "a run",
-             "memory");
-  double seconds = 0, memory = 0, disk = 0, flops = 0, parameters = 0;
-  for (const auto& words : c.arms) {
-    const Arm arm = Arm::parse(words);
-    const RunEstimate e = estimate(c, arm, data);
-    fmt::print("{:<{}}  {:>10}  {:>12.2f}  {:>8}  {:>8}\n", arm.print(), width, grouped(double(e.parameters)),
-               e.training_flops / 1e12, duration(e.seconds), bytes_text(double(e.memory_bytes)));
-    seconds += e.seconds * runs_an_arm(c), flops += e.training_flops * runs_an_arm(c);
-    memory = std::max(memory, double(e.memory_bytes)),
-    parameters = std::max(parameters, double(e.parameters));
-    disk += double(e.disk_bytes) * double(c.seeds * std::int64_t(c.budgets.size()));
-  }
-  fmt::print(
-      "expected loss at the largest budget: {:.2f} nats a byte, were the text like the King James Bible "
-      "(docs/scale.md)\n",
-      expected_loss(parameters, tokens));
-  const std::size_t runs = plan_runs(c, data, {}).size() + to_come(c, data, {}).runs;
-  fmt::print(
-      "\n{} runs or more, {} side by side: about {} here ({:.0f} TFLOP), {} of memory, {} of disk in {}\n",
-      runs, c.workers, duration(seconds / double(c.workers)), flops / 1e12,
-      bytes_text(memory * double(c.workers)), bytes_text(disk), folder.folder.string());
-  for (const std::string& sentence : data.describe()) fmt::print("{}\n", wrapped(sentence));
-  if (data.training_tokens() > 0)
-    fmt::print("{} tokens a run are {:.2f} epochs\n", grouped(tokens), tokens / data.training_tokens());
-  print_predicted(c);
-}
-
 void print_table(const StudySummary& s) {
   for (const std::string& sentence : pages::study_answers(s)) fmt::print("{}\n", wrapped(sentence));
   fmt::print("\n");
-  const std::size_t width = arm_width(s.config);
   const StudyConfig& c = s.config;
-  fmt::print("{:<{}}  {:>6}  {:>6}  {:>15}  {}\n", "arm", width, "nats", "rate", "to baseline", "verdict");
-  for (std::size_t i = 0; i < s.arms.size(); ++i) {
-    const ArmSummary& a = s.arms[i];
-    const AtBudget& at = a.largest();
-    if (at.runs.empty()) {
-      fmt::print("{:<{}}  {}\n", a.arm, width,
-                 at.failed.empty() ? "not run" : "failed: " + at.failed.front().failure);
-      continue;
-    }
-    const bool inference = at.comparison && !std::isnan(at.difference.half_width);
-    fmt::print("{:<{}}  {:>6}  {:>6}  {:>15}  {}{}\n", a.arm, width, fixed(at.nats.mean, pages::kLossDigits),
-               rate_text(a.rate), i == s.baseline ? "baseline" : difference_text(at.difference),
-               inference ? name(at.comparison->decision) : "",
-               at.failed.empty() ? "" : text("  (", at.failed.size(), " failed)"));
-  }
-  std::string head = fmt::format("\n{:<{}}", "arm", width);
-  for (const auto& l : s.arms.front().by_length)
-    head += fmt::format("  {:>8}", s.metric ? "at " + shortest(l.factor) : "at " + shortest(l.factor) + "x");
-  fmt::print("{}  {:>10}  {:>8}\n", head, "parameters", "tokens/s");
-  for (const ArmSummary& a : s.arms) {
-    if (a.largest().runs.empty()) continue;
-    std::string row = fmt::format("{:<{}}", a.arm, width);
-    for (const auto& l : a.by_length)
-      row += fmt::format("  {:>8}", s.metric ? (l.share ? fmt::format("{:.3f}", l.share->share) : "n/d")
-                                             : (l.nats ? fixed(l.nats->mean, pages::kLossDigits) : "n/d"));
-    fmt::print("{}  {:>10}  {:>8}\n", row, grouped(double(a.largest().runs.front().parameters)),
-               grouped(a.tokens_per_second));
-  }
+  fmt::print("{}\n{}", losses(s).print(), lengths(s).print());
   fmt::print("\nnats: held-out loss, {}, over whole windows of {} tokens,\nmean of {}, {} steps.\n", s.unit,
              c.model.length, counted(std::size_t(c.seeds), "seed"), c.train.steps);
   fmt::print("rate: learning rate{}; * the best one tried was the last.\n",
@@ -169,20 +126,15 @@ void print_table(const StudySummary& s) {
 void print_suite(const std::vector<Told>& studies) {
   for (const std::string& sentence : pages::suite_answers(studies)) fmt::print("{}\n", wrapped(sentence));
   for (const auto& [name, s] : studies) {
-    const std::size_t width = arm_width(s->config);
     fmt::print("\n{}\n", name);
+    Table table({"", "", ""}, 2);  // within the lengths of training, and beyond
+    table.words(1).words(2);
     for (const ArmSummary& a : s->arms) {
       const pages::Scores scores = pages::scores_of(*s, a);
-      std::string row;
-      for (const auto& score : {scores.within, scores.beyond}) {
-        row.resize(row.empty() ? 0 : std::max<std::size_t>(row.size(), 22), ' ');  // in columns
-        if (score)
-          row +=
-              fmt::format("  {}", text(score->length.empty() ? "" : "at " + score->length + " ", score->value,
-                                       score->seeds.empty() ? "" : " (" + score->seeds + ")"));
-      }
-      fmt::print("  {:<{}}{}\n", a.arm, width, row.empty() ? "  no result" : row);
+      table.add({a.arm, scores.within ? score_text(*scores.within) : "no result",
+                 scores.beyond ? score_text(*scores.beyond) : ""});
     }
+    fmt::print("{}", table.print());
   }
   fmt::print("\nof tasks: the mean share of right answers, and how many seeds have {:.0f} %.\n",
              100 * kSolved);
@@ -190,18 +142,18 @@ void print_suite(const std::vector<Told>& studies) {
 }
 
 void print_status(const StudySummary& s) {
-  const std::size_t width = arm_width(s.config);
-  std::string head = fmt::format("{:<{}}  {:>6}  {:>6}", "arm", width, "tuned", "rate");
-  for (const double share : s.config.budgets) head += fmt::format("  {:>16}", "budget " + shortest(share));
-  fmt::print("{}\n", head);
+  std::vector<std::string> head{"arm", "tuned", "rate"};
+  for (const double share : s.config.budgets) head.push_back("budget " + shortest(share));
+  Table table(head);
   for (const ArmSummary& a : s.arms) {
-    std::string row = fmt::format("{:<{}}  {:>6}  {:>6}", a.arm, width, a.tuning.size(), rate_text(a.rate));
+    std::vector<std::string> row{a.arm, text(a.tuning.size()), rate_text(a.rate)};
     for (const AtBudget& b : a.budgets)
-      row += fmt::format("  {:>16}", b.runs.empty() ? text("0 of ", s.config.seeds)
-                                                    : fmt::format("{} of {}, {:.3f}", b.runs.size(),
-                                                                  s.config.seeds, b.nats.mean));
-    fmt::print("{}\n", row);
+      row.push_back(b.runs.empty()
+                        ? text("0 of ", s.config.seeds)
+                        : text(b.runs.size(), " of ", s.config.seeds, ", ", fixed(b.nats.mean, 3)));
+    table.add(std::move(row));
   }
+  fmt::print("{}", table.print());
   fmt::print("\n{} of {} runs finished, {} failed; {:.1f} of {:.1f} TFLOP were tuning\n", s.finished,
              s.planned, s.failed, s.tuning_flops / 1e12, s.flops / 1e12);
 }
@@ -211,16 +163,16 @@ void print_comparison(const StudySummary& a, const StudySummary& b) {
     const auto value = [](const std::string& v) { return v.empty() ? "not set" : v; };
     fmt::print("{}\n", wrapped(text(c.key, ": ", value(c.a), " in A, ", value(c.b), " in B")));
   }
-  const std::size_t width = arm_width(a.config);
-  fmt::print("\n{:<{}}  {:>6}  {:>6}  {:>15}  {}\n", "arm", width, "A", "B", "B - A", "B is");
+  Table table({"arm", "A", "B", "B - A", "B is"});
+  table.words(4);
   for (const Versus& v : versus(a, b)) {
     const auto loss = [](const ArmSummary& arm) {
       return fixed(arm.largest().nats.mean, pages::kLossDigits);
     };
-    fmt::print("{:<{}}  {:>6}  {:>6}  {:>15}  {}\n", v.arm, width, loss(*v.a), loss(*v.b),
-               difference_text(v.difference),
-               std::isnan(v.difference.half_width) ? "" : name(v.comparison.decision));
+    table.add({v.arm, loss(*v.a), loss(*v.b), difference_text(v.difference),
+               std::isnan(v.difference.half_width) ? "" : std::string(name(v.comparison.decision))});
   }
+  fmt::print("\n{}", table.print());
   for (const auto& [own, other, where] : {std::tuple(&a, &b, "A"), std::tuple(&b, &a, "B")}) {
     std::string alone;
     for (const ArmSummary& arm : own->arms) {

@@ -4,7 +4,6 @@
 namespace gnomon::cli {
 
 // What `study` prints on standard output.
-void print_cost(const StudyConfig& config, const Data& data, const StudyFolder& folder);  // --dry-run
 void print_table(const StudySummary& summary);
 void print_suite(const std::vector<Told>& studies);
 void print_status(const StudySummary& summary);

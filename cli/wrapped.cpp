@@ -1,5 +1,8 @@
 #include "cli/wrapped.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -8,11 +11,20 @@
 
 namespace gnomon::cli {
 
-namespace {
-
-std::size_t columns(std::string_view word) {
-  return std::size_t(std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+std::size_t columns(std::string_view words) {
+  return std::size_t(std::count_if(words.begin(), words.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
+
+std::size_t screen_width() {
+  static const std::size_t width = [] {
+    struct winsize size {};
+    const bool known = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    return std::max<std::size_t>(80, known ? size.ws_col : 0);
+  }();
+  return width;
+}
+
+namespace {
 
 struct Piece {
   std::string_view text;

@@ -1,4 +1,4 @@
-# `cmake --install`: the libraries, their headers, the program, find_package(gnomon COMPONENTS core lab), gnomon-core.pc and
+# `cmake --install`: the libraries, their headers, the program with its manual pages and completions, find_package(gnomon COMPONENTS core lab), gnomon-core.pc and
 # gnomon-lab.pc.
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gnomon)
 file(RELATIVE_PATH path_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
@@ -22,6 +22,7 @@ if(GNOMON_LAB)
 endif()
 if(GNOMON_CLI)
   install(TARGETS gnomon_cli)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})
 endif()
 configure_package_config_file(cmake/gnomonConfig.cmake.in ${PROJECT_BINARY_DIR}/gnomonConfig.cmake INSTALL_DESTINATION ${config_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/gnomonConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -12,6 +12,7 @@
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon::claims {
@@ -47,7 +48,8 @@ std::vector<const Claim*> select_claims(std::span<const std::string> names) {
       found |= meant;
       if (meant && std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
     }
-    if (!found) throw Error(Fault::usage, text(unknown("claim", wanted, known), "; or a text: 000 to 004"));
+    if (!found)
+      throw unknown("claim", wanted, known, "`gnomon claims` lists them; 000 to 004 are all of a text");
   }
   return out;
 }

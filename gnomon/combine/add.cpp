@@ -57,6 +57,7 @@ class Add final : public Combination {
 
 extern const CombinationEntry add_combination;
 const CombinationEntry add_combination = {.name = "add",
+                                          .aliases = {"sum", "plus"},
                                           .title = "Sum of word and position",
                                           .paper = "https://arxiv.org/abs/1706.03762",
                                           .formula = "h = s*x + A*e",

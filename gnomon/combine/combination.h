@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gnomon/core/names.h"
 #include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
@@ -57,13 +58,16 @@ class Combination {
 };
 
 struct CombinationEntry {
-  std::string_view name, title, paper, formula;
+  std::string_view name;
+  std::vector<std::string_view> aliases = {};  // what else the field calls it: suggested, never taken
+  std::string_view title, paper, formula;
   bool needs_position;  // concat(none) has nothing to concatenate
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<Combination>(const Options&, const Shape&)> make;
 };
 std::span<const CombinationEntry* const>
 combinations();  // in the order of list.def; the first is the standard
+std::vector<Name> combination_names();
 const CombinationEntry* find_combination(std::string_view name);  // null when there is none of that name
 
 }  // namespace gnomon

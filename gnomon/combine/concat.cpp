@@ -64,6 +64,7 @@ class Concat final : public Combination {
 extern const CombinationEntry concat_combination;
 const CombinationEntry concat_combination = {
     .name = "concat",
+    .aliases = {"concatenate", "concatenation", "cat"},
     .title = "Word and position side by side, at the same total width",
     .paper = "https://github.com/tensorflow/tensor2tensor/issues/1591",
     .formula = "h = [s*x ; e]",

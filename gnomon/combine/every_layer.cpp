@@ -47,6 +47,7 @@ class EveryLayer final : public Combination {
 
 extern const CombinationEntry every_layer_combination;
 const CombinationEntry every_layer_combination = {.name = "every_layer",
+                                                  .aliases = {"per_layer", "each_layer"},
                                                   .title = "Sum, and the position again before every layer",
                                                   .paper = "https://arxiv.org/abs/1807.03819",
                                                   .formula = "h_l + e before every layer l",

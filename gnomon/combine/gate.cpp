@@ -91,6 +91,7 @@ class Gate final : public Combination {
 
 extern const CombinationEntry gate_combination;
 const CombinationEntry gate_combination = {.name = "gate",
+                                           .aliases = {"gated"},
                                            .title = "Sum with a learned gate on the position",
                                            .paper = "https://arxiv.org/abs/1612.08083",
                                            .formula = "h = s*x + sigmoid(W[s*x ; e] + b)*e",

@@ -167,6 +167,7 @@ class Mixture final : public Combination {
 extern const CombinationEntry mixture_combination;
 const CombinationEntry mixture_combination = {
     .name = "mixture",
+    .aliases = {"mix"},
     .title = "Attention over the two sources of a token, each with its own key and value",
     .paper = "https://arxiv.org/abs/1804.07983",
     .formula = "h = a_x*V_x x + a_e*V_e e, a = softmax of query times keys",

@@ -51,6 +51,7 @@ class Multiply final : public Combination {
 extern const CombinationEntry multiply_combination;
 const CombinationEntry multiply_combination = {
     .name = "multiply",
+    .aliases = {"product", "mul"},
     .title = "Product of word and position, channel by channel",
     .paper = "https://arxiv.org/abs/1706.03762",
     .formula = "h = s*x*(1 + A*e)",

@@ -15,6 +15,12 @@ std::span<const CombinationEntry* const> combinations() {
   return all;
 }
 
+std::vector<Name> combination_names() {
+  std::vector<Name> names;
+  for (const CombinationEntry* entry : combinations()) names.push_back({entry->name, entry->aliases});
+  return names;
+}
+
 const CombinationEntry* find_combination(std::string_view name) {
   for (const CombinationEntry* entry : combinations()) {
     if (entry->name == name) return entry;

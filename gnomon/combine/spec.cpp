@@ -5,6 +5,7 @@
 
 #include "gnomon/combine/together.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -34,16 +35,26 @@ class Reader {
         place(encoding(name), result);
       }
     } while (take('+'));
-    if (!rest_.empty()) fail(text("expected '+' or the end, found '", rest_, "'"));
+    if (!rest_.empty()) expected("'+' or the end");
     result.combination.options =
-        standard(result.combination.name, find_combination(result.combination.name)->options,
-                 result.combination.options);
+        Options::completed(result.combination.name, find_combination(result.combination.name)->options,
+                           result.combination.options)
+            .all();
     return result;
   }
 
  private:
+  // Before `rest`, which is part of the text.
+  std::string at(std::string_view rest) const {
+    return text("spec '", all_, "', column ", rest.data() - all_.data() + 1);
+  }
   [[noreturn]] void fail(const std::string& why) const {
-    throw Error(Fault::usage, text("spec '", all_, "', column ", rest_.data() - all_.data() + 1, ": ", why));
+    throw Error(Fault::usage, text(at(rest_), ": ", why), {.place = at(rest_)});
+  }
+  [[noreturn]] void expected(const std::string& what) const {
+    const std::string found = rest_.empty() ? "the end" : text("'", rest_.front(), "'");
+    throw Error(Fault::usage, text(at(rest_), ": expected ", what, ", found ", found),
+                {at(rest_), found, what, {}});
   }
   bool take(char c) {
     skip();
@@ -65,9 +76,7 @@ class Reader {
     while (n < rest_.size() &&
            (part_of_word(rest_[n]) || (rest_[n] == '+' && n > 0 && rest_[n - 1] == 'e' && rest_[0] <= '9')))
       ++n;
-    if (n == 0)
-      fail(
-          text("expected ", what, rest_.empty() ? ", found the end" : text(", found '", rest_.front(), "'")));
+    if (n == 0) expected(std::string(what));
     const std::string_view found = rest_.substr(0, n);
     rest_.remove_prefix(n);
     skip();
@@ -79,29 +88,29 @@ class Reader {
     if (take('(')) {
       while (!take(')')) option(named);
     }
-    named.options = standard(named.name, entry.options, named.options);
+    named.options = Options::completed(named.name, entry.options, named.options).all();
     return named;
   }
   const Entry& known(std::string_view name) const {
-    std::vector<std::string_view> names;
-    for (const Entry* entry : encodings()) names.push_back(entry->name);
-    for (const CombinationEntry* entry : combinations()) names.push_back(entry->name);
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw Error(Fault::usage, text("spec '", all_, "': ", unknown("encoding or combination", name, names)));
+    for (const Entry* entry : encodings()) {
+      if (entry->name == name) return *entry;
     }
-    return find_encoding(name);
+    if (find_combination(name))
+      fail(text("'", name, "' joins word and position; here an encoding is expected"));
+    std::vector<Name> names = encoding_names();
+    for (Name& joining : combination_names()) names.push_back(std::move(joining));
+    throw unknown("encoding or combination", name, names, kEncodingsLister).at(at(name));
   }
   void option(Named& named) {
     const std::string_view name = word("an option");
-    if (!take('=')) fail(text("expected '=' after '", name, "'"));
+    if (!take('=')) expected(text("'=' after '", name, "'"));
     named.options.emplace_back(name, word("a value"));
-    if (!take(',') && (rest_.empty() || rest_.front() != ')')) fail("expected ',' or ')'");
+    if (!take(',') && (rest_.empty() || rest_.front() != ')')) expected("',' or ')'");
   }
   void combination(const CombinationEntry& entry, Spec& result) {
     result.combination = {std::string(entry.name), {}};
     if (!take('('))
-      fail(text("expected '(': ", entry.name, " joins words with an encoding, as in ", entry.name,
-                "(sinusoidal)"));
+      expected(text("'(', as in ", entry.name, "(sinusoidal), which joins words with an encoding"));
     const Named inner = encoding(word("an encoding"));
     const Entry& encoding_entry = find_encoding(inner.name);
     if (inner.name != "none" && !(encoding_entry.acts & kInput)) {
@@ -111,7 +120,7 @@ class Reader {
     if (inner.name == "none" && entry.needs_position)
       fail(text(entry.name, " needs an encoding to join with the words"));
     if (inner.name != "none") result.input = inner;
-    if (!take(',') && (rest_.empty() || rest_.front() != ')')) fail("expected ',' or ')'");
+    if (!take(',') && (rest_.empty() || rest_.front() != ')')) expected("',' or ')'");
     while (!take(')')) option(result.combination);
   }
   void layers(Spec& result) {
@@ -128,7 +137,7 @@ class Reader {
         if (acts != 0) result.layers.back().push_back(std::move(named));
       } while (take('+'));
     } while (take(','));
-    if (!take(']')) fail("expected ',' or ']'");
+    if (!take(']')) expected("',' or ']'");
   }
   void place(Named named, Spec& result) {
     const unsigned acts = find_encoding(named.name).acts;
@@ -140,17 +149,6 @@ class Reader {
     } else if (acts != 0) {
       result.attention.push_back(std::move(named));
     }
-  }
-  // Every option with its value, checked, in the order of the entry.
-  static std::vector<std::pair<std::string, std::string>> standard(
-      std::string_view owner, const std::vector<OptionSpec>& specs,
-      std::vector<std::pair<std::string, std::string>> given) {
-    for (const OptionSpec& spec : specs) {
-      const bool present =
-          std::any_of(given.begin(), given.end(), [&](const auto& pair) { return pair.first == spec.name; });
-      if (!present) given.emplace_back(spec.name, spec.standard);
-    }
-    return Options(owner, specs, given).all();
   }
   const std::string_view all_;
   std::string_view rest_;
@@ -235,7 +233,7 @@ std::unique_ptr<Encoding> make_checked(const Named& named, const Shape& shape) {
 Scheme make_scheme(const Spec& spec, const Shape& shape) {
   shape.check();
   const CombinationEntry* entry = find_combination(spec.combination.name);
-  if (!entry) throw Error(Fault::usage, text("unknown combination '", spec.combination.name, "'"));
+  if (!entry) throw unknown("combination", spec.combination.name, combination_names(), kEncodingsLister);
   Scheme scheme;
   scheme.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape);
   if (spec.input) {

@@ -29,4 +29,10 @@ std::string printable(std::string_view message) {
   return out;
 }
 
+Error Error::at(std::string_view place) const {
+  ErrorDetails details = details_;
+  details.place = details.place.empty() ? std::string(place) : text(place, ": ", details.place);
+  return Error(fault_, text(place, ": ", what()), std::move(details));
+}
+
 }  // namespace gnomon

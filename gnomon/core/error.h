@@ -25,10 +25,10 @@ std::string printable(std::string_view message);
 
 // The parts of a message that a program may want apart, as far as there are any.
 struct ErrorDetails {
-  std::string place;                     // where: a column of a spec, an option, a key of a file
-  std::string found;                     // what stands there
-  std::string allowed;                   // what may stand there, in words
-  std::vector<std::string> suggestions;  // what was probably meant, the nearest first
+  std::string place = {};                     // where: a column of a spec, an option, a key of a file
+  std::string found = {};                     // what stands there
+  std::string allowed = {};                   // what may stand there, in words
+  std::vector<std::string> suggestions = {};  // what was probably meant, the nearest first
 };
 
 // Every error of the library. The message names the place, what was found and what is allowed; it may quote
@@ -39,6 +39,8 @@ class Error : public std::runtime_error {
       : std::runtime_error(printable(message)), fault_(fault), details_(std::move(details)) {}
   Fault fault() const { return fault_; }
   const ErrorDetails& details() const { return details_; }
+  // The same, with its place before it: "PLACE: ...".
+  Error at(std::string_view place) const;
 
  private:
   Fault fault_;

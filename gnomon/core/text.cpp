@@ -31,7 +31,8 @@ double number(std::string_view word, std::string_view what) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc() || end != word.data() + word.size() || word.empty()) {
-    throw Error(Fault::usage, text(what, ": '", word, "' is not a number"));
+    throw Error(Fault::usage, text(what, ": '", word, "' is not a number"),
+                {std::string(what), std::string(word), "a number", {}});
   }
   return value;
 }
@@ -40,7 +41,8 @@ long long integer(std::string_view word, std::string_view what) {
   long long value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc() || end != word.data() + word.size() || word.empty()) {
-    throw Error(Fault::usage, text(what, ": '", word, "' is not a whole number"));
+    throw Error(Fault::usage, text(what, ": '", word, "' is not a whole number"),
+                {std::string(what), std::string(word), "a whole number", {}});
   }
   return value;
 }
@@ -62,33 +64,6 @@ std::vector<std::string_view> split(std::string_view s, char separator) {
   return parts;
 }
 
-namespace {
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-}  // namespace
-
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view best;
-  std::size_t least = word.size() / 2 + 2;
-  for (const auto candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < least) best = candidate, least = distance;
-  }
-  return best;
-}
-
 std::string counted(std::size_t n, std::string_view what) { return text(n, " ", what, n == 1 ? "" : "s"); }
 
 std::string shell_word(std::string_view word) {
@@ -107,13 +82,6 @@ std::string join(std::span<const std::string_view> words, std::string_view separ
     all += word;
   }
   return all;
-}
-
-std::string unknown(std::string_view kind, std::string_view word,
-                    std::span<const std::string_view> candidates) {
-  const auto near = nearest(word, candidates);
-  return text("unknown ", kind, " '", word, "'", near.empty() ? "" : text(": did you mean '", near, "'?"),
-              near.empty() ? ". There are: " : " There are: ", join(candidates, ", "));
 }
 
 std::string excerpt(std::string_view words) {

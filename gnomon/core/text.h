@@ -19,13 +19,6 @@ long long integer(std::string_view word, std::string_view what);
 std::string_view trim(std::string_view s);
 std::vector<std::string_view> split(std::string_view s, char separator);
 
-// The candidate with the least edit distance to `word`; empty when none is near (more than half of it wrong).
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
-
-// "unknown encoding 'rop': did you mean 'rope'? There are: none, rope, ..." : the answer to a wrong name.
-std::string unknown(std::string_view kind, std::string_view word,
-                    std::span<const std::string_view> candidates);
-
 // "1 claim", "75 claims".
 std::string counted(std::size_t n, std::string_view what);
 // As a shell reads it as one word: in single quotes where it needs them.

@@ -53,6 +53,7 @@ class Alibi final : public DistanceBias {
 extern const Entry alibi_entry;
 const Entry alibi_entry = entry<Alibi>(
     {.name = "alibi",
+     .aliases = {"linear_bias", "bloom", "mpt"},
      .title = "Attention with linear biases",
      .paper = "https://arxiv.org/abs/2108.12409",
      .formula = "s = q*k/sqrt(D) - m_h*|p_i - p_j|",

@@ -40,6 +40,7 @@ class AlibiLearned final : public DistanceBias {
 extern const Entry alibi_learned_entry;
 const Entry alibi_learned_entry =
     entry<AlibiLearned>({.name = "alibi_learned",
+                         .aliases = {"learned_alibi"},
                          .title = "ALiBi with learned slopes",
                          .paper = "https://arxiv.org/abs/2108.12409",
                          .formula = "s = q*k/sqrt(D) - exp(w_h)*|p_i - p_j|",

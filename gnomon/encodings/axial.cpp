@@ -54,6 +54,7 @@ class Axial final : public Encoding, public InputPart {
 extern const Entry axial_entry;
 const Entry axial_entry = entry<Axial>(
     {.name = "axial",
+     .aliases = {"reformer"},
      .title = "Axial table: a vector for the row beside one for the column",
      .paper = "https://arxiv.org/abs/2001.04451",
      .formula = "e[p] = [E1[r] ; E2[c]], p = r*columns + c",

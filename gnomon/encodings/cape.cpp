@@ -39,6 +39,7 @@ class Cape final : public Encoding, public PlacePart {
 extern const Entry cape_entry;
 const Entry cape_entry =
     entry<Cape>({.name = "cape",
+                 .aliases = {"augmented"},
                  .title = "CAPE: positions shifted, jittered and scaled in training",
                  .paper = "https://arxiv.org/abs/2106.03143",
                  .formula = "lambda*(p - mean + shift + jitter_p)",

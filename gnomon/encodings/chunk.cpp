@@ -34,6 +34,7 @@ class Chunk final : public Encoding, public MaskPart {
 
 extern const Entry chunk_entry;
 const Entry chunk_entry = entry<Chunk>({.name = "chunk",
+                                        .aliases = {"chunked", "block_local"},
                                         .title = "Chunks: a query sees the keys of its chunk",
                                         .paper = "https://github.com/meta-llama/llama-models",
                                         .formula = "i sees j where floor(p_i/size) = floor(p_j/size)",

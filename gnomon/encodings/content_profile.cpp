@@ -99,6 +99,7 @@ class ContentProfile final : public Encoding, public CrossPart {
 extern const Entry content_profile_entry;
 const Entry content_profile_entry = entry<ContentProfile>(
     {.name = "content_profile",
+     .aliases = {"inkling"},
      .title = "Profiles of the distance, mixed by the content of the query",
      .paper = "https://github.com/huggingface/transformers",
      .formula = "s = q_i*k_j/sqrt(D) + tau_i*(W x_i)*P[i - j], 0 from i - j = extent on",

@@ -48,6 +48,7 @@ class Cope final : public Encoding, public RulePart {
 extern const Entry cope_entry;
 const Entry cope_entry = entry<Cope>(
     {.name = "cope",
+     .aliases = {"contextual"},
      .title = "Contextual position encoding: positions counted by gates",
      .paper = "https://arxiv.org/abs/2405.18719",
      .formula = "P_ij = sum_{u=j..i} sigmoid(q_i*k_u/sqrt(D)); s += lerp(q_i*e[floor P], q_i*e[ceil P])",

@@ -90,6 +90,7 @@ class DataAlibi final : public Encoding, public RulePart {
 extern const Entry data_alibi_entry;
 const Entry data_alibi_entry =
     entry<DataAlibi>({.name = "data_alibi",
+                      .aliases = {"data_dependent_alibi"},
                       .title = "Data-dependent ALiBi: every query has its own forget gates",
                       .paper = "https://github.com/lucidrains/x-transformers",
                       .formula = "s = q*k/sqrt(D) + sum_{l=j..i-1} ln sigmoid(a_i*b_l/sqrt(w))",

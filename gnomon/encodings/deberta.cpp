@@ -22,6 +22,7 @@ class Deberta final : public Disentangled {
 extern const Entry deberta_entry;
 const Entry deberta_entry = entry<Deberta>(
     {.name = "deberta",
+     .aliases = {"disentangled", "deberta_v1"},
      .title = "DeBERTa: disentangled attention over clamped distances",
      .paper = "https://arxiv.org/abs/2006.03654",
      .formula = "s = (q*k + q*K[r(d)] + k*Q[r(d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",

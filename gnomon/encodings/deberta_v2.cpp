@@ -44,6 +44,7 @@ class DebertaV2 final : public Disentangled {
 extern const Entry deberta_v2_entry;
 const Entry deberta_v2_entry = entry<DebertaV2>(
     {.name = "deberta_v2",
+     .aliases = {"deberta_v3"},
      .title = "DeBERTa v2 and v3: disentangled attention over logarithmic buckets",
      .paper = "https://arxiv.org/abs/2111.09543",
      .formula = "as deberta with r(d) = bucket(d) + B, the logarithm by ceiling, the table normalised",

@@ -49,6 +49,7 @@ class DynamicNtk final : public Rotary {
 extern const Entry dynamic_ntk_entry;
 const Entry dynamic_ntk_entry = entry<DynamicNtk>(
     {.name = "dynamic_ntk",
+     .aliases = {"dynamic", "ntk_dynamic"},
      .title = "Dynamic NTK: the base grows with the context",
      .paper = "https://arxiv.org/abs/2309.00071",
      .formula = "b' = b*(s*L/L0 - (s-1))^(r/(r-2)) for L > L0",

@@ -48,6 +48,7 @@ class DynamicYarn final : public Rotary {
 extern const Entry dynamic_yarn_entry;
 const Entry dynamic_yarn_entry =
     entry<DynamicYarn>({.name = "dynamic_yarn",
+                        .aliases = {"yarn_dynamic"},
                         .title = "YaRN with the factor that the context needs",
                         .paper = "https://arxiv.org/abs/2309.00071",
                         .formula = "YaRN with s = max(1, L/L0)",

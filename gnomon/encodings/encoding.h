@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gnomon/core/names.h"
 #include "gnomon/encodings/options.h"
 #include "gnomon/encodings/parts.h"
 
@@ -93,7 +94,9 @@ void make_over_distances(Terms& terms, Floats& array, std::int64_t H, std::int64
 // A row of the registry: everything that the command line, the documentation and the tests know of an
 // encoding.
 struct Entry {
-  std::string_view name, title, paper;
+  std::string_view name;
+  std::vector<std::string_view> aliases = {};  // what else the field calls it: suggested, never taken
+  std::string_view title, paper;
   std::string_view formula;  // one line
   std::string_view pitfall;  // what users get wrong
   int year;
@@ -119,6 +122,8 @@ Entry entry(Entry facts) {
 }
 std::span<const Entry* const> encodings();  // in the order of list.def
 
-const Entry& find_encoding(std::string_view name);  // throws Error(usage) that lists what exists
+std::vector<Name> encoding_names();
+inline constexpr std::string_view kEncodingsLister = "`gnomon encodings` lists them";
+const Entry& find_encoding(std::string_view name);  // throws Error(usage) that says what was probably meant
 
 }  // namespace gnomon

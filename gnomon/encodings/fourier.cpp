@@ -119,6 +119,7 @@ class Fourier final : public Encoding, public InputPart {
 extern const Entry fourier_entry;
 const Entry fourier_entry =
     entry<Fourier>({.name = "fourier",
+                    .aliases = {"learnable_fourier"},
                     .title = "Learnable Fourier features of the coordinates, through a small network",
                     .paper = "https://arxiv.org/abs/2106.02795",
                     .formula = "e = MLP(F^(-1/2)*[cos(x*W) ; sin(x*W)]), W learned from N(0, gamma^-2)",

@@ -75,6 +75,7 @@ class Fox final : public Encoding, public BiasPart {
 extern const Entry fox_entry;
 const Entry fox_entry =
     entry<Fox>({.name = "fox",
+                .aliases = {"forgetting", "forgetting_transformer"},
                 .title = "Forgetting attention: a gate for each token decays what came before",
                 .paper = "https://openreview.net/forum?id=q2Lnyegkr8",
                 .formula = "s = q*k/sqrt(D) + sum_{l=j+1..i} ln sigmoid(w*x_l + b)",

@@ -45,6 +45,7 @@ class KerpleLog final : public DistanceBias {
 extern const Entry kerple_log_entry;
 const Entry kerple_log_entry =
     entry<KerpleLog>({.name = "kerple_log",
+                      .aliases = {"kerple"},
                       .title = "KERPLE: a learned logarithm of the distance",
                       .paper = "https://arxiv.org/abs/2205.09921",
                       .formula = "s = q*k/sqrt(D) - r_h*ln(1 + a_h*|p_i - p_j|)",

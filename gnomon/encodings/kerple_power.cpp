@@ -49,6 +49,7 @@ class KerplePower final : public DistanceBias {
 extern const Entry kerple_power_entry;
 const Entry kerple_power_entry =
     entry<KerplePower>({.name = "kerple_power",
+                        .aliases = {"kerple"},
                         .title = "KERPLE: a learned power of the distance",
                         .paper = "https://arxiv.org/abs/2205.09921",
                         .formula = "s = q*k/sqrt(D) - a_h*|p_i - p_j|^r_h",

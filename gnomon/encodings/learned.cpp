@@ -47,6 +47,7 @@ class Learned final : public Encoding, public InputPart {
 extern const Entry learned_entry;
 const Entry learned_entry =
     entry<Learned>({.name = "learned",
+                    .aliases = {"absolute", "ape", "learnable", "table", "gpt2", "bert", "wpe"},
                     .title = "Learned table of absolute positions",
                     .paper = "https://arxiv.org/abs/1705.03122",
                     .formula = "e[p] = w[p]",

@@ -35,6 +35,7 @@ class Linear final : public Rotary {
 extern const Entry linear_entry;
 const Entry linear_entry = entry<Linear>(
     {.name = "linear",
+     .aliases = {"pi", "position_interpolation", "interpolation"},
      .title = "Position interpolation: positions divided by a factor",
      .paper = "https://arxiv.org/abs/2306.15595",
      .formula = "pair i turns by p*theta_i/s",

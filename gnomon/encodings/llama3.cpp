@@ -47,6 +47,7 @@ class Llama3 final : public Rotary {
 extern const Entry llama3_entry;
 const Entry llama3_entry = entry<Llama3>(
     {.name = "llama3",
+     .aliases = {"llama", "llama3_1"},
      .title = "Llama 3: slow pairs divided by a factor, a blend between",
      .paper = "https://arxiv.org/abs/2407.21783",
      .formula = "theta_i for more than 4 turns in L0, theta_i/8 for less than 1, a blend between",

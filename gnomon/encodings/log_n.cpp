@@ -59,6 +59,7 @@ class LogN final : public Encoding, public MapPart {
 extern const Entry log_n_entry;
 const Entry log_n_entry = entry<LogN>(
     {.name = "log_n",
+     .aliases = {"logn", "log_scaling", "llama4"},
      .title = "Temperature that grows with the logarithm of the position",
      .paper = "https://arxiv.org/abs/2202.12172",
      .formula = "q*max(1, ln(p+1)/ln L0), or q*(1 + a*ln(1 + floor((p+1)/F))), or others by rule",

@@ -64,6 +64,7 @@ class Longrope final : public Rotary {
 extern const Entry longrope_entry;
 const Entry longrope_entry = entry<Longrope>(
     {.name = "longrope",
+     .aliases = {"su", "longrope2", "phi3"},
      .title = "LongRoPE: a searched factor for each pair, short and long",
      .paper = "https://arxiv.org/abs/2402.13753",
      .formula = "theta_i/lambda_i, lambda short for L <= L0, long beyond; q, k times sqrt(1 + ln s/ln L0)",

@@ -45,6 +45,7 @@ class Mrope final : public StreamRotary {
 extern const Entry mrope_entry;
 const Entry mrope_entry = entry<Mrope>(
     {.name = "mrope",
+     .aliases = {"m_rope", "multimodal_rope", "qwen2_vl"},
      .title = "M-RoPE: time, height and width in sections of the pairs",
      .paper = "https://arxiv.org/abs/2409.12191",
      .formula = "pair n turns by (t|h|w)*theta^(-2n/r), by section",

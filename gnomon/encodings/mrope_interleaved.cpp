@@ -29,6 +29,7 @@ class MropeInterleaved final : public StreamRotary {
 extern const Entry mrope_interleaved_entry;
 const Entry mrope_interleaved_entry = entry<MropeInterleaved>(
     {.name = "mrope_interleaved",
+     .aliases = {"interleaved_mrope", "qwen3_vl"},
      .title = "M-RoPE with the three streams interleaved over the pairs",
      .paper = "https://arxiv.org/abs/2511.21631",
      .formula = "pair n turns by h if n%3=1, w if n%3=2, else t",

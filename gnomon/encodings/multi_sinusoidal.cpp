@@ -40,6 +40,7 @@ class MultiSinusoidal final : public FixedInput {
 extern const Entry multi_sinusoidal_entry;
 const Entry multi_sinusoidal_entry = entry<MultiSinusoidal>(
     {.name = "multi_sinusoidal",
+     .aliases = {"sinusoidal_2d", "2d"},
      .title = "Sinusoids on one to four axes",
      .paper = "https://github.com/tatp22/multidim-positional-encoding",
      .formula = "axis a: channels a*ch.., ch = 2*ceil(C/2k), interleaved sinusoid of its coordinate",

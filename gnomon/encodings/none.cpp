@@ -11,6 +11,7 @@ namespace gnomon {
 
 extern const Entry none_entry;
 const Entry none_entry = entry<Encoding>({.name = "none",
+                                          .aliases = {"nope", "no position", "bag_of_words"},
                                           .title = "No position encoding (NoPE)",
                                           .paper = "https://arxiv.org/abs/2305.19466",
                                           .formula = "s = q*k/sqrt(D)",

@@ -39,6 +39,7 @@ class Ntk final : public Rotary {
 extern const Entry ntk_entry;
 const Entry ntk_entry = entry<Ntk>(
     {.name = "ntk",
+     .aliases = {"ntk_aware"},
      .title = "NTK-aware scaling of the base",
      .paper = "https://arxiv.org/abs/2309.00071",
      .formula = "b' = b*s^(r/(r-2))",

@@ -52,6 +52,7 @@ class NtkByParts final : public Rotary {
 extern const Entry ntk_by_parts_entry;
 const Entry ntk_by_parts_entry =
     entry<NtkByParts>({.name = "ntk_by_parts",
+                       .aliases = {"by_parts"},
                        .title = "NTK-by-parts: interpolate slow pairs, keep fast ones",
                        .paper = "https://arxiv.org/abs/2309.00071",
                        .formula = "blend of theta/s, NTK and theta by two ramps",

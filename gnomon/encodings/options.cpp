@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -19,12 +20,30 @@ std::vector<std::string_view> parts_of(std::string_view list) {
   }
 }
 
+// Of every switch.
+constexpr std::pair<std::string_view, std::string_view> kSwitch[] = {
+    {"true", "on"}, {"yes", "on"}, {"false", "off"}, {"no", "off"}};
+
+std::vector<Name> words_of(const OptionSpec& spec) {
+  std::vector<Name> words;
+  for (const std::string_view word : spec.words) {
+    words.push_back({word});
+    for (const auto& [alias, meant] : spec.word_aliases) {
+      if (meant == word) words.back().aliases.push_back(alias);
+    }
+    for (const auto& [alias, meant] : kSwitch) {
+      if (meant == word) words.back().aliases.push_back(alias);
+    }
+  }
+  return words;
+}
+
 // The value in the form that prints and compares: numbers in their shortest form.
 std::string checked(std::string_view owner, const OptionSpec& spec, std::string_view value) {
   const std::string place = text(owner, ": option '", spec.name, "'");
   if (!spec.words.empty()) {
     if (std::find(spec.words.begin(), spec.words.end(), value) != spec.words.end()) return std::string(value);
-    throw Error(Fault::usage, text(place, ": ", unknown("value", value, spec.words)));
+    throw unknown("value", value, words_of(spec)).at(place);
   }
   if (spec.list && value.find('/') != std::string_view::npos) {
     OptionSpec one = spec;
@@ -35,10 +54,12 @@ std::string checked(std::string_view owner, const OptionSpec& spec, std::string_
     return all;
   }
   const double x = number(value, place);
+  const std::string allowed = text("a ", spec.whole ? "whole " : "", "number from ", shortest(spec.least),
+                                   " to ", shortest(spec.most));
   const bool ok = x >= spec.least && x <= spec.most && (!spec.whole || x == std::floor(x));  // NaN is not ok
   if (!ok) {
-    throw Error(Fault::usage, text(place, ": found ", value, ", allowed is a ", spec.whole ? "whole " : "",
-                                   "number from ", shortest(spec.least), " to ", shortest(spec.most)));
+    throw Error(Fault::usage, text(place, ": found ", value, ", allowed is ", allowed),
+                {place, std::string(value), allowed, {}});
   }
   return shortest(x);
 }
@@ -47,26 +68,43 @@ std::string checked(std::string_view owner, const OptionSpec& spec, std::string_
 
 Options::Options(std::string_view owner, std::span<const OptionSpec> specs,
                  std::span<const std::pair<std::string, std::string>> given) {
-  std::vector<std::string_view> names;
-  for (const auto& spec : specs) names.push_back(spec.name);
+  std::vector<Name> names;
+  for (const auto& spec : specs) names.push_back({spec.name, spec.aliases});
   for (const auto& [name, value] : given) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    if (names.empty()) throw Error(Fault::usage, text(owner, " has no options; found '", name, "'"));
-    throw Error(Fault::usage, unknown(text("option of ", owner), name, names));
+    if (std::any_of(names.begin(), names.end(), [&](const Name& known) { return known.name == name; }))
+      continue;
+    if (names.empty())
+      throw Error(Fault::usage, text(owner, " has no options; found '", name, "'"),
+                  {std::string(owner), name, "no option", {}});
+    throw unknown(text("option of ", owner), name, names);
   }
   for (const auto& spec : specs) {
     const std::string* found = nullptr;
     for (const auto& [name, value] : given) {
       if (name != spec.name) continue;
-      if (found) throw Error(Fault::usage, text(owner, ": option '", name, "' is given twice"));
+      if (found)
+        throw Error(Fault::usage, text(owner, ": option '", name, "' is given twice"),
+                    {text(owner, ": option '", name, "'"), value, "to be given once", {}});
       found = &value;
     }
     if (!found && spec.must_be_named) {
-      throw Error(Fault::usage, text(owner, ": option '", spec.name,
-                                     "' has no silent default; name one of: ", join(spec.words, ", ")));
+      throw Error(Fault::usage,
+                  text(owner, ": option '", spec.name,
+                       "' has no silent default; name one of: ", join(spec.words, ", ")),
+                  {text(owner, ": option '", spec.name, "'"), "nothing", join(spec.words, ", "), {}});
     }
     values_.emplace_back(spec.name, checked(owner, spec, found ? std::string_view(*found) : spec.standard));
   }
+}
+
+Options Options::completed(std::string_view owner, std::span<const OptionSpec> specs,
+                           std::vector<std::pair<std::string, std::string>> given) {
+  for (const OptionSpec& spec : specs) {
+    const bool present =
+        std::any_of(given.begin(), given.end(), [&](const auto& pair) { return pair.first == spec.name; });
+    if (!present) given.emplace_back(spec.name, spec.standard);
+  }
+  return Options(owner, specs, given);
 }
 
 const std::string& Options::word(std::string_view name) const {

@@ -21,6 +21,9 @@ struct OptionSpec {
   // Two conventions are in use and mixing them up gives plausible nonsense: a Spec made in C++ has to name
   // its own; only the text form fills in the standard.
   bool must_be_named = false;
+  std::vector<std::string_view> aliases = {};  // what else the field calls it: suggested, never taken
+  // The same of its words: another word, and which of them it is.
+  std::vector<std::pair<std::string_view, std::string_view>> word_aliases = {};
 };
 
 // The options of one spec: every option of its entry has a value, checked.
@@ -30,6 +33,10 @@ class Options {
   // one.
   Options(std::string_view owner, std::span<const OptionSpec> specs,
           std::span<const std::pair<std::string, std::string>> given);
+
+  // With what a spec means that does not say.
+  static Options completed(std::string_view owner, std::span<const OptionSpec> specs,
+                           std::vector<std::pair<std::string, std::string>> given);
 
   double number(std::string_view name) const;
   std::int64_t whole(std::string_view name) const;

@@ -30,7 +30,9 @@ enum Site : unsigned {
   kMask = 64,       // which keys a query sees
   kPositions = 128  // the positions themselves, before any encoding sees them
 };
-std::string site_names(unsigned acts);  // "input", "qk", "logits, value"; "none" for 0
+std::string site_names(unsigned acts);
+std::span<const std::string_view>
+sites();  // their names, from the lowest bit  // "input", "qk", "logits, value"; "none" for 0
 
 // The projections of a layer that give q and k from its input x: (H·D, C) and (H·D).
 template <class T>

@@ -82,6 +82,7 @@ class Pope final : public Encoding, public MapPart {
 extern const Entry pope_entry;
 const Entry pope_entry = entry<Pope>(
     {.name = "pope",
+     .aliases = {"polar"},
      .title = "Polar position embedding: size from the content, angle from the position",
      .paper = "https://arxiv.org/abs/2509.10534",
      .formula = "s = sum_d softplus(q_d)*softplus(k_d)*cos((p_j - p_i)*theta_d + delta_hd)/sqrt(D)",

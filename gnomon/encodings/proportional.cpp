@@ -34,6 +34,7 @@ class Proportional final : public Rotary {
 extern const Entry proportional_entry;
 const Entry proportional_entry = entry<Proportional>(
     {.name = "proportional",
+     .aliases = {"p_rope", "prope"},
      .title = "p-RoPE: only the fast share of the pairs turns",
      .paper = "https://arxiv.org/abs/2410.06205",
      .formula = "pair i turns by p*theta^(-2i/D) for i < share*D/2, else not at all",

@@ -48,6 +48,7 @@ class Randomised final : public Encoding, public PlacePart {
 extern const Entry randomised_entry;
 const Entry randomised_entry =
     entry<Randomised>({.name = "randomised",
+                       .aliases = {"randomized"},
                        .title = "Randomised positions: a sorted draw from a longer range",
                        .paper = "https://arxiv.org/abs/2305.16843",
                        .formula = "p = a sorted draw of T from 0..most-1, for each sequence",

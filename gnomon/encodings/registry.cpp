@@ -3,6 +3,7 @@
 
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
 
@@ -21,13 +22,17 @@ std::span<const Entry* const> encodings() {
   return all;
 }
 
+std::vector<Name> encoding_names() {
+  std::vector<Name> names;
+  for (const Entry* entry : encodings()) names.push_back({entry->name, entry->aliases});
+  return names;
+}
+
 const Entry& find_encoding(std::string_view name) {
-  std::vector<std::string_view> names;
   for (const Entry* entry : encodings()) {
     if (entry->name == name) return *entry;
-    names.push_back(entry->name);
   }
-  throw Error(Fault::usage, unknown("encoding", name, names));
+  throw unknown("encoding", name, encoding_names(), kEncodingsLister);
 }
 
 const Shape& Shape::check() const {
@@ -39,12 +44,16 @@ const Shape& Shape::check() const {
   return *this;
 }
 
+std::span<const std::string_view> sites() {
+  static constexpr std::string_view names[] = {"input", "qk",   "logits", "cross",
+                                               "value", "rows", "mask",   "positions"};
+  return names;
+}
+
 std::string site_names(unsigned acts) {
-  constexpr std::string_view names[] = {"input", "qk",   "logits", "cross",
-                                        "value", "rows", "mask",   "positions"};
   std::vector<std::string_view> present;
-  for (unsigned bit = 0; bit < std::size(names); ++bit) {
-    if (acts >> bit & 1) present.push_back(names[bit]);
+  for (unsigned bit = 0; bit < sites().size(); ++bit) {
+    if (acts >> bit & 1) present.push_back(sites()[bit]);
   }
   return present.empty() ? "none" : join(present, ", ");
 }

@@ -21,6 +21,7 @@ class RelativeKey final : public DistanceTable {
 extern const Entry relative_key_entry;
 const Entry relative_key_entry = entry<RelativeKey>(
     {.name = "relative_key",
+     .aliases = {"rpe", "relative"},
      .title = "A learned row for each distance, seen by the query",
      .paper = "https://arxiv.org/abs/2009.13658",
      .formula = "s = (q_i*k_j + q_i*E[d + L - 1])/sqrt(D)",

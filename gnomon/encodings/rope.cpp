@@ -28,6 +28,7 @@ class Rope final : public Rotary {
 extern const Entry rope_entry;
 const Entry rope_entry =
     entry<Rope>({.name = "rope",
+                 .aliases = {"rotary", "rotary_embedding", "roformer", "default"},
                  .title = "Rotary position embedding",
                  .paper = "https://arxiv.org/abs/2104.09864",
                  .formula = "pair i of q and k turns by p*theta^(-2i/r)",

@@ -90,6 +90,7 @@ class RopeAxial final : public Rotary {
 extern const Entry rope_axial_entry;
 const Entry rope_axial_entry = entry<RopeAxial>(
     {.name = "rope_axial",
+     .aliases = {"axial_rope", "rope_2d", "2d_rope"},
      .title = "Axial RoPE: a set of pairs for each axis",
      .paper = "https://arxiv.org/abs/2403.13298",
      .formula = "the pairs of an axis turn by its coordinate, theta_i = theta^(-i/s) of s pairs",

@@ -40,6 +40,7 @@ class RopeLearned final : public LearnedRotary {
 extern const Entry rope_learned_entry;
 const Entry rope_learned_entry =
     entry<RopeLearned>({.name = "rope_learned",
+                        .aliases = {"learned_rope", "rotary_learned"},
                         .title = "Rotary embedding with learned frequencies",
                         .paper = "https://arxiv.org/abs/2512.07805",
                         .formula = "pair i of head h turns by p*exp(w[h,i])",

@@ -56,6 +56,7 @@ class RopeMixed final : public LearnedRotary {
 extern const Entry rope_mixed_entry;
 const Entry rope_mixed_entry =
     entry<RopeMixed>({.name = "rope_mixed",
+                      .aliases = {"mixed_rope"},
                       .title = "RoPE-Mixed: learned frequencies on two axes",
                       .paper = "https://arxiv.org/abs/2403.13298",
                       .formula = "pair n of head h turns by y*w[0,h,n] + x*w[1,h,n]",

@@ -60,6 +60,7 @@ class RopeValue final : public Rotary, public ValueMapPart {
 extern const Entry rope_value_entry;
 const Entry rope_value_entry =
     entry<RopeValue>({.name = "rope_value",
+                      .aliases = {"vo_rope"},
                       .title = "Rotary embedding of q, k and v, turned back after attention",
                       .paper = "https://arxiv.org/abs/2104.09864",
                       .formula = "o_i = sum_j p_ij R(p_j - p_i) v_j",

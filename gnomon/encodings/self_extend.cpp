@@ -31,6 +31,7 @@ class SelfExtend final : public TwoPass {
 extern const Entry self_extend_entry;
 const Entry self_extend_entry =
     entry<SelfExtend>({.name = "self_extend",
+                       .aliases = {"selfextend", "grouped"},
                        .title = "Self-Extend: far positions in groups",
                        .paper = "https://arxiv.org/abs/2401.01325",
                        .formula = "RoPE below w; else distance floor(p_i/G) - floor(p_j/G) + w - floor(w/G)",

@@ -38,21 +38,25 @@ double Sines::at(double position, std::int64_t c) const {
 }
 
 std::vector<OptionSpec> sine_options(std::vector<OptionSpec> more) {
-  std::vector<OptionSpec> all{{.name = "layout",
-                               .help = "order of the channels: [sin cos sin cos] or [sin sin cos cos]",
-                               .standard = "interleaved",
-                               .words = {"interleaved", "halves"},
-                               .must_be_named = true},
-                              {.name = "frequencies",
-                               .help = "exponent of the frequencies: -2i/C or -i/(C/2-1)",
-                               .standard = "paper",
-                               .words = {"paper", "tensor2tensor"},
-                               .must_be_named = true},
-                              {.name = "base",
-                               .help = "ratio of the longest to the shortest wavelength",
-                               .standard = "10000",
-                               .least = 1,
-                               .most = 1e12}};
+  std::vector<OptionSpec> all{
+      {.name = "layout",
+       .help = "order of the channels: [sin cos sin cos] or [sin sin cos cos]",
+       .standard = "interleaved",
+       .words = {"interleaved", "halves"},
+       .must_be_named = true,
+       .word_aliases = {{"adjacent", "interleaved"}, {"half", "halves"}, {"concatenated", "halves"}}},
+      {.name = "frequencies",
+       .help = "exponent of the frequencies: -2i/C or -i/(C/2-1)",
+       .standard = "paper",
+       .words = {"paper", "tensor2tensor"},
+       .must_be_named = true,
+       .word_aliases = {{"t2t", "tensor2tensor"}, {"vaswani", "paper"}}},
+      {.name = "base",
+       .help = "ratio of the longest to the shortest wavelength",
+       .standard = "10000",
+       .least = 1,
+       .most = 1e12,
+       .aliases = {"theta"}}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }

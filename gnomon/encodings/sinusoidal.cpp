@@ -37,6 +37,7 @@ class Sinusoidal final : public FixedInput {
 extern const Entry sinusoidal_entry;
 const Entry sinusoidal_entry =
     entry<Sinusoidal>({.name = "sinusoidal",
+                       .aliases = {"absolute", "ape", "sin", "sinusoid", "vaswani"},
                        .title = "Fixed sines and cosines of geometric frequencies",
                        .paper = "https://arxiv.org/abs/1706.03762",
                        .formula = "e[p,2i] = sin(p*w_i), e[p,2i+1] = cos(p*w_i), w_i = base^(-2i/C)",

@@ -25,6 +25,7 @@ class StickBreaking final : public Encoding, public WeightsPart {
 extern const Entry stick_breaking_entry;
 const Entry stick_breaking_entry =
     entry<StickBreaking>({.name = "stick_breaking",
+                          .aliases = {"stickbreaking", "sba"},
                           .title = "Stick-breaking attention: the nearest key takes its share first",
                           .paper = "https://arxiv.org/abs/2410.17980",
                           .formula = "A_ij = b_ij*prod_{j<u<i}(1 - b_iu), b = sigmoid(q*k/sqrt(D))",

@@ -47,6 +47,7 @@ class T5 final : public DistanceBias {
 extern const Entry t5_entry;
 const Entry t5_entry = entry<T5>(
     {.name = "t5",
+     .aliases = {"rpe", "relative", "t5_bias", "bucketed"},
      .title = "T5's relative bias in logarithmic buckets",
      .paper = "https://arxiv.org/abs/1910.10683",
      .formula = "s = q*k/sqrt(D) + w[bucket(p_i - p_j), h]",

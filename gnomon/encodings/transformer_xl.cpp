@@ -129,6 +129,7 @@ class TransformerXl final : public Encoding, public BiasPart, public CrossPart {
 extern const Entry transformer_xl_entry;
 const Entry transformer_xl_entry = entry<TransformerXl>(
     {.name = "transformer_xl",
+     .aliases = {"txl", "xlnet"},
      .title = "Transformer-XL: projected sinusoids of the distance and two biases",
      .paper = "https://arxiv.org/abs/1901.02860",
      .formula = "s = [(q_i + u)*k_j + (q_i + v)*W_R r_(i-j)]/sqrt(D)",

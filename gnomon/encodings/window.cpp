@@ -31,6 +31,7 @@ class Window final : public Encoding, public MaskPart {
 
 extern const Entry window_entry;
 const Entry window_entry = entry<Window>({.name = "window",
+                                          .aliases = {"sliding_window", "swa", "local"},
                                           .title = "Sliding window: a query sees the keys near it",
                                           .paper = "https://arxiv.org/abs/2004.05150",
                                           .formula = "i sees j where |p_i - p_j| < size",

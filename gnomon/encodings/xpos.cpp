@@ -51,6 +51,7 @@ class Xpos final : public Rotary {
 extern const Entry xpos_entry;
 const Entry xpos_entry =
     entry<Xpos>({.name = "xpos",
+                 .aliases = {"lex"},
                  .title = "xPos: rotary embedding with exponential decay",
                  .paper = "https://arxiv.org/abs/2212.10554",
                  .formula = "RoPE, with q*zeta_i^((p-c)/512), k*zeta_i^(-(p-c)/512)",

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -35,7 +36,7 @@ const Rule& find_rule(std::string_view id) {
     if (rule->id == id) return *rule;
     ids.push_back(rule->id);
   }
-  throw Error(Fault::usage, unknown("rule", id, ids));
+  throw unknown("rule", id, ids, "`gnomon lint --rules` lists them");
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {

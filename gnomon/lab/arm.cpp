@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/job.h"
 
@@ -65,7 +66,7 @@ Arm Arm::parse(std::string_view words) {
     arm.match = Match(i);
     return arm;
   }
-  throw Error(Fault::usage, unknown("match", match, kWords));
+  throw unknown("match", match, kWords);
 }
 
 std::string Arm::print() const {

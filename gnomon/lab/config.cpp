@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/arm.h"
 #include "gnomon/lab/scale.h"
@@ -106,8 +107,7 @@ Architecture StudyModel::with(const Spec& position) const {
   if (tied) a.head.tied = *tied;
   a.vocabulary = vocabulary;
   const std::vector<std::string_view> norms{"block", "layer", "rms"};
-  if (std::find(norms.begin(), norms.end(), norm) == norms.end())
-    throw Error(Fault::usage, unknown("model.norm", norm, norms));
+  if (std::find(norms.begin(), norms.end(), norm) == norms.end()) throw unknown("model.norm", norm, norms);
   if (norm != "block") a.norm.form = norm == "rms" ? NormForm::rms : NormForm::layer;
   return a;
 }

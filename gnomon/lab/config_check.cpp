@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/arm.h"
 #include "gnomon/lab/task.h"
@@ -45,7 +46,7 @@ void check_data(const StudyConfig& c) {
   std::vector<std::string_view> known{"bytes", "symbols", "ids16", "ids32", "lines"};
   for (const Task* task : tasks()) known.push_back(task->name);
   if (std::find(known.begin(), known.end(), c.data) == known.end())
-    throw Error(Fault::usage, unknown("study.data", c.data, known));
+    throw unknown("study.data", c.data, known);
   const std::int64_t most = c.data == "symbols"                      ? Vocabulary::kMost
                             : c.data == "ids16" || c.data == "ids32" ? std::int64_t{1} << 31
                                                                      : 256,
@@ -107,12 +108,12 @@ void StudyConfig::check_arms() const {
     try {
       model.with(arm.spec).check();
     } catch (const Error& e) {
-      throw Error(e.fault(), text("arm '", words, "': ", e.what()));
+      throw e.at(text("arm '", words, "'"));
     }
   }
   if (std::find(printed.begin(), printed.end(), base.print()) == printed.end()) {
-    throw Error(Fault::usage, unknown("study.baseline", base.print(),
-                                      std::vector<std::string_view>(printed.begin(), printed.end())));
+    throw unknown("study.baseline", base.print(),
+                  std::vector<std::string_view>(printed.begin(), printed.end()));
   }
   for (const auto& words : arms) settings_of(Arm::parse(words), *this, base);
 }

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/prediction.h"
 
@@ -19,7 +20,7 @@ Field field_of(std::span<const Field> fields, std::string_view key) {
     if (f.key == key) return f;
     keys.push_back(f.key);
   }
-  throw Error(Fault::usage, unknown("key", key, keys));
+  throw unknown("key", key, keys, "study.toml in the folder of a study has them all");
 }
 
 std::vector<std::string_view> sections(std::span<const Field> fields) {
@@ -47,7 +48,7 @@ std::vector<std::string> items(std::string_view list) {
 }
 
 std::string place(std::string_view where, const toml::node& node) {
-  return text(where, ", line ", node.source().begin.line, ": ");
+  return text(where, ", line ", node.source().begin.line);
 }
 
 // What is found wrong there is said with its place.
@@ -55,7 +56,7 @@ void at(std::string_view where, const toml::node& node, const std::function<void
   try {
     look();
   } catch (const Error& e) {
-    throw Error(e.fault(), place(where, node) + e.what());
+    throw e.at(place(where, node));
   }
 }
 
@@ -89,7 +90,7 @@ struct FromToml {
   std::string_view where, key;
   const toml::node& node;
   [[noreturn]] void wrong(std::string_view allowed) const {
-    throw Error(Fault::usage, text(place(where, node), key, " must be ", allowed));
+    throw Error(Fault::usage, text(place(where, node), ": ", key, " must be ", allowed));
   }
   void operator()(std::int64_t* x) const {
     node.is_integer() ? void(*x = node.as_integer()->get()) : wrong("a whole number");
@@ -200,9 +201,10 @@ void read_sections(std::span<const Field> fields, const toml::table& table, cons
     } else if (node.is_table()) {
       read_table(fields, section, *node.as_table(), where);
     } else if (section == kPart) {
-      throw Error(Fault::usage, place(where, node) + "[[part]] makes several studies; here is room for one");
+      throw Error(Fault::usage,
+                  place(where, node) + ": [[part]] makes several studies; here is room for one");
     } else {
-      throw Error(Fault::usage, place(where, node) + unknown("section", section, sections(fields)));
+      throw unknown("section", section, sections(fields)).at(place(where, node));
     }
   }
 }
@@ -229,7 +231,7 @@ std::vector<std::string> parts_of(const Toml& toml) {
   if (!parts) return {};
   std::vector<std::string> names;
   const auto wrong = [&](const toml::node& node, const std::string& what) {
-    throw Error(Fault::usage, place(toml.where, node) + what);
+    throw Error(Fault::usage, place(toml.where, node) + ": " + what);
   };
   if (!parts->is_array_of_tables()) wrong(*parts, "part must be tables, each under [[part]]");
   for (const toml::node& part : *parts->as_array()) {

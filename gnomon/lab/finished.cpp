@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -41,9 +42,7 @@ FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
   for (const RunResult& r : runs) arms.insert(r.plan.arm);
   const std::string wanted = arm.empty() ? runs.front().plan.arm : Arm::parse(arm).print();
   std::erase_if(runs, [&](const RunResult& r) { return r.plan.arm != wanted; });
-  if (runs.empty())
-    throw Error(Fault::usage,
-                unknown("arm", wanted, std::vector<std::string_view>(arms.begin(), arms.end())));
+  if (runs.empty()) throw unknown("arm", wanted, std::vector<std::string_view>(arms.begin(), arms.end()));
   std::sort(runs.begin(), runs.end(),
             [](const RunResult& a, const RunResult& b) { return a.plan.seed < b.plan.seed; });
   for (const RunResult& r : runs) seeds.insert(text(r.plan.seed));

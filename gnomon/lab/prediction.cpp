@@ -6,6 +6,7 @@
 
 #include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/arm.h"
 
@@ -28,7 +29,7 @@ void check_arm(std::string_view key, const std::string& words) {
   try {
     Arm::parse(words);
   } catch (const Error& e) {
-    throw Error(e.fault(), text("prediction.", key, ": ", e.what()));
+    throw e.at(text("prediction.", key));
   }
 }
 
@@ -73,7 +74,7 @@ void Prediction::check() const {
   check_words("says", says), check_words("from", from);
   if (says.empty()) refuse("says", "nothing", "a sentence is needed");
   if (std::find(kMeasures.begin(), kMeasures.end(), measure) == kMeasures.end())
-    throw Error(Fault::usage, unknown("prediction.measure", measure, kMeasures));
+    throw unknown("prediction.measure", measure, kMeasures);
   check_arm("arm", arm);
   if (!minus.empty()) check_arm("minus", minus);
   if (!minus.empty() && Arm::parse(arm) == Arm::parse(minus))

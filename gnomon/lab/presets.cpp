@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -24,7 +25,7 @@ Toml preset(std::string_view name) {
     if (p.name == name) return {std::string(p.toml), text("preset ", name)};
     names.push_back(p.name);
   }
-  throw Error(Fault::usage, unknown("preset", name, names));
+  throw unknown("preset", name, names);
 }
 
 }  // namespace gnomon

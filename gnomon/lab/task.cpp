@@ -4,6 +4,7 @@
 
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lab/tasks/window.h"
 
@@ -31,7 +32,7 @@ const Task& find_task(std::string_view wanted) {
     if (task->name == wanted) return *task;
     names.push_back(task->name);
   }
-  throw Error(Fault::usage, unknown("task", wanted, names));
+  throw unknown("task", wanted, names);
 }
 
 std::string_view how_read(AnswerForm form, bool causal) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -203,7 +204,7 @@ const Row& row_named(std::string_view name) {
     if (row.option.name == name) return row;
     names.push_back(row.option.name);
   }
-  throw Error(Fault::usage, text("model.block: ", unknown("option", name, names)));
+  throw unknown("option", name, names).at("model.block");
 }
 
 struct BlockText {
@@ -220,7 +221,7 @@ BlockText read(std::string_view block) {
   const std::size_t open = block.find('(');
   BlockText found{trim(block.substr(0, open)), {}};
   if (std::find(kBlocks.begin(), kBlocks.end(), found.name) == kBlocks.end())
-    throw Error(Fault::usage, unknown("model.block", found.name, kBlocks));
+    throw unknown("model.block", found.name, kBlocks);
   if (open == std::string_view::npos) return found;
   const auto wrong = [&](std::string_view why) {
     throw Error(Fault::usage, text("model.block: ", excerpt(block), ": ", why));

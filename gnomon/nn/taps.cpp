@@ -3,6 +3,7 @@
 
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/nn/taps_at.h"
 
@@ -134,7 +135,7 @@ void check_taps(const Taps& taps, const Architecture& a, const Scheme& scheme) {
     const Pattern pattern = pattern_of(name);
     if (std::find(allowed.begin(), allowed.end(), pattern.name) == allowed.end() ||
         name.find(".N.") != name.npos)
-      throw Error(Fault::usage, unknown("tap", name, allowed));
+      throw unknown("tap", name, allowed);
     if (pattern.layer >= a.layers) {
       throw Error(Fault::usage, text("tap '", name, "': the model has layers 0 to ", a.layers - 1, "; found ",
                                      pattern.layer));

@@ -32,6 +32,7 @@ Json options_json(const std::vector<OptionSpec>& options) {
 }
 Json entry_json(const Entry& e) {
   return {{"name", e.name},
+          {"aliases", e.aliases},
           {"title", e.title},
           {"formula", e.formula},
           {"paper", e.paper},
@@ -46,16 +47,19 @@ Json entry_json(const Entry& e) {
 
 }  // namespace
 
-std::string encodings_json() {
+std::string encodings_json(const std::vector<const Entry*>& entries) {
   Json all = Json::array();
-  for (const Entry* e : encodings()) all.push_back(entry_json(*e));
+  for (const Entry* e : entries) all.push_back(entry_json(*e));
   return all.dump(1);
 }
 
 std::string encoding_json(std::string_view name) {
   if (const CombinationEntry* c = find_combination(name))
-    return Json{
-        {"name", c->name}, {"title", c->title}, {"paper", c->paper}, {"options", options_json(c->options)}}
+    return Json{{"name", c->name},
+                {"aliases", c->aliases},
+                {"title", c->title},
+                {"paper", c->paper},
+                {"options", options_json(c->options)}}
         .dump(1);
   return entry_json(find_encoding(name)).dump(1);
 }
@@ -92,11 +96,15 @@ std::string list(const std::vector<OptionSpec>& options) {
   return all;
 }
 
+std::string called(const std::vector<std::string_view>& aliases) {
+  return aliases.empty() ? "" : text(" Also called ", join(aliases, ", "), ".");
+}
+
 std::string section(const Entry& e) {
-  return text("\n## ", e.name, "\n\n", e.title, ". [Source](", e.paper, "), ", e.year, ".\n\n`",
-              cell(e.formula), "`\n\nActs on: ", site_names(e.acts), ". A common shift of all positions ",
-              e.relative ? "changes nothing" : "changes the result", ".",
-              e.causal_only ? " For causal models only." : "", " Beware: ", e.pitfall, ".\n",
+  return text("\n## ", e.name, "\n\n", e.title, ". [Source](", e.paper, "), ", e.year, ".", called(e.aliases),
+              "\n\n`", cell(e.formula), "`\n\nActs on: ", site_names(e.acts),
+              ". A common shift of all positions ", e.relative ? "changes nothing" : "changes the result",
+              ".", e.causal_only ? " For causal models only." : "", " Beware: ", e.pitfall, ".\n",
               e.options.empty() ? "" : "\n", list(e.options));
 }
 
@@ -122,8 +130,8 @@ std::string encodings_markdown() {
   for (const Entry* e : encodings()) out += section(*e);
   out += "\n# Ways of joining word and position\n";
   for (const CombinationEntry* e : combinations()) {
-    out += text("\n## ", e->name, "\n\n", e->title, ". [Source](", e->paper, ").\n\n`", cell(e->formula),
-                "`\n\n", list(e->options));
+    out += text("\n## ", e->name, "\n\n", e->title, ". [Source](", e->paper, ").", called(e->aliases),
+                "\n\n`", cell(e->formula), "`\n\n", list(e->options));
   }
   return out;
 }

@@ -1,14 +1,15 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gnomon/combine/combination.h"
 
 // What the registries say of every encoding and combination, as documents.
 namespace gnomon::pages {
 
-std::string encodings_markdown();             // docs/encodings.md
-std::string encodings_json();                 // a list of objects
+std::string encodings_markdown();                              // docs/encodings.md
+std::string encodings_json(const std::vector<const Entry*>&);  // a list of objects
 std::string encoding_json(std::string_view);  // of one encoding or combination; throws Error(usage)
 
 // What an option takes: its words, or its range.

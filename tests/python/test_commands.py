@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -117,7 +118,8 @@ def test_wrong_usage_is_answered_and_exits_2(arguments, part):
 def test_closed_stdout_is_quiet_and_full_stdout_is_not():
     done = subprocess.run(f"{GNOMON} encodings --json | head -n 1", shell=True, capture_output=True, text=True)
     assert done.stderr == ""
-    for command in (["encodings"], ["encodings", "--markdown"], ["encodings", "--json"], ["show", "rope"], ["claims"]):
+    for command in (["encodings"], ["encodings", "--markdown"], ["encodings", "--json"], ["show", "rope"], ["claims"],
+                    ["help"], ["-V"], ["completion", "bash"], ["manual"], ["lint", "--rules"]):
         reader, writer = os.pipe()
         os.close(reader)
         done = subprocess.run([GNOMON, *command], stdout=writer, stderr=subprocess.PIPE, text=True)
@@ -128,9 +130,120 @@ def test_closed_stdout_is_quiet_and_full_stdout_is_not():
     assert done.returncode == 4 and "cannot write" in done.stderr
 
 
-def test_help_has_examples():
-    for command in ("encodings", "show", "study"):
-        assert "Example" in gnomon(command, "--help", check=0).stdout
+def test_help_fits_the_screen():
+    for words in ([], *([name] for name in re.findall(r"^  (\w+)", gnomon("help", check=0).stdout.split("Subcommands:\n")[1], re.M)),
+                  ["study", "status"], ["study", "work"], ["study", "export"], ["rank"]):
+        page = gnomon("help", *words, check=0).stdout
+        assert page == gnomon(*words, "--help", check=0).stdout
+        assert f"Usage: {' '.join(['gnomon', *words])} " in page
+        assert all(len(line) <= 80 for line in page.splitlines()), words
+        assert not words or "Examples:\n" in page, words
+
+
+def test_the_program_says_what_it_is():
+    assert gnomon("-V", check=0).stdout == gnomon("--version", check=0).stdout
+    assert gnomon("-V").stdout.startswith("gnomon 0.")
+    bare = gnomon(check=2)
+    assert bare.stdout == "" and bare.stderr == gnomon("help", check=0).stdout
+
+
+EXAMPLES = ROOT / "docs/examples"
+
+
+@pytest.mark.parametrize("command", [
+    ["encodings"], ["encodings", "yarn"], ["encodings", "concat(learned)+rope"], ["encodings", "--search", "rotary"],
+    ["show", "rope"], ["show", "alibi", "--heads", "12"], ["show", "multi_sinusoidal"], ["show", "rope+alibi", "--plan"],
+    ["lint", "--rules"], ["lint", EXAMPLES / "gemma-3.json"], ["claims"], ["claims", "004-16"],
+    ["explain", EXAMPLES / "llama-3.1.json", "--full"], ["explain", EXAMPLES / "gemma-3.json", "--readers"],
+    ["extend", EXAMPLES / "llama-2.json", "--to", "32768", "--full"],
+    ["study", "--preset", "length-generalisation", "--dry-run"],
+], ids=str)
+def test_what_is_printed_fits_the_screen(command, tmp_path):
+    printed = gnomon(*command, cwd=tmp_path).stdout
+    long = [line for line in printed.splitlines() if len(line) > 80 and "https://" not in line]
+    assert printed and not long  # but for an address, which stays whole
+
+
+def test_a_table_uses_the_terminal_that_there_is():
+    def on_terminal(columns):
+        script = f"stty cols {columns}; {GNOMON} encodings --search yarn"
+        return subprocess.run(["script", "-qec", script, "/dev/null"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+
+    narrow, wide = on_terminal(80).splitlines(), on_terminal(200).splitlines()
+    assert max(map(len, narrow)) <= 80 < max(map(len, wide)) and len(wide) < len(narrow)
+
+
+@pytest.mark.parametrize("command, meant", [
+    (["bogus"], ""),
+    (["studdy"], "study"),
+    (["ENCODINGS"], "encodings"),
+    (["help", "stduy"], "study"),
+    (["help", "study", "stauts"], "status"),
+    (["study", "staus"], "status"),
+    (["study", "--dryrun"], "--dry-run"),
+    (["study", "export", "--slrum"], "--slurm"),
+    (["show", "RoPE"], "rope"),
+    (["show", "rope(pairing=interleaved)"], "adjacent"),
+    (["encodings", "rotary"], "rope"),
+    (["encodings", "--acts", "logit"], "logits"),
+    (["claims", "04-16"], "004-16"),
+    (["lint", "--rule", "theta-twicee"], "theta-twice"),
+    (["study", "--preset", "Smoke"], "smoke"),
+    (["study", "--set", "study.sedes=1"], "study.seeds"),
+    (["study", "--set", "study.data=Copy"], "copy"),
+    (["explain", EXAMPLES / "llama-2.json", "--reader", "v6"], "v5"),
+    (["extend", EXAMPLES / "llama-2.json", "--to", "9", "--method", "yran"], "yarn"),
+], ids=str)
+def test_a_wrong_word_is_answered_with_the_right_one(command, meant):
+    said = gnomon(*command, check=2).stderr
+    assert (f"did you mean '{meant}'" in said) == bool(meant), said
+    assert said.startswith("gnomon: ") and said.count("\n") == 1 and len(said) < 400
+
+
+def test_encodings_are_searched():
+    def names(*arguments):
+        return [e["name"] for e in json.loads(gnomon("encodings", "--json", *arguments, check=0).stdout)]
+
+    rotary = names("--search", "rotary", "--extrapolates")
+    assert {"yarn", "xpos", "llama3", "rerope"} <= set(rotary) and not {"rope", "alibi"} & set(rotary)
+    assert {"t5", "kerple_log"} <= set(names("--acts", "logits", "--learned", "--relative"))
+    assert "self_extend" in names("--acts", "qk", "--acts", "rows")
+    assert "cope" in names("--causal-only") and "rope" not in names("--causal-only")
+    assert names("--search", "xyzzy") == []
+    assert "0 of 65 encodings" in gnomon("encodings", "--search", "xyzzy", check=0).stdout
+    assert "takes no NAME" in gnomon("encodings", "rope", "--learned", check=2).stderr
+    both = gnomon("encodings", "concat(learned)+[rope, none]", check=0).stdout
+    assert "concat: " in both and "learned: " in both and "\nrope: " in both
+
+
+def test_a_study_takes_a_number_of_seeds(text, tmp_path):
+    def planned(*arguments):
+        done = gnomon(*study_arguments(text, tmp_path / "out"), "--dry-run", "--json", *arguments, check=0)
+        return json.loads(done.stdout)
+
+    assert planned()["seeds"] == 2 and planned("--set", "study.seeds=3")["seeds"] == 3
+    plain = gnomon("study", "--text", text, "--out", tmp_path / "out", "--seeds", "4", "--dry-run", "--json", check=0)
+    assert json.loads(plain.stdout)["seeds"] == 4
+    assert "study.seeds: found 0" in gnomon("study", "--text", text, "--seeds", "0", check=2).stderr
+
+
+def test_a_plan_is_printed_as_json_alone(text, tmp_path):
+    done = gnomon(*study_arguments(text, tmp_path / "out"), "--dry-run", "--json", check=0)
+    plan = json.loads(done.stdout)
+    assert plan["runs"] == 54 and plan["folder"] == str(tmp_path / "out")
+    assert {arm["arm"] for arm in plan["arms"]} == ARMS and all(arm["parameters"] > 0 for arm in plan["arms"])
+    parts = json.loads(gnomon("study", "--preset", "length-generalisation", "--dry-run", "--json", check=0).stdout)["parts"]
+    assert len(parts) > 3 and all(part["name"] and part["runs"] for part in parts)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_alone_means_the_study_that_is_in_it(study, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(study[0], out)
+    done = gnomon("study", "--out", out, check=0)
+    assert "going on with the study in" in done.stderr and "runs are finished already" in done.stderr
+    assert (out / "results.csv").read_bytes() == (study[0] / "results.csv").read_bytes()
+    assert "no text" in gnomon("study", "--out", tmp_path / "nothing", check=2).stderr
 
 
 ARMS = {"none", "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "add(learned, scale=off)", "rope", "alibi", "t5",

@@ -1,4 +1,5 @@
-"""Every command that README.md or a --help shows is run, in an empty folder with a text book.txt, the slow ones made small."""
+"""Every command that README.md, a page of docs or a --help shows is run, in an empty folder with a text book.txt, the slow ones made
+small."""
 
 import json
 import re
@@ -13,21 +14,53 @@ FINDS_QUICKLY = "000-02"  # a claim that trains one model
 RELEASE = "build/release/gnomon"
 
 
+# What of docs is not run here, and why.
+NOT_RUN = {
+    "sh study/submit.sh": "sbatch of a cluster; tests/cluster does it",
+    "srun ": "the same",
+    "build/models/smollm2.gguf": "a model that `make models` fetches",
+    "head ": "makes the text that such a line reads",
+}
+
+
+def fenced(page):
+    """Lines of the blocks that a shell reads, by the block's kind; continued ones joined, comments taken off."""
+    for kind, content in re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(), re.M | re.S):
+        for line in content.replace("\\\n", " ").splitlines():
+            line = re.sub(r"(^|\s)#.*", "", line).strip()
+            if line:
+                yield kind, line
+
+
 def in_readme():
-    """Lines of the sh blocks, continued ones joined, comments taken off."""
-    fenced = re.findall(r"^```([^\n]*)\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
-    assert {kind for kind, _ in fenced} <= {"sh", "cpp", ""}, "a block of a kind that no test reads"
-    lines = "".join(content for kind, content in fenced if kind == "sh").replace("\\\n", " ").splitlines()
-    return [line for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines) if line]
+    found = list(fenced(ROOT / "README.md"))
+    assert {kind for kind, _ in found} <= {"sh", "cpp", ""}, "a block of a kind that no test reads"
+    return [line for kind, line in found if kind == "sh"]
 
 
-def subcommands():
-    listed = gnomon("--help", check=0).stdout.split("Subcommands:\n")[1]
-    return [line.split()[0] for line in listed.splitlines() if line.strip()]
+def in_docs():
+    lines = [(kind, line) for page in sorted((ROOT / "docs").glob("*.md")) for kind, line in fenced(page)]
+    lines = [line for kind, line in lines if kind == "sh" or line.startswith("gnomon ")]
+    assert all(any(part in line for line in lines) for part in NOT_RUN), "what is not run is not there"
+    lines = [line for line in lines if not any(part in line for part in NOT_RUN)]
+    assert len(lines) >= 8 and all(line.startswith("gnomon ") for line in lines)
+    return lines
 
 
-def in_help(subcommand):
-    footer = gnomon(subcommand, "--help", check=0).stdout.split("Examples:\n")[1]
+def subcommands(*command):
+    """Those of the program, or of a command."""
+    listed = gnomon("help", *command, check=0).stdout.split("Subcommands:\n")
+    return re.findall(r"^  (\S+)", listed[1].split("Examples:")[0], re.M) if len(listed) > 1 else []
+
+
+def all_commands(*command):
+    """Of every one its words: ["study", "status"]."""
+    below = [[*command, name] for name in subcommands(*command)]
+    return below + [deeper for words in below for deeper in all_commands(*words)]
+
+
+def in_help(command):
+    footer = gnomon(*command, "--help", check=0).stdout.split("Examples:\n")[1]
     return [line.strip() for line in footer.splitlines() if line.startswith("  ")]
 
 
@@ -48,22 +81,24 @@ def commands():
         else:
             assert line.startswith(RELEASE + " "), f"{line}: not the program that make builds"
             found.append(line)
-    for subcommand in subcommands():
-        examples = in_help(subcommand)
-        assert examples and all(e.startswith(f"gnomon {subcommand}") for e in examples), subcommand
+    for command in all_commands():
+        examples = in_help(command)
+        assert examples and all(e.startswith("gnomon " + " ".join(command)) for e in examples), command
         found += examples
+    found += in_docs()
     return list(dict.fromkeys(found))
 
 
 def made_small(line):
     """The same command, with little to train. Whatever is not known to be quick or made so here is an error."""
     program, subcommand, *rest = shlex.split(line)
-    if subcommand in ("check", "encodings", "explain", "extend", "inspect", "lint", "show"):
+    if subcommand in ("check", "completion", "encodings", "explain", "extend", "help", "inspect", "lint", "manual", "show"):
         return line
     small = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
     if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):  # of studies that there are
+        folders = {"study", "other", *re.findall(r"--out (\S+)", line)}
         return "".join(f"{program} study --text book.txt --quiet --set study.arms=none --out {out} {small} && "
-                       for out in ("study", "other")) + line
+                       for out in sorted(folders)) + line
     if subcommand == "study" and "--preset" in rest:  # whose arms need heads of 16 and some width
         return line + small + " --set model.width=64 --set model.heads=4"
     if subcommand == "study":
@@ -85,7 +120,7 @@ def folder(text, tmp_path):
     for name in (RELEASE, "bin/gnomon"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).symlink_to(GNOMON)
-    for name in ("book.txt", "build/text/king-james.txt"):
+    for name in ("book.txt", "kj.txt", "build/text/king-james.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(text.read_bytes())
     (tmp_path / "plan.toml").write_text('[study]\ntext = "book.txt"\n')

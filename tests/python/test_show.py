@@ -82,7 +82,7 @@ def test_the_width_follows_the_heads():
     (["sinusoidal", "--dim", 65536, "--heads", 256], "--dim: found 65536, allowed are 1 to 16384"),
     (["sinusoidal", "--dim", 0], "--dim: found 0, allowed are 1 to 16384"),
     (["alibi", "--heads", 100000], "--heads: found 100000, allowed are 1 to 1024"),
-    (["rope", "--length", 5000], "--length: found 5000, allowed are 1 to 4096"),
+    (["rope", "--length", 200000], "--length: found 200000, allowed are 1 to 131072"),
     (["sinusoidal", "--dim", 16384, "--length", 4096], "--dim times --length: found 67108864, allowed are 1 to 16777216"),
     (["fourier(features=4096)", "--dim", 1024, "--length", 2048], "fourier: its definition would read 3"),
     (["rope", "--dim", 16384, "--heads", 1], "allowed are 40e9"),

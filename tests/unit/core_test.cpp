@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "gnomon/core/names.h"
 #include "gnomon/core/random.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
@@ -107,6 +108,38 @@ TEST_F(Files, AFullDiskLeavesTheOldContent) {
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(read_file(path), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST(Names, AreSuggestedByCaseAliasDistanceAndPart) {
+  const std::vector<Name> names{
+      {"dry-run"}, {"quiet", {"silent"}}, {"kerple_log"}, {"kerple_power"}, {"json"}, {"jsan"}};
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(meant("DRY_RUN", names), Words{"dry-run"});
+  EXPECT_EQ(meant("dryrun", names), Words{"dry-run"});
+  EXPECT_EQ(meant("Silent", names), Words{"quiet"});
+  EXPECT_EQ(meant("quite", names), Words{"quiet"});  // neighbours changed places: one mistake
+  EXPECT_EQ(meant("kerple", names), (Words{"kerple_log", "kerple_power"}));
+  EXPECT_EQ(meant("jsin", names), (Words{"json", "jsan"}));
+  EXPECT_EQ(meant("xyzzy", names), Words{});
+  EXPECT_EQ(meant("", names), Words{});
+  std::vector<std::string_view> many;
+  for (const std::string_view name : {"aa1", "aa2", "aa3", "aa4"}) many.insert(many.end(), 5, name);
+  const Error error = unknown("thing", "aa9", many, "`things` lists them");
+  EXPECT_STREQ(error.what(), "unknown thing 'aa9': did you mean 'aa1', 'aa1' or 'aa1'? `things` lists them.");
+  EXPECT_STREQ(unknown("thing", "b", std::vector<std::string_view>{"json", "text"}).what(),
+               "unknown thing 'b'. There are: json, text");
+}
+
+TEST(Errors, KeepTheirPartsWhereAPlaceIsAdded) {
+  const Error inner = unknown("word", "of", std::vector<std::string_view>{"on", "off"}).at("option 'scale'");
+  const Error error = inner.at("line 3");
+  EXPECT_STREQ(error.what(),
+               "line 3: option 'scale': unknown word 'of': did you mean 'on' or 'off'? There are: on, off");
+  EXPECT_EQ(error.fault(), Fault::usage);
+  EXPECT_EQ(error.details().place, "line 3: option 'scale'");
+  EXPECT_EQ(error.details().found, "of");
+  EXPECT_EQ(error.details().allowed, "on, off");
+  EXPECT_EQ(error.details().suggestions, (std::vector<std::string>{"on", "off"}));
 }
 
 TEST_F(Files, ALockIsHeldOnce) {

@@ -116,7 +116,8 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
            Wrong{good + "above = 0\nminus = 'rope()'\n",
                  "2: prediction.minus: found rope(), which is the arm itself"},
            Wrong{good + "above = 0\nminus = 'rop'\n",
-                 "2: prediction.minus: spec 'rop': unknown encoding or combination 'rop': did you mean "
+                 "2: prediction.minus: spec 'rop', column 1: unknown encoding or combination 'rop': did you "
+                 "mean "
                  "'rope'?"},
            Wrong{good + "exactly = 0.5\n", "2: prediction.exactly: found 0.5, of what is no share"},
            Wrong{"[[prediction]]\nsays='x'\nmeasure='right'\narm='rope'\nexactly=0.5\nabove=0",
@@ -132,7 +133,7 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
                  "1: unknown prediction.measure 'lose': did you mean 'loss'? There are: loss, growth, right, "
                  "symbols, previous"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'loss'\narm = 'rpoe'\nabove = 0",
-                 "1: prediction.arm: spec 'rpoe': unknown encoding or combination 'rpoe'"},
+                 "1: prediction.arm: spec 'rpoe', column 1: unknown encoding or combination 'rpoe'"},
            Wrong{"[[prediction]]\nmeasure = 'loss'\narm = 'rope'\nabove = 0",
                  "1: prediction.says: found nothing, a sentence is needed"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'growth'\narm = 'rope'\nabove = 0",

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gnomon/core/error.h"
 
 namespace gnomon {
@@ -65,8 +67,8 @@ TEST(Spec, WrongOnesAreAnswered) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "found the end"},
       {"rop", "did you mean 'rope'?"},
-      {"rop", "There are: none, index"},
-      {"quaternions_everywhere", "There are: none, index"},
+      {"rop", "`gnomon encodings` lists them."},
+      {"quaternions_everywhere", "`gnomon encodings` lists them."},
       {"sinusoidal(layuot=halves)", "did you mean 'layout'?"},
       {"sinusoidal(layout=half)", "did you mean 'halves'?"},
       {"none(x=1)", "has no options"},
@@ -103,6 +105,94 @@ TEST(Spec, ALearnedAmplitudeStartsWhereItIsTold) {
   EXPECT_EQ(start("scaled_sinusoidal"), 0.125);
   EXPECT_EQ(start("scaled_sinusoidal(start=1)"), 1);
   EXPECT_EQ(start("scaled_sinusoidal(start=3)"), 3);
+}
+
+ErrorDetails details(const std::string& spec) {
+  try {
+    Spec::parse(spec);
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(e.details().place), std::string::npos) << e.what();
+    EXPECT_LT(std::string(e.what()).size(), 250u) << e.what();
+    return e.details();
+  }
+  ADD_FAILURE() << spec << ": no error";
+  return {};
+}
+
+TEST(Spec, SuggestsWhatTheFieldMayMean) {
+  using Suggested = std::vector<std::string>;
+  const std::pair<const char*, Suggested> cases[] = {
+      {"RoPE", {"rope"}},
+      {"ROPE", {"rope"}},
+      {"rotary", {"rope"}},
+      {"rop", {"rope"}},
+      {"rpoe", {"rope"}},
+      {"nope", {"none"}},
+      {"absolute", {"sinusoidal", "learned"}},
+      {"rpe", {"shaw", "relative_key", "t5"}},
+      {"kerple", {"kerple_log", "kerple_power"}},
+      {"transformer-xl", {"transformer_xl"}},
+      {"DeBERTa-v2", {"deberta_v2"}},
+      {"su", {"longrope"}},
+      {"llama-3", {"llama3"}},
+      {"dynamic", {"dynamic_ntk"}},
+      {"default", {"rope"}},
+      {"concatenate(sinusoidal)", {"concat"}},
+      {"rope(pairing=interleaved)", {"adjacent"}},
+      {"rope(pairing=neox)", {"halves"}},
+      {"rope(pairing=GPT-J)", {}},
+      {"rope(pairing=gptj)", {"adjacent"}},
+      {"rope(Theta=5)", {"theta"}},
+      {"rope(base=5)", {"theta"}},
+      {"rope(rope_theta=5)", {"theta"}},
+      {"sinusoidal(layout=adjacent)", {"interleaved"}},
+      {"add(sinusoidal, scale=true)", {"on"}},
+      {"xyzzy", {}},
+  };
+  for (const auto& [spec, suggested] : cases) EXPECT_EQ(details(spec).suggestions, suggested) << spec;
+}
+
+// An alias that is a name would never be reached, and a name is canonical.
+TEST(Spec, AnAliasIsNoName) {
+  std::vector<Name> all = encoding_names();
+  for (Name& name : combination_names()) all.push_back(std::move(name));
+  for (const Name& one : all) {
+    for (const std::string_view alias : one.aliases) {
+      for (const Name& other : all) EXPECT_NE(alias, other.name) << one.name;
+    }
+  }
+  for (const Entry* entry : encodings()) {
+    for (const OptionSpec& option : entry->options) {
+      for (const auto& [alias, word] : option.word_aliases) {
+        EXPECT_EQ(std::count(option.words.begin(), option.words.end(), alias), 0) << alias;
+        EXPECT_EQ(std::count(option.words.begin(), option.words.end(), word), 1) << word;
+      }
+    }
+  }
+}
+
+TEST(Spec, AnErrorSaysItsPartsApart) {
+  const ErrorDetails name = details("rope+alibye");
+  EXPECT_EQ(name.place, "spec 'rope+alibye', column 6");
+  EXPECT_EQ(name.found, "alibye");
+  EXPECT_EQ(name.allowed, "`gnomon encodings` lists them");
+  EXPECT_EQ(name.suggestions, std::vector<std::string>{"alibi"});
+  const ErrorDetails word = details("rope(pairing=both)");
+  EXPECT_EQ(word.place, "rope: option 'pairing'");
+  EXPECT_EQ(word.found, "both");
+  EXPECT_EQ(word.allowed, "adjacent, halves");
+  const ErrorDetails bounds = details("rope(theta=0)");
+  EXPECT_EQ(bounds.place, "rope: option 'theta'");
+  EXPECT_EQ(bounds.found, "0");
+  EXPECT_EQ(bounds.allowed, "a number from 1e-06 to 1e+15");
+  EXPECT_EQ(details("rope(theta=x)").allowed, "a number");
+  const ErrorDetails sign = details("rope(theta:5)");
+  EXPECT_EQ(sign.place, "spec 'rope(theta:5)', column 11");
+  EXPECT_EQ(sign.found, "':'");
+  EXPECT_EQ(sign.allowed, "'=' after 'theta'");
+  EXPECT_EQ(details("[rope").found, "the end");
+  EXPECT_EQ(details("none(x=1)").allowed, "no option");
+  EXPECT_EQ(details("concat(add)").place, "spec 'concat(add)', column 11");
 }
 
 }  // namespace

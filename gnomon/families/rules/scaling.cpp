@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gnomon/core/names.h"
 #include "gnomon/families/rules/rule.h"
 
 namespace gnomon {

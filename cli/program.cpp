@@ -1,0 +1,161 @@
+#include "cli/program.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "cli/completion.h"
+#include "cli/help.h"
+#include "cli/manual.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon::cli {
+namespace {
+
+std::string as_typed(int argc, char** argv) {
+  std::string all = "gnomon";
+  for (int i = 1; i < argc; ++i) all += " " + shell_word(argv[i]);
+  return all;
+}
+
+// `gnomon study staus`: a configuration by its place, a mistyped command by its looks.
+void check_is_no_command(const CLI::App& study, const std::string& config) {
+  if (config.empty() || std::filesystem::exists(config)) return;
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : listed_commands(study)) names.push_back(command->get_name());
+  const std::vector<Name> known(names.begin(), names.end());
+  if (!meant(config, known).empty()) throw unknown("command of gnomon study", config, names);
+}
+
+}  // namespace
+
+std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+std::string full_name(const CLI::App& command) {
+  return (command.get_parent() ? full_name(*command.get_parent()) + " " : "") + command.get_name();
+}
+
+template <class Options>
+CLI::App* Program::add(const char* name, const char* help, Options& options,
+                       void (*describe)(CLI::App&, Options&), int (*act)(const Options&)) {
+  CLI::App* command = app_.add_subcommand(name, help);
+  describe(*command, options);
+  command->callback([this, &options, act] { code_ = act(options); });
+  return command;
+}
+
+void Program::add_study(const std::string& command) {
+  study_.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  study_.command = folder_.command = command;
+  CLI::App* study = add("study", "train a Transformer under each encoding on a text and compare", study_,
+                        describe_study, cli::study);
+  describe_study_verbs(*study, folder_, code_);
+  CLI::App* to_cluster = study->add_subcommand(
+      "export", "prepare a study for a cluster: its folder, and the scripts that submit its runs");
+  describe_export(*to_cluster, study_);
+  to_cluster->callback([this] { code_ = study_export(study_); });
+  study->callback([this, study] {
+    if (!study->get_subcommands().empty()) return;
+    check_is_no_command(*study, study_.config);
+    code_ = cli::study(study_);
+  });
+}
+
+void Program::add_helpers() {
+  CLI::App* help = app_.add_subcommand("help", "what a command does and takes, as its --help");
+  help->add_option("COMMAND", helped_, "the command; none: all of them")->type_name("COMMAND");
+  help->footer("Examples:\n  gnomon help\n  gnomon help study\n  gnomon help study status");
+  help->callback([this] { fmt::print("{}", help_of(app_, helped_)); });
+
+  CLI::App* complete = app_.add_subcommand("completion", "a script that lets a shell complete what is typed");
+  CLI::Option* shell = complete->add_option("SHELL", shell_, "bash, zsh or fish")->type_name("SHELL");
+  complete
+      ->add_option("--out", share_, "write all three into this folder, as an installation has them in share/")
+      ->excludes(shell)
+      ->type_name("DIR");
+  complete->footer(
+      "Examples:\n"
+      "  gnomon completion bash > gnomon.bash && source gnomon.bash\n"
+      "  gnomon completion zsh > _gnomon\n"
+      "  gnomon completion --out share\n"
+      "bash looks in ~/.local/share/bash-completion/completions for a file `gnomon`, zsh in the folders of "
+      "$fpath for `_gnomon`, fish in ~/.config/fish/completions for `gnomon.fish`. `cmake --install` "
+      "installs "
+      "all three.");
+  complete->callback([this] {
+    share_.empty() ? fmt::print("{}", completion(app_, shell_)) : write_completions(app_, share_);
+  });
+
+  CLI::App* page = app_.add_subcommand("manual", "the manual page of a command, as man reads it");
+  CLI::Option* one =
+      page->add_option("COMMAND", manual_, "the command; none: gnomon itself")->type_name("COMMAND");
+  page->add_option("--out", manual_folder_, "write all pages into this folder instead")
+      ->excludes(one)
+      ->type_name("DIR");
+  page->footer(
+      "Examples:\n"
+      "  gnomon manual study > gnomon-study.1\n"
+      "  gnomon manual > gnomon.1\n"
+      "  gnomon manual --out man1\n"
+      "`man ./gnomon.1` shows one. `cmake --install` installs them.");
+  page->callback([this] {
+    manual_folder_.empty() ? fmt::print("{}", manual_page(app_, manual_))
+                           : write_manual_pages(app_, manual_folder_);
+  });
+}
+
+Program::Program(int argc, char** argv)
+    : app_("gnomon: position encodings in Transformers, implemented, measured, compared", "gnomon") {
+  const std::string command = claims_.command = as_typed(argc, argv);
+  app_.formatter(help_format());
+  app_.set_help_flag("-h,--help", "this help");
+  app_.set_version_flag("-V,--version", std::string("gnomon ") + GNOMON_VERSION, "the version");
+  app_.require_subcommand(1);
+  add("encodings", "list or search the encodings, or describe one", encodings_, describe_encodings,
+      cli::encodings);
+  add("show", "the numbers of one encoding, from its definition, and a page of pictures", show_,
+      describe_show, cli::show);
+  add("check", "which convention another program's dump of position numbers follows", check_, describe_check,
+      cli::check);
+  add("inspect", "what a trained model does with position, measured on a text", inspect_, describe_inspect,
+      cli::inspect);
+  add("lint", "what is likely to go wrong with the position settings of a model's file", lint_, describe_lint,
+      cli::lint);
+  add("explain", "what a model's file makes of position, every number with its reason", explain_,
+      describe_explain, cli::explain);
+  add("extend", "settings that let a model's rotation reach further, tried and explained", extend_,
+      describe_extend, cli::extend);
+  add_study(command);
+  add("sample", "let a model that a study trained write", sample_, describe_sample, cli::sample);
+  add("claims", "what is said about word and position, measured, with verdicts", claims_, describe_claims,
+      cli::claims);
+  add("rank", "one run on several processes, as one of them; started by mpirun", rank_, describe_rank,
+      cli::rank)
+      ->group("");
+  add("worker", "one run of a study; started by `study`", worker_, describe_worker, cli::worker)->group("");
+  add_helpers();
+  app_.footer("`gnomon help COMMAND` tells what one takes, and shows examples.");
+}
+
+int Program::run(int argc, char** argv) {
+  if (argc < 2) {  // nothing was asked, which is no success
+    fmt::print(stderr, "{}", app_.help());
+    return int(Fault::usage);
+  }
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app_.help());
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("{}\n", app_.version());
+  } catch (const CLI::ParseError& error) {
+    refuse(app_, error);
+  }
+  return code_;
+}
+
+}  // namespace gnomon::cli

@@ -1,0 +1,87 @@
+#include "cli/values.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/completion.h"
+#include "gnomon/claims/claim.h"
+#include "gnomon/combine/combination.h"
+#include "gnomon/core/error.h"
+#include "gnomon/families/extend.h"
+#include "gnomon/families/lint.h"
+#include "gnomon/families/resolved.h"
+#include "gnomon/lab/presets.h"
+
+namespace gnomon::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+template <class List, class Get>
+Words each(const List& list, const Get& get) {
+  Words all;
+  for (const auto& item : list) all.emplace_back(get(item));
+  return all;
+}
+Words same(std::span<const std::string_view> words) { return {words.begin(), words.end()}; }
+
+Words encoding_words() {
+  Words all = each(encoding_names(), [](const Name& n) { return n.name; });
+  for (const Name& joining : combination_names()) all.emplace_back(joining.name);
+  return all;
+}
+Words spec_words() {
+  Words all = each(encoding_names(), [](const Name& n) { return n.name; });
+  for (const Name& joining : combination_names()) all.push_back(std::string(joining.name) + "(");
+  return all;
+}
+Words claim_words() {
+  Words all{"all"};
+  for (const claims::Claim* claim : claims::all_claims()) {
+    const std::string text(claim->id.substr(0, 3));
+    if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  }
+  for (const claims::Claim* claim : claims::all_claims()) all.emplace_back(claim->id);
+  return all;
+}
+Words setting_words() {
+  StudyConfig config;
+  return each(fields(config), [](const Field& f) { return std::string(f.key) + "="; });
+}
+
+const ValueKind kKinds[] = {
+    {"FILE", Offered::files},
+    {"DIR", Offered::folders},
+    {"TEXT"},
+    {"INT"},
+    {"UINT"},
+    {"FLOAT"},
+    {"BYTES"},
+    {"N"},
+    {"ENCODING", Offered::words, encoding_words},
+    {"SPEC", Offered::words, spec_words, "+([,"},
+    {"KEY=VALUE", Offered::words, setting_words},
+    {"PRESET", Offered::words, [] { return each(presets(), [](const Preset& p) { return p.name; }); }},
+    {"CLAIM", Offered::words, claim_words},
+    {"RULE", Offered::words, [] { return each(lint_rules(), [](const Rule* r) { return r->id; }); }},
+    {"READER", Offered::words, [] { return same(reader_names()); }},
+    {"METHOD", Offered::words,
+     [] { return each(extension_methods(), [](const ExtensionMethod& m) { return m.name; }); }},
+    {"SITE", Offered::words, [] { return same(sites()); }},
+    {"SHELL", Offered::words, [] { return each(shells(), [](const Shell& s) { return s.name; }); }},
+    {"COMMAND", Offered::commands},
+};
+
+}  // namespace
+
+std::span<const ValueKind> value_kinds() { return kKinds; }
+
+const ValueKind& kind_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  for (const ValueKind& kind : kKinds) {
+    if (type.substr(0, type.find(':')) == kind.name) return kind;
+  }
+  throw Error(Fault::bug, "no kind of value is called " + type);
+}
+
+}  // namespace gnomon::cli
