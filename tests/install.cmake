@@ -57,8 +57,10 @@ endforeach()
 
 # The same in C alone.
 set(consumer_c ${BUILD}/install-test/consumer-c)
-run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/c -B ${consumer_c} -G Ninja -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_C_COMPILER=${CC}
-    -D README=${SOURCE}/README.md -D EXAMPLES=${SOURCE}/docs/examples "-DCOMPONENTS=${components}")
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/c -B ${consumer_c} -G Ninja -D CMAKE_PREFIX_PATH=${prefix}
+                        -D CMAKE_C_COMPILER=${CC} -D README=${SOURCE}/README.md -D EXAMPLES=${SOURCE}/docs/examples
+                        "-DCOMPONENTS=${components}"
+                COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 run(${CMAKE_COMMAND} --build ${consumer_c})
 function(run_in_c folder)
   run(${folder}/core)

@@ -155,7 +155,8 @@ TEST_F(CRefusals, IndicesAndRoles) {
   refused_in_c("first is 9", gnomon_bias_table(a.get(), &scene, 9, 1, &table));
   refused_in_c("threads is 0", gnomon_set_threads(0));
   refused_in_c("threads is -5", gnomon_set_threads(-5));
-  refused_in_c("there is no table", gnomon_bias_table(attention_in_c("cope").get(), &scene, 0, 1, &table));
+  refused_in_c("there is no table",
+               gnomon_bias_table(attention_in_c("stick_breaking").get(), &scene, 0, 1, &table));
 }
 
 TEST_F(CRefusals, CachesThatCannotBe) {

@@ -151,7 +151,6 @@ TEST(CApi, EveryMemberOfTheInputArrives) {
   const Floats bias = normals(kTokens * kTokens, 7), sinks = normals(kHeads, 8);
   std::vector<std::uint8_t> mask(kTokens * kTokens, 1), padding(kB * kTokens);
   mask[kTokens * 4 + 1] = 0, padding[3] = 1;
-  const std::int64_t kFar[kB] = {3, 5};
   std::vector<double> positions(kB * kTokens);
   for (std::size_t n = 0; n < positions.size(); ++n) positions[n] = double(2 * n);
   std::vector<std::int32_t> documents(kTokens);
@@ -165,11 +164,6 @@ TEST(CApi, EveryMemberOfTheInputArrives) {
   each("sinks", [&](auto& in, auto& c) { in.sinks = sinks.data(), c.sinks = sinks.data(); });
   each("padding", [&](auto& in, auto& c) { in.padding = padding.data(), c.padding = padding.data(); });
   each("left", [&](auto& in, auto& c) { in.left = 2, c.left = 2; });
-  each("first", [&](auto& in, auto& c) {
-    in.first = 3, c.first = 3;
-    in.q.extents[2] = c.q.extents[2] = kTokens;
-    in.left = c.left = 1;
-  });
   gnomon_places places = GNOMON_PLACES_INIT;
   places.positions = positions.data(), places.rows = kB, places.tokens = kTokens;
   const Placement placement = Placement::of(positions, kB);
@@ -179,15 +173,26 @@ TEST(CApi, EveryMemberOfTheInputArrives) {
   Placement of_documents = Placement::consecutive(0, kTokens);
   of_documents.document = documents;
   each("documents", [&](auto& in, auto& c) { in.places = &of_documents, c.places = &packed; });
-  const Both none("none");  // rotations take no firsts
-  AttentionInput in = none.input();
-  gnomon_attention_input in_c = none.input_in_c();
-  in.firsts = in_c.firsts = kFar;
-  Floats out(none.q.size()), out_in_c(none.q.size());
-  none.attention.forward(in, heads_first<void>(out.data(), Number::float32, in.q.extents));
-  const gnomon_view to = rows_in_c(out_in_c, kHeads);
-  ok(gnomon_forward(none.c.get(), &in_c, &to, nullptr));
-  EXPECT_EQ(out, out_in_c);
+}
+
+// Queries anywhere among the keys.
+TEST(CApi, FirstAndFirstsArrive) {
+  const Both l("none");
+  const std::int64_t firsts[kB] = {3, 5};
+  Floats last;
+  for (const bool each : {false, true}) {
+    AttentionInput in = l.input();
+    gnomon_attention_input in_c = l.input_in_c();
+    if (each) in.firsts = in_c.firsts = firsts;
+    if (!each) in.first = in_c.first = 3;
+    Floats out(l.q.size()), out_in_c(l.q.size());
+    l.attention.forward(in, heads_first<void>(out.data(), Number::float32, in.q.extents));
+    const gnomon_view to = rows_in_c(out_in_c, kHeads);
+    ok(gnomon_forward(l.c.get(), &in_c, &to, nullptr));
+    EXPECT_EQ(out, out_in_c);
+    EXPECT_NE(out, last);
+    last = out;
+  }
 }
 
 TEST(CApi, SixteenBitsAreReadAndWritten) {
@@ -228,7 +233,7 @@ TEST(CApi, DecodingHasTheBitsOfTheCallInCppAndNotAtOtherPlaces) {
   EXPECT_EQ(length, 2 * kTokens);
   EXPECT_EQ(keys, 2 * kTokens);
   EXPECT_EQ(position, 2 * kTokens - 1);
-  refused_in_c("room", gnomon_decode(l.c.get(), &in_c, made, &to));
+  refused_in_c("the cache is full", gnomon_decode(l.c.get(), &in_c, made, &to));
   ok(gnomon_cache_length(made, 1, &length));
   EXPECT_EQ(length, 2 * kTokens);
 
@@ -248,8 +253,8 @@ TEST(CApi, DecodingHasTheBitsOfTheCallInCppAndNotAtOtherPlaces) {
 }
 
 TEST(CApi, WhatAnAttentionIsCanBeAsked) {
-  const CAttention a = attention_in_c("alibi(learned=on)+rope(theta=10000,pairing=halves)");
-  const Attention same("alibi(learned=on)+rope(theta=10000,pairing=halves)",
+  const CAttention a = attention_in_c("alibi_learned+rope(theta=500,pairing=halves)");
+  const Attention same("alibi_learned+rope(theta=500,pairing=halves)",
                        {.heads = kHeads, .kv_heads = kGroups, .head_size = kSize, .length = 64});
   const char *spec = nullptr, *name = nullptr;
   std::int64_t count = 0, arrays = 0, numbers = 0;
