@@ -74,7 +74,7 @@ fuzz:  ## fuzz alone, two targets side by side, MINUTES=10 for each
 	python3 tests/torture/run.py fuzz --minutes $(MINUTES)
 
 format:  ## clang-format everything
-	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+	git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format -i
 
 clean:  ## remove what was built
 	rm -rf build

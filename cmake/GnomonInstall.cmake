@@ -1,4 +1,5 @@
-# `cmake --install`: the libraries, their headers, the program with its manual pages and completions, find_package(gnomon COMPONENTS core lab), gnomon-core.pc and
+# `cmake --install`: the libraries, their headers, gnomon.h for C, the program with its manual pages and completions,
+# find_package(gnomon COMPONENTS core lab), gnomon-core.pc and
 # gnomon-lab.pc.
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gnomon)
 file(RELATIVE_PATH path_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
@@ -17,6 +18,7 @@ function(gnomon_install component requires)
 endfunction()
 
 gnomon_install(core "" core kernels encodings combine nn)
+install(FILES gnomon/c/gnomon.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(GNOMON_LAB)
   gnomon_install(lab gnomon-core checkpoint families lab lens claims report pages)
 endif()

@@ -1,6 +1,6 @@
 # Installs the build, then builds and runs a consumer of each component by find_package and by pkg-config, where it was
 # installed and where that folder was moved to; looks at what the libraries need.
-# Run: cmake -D BUILD=<build folder> -D SOURCE=<repository> -D CXX=<compiler> -D LAB=<ON|OFF> -D CLI=<ON|OFF>
+# Run: cmake -D BUILD=<build folder> -D SOURCE=<repository> -D CXX=<compiler> -D CC=<C's> -D LAB=<ON|OFF> -D CLI=<ON|OFF>
 #            -D "CORE_NEEDS=<libraries beside the compiler's>" -P tests/install.cmake
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${BUILD}/install-test/prefix)
@@ -55,6 +55,25 @@ foreach(component IN LISTS components)
   run_consumer(${component} ${consumer}/consumer_${component})
 endforeach()
 
+# The same in C alone.
+set(consumer_c ${BUILD}/install-test/consumer-c)
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/c -B ${consumer_c} -G Ninja -D CMAKE_PREFIX_PATH=${prefix}
+                        -D CMAKE_C_COMPILER=${CC} -D README=${SOURCE}/README.md -D EXAMPLES=${SOURCE}/docs/examples
+                        "-DCOMPONENTS=${components}"
+                COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+run(${CMAKE_COMMAND} --build ${consumer_c})
+function(run_in_c folder)
+  run(${folder}/core)
+  run(${folder}/decode)
+  if(LAB)
+    run(${folder}/explain ${SOURCE}/docs/examples/llama-3.1.json)
+    if(NOT output MATCHES "\"rope")
+      message(FATAL_ERROR "the consumer of lab in C printed ${output}")
+    endif()
+  endif()
+endfunction()
+run_in_c(${consumer_c})
+
 # The core library needs the compiler's libraries, Highway, and what it was told to be built with.
 file(GLOB_RECURSE core_library ${prefix}/*/libgnomon_core.so)
 run(readelf --dynamic ${core_library})
@@ -87,6 +106,29 @@ function(build_by_pkg_config component from)
   set(ENV{LD_LIBRARY_PATH} ${library_folder})
   run_consumer(${component} ${program})
 endfunction()
+# Uses what build_by_pkg_config() has set: PKG_CONFIG_PATH, LD_LIBRARY_PATH.
+function(build_in_c_by_pkg_config)
+  set(folder ${consumer_c}/by-pkg-config)
+  file(MAKE_DIRECTORY ${folder})
+  set(core_sources ${SOURCE}/tests/consumer/c/core.c ${consumer_c}/readme.c)
+  set(decode_sources ${SOURCE}/docs/examples/decode.c)
+  set(explain_sources ${SOURCE}/tests/consumer/c/explain.c)
+  set(programs core decode)
+  if(LAB)
+    list(APPEND programs explain)
+  endif()
+  foreach(program IN LISTS programs)
+    set(component core)
+    if(program STREQUAL explain)
+      set(component lab)
+    endif()
+    run(pkg-config --cflags --libs gnomon-${component})
+    string(STRIP "${output}" flags)
+    separate_arguments(flags)
+    run(${CC} -std=c99 -Wall -Wextra -pedantic -Werror ${${program}_sources} ${flags} -o ${folder}/${program})
+  endforeach()
+  run_in_c(${folder})
+endfunction()
 foreach(place ${prefix} ${moved})
   if(place STREQUAL "${moved}")
     file(RENAME ${prefix} ${moved})
@@ -94,6 +136,7 @@ foreach(place ${prefix} ${moved})
   foreach(component IN LISTS components)
     build_by_pkg_config(${component} ${place})
   endforeach()
+  build_in_c_by_pkg_config()
   if(CLI)
     run(${place}/bin/gnomon --version)
     foreach(page man/man1/gnomon.1 man/man1/gnomon-study.1 bash-completion/completions/gnomon

@@ -96,9 +96,12 @@ class Attention {
 
   // What position does here for tokens at these places, as data: printed, compared, executed elsewhere. w as in the call.
   Plan plan(const Placement& places, std::span<const float> w) const;
+  // Its encodings, in the order of the spec; with their parameters, as compile() and compile_backward() take them. dw may be
+  // empty: nothing is added.
+  const Scheme& scheme() const { return scheme_; }
+  std::vector<Acting> acting(std::span<const float> w, std::span<float> dw) const;
 
  private:
-  std::vector<Acting> acting(std::span<const float> w, std::span<float> dw) const;
   AttendShape shape_of(const AttentionInput& in) const;
   void check(const AttentionInput& in) const;
   std::shared_ptr<Saved> saved(const AttentionInput& in, const View& out) const;

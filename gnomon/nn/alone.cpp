@@ -1,0 +1,144 @@
+#include "gnomon/nn/alone.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/check.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+[[noreturn]] void refuse(const Alone& at, const std::string& why) {
+  throw Error(Fault::usage, text("attention: '", at.attention.spec(), "' ", why));
+}
+
+// The plan, where it is all that happens to these rows.
+Plan plan_of(const Alone& at, Role role) {
+  for (const auto& each : at.attention.scheme().attention) {
+    if (each.encoding->reads_content() && (each.acts & (kQk | kValue)))
+      refuse(at, "reads the content of a layer: rows alone do not say what becomes of them");
+  }
+  Plan plan = at.attention.plan(at.places, at.w);
+  const std::int64_t added = plan.added.joined + plan.added.far;
+  if (added && (role == Role::q || role == Role::k))
+    refuse(at, text("adds ", added, " channels to rows of q and k: they cannot stay in place"));
+  return plan;
+}
+
+void check(const Alone& at, Role role, std::string_view name, const ConstView& rows) {
+  const AttentionConfig& c = at.attention.config();
+  const bool asks = role == Role::q || role == Role::out, values = role == Role::v || role == Role::out;
+  check_view(
+      name, rows,
+      {rows.sequences(), asks ? c.heads : c.kv_heads, at.places.T(), values ? c.value_size : c.head_size},
+      true);
+  if (at.places.rows != 1 && at.places.rows != rows.sequences())
+    refuse(at, text("has places of ", at.places.rows, " sequences for ", rows.sequences()));
+}
+
+std::int64_t numbers(const std::array<std::int64_t, 4>& e) { return e[0] * e[1] * e[2] * e[3]; }
+RowLayout layout_of(const std::array<std::int64_t, 4>& e, const std::array<std::int64_t, 4>& steps) {
+  return {e[0], e[2], e[1], steps[0], steps[2], steps[1]};
+}
+RowLayout dense(const std::array<std::int64_t, 4>& e) {
+  return layout_of(e, {e[1] * e[2] * e[3], e[2] * e[3], e[3], 1});
+}
+
+// f(rows as float, how they lie): in place, or on a copy that is written back.
+template <class F>
+void with_floats(const View& view, const F& f) {
+  if (view.plain()) return f(static_cast<float*>(view.data), layout_of(view.extents, view.steps));
+  Floats own;
+  widen(read_only(view), own);
+  f(own.data(), dense(view.extents));
+  narrow(own, view);
+}
+
+// The rows, dense, as each step found them whose gradient needs them.
+std::vector<Floats> rows_before(const Alone& at, const Plan& plan, Role role, const ConstView& found) {
+  std::vector<Floats> before(plan.steps.size());
+  const auto needs = [&](const Step& s) { return s.acts_on(role) && s.needs_input(); };
+  if (std::none_of(plan.steps.begin(), plan.steps.end(), needs)) return before;
+  if (!found.data) refuse(at, "learns what it does to rows: its gradient needs the rows as they were found");
+  check(at, role, "rows", found);
+  Floats x;
+  widen(found, x);
+  for (std::size_t n = 0; n < plan.steps.size(); ++n) {
+    if (!plan.steps[n].acts_on(role)) continue;
+    if (plan.steps[n].needs_input()) before[n] = x;
+    apply(plan.steps[n], role, dense(found.extents), x.data());
+  }
+  return before;
+}
+
+}  // namespace
+
+void map_rows(const Alone& at, Role role, const View& rows) {
+  check(at, role, "rows", read_only(rows));
+  const Plan plan = plan_of(at, role);
+  if (numbers(rows.extents) == 0) return;
+  with_floats(rows, [&](float* x, const RowLayout& layout) {
+    for (const Step& step : plan.steps) {
+      if (step.acts_on(role)) apply(step, role, layout, x);
+    }
+  });
+}
+
+void map_rows_backward(const Alone& at, Role role, const RowGradients& to) {
+  check(at, role, "d", read_only(to.d));
+  if (!to.dw.empty()) check_size("attention", "dw", to.dw.size(), at.attention.param_count());
+  const Plan plan = plan_of(at, role);
+  if (numbers(to.d.extents) == 0) return;
+  if (to.found.data && to.found.extents != to.d.extents)
+    check_view("rows", to.found, to.d.extents, false);  // says what differs
+  const std::vector<Floats> before = rows_before(at, plan, role, to.found);
+  Floats d;  // as `before` lies
+  widen(read_only(to.d), d);
+  Plan dplan = plan.zeros();
+  for (std::size_t n = plan.steps.size(); n-- > 0;) {
+    if (!plan.steps[n].acts_on(role)) continue;
+    apply_backward(plan.steps[n], role, dense(to.d.extents), before[n].empty() ? nullptr : before[n].data(),
+                   d.data(), dplan.steps[n]);
+  }
+  narrow(d, to.d);
+  if (!to.dw.empty()) compile_backward(at.attention.acting(at.w, to.dw), at.places, plan, dplan);
+}
+
+void logit_table(const Alone& at, const AloneQueries& of, float* table) {
+  const AttentionConfig& c = at.attention.config();
+  const std::int64_t keys = at.places.T(), H = c.heads, Q = of.queries;
+  check_extents(
+      "bias table",
+      {{"queries", Q, 0, keys}, {"first", of.first, 0, keys - Q}, {"rows of places", at.places.rows, 1, 1}});
+  const Plan plan = at.attention.plan(at.places, at.w);
+  const Terms& t = plan.terms;
+  const bool by_content = reads_content(at.attention.acting(at.w, {})) || !t.query_cross.empty() ||
+                          !t.key_cross.empty() || !t.profile.empty() || !t.counted.empty() || t.mixes();
+  if (by_content || plan.added != Widths{} || std::isfinite(t.far_from) || t.weights != Weighting::softmax)
+    refuse(at, "adds to the logits what depends on q and k: there is no table of it");
+  const std::int64_t pairs = count_numbers("bias table", {H, Q, keys});
+  if (pairs == 0) return;
+  check_pointers("bias table", pairs, {{"table", table}});
+  // Attention of rows of one channel, all 0, shows its logits.
+  const AttendShape shape{.B = 1,
+                          .H = H,
+                          .queries = Q,
+                          .keys = keys,
+                          .K = 1,
+                          .D = 1,
+                          .scale = 1,
+                          .causal = c.causal,
+                          .padding = at.places.padding.empty() ? nullptr : at.places.padding.data(),
+                          .first = of.first};
+  const Floats q(std::size_t(H * Q)), k(std::size_t(H * keys));
+  Floats out(q.size()), lse(q.size());
+  Extras extras;
+  extras.logits = {table, pairs, Q * keys, keys};
+  std::fill_n(table, pairs, -std::numeric_limits<float>::infinity());
+  attend(shape, {q.data(), H * Q, 1, Q}, {k.data(), H * keys, 1, keys}, {k.data(), H * keys, 1, keys}, t,
+         {out.data(), H * Q, 1, Q}, lse.data(), extras);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "gnomon/nn/attention.h"
+
+namespace gnomon {
+
+// What position does alone, for those whose attention is their own: tokens at their places, under parameters.
+struct Alone {
+  const Attention& attention;
+  const Placement& places;
+  std::span<const float> w;
+};
+
+// The rows of a role through the steps of the plan, in place: (B, heads or kv_heads, tokens, channels), of any number type.
+// Throws Error(usage) for rows that are not of as many tokens as the places, encodings that add channels to rows, and those
+// that read the content of a layer.
+void map_rows(const Alone& at, Role role, const View& rows);
+
+// `found`: the rows as map_rows() found them, which only steps that learn read; else their data may be null. d comes in as
+// the gradient of what it left and leaves as that of what it found. dw is added to; empty: not computed.
+struct RowGradients {
+  ConstView found;
+  View d;
+  std::span<float> dw = {};
+};
+void map_rows_backward(const Alone& at, Role role, const RowGradients& to);
+
+// table (heads,queries,tokens): what the encodings add to the logit of query i and key j, whatever their content is; −∞ where
+// the query does not see the key. The queries are the tokens first, first + 1 … of one sequence. Throws Error(usage) for
+// encodings whose part of the logits depends on content.
+struct AloneQueries {
+  std::int64_t first, queries;
+};
+void logit_table(const Alone& at, const AloneQueries& of, float* table);
+
+}  // namespace gnomon
