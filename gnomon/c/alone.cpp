@@ -32,6 +32,13 @@ Role role_of(int role) {
 
 }  // namespace
 
+gnomon_status gnomon_added_channels(const gnomon_attention* attention, gnomon_role role, int64_t* channels) {
+  return call([&] {
+    need("channels", channels);
+    *channels = added_channels(*need("attention", attention).attention, role_of(role));
+  });
+}
+
 gnomon_status gnomon_rotate(const gnomon_attention* attention, const gnomon_scene* scene, gnomon_role role,
                             const gnomon_view* rows) {
   return call([&] {

@@ -282,10 +282,14 @@ typedef struct gnomon_scene {
 // Whose rows.
 typedef enum gnomon_role { GNOMON_Q = 1, GNOMON_K = 2, GNOMON_V = 4, GNOMON_OUT = 8 } gnomon_role;
 
+// Channels that the encodings append to rows of q and k (PoPE, ReRoPE ...); 0 for most, and for the other roles.
+GNOMON_API gnomon_status gnomon_added_channels(const gnomon_attention* attention, gnomon_role role,
+                                               int64_t* channels);
+
 // Does to rows of q, k, v or of what attention returned, in place, what attention with this spec does to them: rotates them.
-// rows (B, heads or kv_heads, tokens, head_size or value_size); `tokens` are those of scene->places. Where frequencies follow
-// the context (dynamic NTK), the context ends with the last of these tokens. GNOMON_USAGE: an encoding that adds channels to
-// rows, which then cannot stay in place, or that reads the content of the layer.
+// rows (B, heads or kv_heads, tokens, head_size or value_size, and the channels that the encoding appends, which are
+// overwritten); `tokens` are those of scene->places. Where frequencies follow the context (dynamic NTK), the context ends with
+// the last of these tokens. GNOMON_USAGE: an encoding that reads the content of the layer.
 GNOMON_API gnomon_status gnomon_rotate(const gnomon_attention* attention, const gnomon_scene* scene,
                                        gnomon_role role, const gnomon_view* rows);
 

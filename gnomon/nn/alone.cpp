@@ -14,26 +14,27 @@ namespace {
   throw Error(Fault::usage, text("attention: '", at.attention.spec(), "' ", why));
 }
 
-// The plan, where it is all that happens to these rows.
-Plan plan_of(const Alone& at, Role role) {
+// The plan, where it is all that happens to rows.
+Plan plan_of(const Alone& at) {
   for (const auto& each : at.attention.scheme().attention) {
     if (each.encoding->reads_content() && (each.acts & (kQk | kValue)))
       refuse(at, "reads the content of a layer: rows alone do not say what becomes of them");
   }
-  Plan plan = at.attention.plan(at.places, at.w);
-  const std::int64_t added = plan.added.joined + plan.added.far;
-  if (added && (role == Role::q || role == Role::k))
-    refuse(at, text("adds ", added, " channels to rows of q and k: they cannot stay in place"));
-  return plan;
+  return at.attention.plan(at.places, at.w);
+}
+
+std::int64_t own_channels(const Alone& at, Role role) {
+  const AttentionConfig& c = at.attention.config();
+  return role == Role::v || role == Role::out ? c.value_size : c.head_size;
 }
 
 void check(const Alone& at, Role role, std::string_view name, const ConstView& rows) {
   const AttentionConfig& c = at.attention.config();
-  const bool asks = role == Role::q || role == Role::out, values = role == Role::v || role == Role::out;
-  check_view(
-      name, rows,
-      {rows.sequences(), asks ? c.heads : c.kv_heads, at.places.T(), values ? c.value_size : c.head_size},
-      true);
+  const bool asks = role == Role::q || role == Role::out;
+  check_view(name, rows,
+             {rows.sequences(), asks ? c.heads : c.kv_heads, at.places.T(),
+              own_channels(at, role) + added_channels(at.attention, role)},
+             true);
   if (at.places.rows != 1 && at.places.rows != rows.sequences())
     refuse(at, text("has places of ", at.places.rows, " sequences for ", rows.sequences()));
 }
@@ -56,6 +57,15 @@ void with_floats(const View& view, const F& f) {
   narrow(own, view);
 }
 
+// Appended channels begin as 0.
+void begin_added(const RowLayout& rows, std::int64_t own, std::int64_t channels, float* x) {
+  for (std::int64_t n = 0; own < channels && n < rows.B * rows.T * rows.H; ++n) {
+    float* row =
+        x + n / (rows.T * rows.H) * rows.batch + n / rows.H % rows.T * rows.token + n % rows.H * rows.head;
+    std::fill(row + own, row + channels, 0.0f);
+  }
+}
+
 // The rows, dense, as each step found them whose gradient needs them.
 std::vector<Floats> rows_before(const Alone& at, const Plan& plan, Role role, const ConstView& found) {
   std::vector<Floats> before(plan.steps.size());
@@ -65,6 +75,7 @@ std::vector<Floats> rows_before(const Alone& at, const Plan& plan, Role role, co
   check(at, role, "rows", found);
   Floats x;
   widen(found, x);
+  begin_added(dense(found.extents), own_channels(at, role), found.channels(), x.data());
   for (std::size_t n = 0; n < plan.steps.size(); ++n) {
     if (!plan.steps[n].acts_on(role)) continue;
     if (plan.steps[n].needs_input()) before[n] = x;
@@ -75,11 +86,19 @@ std::vector<Floats> rows_before(const Alone& at, const Plan& plan, Role role, co
 
 }  // namespace
 
+std::int64_t added_channels(const Attention& attention, Role role) {
+  std::int64_t added = 0;
+  for (const auto& each : attention.scheme().attention)
+    added += widths(*each.encoding).joined + widths(*each.encoding).far;
+  return role == Role::q || role == Role::k ? added : 0;
+}
+
 void map_rows(const Alone& at, Role role, const View& rows) {
   check(at, role, "rows", read_only(rows));
-  const Plan plan = plan_of(at, role);
+  const Plan plan = plan_of(at);
   if (numbers(rows.extents) == 0) return;
   with_floats(rows, [&](float* x, const RowLayout& layout) {
+    begin_added(layout, own_channels(at, role), rows.channels(), x);
     for (const Step& step : plan.steps) {
       if (step.acts_on(role)) apply(step, role, layout, x);
     }
@@ -89,7 +108,7 @@ void map_rows(const Alone& at, Role role, const View& rows) {
 void map_rows_backward(const Alone& at, Role role, const RowGradients& to) {
   check(at, role, "d", read_only(to.d));
   if (!to.dw.empty()) check_size("attention", "dw", to.dw.size(), at.attention.param_count());
-  const Plan plan = plan_of(at, role);
+  const Plan plan = plan_of(at);
   if (numbers(to.d.extents) == 0) return;
   if (to.found.data && to.found.extents != to.d.extents)
     check_view("rows", to.found, to.d.extents, false);  // says what differs
@@ -102,6 +121,7 @@ void map_rows_backward(const Alone& at, Role role, const RowGradients& to) {
     apply_backward(plan.steps[n], role, dense(to.d.extents), before[n].empty() ? nullptr : before[n].data(),
                    d.data(), dplan.steps[n]);
   }
+  begin_added(dense(to.d.extents), own_channels(at, role), to.d.channels(), d.data());  // nobody found these
   narrow(d, to.d);
   if (!to.dw.empty()) compile_backward(at.attention.acting(at.w, to.dw), at.places, plan, dplan);
 }

@@ -13,9 +13,12 @@ struct Alone {
   std::span<const float> w;
 };
 
-// The rows of a role through the steps of the plan, in place: (B, heads or kv_heads, tokens, channels), of any number type.
-// Throws Error(usage) for rows that are not of as many tokens as the places, encodings that add channels to rows, and those
-// that read the content of a layer.
+// Channels that the encodings append to rows of q and k; 0 for the other roles.
+std::int64_t added_channels(const Attention& attention, Role role);
+
+// The rows of a role through the steps of the plan, in place: (B, heads or kv_heads, tokens, channels of the head and
+// added_channels(), which are overwritten), of any number type. Throws Error(usage) for rows that are not of as many tokens as
+// the places, and for encodings that read the content of a layer.
 void map_rows(const Alone& at, Role role, const View& rows);
 
 // `found`: the rows as map_rows() found them, which only steps that learn read; else their data may be null. d comes in as

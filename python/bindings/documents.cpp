@@ -1,11 +1,13 @@
 // The registry and what files of models say, as JSON.
-#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
 #include "bindings.h"
+#include "gnomon/core/names.h"
+#include "gnomon/encodings/search.h"
 #include "gnomon/pages/check.h"
 #include "gnomon/pages/encodings.h"
 #include "gnomon/pages/explain.h"
@@ -22,8 +24,7 @@ Reader reader_named(const std::string& name, const Config& config) {
   if (name.empty()) return config.gguf() ? Reader::llama_cpp : Reader::v5;
   const auto names = reader_names();
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    throw Error(Fault::usage, unknown("reader", name, names), {"reader", name, join(names, ", "), {}});
+  if (found == names.end()) throw unknown("reader", name, names);
   return Reader(found - names.begin());
 }
 Config config_of(const std::string& path, const std::string& json) {
@@ -78,6 +79,18 @@ std::string check_arrays(const nb::list& arrays, const std::string& spec, double
 void bind_documents(nb::module_& m) {
   m.def("encodings_json", pages::encodings_json);
   m.def("encoding_json", [](const std::string& name) { return pages::encoding_json(name); });
+  m.def(
+      "search",
+      [](const std::string& words, const std::vector<std::string>& sites, std::optional<bool> relative,
+         std::optional<bool> causal_only, std::optional<bool> extrapolates, std::optional<bool> learned) {
+        EncodingFilter filter{0, relative, causal_only, extrapolates, learned};
+        for (const std::string& site : sites) filter.acts |= site_named(site);
+        Strings names;
+        for (const Entry* e : search_encodings(words, filter)) names.emplace_back(e->name);
+        return names;
+      },
+      nb::arg("words"), nb::arg("sites"), nb::arg("relative").none(), nb::arg("causal_only").none(),
+      nb::arg("extrapolates").none(), nb::arg("learned").none());
   m.def("combinations", [] {
     Strings all;
     for (const CombinationEntry* c : combinations()) all.emplace_back(c->name);

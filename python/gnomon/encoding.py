@@ -84,8 +84,9 @@ class Encoding:
             from .torch import ops
             return ops.map_rows(self, x, role, positions, None)
         x_rows = rows(role, x)
-        out = np.empty((*x_rows.shape[:3], x_rows.shape[3] + self._scheme.added()), x_rows.dtype)
-        _core.map_rows(self._scheme, x_rows, role, positions_of(positions, x_rows.shape[2]), self.w, out)
+        out = np.zeros((*x_rows.shape[:3], x_rows.shape[3] + self._scheme.added()), x_rows.dtype)
+        out[..., :x_rows.shape[3]] = x_rows
+        _core.map_rows(self._scheme, role, positions_of(positions, x_rows.shape[2]), self.w, out)
         return of_same_library(x, out)
 
     def bias(self, positions: Numbers, keys: Numbers | None = None) -> np.ndarray:

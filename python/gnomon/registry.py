@@ -61,18 +61,15 @@ def encodings() -> tuple[Entry, ...]:
 
 
 def search(words: str = "", *, acts: str | None = None, relative: bool | None = None, extrapolates: bool | None = None,
-           causal_only: bool | None = None) -> list[Entry]:
-    """Encodings in whose name, title, formula or paper every word occurs, and that are as asked.
+           causal_only: bool | None = None, learned: bool | None = None) -> list[Entry]:
+    """Encodings in whose name, aliases, title, paper, formula, pitfall or options every word occurs, and that are as asked.
 
-    acts: a site, such as "qk" or "logits". search("rotary", extrapolates=True) -> a list of Entry.
+    acts: sites, such as "qk" or "logits, value"; learned: it has parameters. search("rotary", extrapolates=True) -> a list of
+    Entry. Raises Error for a site that is none.
     """
-    def fits(e: Entry) -> bool:
-        said = f"{e.name} {e.title} {e.formula} {e.paper} {'rotary' if 'qk' in e.acts else ''}".lower()
-        return (all(word in said for word in words.lower().split())
-                and (acts is None or acts in e.acts.split(", "))
-                and all(asked is None or asked == is_so for asked, is_so in
-                        ((relative, e.relative), (extrapolates, e.extrapolates), (causal_only, e.causal_only))))
-    return [e for e in encodings() if fits(e)]
+    sites = [site.strip() for site in acts.split(",")] if acts else []
+    found = set(_core.search(words, sites, relative, causal_only, extrapolates, learned))
+    return [e for e in encodings() if e.name in found]
 
 
 def help(name: str) -> Entry:  # noqa: A001: the name that one looks for

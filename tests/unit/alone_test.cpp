@@ -117,6 +117,38 @@ void refused(std::string_view words, const Call& call) {
   }
 }
 
+// PoPE doubles the channels: rows that were widened alone attend without an encoding as attention with it does.
+TEST(Alone, AppendedChannelsStandBehindTheHeads) {
+  const Attention a("pope", kConfig);
+  const std::int64_t wide = D + added_channels(a, Role::q);
+  EXPECT_EQ(added_channels(a, Role::v), 0);
+  ASSERT_GT(wide, D);
+  const Attention none("none",
+                       {.heads = H, .head_size = wide, .value_size = D, .scale = 1 / std::sqrt(double(D))});
+  const Floats w = learned(a), q = normals(H * T * D, 1), k = normals(H * T * D, 2),
+               v = normals(H * T * D, 3);
+  const Placement places = Placement::consecutive(0, T);
+  const auto in_of = [&](const Floats& x, const Floats& y, std::int64_t channels) {
+    AttentionInput in;
+    in.q = heads_first<const void>(x.data(), Number::float32, {1, H, T, channels});
+    in.k = heads_first<const void>(y.data(), Number::float32, {1, H, T, channels});
+    in.v = heads_first<const void>(v.data(), Number::float32, {1, H, T, D});
+    return in;
+  };
+  Floats whole(q.size()), apart(q.size());
+  AttentionInput in = in_of(q, k, D);
+  in.w = w;
+  a.forward(in, view_of(whole));
+  const auto widened = [&](const Floats& x, Role role) {
+    Floats rows(std::size_t(H * T * wide), 7.0f);  // what stands there does not matter
+    for (std::int64_t n = 0; n < H * T; ++n) std::copy_n(&x[n * D], D, &rows[n * wide]);
+    map_rows({a, places, w}, role, heads_first<void>(rows.data(), Number::float32, {1, H, T, wide}));
+    return rows;
+  };
+  none.forward(in_of(widened(q, Role::q), widened(k, Role::k), wide), view_of(apart));
+  for (std::size_t n = 0; n < whole.size(); ++n) ASSERT_NEAR(whole[n], apart[n], 1e-5);
+}
+
 TEST(Alone, WhatCannotBeAloneIsRefused) {
   const Placement places = Placement::consecutive(0, T);
   Floats rows(H * T * D), table(H * T * T);
@@ -125,8 +157,8 @@ TEST(Alone, WhatCannotBeAloneIsRefused) {
     const Floats w = learned(a);
     f(Alone{a, places, w});
   };
-  with("pope", [&](const Alone& at) {
-    refused("channels to rows of q and k", [&] { map_rows(at, Role::q, view_of(rows)); });
+  with("pope", [&](const Alone& at) {  // which appends channels
+    refused("channels", [&] { map_rows(at, Role::q, view_of(rows)); });
   });
   with("rope_learned", [&](const Alone& at) {
     refused("needs the rows as they were found", [&] {

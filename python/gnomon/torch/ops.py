@@ -176,22 +176,26 @@ def attended(encoding, *tensors):
 def _map_rows(x: Tensor, w: Tensor, positions: Tensor, role: str, pe: str) -> Tensor:
     _threads()
     scheme = made(pe)._scheme
-    out = x.new_empty((*x.shape[:3], x.shape[3] + scheme.added()))
-    _core.map_rows(scheme, x.detach(), role, positions, w.detach(), out)
+    out = _widened(x, scheme.added() if role in "qk" else 0)
+    _core.map_rows(scheme, role, positions, w.detach(), out)
     return out
+
+
+def _widened(x, more):
+    return torch.cat([x.detach(), x.new_zeros(*x.shape[:3], more)], -1)
 
 
 @_map_rows.register_fake
 def _(x, w, positions, role, pe):
-    return x.new_empty((*x.shape[:3], x.shape[3] + made(pe)._scheme.added()))
+    return x.new_empty((*x.shape[:3], x.shape[3] + (made(pe)._scheme.added() if role in "qk" else 0)))
 
 
 @torch.library.custom_op("gnomon::map_rows_backward", mutates_args=(), device_types="cpu")
 def _map_rows_backward(dout: Tensor, x: Tensor, w: Tensor, positions: Tensor, role: str, pe: str) -> tuple[Tensor, Tensor]:
     _threads()
-    dx, dw = torch.empty_like(x, memory_format=torch.contiguous_format), torch.zeros_like(w)
-    _core.map_rows_backward(made(pe)._scheme, x.detach(), role, positions, w.detach(), dout.detach(), dx, dw)
-    return dx, dw
+    d, dw = dout.detach().clone(memory_format=torch.contiguous_format), torch.zeros_like(w)
+    _core.map_rows_backward(made(pe)._scheme, role, positions, w.detach(), _widened(x, d.shape[3] - x.shape[3]), d, dw)
+    return d[..., :x.shape[3]].contiguous(), dw
 
 
 @_map_rows_backward.register_fake
