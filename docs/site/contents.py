@@ -18,12 +18,20 @@ ROOT = SITE.parent.parent
 def _range(option):
     if option.words:
         return ", ".join(f"`{w}`" for w in option.words)
-    return f"{'whole, ' if option.whole else ''}{option.least:g} to {option.most:g}"
+    if option.whole:
+        return f"whole, {option.least:,.0f} to {option.most:,.0f}"
+    return f"{option.least:g} to {option.most:g}"
+
+
+def _source(paper):
+    """"arXiv 2104.09864", or the host of the address."""
+    arxiv = re.search(r"arxiv.org/abs/(.*)", paper)
+    return f"arXiv {arxiv[1]}" if arxiv else paper.split("/")[2]
 
 
 _templates = jinja2.Environment(loader=jinja2.FileSystemLoader(SITE / "templates"), undefined=jinja2.StrictUndefined,
                                 keep_trailing_newline=False)
-_templates.filters.update(range=_range, cell=lambda said: said.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_"))
+_templates.filters.update(range=_range, source=_source, cell=lambda said: said.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_"))
 
 
 @cache

@@ -100,9 +100,10 @@ def _content(pe, tokens):
 
 
 def _weights(pe, tokens):
+    """Square roots of the weights of attention: values that are the identity give them."""
     q, k, given = _content(pe, tokens)
     values = np.broadcast_to(np.eye(tokens, dtype=np.float32), (1, pe.heads, tokens, tokens))
-    return gn.attend(q, k, values, pe=pe, **given)[0, 0]
+    return np.sqrt(gn.attend(q, k, values, pe=pe, **given)[0, 0])
 
 
 def weights(entry):
@@ -113,7 +114,7 @@ def weights(entry):
     panels = [heat("Weights without position", "key", "query", _weights(_made("none", **sizes), tokens))]
     if entry.name != "none":
         panels.append(heat(f"With {spec}", "key", "query", _weights(pe, tokens)))
-    return figure(panels, _caption("random queries and keys, causal, head 0", MOVED if pe.w.size else ""), entry.title)
+    return figure(panels, _caption("random queries and keys, causal, head 0; shades are square roots", MOVED if pe.w.size else ""), entry.title)
 
 
 def sampled(entry):

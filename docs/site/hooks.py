@@ -36,7 +36,7 @@ def on_config(config):
     families = {}
     for e in gn.encodings():
         families.setdefault(_family(e), []).append({e.name: f"encodings/{e.name}.md"})
-    own = {"Encodings": ["encodings/index.md", *({name: pages} for name, pages in families.items())], "Notebooks": notebooks}
+    own = {"Encodings": ["registry.md", *({name: pages} for name, pages in families.items())], "Notebooks": notebooks}
     for item in config.nav:
         name = next(iter(item))
         item[name] = own.get(name, item[name])
@@ -45,7 +45,7 @@ def on_config(config):
 
 
 def _family(entry):
-    names = {"none": "None", "input": "Beside the words", "qk": "Queries and keys", "logits": "Bias of the logits",
+    names = {"none": "No position", "input": "Beside the words", "qk": "Queries and keys", "logits": "Bias of the logits",
              "cross": "Content and distance", "rows": "By content", "mask": "Masks", "positions": "Samplers"}
     return names[entry.acts.split(", ")[0]]
 
@@ -59,7 +59,7 @@ def on_files(files, config):
             add(page, content=_notebook(ROOT / source) if source.endswith(".ipynb") else (ROOT / source).read_text())
     for e in gn.encodings():
         add(f"encodings/{e.name}.md", content=contents.encoding_page(e))
-    add("encodings/index.md", content=contents.encodings_page())
+    add("registry.md", content=contents.encodings_page())
     add("python.md", content=contents.python_page())
     return files
 
