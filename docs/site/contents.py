@@ -1,5 +1,6 @@
 """What the pages of encodings say: facts from the registry, the documentation and published configurations."""
 
+import inspect
 import pathlib
 import re
 import tomllib
@@ -115,5 +116,8 @@ def encodings_page():
 
 
 def python_page():
-    """The package's names, for mkdocstrings to fill in."""
-    return "# Python\n\n" + "\n\n".join(f"::: gnomon.{name}" for name in gn.__all__) + "\n"
+    """The package's names, for mkdocstrings to fill in: functions, then classes, then gnomon.torch."""
+    public = sorted((getattr(gn, name) for name in gn.__all__), key=inspect.isclass)
+    names = [f"::: {thing.__module__}.{thing.__qualname__}" for thing in public]
+    about = "\n".join(line for line in inspect.getdoc(gn).splitlines())
+    return "\n\n".join(["# Python", about, *names, "::: gnomon.torch", ""])

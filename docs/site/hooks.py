@@ -70,6 +70,8 @@ def _notebook(path):
 
 def on_page_markdown(markdown, page, **_):
     """Links of the repository become links of the site; to what is not in the site, plain words."""
+    if page.parent is None:
+        page.meta.setdefault("hide", ["navigation"])
     taken = _taken()
     source = next((s for s, p in taken.items() if p == page.file.src_uri), None)
     if source is None:
