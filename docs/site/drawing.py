@@ -4,7 +4,7 @@ import html
 
 import numpy as np
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 320, 210, 44, 26, 34
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 320, 210, 52, 26, 34
 LEVELS = 12  # of a heat map
 
 
@@ -13,6 +13,7 @@ def _ticks(least, most):
 
 
 def _number(x):
+    x = 0.0 if abs(x) < 1e-6 else x
     return f"{x:.3g}".replace("e+0", "e").replace("-", "−")
 
 

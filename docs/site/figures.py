@@ -67,11 +67,14 @@ def rotation(entry):
 
 
 def _wavelengths(pe, plain):
+    """A panel, or none where there are no frequencies or those of plain RoPE at the trained length."""
     try:
         own, other = pe.frequencies, plain.frequencies
     except gn.Error:
         return []
     lines = [(pe.spec, "own", 2 * np.pi / own[own > 0])]
+    if np.array_equal(own, other) and pe.spec != "rope":
+        return []
     if pe.spec != "rope":
         lines.append(("rope", "other", 2 * np.pi / other))
     return [curves("Wavelength by pair", "pair of channels", lines, log=True)]
@@ -120,7 +123,7 @@ def weights(entry):
 def sampled(entry):
     pe = _made(entry.name)
     places = np.arange(float(LENGTH))
-    lines = [(f"draw {n + 1}", f"own head{3 * n}", pe.sampled(places, seed=1, draw=n)) for n in range(3)]
+    lines = [(str(n + 1), f"own head{3 * n}", pe.sampled(places, seed=1, draw=n)) for n in range(3)]
     return figure([curves("Positions in training", "token", lines + [("as they are", "other", places)])],
                   _caption("three draws, as three sequences get them"), entry.title)
 
