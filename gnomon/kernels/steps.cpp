@@ -57,8 +57,8 @@ void check(const Rotate& r, const StepRows& rows) {
 // Sign +1 multiplies by cos + i·sin, −1 by its conjugate.
 void turn(const Rotate& r, const StepRows& rows, int sign, float* x) {
   const bool halves = r.stride == 1 && r.gap == r.pairs, adjacent = r.stride == 2 && r.gap == 1;
-  const bool all = rows.at.T == rows.of, shared = r.tokens == rows.of;
-  if ((halves || adjacent) && r.heads == 1 && (all || shared)) {
+  const bool own = rows.at.T == rows.of && r.tokens > 1, shared = r.tokens == rows.of;
+  if ((halves || adjacent) && r.heads == 1 && (own || shared)) {
     const std::int64_t from = r.at(0, shared ? rows.first : 0);
     return rotate(
         {halves ? Pairing::halves : Pairing::adjacent, r.pairs, &r.cos[from], &r.sin[from], !shared}, rows.at,

@@ -464,6 +464,14 @@ TEST(Attention, WhatDoesNotFitIsAnswered) {
   expect_why([&] { learned.forward(rows.input({}), to); }, "w has 0 numbers, its shape asks for 8");
 }
 
+// One table for every head and token: PoPE's phases in a model of one head.
+TEST(Attention, ATableOfOneTokenTurnsEveryToken) {
+  const Step step{unsigned(Role::k), Rotate{0, 1, 1, 1, 1, 1, {0.0f}, {1.0f}}};
+  Floats rows{1, 0, 2, 0, 3, 0};
+  apply(step, Role::k, RowLayout{1, 3, 1, 6, 2, 6}, rows.data());
+  EXPECT_EQ(rows, (Floats{0, 1, 0, 2, 0, 3}));
+}
+
 TEST(Attention, NothingIsAskedOfNothing) {
   const Attention a("rope+alibi", grouped());
   for (const auto& [B, T] : {std::pair<std::int64_t, std::int64_t>{0, 5}, {2, 0}, {0, 0}}) {
