@@ -24,14 +24,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum Function { kNone, kWrite, kPwrite, kFsync, kRename, kOpen, kRead, kClose, kUnlink, kMkdir, kFlock, kMalloc, kThread, kFunctions };
-static const char* const kNames[kFunctions] = {"",      "write",  "pwrite", "fsync", "rename", "open",          "read",
-                                               "close", "unlink", "mkdir",  "flock", "malloc", "pthread_create"};
+enum Function {
+  kNone,
+  kWrite,
+  kPwrite,
+  kFsync,
+  kRename,
+  kOpen,
+  kRead,
+  kClose,
+  kUnlink,
+  kMkdir,
+  kFlock,
+  kMalloc,
+  kThread,
+  kFunctions
+};
+static const char* const kNames[kFunctions] = {"",      "write",  "pwrite",        "fsync",  "rename",
+                                               "open",  "read",   "close",         "unlink", "mkdir",
+                                               "flock", "malloc", "pthread_create"};
 static const struct {
   const char* name;
   int number;
-} kErrors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EINTR", EINTR},   {"ENOMEM", ENOMEM}, {"EAGAIN", EAGAIN},
-               {"EMFILE", EMFILE}, {"EACCES", EACCES}, {"ENOLCK", ENOLCK}, {"EROFS", EROFS}};
+} kErrors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EINTR", EINTR},
+               {"ENOMEM", ENOMEM}, {"EAGAIN", EAGAIN}, {"EMFILE", EMFILE},
+               {"EACCES", EACCES}, {"ENOLCK", ENOLCK}, {"EROFS", EROFS}};
 
 enum { kPartial = -1 };
 static struct {
@@ -69,7 +86,8 @@ static void read_plan(const char* word) {
     if (strcmp(what, kErrors[i].name) == 0) plan.error = kErrors[i].number;
   }
   if (what && strcmp(what, "partial") == 0) plan.error = kPartial;
-  if (function == kNone || plan.first < 1 || plan.error == 0) refuse("FUNCTION:N:WHAT[:persistent][:min=BYTES][:in=WORD]");
+  if (function == kNone || plan.first < 1 || plan.error == 0)
+    refuse("FUNCTION:N:WHAT[:persistent][:min=BYTES][:in=WORD]");
   for (const char* more; (more = strsep(&rest, ":"));) {
     if (strcmp(more, "persistent") == 0) {
       plan.persistent = 1;
@@ -94,7 +112,8 @@ static void tell(const char* path, int fd) {
     if (syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target - 1) >= 0) path = target;
   }
   const int size = snprintf(line, sizeof line, "%s pid %d %.500s\n", plan.text, getpid(), path ? path : "");
-  const int log = (int)syscall(SYS_openat, AT_FDCWD, plan.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int log =
+      (int)syscall(SYS_openat, AT_FDCWD, plan.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) return;
   if (syscall(SYS_write, log, line, (size_t)size) < 0) _exit(99);
   syscall(SYS_close, log);
@@ -109,7 +128,9 @@ static int struck(enum Function function, const char* path, int fd, size_t size)
   if (plan.error != kPartial) errno = plan.error;
   return plan.error;
 }
-static int path_struck(enum Function function, const char* path) { return struck(function, path, -1, SIZE_MAX); }
+static int path_struck(enum Function function, const char* path) {
+  return struck(function, path, -1, SIZE_MAX);
+}
 static int file_struck(enum Function function, int fd) { return struck(function, NULL, fd, SIZE_MAX); }
 
 // What to pass on of `size` bytes; -1: fail.
@@ -174,14 +195,19 @@ int openat64(int folder, const char* path, int flags, ...) {
   va_end(more);
   return open_or_fail(folder, path, flags, mode);
 }
-int creat(const char* path, mode_t mode) { return open_or_fail(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
+int creat(const char* path, mode_t mode) {
+  return open_or_fail(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
 
 int fsync(int fd) { return file_struck(kFsync, fd) ? -1 : (int)syscall(SYS_fsync, fd); }
 int fdatasync(int fd) { return file_struck(kFsync, fd) ? -1 : (int)syscall(SYS_fdatasync, fd); }
-int flock(int fd, int operation) { return file_struck(kFlock, fd) ? -1 : (int)syscall(SYS_flock, fd, operation); }
+int flock(int fd, int operation) {
+  return file_struck(kFlock, fd) ? -1 : (int)syscall(SYS_flock, fd, operation);
+}
 int close(int fd) {
   const int how = file_struck(kClose, fd);
-  const int result = (int)syscall(SYS_close, fd);  // Linux gives the descriptor up even when it reports an error
+  const int result =
+      (int)syscall(SYS_close, fd);  // Linux gives the descriptor up even when it reports an error
   if (how) errno = how;
   return how ? -1 : result;
 }
@@ -194,7 +220,9 @@ int remove(const char* path) {
   const int result = (int)syscall(SYS_unlink, path);
   return result < 0 && errno == EISDIR ? (int)syscall(SYS_rmdir, path) : result;
 }
-int mkdir(const char* path, mode_t mode) { return path_struck(kMkdir, path) ? -1 : (int)syscall(SYS_mkdir, path, mode); }
+int mkdir(const char* path, mode_t mode) {
+  return path_struck(kMkdir, path) ? -1 : (int)syscall(SYS_mkdir, path, mode);
+}
 
 // --- Memory
 
@@ -205,10 +233,16 @@ void* __libc_memalign(size_t, size_t);
 static int no_memory(size_t size) { return struck(kMalloc, "memory", -1, size); }
 
 void* malloc(size_t size) { return no_memory(size) ? NULL : __libc_malloc(size); }
-void* calloc(size_t count, size_t size) { return no_memory(count * size) ? NULL : __libc_calloc(count, size); }
+void* calloc(size_t count, size_t size) {
+  return no_memory(count * size) ? NULL : __libc_calloc(count, size);
+}
 void* realloc(void* block, size_t size) { return no_memory(size) ? NULL : __libc_realloc(block, size); }
-void* aligned_alloc(size_t alignment, size_t size) { return no_memory(size) ? NULL : __libc_memalign(alignment, size); }
-void* memalign(size_t alignment, size_t size) { return no_memory(size) ? NULL : __libc_memalign(alignment, size); }
+void* aligned_alloc(size_t alignment, size_t size) {
+  return no_memory(size) ? NULL : __libc_memalign(alignment, size);
+}
+void* memalign(size_t alignment, size_t size) {
+  return no_memory(size) ? NULL : __libc_memalign(alignment, size);
+}
 int posix_memalign(void** block, size_t alignment, size_t size) {
   if (no_memory(size)) return ENOMEM;
   *block = __libc_memalign(alignment, size);
@@ -226,7 +260,8 @@ static Main* real_main;
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
   const int error = path_struck(kThread, "thread");
   if (error) return error;
-  if (!real_create) real_create = (Create*)dlsym(RTLD_NEXT, "pthread_create");  // asked before main: by a constructor
+  if (!real_create)
+    real_create = (Create*)dlsym(RTLD_NEXT, "pthread_create");  // asked before main: by a constructor
   return real_create(thread, attributes, run, argument);
 }
 
@@ -235,8 +270,8 @@ static int counted_main(int argc, char** argv, char** environment) {
   read_plan(argc > 1 ? argv[1] : NULL);
   return real_main(argc, argv, environment);
 }
-int __libc_start_main(Main* program, int argc, char** argv, void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
-                      void* stack_end) {
+int __libc_start_main(Main* program, int argc, char** argv, void (*init)(void), void (*fini)(void),
+                      void (*rtld_fini)(void), void* stack_end) {
   real_main = program;
   Start* start = (Start*)dlsym(RTLD_NEXT, "__libc_start_main");
   return start(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
