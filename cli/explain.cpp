@@ -51,14 +51,6 @@ void print(const Explanation& e, bool full) {
     fmt::print("  {}\n", wrapped(printable(text(r.key, r.key.empty() ? "" : ": ", r.says)), 2));
 }
 
-Reader reader_named(const std::string& name, const Config& config) {
-  if (name.empty()) return config.gguf() ? Reader::llama_cpp : Reader::v5;
-  const auto names = reader_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw unknown("reader", name, names);
-  return Reader(found - names.begin());
-}
-
 std::string layers_of(const Difference& d) {
   if (d.layers.empty()) return d.component;
   return text(d.component, d.component.empty() ? "" : " ", d.layers.size() == 1 ? "layer " : "layers ",

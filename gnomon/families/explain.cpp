@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/rotary.h"
 
@@ -175,6 +176,14 @@ Explanation explain(Resolved model, const std::string& where, bool gguf) try {
 } catch (const Error& error) {
   if (error.fault() != Fault::usage) throw;
   throw Error(Fault::input, text(where, ": ", error.what()));
+}
+
+Reader reader_named(std::string_view name, const Config& config) {
+  if (name.empty()) return config.gguf() ? Reader::llama_cpp : Reader::v5;
+  const auto names = reader_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw unknown("reader", name, names);
+  return Reader(found - names.begin());
 }
 
 Explanation explain(const Config& config, Reader reader) {

@@ -69,6 +69,10 @@ std::vector<double> plain_frequencies(const LayerGroup& group);
 // How much longer the query at the last of `length` positions becomes, by what is no rotation.
 double temperature_at(const LayerPosition& layer, std::int64_t length);
 
+// Of that name (reader_names()); without a name what the file is for: transformers 5, of a GGUF file llama.cpp. Throws
+// Error(usage).
+Reader reader_named(std::string_view name, const Config& config);
+
 // Throws what resolve() throws, and Error(input) for a layer that no spec can be (65 channels of 64).
 Explanation explain(const Config& config, Reader reader);
 Explanation explain(Resolved model, const std::string& where, bool gguf = false);

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "bindings.h"
-#include "gnomon/core/names.h"
 #include "gnomon/encodings/search.h"
 #include "gnomon/pages/check.h"
 #include "gnomon/pages/encodings.h"
@@ -20,13 +19,6 @@ namespace {
 using Strings = std::vector<std::string>;
 std::vector<std::string> strings(std::span<const std::string_view> all) { return {all.begin(), all.end()}; }
 
-Reader reader_named(const std::string& name, const Config& config) {
-  if (name.empty()) return config.gguf() ? Reader::llama_cpp : Reader::v5;
-  const auto names = reader_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw unknown("reader", name, names);
-  return Reader(found - names.begin());
-}
 Config config_of(const std::string& path, const std::string& json) {
   return json.empty() ? Config::open(path) : Config::parse(json, path);
 }
