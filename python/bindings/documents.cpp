@@ -69,7 +69,7 @@ std::string check_arrays(const nb::list& arrays, const std::string& spec, double
 }  // namespace
 
 void bind_documents(nb::module_& m) {
-  m.def("encodings_json", pages::encodings_json);
+  m.def("encodings_json", [] { return pages::encodings_json(search_encodings("")); });
   m.def("encoding_json", [](const std::string& name) { return pages::encoding_json(name); });
   m.def(
       "search",

@@ -39,6 +39,7 @@ class Entry:
     extrapolates: bool
     pitfall: str
     options: tuple[Option, ...]
+    aliases: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.title}", f"  {self.formula}", f"  acts on {self.acts}; {self.paper} ({self.year})",
@@ -50,8 +51,10 @@ class Entry:
 
 
 def _entry(row: dict) -> Entry:
-    options = tuple(Option(**{**o, "words": tuple(o.get("words", ()))}) for o in row["options"])
-    return Entry(**{**{k: row[k] for k in Entry.__dataclass_fields__ if k in row}, "options": options})
+    known = Option.__dataclass_fields__
+    options = tuple(Option(**{**{k: v for k, v in o.items() if k in known}, "words": tuple(o.get("words", ()))}) for o in row["options"])
+    known = {name: row[name] for name in Entry.__dataclass_fields__ if name in row}
+    return Entry(**{**known, "options": options, "aliases": tuple(row.get("aliases", ()))})
 
 
 @cache

@@ -1,9 +1,13 @@
 """What engines precompute of a position encoding, as arrays and as a file."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from . import _core
-from .arrays import positions_of
+from .arrays import Numbers, positions_of
 from .encoding import Encoding
 from .errors import Error
 
@@ -11,7 +15,7 @@ from .errors import Error
 BY_POSITION = {"by_distance", "by_query", "by_key", "curve_rate", "curve_by_token", "curve_slope", "curve_intercept"}
 
 
-def tables(pe, positions=None, path=None):
+def tables(pe: Any, positions: Numbers | None = None, path: Any = None) -> dict[str, np.ndarray]:
     """The tables of pe = gnomon.make(...) at these positions: a dictionary of float32 arrays, those that it has of
 
       positions     (T); coordinates (T, axes) where a token has more than one
