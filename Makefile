@@ -1,6 +1,9 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
 .PHONY: help study claims models site test test-wheel wheel test-cluster core build cluster release bench mutants torture fuzz format clean
 
+# The same file compiled in another folder of build/ is the same: a ccache need not ask where.
+export CCACHE_NOHASHDIR := 1
+
 KING_JAMES := build/text/king-james.txt
 EIGEN := build/text/eigen.txt
 TEXT := $(KING_JAMES)
