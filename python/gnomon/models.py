@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, program
+from . import _core, program, settings
 from .arrays import is_torch, numpy_of
 from .encoding import Encoding, make
 from .errors import Error
@@ -86,6 +86,14 @@ class Explanation(_Document):
                 own = {name: group[name] for name in ("heads", "kv_heads", "head_dim", "causal", "scale") if group.get(name) is not None}
                 return make(group["spec"], **{**own, "length": self.data["trained_length"] or 2048, **sizes})
         raise Error(f"layer: found {layer}; allowed are those of the file", place="layer", found=str(layer))
+
+    def to_hf(self, group: int = 0) -> dict[str, Any]:
+        """The rotation of a group of layers as rope_parameters of transformers 5. Raises Error for one that these cannot say."""
+        return settings.rope_parameters(self.layers[group], self.data["trained_length"])
+
+    def to_llama_cpp(self, group: int = 0) -> list[str]:
+        """The same as options of llama.cpp's programs, for a GGUF file of this model. Raises Error."""
+        return settings.llama_cpp_options(self.layers[group], self.data["trained_length"])
 
     def check(self, module: Any) -> list[dict[str, Any]]:
         """Whether a rotary module of transformers (with inv_freq and attention_scaling), or an array inv_freq, has the numbers of

@@ -230,6 +230,34 @@ def test_a_models_file():
     assert not same and "<iframe" in x._repr_html_() and x.page().startswith("<!")
 
 
+@pytest.mark.parametrize("settings", [
+    {"rope_type": "default"}, {"rope_type": "linear", "factor": 2.0}, {"rope_type": "dynamic", "factor": 3.0},
+    {"rope_type": "yarn", "factor": 4.0, "beta_fast": 16.0, "original_max_position_embeddings": 2048},
+    {"rope_type": "yarn", "factor": 4.0, "attention_factor": 1.5, "original_max_position_embeddings": 2048, "truncate": False},
+    {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 2048},
+    {"rope_type": "default", "partial_rotary_factor": 0.5}], ids=lambda s: "-".join(map(str, s.values())))
+def test_settings_say_the_same_again(settings):
+    config = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+              "rope_parameters": {"rope_theta": 20000.0, **settings}}
+    x = gn.explain(config)
+    said = x.to_hf()
+    again = gn.explain({**config, "rope_parameters": said})
+    same, differences = x.differs_from(again)
+    assert same, differences
+    other = gn.explain({**config, "rope_parameters": {**said, "rope_theta": 10000.0}})
+    assert not x.differs_from(other)[0]
+    if settings["rope_type"] in ("default", "linear", "yarn"):
+        assert x.to_llama_cpp()[0] == "--rope-scaling" and "20000" in x.to_llama_cpp()
+    else:
+        with pytest.raises(gn.Error, match="llama.cpp"):
+            x.to_llama_cpp()
+
+
+def test_what_settings_cannot_say():
+    with pytest.raises(gn.Error, match="no rotation"):
+        gn.explain({"model_type": "bloom", "hidden_size": 64, "n_head": 4, "n_layer": 1}).to_hf()
+
+
 def test_lint_extend_and_check():
     assert gn.lint(LLAMA)["findings"] == []
     wrong = json.loads(LLAMA.read_text())
