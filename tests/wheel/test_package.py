@@ -1,5 +1,6 @@
 """The package with NumPy alone: the registry, encodings, attention, models' files, studies."""
 
+import importlib.util
 import json
 import pathlib
 import pickle
@@ -282,6 +283,19 @@ def test_a_study_and_its_results(tmp_path):
     assert "<iframe" in results._repr_html_() and results.data["arms"]
     pandas = pytest.importorskip("pandas")
     assert isinstance(results.to_pandas(), pandas.DataFrame)
+
+
+def test_a_trained_model_is_inspected(tmp_path):
+    found = importlib.util.spec_from_file_location("of_the_program", ROOT / "tests/python/conftest.py")
+    of_the_program = importlib.util.module_from_spec(found)
+    found.loader.exec_module(of_the_program)
+    text = tmp_path / "text.txt"
+    text.write_text("the cat sat on the mat . a dog ran far away ; rain fell all night . we sang . " * 200)
+    inspection = gn.inspect(of_the_program.tiny_bert(tmp_path / "bert"), text=text)
+    assert inspection["layers"]
+    assert inspection.page().startswith("<!") and "<iframe" in inspection._repr_html_()
+    with pytest.raises(gn.Error, match="no/such|cannot"):
+        gn.inspect("/no/such", text=text)
 
 
 def test_the_program_is_inside():
