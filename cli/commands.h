@@ -18,7 +18,7 @@ int encodings(const EncodingsOptions& options);
 
 struct ShowOptions {
   std::string spec, out;
-  std::optional<long long> dim;  // 16 a head
+  std::optional<long long> dim, head_dim;  // 16 a head
   long long heads = 4, length = 128;
   bool bidirectional = false, json = false, plan = false;
 };

@@ -48,6 +48,7 @@ void describe_show(CLI::App& app, ShowOptions& o) {
       ->type_name("SPEC");
   app.add_option("--dim", o.dim, "channels of the model; without it 16 a head");
   app.add_option("--heads", o.heads, "attention heads")->capture_default_str();
+  app.add_option("--head-dim", o.head_dim, "channels of a head, instead of --dim");
   app.add_option("--length", o.length, "tokens to look at")->capture_default_str();
   app.add_flag("--bidirectional", o.bidirectional, "without a causal mask");
   app.add_option("--out", o.out, "write the page to this file")->type_name("FILE");
@@ -58,6 +59,7 @@ void describe_show(CLI::App& app, ShowOptions& o) {
       "  gnomon show sinusoidal --dim 16\n"
       "  gnomon show 'sinusoidal(layout=halves)' --dim 512 --out page.html\n"
       "  gnomon show alibi --heads 12\n"
+      "  gnomon show yarn --heads 8 --head-dim 64 --length 4096\n"
       "  gnomon show rope+alibi --plan");
 }
 

@@ -19,18 +19,23 @@
 namespace gnomon::cli {
 namespace {
 
+constexpr std::size_t kMostRows = 16;  // of a table in the terminal
+
 void print(const Fact& f) {
   fmt::print("\n{}\n", wrapped(f.title));
   if (!f.note.empty()) return fmt::print("  {}\n", wrapped(f.note, 2));
   std::vector<std::string> head{""};
   head.insert(head.end(), f.head.begin(), f.head.end());
   Table table(head, 2);
-  for (const auto& row : f.rows) {
-    std::vector<std::string> cells{row.name};
-    for (const double value : row.values) cells.push_back(fixed(value, f.digits));
+  const std::size_t rows = f.rows.size();
+  for (std::size_t n = 0; n < rows; ++n) {
+    if (rows > kMostRows && n > 1 && n != rows / 2 && n + 1 != rows) continue;
+    std::vector<std::string> cells{f.rows[n].name};
+    for (const double value : f.rows[n].values) cells.push_back(fixed(value, f.digits));
     table.add(std::move(cells));
   }
   fmt::print("{}", table.print());
+  if (rows > kMostRows) fmt::print("  --json has all {}\n", rows);
 }
 
 // Limits of what is shown, of the longest contexts that models are trained for. The last is on what they make together.
@@ -43,12 +48,16 @@ Shape shape_of(const ShowOptions& o) {
     if (x < 1 || x > most) throw Error(Fault::usage, text(key, ": found ", x, ", allowed are 1 to ", most));
   };
   within("--heads", o.heads, kMostHeads);
-  const std::int64_t dim = o.dim.value_or(16 * o.heads);
+  within("--head-dim", o.head_dim.value_or(16), kMostChannels);
+  const std::int64_t dim = o.dim.value_or(o.head_dim.value_or(16) * o.heads);
   within("--dim", dim, kMostChannels);
   within("--length", o.length, kMostTokens);
   within("--dim times --length", dim * o.length, kMostNumbers);
   if (dim % o.heads)
     throw Error(Fault::usage, text("--heads: found ", o.heads, ", which does not divide --dim ", dim));
+  if (o.head_dim && dim != *o.head_dim * o.heads)
+    throw Error(Fault::usage, text("--head-dim: found ", *o.head_dim, " beside --dim ", dim, " and --heads ",
+                                   o.heads, "; allowed is ", dim / o.heads));
   return {dim, o.heads, dim / o.heads, o.length, !o.bidirectional};
 }
 

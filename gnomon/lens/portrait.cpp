@@ -8,6 +8,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/random.h"
 #include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
 #include "gnomon/lens/bias.h"
 
 namespace gnomon {
@@ -149,7 +150,6 @@ void frequency_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& ou
   std::size_t whole = 0;
   for (std::size_t i = 0; i < w.size(); ++i) {
     whole += w[i] * double(length) >= 2 * std::numbers::pi;
-    if (i != 0 && i != 1 && i != w.size() / 2 && i + 1 != w.size()) continue;
     f.rows.push_back(
         {text("pair ", i),
          {2 * std::numbers::pi / w[i], 1 / w[i], w[i] * double(length) / (2 * std::numbers::pi)}});
@@ -160,6 +160,13 @@ void frequency_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& ou
                  {"pairs", "of"},
                  {{"full turns", {double(whole), double(w.size())}}},
                  0});
+  const auto* rotary = dynamic_cast<const Rotary*>(&s.encoding);
+  if (const double factor = rotary ? rotary->turns_at(double(length)).factor : 1; factor != 1)
+    out.push_back({"factor",
+                   "Factor of q and of k, and of their product",
+                   {"of each", "of q·k"},
+                   {{"factor", {factor, factor * factor}}},
+                   6});
 }
 
 void bias_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& out) {
