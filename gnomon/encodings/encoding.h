@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ struct ParamSpec {
   std::int64_t size() const;
   double initial(std::int64_t index, double normal) const;
 };
+
+// How they start, one after the other; each has a stream of random numbers of its own.
+Floats initial_numbers(std::span<const ParamSpec> params, std::uint64_t seed);
 
 // A position encoding: what it is made for and what it learns; what it does is in its parts (parts.h), from which a class
 // derives beside this one. Immutable; every method is const and keeps nothing between calls. Every gradient is added to

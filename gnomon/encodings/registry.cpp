@@ -4,6 +4,7 @@
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
+#include "gnomon/core/random.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/encoding.h"
 
@@ -62,6 +63,16 @@ std::int64_t ParamSpec::size() const {
   std::int64_t n = 1;
   for (const auto extent : shape) n *= extent;
   return n;
+}
+
+Floats initial_numbers(std::span<const ParamSpec> params, std::uint64_t seed) {
+  Floats w;
+  for (const ParamSpec& p : params) {
+    const Random random(seed, p.name);
+    for (std::int64_t i = 0; i < p.size(); ++i)
+      w.push_back(float(p.initial(i, p.deviation ? random.normal(std::uint64_t(i)) : 0)));
+  }
+  return w;
 }
 
 double ParamSpec::initial(std::int64_t index, double normal) const {

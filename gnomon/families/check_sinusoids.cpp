@@ -26,10 +26,19 @@ std::int64_t channel(bool halves, std::int64_t C, std::int64_t i, bool cosine) {
   return halves ? i + (cosine ? C / 2 : 0) : 2 * i + (cosine ? 1 : 0);
 }
 
+// NaN where the encoding has no vector: some know whole positions from 0 to an end only.
+double vector_at(const Encoding& e, const Scene& scene, std::size_t t, std::int64_t c) {
+  try {
+    return part<InputPart>(e)->input(scene, std::int64_t(t), c);
+  } catch (const Error&) {
+    return std::nan("");
+  }
+}
+
 Misfit misfit(const Table& s, const Hypothesis& h, std::span<const double> positions,
               const std::vector<std::int64_t>& tokens) {
   Misfit m;
-  const auto e = make_encoding(h.spec, {s.C, 1, s.C, 2048, true});
+  const auto e = make_encoding(h.spec, {s.C, 1, s.C, std::max<std::int64_t>(s.T, 1), true});
   std::vector<double> places;
   for (const std::int64_t t : tokens)
     places.push_back((h.backwards ? -1 : 1) * rounded(positions[std::size_t(t)] + h.shift, h.positions));
@@ -40,7 +49,7 @@ Misfit misfit(const Table& s, const Hypothesis& h, std::span<const double> posit
       // Where cosines stand first, a channel has what its partner should have.
       const std::int64_t half = s.C / 2, partner = halves ? (c < half ? c + half : c - half) : c ^ 1;
       const std::int64_t from = h.cosine_first && c < 2 * half ? partner : c;
-      const double want = part<InputPart>(*e)->input(scene, std::int64_t(t), from);
+      const double want = vector_at(*e, scene, t, from);
       m.add(std::abs(s.at(tokens[t], c) - want), 2 * s.a.unit + kAngle * (1 + std::abs(places[t])));
     }
   }

@@ -24,6 +24,10 @@ const KeyCacheShape& checked(const KeyCacheShape& s) {
   count_numbers("KeyCache", {s.B, s.heads, s.capacity + kBlock, s.K + s.D + kWidest});
   return s;
 }
+// Of the n new tokens of sequence b, those that are no padding (B,n).
+std::int64_t tokens_of(std::int64_t b, std::int64_t n, const std::uint8_t* padding) {
+  return padding ? std::count(padding + b * n, padding + (b + 1) * n, 0) : n;
+}
 
 }  // namespace
 
@@ -46,6 +50,12 @@ std::int64_t KeyCache::keys() const {
   for (const Sequence& s : sequences_) most = std::max(most, s.stored);
   return most;
 }
+std::int64_t KeyCache::keys_with(std::int64_t n, const std::uint8_t* padding) const {
+  std::int64_t most = 0;
+  for (std::int64_t b = 0; b < shape_.B; ++b)
+    most = std::max(most, std::min(shape_.capacity, sequences_[b].stored + tokens_of(b, n, padding)));
+  return most;
+}
 double KeyCache::position(std::int64_t b, std::int64_t j) const {
   const Sequence& s = at(b);
   check_extents("KeyCache", {{"the key", j, 0, s.stored - 1}});
@@ -58,7 +68,7 @@ std::int64_t KeyCache::value_row(std::int64_t b, std::int64_t h, std::int64_t sl
   return ((b * shape_.heads + h) * slots_ + slot) * Dp_;
 }
 
-void KeyCache::check(const NewKeys& x) const {
+void KeyCache::check_rows_and_room(const NewKeys& x) const {
   const std::int64_t room = shape_.window ? shape_.capacity - shape_.window + 1 : shape_.capacity;
   check_extents("KeyCache::append", {{"n", x.n, 0, room}});
   const auto rows = [&](std::string_view name, const Heads<const float>& from, std::int64_t width) {
@@ -69,12 +79,11 @@ void KeyCache::check(const NewKeys& x) const {
   };
   rows("k", x.k, shape_.K), rows("v", x.v, shape_.D);
   for (std::int64_t b = 0; shape_.window == 0 && b < shape_.B; ++b) {
-    const std::int64_t none =
-        x.padding ? x.n - std::count(x.padding + b * x.n, x.padding + (b + 1) * x.n, 0) : 0;
-    if (sequences_[b].stored + x.n - none <= shape_.capacity) continue;
+    const std::int64_t more = tokens_of(b, x.n, x.padding);
+    if (sequences_[b].stored + more <= shape_.capacity) continue;
     throw Error(Fault::usage,
                 text("KeyCache::append: the cache is full: sequence ", b, " has ", sequences_[b].stored,
-                     " tokens and would get ", x.n - none, " more; allowed are ", shape_.capacity));
+                     " tokens and would get ", more, " more; allowed are ", shape_.capacity));
   }
 }
 
@@ -104,7 +113,7 @@ std::vector<double> KeyCache::positions_of(const NewKeys& x) const {
 }
 
 void KeyCache::append(const NewKeys& x) {
-  check(x);
+  check_rows_and_room(x);
   const std::vector<double> positions = positions_of(x);
   last_.assign(shape_.B * x.n, -1);
   appended_ = x.n;

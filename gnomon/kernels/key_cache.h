@@ -46,6 +46,11 @@ class KeyCache {
   // of them still finds its window, capacity − window + 1), rows that do not fit, and positions that are not finite, beyond
   // ±2^53, or before the last cached one.
   void append(const NewKeys& tokens);
+  void check(const NewKeys& tokens) const {
+    check_rows_and_room(tokens), positions_of(tokens);
+  }  // throws what append() would
+  // keys() once n tokens of each sequence are appended, but for its padding (B,n).
+  std::int64_t keys_with(std::int64_t n, const std::uint8_t* padding = nullptr) const;
 
   // f is given all cached keys, some tokens at a time, oldest first, and may change them: what it leaves is kept. For keys
   // whose rotation changes (rerotate, encodings/rotary.h). What f throws leaves this function; the keys that f was given
@@ -71,7 +76,7 @@ class KeyCache {
     bool whole = true;        // every position is a whole number
     double last = -1;         // position
   };
-  void check(const NewKeys& tokens) const;
+  void check_rows_and_room(const NewKeys& tokens) const;
   std::vector<double> positions_of(const NewKeys& tokens) const;  // (B,n); throws as append does
   void store(std::int64_t b, std::int64_t slot, const NewKeys& tokens, std::int64_t t);
   const Sequence& at(std::int64_t b) const;

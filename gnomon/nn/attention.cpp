@@ -5,7 +5,6 @@
 
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
-#include "gnomon/core/random.h"
 #include "gnomon/core/text.h"
 #include "gnomon/nn/attention_saved.h"
 
@@ -54,15 +53,7 @@ Attention::Attention(std::string_view spec, const AttentionConfig& config)
   }
 }
 
-Floats Attention::initial(std::uint64_t seed) const {
-  Floats w;
-  for (const ParamSpec& p : params_) {
-    const Random random(seed, p.name);
-    for (std::int64_t i = 0; i < p.size(); ++i)
-      w.push_back(float(p.initial(i, p.deviation ? random.normal(std::uint64_t(i)) : 0)));
-  }
-  return w;
-}
+Floats Attention::initial(std::uint64_t seed) const { return initial_numbers(params_, seed); }
 
 std::vector<Acting> Attention::acting(std::span<const float> w, std::span<float> dw) const {
   check_size("attention", "w", w.size(), count_);

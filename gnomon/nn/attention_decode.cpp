@@ -5,6 +5,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/rotary.h"
+#include "gnomon/kernels/attend_check.h"
 #include "gnomon/nn/attention_saved.h"
 #include "gnomon/nn/decode.h"
 
@@ -133,6 +134,25 @@ std::int64_t reach_of(const KeyCache& cache) {
   return std::int64_t(std::ceil(reach));
 }
 
+// All that can be refused, before the cache is touched: a call that throws leaves it as it was.
+struct Coming {
+  const AttentionInput& in;
+  const Extras& extras;
+  const NewKeys& tokens;
+};
+void check_decode(const Decoding& d, const Plan& plan, const KeyCache& cache, const Coming& c) {
+  AttendShape shape = d.shape;
+  shape.K += plan.added.joined + plan.added.far;
+  if (cache.shape().K != shape.K)
+    refuse(text("a cache of keys of ", cache.shape().K, " channels; allowed are ", shape.K));
+  cache.check(c.tokens);
+  shape.keys = cache.keys_with(c.tokens.n, c.tokens.padding);
+  check_extras(shape, plan.terms, c.extras);
+  if (of_rows(plan.terms) && c.in.padding) refuse("terms of whole rows of keys are decoded without padding");
+  if (!of_rows(plan.terms) && !plan.terms.first_key.empty() && c.in.mask.data)
+    refuse("keys are hidden by a window or by documents: a mask beside it is not allowed");
+}
+
 }  // namespace
 
 KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> encodings,
@@ -177,8 +197,11 @@ void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const 
   const Plan plan = compile(d.acting, places, true);
   const Mapped q = mapped(plan, Role::q, in.q), k = mapped(plan, Role::k, in.k),
                v = mapped(plan, Role::v, in.v);
+  const NewKeys tokens{n, heads_of(k, in.k), heads_of(v, in.v), places.values, in.padding};
+  Extras extras{d.soft_cap, in.bias, in.mask, in.sinks};
+  check_decode(d, plan, cache, {in, extras, tokens});
   turn_on(d.acting, last_of(places) + 1, cache);
-  cache.append({n, heads_of(k, in.k), heads_of(v, in.v), places.values, in.padding});
+  cache.append(tokens);
 
   AttendShape shape = d.shape;
   Floats returned(std::size_t(B * H * n * D)), lse(std::size_t(B * H * n));
@@ -191,9 +214,7 @@ void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const 
     narrow(returned, out);
   };
   if (of_rows(plan.terms)) {
-    if (in.padding) refuse("terms of whole rows of keys are decoded without padding");
-    attend_unpacked({d.acting, cache, {d.soft_cap, in.bias, in.mask, in.sinks}}, shape, plan.added,
-                    heads_of(q, in.q), to);
+    attend_unpacked({d.acting, cache, extras}, shape, plan.added, heads_of(q, in.q), to);
     return give();
   }
   shape.keys = cache.keys(), shape.K += plan.added.joined;
@@ -203,10 +224,8 @@ void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const 
     terms.first_key.clear(), terms.end_key.clear();
   }
   terms.content_scale = plan.terms.content_scale;
-  Extras extras{d.soft_cap, in.bias, in.mask, in.sinks};
   std::vector<std::uint8_t> seen;
   if (!plan.terms.first_key.empty()) {
-    if (in.mask.data) refuse("keys are hidden by a window or by documents: a mask beside it is not allowed");
     seen = seen_keys(d.acting, cache, n);
     extras.mask = {seen.data(), n * shape.keys, 0, shape.keys};
   }

@@ -49,21 +49,28 @@ void check_projections(const AttentionConfig& c, std::size_t found) {
     throw Error(Fault::usage, text("projections: found ", found, " numbers; allowed are ", wanted));
 }
 
-// A call with everything that the core reads; it refers to the arrays of the call.
+const std::uint8_t* padding_of(const Dense<std::uint8_t>& padding, std::int64_t B, std::int64_t tokens) {
+  if (std::int64_t(padding.size()) != B * tokens)
+    throw Error(Fault::usage,
+                text("padding: found ", padding.size(), " numbers; allowed are ", B, " x ", tokens));
+  return padding.data();
+}
+
+// A call with everything that the core reads; it refers to the arrays of the call. Pairs are of the keys of the call, or of
+// those that a cache has with them.
 class Bound {
  public:
-  Bound(const Scheme& scheme, const Call& call, const std::array<ConstView, 3>& qkv) {
+  Bound(const Scheme& scheme, const Call& call, const std::array<ConstView, 3>& qkv,
+        const KeyCache* cache = nullptr) {
     const AttentionConfig& c = scheme.attention().config();
     in.q = qkv[0], in.k = qkv[1], in.v = qkv[2];
-    const std::array<std::int64_t, 4> pairs{in.q.sequences(), c.heads, in.q.tokens(), in.k.tokens()};
     if (call.positions) places = placement_of(*call.positions), in.places = &*places;
     if (call.w) in.w = span_of(*call.w);
-    if (call.padding) {
-      if (std::int64_t(call.padding->size()) != in.k.sequences() * in.k.tokens())
-        throw Error(Fault::usage, text("padding: found ", call.padding->size(), " numbers; allowed are ",
-                                       in.k.sequences(), " x ", in.k.tokens()));
-      in.padding = call.padding->data();
-    }
+    if (call.padding)
+      in.padding = padding_of(*call.padding, cache ? cache->shape().B : in.k.sequences(), in.k.tokens());
+    const std::array<std::int64_t, 4> pairs{
+        in.q.sequences(), c.heads, in.q.tokens(),
+        cache ? cache->keys_with(in.k.tokens(), in.padding) : in.k.tokens()};
     if (call.bias) in.bias = pairs_of<const float>("bias", *call.bias, pairs);
     if (call.mask) in.mask = pairs_of<const std::uint8_t>("mask", *call.mask, pairs);
     if (call.sinks) {
@@ -140,7 +147,7 @@ void backward(const Scheme& s, const Done& done, const Call& call, const Read& d
 
 void decode(const Scheme& s, const Read& q, const Read& k, const Read& v, const Call& call, KeyCache& cache,
             const Write& out) {
-  const Bound bound(s, call, views(q, k, v));
+  const Bound bound(s, call, views(q, k, v), &cache);
   const View to = write("out", out);
   const nb::gil_scoped_release unlocked;
   s.attention().decode(bound.in, cache, to);
@@ -195,6 +202,12 @@ void bind_attention(nb::module_& m) {
           [](KeyCache* self, const Scheme& s, std::int64_t sequences, std::int64_t capacity,
              std::int64_t window) { new (self) KeyCache(s.attention().cache(sequences, capacity, window)); },
           nb::arg("scheme"), nb::arg("sequences"), nb::arg("capacity"), nb::arg("window") = 0)
+      .def(
+          "keys_with",
+          [](const KeyCache& c, std::int64_t tokens, const std::optional<Dense<std::uint8_t>>& padding) {
+            return c.keys_with(tokens, padding ? padding_of(*padding, c.shape().B, tokens) : nullptr);
+          },
+          nb::arg("tokens"), nb::arg("padding").none())
       .def("length", &KeyCache::length, nb::arg("sequence"))
       .def("position", &KeyCache::position, nb::arg("sequence"), nb::arg("key"))
       .def("rows", cached_rows, nb::arg("sequence"))

@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+
 #include "bindings.h"
 #include "gnomon/core/check.h"
 #include "gnomon/core/random.h"
@@ -14,16 +16,6 @@ nb::object param_list(const std::vector<ParamSpec>& params) {
   for (const ParamSpec& p : params) all.append(nb::make_tuple(p.name, p.shape));
   return all;
 }
-Floats initial_of(const std::vector<ParamSpec>& params, std::uint64_t seed) {
-  Floats w;
-  for (const ParamSpec& p : params) {
-    const Random random(seed, p.name);
-    for (std::int64_t i = 0; i < p.size(); ++i)
-      w.push_back(float(p.initial(i, p.deviation ? random.normal(std::uint64_t(i)) : 0)));
-  }
-  return w;
-}
-
 [[noreturn]] void refuse(const Scheme& s, std::string_view what) {
   throw Error(Fault::usage, text("'", s.spec().print(), "' has no ", what),
               {s.spec().print(), "", std::string(what), {}});
@@ -43,14 +35,15 @@ Numpy<double> bias(const Scheme& s, const Dense<double>& queries, const Dense<do
   const auto H = std::size_t(s.shape().H), Q = queries.size(), K = keys.size();
   Numpy<double> out = numpy<double>({H, Q, K});
   bool any = false;
-  for (std::size_t n = 0; n < s.inside().size(); ++n) {
-    const Encoding& e = *s.inside()[n];
+  std::size_t end = 0;
+  for (const auto& [encoding, acts] : s.inside()) {
+    const Encoding& e = *encoding;
+    const std::size_t begin = std::exchange(end, end + std::size_t(e.param_count()));
     const auto* biased = part<BiasPart>(e);
     if (!biased) continue;
     if (e.reads_content()) refuse(s, "bias without content: it reads what the tokens are");
     any = true;
-    const Scene scene{
-        all, {}, {}, std::span(wide).subspan(std::size_t(s.offsets()[n]), std::size_t(e.param_count()))};
+    const Scene scene{all, {}, {}, std::span(wide).subspan(begin, end - begin)};
     for (std::size_t h = 0; h < H; ++h)
       for (std::size_t i = 0; i < Q; ++i)
         for (std::size_t j = 0; j < K; ++j)
@@ -62,7 +55,7 @@ Numpy<double> bias(const Scheme& s, const Dense<double>& queries, const Dense<do
 }
 
 Numpy<double> frequencies(const Scheme& s) {
-  for (const auto& e : s.inside())
+  for (const auto& [e, acts] : s.inside())
     if (const auto all = e->frequencies(); !all.empty()) return numpy<double>(all);
   if (s.input())
     if (const auto all = s.input()->frequencies(); !all.empty()) return numpy<double>(all);
@@ -141,24 +134,24 @@ void bind_scheme(nb::module_& m) {
                    })
       .def("initial",
            [](const Scheme& s, std::uint64_t seed) { return numpy<float>(s.attention().initial(seed)); })
-      .def(
-          "input_initial",
-          [](const Scheme& s, std::uint64_t seed) {
-            return numpy<float>(initial_of(s.input() ? s.input()->params() : std::vector<ParamSpec>{}, seed));
-          })
+      .def("input_initial",
+           [](const Scheme& s, std::uint64_t seed) {
+             return numpy<float>(
+                 initial_numbers(s.input() ? s.input()->params() : std::vector<ParamSpec>{}, seed));
+           })
       .def_prop_ro("has_input", [](const Scheme& s) { return s.input() != nullptr; })
       .def_prop_ro("has_samplers", [](const Scheme& s) { return !s.samplers().empty(); })
       .def_prop_ro("input_width", [](const Scheme& s) { return s.input() ? s.input()->shape().C : 0; })
       .def_prop_ro("axes",
                    [](const Scheme& s) {
                      std::int64_t axes = s.input() ? s.input()->axes() : 1;
-                     for (const auto& e : s.inside()) axes = std::max(axes, e->axes());
+                     for (const auto& [e, acts] : s.inside()) axes = std::max(axes, e->axes());
                      return axes;
                    })
       .def_prop_ro("reads",
                    [](const Scheme& s) {
                      unsigned reads = 0;
-                     for (const auto& e : s.inside()) reads |= e->reads();
+                     for (const auto& [e, acts] : s.inside()) reads |= e->reads();
                      nb::list all;
                      if (reads & kReadsInput) all.append("x");
                      if (reads & kReadsRows) all.append("rows");
@@ -174,14 +167,14 @@ void bind_scheme(nb::module_& m) {
                    })
       .def("output_turns",
            [](const Scheme& s) {
-             for (const auto& e : s.inside())
+             for (const auto& [e, acts] : s.inside())
                if (part<ValueMapPart>(*e)) return true;
              return false;
            })
       .def("added",
            [](const Scheme& s) {
              std::int64_t more = 0;
-             for (const auto& e : s.inside()) more += widths(*e).joined + widths(*e).far;
+             for (const auto& [e, acts] : s.inside()) more += widths(*e).joined + widths(*e).far;
              return more;
            })
       .def("bias", bias)

@@ -37,20 +37,6 @@ Scheme::Scheme(std::string_view text, const AttentionConfig& config, std::int64_
     input_ = make_encoding(*spec_.input, beside);
   }
   for (const Named& named : spec_.samplers) samplers_.push_back(make_encoding(named, shape_));
-  std::int64_t offset = 0;
-  for (const Named& named : of_layer(spec_, layer).attention) {
-    inside_.push_back(make_encoding(named, shape_));
-    offsets_.push_back(offset);
-    offset += inside_.back()->param_count();
-  }
-}
-
-std::vector<Acting> Scheme::acting(std::span<const float> w, std::span<float> dw) const {
-  check_size("parameters", "w", w.size(), attention_.param_count());
-  std::vector<Acting> all;
-  for (std::size_t n = 0; n < inside_.size(); ++n)
-    all.push_back({inside_[n].get(), w.data() + offsets_[n], dw.empty() ? nullptr : dw.data() + offsets_[n]});
-  return all;
 }
 
 }  // namespace gnomon::python

@@ -21,18 +21,15 @@ class Scheme {
   const Shape& shape() const { return shape_; }
   const Encoding* input() const { return input_.get(); }
   const std::vector<std::unique_ptr<Encoding>>& samplers() const { return samplers_; }
-  // The encodings inside attention, one by one, and where the parameters of each begin.
-  const std::vector<std::unique_ptr<Encoding>>& inside() const { return inside_; }
-  const std::vector<std::int64_t>& offsets() const { return offsets_; }
-  std::vector<Acting> acting(std::span<const float> w, std::span<float> dw = {}) const;
+  // The encodings inside attention.
+  const std::vector<gnomon::Scheme::InAttention>& inside() const { return attention_.scheme().attention; }
 
  private:
   Spec spec_;
   Attention attention_;
   Shape shape_;
   std::unique_ptr<Encoding> input_;
-  std::vector<std::unique_ptr<Encoding>> samplers_, inside_;
-  std::vector<std::int64_t> offsets_;
+  std::vector<std::unique_ptr<Encoding>> samplers_;
 };
 
 }  // namespace gnomon::python

@@ -22,14 +22,14 @@ def _encoding(pe: Any, q: Array, k: Array) -> Encoding:
     raise Error(f"pe: found {type(pe).__name__}; allowed are an encoding of gnomon.make() and a spec", place="pe")
 
 
-def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any]) -> _core.Call:
+def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any], cache: KeyCache | None = None) -> _core.Call:
     call = _core.Call()
     call.w = pe.w
     if given["positions"] is not None:
         call.positions = positions_of(given["positions"], k.shape[2])
-    shape = (q.shape[0], pe.heads, q.shape[2], k.shape[2])
     if given["padding"] is not None:
         call.padding = np.ascontiguousarray(given["padding"], bool).view(np.uint8)
+    shape = (q.shape[0], pe.heads, q.shape[2], k.shape[2] if cache is None else cache._cache.keys_with(k.shape[2], call.padding))
     if given["bias"] is not None:
         call.bias = pairs("bias", given["bias"], shape, np.float32)
     if given["mask"] is not None:
@@ -64,10 +64,12 @@ class KeyCache:
         return max(self._cache.length(b) for b in range(self._cache.sequences))
 
     def lengths(self) -> list[int]:
+        """How many tokens each sequence has stored."""
         return [self._cache.length(b) for b in range(self._cache.sequences)]
 
     @property
     def capacity(self) -> int:
+        """The most tokens of a sequence."""
         return self._cache.capacity
 
     def rows(self, sequence: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -130,9 +132,9 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
     queries, value_dim) is of the library of q. Arithmetic is float32. Queries are the last ones of the keys.
 
     pe: what gnomon.make() returned, a module of gnomon.torch, or a spec. positions of the keys: (T), (B, T) or (B, T, axes);
-    None: 0, 1, 2 ... cache: a KeyCache; q, k, v are then new tokens, which are appended, and positions are theirs. bias, added
-    to the logits, and mask (False hides), broadcast to (B, heads, queries, keys); padding (B, keys): True = nobody sees this
-    key; sinks (heads): one more logit without a value. x (B, keys, width) and projections (q weight, k weight, q bias, k bias)
+    None: 0, 1, 2 ... cache: a KeyCache; q, k, v are then new tokens, which are appended, and positions and padding are theirs.
+    bias, added to the logits, and mask (False hides), broadcast to (B, heads, queries, keys), with a cache all keys that it then
+    has, the oldest first; padding (B, keys): True = nobody sees this key, and a cache does not keep it; sinks (heads): one more logit without a value. x (B, keys, width) and projections (q weight, k weight, q bias, k bias)
     for encodings that read them (Encoding.reads). Raises Error.
     """
     if is_torch(q):
@@ -145,9 +147,5 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
     pe = _encoding(pe, q, k)
     new = [rows(name, a) for name, a in (("q", q), ("k", k), ("v", v))]
     out = np.empty((*new[0].shape[:3], pe.value_dim), new[0].dtype)
-    wide = dict(given, bias=None, mask=None)
-    call = _call(pe, new[0], new[1], wide)
-    if bias is not None or mask is not None:
-        raise Error("attend: bias and mask beside a cache are not allowed; the encoding and its window decide", place="bias, mask")
-    _core.decode(pe._scheme, *new, call, cache._cache, out)
+    _core.decode(pe._scheme, *new, _call(pe, new[0], new[1], given, cache), cache._cache, out)
     return of_same_library(q, out)

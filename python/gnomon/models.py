@@ -76,6 +76,7 @@ class Explanation(_Document):
         return _frame(self._made.page)
 
     def page(self) -> str:
+        """The page of `gnomon inspect --out`, HTML."""
         """The same as a page of HTML that needs no network."""
         return self._made.page
 

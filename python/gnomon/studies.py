@@ -26,14 +26,17 @@ class Results:
                 for arm in self.data["arms"]]
 
     def to_pandas(self) -> Any:
+        """rows() as a pandas.DataFrame."""
         import pandas
         return pandas.DataFrame(self.rows())
 
     def to_polars(self) -> Any:
+        """rows() as a polars.DataFrame."""
         import polars
         return polars.DataFrame(self.rows())
 
     def page(self) -> str:
+        """Its report, HTML."""
         return (self.folder / "report.html").read_text()
 
     def _repr_html_(self) -> str:

@@ -49,6 +49,7 @@ class Patched:
         self._hooks, self._before = hooks, before
 
     def undo(self):
+        """Gives the model back its own encoding and its own attention; a second call does nothing."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []

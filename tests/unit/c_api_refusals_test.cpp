@@ -1,4 +1,5 @@
 // What gnomon.h refuses, and in which words.
+#include <functional>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -174,6 +175,65 @@ TEST_F(CRefusals, CachesThatCannotBe) {
   refused_in_c("", gnomon_cache_length(cache, 1, &length));
   refused_in_c("", gnomon_cache_position(cache, 0, 0, &position));
   refused_in_c("a cache of 1 sequences", gnomon_decode(a.get(), &in, cache, &out));
+}
+
+// A call that is refused leaves the cache as it was: the next token gets the same answer as if nobody had asked. Frequencies
+// that follow the context would have turned the cached keys.
+TEST_F(CRefusals, ARefusedTokenLeavesTheCacheAsItWas) {
+  const std::vector<std::uint8_t> ones(kB * kTokens * 2 * kTokens, 1);
+  const Floats bias(ones.size());
+  const double halves[] = {9, 9.5, 10, 11, 12, 13, 14, 15, 16};
+  gnomon_places between = GNOMON_PLACES_INIT;
+  between.positions = halves, between.tokens = kTokens;
+  struct Case {
+    const char *spec, *words;
+    std::int64_t capacity;
+    std::function<void(gnomon_attention_input&)> wrong;
+  };
+  const Case cases[] = {
+      {"dynamic_ntk(factor=4, original=8)", "the cache is full", kTokens + 1, [](auto&) {}},
+      {"dynamic_ntk(factor=4, original=8)", "bias", 64,
+       [&](auto& x) {
+         x.bias = {const_cast<float*>(bias.data()), 0, 0, std::int64_t{1} << 62};
+       }},
+      {"stick_breaking", "without padding", 64, [&](auto& x) { x.padding = ones.data(); }},
+      {"window(size=4)", "a mask beside it", 64,
+       [&](auto& x) {
+         x.mask = {const_cast<std::uint8_t*>(ones.data()), 0, 0, 0};
+       }},
+      {"sandwich", "whole", 64, [&](auto& x) { x.places = &between; }},
+  };
+  const auto one = [](gnomon_view x) { return x.extents[2] = 1, x; };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.spec + std::string(": ") + c.words);
+    const CAttention attention = attention_in_c(c.spec);
+    Floats answers[2];
+    for (const bool refused : {false, true}) {
+      gnomon_cache* made_cache = nullptr;
+      ok(gnomon_cache_create(attention.get(), kB, c.capacity, 0, &made_cache));
+      const CCache cache(made_cache);
+      ok(gnomon_decode(attention.get(), &in, cache.get(), &out));
+      gnomon_attention_input wrong = in, next = in;
+      c.wrong(wrong);
+      if (refused) refused_in_c(c.words, gnomon_decode(attention.get(), &wrong, cache.get(), &out));
+      next.q = one(in.q), next.k = one(in.k), next.v = one(in.v);
+      const gnomon_view to = one(out);
+      ok(gnomon_decode(attention.get(), &next, cache.get(), &to));
+      std::int64_t keys = 0;
+      ok(gnomon_cache_keys(cache.get(), &keys));
+      EXPECT_EQ(keys, kTokens + 1);
+      answers[refused] = returned;
+    }
+    EXPECT_EQ(answers[0], answers[1]);
+  }
+}
+
+// A cache that was made for an encoding whose keys are wider.
+TEST_F(CRefusals, TheCacheOfAnotherEncoding) {
+  gnomon_cache* cache = nullptr;
+  ok(gnomon_cache_create(attention_in_c("pope").get(), kB, 64, 0, &cache));
+  const CCache owner(cache);
+  refused_in_c("a cache of keys of 32 channels; allowed are 16", gnomon_decode(a.get(), &in, cache, &out));
 }
 
 // Whatever C++ throws is a status.

@@ -20,7 +20,7 @@ NAMED = {
 }
 # What it finds to be the spec that it is told.
 EXPECTED = [*NAMED, "ntk_by_parts", "yarn", "llama3", "longrope", "dynamic_ntk", "dynamic_yarn", "mrope", "mrope_interleaved", "rope_value",
-            "rerope", "self_extend", "multi_sinusoidal", "sine", "cosine", "rotated", "rope(pairing=adjacent)", "rope+alibi"]
+            "rerope", "self_extend", "multi_sinusoidal", "sine", "cosine", "rotated", "rope(pairing=adjacent)", "rope+alibi", "random", "binary"]
 WITHOUT = ["none", "grape", "shaw", "relative_key", "relative_key_query", "transformer_xl", "deberta", "deberta_v2", "cope", "fox",
            "content_profile", "data_alibi", "grape_additive", "dape", "stick_breaking", "window", "chunk", "randomised", "shape", "cape"]
 
@@ -113,6 +113,13 @@ def test_check_finds_the_spec(spec, tmp_path):
     checked = gn.check(path, spec=metadata(path)[0]["spec"])
     assert checked and all(c["follows"] for c in checked), [c["words"] for c in checked]
     assert {c["spec"] for c in checked} <= set(pe.spec.split("+"))
+
+
+@pytest.mark.parametrize("spec, another", [("permuted", "permuted(seed=2)"), ("random", "random(seed=2)")])
+def test_check_finds_a_table_of_as_many_rows_as_it_was_made_for(spec, another, tmp_path):
+    table = {"table": gn.tables(large(spec, length=ROWS), ROWS)["table"]}
+    assert [c["follows"] for c in gn.check(table, spec=spec)] == [True]
+    assert [c["follows"] for c in gn.check(table, spec=another)] == [False]
 
 
 def test_check_finds_another_spec(tmp_path):

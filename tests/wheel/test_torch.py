@@ -163,7 +163,7 @@ def test_it_compiles_whole(spec):
 def test_a_module_learns():
     """Attention to the key three before, which no content tells: T5's buckets find it."""
     torch.manual_seed(0)
-    module = gnt.make("t5(buckets=8, max_distance=8)" if "max_distance" in str(gn.help("t5")) else "t5", heads=1, head_dim=4, length=16)
+    module = gnt.make("t5(buckets=16, distance=16)", heads=1, head_dim=4, length=16)
     v = torch.randn(4, 1, 16, 4)
     wanted = torch.cat([v[:, :, :1].expand(-1, -1, 3, -1) * 0, v[:, :, :-3]], 2)
     q = torch.zeros(4, 1, 16, 4)
@@ -195,6 +195,20 @@ def test_a_cache_decodes():
     torch.testing.assert_close(torch.cat(steps, 2), gn.attend(q, k, v, pe=pe))
     with pytest.raises(gn.Error, match="no gradients"):
         gn.attend(q.requires_grad_(), k, v, pe=pe, cache=cache)
+
+
+def test_a_cache_reads_what_attending_at_once_reads():
+    pe = small("rope+alibi", kv_heads=1)
+    q, k, v = (torch.from_numpy(a) for a in qkv(kv_heads=1))
+    given = dict(bias=torch.randn(HEADS, TOKENS, TOKENS), mask=(torch.rand(TOKENS, TOKENS) > .3) | torch.eye(TOKENS, dtype=torch.bool))
+    cache, sinks, steps = gn.KeyCache(pe, sequences=B, capacity=TOKENS), torch.randn(HEADS), []
+    for n in range(TOKENS):
+        rows = {name: x[..., n:n + 1, :n + 1] for name, x in given.items()}
+        steps.append(gn.attend(*(t[:, :, n:n + 1] for t in (q, k, v)), pe=pe, cache=cache, sinks=sinks, **rows))
+    torch.testing.assert_close(torch.cat(steps, 2), gn.attend(q, k, v, pe=pe, sinks=sinks, **given))
+    cache, padding = gn.KeyCache(pe, sequences=B, capacity=TOKENS), torch.arange(TOKENS).expand(B, -1) < 2
+    first = gn.attend(q, k, v, pe=pe, cache=cache, padding=padding)
+    torch.testing.assert_close(first[:, :, 2:], gn.attend(q, k, v, pe=pe, padding=padding)[:, :, 2:])
 
 
 @pytest.mark.parametrize("spec", ["alibi", "t5", "alibi+window(size=3)", "kerple_log", "none"])

@@ -55,6 +55,7 @@ class PositionEncoding(nn.Module):
         return flex.score_mod(self, tokens)
 
     def mask_mod(self, tokens):
+        """What it hides (windows, chunks), for flex_attention's create_block_mask: see gnomon.torch.flex."""
         return flex.mask_mod(self, tokens)
 
 
@@ -75,32 +76,32 @@ def attend(q, k, v, *, pe, positions=None, cache=None, bias=None, mask=None, pad
     w = pe.flat() if isinstance(pe, PositionEncoding) else ops.parameters_of(encoding, None)
     if projections is not None:
         projections = flat_projections(projections)
+    padding = None if padding is None else padding.bool().contiguous()
     if cache is not None:
-        return _decode(encoding, q, k, v, w, positions, cache)
+        return _decode(encoding, cache, q, k, v, w, positions, bias, mask, padding, sinks, x, projections)
     if q.device.type != "cpu":
         return plain.attend(encoding, q, k, v, w, positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x,
                             projections=projections)
-    return ops.attended(encoding, q, k, v, w, ops.places_of(positions), _pairs(bias, torch.float32, q, k), _pairs(mask, torch.bool, q, k),
-                        None if padding is None else padding.bool().contiguous(), sinks, x, projections)
+    return ops.attended(encoding, q, k, v, w, ops.places_of(positions), _pairs(bias, torch.float32, q, k.shape[2]),
+                        _pairs(mask, torch.bool, q, k.shape[2]), padding, sinks, x, projections)
 
 
-def _pairs(t, kind, q, k):
+def _pairs(t, kind, q, keys):
     """t for every pair of query and key, (B, heads, queries, keys), the keys side by side."""
     if t is None:
         return None
-    wide = t.to(kind).expand(q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    wide = t.to(kind).expand(q.shape[0], q.shape[1], q.shape[2], keys)
     return wide if wide.shape[3] <= 1 or wide.stride(3) == 1 else wide.contiguous()
 
 
-def _decode(encoding, q, k, v, w, positions, cache):
+def _decode(encoding, cache, q, k, v, w, positions, bias, mask, padding, sinks, x, projections):
     if q.device.type != "cpu":
         ops.refuse_device(q.device, "attend with a cache")
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+    learning = [t for t in (q, k, v, bias, sinks, x, projections) if t is not None and t.requires_grad]
+    if torch.is_grad_enabled() and learning:
         raise Error("attend: a cache keeps no gradients; call it under torch.no_grad()", place="cache")
-    call = _core.Call()
-    call.w = w.detach()
-    if positions is not None:
-        call.positions = ops.places_of(positions)
+    keys = cache._cache.keys_with(k.shape[2], None if padding is None else padding.view(torch.uint8))
     out = q.new_empty((*q.shape[:3], encoding.value_dim))
-    _core.decode(encoding._scheme, q.detach(), k.detach(), v.detach(), call, cache._cache, out)
+    ops.decode(encoding, cache, q, k, v, out, w, ops.places_of(positions), _pairs(bias, torch.float32, q, keys),
+               _pairs(mask, torch.bool, q, keys), padding, sinks, x, projections)
     return out

@@ -24,6 +24,7 @@ def places_of(positions):
 
 
 def parameters_of(pe, w):
+    """w, or where it is None the encoding's own flat parameters, as a tensor."""
     return torch.from_numpy(pe.w) if w is None else w
 
 
@@ -65,6 +66,12 @@ def _forward(encoding, q, k, v, w, positions, bias, mask, padding, sinks, x, pro
     _core.forward(encoding._scheme, _array(q), _array(k), _array(v), _call(w, positions, bias, mask, padding, sinks, x, projections),
                   _array(out), _array(lse), _array(attended) if encoding.output_turns else None)
     return out, lse, attended
+
+
+def decode(encoding, cache, q, k, v, out, *given):
+    """Attention of new tokens, which the cache keeps, into out; given: as _call() takes it. Without gradients."""
+    _threads()
+    _core.decode(encoding._scheme, _array(q), _array(k), _array(v), _call(*given), cache._cache, _array(out))
 
 
 def _empty(q, v, encoding):
@@ -123,6 +130,7 @@ def _(q, k, v, w, positions, bias, mask, padding, sinks, x, projections, pe):
 def attend_backward(dout: Tensor, q: Tensor, k: Tensor, v: Tensor, w: Tensor, positions: Maybe, bias: Maybe, mask: Maybe,
                     padding: Maybe, sinks: Maybe, x: Maybe, projections: Maybe, out: Tensor, lse: Tensor, attended: Tensor, pe: str,
                     bias_learns: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of (q, k, v, w, bias, sinks, x, projections), all arrays again but pe; empty where there is none."""
     kept = (q, k, v, w, positions, bias, mask, padding, sinks, x, projections, out, lse, attended)
     return _backward(made(pe), kept, dout, bias_learns)
 
@@ -146,7 +154,7 @@ attend.register_autograd(_back, setup_context=_keep)
 
 
 class _Attend(torch.autograd.Function):
-    """The same at once: what a call of the operator costs beside attention is three times as much."""
+    """The same at once: of one head of four tokens a call takes 20 µs, through the operator 56."""
 
     @staticmethod
     def forward(ctx, *inputs):
@@ -268,4 +276,5 @@ def vectors(pe, positions, w):
 
 
 def refuse_device(device, what):
+    """Raises Error: `what` is not on the CPU."""
     raise Error(f"{what} is on {device}; allowed is the CPU", place=what, found=str(device), allowed="cpu")
