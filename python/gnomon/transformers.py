@@ -9,7 +9,7 @@ The model's own rotation or table of positions is switched off, and its attentio
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import sdpa_mask
+from transformers.masking_utils import causal_mask_function, sdpa_mask
 
 from .encoding import make
 from .errors import Error
@@ -23,12 +23,24 @@ def _attention(module, query, key, value, attention_mask, scaling=None, dropout=
     if dropout:
         raise Error("patch: dropout of attention weights is not computed; set it to 0 in the configuration", place="dropout", found=str(dropout),
                     allowed="0")
-    y = attend(query, key, value, pe=module._gnomon_position, mask=attention_mask)
+    if attention_mask is None:
+        y = attend(query, key, value, pe=module._gnomon_position)
+    else:
+        keys = attention_mask.shape[-1]
+        added = "bias" if attention_mask.is_floating_point() else "mask"
+        y = attend(query, key[:, :, :keys], value[:, :, :keys], pe=module._gnomon_position, **{added: attention_mask})
     return y.transpose(1, 2).contiguous(), None
 
 
-def _mask(*given, **named):
-    return sdpa_mask(*given, **{**named, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": True})
+def _mask(*, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=causal_mask_function, attention_mask=None, **named):
+    """The mask of transformers, True where a query sees a key; None where an encoding knows by itself. A static cache has rows of keys
+    that are still to come: of causal masks they are left out, and so the queries are the last keys."""
+    causal = "allow_is_bidirectional_skip" not in named
+    keys = min(kv_length, int(q_offset) + q_length - kv_offset) if causal else kv_length
+    if causal and keys == kv_length and mask_function is causal_mask_function and (attention_mask is None or attention_mask.all()):
+        return None
+    return sdpa_mask(q_length=q_length, kv_length=keys, q_offset=q_offset, kv_offset=kv_offset, mask_function=mask_function,
+                     attention_mask=attention_mask, **{**named, "allow_is_causal_skip": False})
 
 
 AttentionInterface.register(_NAME, _attention)

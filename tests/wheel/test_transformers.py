@@ -82,6 +82,48 @@ def test_generation_with_a_cache(make, spec):
     assert torch.equal(kept, again)
 
 
+@pytest.mark.parametrize("spec", ["rope(pairing=halves)", "t5", "rope+window(size=4)"])
+def test_generation_with_a_static_cache(spec):
+    """Its keys are as many as it will have, and those to come are not read."""
+    model = ready(llama)
+    given = dict(max_new_tokens=6, do_sample=False, pad_token_id=0, eos_token_id=None)
+    with gnh.patch(model, spec):
+        kept = model.generate(TOKENS, cache_implementation="static", disable_compile=True, **given)
+        again = model.generate(TOKENS, use_cache=False, **given)
+    assert torch.equal(kept, again)
+
+
+def test_a_static_cache_of_a_padded_batch():
+    model = ready(llama)
+    mask = torch.ones_like(TOKENS)
+    mask[0, :4] = 0
+    given = dict(attention_mask=mask, max_new_tokens=6, do_sample=False, pad_token_id=0, eos_token_id=None)
+    own = model.generate(TOKENS, **given)
+    with gnh.patch(model, "rope(pairing=halves)"):
+        for cache in (dict(cache_implementation="static", disable_compile=True), {}, dict(use_cache=False)):
+            assert torch.equal(model.generate(TOKENS, **given, **cache), own)
+
+
+def test_texts_side_by_side_do_not_see_each_other():
+    """Positions that begin again mark a new text (packed sequences)."""
+    model = ready(llama)
+    places = torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5]]).expand(2, -1)
+    before = said(model, position_ids=places, use_cache=False)
+    with gnh.patch(model, "rope(pairing=halves)"):
+        torch.testing.assert_close(said(model, position_ids=places, use_cache=False), before, atol=3e-4, rtol=1e-4)
+        assert (said(model, use_cache=False) - before).abs().max() > 1e-2
+
+
+def test_masks_of_ones_own():
+    model = ready(llama)
+    seen = (torch.rand(2, 1, 11, 11, generator=torch.Generator().manual_seed(2)) > .3) & torch.ones(11, 11).tril().bool() | torch.eye(11).bool()
+    added = torch.zeros(2, 1, 11, 11).masked_fill(~seen, float("-inf"))
+    before = said(model, attention_mask=added)
+    with gnh.patch(model, "rope(pairing=halves)"):
+        for mask in (seen, added):
+            torch.testing.assert_close(said(model, attention_mask=mask), before, atol=3e-4, rtol=1e-4)
+
+
 def test_padding_is_not_seen():
     model = ready(llama)
     mask = torch.ones_like(TOKENS)
