@@ -16,19 +16,25 @@ from .errors import Error
 from .torch import PositionEncoding, attend
 
 _NAME = "gnomon"
+# What some models hand to attention that changes its numbers, and that gnomon's does not take.
+_NOT_KNOWN = ("position_bias", "relative_position_bias", "indices", "block_indices")
 
 
-def _attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, **_):
-    """As transformers calls attention: rows (B, heads, T, head_dim) to (B, T, heads, head_dim), and no weights."""
+def _attention(module, query, key, value, attention_mask, dropout=0.0, s_aux=None, **more):
+    """As transformers calls attention: rows (B, heads, T, head_dim) to (B, T, heads, head_dim), and no weights. s_aux (heads): sinks.
+    Scale and soft-cap are the encoding's, which has them of the layer."""
+    for name in _NOT_KNOWN:
+        if more.get(name) is not None:
+            raise Error(f"patch: {type(module).__name__} hands '{name}' to attention, which is not computed", place=name)
     if dropout:
         raise Error("patch: dropout of attention weights is not computed; set it to 0 in the configuration", place="dropout", found=str(dropout),
                     allowed="0")
-    if attention_mask is None:
-        y = attend(query, key, value, pe=module._gnomon_position)
-    else:
+    given = {"sinks": None if s_aux is None else s_aux.float()}
+    if attention_mask is not None:
         keys = attention_mask.shape[-1]
-        added = "bias" if attention_mask.is_floating_point() else "mask"
-        y = attend(query, key[:, :, :keys], value[:, :, :keys], pe=module._gnomon_position, **{added: attention_mask})
+        key, value = key[:, :, :keys], value[:, :, :keys]
+        given["bias" if attention_mask.is_floating_point() else "mask"] = attention_mask
+    y = attend(query, key, value, pe=module._gnomon_position, **given)
     return y.transpose(1, 2).contiguous(), None
 
 
@@ -87,11 +93,13 @@ def _attentions(model):
     return found
 
 
-def _sizes(config, causal):
+def _sizes(config, module):
+    """What attention of this layer is made of, its scale and its soft-cap among it."""
     heads = config.num_attention_heads
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
     return dict(heads=heads, kv_heads=getattr(config, "num_key_value_heads", None) or heads, head_dim=head_dim, width=config.hidden_size,
-                length=getattr(config, "max_position_embeddings", 0) or 2048, causal=causal)
+                length=getattr(config, "max_position_embeddings", 0) or 2048, causal=bool(getattr(module, "is_causal", True)),
+                scale=float(module.scaling), soft_cap=float(getattr(module, "attn_logit_softcapping", None) or 0))
 
 
 def _switch_off(model, first):
@@ -129,14 +137,14 @@ def _beside_words(first):
 def patch(model, spec, **sizes):
     """Swaps the position encoding of a loaded model for `spec`; returns a Patched. sizes: as gnomon.make() takes them, where the
     configuration's are not to be used. Known: models whose attention goes through transformers' AttentionInterface, with rotary
-    modules (Llama, GPT-NeoX, Mistral, Qwen ...) or a table of positions (BERT, GPT-2). With a key cache, keys are kept as they were
+    modules (Llama, GPT-NeoX, Mistral, Qwen ...) or a table of positions (BERT, GPT-2). A layer's scale, soft-cap, sinks, windows and
+    masks stay its own. With a key cache, keys are kept as they were
     projected and turned when they are read. An encoding beside the words (sinusoidal) of a rotary model starts at 0 in every call:
     use it without a cache. Raises Error for a spec that cannot be, that reads a layer's input, and for models that are not known.
     """
     attentions = _attentions(model)
-    causal = bool(getattr(attentions[0], "is_causal", True))
-    own = {**_sizes(model.config.get_text_config(), causal), **sizes}
-    positions = [PositionEncoding(make(spec, layer=n, **own)) for n in range(len(attentions))]
+    config = model.config.get_text_config()
+    positions = [PositionEncoding(make(spec, layer=n, **{**_sizes(config, module), **sizes})) for n, module in enumerate(attentions)]
     wants = {"x", "projections"} & set(positions[0].encoding.reads)
     if wants:
         raise Error(f"'{spec}' reads {', '.join(sorted(wants))} of a layer, which transformers does not hand to attention", place="spec", found=spec)

@@ -19,6 +19,29 @@ def neox():
     return transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(**SIZES, rotary_pct=0.5))
 
 
+def gemma():
+    """A soft-cap, a scale of its own, windows of 4 in every other layer."""
+    return transformers.Gemma2ForCausalLM(transformers.Gemma2Config(
+        **SIZES, num_key_value_heads=2, head_dim=8, attn_logit_softcapping=2.0, query_pre_attn_scalar=3, sliding_window=4))
+
+
+def gpt_oss():
+    """Sinks."""
+    return transformers.GptOssForCausalLM(transformers.GptOssConfig(
+        **SIZES, num_key_value_heads=2, head_dim=8, num_local_experts=2, num_experts_per_tok=1, sliding_window=4,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0}))
+
+
+def granite():
+    return transformers.GraniteForCausalLM(transformers.GraniteConfig(**SIZES, num_key_value_heads=2, attention_multiplier=0.7))
+
+
+def cohere():
+    """Adjacent pairs."""
+    return transformers.CohereForCausalLM(transformers.CohereConfig(
+        **SIZES, num_key_value_heads=2, eos_token_id=2, rope_parameters={"rope_type": "default", "rope_theta": 10000.0}))
+
+
 def bert():
     return transformers.BertModel(transformers.BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
 
@@ -43,6 +66,8 @@ def said(model, tokens=TOKENS, **given):
 @pytest.mark.parametrize("make, same, other", [
     (llama, "rope(theta=10000, pairing=halves)", "rope(theta=10000, pairing=adjacent)"),
     (neox, "rope(theta=10000, pairing=halves, fraction=0.5)", "rope(theta=10000, pairing=halves)"),
+    *((make, "rope(theta=10000, pairing=halves)", "rope(theta=10000, pairing=adjacent)") for make in (gemma, gpt_oss, granite)),
+    (cohere, "rope(theta=10000, pairing=adjacent)", "rope(theta=10000, pairing=halves)"),
     (lambda: llama(rope_parameters={"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 16}),
      "yarn(factor=4, original=16)", "yarn(factor=8, original=16)")])
 def test_its_own_encoding_changes_nothing(make, same, other):
@@ -143,6 +168,12 @@ def test_new_positions_learn():
     patched.undo()
     patched.undo()
     assert not any("_gnomon_position" in name for name, _ in model.named_parameters())
+
+
+def test_what_else_a_layer_hands_over_is_refused():
+    q = torch.zeros(1, 2, 3, 8)
+    with pytest.raises(gn.Error, match="position_bias"):
+        gnh._attention(torch.nn.Identity(), q, q, q, None, position_bias=torch.zeros(1, 2, 3, 3))
 
 
 @pytest.mark.parametrize("spec, words", [("rop", "rope"), ("fox", "reads")])
