@@ -1,7 +1,7 @@
 """Signals at random moments, at the model shape that users have: what was done is kept, and the repeat ends in the same
-bits. The shape matters: products of this size run in generated code, which a small model never enters.
+bits. The shape, that of `make study`, matters: products of this size run in generated code, which a small model never enters.
 
-`GNOMON_SIGNALS=200 pytest tests/torture/test_signals.py` runs that many; six without it, 40 in `make torture`."""
+`GNOMON_SIGNALS=200 pytest tests/torture/test_signals.py` runs that many; without it each kind once, 40 in `make torture`."""
 
 import collections
 import os
@@ -15,13 +15,13 @@ import pytest
 from conftest import GNOMON, gnomon, results
 from torture.conftest import FULL
 
-COUNT = int(os.environ.get("GNOMON_SIGNALS", 40 if FULL else 6))
-SETTINGS = ["study.arms=sinusoidal, t5", "study.seeds=1", "study.workers=2", "train.steps=60", "evaluate.windows=8",
-            "evaluate.points=4"]  # model.* as it comes
+SETTINGS = ["study.arms=sinusoidal, t5", "study.seeds=1", "study.workers=2", "train.steps=240", "train.batch=8", "model.layers=2", "model.width=64",
+            "model.heads=4", "evaluate.windows=8", "evaluate.points=4"]
 
 # (signal, whom: the study alone, or with its workers, as Ctrl-C and a closing terminal do)
 KINDS = [(signal.SIGINT, "group"), (signal.SIGTERM, "study"), (signal.SIGHUP, "group"), (signal.SIGTERM, "group"),
          (signal.SIGKILL, "study"), (signal.SIGINT, "study"), (signal.SIGHUP, "study"), (signal.SIGKILL, "group")]
+COUNT = int(os.environ.get("GNOMON_SIGNALS", 40 if FULL else len(KINDS)))
 
 Undisturbed = collections.namedtuple("Undisturbed", "bits seconds")
 
