@@ -261,8 +261,8 @@ GNOMON_API gnomon_status gnomon_cache_position(const gnomon_cache* cache, int64_
 // n new tokens of each sequence, one or many: in->q (B,heads,n,head_size), k and v of as many. They are appended, and each
 // sees what is cached before it and itself; out (B,heads,n,value_size) is written. in->places are theirs, and may not come
 // before the cached ones; null: they follow. in->bias and mask count keys from the oldest stored one; first, firsts, left and
-// right are not given. GNOMON_USAGE: views that do not fit, a cache of another shape, no room; the
-// cache stays as it was. GNOMON_RESOURCE, no memory, may leave the tokens there: ask gnomon_cache_length().
+// right are not given. GNOMON_USAGE: views that do not fit, a cache of another shape, no room; the cache
+// stays as it was. GNOMON_RESOURCE, no memory, may leave the tokens there: ask gnomon_cache_length().
 GNOMON_API gnomon_status gnomon_decode(const gnomon_attention* attention, const gnomon_attention_input* in,
                                        gnomon_cache* cache, const gnomon_view* out);
 

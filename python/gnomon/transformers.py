@@ -138,8 +138,7 @@ def patch(model, spec, **sizes):
     """Swaps the position encoding of a loaded model for `spec`; returns a Patched. sizes: as gnomon.make() takes them, where the
     configuration's are not to be used. Known: models whose attention goes through transformers' AttentionInterface, with rotary
     modules (Llama, GPT-NeoX, Mistral, Qwen ...) or a table of positions (BERT, GPT-2). A layer's scale, soft-cap, sinks, windows and
-    masks stay its own. With a key cache, keys are kept as they were
-    projected and turned when they are read. An encoding beside the words (sinusoidal) of a rotary model starts at 0 in every call:
+    masks stay its own. With a key cache, keys are kept as they were projected and turned when they are read. An encoding beside the words (sinusoidal) of a rotary model starts at 0 in every call:
     use it without a cache. Raises Error for a spec that cannot be, that reads a layer's input, and for models that are not known.
     """
     attentions = _attentions(model)

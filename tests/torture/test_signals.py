@@ -1,5 +1,5 @@
-"""Signals at random moments, at the model shape that users have: what was done is kept, and the repeat ends in the same
-bits. The shape, that of `make study`, matters: products of this size run in generated code, which a small model never enters.
+"""Signals at random moments, at the layers and the width that README's study has: what was done is kept, and the repeat ends in
+the same bits.
 
 `GNOMON_SIGNALS=200 pytest tests/torture/test_signals.py` runs that many; without it each kind once, 40 in `make torture`."""
 
