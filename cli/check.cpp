@@ -55,10 +55,11 @@ std::vector<std::string> wrapped(std::string_view words, std::size_t width) {
 
 // A paragraph whose first line begins with `head`, the others under its end.
 void print_paragraph(const std::string& head, std::string_view words, const std::string& right = "") {
-  const std::size_t indent = width_of(head), end = right.empty() ? 0 : 12;
-  const auto lines = wrapped(words, kColumns - indent - end);
+  const std::string first = printable(head);
+  const std::size_t indent = width_of(first), end = right.empty() ? 0 : 12;
+  const auto lines = wrapped(printable(words), kColumns - indent - end);
   for (std::size_t n = 0; n < lines.size(); ++n) {
-    fmt::print("{}{}", n ? std::string(indent, ' ') : head, lines[n]);
+    fmt::print("{}{}", n ? std::string(indent, ' ') : first, lines[n]);
     if (n == 0 && end)
       fmt::print("{}{:>12}", std::string(kColumns - end - indent - width_of(lines[n]), ' '), right);
     fmt::print("\n");

@@ -41,6 +41,27 @@ int list_claims(bool json) {
   return 0;
 }
 
+// What was written down before any run, by question.
+void list_rules() {
+  constexpr std::size_t kBegins = 10,
+                        kName = 10;  // columns: where all begins, and of the name of what is told
+  const auto say = [](const char* name, std::string_view words) {
+    if (!words.empty())
+      fmt::print("{:{}}{:{}}{}\n", "", +kBegins, name, +kName, wrapped(std::string(words), kBegins + kName));
+  };
+  for (const Question* q : questions()) {
+    fmt::print("{}\n", wrapped(std::string(q->title)));
+    for (const Claim* c : all_claims()) {
+      if (c->question != q) continue;
+      fmt::print("  {}  {}\n", c->id, wrapped(std::string(c->says), kBegins));
+      say("method", c->method), say("expected", c->expects), say("verdict", explained(c->verdicts, {}));
+      say("rests on", c->rests_on.because), say("if", c->condition), say("settled", c->settles);
+      say("amended", c->amended);
+    }
+  }
+  fmt::print("\n{}\n", wrapped("--json prints the same as JSON, which docs/claims-rules.json is."));
+}
+
 class Told {
  public:
   explicit Told(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO)) {}
@@ -63,7 +84,7 @@ void print(const Answered& a) {
   const auto say = [](const std::string& sentence) {
     fmt::print("{}{}\n", std::string(kFound, ' '), wrapped(sentence, kFound));
   };
-  say(a.finding.answer);
+  say(a.answer);
   for (const Number& n : a.finding.numbers) {
     if (!n.fits()) say(fmt::format("{}: found {}, asked for {} to {}", n.name, n.value, n.low, n.high));
   }
@@ -86,14 +107,26 @@ std::optional<ClaimsSummary> perform(const ClaimsOptions& o, Conduct& conduct) {
            }});
 }
 
+int tell_again(const ClaimsOptions& o) {
+  const auto [summary, how] = pages::claims_again(read_file(o.again), o.again);
+  const ClaimsFolder folder{o.out.empty() ? Path(o.again).parent_path() : Path(o.out)};
+  if (!folder.folder.empty()) make_folders(folder.folder);
+  write_file(folder.markdown(), pages::claims_markdown(summary, how));
+  for (const auto& [name, markdown] : pages::essays(summary)) write_file(folder.essay(name), markdown);
+  fmt::print("{} told again: {}\n", counted(summary.answers.size(), "claim"),
+             std::filesystem::absolute(folder.markdown()).lexically_normal().string());
+  return 0;
+}
+
 }  // namespace
 
 int claims(const ClaimsOptions& o) {
   if (o.rules) {
-    fmt::print("{}", pages::rules_json());
+    o.json ? fmt::print("{}", pages::rules_json()) : list_rules();
     return 0;
   }
   if (!o.model.empty()) return real_claims(o);
+  if (!o.again.empty()) return tell_again(o);
   if (o.ids.empty()) return list_claims(o.json);
   const ClaimsConfig config{select_claims(o.ids), o.text, o.quick};
   std::optional<Corpus> corpus;
@@ -122,9 +155,17 @@ int claims(const ClaimsOptions& o) {
       fmt::print("{}, of which {} survive Holm's correction for their number\n",
                  counted(family, "statistical verdict"),
                  std::count_if(summary->answers.begin(), summary->answers.end(), pages::survives));
+    std::string leaning;
+    for (const Answered& a : summary->answers) {
+      if (pages::leans(a, *summary)) leaning += text(leaning.empty() ? "" : ", ", a.claim->id);
+    }
+    if (!leaning.empty())
+      fmt::print("{}\n",
+                 wrapped(text("leaning, for the correction or a second text does not carry the verdict: ",
+                              leaning)));
     if (conduct.folder())
       fmt::print("page: {}\n",
-                 std::filesystem::absolute(conduct.folder()->page()).lexically_normal().string());
+                 printable(std::filesystem::absolute(conduct.folder()->page()).lexically_normal().string()));
   }
   return summary->differing ? 1 : 0;
 }

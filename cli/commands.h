@@ -19,7 +19,8 @@ int encodings(const EncodingsOptions& options);
 struct ShowOptions {
   std::string spec, out;
   std::optional<long long> dim, head_dim;  // 16 a head
-  long long heads = 4, length = 128;
+  std::optional<long long> heads;          // not given: heads_of()
+  long long length = 128;
   bool bidirectional = false, json = false, plan = false;
 };
 int show(const ShowOptions& options);
@@ -45,9 +46,9 @@ struct ExplainOptions {
 int explain(const ExplainOptions& options);
 
 struct ExtendOptions {
-  std::string path, method;  // method: of extension_methods(); empty: all
-  long long to = 0;          // tokens
-  bool full = false, json = false;
+  std::string path, way, to,
+      write;  // way: of extension_methods(); to: as plan_extension() takes it; write: a file
+  bool all = false, full = false, json = false, replace = false;
 };
 int extend(const ExtendOptions& options);
 
@@ -97,6 +98,7 @@ struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list
   std::string text, out;         // folder; empty: "claims", where something is trained
   std::string model;             // a stranger's, to be measured instead
+  std::string again;             // claims.json of a run, to be told again instead
   bool quick = false, quiet = false, json = false, replace = false;
   bool rules = false;   // only what was written down before a run
   std::string command;  // as typed

@@ -47,7 +47,7 @@ void describe_show(CLI::App& app, ShowOptions& o) {
       ->required()
       ->type_name("SPEC");
   app.add_option("--dim", o.dim, "channels of the model; without it 16 a head");
-  app.add_option("--heads", o.heads, "attention heads")->capture_default_str();
+  app.add_option("--heads", o.heads, "attention heads; not given: 4, or fewer that divide --dim");
   app.add_option("--head-dim", o.head_dim, "channels of a head, instead of --dim");
   app.add_option("--length", o.length, "tokens to look at")->capture_default_str();
   app.add_flag("--bidirectional", o.bidirectional, "without a causal mask");
@@ -116,7 +116,10 @@ void describe_inspect(CLI::App& app, InspectOptions& o) {
       "  gnomon inspect build/models/minilm --text book.txt\n"
       "  gnomon inspect build/models/minilm --text book.txt --out page.html\n"
       "  gnomon inspect build/models/minilm --ids ids.txt --json\n"
-      "`make models` fetches that model. It runs in float32, and every value is looked at on its way.");
+      "`make models` fetches that model. It runs in float32, and every value is looked at on its way.\n"
+      "An encoder with a head is scored on masked tokens, as BERT was trained: 15 % of each window, with "
+      "seed 1.\n"
+      "Its mask token is that of tokenizer.json, or mask_token_id in config.json.");
 }
 
 void describe_lint(CLI::App& app, LintOptions& o) {
@@ -155,7 +158,8 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
   CLI::Option* other =
       app.add_option("OTHER", o.other, "another: what the two compute differently")->type_name("FILE");
   app.add_option("--reader", o.reader,
-                 "who reads it: v5 or v4 (transformers), llama.cpp, vllm, naive; not given: llama.cpp for a "
+                 "who reads it: v5 or v4 (transformers), vllm or vllm-0.24, naive, llama.cpp; not given: "
+                 "llama.cpp for a "
                  ".gguf file, v5 for others")
       ->type_name("READER");
   CLI::Option* readers =
@@ -179,15 +183,24 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
 
 void describe_extend(CLI::App& app, ExtendOptions& o) {
   app.add_option("PATH", o.path, kModel)->required()->type_name("FILE");
-  app.add_option("--to", o.to, "tokens that it is to reach")->required()->check(CLI::Range(1, 1000000000));
-  app.add_option("--method", o.method, "one alone: linear, ntk, dynamic, yarn or longrope")
-      ->type_name("METHOD");
+  app.add_option("--to", o.to, "tokens that it is to reach: 16384, 16k (of 1024), or 4x the trained length")
+      ->required()
+      ->type_name("N");
+  CLI::Option* way =
+      app.add_option("--way", o.way,
+                     "show this one: linear, ntk, dynamic, yarn or longrope; not given: the advised one")
+          ->type_name("WAY");
+  app.add_flag("--all", o.all, "show every way in full")->excludes(way);
   app.add_flag("--full", o.full, "every pair: wavelength, turns within the trained length, factor");
+  app.add_option("--write", o.write, "write the whole config.json with the settings of this way")
+      ->type_name("FILE");
+  app.add_flag("--replace", o.replace, "let --write replace a file that is there");
   app.add_flag("--json", o.json, "all numbers as JSON");
   app.footer(
       "Examples:\n"
-      "  gnomon extend docs/examples/llama-2.json --to 32768\n"
-      "  gnomon extend docs/examples/llama-2.json --to 32768 --method yarn --full\n"
+      "  gnomon extend docs/examples/llama-2.json --to 16k\n"
+      "  gnomon extend docs/examples/llama-2.json --to 4x --write longer.json\n"
+      "  gnomon extend docs/examples/llama-2.json --to 32768 --way ntk --full\n"
       "  gnomon extend docs/examples/gemma-3.json --to 131072 --json\n"
       "Every snippet is put into the file and read again before it is shown.");
 }

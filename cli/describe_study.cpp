@@ -1,5 +1,7 @@
 // What the commands that train take.
 #include "cli/program.h"
+#include "gnomon/claims/claim.h"
+#include "gnomon/core/text.h"
 #include "gnomon/lab/presets.h"
 
 namespace gnomon::cli {
@@ -61,7 +63,7 @@ void describe_study_verbs(CLI::App& study, StudyFolderOptions& o, int& code) {
   CLI::App* work =
       verb("work", "join the study in a folder: do its open runs beside whoever else does", study_work);
   for (CLI::App* command : {status, report, work})
-    command->add_option("--out", o.out, "folder of the study")->capture_default_str()->type_name("DIR");
+    command->add_option("DIR", o.out, "folder of the study")->capture_default_str()->type_name("DIR");
   CLI::Option* most = work->add_option("--most", o.most, "do so many runs and end")->capture_default_str();
   work->add_flag("--task", o.task, "do one run, as a task of a cluster does: without waiting for others'")
       ->excludes(most);
@@ -71,10 +73,11 @@ void describe_study_verbs(CLI::App& study, StudyFolderOptions& o, int& code) {
   compare->add_option("B", o.other, "folder of another")->required()->type_name("DIR");
   for (CLI::App* command : {status, report, compare})
     command->add_flag("--json", o.json, "the answer as JSON");
-  status->footer("Examples:\n  gnomon study status\n  gnomon study status --out results --json");
-  report->footer("Examples:\n  gnomon study report\n  gnomon study report --out results --json");
-  work->footer("Examples:\n  gnomon study work\n  gnomon study work --out results --most 4");
-  compare->footer("Examples:\n  gnomon study compare study other\n  gnomon study compare study other --json");
+  status->footer("Examples:\n  gnomon study status\n  gnomon study status results --json");
+  report->footer("Examples:\n  gnomon study report\n  gnomon study report results --json");
+  work->footer("Examples:\n  gnomon study work\n  gnomon study work results --most 4");
+  compare->footer(
+      "Examples:\n  gnomon study compare study longer\n  gnomon study compare study longer --json");
 }
 
 void describe_export(CLI::App& app, StudyOptions& o) {
@@ -97,12 +100,17 @@ void describe_sample(CLI::App& app, SampleOptions& o) {
       "Examples:\n"
       "  gnomon sample\n"
       "  gnomon sample --arm rope --temperature 0 --bytes 80\n"
-      "  gnomon sample --prompt 'And he said, ' --seed 2 --json");
+      "  gnomon sample --prompt 'And he said, ' --seed 2 --json\n"
+      "A terminal gets control characters written out, as \\x1b; a pipe gets the bytes of the model. Bytes "
+      "that are no\n"
+      "UTF-8 become U+FFFD.");
 }
 
 void describe_claims(CLI::App& app, ClaimsOptions& o) {
-  app.add_option("ID", o.ids,
-                 "claims to measure: all, a text (000 to 004) or single ones (004-16); none lists them")
+  app.add_option(
+         "ID", o.ids,
+         text("claims to measure: all, a text (", claims::all_claims().front()->id.substr(0, 3), " to ",
+              claims::all_claims().back()->id.substr(0, 3), ") or single ones (004-16); none lists them"))
       ->type_name("CLAIM");
   app.add_option("--text", o.text, "the text that models are trained on, UTF-8")->type_name("FILE");
   app.add_option(
@@ -117,8 +125,12 @@ void describe_claims(CLI::App& app, ClaimsOptions& o) {
   app.add_flag("--replace", o.replace, "replace a page that has other claims, or of another text");
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.add_flag("--json", o.json, "the findings as JSON");
-  app.add_flag("--rules", o.rules,
-               "what was written down before any run, as JSON: methods, predictions, rules");
+  app.add_option(
+         "--again", o.again,
+         "write claims.md and the essays again, in today's words, from the claims.json of a run; nothing is "
+         "measured")
+      ->type_name("FILE");
+  app.add_flag("--rules", o.rules, "what is written down: methods, predictions, rules");
   app.footer(
       "Examples:\n"
       "  gnomon claims\n"

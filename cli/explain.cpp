@@ -77,8 +77,8 @@ int compare(const ExplainOptions& o, const Explanation& a) {
     fmt::print("{}\n", pages::differences_json(a, b, found));
     return 0;
   }
-  fmt::print("A  {} ({})\nB  {} ({})\n\n", printable(a.where), pages::reader_title(a.model.reader),
-             printable(b.where), pages::reader_title(b.model.reader));
+  fmt::print("A  {} ({})\nB  {} ({})\n\n", printable(a.where), reader_title(a.model.reader),
+             printable(b.where), reader_title(b.model.reader));
   fmt::print("{}\n", found.same() ? "Both compute the same from positions."
                                   : "They do not compute the same from positions:");
   print(found, "A", "B");
@@ -101,12 +101,12 @@ int readers(const ExplainOptions& o, const Config& config, const Explanation& fi
     fmt::print("{}\n", pages::readers_json(first, others));
     return 0;
   }
-  const std::string title(pages::reader_title(first.model.reader));
+  const std::string title(reader_title(first.model.reader));
   fmt::print("{}\n\n", printable(first.where));
   for (const std::string& sentence : pages::explain_answers(first))
     fmt::print("{}\n", wrapped(printable(sentence)));
   for (const pages::OtherReader& other : others) {
-    const std::string_view name = pages::reader_title(other.reader);
+    const std::string_view name = reader_title(other.reader);
     const std::string says = !other.refuses.empty()  ? "cannot read it: " + other.refuses
                              : other.to_first.same() ? "computes the same"
                                                      : "computes something else:";
@@ -130,7 +130,7 @@ int explain(const ExplainOptions& o) {
     print(e, o.full);
   if (o.out.empty()) return 0;
   write_file(o.out, pages::explain_page(e));
-  if (!o.json) fmt::print("\npage: {}\n", o.out);
+  if (!o.json) fmt::print("\npage: {}\n", printable(o.out));
   return 0;
 }
 

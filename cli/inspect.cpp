@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <sstream>
 
 #include "cli/progress.h"
@@ -30,6 +31,8 @@ using Clock = std::chrono::steady_clock;
 struct TextTokens {
   std::vector<std::int32_t> ids;            // bare
   std::vector<std::int32_t> before, after;  // what the model has around a text, as [CLS] and [SEP]
+  std::optional<Tokenizer> tokenizer;       // of the model, where there is one that gnomon reads
+  bool is_word(std::int32_t id) const { return !tokenizer || !tokenizer->is_special(id); }
 };
 
 std::vector<std::int32_t> ids_of(const std::string& path) {
@@ -44,12 +47,21 @@ std::vector<std::int32_t> ids_of(const std::string& path) {
   return ids;
 }
 
+// Ids may be of a tokeniser that gnomon does not read.
+std::optional<Tokenizer> tokenizer_beside_ids(const Path& model) {
+  try {
+    return Tokenizer::read(model / "tokenizer.json");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 TextTokens tokens_of(const InspectOptions& o) {
-  if (!o.ids.empty()) return {ids_of(o.ids), {}, {}};
   const Path path(o.model);
+  if (!o.ids.empty()) return {ids_of(o.ids), {}, {}, tokenizer_beside_ids(path)};
   const Tokenizer tokenizer = path.extension() == ".gguf" ? Tokenizer::from(*Weights::open(path).gguf())
                                                           : Tokenizer::read(path / "tokenizer.json");
-  TextTokens t{tokenizer.encode(read_file(o.text), Tokenizer::Ends::bare), {}, {}};
+  TextTokens t{tokenizer.encode(read_file(o.text), Tokenizer::Ends::bare), {}, {}, tokenizer};
   const auto ends = tokenizer.encode("a"), bare = tokenizer.encode("a", Tokenizer::Ends::bare);
   const auto at = std::search(ends.begin(), ends.end(), bare.begin(), bare.end());
   if (at != ends.end())
@@ -57,8 +69,8 @@ TextTokens tokens_of(const InspectOptions& o) {
   return t;
 }
 
-// Windows one after the other, as many as there are up to `most`. A decoder predicts the next token; an encoder gets what it
-// has around a text in every window, and is not scored.
+// Windows one after the other, as many as there are up to `most`. A decoder predicts the next token. An encoder gets what it
+// has around a text in every window; its targets are the words of the text, of which it is asked those that are masked.
 Sample windows_of_text(const TextTokens& t, bool causal, std::int64_t T, std::int64_t most) {
   const std::int64_t frame = causal ? 0 : std::int64_t(t.before.size() + t.after.size()), body = T - frame;
   const std::int64_t enough =
@@ -74,11 +86,26 @@ Sample windows_of_text(const TextTokens& t, bool causal, std::int64_t T, std::in
     s.inputs.insert(s.inputs.end(), t.before.begin(), t.before.end());
     s.inputs.insert(s.inputs.end(), begin, begin + body);
     s.inputs.insert(s.inputs.end(), t.after.begin(), t.after.end());
+    s.targets.resize(s.targets.size() + t.before.size(), kUnscored);
+    for (auto id = begin; id < begin + body; ++id) s.targets.push_back(t.is_word(*id) ? *id : kUnscored);
+    s.targets.resize(s.inputs.size(), kUnscored);
   }
-  if (!causal) s.targets.assign(s.inputs.size(), kUnscored);
   if (s.inputs.empty())
     throw Error(Fault::usage, text("the text has ", t.ids.size(), " tokens; a window takes ", T));
   return s;
+}
+
+// How the words of a text are masked. Throws Error(usage) where it is not known what stands for a masked one.
+Masking masking_of(const OpenedModel& m, const TextTokens& t) {
+  const std::int64_t known = m.model.architecture().vocabulary;
+  const auto named = t.tokenizer ? t.tokenizer->mask() : std::nullopt;
+  const std::optional<std::int64_t> mask = named ? *named : m.config.whole("mask_token_id");
+  if (!mask)
+    throw Error(Fault::usage, text("an encoder is scored on masked tokens, and its mask token is not known: ",
+                                   t.tokenizer ? "tokenizer.json has no special token [MASK] or <mask>"
+                                               : "there is no tokenizer.json that gnomon reads",
+                                   ", and config.json no mask_token_id"));
+  return {*mask, t.tokenizer ? std::min(known, t.tokenizer->size()) : known};
 }
 
 // --- The parts, one after the other
@@ -111,8 +138,6 @@ void look_at_all(const std::vector<Part>& parts, pages::Inspected& in, bool quie
   }
 }
 
-bool turns(const Spec& spec) { return spec.print().find("rope") != std::string::npos; }
-
 std::vector<std::int64_t> some_layers(std::int64_t layers) {
   std::vector<std::int64_t> some{0, 1, layers / 4, layers / 2, 3 * layers / 4, layers};
   std::sort(some.begin(), some.end());
@@ -128,9 +153,17 @@ struct Subject {
 
   Trained trained() const { return model.trained(); }
   const Architecture& architecture() const { return model.model.architecture(); }
+  // The longest window up to T that the model has positions for.
+  std::int64_t within(std::int64_t T) const { return std::min(T, model.model.positions_end().value_or(T)); }
   Sample windows(std::int64_t T, std::int64_t most) const {
-    const auto end = model.model.positions_end();
-    return windows_of_text(text, architecture().causal, end ? std::min(T, *end) : T, most);
+    return windows_of_text(text, architecture().causal, within(T), most);
+  }
+  // The same to be scored: with masked tokens, where the model fills them in.
+  Sample scored(std::int64_t T, std::int64_t most) const {
+    const Sample sample = windows(T, most);
+    if (in.found.measure != Measure::loss_of_masked) return sample;
+    in.found.masking = masking_of(model, text);
+    return masked(sample, *in.found.masking);
   }
 };
 
@@ -160,10 +193,9 @@ void add_streams(const Subject& s, std::vector<Part>& parts) {
                      Streams found = look_at_streams(s.trained(), sample, some_layers(L));
                      f.streams = std::move(found.looks), f.word_probe = found.words;
                    }});
-  if (!turns(s.architecture().position)) return;
   parts.push_back({"rotary pairs", double(128 * 2 * 3), [&f, s, L] {
                      f.frequencies = pair_frequencies(s.trained(), 0);
-                     for (const std::int64_t l : {std::int64_t{0}, L / 2, L - 1}) {
+                     for (const std::int64_t l : std::set<std::int64_t>{0, L / 2, L - 1}) {
                        Matrix stream;
                        const Sample sample = s.windows(128, 2);
                        stream = Matrix(std::int64_t(sample.inputs.size()), s.architecture().width);
@@ -189,7 +221,7 @@ void add_heads(const Subject& s, double once, std::vector<Part>& parts) {
   }
   parts.push_back(
       {text("position taken from each of ", L * H, " heads"), once * double(1 + L * H), [&f, s, T, L, H] {
-         const Sample sample = s.windows(T, std::min<std::int64_t>(s.o.windows, 4));
+         const Sample sample = s.scored(T, std::min<std::int64_t>(s.o.windows, 4));
          const SampleOutcome before = outcome_of(s.trained(), sample);
          for (std::int64_t n = 0; n < L * H; ++n) {
            if (interruptions()) throw Stopped{};
@@ -204,7 +236,7 @@ void add_changes(const Subject& s, std::vector<Part>& parts) {
   const std::int64_t L = s.architecture().layers, T = s.o.window;
   const double once = double(T * std::min<std::int64_t>(s.o.windows, 4));
   parts.push_back({"positions moved", once * 4, [&f, s, T] {
-                     const Sample sample = s.windows(T, std::min<std::int64_t>(s.o.windows, 4));
+                     const Sample sample = s.scored(T, std::min<std::int64_t>(s.o.windows, 4));
                      const SampleOutcome before = outcome_of(s.trained(), sample);
                      f.changed_windows = sample.count();
                      for (const double shift : {1.0, 16.0, 128.0})
@@ -213,7 +245,7 @@ void add_changes(const Subject& s, std::vector<Part>& parts) {
   const bool layers =
       !s.architecture().position.attention.empty() || !s.architecture().position.layers.empty();
   parts.push_back({"position taken away", once * double(2 + (layers ? L : 0)), [&f, s, T, L, layers] {
-                     const Sample sample = s.windows(T, std::min<std::int64_t>(s.o.windows, 4));
+                     const Sample sample = s.scored(T, std::min<std::int64_t>(s.o.windows, 4));
                      const SampleOutcome before = outcome_of(s.trained(), sample);
                      f.removals.push_back(look_without(s.trained(), sample, before, -1));
                      for (std::int64_t l = 0; layers && l < L; ++l) {
@@ -228,19 +260,21 @@ constexpr std::int64_t kLossTokens = 8192;  // at least four windows of them
 
 void add_losses(const Subject& s, std::vector<Part>& parts) {
   Inspection& f = s.in.found;
-  if (s.architecture().head.form == HeadForm::none) {
+  if (f.measure == Measure::rows) {
     f.left_out.push_back({"losses", "the model ends in its rows: it has no head"});
     return;
   }
-  const std::int64_t T = s.o.longest;
+  const std::int64_t T = s.within(s.o.longest);
   const std::int64_t windows = std::max<std::int64_t>(4, kLossTokens / T);
   parts.push_back({"loss by place", double(T * windows), [&f, s, T, windows] {
-                     const Sample sample = s.windows(T, windows);
+                     const Sample sample = s.scored(T, windows);
                      const std::vector<float> losses = outcome_of(s.trained(), sample).losses;
-                     f.by_place = loss_by_place(losses, sample.T, std::max<std::int64_t>(1, T / 32));
-                     const LossAt whole = loss_by_place(losses, sample.T, sample.T).front();
-                     f.loss = {whole.nats, whole.half_width};
+                     f.by_place = loss_by_place(losses, sample, std::max<std::int64_t>(1, T / 32));
+                     const LossAt whole = loss_by_place(losses, sample, sample.T).front();
+                     f.loss = BlockMean{whole.nats, whole.half_width};
                      f.loss_window = sample.T, f.loss_windows = sample.count();
+                     f.loss_tokens = std::int64_t(sample.targets.size()) -
+                                     std::count(sample.targets.begin(), sample.targets.end(), kUnscored);
                    }});
   if (s.o.beyond <= 1) {
     f.left_out.push_back(
@@ -254,7 +288,7 @@ void add_losses(const Subject& s, std::vector<Part>& parts) {
   const double cost = double(length) * (1 + double(length) / (12 * double(s.architecture().width)));
   for (const WayOfReading& way : extensions(s.architecture().position, s.o.beyond, trained)) {
     parts.push_back({text("windows of ", length, " tokens, ", way.name), cost, [&f, s, way, length] {
-                       f.readings.push_back(look_beyond(s.trained(), way, s.windows(length, 1),
+                       f.readings.push_back(look_beyond(s.trained(), way, s.scored(length, 1),
                                                         std::min<std::int64_t>(512, length / 4)));
                      }});
   }
@@ -267,12 +301,12 @@ pages::Inspected about(const InspectOptions& o, const OpenedModel& m) {
   in.parameters = m.model.param_count(), in.layers = a.layers, in.heads = a.attention.heads,
   in.width = a.width;
   in.trained_length = m.resolved.trained_length, in.spec = a.position.print(), in.causal = a.causal;
-  in.found.window = o.window, in.found.windows = o.windows;
+  in.found.window = o.window, in.found.windows = o.windows, in.found.measure = measure_of(a);
   return in;
 }
 
 void print(const pages::Inspected& in) {
-  fmt::print("{}: {}, {} parameters, {} layers, {} heads, {}\n\n", in.model, in.family,
+  fmt::print("{}: {}, {} parameters, {} layers, {} heads, {}\n\n", printable(in.model), printable(in.family),
              grouped(double(in.parameters)), in.layers, in.heads, in.spec);
   for (const std::string& sentence : pages::inspect_words(in)) fmt::print("{}\n", wrapped(sentence));
   for (const auto& left : in.found.left_out)

@@ -44,7 +44,11 @@ void print(const pages::LintReport& report) {
     const std::string place = text(severity_name(rule->severity), ": ", where, line, ": ");
     const std::string id = text("[", rule->id, "]"), title(rule->title);
     const bool fits = columns(place + title + id) + 1 <= screen_width();
-    fmt::print("{}{}\n", place, fits ? title + " " + id : id + "\n  " + wrapped(title, 2));
+    const bool id_fits = columns(place + id) <= screen_width();
+    const std::string below = text("\n  ", wrapped(id_fits ? title : text(id, " ", title), 2));
+    const std::string beside = id_fits ? id : "";
+    fmt::print("{}{}\n", fits || id_fits ? place : place.substr(0, place.size() - 1),
+               fits ? title + " " + id : beside + below);
     const auto part = [](std::string_view name, const std::string& says) {
       fmt::print("  {:<7}{}\n", name, wrapped(printable(says), 9));
     };

@@ -87,7 +87,9 @@ void Program::add_helpers() {
       "installs "
       "all three.");
   complete->callback([this] {
-    share_.empty() ? fmt::print("{}", completion(app_, shell_)) : write_completions(app_, share_);
+    if (!share_.empty()) return write_completions(app_, share_);
+    if (shell_.empty()) throw Error(Fault::usage, "completion: no SHELL; there are bash, zsh and fish");
+    fmt::print("{}", completion(app_, shell_));
   });
 
   CLI::App* page = app_.add_subcommand("manual", "the manual page of a command, as man reads it");
@@ -142,8 +144,8 @@ Program::Program(int argc, char** argv)
 }
 
 int Program::run(int argc, char** argv) {
-  if (argc < 2) {  // nothing was asked, which is no success
-    fmt::print(stderr, "{}", app_.help());
+  if (argc < 2) {  // nothing was asked, which is no success; the help is there to be read, also by a pager
+    fmt::print("{}", app_.help());
     return int(Fault::usage);
   }
   try {

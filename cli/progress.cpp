@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon::cli {
@@ -15,7 +16,7 @@ namespace {
 constexpr std::int64_t kMostSeeds = 5;  // columns of the grid; later ones share the last
 }  // namespace
 
-void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", sentence); }
+void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", printable(sentence)); }
 
 Progress::Progress(bool quiet, const StudyConfig& config, const Conduct& conduct)
     : quiet_(quiet),

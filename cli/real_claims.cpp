@@ -10,6 +10,7 @@
 #include "gnomon/claims/claim.h"
 #include "gnomon/claims/real.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/pages/claims_words.h"
 
 namespace gnomon::cli {
@@ -35,22 +36,26 @@ void print_json(const pages::Inspected& in, const std::vector<RealNumbers>& all)
          {"windows", in.found.windows},
          {"questions", Json::array()},
          {"left_out", Json::array()}};
+  if (const auto& m = in.found.masking)
+    j["masking"] = {{"says", pages::how_masked(in.found)}, {"seed", m->seed}, {"mask_token", m->mask}};
   for (const RealNumbers& r : all) {
     Json numbers = Json::array();
     for (const Number& n : r.numbers) numbers.push_back(json_of(n));
     j["questions"].push_back({{"question", r.question}, {"numbers", numbers}});
   }
   for (const auto& l : in.found.left_out) j["left_out"].push_back({{"part", l.part}, {"why", l.why}});
-  fmt::print("{}\n", j.dump(1));
+  fmt::print("{}\n", without_unprintables(j.dump(1)));
 }
 
 void print(const pages::Inspected& in, const std::vector<RealNumbers>& all) {
-  fmt::print("{}: {}, {} layers, {} heads, {}\n", in.model, in.family, in.layers, in.heads, in.spec);
+  fmt::print("{}: {}, {} layers, {} heads, {}\n", printable(in.model), printable(in.family), in.layers,
+             in.heads, in.spec);
   for (const RealNumbers& r : all) {
     for (const claims::Question* q : claims::questions())
       if (q->key == r.question) fmt::print("\n{}\n", q->title);
-    for (const Number& n : r.numbers) fmt::print("  {:>20}  {}\n", pages::shown(n), n.name);
+    for (const Number& n : r.numbers) fmt::print("  {:>20}  {}\n", shown(n), n.name);
   }
+  if (in.found.masking) fmt::print("\n{}\n", wrapped(pages::how_masked(in.found)));
   if (!in.found.left_out.empty()) fmt::print("\n");
   for (const auto& l : in.found.left_out)
     fmt::print("{}\n", wrapped(text("Left out: ", l.part, ": ", l.why)));

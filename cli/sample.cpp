@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,18 @@ std::string readable(std::string bytes) {
   for (std::size_t at; (at = first_invalid_utf8(bytes)) != std::string::npos;)
     bytes.replace(at, 1, "\xEF\xBF\xBD");
   return bytes;
+}
+
+// What a terminal would obey is written out, as \x1b; line ends and tabs stay.
+std::string for_terminal(std::string_view written) {
+  std::string out;
+  for (std::size_t at = 0; at <= written.size();) {
+    const std::size_t end = std::min(written.find_first_of("\n\t", at), written.size());
+    out += printable(written.substr(at, end - at));
+    if (end < written.size()) out += written[end];
+    at = end + 1;
+  }
+  return out;
 }
 
 }  // namespace
@@ -36,7 +49,8 @@ int sample(const SampleOptions& o) {
   }
   fmt::print(stderr, "{}, seed {}, {:.3f} nats a byte\n", run.result.plan.arm, run.result.plan.seed,
              run.result.nats);
-  fmt::print("{}{}\n", o.prompt, written);
+  const std::string all = o.prompt + written;
+  fmt::print("{}\n", isatty(STDOUT_FILENO) ? for_terminal(all) : all);
   return 0;
 }
 

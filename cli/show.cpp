@@ -43,22 +43,34 @@ constexpr std::int64_t kMostChannels = 16384, kMostHeads = 1024, kMostTokens = 1
                        kMostNumbers = 1 << 24;
 constexpr double kMostWork = 4e10;  // a minute or two
 
+// Four, or as many fewer as divide the width, into heads of whole pairs where there are such.
+std::int64_t heads_of(const ShowOptions& o) {
+  if (o.heads) return *o.heads;
+  const std::int64_t dim = o.dim.value_or(0), most = 4;
+  for (const std::int64_t pairs : {2, 1}) {
+    for (std::int64_t n = most; n > 0; --n)
+      if (dim % (pairs * n) == 0) return n;
+  }
+  return 1;
+}
+
 Shape shape_of(const ShowOptions& o) {
   const auto within = [](const char* key, std::int64_t x, std::int64_t most) {
     if (x < 1 || x > most) throw Error(Fault::usage, text(key, ": found ", x, ", allowed are 1 to ", most));
   };
-  within("--heads", o.heads, kMostHeads);
+  const std::int64_t heads = heads_of(o);
+  within("--heads", heads, kMostHeads);
   within("--head-dim", o.head_dim.value_or(16), kMostChannels);
-  const std::int64_t dim = o.dim.value_or(o.head_dim.value_or(16) * o.heads);
+  const std::int64_t dim = o.dim.value_or(o.head_dim.value_or(16) * heads);
   within("--dim", dim, kMostChannels);
   within("--length", o.length, kMostTokens);
   within("--dim times --length", dim * o.length, kMostNumbers);
-  if (dim % o.heads)
-    throw Error(Fault::usage, text("--heads: found ", o.heads, ", which does not divide --dim ", dim));
-  if (o.head_dim && dim != *o.head_dim * o.heads)
+  if (dim % heads)
+    throw Error(Fault::usage, text("--heads: found ", heads, ", which does not divide --dim ", dim));
+  if (o.head_dim && dim != *o.head_dim * heads)
     throw Error(Fault::usage, text("--head-dim: found ", *o.head_dim, " beside --dim ", dim, " and --heads ",
-                                   o.heads, "; allowed is ", dim / o.heads));
-  return {dim, o.heads, dim / o.heads, o.length, !o.bidirectional};
+                                   heads, "; allowed is ", dim / heads));
+  return {dim, heads, dim / heads, o.length, !o.bidirectional};
 }
 
 void check_work(const Standing& s, const ShowOptions& o) {
@@ -93,8 +105,9 @@ class Waiting {
 };
 
 void print_head(const Spec& spec, const Shape& shape) {
-  fmt::print("{}\n", wrapped(fmt::format("{}   (d = {}, {} heads, {} tokens, {})", spec.print(), shape.C,
-                                         shape.H, shape.length, shape.causal ? "causal" : "bidirectional")));
+  fmt::print("{}\n", wrapped(fmt::format("{}   (d = {}, {}, {} tokens, {})", spec.print(), shape.C,
+                                         counted(std::size_t(shape.H), "head"), shape.length,
+                                         shape.causal ? "causal" : "bidirectional")));
 }
 
 void print(const pages::Shown::One& one) {
@@ -142,7 +155,7 @@ int show(const ShowOptions& o) {
   if (!o.json && standing.empty()) fmt::print("\nNo position: the causal mask alone orders the tokens.\n");
   if (!o.out.empty()) {
     write_file(o.out, pages::show_page(shown));
-    if (!o.json) fmt::print("\npage: {}\n", o.out);
+    if (!o.json) fmt::print("\npage: {}\n", printable(o.out));
   }
   return 0;
 }

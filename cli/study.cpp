@@ -149,7 +149,8 @@ int show(const std::vector<Done>& all, const SuiteFolder& suite, const std::stri
     fmt::print("{}", results);
   } else {
     alone ? print_table(all.front().summary) : print_suite(told);
-    fmt::print("\nreport: {}\n", std::filesystem::absolute(suite.report()).lexically_normal().string());
+    fmt::print("\nreport: {}\n",
+               printable(std::filesystem::absolute(suite.report()).lexically_normal().string()));
   }
   return failed ? 1 : 0;
 }
@@ -171,12 +172,15 @@ std::optional<Done> conduct(const StudyOptions& o, const Part& part, const Study
 
 namespace {
 
-int show_plans(const Suite& suite, const SuiteFolder& folder, bool json) {
+int show_plans(const Suite& suite, const SuiteFolder& folder, bool json, bool replace) {
   std::vector<StudyPlan> plans;
   for (const Part& part : suite) {
     const auto data = open_data(part.config);
     for (const auto& note : data->notes()) tell(about(part.name, note));
-    plans.push_back(plan_study(part.name, part.config, *data, folder.part(part.name)));
+    const StudyFolder own = folder.part(part.name);
+    if (const std::string why = leftovers(part.config, *data, own).in_the_way(own); !why.empty() && !replace)
+      tell(about(part.name, why));
+    plans.push_back(plan_study(part.name, part.config, *data, own));
     if (!json) fmt::print("{}", plans.size() == 1 ? "" : "\n"), print(plans.back());
   }
   if (json) fmt::print("{}", plans_json(plans));
@@ -188,7 +192,7 @@ int show_plans(const Suite& suite, const SuiteFolder& folder, bool json) {
 int study(const StudyOptions& o) {
   const Suite suite = configure(o);
   const SuiteFolder folder{o.out};
-  if (o.dry_run) return show_plans(suite, folder, o.json);
+  if (o.dry_run) return show_plans(suite, folder, o.json, o.replace);
   folder.begin(suite, o.replace);
   std::vector<Done> all;
   for (const Part& part : suite) {

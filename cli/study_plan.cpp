@@ -11,6 +11,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/lab/judge.h"
 #include "gnomon/lab/scale.h"
 
@@ -66,6 +67,7 @@ Json json_of(const StudyPlan& p) {
           {"epochs_a_run", p.epochs > 0 ? Json(p.epochs) : Json()},
           {"expected_nats_per_byte", p.expected},
           {"data", p.data},
+          {"derived", c.derived},
           {"predictions", c.predictions.size()},
           {"arms", arms}};
 }
@@ -103,6 +105,7 @@ void print(const StudyPlan& p) {
                   "({:.1f} M bytes)",
                   c.model.layers, c.model.width, c.model.heads, c.model.length, c.train.steps, c.train.batch,
                   p.tokens / 1e6));
+  for (const std::string& sentence : c.derived) fmt::print("  {}\n", wrapped(sentence, 4));
   Table table({"arm", "parameters", "TFLOP a run", "a run", "memory"});
   for (const auto& [arm, run] : p.arms)
     table.add({arm, grouped(double(run.parameters)), fixed(run.training_flops / 1e12, 2),
@@ -121,10 +124,11 @@ void print(const StudyPlan& p) {
 }
 
 std::string plans_json(const std::vector<StudyPlan>& plans) {
-  if (plans.size() == 1 && plans.front().name.empty()) return json_of(plans.front()).dump(1) + "\n";
+  if (plans.size() == 1 && plans.front().name.empty())
+    return without_unprintables(json_of(plans.front()).dump(1)) + "\n";
   Json parts = Json::array();
   for (const StudyPlan& p : plans) parts.push_back(json_of(p));
-  return Json{{"parts", parts}}.dump(1) + "\n";
+  return without_unprintables(Json{{"parts", parts}}.dump(1)) + "\n";
 }
 
 }  // namespace gnomon::cli

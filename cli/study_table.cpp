@@ -107,9 +107,10 @@ void print_table(const StudySummary& s) {
   fmt::print("rate: learning rate{}; * the best one tried was the last.\n",
              c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm");
   fmt::print("to baseline: difference in nats to {}{}.\n", s.arms[s.baseline].arm,
-             c.seeds > 1 ? ", ± 95 % interval over seeds and\ntext; verdict: by Holm at 5 %, over all arms, "
-                           "here and at twice the length"
-                         : "; one seed: no inference");
+             c.seeds > 1 ? text(", ± 95 % interval over seeds and\ntext, of each by itself; verdict: ",
+                                counted(pages::family_size(s), "comparison"),
+                                " together, by Holm at 5 %,\nhere and at twice the length")
+                         : std::string("; one seed: no inference"));
   if (s.metric) {
     fmt::print("at N: {} for a payload of N symbols, of the middle seed; n/d: not defined there.\n",
                name(*s.metric));

@@ -65,7 +65,7 @@ const ValueKind kKinds[] = {
     {"CLAIM", Offered::words, claim_words},
     {"RULE", Offered::words, [] { return each(lint_rules(), [](const Rule* r) { return r->id; }); }},
     {"READER", Offered::words, [] { return same(reader_names()); }},
-    {"METHOD", Offered::words,
+    {"WAY", Offered::words,
      [] { return each(extension_methods(), [](const ExtensionMethod& m) { return m.name; }); }},
     {"SITE", Offered::words, [] { return same(sites()); }},
     {"SHELL", Offered::words, [] { return each(shells(), [](const Shell& s) { return s.name; }); }},

@@ -14,13 +14,20 @@ function(gnomon_target target)
   target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 endfunction()
 
+# Where a target that is installed finds this project's libraries, both as built and as installed: folders from $ORIGIN. What
+# lies outside the system's folders (another oneDNN) is found where it was linked.
+function(gnomon_finds target)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${ARGN}" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
 # A library that is installed: gnomon_<component>, which users link as gnomon::<component>.
 function(gnomon_library component)
   set(target gnomon_${component})
   add_library(gnomon::${component} ALIAS ${target})
   gnomon_target(${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${component} VERSION ${PROJECT_VERSION}
-                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH $ORIGIN)
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  gnomon_finds(${target} $ORIGIN)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()

@@ -11,7 +11,7 @@ set(checkpoint core)
 set(families core kernels encodings combine nn checkpoint)
 set(lab core kernels encodings combine nn checkpoint)
 set(lens core kernels encodings combine nn)
-set(report core)
+set(report core checkpoint)
 set(claims core kernels encodings combine nn families lab lens checkpoint report)
 set(pages core kernels encodings combine nn c checkpoint families lab lens claims report)
 

@@ -30,8 +30,15 @@ def _curve(xs, ys, kind):
     return f'<polyline class="curve {kind}" points="{points}"/>'
 
 
+def _decades(least, most):
+    """Ends of a logarithmic axis, and the powers of ten that have room between them."""
+    room = (most - least) / 8
+    return [least, *(float(n) for n in range(int(np.ceil(least)), int(np.floor(most)) + 1) if n - least > room and most - n > room), most]
+
+
 def curves(title, below, lines, *, start=0, log=False):
-    """lines: (name or "", kind of stroke, numbers by 0, 1, 2 ...); names stand under the title."""
+    """lines: (name or "", kind of stroke, numbers by 0, 1, 2 ...); names stand under the title. log: the axis upwards is
+    logarithmic, which its title has to say."""
     scaled = [(name, kind, np.log10(y) if log else np.asarray(y, float)) for name, kind, y in lines]
     every = np.concatenate([y[np.isfinite(y)] for _, _, y in scaled])
     least, most = float(every.min()), float(every.max())
@@ -42,7 +49,7 @@ def curves(title, below, lines, *, start=0, log=False):
     across = lambda n, count: LEFT + (right - LEFT) * np.arange(n) / max(count - 1, 1)
     count = max(len(y) for _, _, y in scaled)
     parts = [_frame(title, below), f'<path class="axis" d="M{LEFT} {TOP + 8}V{foot}H{right}"/>']
-    for tick in _ticks(least, most):
+    for tick in _decades(least, most) if log else _ticks(least, most):
         parts.append(text(LEFT - 5, up(tick) + 4, _number(10**tick if log else tick), "end"))
     parts += [text(LEFT, foot + 14, str(start)), text(right, foot + 14, str(start + count - 1), "end")]
     for name, kind, y in scaled:
@@ -78,7 +85,25 @@ def heat(title, below, beside, numbers):
             + f'<text class="label" text-anchor="middle" transform="translate(14 {(TOP + foot) / 2:g}) rotate(-90)">{html.escape(beside)}</text>')
 
 
-def figure(panels, caption, name):
+def differences(rows, unit):
+    """Estimates with their intervals against a line at 0: rows of (name, value, half width or None), the first at the top."""
+    row, left, right, top = 22, 150, WIDTH - 8, 8
+    low = min(0.0, *(value - (half or 0) for _, value, half in rows))
+    high = max(0.0, *(value + (half or 0) for _, value, half in rows))
+    across = lambda x: left + (x - low) / (high - low) * (right - left)
+    foot = top + row * len(rows)
+    parts = [f'<path class="axis" d="M{left} {foot}H{right}M{across(0):.1f} {top}V{foot}"/>']
+    for n, (name, value, half) in enumerate(rows):
+        y = top + row * (n + 0.5)
+        parts.append(text(left - 10, y + 4, name, "end", "name"))
+        if half:
+            parts.append(f'<path class="curve own" d="M{across(value - half):.1f} {y:g}H{across(value + half):.1f}"/>')
+        parts.append(f'<circle class="dot" cx="{across(value):.1f}" cy="{y:g}" r="4"/>')
+    parts += [text(min(across(x), WIDTH - 16), foot + 14, _number(x)) for x in (low, 0.0, high) if x == 0 or abs(across(x) - across(0)) > 30]
+    return "".join(parts) + text(WIDTH - 8, foot + 30, unit, "end"), foot + 36
+
+
+def figure(panels, caption, name, height=HEIGHT):
     """Panels side by side, one below the other on a narrow screen."""
-    drawn = "".join(f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(name)}">{p}</svg>' for p in panels)
+    drawn = "".join(f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(name)}">{p}</svg>' for p in panels)
     return f'<figure class="gnomon">{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>'

@@ -1,9 +1,11 @@
 """The picture of each encoding, from the numbers of the package."""
 
+import pathlib
+
 import numpy as np
 
 import gnomon as gn
-from drawing import curves, figure, heat
+from drawing import curves, differences, figure, heat
 
 LENGTH, FAR = 64, 256  # tokens of a training window; tokens that are looked at
 MOVED = "with parameters moved at random from their start"
@@ -77,7 +79,7 @@ def _wavelengths(pe, plain):
         return []
     if pe.spec != "rope":
         lines.append(("rope", "other", 2 * np.pi / other))
-    return [curves("Wavelength by pair", "pair of channels", lines, log=True)]
+    return [curves("Wavelength in tokens (log axis)", "pair of channels", lines, log=True)]
 
 
 def bias(entry):
@@ -141,3 +143,17 @@ def kind(entry):
 def draw(entry):
     by_kind = {"positions": sampled, "vectors": vectors, "rotation": rotation, "bias": bias, "weights": weights}
     return by_kind[kind(entry)](entry)
+
+
+def default_study():
+    """What README begins with, from the numbers of docs/findings.md: each arm of the default study against its baseline."""
+    page = (pathlib.Path(__file__).parents[2] / "docs/findings.md").read_text().split("\n## ")[1]
+    rows = [[cell.strip().replace("\u2212", "-") for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")][2:]
+    found = [(arm, *(float(x) for x in less.split("\u00b1"))) if less != "baseline" else (arm, 0.0, None) for arm, _, _, less, *_ in rows]
+    baseline = next(arm for arm, _, half in found if half is None)
+    largest = sorted(abs(value) for _, value, _ in found)[-2]
+    far = [f"{arm} ({value:+.3f})" for arm, value, _ in found if abs(value) > 3 * largest]
+    panel, height = differences([row for row in found if abs(row[1]) <= 3 * largest], f"nats a byte, less {baseline}; left is better")
+    return figure([panel], "Held-out loss of the default study on the King James Bible; bars are 95 % intervals."
+                  + (f" Beyond the picture: {', '.join(far)}." if far else ""),
+                  "Nine ways of telling position, compared", height)

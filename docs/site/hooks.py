@@ -8,6 +8,7 @@ from mkdocs.structure.files import File
 from nbconvert import MarkdownExporter
 
 import contents
+import figures
 import gnomon as gn
 
 ROOT = contents.ROOT
@@ -72,6 +73,8 @@ def on_page_markdown(markdown, page, **_):
     """Links of the repository become links of the site; to what is not in the site, plain words."""
     if page.parent is None:
         page.meta.setdefault("hide", ["navigation"])
+    if page.file.src_uri == "index.md":  # a drawing that follows the colours and the width, not a picture of a page
+        markdown = re.sub(r"^!\[.*\]\(docs/report\.png\)$", lambda _: figures.default_study(), markdown, count=1, flags=re.M)
     taken = _taken()
     source = next((s for s, p in taken.items() if p == page.file.src_uri), None)
     if source is None:

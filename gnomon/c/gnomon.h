@@ -15,7 +15,9 @@
 // is said at gnomon_forward(). That an array is as large as its comment says is the caller's duty.
 //
 // Threads. A gnomon_attention never changes: any number of threads may use one. A gnomon_cache is for one thread at a time. A
-// gnomon_saved may be used by several, if their gradients go to different arrays. Objects may be freed in any order.
+// gnomon_saved may be used by several, if their gradients go to different arrays. Objects may be freed in any order. After a
+// fork() the child may go on with every object that no other thread was using: its calls give the same bits, on one thread
+// where gnomon is built with OpenMP (gnomon_get_threads() says so).
 //
 // Versions. A struct that begins with `size` may grow at its end in later versions; its initialiser (GNOMON_..._INIT) sets
 // `size` to what the caller was compiled with, and the rest to what is usual. The other structs never change. Functions and
@@ -210,7 +212,7 @@ typedef struct gnomon_attention_input {
 // What gnomon_forward() keeps for gnomon_backward().
 typedef struct gnomon_saved gnomon_saved;
 
-// out (B,heads,queries,value_size), of any number type, is written; it may not overlap what is read. Arithmetic is float32;
+// out (B,heads,queries,value_size), of any number type, is written; GNOMON_USAGE where it overlaps what is read. Arithmetic is float32;
 // rows in sixteen bits are widened once, and results rounded once. `saved`: null where no gradient is wanted, else the caller
 // frees what is returned. It refers to the arrays of `in` and out, which must stay as they are until the last
 // gnomon_backward(); `in`, its places and its projections themselves are copied. GNOMON_USAGE: views and arrays that do not
@@ -235,7 +237,8 @@ typedef struct gnomon_attention_gradients {
         GNOMON_VIEW_NONE, {NULL, NULL, NULL, NULL}, {NULL, 0, 0, 0}, NULL                              \
   }
 
-// From the gradient of out, of its shape, to those of what gnomon_forward() read. May be called several times.
+// From the gradient of out, of its shape, to those of what gnomon_forward() read. May be called several times. GNOMON_USAGE
+// where gradients overlap each other or what is read.
 GNOMON_API gnomon_status gnomon_backward(const gnomon_saved* saved, const gnomon_view* dout,
                                          const gnomon_attention_gradients* gradients);
 GNOMON_API void gnomon_saved_free(gnomon_saved* saved);
@@ -261,8 +264,8 @@ GNOMON_API gnomon_status gnomon_cache_position(const gnomon_cache* cache, int64_
 // n new tokens of each sequence, one or many: in->q (B,heads,n,head_size), k and v of as many. They are appended, and each
 // sees what is cached before it and itself; out (B,heads,n,value_size) is written. in->places are theirs, and may not come
 // before the cached ones; null: they follow. in->bias and mask count keys from the oldest stored one; first, firsts, left and
-// right are not given. GNOMON_USAGE: views that do not fit, a cache of another shape, no room; the cache
-// stays as it was. GNOMON_RESOURCE, no memory, may leave the tokens there: ask gnomon_cache_length().
+// right are not given. GNOMON_USAGE: views that do not fit, an out that overlaps them, a cache that was made for another spec or of
+// another shape, no room; the cache stays as it was. GNOMON_RESOURCE, no memory, may leave the tokens there: ask gnomon_cache_length().
 GNOMON_API gnomon_status gnomon_decode(const gnomon_attention* attention, const gnomon_attention_input* in,
                                        gnomon_cache* cache, const gnomon_view* out);
 
@@ -321,7 +324,7 @@ GNOMON_API gnomon_status gnomon_plan_text(const gnomon_attention* attention, con
 
 // What a config.json, a folder that holds one, or a .gguf file makes of position in each layer, every number with its key and
 // rule, as JSON in one line: what `gnomon explain --json` prints. reader: "v5", "v4" (transformers), "llama.cpp", "vllm",
-// "naive"; null: llama.cpp for GGUF, else v5. The text is given. GNOMON_USAGE: no such reader; GNOMON_INPUT: a file that
+// "vllm-0.24", "naive"; null: llama.cpp for GGUF, else v5. The text is given. GNOMON_USAGE: no such reader; GNOMON_INPUT: a file that
 // cannot be read so; GNOMON_RESOURCE: no such file.
 GNOMON_API gnomon_status gnomon_explain(const char* path, const char* reader, char** json);
 

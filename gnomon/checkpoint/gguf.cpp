@@ -29,8 +29,13 @@ constexpr bool is_list = false;
 template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 template <class T>
-constexpr bool is_wholes =
-    std::is_same_v<T, std::vector<std::uint64_t>> || std::is_same_v<T, std::vector<std::int64_t>>;
+constexpr bool is_numbers = false;
+template <class T>
+constexpr bool is_numbers<std::vector<T>> = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+template <class T>
+constexpr bool is_wholes = false;
+template <class T>
+constexpr bool is_wholes<std::vector<T>> = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 std::string described(const Value& value) {
   return std::visit(
@@ -66,6 +71,15 @@ std::optional<T> exactly(const Gguf& gguf, std::string_view key, std::string_vie
 }
 
 }  // namespace
+
+std::size_t Gguf::length(const Value& value) {
+  return std::visit(
+      [](const auto& x) -> std::size_t {
+        if constexpr (is_list<std::decay_t<decltype(x)>>) return x.size();
+        return 0;
+      },
+      value);
+}
 
 const Gguf::Value* Gguf::find(std::string_view key) const {
   for (const Entry& e : entries_) {
@@ -113,7 +127,11 @@ std::optional<std::vector<std::int64_t>> Gguf::wholes(std::string_view key) cons
       [&](const auto& list) {
         std::vector<std::int64_t> all;
         if constexpr (is_wholes<std::decay_t<decltype(list)>>) {
-          for (const auto x : list) all.push_back(whole_of(x) ? *whole_of(x) : (refuse(), 0));
+          for (const auto x : list) {
+            const auto wide =
+                std::is_signed_v<decltype(+x)> ? whole_of(std::int64_t(x)) : whole_of(std::uint64_t(x));
+            all.push_back(wide ? *wide : (refuse(), 0));
+          }
         } else {
           refuse();
         }
@@ -127,10 +145,7 @@ std::optional<std::vector<double>> Gguf::numbers(std::string_view key) const {
   if (!value) return std::nullopt;
   return std::visit(
       [&](const auto& list) -> std::vector<double> {
-        if constexpr (is_list<std::decay_t<decltype(list)>>) {
-          if constexpr (is_number<typename std::decay_t<decltype(list)>::value_type>)
-            return {list.begin(), list.end()};
-        }
+        if constexpr (is_numbers<std::decay_t<decltype(list)>>) return {list.begin(), list.end()};
         wrong(*this, key, "a list of numbers");
       },
       *value);

@@ -14,13 +14,17 @@ namespace gnomon {
 // The metadata of a GGUF file (github.com/ggml-org/ggml, docs/gguf.md), versions 2 and 3, in its order.
 class Gguf {
  public:
+  // Single numbers are 64 bits wide. Those of a list are as wide as in the file: a list of bytes stays bytes.
   using Value = std::variant<std::uint64_t, std::int64_t, double, bool, std::string,
-                             std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>,
-                             std::vector<bool>, std::vector<std::string>>;
+                             std::vector<std::uint8_t>, std::vector<std::int8_t>, std::vector<std::uint16_t>,
+                             std::vector<std::int16_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
+                             std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<float>,
+                             std::vector<double>, std::vector<bool>, std::vector<std::string>>;
   struct Entry {
     std::string key;
-    Value value;  // whole numbers of any width are 64 bits wide, both kinds of float double
+    Value value;
   };
+  static std::size_t length(const Value& value);  // of a list; 0 for what is none
   explicit Gguf(std::vector<Entry> entries, Path file)
       : entries_(std::move(entries)), file_(std::move(file)) {}
 

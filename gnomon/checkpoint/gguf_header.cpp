@@ -13,6 +13,7 @@ namespace gnomon {
 namespace {
 
 constexpr std::uint64_t kMostKeys = 100'000;
+constexpr std::uint64_t kMostTexts = 4'000'000;    // in a list: vocabularies have a tenth of it
 constexpr std::uint64_t kLongestKey = 65535;       // docs/gguf.md
 constexpr std::uint64_t kLongestTensorName = 63;   // GGML_MAX_NAME, less the NUL
 constexpr std::uint32_t kMostExtents = 4;          // GGML_MAX_DIMS
@@ -56,7 +57,7 @@ class Cursor {
     return words;
   }
 
- private:
+  // So many bytes, which expect() has found to be there.
   void take(char* to, std::uint64_t size) {
     while (size > 0) {
       if (at_ >= begin_ + window_.size()) fill();
@@ -65,6 +66,8 @@ class Cursor {
       at_ += there, to += there, size -= there;
     }
   }
+
+ private:
   void fill() {
     window_.resize(std::min<std::uint64_t>(1 << 16, end_ - at_));
     begin_ = at_;
@@ -79,13 +82,13 @@ class Cursor {
 
 // --- Metadata
 
-// Numbers that the file has as `Stored`: one, or a list of `count`.
+// Numbers that the file has as `Stored`: one, which is held wider, or a list of `count`.
 template <class Stored, class Held>
 Gguf::Value numbers(Cursor& in, std::optional<std::uint64_t> count) {
   if (!count) return Held(in.number<Stored>("a number"));
   in.expect("a list", *count, sizeof(Stored));
-  std::vector<Held> all(*count);
-  for (Held& x : all) x = Held(in.number<Stored>("a number"));
+  std::vector<Stored> all(*count);
+  in.take(reinterpret_cast<char*>(all.data()), *count * sizeof(Stored));
   return all;
 }
 
@@ -107,6 +110,8 @@ Gguf::Value flags(Cursor& in, std::optional<std::uint64_t> count) {
 Gguf::Value texts(Cursor& in, std::optional<std::uint64_t> count) {
   if (!count) return in.text("a text", kLongestHeader);
   in.expect("a list of texts", *count, sizeof(std::uint64_t));
+  if (*count > kMostTexts)
+    in.bad(in.at(), text("a list of ", *count, " texts; allowed are at most ", kMostTexts));
   std::vector<std::string> all;
   for (std::uint64_t n = 0; n < *count; ++n) all.push_back(in.text("a text", kLongestHeader));
   return all;

@@ -58,7 +58,13 @@ SafetensorsHeader read_safetensors_header(const ReadableFile& file) {
     throw bad("the file ends at byte ", file.size(),
               "; a safetensors file begins with the 8 bytes of its header's length");
   std::uint64_t length;
-  file.read(0, std::span(reinterpret_cast<char*>(&length), 8));
+  const std::span first(reinterpret_cast<char*>(&length), 8);
+  file.read(0, first);
+  // A length whose eight bytes are all letters or signs is above 2^56.
+  if (std::all_of(first.begin(), first.end(),
+                  [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r'; }))
+    throw bad(
+        "no safetensors file: it begins with text; a safetensors file begins with the length of its header");
   if (length > kLongestHeader || length > file.size() - 8)
     throw bad("byte 0: a header of ", length, " bytes, but the file has ", file.size() - 8,
               " after it (at most ", kLongestHeader, " are allowed)");

@@ -38,6 +38,17 @@ std::string_view Tokenizer::token(std::int32_t id) const {
 
 bool Tokenizer::is_special(std::int32_t id) const { return parts_->special.count(id) != 0; }
 
+std::optional<std::int32_t> Tokenizer::mask() const {
+  std::optional<std::int32_t> found;
+  for (const std::string_view name : {"[MASK]", "<mask>"}) {
+    const auto here = id(name);
+    if (!here || !is_special(*here)) continue;
+    if (found) return std::nullopt;
+    found = here;
+  }
+  return found;
+}
+
 std::vector<std::int32_t> Tokenizer::encode(std::string_view words, Ends ends) const {
   if (std::int64_t(words.size()) > kMostText)
     throw Error(Fault::input,

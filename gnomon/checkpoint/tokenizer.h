@@ -44,6 +44,9 @@ class Tokenizer {
       std::string_view token) const;              // by its name in the file, as "Ġthe" or "##ing"
   std::string_view token(std::int32_t id) const;  // that name; empty for an id that names none
   bool is_special(std::int32_t id) const;         // as the file says: [CLS], <|endoftext|> ...
+  // What stands for a masked token: the special token [MASK] (BERT) or <mask> (RoBERTa). Nothing where the file has neither, or
+  // both.
+  std::optional<std::int32_t> mask() const;
 
   enum class Ends {
     as_the_model,

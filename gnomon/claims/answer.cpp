@@ -15,13 +15,14 @@ Answered measured(const Claim& c, Desk& desk) {
   try {
     a.finding = c.measure(desk);
     a.verdict = judge(c, a.finding, desk.quick);
+    a.answer = answer_of(c, a.finding);
     if (needs_seeds(c.verdicts) && !desk.quick && a.verdict != Verdict::differs)
       a.p = p_value(c.verdicts, a.finding.numbers);
   } catch (const NotMeasurable& missing) {
-    a.finding.answer = missing.what();
+    a.answer = missing.what();
   } catch (const Error& refused) {  // a lens that was given what this text makes of it: no rows, no variance
     if (refused.fault() != Fault::usage) throw;
-    a.finding.answer = text("The text gives too little to look at: ", refused.what(), ".");
+    a.answer = text("The text gives too little to look at: ", refused.what(), ".");
   }
   a.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return a;

@@ -16,6 +16,7 @@ struct Answered {
   double seconds;
   // Of a verdict by intervals (p_value), and the same after Holm 1979 over all such verdicts of the run; NaN for the others.
   double p = std::nan(""), p_holm = std::nan("");
+  std::string answer = {};  // what was found, in a sentence or two; or why there is no answer
   // A regression check: the verdict is the one on record; a quick run of what needs seeds, and a text that lacks what is
   // needed, are not held against it.
   bool as_recorded() const {

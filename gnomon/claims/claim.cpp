@@ -49,7 +49,9 @@ std::vector<const Claim*> select_claims(std::span<const std::string> names) {
       if (meant && std::find(out.begin(), out.end(), c) == out.end()) out.push_back(c);
     }
     if (!found)
-      throw unknown("claim", wanted, known, "`gnomon claims` lists them; 000 to 004 are all of a text");
+      throw unknown("claim", wanted, known,
+                    text("`gnomon claims` lists them; ", all_claims().front()->id.substr(0, 3), " to ",
+                         all_claims().back()->id.substr(0, 3), " are all of a text"));
   }
   return out;
 }
@@ -115,13 +117,24 @@ Verdict judge(const Claim& c, const Finding& f, bool quick) {
   return quick && needs_seeds(c.verdicts) ? Verdict::no_inference : found;
 }
 
-std::string told(const Claim& c, Verdict v) {
-  return v == Verdict::holds_if ? text(name(v), " ", c.condition) : std::string(name(v));
+std::string answer_of(const Claim& c, const Finding& f) {
+  for (const Number& n : f.numbers) {
+    if (!n.fits())
+      return text("No answer: “", n.name, "” came out as ", shown(n), ", which is not what was asked for.");
+  }
+  const Said s = said(c.answer, [&](std::string_view from, std::string_view key) -> const Number* {
+    const auto at =
+        std::find_if(f.numbers.begin(), f.numbers.end(), [&](const Number& n) { return n.key == key; });
+    return from.empty() && at != f.numbers.end() ? &*at : nullptr;
+  });
+  if (!s.missing.empty())
+    throw Error(Fault::bug, text("the answer of claim ", c.id, " takes the number '", s.missing.front(),
+                                 "', which the measurement did not find"));
+  return s.text;
 }
 
-Sign sign(const Estimate& e) {
-  if (std::isnan(e.half_width)) return Sign::open;
-  return e.mean + e.half_width < 0 ? Sign::below : e.mean - e.half_width > 0 ? Sign::above : Sign::open;
+std::string told(const Claim& c, Verdict v) {
+  return v == Verdict::holds_if ? text(name(v), " ", c.condition) : std::string(name(v));
 }
 
 }  // namespace gnomon::claims

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gnomon/claims/sentence.h"
 #include "gnomon/claims/verdict.h"
 #include "gnomon/lab/desk.h"
 #include "gnomon/report/figure.h"
@@ -14,7 +15,6 @@ namespace gnomon::claims {
 
 // What a measurement found. It is data: the claim's rules make the verdict of it, the report draws it.
 struct Finding {
-  std::string answer;  // one or two sentences
   std::vector<Number> numbers;
   std::vector<report::Figure> figures;
 
@@ -59,10 +59,11 @@ struct Claim {
       {};  // when the rule was changed after numbers had been seen, and why; told with the verdict
   std::vector<Recipe> (*recipes)(const Desk&) = nullptr;  // the models it needs
   Finding (*measure)(Desk&) = nullptr;
+  std::string answer = {};  // one or two sentences, as a form (sentence.h) over the finding's own numbers
 };
 
-// What the answer to a question rests on, apart: sentences in which {ID|KEY} is replaced by a number as found and
-// {SOURCE|KEY} by one of a record (recorded.h). What the literature found stands in evidence/literature.json.
+// What the answer to a question rests on, apart: forms (sentence.h) over {ID|KEY}, a number as found, and {SOURCE|KEY}, one
+// of a record (recorded.h). What the literature found stands in evidence/literature.json.
 struct Evidence {
   std::string_view algebra;          // proved, or checked in double precision
   std::string_view models;           // what the models show that were trained here
@@ -97,11 +98,9 @@ void require_decidable(const Claim& claim);
 // The verdict on what was found. `differs` where a number is not what was asked for; a quick run of rules that look at
 // intervals gives no inference.
 Verdict judge(const Claim& claim, const Finding& finding, bool quick);
+// The answer with what was found. Where a number is not what was asked for, which, instead of an answer.
+std::string answer_of(const Claim& claim, const Finding& finding);
 // The verdict in words: "holds if the position is loud enough".
 std::string told(const Claim& claim, Verdict verdict);
-
-// --- What sentences say of a difference by its 95 % t interval (negative = the first is lower).
-enum class Sign { below, above, open };
-Sign sign(const Estimate& e);  // does the interval exclude 0?
 
 }  // namespace gnomon::claims

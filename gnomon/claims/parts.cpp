@@ -1,7 +1,6 @@
 #include "gnomon/claims/parts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -132,29 +131,12 @@ Matrix positions_of(const Outcome& o, const Sample& sample) {
   return written(o.look(), sample.first(1)).position;
 }
 
-std::string told(const Estimate& e, int digits) {
-  return std::isnan(e.half_width)
-             ? text(grouped(e.mean, digits), " (n = ", e.n, ", no interval)")
-             : text(grouped(e.mean, digits), " ± ", grouped(e.half_width, digits), " (n = ", e.n, ")");
-}
 double found(const Finding& f, std::string_view key) {
   const auto one =
       std::find_if(f.numbers.begin(), f.numbers.end(), [&](const Number& n) { return n.key == key; });
   if (one == f.numbers.end()) throw Error(Fault::bug, text("a finding has no number '", key, "'"));
   return one->value;
 }
-std::string tiny(double x) {
-  char digits[32];
-  return x == 0
-             ? "0"
-             : std::string(digits,
-                           std::to_chars(digits, std::end(digits), x, std::chars_format::scientific, 0).ptr);
-}
-std::string brief(const Estimate& e, int digits) {
-  return std::isnan(e.half_width) ? grouped(e.mean, digits)
-                                  : text(grouped(e.mean, digits), " ± ", grouped(e.half_width, digits));
-}
-
 OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b) {
   OnTheWay out{};
   for (std::size_t n = 0; n < out.size(); ++n) out[n] = loss_difference_at(desk, a, b, kShares[n]);
@@ -165,34 +147,6 @@ void show(Finding& f, std::string_view key, std::string_view name, const OnTheWa
   for (std::size_t n = 0; n < way.size(); ++n)
     f.estimate(text(key, ".at.", kShares[n]), text(name, " (nats), ", kWhen[n]), way[n]);
 }
-std::string told(const OnTheWay& way) {
-  const Sign first = sign(way[0]), last = sign(way[2]);
-  const bool turns = first != Sign::open && last != Sign::open && first != last;
-  return text(brief(way[0]), " nats after a quarter of the training, ", brief(way[1]),
-              " after half of it and ", brief(way[2]), " at its end", turns ? " (the sign turns)" : "");
-}
-
-std::string told(const ShareEstimate& e, int digits) {
-  return std::isnan(e.low) ? text(fixed(e.share, digits), " (n = ", e.n, ", no interval)")
-                           : text(fixed(e.share, digits), " (", fixed(e.low, digits), " to ",
-                                  fixed(e.high, digits), ", n = ", e.n, ")");
-}
-std::string compared(const Estimate& e, std::string_view other) {
-  const auto joined = [&](const char* by) { return other.empty() ? "" : text(by, other); };
-  const auto apart = [&](const char* word, double by) {
-    return text(word, " by ", fixed(by, 3), " ± ", fixed(e.half_width, 3), " nats", joined(" than "));
-  };
-  switch (sign(e)) {
-    case Sign::below:
-      return apart("lower", -e.mean);
-    case Sign::above:
-      return apart("higher", e.mean);
-    case Sign::open:
-      break;
-  }
-  return text("not told apart", joined(" from "), ": ", told(e));
-}
-
 std::vector<double> four_shares(const Outcome& o, const Sample& s) {
   const Written parts = written(o.look(), s);
   const auto heads = term_shares(o.look(), 0, {parts.word, parts.position}, s.T);

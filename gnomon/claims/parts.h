@@ -59,20 +59,8 @@ Matrix letter_directions(const Matrix& by_letter, std::int64_t r);
 // The share of letters that a linear probe reads from the rows of a sample. Needs two different ones.
 double letters_read(const Matrix& rows, const Sample& sample);
 
-// "−0.081 ± 0.093 (n = 5)".
-std::string told(const Estimate& e, int digits = 3);
-// "0.999 (0.998 to 0.999, n = 5)".
-std::string told(const ShareEstimate& e, int digits = 3);
-// What the sign of a difference in nats says: "lower by 0.381 ± 0.144 nats", "higher by ...", "not told apart: ...",
-// each with what it is compared to, if that is named: "... than the sum's", "not told apart from the sum's: ...".
-std::string compared(const Estimate& e, std::string_view other = "");
-
-// Of the size of a rounding: "3e-08".
-std::string tiny(double x);
 // A number of a finding; throws Error(bug) for one that it does not have.
 double found(const Finding& f, std::string_view key);
-// "−0.081 ± 0.093"; without an interval the mean alone.
-std::string brief(const Estimate& e, int digits = 3);
 
 // loss_difference_at() after a quarter, half and all of the training.
 inline constexpr double kShares[] = {.25, .5, 1};
@@ -80,9 +68,6 @@ using OnTheWay = std::array<Estimate, 3>;
 OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b);
 // Its numbers: KEY.at.0.25, KEY.at.0.5 and KEY.at.1.
 void show(Finding& f, std::string_view key, std::string_view name, const OnTheWay& way);
-// "−0.12 ± 0.01 nats after a quarter of the training, −0.08 ± 0.01 after half of it and −0.02 ± 0.01 at its end". Where the
-// intervals of the first and the last exclude 0 on different sides it says that the sign turns.
-std::string told(const OnTheWay& way);
 
 // The four terms of (x + e)'M(y + f), and where they stand among term_maps() of {word, position} and the biases.
 inline constexpr const char* kTermNames[] = {"word asks word", "word asks position", "position asks word",

@@ -222,14 +222,6 @@ Finding costs_of_joining(Desk& desk) {
            sizes_of_512().wide_flops, 2);
   f.figures = {table(
       {{"arm", "parameters", "MB", "training MFLOP a token", "over the sum's", "time of a step"}, rows, 3})};
-  f.answer = text(
-      "Memory and time hardly decide it: concat within the width has ", fixed(saves, 1),
-      " % fewer parameters than the sum, the projection ", fixed(adds, 1), " % more, for ",
-      fixed(flops[1] / flops[0], 3), " and ", fixed(flops[2] / flops[0], 3),
-      " times the computing. Training steps, taken in turn while this command trains nothing else, take ",
-      brief(time[1], 2), " and ", brief(time[2], 2),
-      " times as long. The reasons to choose by are in 001-01: how early position is learned, and how loud "
-      "it is.");
   return f;
 }
 Finding mixed_by_attention(Desk& desk) {
@@ -270,13 +262,6 @@ Finding mixed_by_attention(Desk& desk) {
   f.number("parameters", "parameters that it adds",
            double(Model(r.model()).param_count() - Model(desk.language("sinusoidal").model()).param_count()),
            0);
-  f.answer = text(
-      "It can be done, with 5d² more parameters: an attention over the two sources of each token. As it "
-      "stands it is quiet, the position's part is ",
-      brief(quiet, 2), " times as long as the word's, and less the sum its loss is ", told(plain),
-      ". With a gain that starts at 3 (", brief(matched, 2),
-      " times at the end, in the sum at that amplitude ", brief(sum, 2), ") it is, less the sum as loud, ",
-      told(like), ".");
   return f;
 }
 }  // namespace gnomon::claims

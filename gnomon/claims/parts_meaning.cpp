@@ -17,6 +17,10 @@ Matrix made_up(std::int64_t V, std::int64_t d, double spread) {
   return std::isnan(spread) ? uniform_words(V, d, 21) : clustered_words(V, d, spread, 22);
 }
 const double kIndependent = std::nan("");
+// How long a position is beside a word, in them.
+double made_up_ratio(std::int64_t d) {
+  return norm_ratio(sinusoid(d, kPositions), made_up(kVocabularySize, d, kIndependent)).raw;
+}
 }  // namespace
 
 Matrix clustered_words(std::int64_t V, std::int64_t d, double spread, std::uint64_t seed) {
@@ -114,9 +118,11 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
   const std::vector<double> widths =
       desk.quick ? std::vector<double>{16, 64, 768} : std::vector<double>{16, 64, 128, 512, 768};
   report::LineChart chart{"What is left of a word's ten nearest words in word + position?",
-                          text(kVocabularySize, " words, ", kPositions,
-                               " positions, amplitude 1. Clusters: a word and its ten nearest, 0.3 as far "
-                               "from their centre as the centre from the others."),
+                          text(kVocabularySize, " words, ", kPositions, " positions. A position is ",
+                               fixed(made_up_ratio(768), 2),
+                               " times as long as a word: the numbers of words are uniform in [−1, 1]. "
+                               "Clusters: a word and its ten nearest, 0.3 as far from their centre as the "
+                               "centre from the others."),
                           {"width d", true, widths},
                           {"share"},
                           {}};
@@ -128,6 +134,8 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
   for (const double width : widths) {
     const auto d = std::int64_t(width);
     const MeaningLeft alone = left(kVocabularySize, d, kIndependent, asked);
+    f.number(text("ratio.", d), text("|position| / |word| of independent words, d = ", d), made_up_ratio(d),
+             2);
     f.number(text("near.", d), text("of the ten nearest words, those nearest to the sum, d = ", d),
              alone.near, 3);
     f.number(text("near_less_mean.", d), text("the same less the mean position, d = ", d),
@@ -178,22 +186,20 @@ std::vector<double> positions_from_sum(Desk& desk, const Recipe& r, const Sample
     return probe_positions(streams((when == When::start ? at_start(o) : o).look(), sample)[0], sample.T).r2;
   });
 }
-std::string told_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sample) {
+void count_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sample) {
   const Outcome& o = desk.models(r).front();
   const Spectrum s = spectrum(positions_of(o, sample));
   const double letters = double(words_of(o, sample).rows), directions = double(s.count(.999));
   f.number("room.channels", "channels of the models", double(r.width), 0);
   f.number("room.letters", "different letters in the text held out", letters, 0);
   f.number("room.directions", "directions with 99.9 % of what varies with the position", directions, 0);
-  return text(r.width, " channels for ", fixed(letters, 0), " letters and ", fixed(directions, 0),
-              " directions of the position");
 }
 MeaningLeft letters_left(const Outcome& o, const Sample& sample) {
   need_letters(sample, 2 * kCluster);
   return meaning_left(words_of(o, sample), positions_of(o, sample), {256, 8});
 }
 
-std::string pieces_left(Desk& desk, Finding& f) {
+void pieces_left(Desk& desk, Finding& f) {
   const Recipe r = desk.pieces("sinusoidal");
   const auto& models = desk.models(r);
   const Sample sample = desk.held_out(r, desk.quick ? 100 : 400);
@@ -202,41 +208,30 @@ std::string pieces_left(Desk& desk, Finding& f) {
   std::vector<MeaningLeft> trained, start;
   for (const Outcome& o : models)
     trained.push_back(letters_left(o, sample)), start.push_back(letters_left(at_start(o), sample));
-  const auto told_of = [&](const char* key, const char* what, const std::vector<MeaningLeft>& all,
-                           double MeaningLeft::*which) {
+  const auto add = [&](const char* key, const char* what, const std::vector<MeaningLeft>& all,
+                       double MeaningLeft::*which) {
     std::vector<double> values;
     for (const MeaningLeft& m : all) values.push_back(m.*which);
     f.estimate(text("pieces.", key), text("byte-pair words: ", what), mean_interval(values), 3);
-    return told(mean_interval(values), 3);
   };
-  const std::string own = told_of("word", "the right word is the nearest to the sum", trained,
-                                  &MeaningLeft::word),
-                    near = told_of("near", "of the ten nearest, those nearest to the sum", trained,
-                                   &MeaningLeft::near),
-                    outside = told_of("near_outside", "the same outside the position's directions", trained,
-                                      &MeaningLeft::near_outside),
-                    before =
-                        told_of("start_near", "of the ten nearest, those nearest to the sum, at the start",
-                                start, &MeaningLeft::near);
+  add("word", "the right word is the nearest to the sum", trained, &MeaningLeft::word);
+  add("near", "of the ten nearest, those nearest to the sum", trained, &MeaningLeft::near);
+  add("near_outside", "the same outside the position's directions", trained, &MeaningLeft::near_outside);
+  add("start_near", "of the ten nearest, those nearest to the sum, at the start", start, &MeaningLeft::near);
   const auto read = [&](const char* key, const char* when, When which) {
-    const Estimate e = mean_interval(positions_from_sum(desk, r, sample, which));
-    f.estimate(text("pieces.", key), text("byte-pair words: position from the sum, ", when, ": R²"), e, 3);
-    return told(e, 3);
+    f.estimate(text("pieces.", key), text("byte-pair words: position from the sum, ", when, ": R²"),
+               mean_interval(positions_from_sum(desk, r, sample, which)), 3);
   };
-  const std::string place = read("position", "trained", When::trained),
-                    early = read("start_position", "at the start", When::start);
-  return text("With ", grouped(words), " byte-pair words in ", r.width,
-              " channels the word is the nearest to its sum in ", own, " of cases, of its ten nearest ", near,
-              " are left, ", outside, " outside the position's directions and ", before,
-              " before training, and the position is read with R² ", place, ", before with ", early, ".");
+  read("position", "trained", When::trained), read("start_position", "at the start", When::start);
 }
 
 void nearest_by_loudness(const Desk& desk, Finding& f) {
   const std::int64_t V = desk.quick ? 500 : kVocabularySize;
   const Matrix x = uniform_words(V, 512, 21), e = sinusoid(512, kPositions);
   report::LineChart chart{"How loud may the position be?",
-                          text("d = 512, ", V, " uniform words, 64 positions."),
-                          {"amplitude A of the position", true, {.25, .5, 1, 2, 3, 5, 10, 20}},
+                          text("d = 512, ", V, " uniform words, ", kPositions,
+                               " positions; what of them is found, by how long a position is beside a word."),
+                          {"|position| / |word|", true, {.25, .5, 1, 2, 5, 10, 20}},
                           {"share"},
                           {}};
   report::Series naive{"the right word, ignoring the position", {}, 0, false, true},
@@ -246,8 +241,10 @@ void nearest_by_loudness(const Desk& desk, Finding& f) {
   for (const double a : {.25, .5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0}) {
     const WordDecoding w = decode_words(x, scaled(e, a));
     const MeaningLeft left = meaning_left(x, scaled(e, a), {40, 2});
-    naive.points.emplace_back(a, w.naive), mean.points.emplace_back(a, w.mean_removed);
-    near.points.emplace_back(a, left.near), outside.points.emplace_back(a, left.near_outside);
+    const double ratio = norm_ratio(scaled(e, a), x).raw;
+    naive.points.emplace_back(ratio, w.naive), mean.points.emplace_back(ratio, w.mean_removed);
+    near.points.emplace_back(ratio, left.near), outside.points.emplace_back(ratio, left.near_outside);
+    f.number(text("ratio.", shortest(a)), text("|position| / |word|, A = ", shortest(a)), ratio, 2);
     f.number(text("near.", shortest(a)), text("of the ten nearest words, A = ", shortest(a)), left.near, 3);
     if (a >= 1 && a <= 3) f.between(text("word.", a), text("word found, A = ", a), w.naive, .99, 1, 3);
     if (a != 10) continue;

@@ -54,15 +54,14 @@ std::vector<double> letters_from_sum(Desk& desk, const Recipe& r, const Sample& 
 std::vector<double> positions_from_sum(Desk& desk, const Recipe& r, const Sample& sample, When when);
 // The tokens of the sample that a probe is told by: the cases of a share of letters.
 double told_tokens(const Sample& sample);
-// How many channels there are for how many letters and directions of the position, as numbers and in words: "64 channels for
-// 63 letters and 16 directions of the position".
-std::string told_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sample);
+// How many channels there are for how many letters and directions of the position, as numbers "room.…".
+void count_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sample);
 // Of the letters of a sample and the positions of a trained model.
 MeaningLeft letters_left(const Outcome& o, const Sample& sample);
 
-// The same with thousands of byte-pair words in the channels of a model, as numbers "pieces.…" and in a sentence; and R² of the
-// position in the sum, trained and at the start.
-std::string pieces_left(Desk& desk, Finding& f);
+// The same with thousands of byte-pair words in the channels of a model, as numbers "pieces.…"; and R² of the position in the sum,
+// trained and at the start.
+void pieces_left(Desk& desk, Finding& f);
 
 // The share of entries within two deviations of their row, each row about its mean.
 double within_two(const Matrix& rows);

@@ -243,48 +243,43 @@ void about_probes(const Inspection& f, Sheet& s) {
   s.add(q, "probe_guess", "error of a constant guess of the position, tokens", {double(f.probed) / 4}, 1);
 }
 
-Measured cost_of(const Inspection& f, const Change& c) {
-  return std::isnan(c.loss) ? Measured{c.pooled, f.changed_windows}
-                            : Measured{c.loss, f.changed_windows, c.half_width};
-}
-
 void about_changes(const Inspection& f, Sheet& s) {
-  const auto unit = [](const Change& c) {
-    return std::isnan(c.loss) ? "1 − cosine of the mean rows" : "nats a token more";
-  };
+  const bool rows = f.measure == Measure::rows;
+  const std::string unit = text(unit_of(f.measure), rows ? "" : " more");
+  const auto cost = [&](const Change& c) { return Measured{c.value, f.changed_windows, c.half_width}; };
   for (const Change& c : f.shifts)
-    s.add("why_not_index", "shift." + c.what.substr(c.what.rfind(' ') + 1),
-          text("all ", c.what, ": ", unit(c)), cost_of(f, c), std::isnan(c.loss) ? 4 : 7);
+    s.add("why_not_index", "shift." + c.what.substr(c.what.rfind(' ') + 1), text("all ", c.what, ": ", unit),
+          cost(c), rows ? 4 : 7);
   if (f.removals.empty()) return;
-  s.add("is_order_implicit", "without", text("without any position: ", unit(f.removals.front())),
-        cost_of(f, f.removals.front()));
+  s.add("is_order_implicit", "without", text("without any position: ", unit), cost(f.removals.front()));
   std::vector<const Change*> layers;
   for (std::size_t n = 1; n < f.removals.size(); ++n) layers.push_back(&f.removals[n]);
   if (layers.empty()) return;
   std::sort(layers.begin(), layers.end(),
-            [&](const Change* a, const Change* b) { return cost_of(f, *a).value < cost_of(f, *b).value; });
+            [](const Change* a, const Change* b) { return a->value < b->value; });
   const Change &most = *layers.back(), &middle = *layers[layers.size() / 2];
   constexpr auto q = "how_positions_survive";
-  s.add(q, "without_layer_most", text("without position in the one layer where it costs most: ", unit(most)),
-        cost_of(f, most));
+  s.add(q, "without_layer_most", text("without position in the one layer where it costs most: ", unit),
+        cost(most));
   s.add(q, "without_layer_most_at", "layer in which losing the position costs most",
         {double(
             std::find_if(f.removals.begin(), f.removals.end(), [&](const Change& c) { return &c == &most; }) -
             f.removals.begin() - 1)},
         0);
-  s.add(q, "without_layer_median",
-        text("without position in one layer, the middle one by cost: ", unit(middle)), cost_of(f, middle));
+  s.add(q, "without_layer_median", text("without position in one layer, the middle one by cost: ", unit),
+        cost(middle));
 }
 
 void about_losses(const Inspection& f, Sheet& s) {
   constexpr auto q = "is_order_implicit";
   if (f.by_place.empty()) return;
   const LossAt &first = f.by_place.front(), &last = f.by_place.back();
-  if (f.loss) s.add(q, "loss", "nats a token", {f.loss->mean, f.loss_windows, f.loss->half_width});
+  if (f.loss)
+    s.add(q, "loss", std::string(unit_of(f.measure)), {f.loss->mean, f.loss_windows, f.loss->half_width});
   s.add(q, "loss_first",
-        text("nats a token in the first places of windows of ", grouped(double(f.loss_window))),
+        text(unit_of(f.measure), " in the first places of windows of ", grouped(double(f.loss_window))),
         {first.nats, f.loss_windows, first.half_width});
-  s.add(q, "loss_last", text("nats a token from place ", grouped(double(last.first)), " on"),
+  s.add(q, "loss_last", text(unit_of(f.measure), " from place ", grouped(double(last.first)), " on"),
         {last.nats, f.loss_windows, last.half_width});
 }
 

@@ -14,7 +14,7 @@ struct Embedded {
 constexpr Embedded kEvidence[] = {
 #include "evidence.inc"
 };
-constexpr std::string_view kLiterature = "literature", kSecondText = "second-text";
+constexpr std::string_view kLiterature = "literature", kSecondText = "second-text", kEarlier = "earlier-run";
 
 Number number_of(const Json& j) {
   Number n{.key = j.at("key"), .name = j.at("name"), .value = j.at("value")};
@@ -26,7 +26,7 @@ Number number_of(const Json& j) {
 std::vector<Source> read_sources() {
   std::vector<Source> all;
   for (const Embedded& e : kEvidence) {
-    if (e.name == kLiterature || e.name == kSecondText) continue;
+    if (e.name == kLiterature || e.name == kSecondText || e.name == kEarlier) continue;
     const Json j = Json::parse(e.json);
     Source s{std::string(e.name), j.at("what"), j.at("command"), {}};
     for (const Json& n : j.at("numbers")) s.numbers.push_back(number_of(n));
@@ -44,6 +44,17 @@ SecondText read_second_text() {
     for (const Json& c : j.at("claims")) s.claims.push_back({c.at("id"), c.at("verdict"), c.at("decides")});
   }
   return s;
+}
+
+EarlierRun read_earlier_run() {
+  EarlierRun r;
+  for (const Embedded& e : kEvidence) {
+    if (e.name != kEarlier) continue;
+    const Json j = Json::parse(e.json);
+    r.what = j.at("what");
+    for (const Json& c : j.at("claims")) r.claims.push_back({c.at("id"), c.at("verdict")});
+  }
+  return r;
 }
 
 std::vector<Paper> read_papers() {
@@ -64,10 +75,20 @@ std::span<const Source> recorded() {
   return all;
 }
 
-const SecondText::Found* SecondText::find(std::string_view claim) const {
-  const auto at =
-      std::find_if(claims.begin(), claims.end(), [&](const Found& f) { return f.claim == claim; });
-  return at == claims.end() ? nullptr : &*at;
+namespace {
+// In a list of what a run found of claims.
+template <class Found>
+const Found* of_claim(const std::vector<Found>& all, std::string_view claim) {
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Found& f) { return f.claim == claim; });
+  return at == all.end() ? nullptr : &*at;
+}
+}  // namespace
+
+const SecondText::Found* SecondText::find(std::string_view claim) const { return of_claim(claims, claim); }
+const EarlierRun::Found* EarlierRun::find(std::string_view claim) const { return of_claim(claims, claim); }
+const EarlierRun& earlier_run() {
+  static const EarlierRun one = read_earlier_run();
+  return one;
 }
 const SecondText& second_text() {
   static const SecondText one = read_second_text();

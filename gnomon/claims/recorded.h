@@ -29,6 +29,18 @@ struct SecondText {
 };
 const SecondText& second_text();
 
+// What a full run found before the rules of today were written: evidence/earlier-run.json, read once from the page of that
+// run. Questions were judged as statements then.
+struct EarlierRun {
+  struct Found {
+    std::string claim, verdict;
+  };
+  std::string what;  // the text
+  std::vector<Found> claims;
+  const Found* find(std::string_view claim) const;
+};
+const EarlierRun& earlier_run();
+
 // What others found, one sentence each: evidence/literature.json, written by hand and checked.
 struct Paper {
   std::vector<std::string> questions;  // keys of those that it speaks to

@@ -20,7 +20,8 @@ enum class Fault {
   lost = 75,     // a rank of a training on several: it can be resumed (EX_TEMPFAIL of sysexits.h)
 };
 
-// Control characters (a terminal obeys them) and bytes that are not UTF-8, written as \n, \t, \x1b; the rest as it is.
+// One line, whatever a stranger wrote: control characters (a terminal obeys them), those that turn the direction of writing
+// (what they stand before reads as something else) and bytes that are not UTF-8, as \n, \x1b, \u202e; the rest as it is.
 std::string printable(std::string_view message);
 
 // The parts of a message that a program may want apart, as far as there are any.

@@ -44,10 +44,22 @@ class Descriptor {
   int fd_;
 };
 
+// What a call of the system returns that was not interrupted by a signal. open() is, on file systems of a network.
+template <class Call>
+auto uninterrupted(const Call& call) {
+  for (;;) {
+    const auto returned = call();
+    if (returned >= 0 || errno != EINTR) return returned;
+  }
+}
+
+int open_file(const Path& path, int flags) {
+  return uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0644); });
+}
+
 void write_all(int fd, std::string_view bytes, const Path& path) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
     if (n < 0) throw failed("write", path);
     bytes.remove_prefix(std::size_t(n));
   }
@@ -55,45 +67,67 @@ void write_all(int fd, std::string_view bytes, const Path& path) {
 
 std::string_view kind(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
+  if (S_ISLNK(mode)) return "a symbolic link";
   if (S_ISFIFO(mode)) return "a pipe (FIFO)";
   if (S_ISSOCK(mode)) return "a socket";
   return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "something else";
 }
 
+void check_is_regular(const Path& path, const struct stat& found) {
+  if (!S_ISREG(found.st_mode))
+    throw Error(Fault::resource,
+                text(path.string(), ": found ", kind(found.st_mode), ", a regular file is needed"));
+}
+
+// A file that gnomon writes to or locks, made where there is none. Whoever made the folder may have put anything there: a link
+// is not followed, and a pipe not waited for.
+int open_own(const Path& path, int flags, std::string_view action) {
+  Descriptor d(open_file(path, flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK));
+  const int reason = errno;
+  struct stat found {};
+  if ((d.get() < 0 ? ::lstat(path.c_str(), &found) : ::fstat(d.get(), &found)) == 0)
+    check_is_regular(path, found);
+  errno = reason;
+  if (d.get() < 0) throw failed(action, path);
+  return d.release();
+}
+
 // An empty file for this writer alone; another that writes the same path is waited for. Its name is always the same, so
-// that what a killed writer leaves is used, and gone, at the next.
+// that what a killed writer leaves is used, and gone, at the next. A file with a second name is another's as well.
 int open_alone(const Path& path) {
   for (;;) {
-    Descriptor d(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-    if (d.get() < 0) throw failed("create", path);
-    while (::flock(d.get(), LOCK_EX) != 0) {
-      if (errno != EINTR) throw not_locked(path);
-    }
+    Descriptor d(open_own(path, O_WRONLY, "create"));
+    if (uninterrupted([&] { return ::flock(d.get(), LOCK_EX); }) != 0) throw not_locked(path);
     struct stat mine {
     }, now{};
-    const bool still_there = ::fstat(d.get(), &mine) == 0 && ::stat(path.c_str(), &now) == 0 &&
+    const bool still_there = ::fstat(d.get(), &mine) == 0 && ::lstat(path.c_str(), &now) == 0 &&
                              mine.st_ino == now.st_ino && mine.st_dev == now.st_dev;
     if (!still_there) continue;  // the writer before has given it its final name
-    if (::ftruncate(d.get(), 0) != 0) throw failed("empty", path);
+    if (mine.st_nlink > 1)
+      throw Error(Fault::resource, text(path.string(), ": found a file with ", mine.st_nlink,
+                                        " names (hard links), one with this name alone is needed"));
+    if (uninterrupted([&] { return ::ftruncate(d.get(), 0); }) != 0) throw failed("empty", path);
     return d.release();
   }
 }
 
+void sync(int fd, std::string_view action, const Path& path) {
+  if (fd < 0 || uninterrupted([&] { return ::fsync(fd); }) != 0) throw failed(action, path);
+}
+
 void sync_folder(const Path& folder) {
-  const Descriptor d(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (d.get() < 0 || ::fsync(d.get()) != 0) throw failed("sync the folder", folder);
+  const Descriptor d(open_file(folder, O_RDONLY | O_DIRECTORY));
+  sync(d.get(), "sync the folder", folder);
 }
 
 }  // namespace
 
 ReadableFile::ReadableFile(const Path& path) : path_(path) {
-  Descriptor d(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO would wait for its writer
+  Descriptor d(open_file(path, O_RDONLY | O_NONBLOCK));  // a FIFO would wait for its writer
   const int reason = errno;
   struct stat info {};
-  const bool seen = (d.get() < 0 ? ::stat(path.c_str(), &info) : ::fstat(d.get(), &info)) == 0;
-  if (seen && !S_ISREG(info.st_mode))
-    throw Error(Fault::resource,
-                text(path.string(), ": found ", kind(info.st_mode), ", a regular file is needed"));
+  if ((d.get() < 0 ? ::stat(path.c_str(), &info) : ::fstat(d.get(), &info)) == 0)
+    check_is_regular(path, info);
   errno = reason;
   if (d.get() < 0) throw failed("open", path);
   size_ = std::uint64_t(info.st_size), descriptor_ = d.release();
@@ -111,8 +145,8 @@ ReadableFile& ReadableFile::operator=(ReadableFile&& other) noexcept {
 
 void ReadableFile::read(std::uint64_t offset, std::span<char> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t n = ::pread(descriptor_, bytes.data(), bytes.size(), off_t(offset));
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n =
+        uninterrupted([&] { return ::pread(descriptor_, bytes.data(), bytes.size(), off_t(offset)); });
     if (n < 0) throw failed("read", path_);
     if (n == 0)
       throw Error(Fault::input, text(path_.string(), ": the file ends at byte ", offset, "; ", bytes.size(),
@@ -131,8 +165,7 @@ std::string read_file(const Path& path) {
   content.reserve(fits(file.size()) + 1);
   char block[1 << 16];
   for (;;) {
-    const ssize_t n = ::read(file.descriptor(), block, sizeof block);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = uninterrupted([&] { return ::read(file.descriptor(), block, sizeof block); });
     if (n < 0) throw failed("read", path);
     if (n == 0) return content;
     if (content.size() + std::size_t(n) > content.capacity()) fits(2 * content.size());  // a file may grow
@@ -159,7 +192,7 @@ void write_file(const Path& path, std::span<const std::string_view> pieces) {
   const Descriptor d(open_alone(temporary));  // until it has its final name, or is gone
   try {
     for (const auto piece : pieces) write_all(d.get(), piece, path);
-    if (::fsync(d.get()) != 0) throw failed("sync", path);
+    sync(d.get(), "sync", path);
     if (::rename(temporary.c_str(), path.c_str()) != 0) throw failed("replace", path);
   } catch (...) {
     ::unlink(temporary.c_str());
@@ -180,10 +213,9 @@ void make_folders(const Path& path) {
 }
 
 FileLock::FileLock(const Path& path, std::string_view purpose, int patience_ms)
-    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-  if (descriptor_ < 0) throw failed("create the lock", path);
-  for (int waited_ms = 0; ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; waited_ms += 20) {
-    if (errno == EINTR) continue;
+    : descriptor_(open_own(path, O_RDWR, "create the lock")) {
+  const auto locked = [&] { return ::flock(descriptor_, LOCK_EX | LOCK_NB); };
+  for (int waited_ms = 0; uninterrupted(locked) != 0; waited_ms += 20) {
     const int reason = errno;
     if (reason != EWOULDBLOCK || waited_ms >= patience_ms) {
       ::close(descriptor_);

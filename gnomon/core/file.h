@@ -49,7 +49,9 @@ class MappedFile {
 
 // Replaces `path` by the pieces, one after the other, so that at every moment, also after a power cut, the
 // file holds either all of the old content or all of the new: temporary file, fsync, rename, fsync of the
-// folder. Throws Error(resource); the old content then stands and no temporary file is left.
+// folder. The temporary file is PATH.partial; a link of that name is not followed. Throws Error(resource), also where
+// something else stands there (a link, a pipe, a file with a second name); the old content then stands and no temporary file
+// is left.
 void write_file(const Path& path, std::span<const std::string_view> pieces);
 void write_file(const Path& path, std::string_view content);
 
@@ -60,7 +62,7 @@ void make_folders(const Path& path);  // throws Error(resource)
 class FileLock {
  public:
   // Throws Error(busy) when another process holds it after `patience_ms`, Error(resource) when it cannot be
-  // made.
+  // made, or is no regular file.
   FileLock(const Path& path, std::string_view purpose, int patience_ms = 0);
   ~FileLock();
   FileLock(const FileLock&) = delete;

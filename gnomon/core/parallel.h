@@ -8,8 +8,8 @@ namespace gnomon {
 
 // Threads that a parallel loop started here really gets: not what was asked for, but what the system's limits leave of it (of
 // OpenMP: OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS); 1 inside a parallel loop. A child that was forked after the first loop has
-// none of its threads, and where they are OpenMP's its first loop waits for them for ever: start other processes by posix_spawn
-// (or exec at once), or fork before anything of gnomon is called.
+// none of its parent's threads: where they are OpenMP's, which cannot make them again, it runs its loops on one thread; else it
+// makes threads of its own.
 int thread_count();
 // The same, if set_thread_count(n) had been called.
 int threads_granted(int n);

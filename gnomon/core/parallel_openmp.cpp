@@ -1,5 +1,6 @@
 // Loops on OpenMP's threads, and the door to it. Its twin without OpenMP is parallel_threads.cpp: a build has one of them.
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,10 +42,17 @@ void try_threads(int n) {
   if (!refusal.empty()) throw Error(Fault::resource, refusal);
 }
 
+// A child that was forked has none of its parent's threads, and OpenMP, which does not know, would wait for them for ever. So the
+// child of a process that ran loops runs its own on one thread, without OpenMP.
+std::atomic<bool> child_of_a_team = false;
+void watch_forks() {
+  [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, [] { child_of_a_team = true; });
+}
+
 }  // namespace
 
 int threads_granted(int n) {
-  if (omp_in_parallel() || omp_get_max_active_levels() < 1) return 1;
+  if (child_of_a_team || omp_in_parallel() || omp_get_max_active_levels() < 1) return 1;
   return std::max(1, std::min(n, omp_get_thread_limit()));
 }
 int thread_count() { return threads_granted(omp_get_max_threads()); }
@@ -61,11 +69,17 @@ void set_thread_count(int n) {
 std::string thread_library() { return "OpenMP"; }
 
 void parallel_calls(std::int64_t n, void (*f)(void*, std::int64_t), void* context) {
+  if (child_of_a_team) {
+    for (std::int64_t i = 0; i < n; ++i) f(context, i);
+    return;
+  }
+  watch_forks();
 #pragma omp parallel for schedule(dynamic, 1)
   for (std::int64_t i = 0; i < n; ++i) f(context, i);
 }
 
 FixedTeam::FixedTeam() : threads_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) {
+  watch_forks();
   omp_set_num_threads(thread_count());
   omp_set_dynamic(0);
 }

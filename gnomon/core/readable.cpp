@@ -18,6 +18,12 @@ std::string grouped(double x, int digits) {
   return out;
 }
 
+std::string ordinal(std::int64_t n) {
+  const std::int64_t last = n % 10;
+  const bool teen = n % 100 / 10 == 1;
+  return std::to_string(n) + (teen ? "th" : last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
 std::string significant(double x) {
   if (x == 0 || !std::isfinite(x)) return grouped(x);
   std::string out = grouped(x, std::clamp(2 - int(std::floor(std::log10(std::abs(x)))), 0, 9));

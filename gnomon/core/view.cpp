@@ -1,6 +1,7 @@
 #include "gnomon/core/view.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
@@ -38,6 +39,47 @@ bool apart_in_memory(const ConstView& x) {
   return true;
 }
 
+// Bytes in memory, from `begin` on.
+struct Run {
+  std::uintptr_t begin, end;
+};
+std::int64_t numbers_of(const Occupied& x) {
+  return x.data ? x.extents[0] * x.extents[1] * x.extents[2] * x.extents[3] : 0;
+}
+// All of them, which are some. Unsigned, so that steps that nobody has checked yet do no harm.
+Run span_of(const Occupied& x) {
+  Run all{reinterpret_cast<std::uintptr_t>(x.data), reinterpret_cast<std::uintptr_t>(x.data)};
+  for (std::size_t axis = 0; axis < 4; ++axis) {
+    const auto reach =
+        std::uintptr_t(x.extents[axis] - 1) * std::uintptr_t(x.steps[axis]) * std::uintptr_t(x.bytes);
+    (x.steps[axis] < 0 ? all.begin : all.end) += reach;
+  }
+  all.end += std::uintptr_t(x.bytes);
+  return all;
+}
+// Row by row where channels lie side by side, else number by number; sorted.
+std::vector<Run> runs_of(const Occupied& x) {
+  Occupied each = x;
+  const bool rows = x.steps[3] == 1;
+  const auto bytes = std::uintptr_t(rows ? x.bytes * x.extents[3] : x.bytes);
+  if (rows) each.extents[3] = 1;
+  std::vector<Run> runs;
+  each_number(each.extents, each.steps, [&](auto, auto at) {
+    const auto begin =
+        reinterpret_cast<std::uintptr_t>(x.data) + std::uintptr_t(at) * std::uintptr_t(x.bytes);
+    runs.push_back({begin, begin + bytes});
+  });
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  return runs;
+}
+bool meet(const std::vector<Run>& a, const std::vector<Run>& b) {
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i].begin < b[j].end && b[j].begin < a[i].end) return true;
+    a[i].end <= b[j].end ? ++i : ++j;
+  }
+  return false;
+}
+
 std::string shape_of(const std::array<std::int64_t, 4>& e) {
   return text("(", e[0], ",", e[1], ",", e[2], ",", e[3], ")");
 }
@@ -60,6 +102,18 @@ void check_view(std::string_view name, const ConstView& x, const std::array<std:
       wrong(text("a step of ", x.steps[axis], " numbers; allowed are 0 to ", kMostNumbers / extents[axis]));
   }
   if (apart && !apart_in_memory(x)) wrong(text("steps ", shape_of(x.steps), " let numbers overlap"));
+}
+
+Occupied occupied(std::string_view name, const ConstView& x) {
+  return {name, x.data, x.number == Number::float32 ? 4 : 2, x.extents, x.steps};
+}
+
+void check_apart(const Occupied& written, const Occupied& other) {
+  if (numbers_of(written) == 0 || numbers_of(other) == 0) return;
+  const Run a = span_of(written), b = span_of(other);
+  if (a.end <= b.begin || b.end <= a.begin || !meet(runs_of(written), runs_of(other))) return;
+  throw Error(Fault::usage,
+              text(written.name, " overlaps ", other.name, " in memory; allowed is memory of its own"));
 }
 
 void widen(const ConstView& from, Floats& to) {

@@ -45,6 +45,19 @@ ViewOf<Data> tokens_first(Data* data, Number number, std::array<std::int64_t, 4>
 void check_view(std::string_view name, const ConstView& x, const std::array<std::int64_t, 4>& extents,
                 bool apart);
 
+// Numbers that a call reads or writes, by the name that messages give them: number (b,h,t,c) is steps·(b,h,t,c) numbers of
+// `bytes` bytes after `data`.
+struct Occupied {
+  std::string_view name;
+  const void* data = nullptr;
+  std::int64_t bytes = 4;
+  std::array<std::int64_t, 4> extents{}, steps{};
+};
+Occupied occupied(std::string_view name, const ConstView& x);
+// Throws Error(usage), naming both, where a byte of `written` is one of `other`. Rows that lie between those of the other are
+// apart from it. O(1) where one ends before the other begins.
+void check_apart(const Occupied& written, const Occupied& other);
+
 // The numbers as float, dense in the order (B,heads,tokens,channels); and back, each rounded once.
 void widen(const ConstView& from, Floats& to);
 void narrow(const Floats& from, const View& to);

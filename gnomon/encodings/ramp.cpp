@@ -51,7 +51,12 @@ std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first) {
        .help = "m of a factor (0.1*m*ln s + 1)^2 of all logits: DeepSeek's mscale_all_dim; 0 = none",
        .standard = "0",
        .least = 0,
-       .most = 1e3}};
+       .most = 1e3},
+      {.name = "extrapolation",
+       .help = "the share of a fast pair's own frequency that is kept",
+       .standard = "1",
+       .least = 0,
+       .most = 1}};
   first.insert(first.end(), std::begin(own), std::end(own));
   return first;
 }
@@ -66,15 +71,16 @@ YarnRule yarn_rule(const Options& o, const Shape& shape, const RotaryWindow& win
           o.number("attention_factor"),
           o.number("mscale"),
           o.number("mscale_all_dim"),
-          o.number("softmax_mscale")};
+          o.number("softmax_mscale"),
+          o.number("extrapolation")};
 }
 
 std::vector<double> yarn_frequencies(const YarnRule& r, double factor) {
   auto w = geometric_frequencies(r.theta, r.channels);
   const Ramp ramp = turning_ramp({r.theta, r.original, r.channels, r.truncate}, r.beta_fast, r.beta_slow);
   for (std::size_t i = 0; i < w.size(); ++i) {
-    const double interpolate = ramp.at(double(i));
-    w[i] = w[i] / factor * interpolate + w[i] * (1 - interpolate);
+    const double slow = ramp.at(double(i)), own = (1 - slow) * r.extrapolation;
+    w[i] = w[i] / factor * (r.extrapolation == 1 ? slow : 1 - own) + w[i] * own;
   }
   return w;
 }

@@ -25,6 +25,7 @@ struct YarnRule {
   double beta_fast, beta_slow;
   bool truncate;
   double attention_factor, mscale, mscale_all_dim, softmax_mscale;  // 0 = not given
+  double extrapolation;  // how much of a fast pair's own frequency is kept: 1, all
 };
 // What a spec may say of the rule, after `first`.
 std::vector<OptionSpec> yarn_options(std::vector<OptionSpec> first);

@@ -26,7 +26,7 @@ const Entry relative_key_entry = entry<RelativeKey>(
      .paper = "https://arxiv.org/abs/2009.13658",
      .formula = "s = (q_i*k_j + q_i*E[d + L - 1])/sqrt(D)",
      .pitfall = "no clipping: longer texts have no row; what Wav2Vec2-BERT calls relative_key is "
-                "shaw(values=off), clipped",
+                "shaw(values=off), clipped; a caller's scale reaches q*k alone, not the rows' term",
      .year = 2020,
      .relative = true,
      .options = DistanceTable::options()});

@@ -35,7 +35,7 @@ const Entry sandwich_entry =
     entry<Sandwich>({.name = "sandwich",
                      .title = "Sandwich: the dot product of sinusoids as a bias",
                      .paper = "https://arxiv.org/abs/2212.10356",
-                     .formula = "s = q*k/sqrt(D) + (sum_n cos(d/10000^(2n/N)) - N/2)/(8h/H)",
+                     .formula = "s = q*k/sqrt(D) + (sum_{n=1..N/2} cos(d/10000^(2n/N)) - N/2)/(8h/H)",
                      .pitfall = "copies without the cosine are a linear bias by accident",
                      .year = 2022,
                      .relative = true,

@@ -73,30 +73,32 @@ class Shaw final : public Encoding, public CrossPart, public ValuePart {
 }  // namespace
 
 extern const Entry shaw_entry;
-const Entry shaw_entry =
-    entry<Shaw>({.name = "shaw",
-                 .aliases = {"rpe", "relative", "rpr"},
-                 .title = "Relative position representations of keys and values",
-                 .paper = "https://arxiv.org/abs/1803.02155",
-                 .formula = "s = q_i*(k_j + aK_c)/sqrt(D), o_i = sum p_ij*(v_j + aV_c), c = clip(p_j - p_i)",
-                 .pitfall = "the value term is often left out; O(L^2 D) memory unless regrouped by distance",
-                 .year = 2018,
-                 .relative = true,
-                 .options = {{.name = "clip",
-                              .help = "distance in tokens from which all share a row",
-                              .standard = "16",
-                              .least = 1,
-                              .most = 1 << 20,
-                              .whole = true},
-                             {.name = "right",
-                              .help = "the same for keys after the query; 0 = as clip",
-                              .standard = "0",
-                              .least = 0,
-                              .most = 1 << 20,
-                              .whole = true},
-                             {.name = "values",
-                              .help = "a term of the values beside that of the keys",
-                              .standard = "on",
-                              .words = {"on", "off"}}}});
+const Entry shaw_entry = entry<Shaw>(
+    {.name = "shaw",
+     .aliases = {"rpe", "relative", "rpr"},
+     .title = "Relative position representations of keys and values",
+     .paper = "https://arxiv.org/abs/1803.02155",
+     .formula = "s = q_i*(k_j + aK_c)/sqrt(D), o_i = sum p_ij*(v_j + aV_c), c = clip(p_j - p_i)",
+     .pitfall =
+         "the value term is often left out; O(L^2 D) memory unless regrouped by distance; a caller's scale "
+         "reaches q*k alone, not the rows' term",
+     .year = 2018,
+     .relative = true,
+     .options = {{.name = "clip",
+                  .help = "distance in tokens from which all share a row",
+                  .standard = "16",
+                  .least = 1,
+                  .most = 1 << 20,
+                  .whole = true},
+                 {.name = "right",
+                  .help = "the same for keys after the query; 0 = as clip",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 1 << 20,
+                  .whole = true},
+                 {.name = "values",
+                  .help = "a term of the values beside that of the keys",
+                  .standard = "on",
+                  .words = {"on", "off"}}}});
 
 }  // namespace gnomon

@@ -7,6 +7,7 @@
 //   attention_factor=a says it outright; mscale=m, mscale_all_dim=n (both): a = (0.1·m·ln s + 1)/(0.1·n·ln s + 1)
 //   softmax_mscale=n: all of q·k, also what does not turn, times (0.1·n·ln s + 1)², as DeepSeek-V3 has it for its
 //   mscale_all_dim (modeling_deepseek_v3.py, yarn_apply_mscale); other models ignore that number there
+//   extrapolation=e: γ_i·e in place of γ_i, the extrapolation_factor of YaRN's authors
 //
 // s = factor, L0 = original. Acts on q and k. No parameters.
 #include <algorithm>

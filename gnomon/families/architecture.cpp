@@ -26,6 +26,26 @@ constexpr Row kBlockOf[] = {
   throw Error(Fault::input, text(config.where(), ": ", why));
 }
 
+// What a layer's heads have, for messages: with the key of the file that says it.
+std::string told(const LayerPosition& layer, std::string_view what, const std::string& value) {
+  for (const Because& b : layer.because) {
+    if (b.what == what && !b.key.empty()) return text(value, " (", b.key, ")");
+  }
+  return value;
+}
+void must_have_heads_of(const LayerPosition& first, const LayerPosition& one, const Config& config) {
+  const auto same = [&](std::string_view what, auto LayerPosition::*value) {
+    if (one.*value == first.*value) return;
+    const auto words = [&](const LayerPosition& l) { return told(l, what, shortest(double(l.*value))); };
+    refuse(config,
+           text("layer ", one.number, " has the ", what, " ", words(one), " and layer ", first.number, " ",
+                words(first), "; gnomon runs models whose layers have the same: explained only"));
+  };
+  same("heads", &LayerPosition::heads), same("kv_heads", &LayerPosition::kv_heads);
+  same("head_dim", &LayerPosition::head_dim), same("scale", &LayerPosition::scale);
+  same("causal", &LayerPosition::causal);
+}
+
 // The layers that are run: all, or of a model with an encoder and a decoder the encoder's.
 std::vector<const LayerPosition*> layers_of(const Config& config, const Resolved& resolved) {
   std::vector<const LayerPosition*> layers;
@@ -33,15 +53,7 @@ std::vector<const LayerPosition*> layers_of(const Config& config, const Resolved
     if (layer.component.empty() || layer.component == "encoder") layers.push_back(&layer);
   }
   if (layers.empty()) refuse(config, "it has no layers");
-  const LayerPosition& first = *layers.front();
-  for (std::size_t l = 1; l < layers.size(); ++l) {
-    const LayerPosition& one = *layers[l];
-    const bool same = one.heads == first.heads && one.kv_heads == first.kv_heads &&
-                      one.head_dim == first.head_dim && one.scale == first.scale &&
-                      one.causal == first.causal;
-    if (!same)
-      refuse(config, text("the heads of layer ", l, " are others than those of layer 0: explained only"));
-  }
+  for (const LayerPosition* layer : layers) must_have_heads_of(*layers.front(), *layer, config);
   return layers;
 }
 

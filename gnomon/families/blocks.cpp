@@ -25,6 +25,11 @@ void gemma(Facts& f, Architecture& a) {
   a.word_scale = std::sqrt(double(a.width));
 }
 
+// Of the head's transform; where the feed-forward parts have the same, it goes without saying.
+void head_activation(Architecture& a, Activation activation) {
+  if (activation != a.feed_forward.activation) a.head.activation = activation;
+}
+
 }  // namespace
 
 // BERT, RoBERTa and MPNet: norms after the sums.
@@ -41,11 +46,15 @@ void block_bert(Facts& f, Architecture& a) {
             .tied = f.flag("tie_word_embeddings", true),
             .bias = true,
             .transform_bias = true};
+  // modeling_roberta.py, RobertaLMHead, and its like of CamemBERT, XLM-R and MPNet: gelu(x), whatever hidden_act says.
+  if (f.resolved.family != "bert") head_activation(a, Activation::gelu);
 }
 
 void block_deberta_v2(Facts& f, Architecture& a) {
   if (f.whole("conv_kernel_size", 0) > 0) f.refuse("conv_kernel_size", "0: gnomon has no convolution");
   if (f.whole("embedding_size", a.width) != a.width) f.refuse("embedding_size", "hidden_size");
+  if (f.flag("relative_attention", false) && !f.flag("share_att_key", false))
+    f.refuse("share_att_key", "true: gnomon has no projections of the table that each layer has of its own");
   a.norm = {.epsilon = f.epsilon("layer_norm_eps", 1e-7),
             .place = NormPlace::after_sum,
             .embedding = true,
@@ -63,12 +72,11 @@ void block_modernbert(Facts& f, Architecture& a) {
   a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_activation", "gelu"), true};
   const bool attention = f.flag("attention_bias", false), mlp = f.flag("mlp_bias", false);
   a.biases = {attention, attention, attention, attention, mlp, mlp};
-  if (f.activation("classifier_activation", "gelu") != a.feed_forward.activation)
-    f.refuse("classifier_activation", "hidden_activation");
   a.head = {.form = HeadForm::transform,
             .tied = f.flag("tie_word_embeddings", true),
             .bias = f.flag("decoder_bias", true),
             .transform_bias = f.flag("classifier_bias", false)};
+  head_activation(a, f.activation("classifier_activation", "gelu"));
 }
 
 // The encoder.

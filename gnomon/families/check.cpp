@@ -96,7 +96,9 @@ void search(std::vector<Hypothesis> plain, const Search& by, Checked& c) {
     return a.fits() ? a.hypothesis.assumes() < b.hypothesis.assumes()
                     : a.misfit.typical() < b.misfit.typical();
   });
-  std::vector<HeldHypothesis> all;
+  std::vector<HeldHypothesis> all, sooner;
+  for (std::size_t n = kNearest; n < tried.size(); ++n)
+    if (!tried[n].hypothesis.expected) sooner.push_back(held(tried[n].hypothesis, tried[n].misfit));
   const auto hold = [&](const Hypothesis& h) { all.push_back(held(h, by.full(h))); };
   for (std::size_t n = 0; n < tried.size(); ++n) {
     const Hypothesis& h = tried[n].hypothesis;
@@ -108,10 +110,29 @@ void search(std::vector<Hypothesis> plain, const Search& by, Checked& c) {
   }
   if (!tried.empty() && by.others)
     for (const Hypothesis& h : by.others(tried[0].hypothesis)) hold(h);
-  settle(std::move(all), c);
+  sooner.insert(sooner.end(), all.begin(), all.end());
+  settle(std::move(all), c, sooner);
 }
 
 namespace {
+
+// Whether one convention fits both, which then is the answer for both. Each is held against what the other follows.
+bool turn_alike(const Dump& dump, const Asked& asked, Checked& q, Checked& k) {
+  const auto alike = [&] { return q.best.spec == k.best.spec && q.best.apart == k.best.apart; };
+  if (alike()) return true;
+  const auto again = [&](Checked& one, const Checked& other, const char* before, const char* after) {
+    Asked also = asked;
+    also.tried_as_well = other.best.spec;
+    Checked checked = check_rotation(*dump.find(before), *dump.find(after), also);
+    prefer(other.best, checked);
+    if (checked.best.spec == other.best.spec && checked.best.apart == other.best.apart) {
+      checked.remarks = one.remarks;
+      one = std::move(checked);
+    }
+    return alike();
+  };
+  return (q.named && again(k, q, "k_before", "k_after")) || (k.named && again(q, k, "q_before", "q_after"));
+}
 
 // Both of what belongs together, or neither.
 bool both(const Dump& dump, const char* one, const char* other) {
@@ -148,7 +169,7 @@ std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
     all.push_back(check_rotation(*dump.find("q_before"), *dump.find("q_after"), asked));
   if (both(dump, "k_before", "k_after"))
     all.push_back(check_rotation(*dump.find("k_before"), *dump.find("k_after"), asked));
-  if (all.size() == 2 && (all[0].best.spec != all[1].best.spec || all[0].best.apart != all[1].best.apart)) {
+  if (all.size() == 2 && !turn_alike(dump, asked, all[0], all[1]) && (all[0].named || all[1].named)) {
     all[1].follows = false;
     all[1].remarks.push_back("q and k do not turn alike, so their product is not that of any convention");
   }

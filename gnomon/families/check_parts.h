@@ -17,7 +17,8 @@ struct Asked {
   std::vector<Named> expected;  // the encodings of the spec; empty: any convention
   double theta = 0;
   std::vector<double> positions;
-  bool positions_given = false;  // and not 0, 1, 2 ... for want of them
+  bool positions_given = false;    // and not 0, 1, 2 ... for want of them
+  std::string tried_as_well = {};  // the spec of a rotation, beside what the numbers suggest; empty: none
 };
 Checked check_rotation(const DumpedArray& before, const DumpedArray& after, const Asked& asked);
 Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Asked& asked);

@@ -230,6 +230,11 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
     c.remarks.push_back(text("pairs do not keep their length, or heads turn differently, by ",
                              fixed(100 * ways[0].strain, 0), " % even as the best pairs are chosen"));
   }
+  if (!asked.tried_as_well.empty() && !plain.empty()) {
+    Hypothesis other = plain.front();  // where it begins, and which way it turns, as measured
+    other.spec = asked.tried_as_well, other.cost = 0;
+    plain.push_back(other);
+  }
   add_expected(expected_of(asked, is_rotary), plain);
   search(plain,
          {[&](const Hypothesis& h) { return misfit(*rows, h, positions, few); },

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::int64_t kMostTokens = 512;
 constexpr double kAngle = 0x1p-21;
+constexpr std::int64_t kWidest = 16384, kMostPairs = 256;  // pairs whose frequency is sought
+// Numbers of the table that each hypothesis is held against at first, and those of the nearest.
+constexpr std::int64_t kQuick = 1 << 17, kFull = 1 << 19;
 
 bool is_input(const Encoding& e) { return part<InputPart>(e) && !e.param_count(); }
 
@@ -69,6 +72,11 @@ double to_digits(double x, int digits) {
   return unit >= 1 ? std::round(x / unit) * unit : std::round(x / unit) / std::round(1 / unit);
 }
 
+// Every how manieth pair is looked at.
+std::int64_t stride(std::int64_t C) {
+  return std::max<std::int64_t>(1, (C / 2 + kMostPairs - 1) / kMostPairs);
+}
+
 // The bases that the frequencies of a layout may have: 10000, and what the slowest pair that is well known says.
 std::vector<double> bases(const Measured& m, std::int64_t C, bool tensor2tensor, const Asked& asked) {
   std::vector<double> all{10000};
@@ -76,7 +84,7 @@ std::vector<double> bases(const Measured& m, std::int64_t C, bool tensor2tensor,
   const double N = double(C / 2), pairs = tensor2tensor ? std::max(N - 1, 1.0) : double(C) / 2;
   for (std::size_t n = m.frequencies.size(); n-- > 1;) {
     if (!(m.frequencies[n] > 50 * m.resolution)) continue;
-    const double base = std::pow(m.frequencies[n], -pairs / double(n));
+    const double base = std::pow(m.frequencies[n], -pairs / (double(n) * double(stride(C))));
     if (base > 1 && base < 1e12)
       for (const int digits : {1, 2, 4}) all.push_back(to_digits(base, digits));
     break;
@@ -110,20 +118,22 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
   if (a.shape.size() != 2)
     throw Error(Fault::input,
                 text("table: found ", a.shape.size(), " extents; allowed are 2, (tokens, width)"));
-  check_extent("table: width", a.extent(1), 65536);
+  check_extent("table: width", a.extent(1), kWidest);
   c.words = not_numbers(a);
   if (!c.words.empty()) return c;
   const Table s{a.extent(0), a.extent(1), a};
   const auto positions = positions_of(asked, s.T, "table");
-  const auto tokens = some_tokens(s.T, kMostTokens);
+  const std::int64_t width = std::max<std::int64_t>(s.C, 1), step = stride(s.C);
+  const auto few = some_tokens(s.T, std::clamp<std::int64_t>(kQuick / width, 8, kMostTokens));
+  const auto tokens = some_tokens(s.T, std::clamp<std::int64_t>(kFull / width, 64, kMostTokens));
   std::vector<double> places;
   for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
   std::vector<Hypothesis> plain;
   for (const bool halves : {false, true}) {
     for (const bool cosine_first : {false, true}) {
-      Turned turned{std::int64_t(tokens.size()), s.C / 2, {}, places, 2 * a.unit};
+      Turned turned{std::int64_t(tokens.size()), (s.C / 2 + step - 1) / step, {}, places, 2 * a.unit};
       for (const std::int64_t t : tokens)
-        for (std::int64_t i = 0; i < s.C / 2; ++i)
+        for (std::int64_t i = 0; i < s.C / 2; i += step)
           turned.z.push_back({s.at(t, channel(halves, s.C, i, !cosine_first)),
                               s.at(t, channel(halves, s.C, i, cosine_first))});
       for (Hypothesis& h : hypotheses(s, turned, halves, asked)) {
@@ -132,11 +142,10 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
       }
     }
   }
-  const Judge judge = [&](const Hypothesis& h) { return misfit(s, h, positions, tokens); };
   add_expected(expected_of(asked, is_input), plain);
   search(plain,
-         {judge,
-          judge,
+         {[&](const Hypothesis& h) { return misfit(s, h, positions, few); },
+          [&](const Hypothesis& h) { return misfit(s, h, positions, tokens); },
           {faults_of_positions},
           [](const Hypothesis& best) {
             std::vector<Hypothesis> all;

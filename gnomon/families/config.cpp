@@ -1,7 +1,9 @@
 #include "gnomon/families/config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "gnomon/checkpoint/gguf.h"
 #include "gnomon/checkpoint/json-inl.h"
@@ -16,22 +18,55 @@ struct Config::Document {
   bool gguf = false;
   StrictJson root;
 
+  Document() = default;
+  Document(const Document& other) : where(other.where), gguf(other.gguf), root(other.root) {}
+  // Sorts the members of large objects, which nlohmann searches one by one: a file may have a million of them. To be called
+  // again after each change of `root`.
+  void index() {
+    members_.clear();
+    index(root);
+  }
   const StrictJson* find(std::string_view key) const { return find(root, key); }
-  static const StrictJson* find(const StrictJson& in, std::string_view key);
+  const StrictJson* find(const StrictJson& in, std::string_view key) const;
   // The value of a key that is there and not null.
   const StrictJson* value(std::string_view key) const {
     const StrictJson* found = find(key);
     return found && !found->is_null() ? found : nullptr;
   }
   [[noreturn]] void wrong(std::string_view key, std::string_view allowed) const;
+
+ private:
+  using Member = std::pair<std::string_view, const StrictJson*>;
+  static constexpr std::size_t kFew = 32;  // members, among which searching is quick
+  void index(const StrictJson& value) {
+    if (!value.is_structured()) return;
+    if (value.is_object() && value.size() > kFew) {
+      std::vector<Member>& sorted = members_[&value];
+      for (const auto& member : value.items()) sorted.emplace_back(member.key(), &member.value());
+      std::sort(sorted.begin(), sorted.end(),
+                [](const Member& a, const Member& b) { return a.first < b.first; });
+    }
+    for (const StrictJson& inner : value) index(inner);
+  }
+  const StrictJson* member(const StrictJson& in, std::string_view name) const {
+    const auto sorted = members_.find(&in);
+    if (sorted == members_.end()) {
+      const auto found = in.find(std::string(name));
+      return found == in.end() ? nullptr : &*found;
+    }
+    const auto found = std::lower_bound(sorted->second.begin(), sorted->second.end(), name,
+                                        [](const Member& m, std::string_view n) { return m.first < n; });
+    return found != sorted->second.end() && found->first == name ? found->second : nullptr;
+  }
+  std::unordered_map<const StrictJson*, std::vector<Member>> members_;
 };
 
-const StrictJson* Config::Document::find(const StrictJson& in, std::string_view key) {
+const StrictJson* Config::Document::find(const StrictJson& in, std::string_view key) const {
   if (!in.is_object()) return nullptr;
-  if (const auto whole = in.find(std::string(key)); whole != in.end()) return &*whole;
+  if (const StrictJson* whole = member(in, key)) return whole;
   for (std::size_t dot = key.find('.'); dot != key.npos; dot = key.find('.', dot + 1)) {
-    const auto outer = in.find(std::string(key.substr(0, dot)));
-    if (outer == in.end()) continue;
+    const StrictJson* outer = member(in, key.substr(0, dot));
+    if (!outer) continue;
     if (const StrictJson* inner = find(*outer, key.substr(dot + 1))) return inner;
   }
   return nullptr;
@@ -69,7 +104,10 @@ void Config::Document::wrong(std::string_view key, std::string_view allowed) con
                    gnomon::text(where, ": ", key, " is ", in_one_line(*find(key)), "; allowed is ", allowed));
 }
 
-Config::Config(std::shared_ptr<const Document> document) : document_(std::move(document)) {}
+Config::Config(std::shared_ptr<Document> document) {
+  document->index();
+  document_ = std::move(document);
+}
 
 Config Config::parse(std::string_view json, const std::string& where) {
   auto document = std::make_shared<Document>();
@@ -88,17 +126,31 @@ namespace {
 constexpr std::string_view kRopeTensors[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                              "rope_factors_short.weight"};
 
+constexpr std::size_t kLongestList = 65536;  // numbers of one key that may be about layers or pairs
+
+// Text and numbers as they are. Of long lists those of the architecture are refused, and the others left out: they are of the
+// tokenizer, and nothing of position.
 StrictJson metadata_of(const Weights& weights) {
+  const Gguf& gguf = *weights.gguf();
+  const auto* arch = gguf.find("general.architecture");
+  const std::string own =
+      (arch && std::holds_alternative<std::string>(*arch) ? std::get<std::string>(*arch) : "") + ".";
   StrictJson root = StrictJson::object();
-  for (const Gguf::Entry& entry : weights.gguf()->entries()) {
-    if (entry.key.starts_with("tokenizer.")) continue;  // large, and nothing of position
-    std::visit([&](const auto& value) { root[entry.key] = value; }, entry.value);
+  auto& members = root.get_ref<StrictJson::object_t&>();
+  for (const Gguf::Entry& entry : gguf.entries()) {
+    if (entry.key.starts_with("tokenizer.")) continue;
+    const std::size_t length = Gguf::length(entry.value);
+    if (length > kLongestList && entry.key.starts_with(own))
+      throw WrongValue(entry.key, text(gguf.file().string(), ": ", excerpt(entry.key), " is a list of ",
+                                       length, "; allowed are at most ", kLongestList));
+    if (length > kLongestList) continue;
+    std::visit([&](const auto& value) { members.emplace_back(entry.key, value); }, entry.value);
   }
   for (const std::string_view name : kRopeTensors) {
     const StoredTensor* tensor = weights.find(name);
     if (!tensor || tensor->size() > 65536) continue;
     const Floats numbers = weights.read(*tensor);
-    root[std::string(name)] = std::vector<double>(numbers.begin(), numbers.end());
+    members.emplace_back(std::string(name), std::vector<double>(numbers.begin(), numbers.end()));
   }
   return root;
 }
@@ -125,6 +177,16 @@ Config Config::with(std::string_view part, std::string_view members) const {
     throw Error(Fault::input, gnomon::text(document->where, ": ", part, " is no object of settings"));
   for (const auto& member : given.items()) into[member.key()] = member.value();
   return Config(std::move(document));
+}
+
+Config Config::with_number(const std::string& key, std::int64_t number) const {
+  auto document = std::make_shared<Document>(*document_);
+  document->root[key] = number;
+  return Config(std::move(document));
+}
+
+std::string Config::json() const {
+  return document_->root.dump(2, ' ', false, StrictJson::error_handler_t::replace);
 }
 
 const std::string& Config::where() const { return document_->where; }
@@ -187,6 +249,18 @@ std::optional<std::vector<double>> Config::numbers(std::string_view key) const {
   for (const StrictJson& item : *found) {
     if (!item.is_number()) document_->wrong(key, "a list of numbers");
     all.push_back(item.get<double>());
+  }
+  return all;
+}
+std::optional<std::vector<bool>> Config::flags(std::string_view key) const {
+  const StrictJson* found = document_->value(key);
+  if (!found) return std::nullopt;
+  std::vector<bool> all;
+  if (!found->is_array()) document_->wrong(key, "a list of true and false");
+  for (const StrictJson& item : *found) {
+    const auto x = item.is_boolean() ? std::optional<std::int64_t>(item.get<bool>()) : whole_of(item);
+    if (!x || *x < 0 || *x > 1) document_->wrong(key, "a list of true and false, or of 1 and 0");
+    all.push_back(*x == 1);
   }
   return all;
 }

@@ -39,6 +39,10 @@ class Config {
   // document), as if they had been pasted there. Throws Error(input) for what is no object.
   Config with(std::string_view part, std::string_view members) const;
 
+  // The same file with this number under a key of the document.
+  Config with_number(const std::string& key, std::int64_t number) const;
+
+  std::string json() const;          // the whole document, in lines of indent 2; keys as written
   const std::string& where() const;  // the file, for messages
   bool gguf() const;                 // its keys are GGUF's
   Kind kind(std::string_view key) const;
@@ -50,6 +54,7 @@ class Config {
   std::optional<std::string> text(std::string_view key) const;
   std::optional<std::vector<std::int64_t>> wholes(std::string_view key) const;
   std::optional<std::vector<double>> numbers(std::string_view key) const;
+  std::optional<std::vector<bool>> flags(std::string_view key) const;  // true and false, or 1 and 0
   std::optional<std::vector<std::string>> texts(std::string_view key) const;
   // Of an object, as written; of the document where `object` is empty.
   std::vector<std::string> keys(std::string_view object = {}) const;
@@ -58,7 +63,7 @@ class Config {
 
  private:
   struct Document;
-  explicit Config(std::shared_ptr<const Document> document);
+  explicit Config(std::shared_ptr<Document> document);
   std::shared_ptr<const Document> document_;
 };
 

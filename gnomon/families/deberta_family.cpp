@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -28,7 +30,7 @@ class Deberta {
     beside_the_words();
     std::vector<SpecPart> parts;
     if (file_.flag("relative_attention").value_or(false)) {
-      parts.push_back(relative());
+      if (auto part = relative()) parts.push_back(std::move(*part));
     } else if (!file_.has("relative_attention")) {
       task_.answer.remarks.push_back({file_.at("relative_attention"),
                                       "absent: no relative position, whatever the other keys say",
@@ -41,6 +43,7 @@ class Deberta {
     for (std::int64_t l = 0; l < task_.sizes.layers; ++l) {
       LayerPosition layer = make_layer(task_, {}, parts);
       layer.scale = attention_scale(task_, l, layer);
+      if (parts.empty()) layer.scale = alone(layer);
       layer.number = l;
       task_.answer.layers.push_back(std::move(layer));
     }
@@ -55,13 +58,30 @@ class Deberta {
       task_.answer.input = Spec::parse(text("add(learned(length=", task_.sizes.longest, "), scale=off)"));
   }
 
-  SpecPart relative() {
+  // Without a relative part the terms still count in what q·k is divided by.
+  double alone(LayerPosition& layer) {
+    const std::size_t terms = position_terms(file_).size();
+    if (terms == 0) return layer.scale;
+    const double scale = 1 / std::sqrt(double(layer.head_dim) * double(1 + terms));
+    layer.because.back() = {"scale", shortest(scale), file_.at("pos_att_type"),
+                            "1/sqrt(head_dim) of each term that it names, of q·k and of none that is added"};
+    return scale;
+  }
+
+  std::optional<SpecPart> relative() {
     const auto terms = position_terms(file_);
     const auto has = [&](std::string_view term) {
       return std::find(terms.begin(), terms.end(), term) != terms.end();
     };
     const bool c2p = has("c2p"), p2c = has("p2c");
-    if (!c2p && !p2c) file_.wrong("pos_att_type", "c2p, p2c or both, with | between them");
+    if (std::size_t(c2p) + std::size_t(p2c) != terms.size())
+      file_.wrong("pos_att_type", "c2p, p2c or both, with | between them");
+    if (terms.empty()) {
+      task_.answer.because.push_back(
+          {"relative", "none", file_.at("pos_att_type"),
+           "it names no term: a table of distances is made, and nothing of it is added"});
+      return std::nullopt;
+    }
     const std::string both = c2p && p2c ? "c2p_p2c" : c2p ? "c2p" : "p2c";
     say("terms", both, "pos_att_type", "which of them; all are divided by their number + 1");
     const std::int64_t span = this->span(),
@@ -82,7 +102,7 @@ class Deberta {
         text(", terms=", both, ", projections=", shared ? "shared" : "own", ", norm=", norm ? "on" : "off");
     if (const auto epsilon = file_.number("layer_norm_eps"); norm && epsilon)
       spec += text(", epsilon=", shortest(*epsilon));
-    return {spec + ")", std::move(because_), {}};
+    return SpecPart{spec + ")", std::move(because_), {}};
   }
   std::int64_t span() {
     const auto own = file_.whole("max_relative_positions");

@@ -11,13 +11,16 @@
 namespace gnomon {
 namespace {
 
-constexpr std::string_view kSliding = "sliding_attention";
+constexpr std::int64_t kMostTokens = 1'000'000'000;
+constexpr std::string_view kSliding = "sliding_attention", kSparse = "compressed_sparse_attention",
+                           kHeavy = "heavily_compressed_attention";
 
 class DeepseekV4 {
  public:
   explicit DeepseekV4(const Resolving& task) : task_(task), file_(task.file) {}
 
   void resolve() {
+    for (const char* read : {"rope_parameters", "qk_rope_head_dim"}) file_.has(read);  // if only in part
     const RopeHead head{task_.sizes.head_dim, task_.sizes.head_dim, true, task_.sizes.longest};
     RopeRules rules;
     rules.plain_forgets_part = false;
@@ -31,8 +34,12 @@ class DeepseekV4 {
       LayerKind kind;
       kind.type = kinds[l];
       const bool slides = kinds[l] == kSliding;
-      if (slides) kind.window = file_.whole("sliding_window", 1, 1'000'000'000).value_or(128);
+      const std::int64_t window = file_.whole("sliding_window", 1, kMostTokens).value_or(128);
+      if (slides) kind.window = window;
+      kind.kv_heads = 1;
       LayerPosition layer = make_layer(task_, kind, {slides ? plain : compressed});
+      layer.because.push_back({"kv_heads", "1", "", "keys are values, one vector for all heads"});
+      layer.kept = slides ? KeptKeys{.shared = true} : blocks(kinds[l], window, layer);
       layer.scale = attention_scale(task_, std::int64_t(l), layer);
       layer.number = std::int64_t(l);
       task_.answer.layers.push_back(std::move(layer));
@@ -52,21 +59,46 @@ class DeepseekV4 {
     if (file_.has("layer_types")) {
       types = *file_.texts("layer_types");
     } else if (const auto ratios = file_.wholes("compress_ratios")) {
-      for (const std::int64_t r : *ratios)
-        types.emplace_back(r == 0   ? kSliding
-                           : r == 4 ? "compressed_sparse_attention"
-                                    : "heavily_compressed_attention");
+      for (const std::int64_t r : *ratios) types.emplace_back(of_ratio(r));
     } else {
-      for (std::size_t l = 0; l < n; ++l)
-        types.emplace_back(l < 2 || (l - 2) % 2 == 0 ? "heavily_compressed_attention"
-                                                     : "compressed_sparse_attention");
+      for (std::size_t l = 0; l < n; ++l) types.emplace_back(l < 2 || (l - 2) % 2 == 0 ? kHeavy : kSparse);
     }
     if (types.size() < n) file_.wrong("layer_types", text("a list of ", n, " kinds, one for each layer"));
     types.resize(n);
+    for (const std::string& type : types)
+      if (type != kSliding && type != kSparse && type != kHeavy)
+        file_.wrong("layer_types", text(kSliding, ", ", kSparse, " or ", kHeavy, ", not ", type));
     return types;
+  }
+  std::string_view of_ratio(std::int64_t ratio) {
+    if (ratio != 0 && ratio != 4 && ratio != 128) file_.wrong("compress_ratios", "a list of 0, 4 and 128");
+    return ratio == 0 ? kSliding : ratio == 4 ? kSparse : kHeavy;
+  }
+
+  // The classes' own caches: the window's keys, and one key for each block of tokens; where attention chooses blocks, the
+  // indexer's key of each block, too. The tokens of a block that is not full are left out.
+  KeptKeys blocks(const std::string& type, std::int64_t window, LayerPosition& layer) {
+    const bool sparse = type == kSparse;
+    const std::string_view older = sparse ? "compress_rate_csa" : "compress_rate_hca";
+    const std::string named = text("compress_rates.", type);
+    const auto old = file_.whole(older, 1, kMostTokens);
+    const auto rate = old ? old : file_.whole(named, 1, kMostTokens);
+    if (!rate && file_.has("compress_rates")) file_.wrong(named, "a number of tokens");
+    KeptKeys kept{true, window, rate.value_or(sparse ? 4 : 128), task_.sizes.head_dim};
+    layer.because.push_back({"block", text(kept.block),
+                             rate ? file_.at(old ? std::string(older) : named) : "",
+                             rate ? "tokens that one key stands for" : "no key says it: the class's own"});
+    if (!sparse) return kept;
+    const auto indexer = file_.whole("index_head_dim", 1, 65536);
+    kept.channels += indexer.value_or(128);
+    layer.because.push_back({"indexer", text(indexer.value_or(128)),
+                             indexer ? file_.at("index_head_dim") : "",
+                             "channels of the key that chooses a block"});
+    return kept;
   }
 
   RopeValue part() {
+    file_.has("qk_rope_head_dim");  // read, if only to be outweighed
     if (const auto x = file_.number("partial_rotary_factor"))
       return rope_number(*x, file_.at("partial_rotary_factor"), "the file's own");
     if (const auto x = file_.whole("qk_rope_head_dim"))

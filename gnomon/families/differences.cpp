@@ -204,7 +204,7 @@ Differences differences(const Explanation& a, const Explanation& b) {
   }
   out.notes.assign(pairwise.notes.begin(), pairwise.notes.end());
   if (a.model.trained_length != b.model.trained_length)
-    out.notes.push_back(text("Trained on ", a.model.trained_length, " tokens, and on ",
+    out.notes.push_back(text("Before any extension ", a.model.trained_length, " tokens, and ",
                              b.model.trained_length, ", as the files say it (0: they do not)."));
   return out;
 }

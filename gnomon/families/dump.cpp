@@ -66,9 +66,8 @@ Dump read_dump(const Path& path) {
   for (const StoredTensor& tensor : weights.tensors()) {
     arrays.push_back({tensor.name, {}, {}, unit_of(tensor.stored)});
     if (!known_as(tensor.name)) continue;  // it is only named
-    const Floats numbers = weights.read(tensor);
     arrays.back().shape = tensor.shape;
-    arrays.back().values.assign(numbers.begin(), numbers.end());
+    arrays.back().values = weights.read(tensor);
   }
   return dump_of(std::move(arrays), path.string());
 }

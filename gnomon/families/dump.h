@@ -13,7 +13,7 @@ namespace gnomon {
 struct DumpedArray {
   std::string name;
   std::vector<std::int64_t> shape;  // row-major
-  std::vector<float> values;
+  Floats values;
   double unit = 0x1p-24;  // relative error of one rounding to the type it is stored in: 2^−24, 2^−8, 2^−11
   std::int64_t extent(std::size_t axis) const { return shape[axis]; }
 };

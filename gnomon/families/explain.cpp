@@ -78,25 +78,15 @@ std::vector<SharedBucket> buckets_of(const LayerPosition& p) {
   return all;
 }
 
-// Pairs that the trained length showed a part of their circle only, and that `now` turns further than that. What they were
-// trained with has theta alone: no extension.
-std::int64_t beyond_training(const LayerGroup& g, const Numbers& now, std::int64_t trained,
-                             std::int64_t length) {
-  const auto plain = g.theta && now.rotary_dim >= 2 ? geometric_frequencies(*g.theta, now.rotary_dim)
-                                                    : std::vector<double>();
-  std::int64_t count = 0;
-  for (std::size_t n = 0; n < std::min(plain.size(), now.inv_freq.size()); ++n) {
-    const double seen = double(g.span(trained) - 1) * plain[n],
-                 reached = double(g.span(length) - 1) * now.inv_freq[n];
-    count += seen < 2 * std::numbers::pi && reached > seen * (1 + 1e-9);
-  }
-  return count;
-}
-
 // Of the pairs of a query and a key that is not after it.
 double share_from(std::int64_t distance, std::int64_t length) {
   const double n = double(std::max<std::int64_t>(0, length - distance));
   return n * (n + 1) / (double(length) * double(length + 1));
+}
+
+std::vector<double> plain_frequencies(const LayerGroup& g, const Numbers& now) {
+  return g.theta && now.rotary_dim >= 2 ? geometric_frequencies(*g.theta, now.rotary_dim)
+                                        : std::vector<double>();
 }
 
 LayerGroup group_of(const LayerPosition& p, const std::vector<std::int64_t>& lengths) {
@@ -108,7 +98,7 @@ LayerGroup group_of(const LayerPosition& p, const std::vector<std::int64_t>& len
   for (const std::int64_t length : lengths) {
     AtLength at{length, numbers_of(p, double(length))};
     at.temperature = temperature_at(p, length);
-    at.beyond_training = beyond_training(g, at.numbers, lengths.front(), length);
+    at.beyond_training = pairs_beyond_training(g, at.numbers, lengths.front(), length);
     if (!g.buckets.empty()) at.last_bucket = share_from(g.buckets.back().first, length);
     g.at.push_back(std::move(at));
   }
@@ -116,16 +106,26 @@ LayerGroup group_of(const LayerPosition& p, const std::vector<std::int64_t>& len
 }
 
 std::optional<KeyCacheSize> cache_of(const Explanation& e) {
-  KeyCacheSize size{0, std::vector<std::int64_t>(e.lengths.size())};
+  KeyCacheSize size{0, 0, std::vector<std::int64_t>(e.lengths.size())};
+  double per_token = 0, beyond = 0;
   for (const LayerGroup& g : e.groups) {
     const LayerPosition& p = g.position;
     if (!p.causal || p.component == "encoder" || p.component == "indexer") continue;
-    const std::int64_t bytes = 2 * 2 * p.kv_heads * p.head_dim * std::int64_t(g.layers.size());
-    size.per_token += bytes;
-    size.windows |= g.window.has_value();
-    for (std::size_t n = 0; n < e.lengths.size(); ++n)
-      size.at[n] += bytes * std::min(e.lengths[n], g.window.value_or(e.lengths[n]));
+    const std::int64_t layers = std::int64_t(g.layers.size());
+    const std::int64_t values = p.kept.shared ? 0 : p.value_dim ? p.value_dim : p.head_dim;
+    const std::int64_t bytes = 2 * p.kv_heads * (p.head_dim + values) * layers;
+    const std::int64_t of_block = 2 * p.kept.channels * layers;
+    const std::int64_t window = g.window.value_or(p.kept.window);  // 0: none
+    const double later = p.kept.block ? double(of_block) / double(p.kept.block) : 0;
+    per_token += double(bytes) + later;
+    beyond += later + (window ? 0 : double(bytes));
+    for (std::size_t n = 0; n < e.lengths.size(); ++n) {
+      const std::int64_t length = e.lengths[n];
+      size.at[n] += bytes * (window ? std::min(length, window) : length);
+      if (p.kept.block) size.at[n] += of_block * (length / p.kept.block);
+    }
   }
+  size.per_token = std::llround(per_token), size.beyond_windows = std::llround(beyond);
   if (size.per_token == 0) return std::nullopt;
   return size;
 }
@@ -139,9 +139,18 @@ std::optional<std::int64_t> end_of_input(const Resolved& m) {
 
 }  // namespace
 
-std::vector<double> plain_frequencies(const LayerGroup& g) {
-  const std::int64_t channels = g.numbers().rotary_dim;
-  return g.theta && channels >= 2 ? geometric_frequencies(*g.theta, channels) : std::vector<double>();
+std::vector<double> plain_frequencies(const LayerGroup& g) { return plain_frequencies(g, g.numbers()); }
+
+std::int64_t pairs_beyond_training(const LayerGroup& g, const Numbers& now, std::int64_t trained,
+                                   std::int64_t length) {
+  const auto plain = plain_frequencies(g, now);
+  std::int64_t count = 0;
+  for (std::size_t n = 0; n < std::min(plain.size(), now.inv_freq.size()); ++n) {
+    const double seen = double(g.span(trained) - 1) * plain[n],
+                 reached = double(g.span(length) - 1) * now.inv_freq[n];
+    count += seen < 2 * std::numbers::pi && reached > seen * (1 + 1e-9);
+  }
+  return count;
 }
 
 double temperature_at(const LayerPosition& p, std::int64_t length) {

@@ -43,10 +43,10 @@ struct LayerGroup {
 
 // Keys and values that generation keeps, two bytes a number (bfloat16, float16), of one sequence.
 struct KeyCacheSize {
-  std::int64_t per_token = 0;  // of all layers, while no window is full
+  std::int64_t per_token = 0;       // of all layers, while no window is full
+  std::int64_t beyond_windows = 0;  // of those that still grow when every window is full
   std::vector<std::int64_t>
-      at;                // bytes for each of Explanation::lengths; a window keeps no more than its size
-  bool windows = false;  // one of the layers has one
+      at;  // bytes for each of Explanation::lengths; a window keeps no more than its size
 };
 
 // A model's file explained: all that `gnomon explain` tells is made of this.
@@ -66,6 +66,10 @@ inline constexpr std::int64_t kNoLength = 2048;
 
 // θ^(−2i/rotary_dim), what the pairs would turn by without any extension; empty without a theta.
 std::vector<double> plain_frequencies(const LayerGroup& group);
+// Pairs that the trained length showed a part of their circle only, and that `now`, the group in a context of `length`
+// tokens, turns further than that. What they were trained with has theta alone: no extension.
+std::int64_t pairs_beyond_training(const LayerGroup& group, const Numbers& now, std::int64_t trained,
+                                   std::int64_t length);
 // How much longer the query at the last of `length` positions becomes, by what is no rotation.
 double temperature_at(const LayerPosition& layer, std::int64_t length);
 

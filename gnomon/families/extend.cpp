@@ -9,6 +9,7 @@
 #include "gnomon/encodings/rotary.h"
 #include "gnomon/families/differences.h"
 #include "gnomon/families/extend_parts.h"
+#include "gnomon/families/gguf_architectures.h"
 
 namespace gnomon {
 namespace {
@@ -22,7 +23,7 @@ constexpr ExtensionMethod kMethods[] = {
      "2, 7.09 at 4 and above 10 at 8 (Peng et al. 2023, table 5)",
      "1,000 steps for LLaMA 7B to 65B, to at most 32,768 tokens (section 3.1); a passkey was found over the "
      "whole length after 200 (section 3.3)",
-     "Chen et al. 2023, https://arxiv.org/abs/2306.15595"},
+     "Chen et al. 2023, https://arxiv.org/abs/2306.15595", "7.09", kNotKnown},
     {"ntk", "NTK: a larger base",
      "The base grows, so that the slowest pair turns slower by the factor and the fastest as before.",
      "made for that, but some pairs still turn further than training showed, and the reach ends before the "
@@ -30,7 +31,8 @@ constexpr ExtensionMethod kMethods[] = {
      "after 400 steps at factor 16, better than linear at 8 times the length (3.21 against 3.97) and worse "
      "at "
      "16 times (8.49 against 3.57; table 5)",
-     "bloc97 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.1 and definition 3"},
+     "bloc97 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.1 and definition 3",
+     kNotKnown, "above 10"},
     {"dynamic", "dynamic NTK: a base that grows with the text",
      "Up to the trained length nothing changes; from there on the base grows with every token. At s times "
      "the "
@@ -38,7 +40,7 @@ constexpr ExtensionMethod kMethods[] = {
      "made for that (section 3.4); keys that are kept from a shorter text were turned with another base "
      "(huggingface/transformers#25104)",
      "the paper has it for inference alone",
-     "emozilla 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.4"},
+     "emozilla 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.4", "4.05", kNotKnown},
     {"yarn", "YaRN: slow pairs interpolated, fast ones kept",
      "Pairs that turn often within the trained length stay, slow ones are interpolated, and q and k grow a "
      "little.",
@@ -47,7 +49,8 @@ constexpr ExtensionMethod kMethods[] = {
      "times the length (table 5)",
      "400 steps of 64 windows of 64k tokens for Llama 2 at factor 16, 200 more for 32 (section 4.1)",
      "Peng et al. 2023, https://arxiv.org/abs/2309.00071, definition 2; the ramp is that of the authors' "
-     "code"},
+     "code",
+     "4.19", "3.65"},
     {"longrope", "LongRoPE's form: a list of factors, one a pair",
      "These lists are not searched: they are YaRN's division of each pair, put on top of what the file has. "
      "LongRoPE's own come from a search over the model's loss, which nothing here replaces. Whoever has some "
@@ -57,7 +60,7 @@ constexpr ExtensionMethod kMethods[] = {
      "nothing is known of these lists; searched ones reached 8 times the length (abstract)",
      "nothing is known of these lists; searched ones reached 2048k tokens with up to 1,000 steps on lengths "
      "within 256k (abstract)",
-     "Ding et al. 2024, https://arxiv.org/abs/2402.13753"}};
+     "Ding et al. 2024, https://arxiv.org/abs/2402.13753", kNotKnown, kNotKnown}};
 
 constexpr std::string_view kPlainRotations[] = {"rope", "mrope", "mrope_interleaved"};
 constexpr std::string_view kRotations[] = {
@@ -67,8 +70,8 @@ constexpr std::string_view kRotations[] = {
 constexpr std::string_view kWindowOptions[] = {"theta",    "pairing", "fraction", "channels",
                                                "rounding", "offset",  "side"};
 // What YaRN has beside its factor and its length, which a new factor leaves as it is.
-constexpr std::string_view kYarnOptions[] = {"beta_fast", "beta_slow",      "truncate",
-                                             "mscale",    "mscale_all_dim", "softmax_mscale"};
+constexpr std::string_view kYarnOptions[] = {"beta_fast",      "beta_slow",      "truncate",     "mscale",
+                                             "mscale_all_dim", "softmax_mscale", "extrapolation"};
 
 template <class List>
 bool among(const List& list, std::string_view name) {
@@ -131,6 +134,15 @@ const Named* rotation_of(const LayerPosition& p) {
   for (const Named& n : p.spec.attention)
     if (among(kRotations, n.name)) return &n;
   return nullptr;
+}
+
+std::string scaling_of(const ExtensionPlan& plan) {
+  std::string scaled;
+  for (const LayerGroup& g : plan.now.groups) {
+    const Named* now = rotation_of(g.position);
+    if (now && !among(kPlainRotations, now->name) && now->name != "proportional") scaled = now->name;
+  }
+  return scaled;
 }
 
 double option_of(const Named& named, std::string_view key) {
@@ -231,11 +243,11 @@ Extension way(const ExtensionTask& task, const ExtensionMethod& method) {
 void note_model(const ExtensionTask& task, std::vector<std::string>& notes) {
   const ExtensionPlan& plan = task.plan;
   bool window = false, bare = false, turns = false;
-  std::string scaled, sections;
+  const std::string scaled = scaling_of(plan);
+  std::string sections;
   for (const LayerGroup& g : plan.now.groups) {
     const Named* now = rotation_of(g.position);
     window |= g.window.has_value(), bare |= g.kind == "none", turns |= now != nullptr;
-    if (now && !among(kPlainRotations, now->name) && now->name != "proportional") scaled = now->name;
     if (now && now->name.starts_with("mrope")) sections = now->name;
   }
   if (!scaled.empty()) {
@@ -249,9 +261,6 @@ void note_model(const ExtensionTask& task, std::vector<std::string>& notes) {
              ". Whatever the model learned with the old scaling is lost then. The lists of "
              "longrope multiply what the file has instead."));
   }
-  if (plan.now.model.longest >= plan.to)
-    notes.push_back(text("The file promises ", plan.now.model.longest,
-                         " tokens as it is: nothing need be changed for ", plan.to, "."));
   if (turns && window)
     notes.push_back(
         text("Layers with a window see no key further than it, whatever the length: they need no extension",
@@ -300,23 +309,46 @@ std::int64_t beyond(const ExtensionPlan& plan) {
   std::int64_t most = 0;
   for (const LayerGroup& g : plan.now.groups) {
     if (g.window) continue;
-    std::int64_t count = 0;
-    const auto plain = plain_frequencies(g);
     const Numbers now = numbers_of(g.position, double(plan.to));
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-      const double seen = double(plan.now.trained() - 1) * plain[i];
-      count += seen<2 * std::numbers::pi&& double(plan.to - 1) * now.inv_freq[i]> seen * (1 + 1e-9);
-    }
-    most = std::max(most, count);
+    most = std::max(most, pairs_beyond_training(g, now, plan.now.trained(), plan.to));
   }
   return most;
+}
+
+// Each way is read again by each program, and each pair is told of: what a file may ask for is less than `explain` takes.
+constexpr std::size_t kMostKeys = 4096;
+constexpr std::int64_t kMostChannels = 16384;
+
+void check_extent_of(const Config& config, const Explanation& now) {
+  const std::size_t keys = config.keys().size();
+  if (keys > kMostKeys)
+    throw Error(Fault::input,
+                text(config.where(), ": ", keys, " keys; settings are made for at most ", kMostKeys));
+  std::int64_t channels = 0;
+  for (const LayerGroup& g : now.groups) channels += g.position.head_dim;
+  if (channels > kMostChannels)
+    throw Error(Fault::input,
+                text(config.where(), ": heads of ", channels,
+                     " channels in the layers that differ; settings are made for at most ", kMostChannels));
+}
+
+// Layers with a window have a rotation of their own in this architecture of llama.cpp.
+bool slides_apart(const Config& gguf) {
+  const auto* fixed = find_gguf_architecture(gguf.text("general.architecture").value_or(""));
+  return fixed && fixed->windows.rope != SlidingRope::as_full;
 }
 
 }  // namespace
 
 ExtensionPlan plan_extension(const Config& config, std::int64_t to) {
+  return plan_extension(config, std::string_view(text(to)));
+}
+
+ExtensionPlan plan_extension(const Config& config, std::string_view words) {
   ExtensionPlan plan;
   plan.now = explain(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
+  check_extent_of(config, plan.now);
+  const std::int64_t to = tokens_in(words, plan.now.trained());
   if (to <= plan.now.trained())
     throw Error(Fault::usage,
                 text(config.where(), ": --to is ", to, "; allowed are lengths beyond the trained ",
@@ -329,7 +361,7 @@ ExtensionPlan plan_extension(const Config& config, std::int64_t to) {
   const RopeDicts dicts = family.rope.dicts;
   const bool by_kind =
       dicts == RopeDicts::by_kind || dicts == RopeDicts::both_kinds || dicts == RopeDicts::as_written;
-  const ExtensionTask task{config, family, plan, config.gguf() ? family.rope.sliding_theta != 0 : by_kind};
+  const ExtensionTask task{config, family, plan, config.gguf() ? slides_apart(config) : by_kind};
   const bool turns = std::any_of(plan.now.groups.begin(), plan.now.groups.end(),
                                  [&](const LayerGroup& g) { return extends(task, g); });
   std::vector<std::string> notes;
@@ -339,6 +371,7 @@ ExtensionPlan plan_extension(const Config& config, std::int64_t to) {
   for (const ExtensionMethod& method : kMethods)
     if (turns) ways.push_back(way(task, method));
   plan.ways = std::move(ways), plan.notes = std::move(notes);
+  plan.advice = advice_for(plan);
   return plan;
 }
 

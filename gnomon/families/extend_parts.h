@@ -26,6 +26,13 @@ Named extended(const ExtensionTask& task, std::string_view method, const LayerGr
 // The base that NTK changes to.
 double ntk_theta(double theta, double factor, std::int64_t rotary_dim);
 
+// Whether the file scales its rotation already; the name of the encoding, or nothing.
+std::string scaling_of(const ExtensionPlan& plan);
+// Of a plan whose ways are there.
+ExtensionAdvice advice_for(const ExtensionPlan& plan);
+// Tokens in words, as plan_extension() takes them; throws Error(usage).
+std::int64_t tokens_in(std::string_view words, std::int64_t trained);
+
 // Fills in the snippets of a way whose method and groups are there, and what is missing.
 void add_snippets(const ExtensionTask& task, Extension& way);
 

@@ -264,7 +264,8 @@ class Snippets {
         part_.empty() ? "members of config.json" : text("members of ", part_, " in config.json"),
         members.dump(),
         true,
-        {}};
+        {},
+        part_};
     const Config merged = config_.with(part_, out.text);
     for (const Reader reader : readers) out.readings.push_back({reader, differs(merged, reader)});
     return out;

@@ -6,7 +6,8 @@ namespace gnomon {
 namespace {
 
 constexpr SizeKeys kGpt2Keys{
-    .width = "n_embd", .layers = "n_layer", .heads = "n_head", .longest = "n_positions"};
+    .width = "n_embd", .layers = "n_layer", .heads = "n_head", .kv_heads = {}, .longest = "n_positions"};
+constexpr SizeKeys kNoGroups{.kv_heads = {}};  // as many heads of keys as of queries, whatever the file says
 
 // Gemma's, OLMo's and gpt-oss's layers: every so-many-th sees everything.
 constexpr WindowRule every_last(std::int64_t every, std::int64_t window, std::string_view key = {}) {
@@ -16,13 +17,17 @@ constexpr WindowRule every_last(std::int64_t every, std::int64_t window, std::st
           .every_key = key,
           .standard = window};
 }
-constexpr WindowRule gemma_windows(std::int64_t window, std::string_view key = {}) {
+// Two-sided, both halve the window; Gemma 3 then sees keys nearer than half of it and one, Gemma 4 those as far as that too.
+constexpr WindowRule gemma_windows(std::int64_t window, std::int8_t two_sided_more,
+                                   std::string_view key = {}) {
   WindowRule windows = every_last(6, window, key);
-  windows.halved_two_sided = true;
+  windows.two_sided_more = two_sided_more;
   return windows;
 }
-constexpr WindowRule kQwenWindows{
-    .which = WindowRule::Which::from_layer, .standard = 4096, .use_key = "use_sliding_window"};
+constexpr WindowRule kQwenWindows{.which = WindowRule::Which::from_layer,
+                                  .standard = 4096,
+                                  .use_key = "use_sliding_window",
+                                  .unused_is_none = true};
 constexpr WindowRule kUntyped{.typed = false};
 constexpr WindowRule kEveryLayer4096{.which = WindowRule::Which::all, .standard = 4096, .typed = false};
 constexpr WindowRule kEveryLayerIfSaid{.which = WindowRule::Which::all, .typed = false};
@@ -39,7 +44,7 @@ constexpr std::string_view kGemma4FullRope =
     R"({"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1000000})";
 
 // One row for each family. To add one: a row, a file in tests/golden/configs, its answer in families_test.cpp, and its
-// configurations in tests/golden/make_resolver.py.
+// configurations in tests/golden/make_resolver.py and resolver_grid.py.
 const Family kFamilies[] = {
     // Learned tables beside the words.
     {.name = "bert",
@@ -92,7 +97,8 @@ const Family kFamilies[] = {
      .gguf = {"mpt"},
      .method = Method::alibi,
      .sizes = {2048, 24, 16, 0, 0, 2048},
-     .keys = {.width = "d_model", .layers = "n_layers", .heads = "n_heads", .longest = "max_seq_len"}},
+     .keys = {.width = "d_model", .layers = "n_layers", .heads = "n_heads", .longest = "max_seq_len"},
+     .scale = AttentionScale::mpt},
     {.name = "falcon",
      .types = {"falcon", "RefinedWeb", "RefinedWebModel"},
      .gguf = {"falcon"},
@@ -113,8 +119,7 @@ const Family kFamilies[] = {
      .gguf = {"baichuan"},
      .own_code = {"baichuan"},
      .method = Method::baichuan,
-     .sizes = {4096, 32, 32, 0, 0, 4096},
-     .rope = {.gguf_pairing = Pairing::adjacent}},
+     .sizes = {4096, 32, 32, 0, 0, 4096}},
     {.name = "t5",
      .types = {"t5", "mt5", "umt5"},
      .gguf = {"t5", "t5encoder"},
@@ -155,6 +160,7 @@ const Family kFamilies[] = {
      .types = {"gpt_neox"},
      .gguf = {"gptneox"},
      .sizes = {6144, 44, 64, 0, 0, 2048},
+     .keys = kNoGroups,
      .width_by_heads = true,
      .windows = kUntyped,
      .rope = {.theta_key = "rotary_emb_base",
@@ -178,24 +184,24 @@ const Family kFamilies[] = {
      .sizes = {4096, 32, 32, 0, 0, 2048},
      .width_by_heads = true,
      .windows = kUntyped,
-     .rope = {.gguf_pairing = Pairing::adjacent, .fills_null_head = true}},
+     .rope = {.fills_null_head = true}},
     {.name = "mistral",
      .types = {"mistral", "mistral3"},
      .sizes = {4096, 32, 32, 8, 0, 131072},
      .windows = kEveryLayer4096,
-     .rope = {.gguf_pairing = Pairing::adjacent, .null_head_v4 = true, .fills_null_head = true}},
+     .rope = {.null_head_v4 = true, .fills_null_head = true}},
     {.name = "ministral3",
      .types = {"ministral3"},
      .gguf = {"mistral3"},
      .sizes = {4096, 34, 32, 8, 128, 262144},
      .windows = kEveryLayerIfSaid,
      .temperature = Temperature::ministral3,
-     .rope = {.gguf_pairing = Pairing::adjacent, .standard = kMinistral3Rope}},
+     .rope = {.standard = kMinistral3Rope}},
     {.name = "mixtral",
      .types = {"mixtral"},
      .sizes = {4096, 32, 32, 8, 0, 131072},
      .windows = kEveryLayerIfSaid,
-     .rope = {.theta = 1e6, .gguf_pairing = Pairing::adjacent, .null_head = true, .null_head_v4 = true}},
+     .rope = {.theta = 1e6, .null_head = true, .null_head_v4 = true}},
     {.name = "qwen2",
      .types = {"qwen2"},
      .gguf = {"qwen2"},
@@ -252,10 +258,7 @@ const Family kFamilies[] = {
      .gguf = {"glm4", "chatglm"},
      .sizes = {4096, 40, 32, 2, 128, 131072},
      .windows = kUntyped,
-     .rope = {.pairing = Pairing::adjacent,
-              .gguf_pairing = Pairing::adjacent,
-              .partial = 0.5,
-              .plain_partial = true}},
+     .rope = {.pairing = Pairing::adjacent, .partial = 0.5, .plain_partial = true}},
     {.name = "gemma",
      .types = {"gemma"},
      .gguf = {"gemma"},
@@ -267,6 +270,7 @@ const Family kFamilies[] = {
      .sizes = {2304, 26, 8, 4, 256, 8192},
      .width_by_heads = true,
      .two_sided_key = "use_bidirectional_attention",
+     .two_sided_by_kernel = true,
      .scale = AttentionScale::by_scalar,
      .windows = every_last(2, 4096)},
     {.name = "gemma3",
@@ -276,7 +280,7 @@ const Family kFamilies[] = {
      .width_by_heads = true,
      .two_sided_key = "use_bidirectional_attention",
      .scale = AttentionScale::by_scalar,
-     .windows = gemma_windows(4096, "sliding_window_pattern"),
+     .windows = gemma_windows(4096, 1, "sliding_window_pattern"),
      .rope = {.theta = 1e6,
               .sliding_theta = 1e4,
               .sliding_theta_key = "rope_local_base_freq",
@@ -287,7 +291,7 @@ const Family kFamilies[] = {
      .sizes = {2304, 30, 8, 4, 256, 131072},
      .two_sided_key = "use_bidirectional_attention",
      .scale = AttentionScale::one,
-     .windows = gemma_windows(512),
+     .windows = gemma_windows(512, 2),
      .full = {.head_dim_key = "global_head_dim",
               .head_dim = 512,
               .kv_heads_key = "num_global_key_value_heads",
@@ -298,9 +302,9 @@ const Family kFamilies[] = {
      .types = {"smollm3"},
      .gguf = {"smollm3"},
      .sizes = {2048, 36, 16, 4, 0, 32768},
-     .windows = {.use_key = "use_sliding_window"},
+     .windows = {.which = WindowRule::Which::without_position, .use_key = "use_sliding_window"},
      .no_position = NoPosition::listed,
-     .rope = {.theta = 2e6, .gguf_pairing = Pairing::adjacent}},
+     .rope = {.theta = 2e6}},
     {.name = "llama4",
      .types = {"llama4", "llama4_text"},
      .gguf = {"llama4"},
@@ -308,28 +312,25 @@ const Family kFamilies[] = {
      .windows = {.chunk = 8192},
      .no_position = NoPosition::listed,
      .temperature = Temperature::llama4,
-     .rope = {.theta = 5e5,
-              .pairing = Pairing::adjacent,
-              .gguf_pairing = Pairing::adjacent,
-              .types_v4 = {{"llama3"}}}},
+     .rope = {.theta = 5e5, .pairing = Pairing::adjacent, .types_v4 = {{"llama3"}}}},
     {.name = "deepseek_v2",
      .types = {"deepseek_v2"},
      .gguf = {"deepseek2"},
      .sizes = {4096, 32, 32, 0, 0, 2048},
      .windows = kUntyped,
      .mla = {.nope = 128, .rope = 64, .unscaled_in_v4 = true},
-     .rope = {.pairing = Pairing::adjacent, .gguf_pairing = Pairing::adjacent}},
+     .rope = {.pairing = Pairing::adjacent}},
     {.name = "deepseek_v3",
      .types = {"deepseek_v3"},
      .sizes = {7168, 61, 128, 128, 0, 4096},
      .windows = kUntyped,
      .mla = {.nope = 128, .rope = 64, .pairing_key = "rope_interleave"},
-     .rope = {.pairing = Pairing::adjacent, .gguf_pairing = Pairing::adjacent}},
+     .rope = {.pairing = Pairing::adjacent}},
     {.name = "deepseek_v32",
      .types = {"deepseek_v32"},
      .sizes = {7168, 61, 128, 128, 0, 163840},
      .mla = {.nope = 128, .rope = 64, .indexer_heads = 64, .indexer_dim = 128},
-     .rope = {.pairing = Pairing::adjacent, .gguf_pairing = Pairing::adjacent}},
+     .rope = {.pairing = Pairing::adjacent}},
     {.name = "deepseek_v4",
      .types = {"deepseek_v4"},
      .method = Method::deepseek_v4,
@@ -346,7 +347,7 @@ const Family kFamilies[] = {
      .gguf = {"olmo"},
      .sizes = {4096, 32, 32, 0, 0, 2048},
      .windows = kUntyped,
-     .rope = {.gguf_pairing = Pairing::adjacent, .types_v4 = {{"linear", "dynamic"}, 2}}},
+     .rope = {.types_v4 = {{"linear", "dynamic"}, 2}}},
     {.name = "olmo2",
      .types = {"olmo2"},
      .gguf = {"olmo2"},
@@ -369,8 +370,7 @@ const Family kFamilies[] = {
      .gguf = {"granite"},
      .sizes = {4096, 32, 32, 0, 0, 2048},
      .scale = AttentionScale::multiplier,
-     .windows = kUntyped,
-     .rope = {.gguf_pairing = Pairing::adjacent}},
+     .windows = kUntyped},
     {.name = "granite_swa",
      .types = {"granite_swa"},
      .sizes = {2560, 24, 20, 4, 0, 8192},
@@ -387,6 +387,7 @@ const Family kFamilies[] = {
      .types = {"modernbert"},
      .gguf = {"modern-bert"},
      .sizes = {768, 22, 12, 0, 0, 8192},
+     .keys = kNoGroups,
      .width_by_heads = true,
      .causal = false,
      .windows = {.which = WindowRule::Which::all_but,
@@ -406,6 +407,7 @@ const Family kFamilies[] = {
      .types = {"nomic_bert"},
      .gguf = {"nomic-bert"},
      .sizes = {768, 12, 12, 0, 0, 2048},
+     .keys = kNoGroups,
      .causal = false,
      .windows = kUntyped,
      .rope = {.theta = 1000, .fills_null_head = true}},

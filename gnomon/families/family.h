@@ -43,20 +43,22 @@ struct SizeKeys {
 // Which layers see a window only, if `layer_types` does not say.
 struct WindowRule {
   enum class Which {
-    none,       // of all, or of what layer_types says
-    all,        // every layer, where the file has a window
-    all_but,    // full attention in the last layer of every `every`, or the first (full_at 0)
-    from_layer  // Qwen: from layer max_window_layers on, if use_sliding_window
+    none,             // of all, or of what layer_types says
+    all,              // every layer, where the file has a window
+    all_but,          // full attention in the last layer of every `every`, or the first (full_at 0)
+    from_layer,       // Qwen: from layer max_window_layers on, if use_sliding_window
+    without_position  // SmolLM3: layers that do not turn, if use_sliding_window
   } which = Which::none;
   std::int64_t every = 0, full_at = 0;
   std::string_view every_key = {};  // the file's word for `every`
   std::string_view key = "sliding_window";
   std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
   std::int64_t divisor = 1, more = 0;  // tokens = value / divisor + more: ModernBERT counts both sides
-  bool halved_two_sided = false;       // value / 2 + 1, where no query is kept from the keys after it
-  std::string_view use_key = {};       // only where it is true, as use_sliding_window
-  std::int64_t chunk = 0;              // of chunked_attention: attention_chunk_size, where the file has none
-  bool typed = true;                   // the class has layer_types
+  std::int8_t two_sided_more = 0;  // tokens = value / 2 + this, where queries see later keys; 0: not halved
+  std::string_view use_key = {};   // the rule counts only where it is true, as use_sliding_window
+  bool unused_is_none = false;     // where it is not, the class forgets the window, whatever layer_types says
+  std::int64_t chunk = 0;          // of chunked_attention: attention_chunk_size, where the file has none
+  bool typed = true;               // the class has layer_types
 };
 
 // Multi-head latent attention: a slice of each head, at its end, turns, and the others do not. A layer of DeepSeek V3.2 has a second
@@ -105,6 +107,7 @@ enum class AttentionScale {
   by_scalar,   // 1/√query_pre_attn_scalar
   by_head,     // 1/head_dim: q and k are normalised
   multiplier,  // attention_multiplier
+  mpt,         // attn_config.softmax_scale
   gpt2         // scale_attn_weights, scale_attn_by_inverse_layer_idx
 };
 
@@ -119,8 +122,7 @@ struct RopeFacts {
   double theta_v4 = 0;                      // of transformers 4, where it is another
   std::string_view theta_key = "rope_theta", sliding_theta_key = {};
   Pairing pairing = Pairing::halves;
-  Pairing gguf_pairing = Pairing::halves;  // of llama.cpp, whose converter moves the rows of q and k to suit
-  std::string pairing_key = {};            // of the file, where one has said it
+  std::string pairing_key = {};  // of the file, where one has said it
   RopeDicts dicts = RopeDicts::standard;
   double partial = 0;  // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";
@@ -130,6 +132,7 @@ struct RopeFacts {
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
   bool interleaved = false;        // M-RoPE in turns
+  bool width_by_sections = false;  // where no share is said, the parts of M-RoPE are all pairs that turn
   RopeTypes types = {},
             types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes
   // Without head_dim no dynamic, yarn or longrope, which multiply None: an absent one, an absent one in transformers 4. Every
@@ -149,6 +152,7 @@ struct Family {
   bool width_by_heads = false;  // transformers 5.23 refuses a width that the heads do not divide
   bool causal = true;
   std::string_view two_sided_key = {};  // true or "all": no query is kept from the keys after it
+  bool two_sided_by_kernel = false;  // that key reaches the attention kernel alone, and the mask stays causal
   AttentionScale scale = AttentionScale::root;
   WindowRule windows = {};
   NoPosition no_position = NoPosition::never;

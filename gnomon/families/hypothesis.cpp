@@ -124,14 +124,32 @@ std::vector<Complex> factors_of(const Rotary& rotary, const Hypothesis& h, std::
 
 namespace {
 
+// "none of the 40 that were tried fits (rope, linear, yarn)".
+std::string nothing_fits(const std::vector<HeldHypothesis>& tried) {
+  std::vector<std::string> names;
+  std::size_t count = 0;
+  for (const HeldHypothesis& h : tried) {
+    const std::string name = h.spec.substr(0, h.spec.find('('));
+    if (name.empty()) continue;
+    ++count;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return count == 1 ? text("the one that was tried does not fit (", list, ")")
+                    : text("none of the ", count, " that were tried fits (", list, ")");
+}
+
 std::string answer(const Checked& c) {
   const HeldHypothesis& best = c.best;
-  if (best.spec.empty() && best.apart.empty()) return "no convention that gnomon knows is near";
-  if (!c.named)
-    return text("no convention that gnomon knows fits; the nearest is ", best.spec,
-                best.apart.empty() ? "" : ", where ", best.apart);
   if (best.apart.empty()) return text("it follows ", best.spec);
   return text("it is ", best.spec, best.faulty ? ", but " : ", where ", best.apart);
+}
+std::string answer_of_none(const Checked& c, const std::vector<HeldHypothesis>& tried) {
+  const HeldHypothesis& best = c.best;
+  if (best.spec.empty() && best.apart.empty()) return "nothing that could be tried is near";
+  return text(nothing_fits(tried), "; the nearest is ", best.spec, best.apart.empty() ? "" : ", where ",
+              best.apart);
 }
 
 // What `more` says beside `apart`.
@@ -149,9 +167,17 @@ bool same(const HeldHypothesis& a, const HeldHypothesis& b) {
 
 }  // namespace
 
-void settle(std::vector<HeldHypothesis> all, Checked& c) {
+void prefer(const HeldHypothesis& wanted, Checked& c) {
+  const auto found =
+      std::find_if(c.also.begin(), c.also.end(), [&](const HeldHypothesis& h) { return same(h, wanted); });
+  if (found == c.also.end()) return;
+  std::swap(c.best, *found);
+  c.words = answer(c);
+}
+
+void settle(std::vector<HeldHypothesis> all, Checked& c, const std::vector<HeldHypothesis>& tried) {
   if (all.empty()) {
-    c.words = "nothing that gnomon knows could be held against it";
+    c.words = "there was nothing to try on it";
     return;
   }
   std::stable_sort(all.begin(), all.end(), [](const HeldHypothesis& a, const HeldHypothesis& b) {
@@ -162,7 +188,7 @@ void settle(std::vector<HeldHypothesis> all, Checked& c) {
   c.best = all[0];
   c.named = c.best.fits();
   c.follows = c.named && !c.best.faulty;
-  c.words = answer(c);
+  c.words = c.named ? answer(c) : answer_of_none(c, tried.empty() ? all : tried);
   std::string untold;
   for (std::size_t n = 1; n < all.size(); ++n) {
     const HeldHypothesis& h = all[n];

@@ -58,7 +58,10 @@ HeldHypothesis held(const Hypothesis& hypothesis, const Misfit& misfit);
 std::vector<Complex> factors_of(const Rotary& rotary, const Hypothesis& hypothesis,
                                 std::span<const double> positions, Role role);
 
-// Fills in best, also, ruled_out, follows, named and words from all that was held against the dump.
-void settle(std::vector<HeldHypothesis> all, Checked& checked);
+// Fills in best, also, ruled_out, follows, named and words from all that was held against the dump; `tried` are those and what
+// was left out sooner, of which the words tell where nothing fits; empty: only those.
+void settle(std::vector<HeldHypothesis> all, Checked& checked, const std::vector<HeldHypothesis>& tried = {});
+// Makes this the answer if it fits as well.
+void prefer(const HeldHypothesis& wanted, Checked& checked);
 
 }  // namespace gnomon

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/families/layer_overrides.h"
 
 namespace gnomon {
 namespace {
@@ -50,8 +52,8 @@ std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
 
 }  // namespace
 
-bool two_sided(FileReading& file, const Family& family) {
-  if (!family.causal || family.two_sided_key.empty()) return !family.causal;
+bool says_two_sided(FileReading& file, const Family& family) {
+  if (family.two_sided_key.empty()) return false;
   switch (file.kind(family.two_sided_key)) {
     case Config::Kind::flag:
       return *file.flag(family.two_sided_key);
@@ -60,6 +62,9 @@ bool two_sided(FileReading& file, const Family& family) {
     default:
       return false;
   }
+}
+bool two_sided(FileReading& file, const Family& family) {
+  return !family.causal || (says_two_sided(file, family) && !family.two_sided_by_kernel);
 }
 
 Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
@@ -131,6 +136,8 @@ class LayerReader {
       case Which::from_layer:
         from_layer();
         break;
+      case Which::without_position:  // known no sooner than what turns: listed()
+        break;
     }
   }
   void named_types() {
@@ -157,12 +164,12 @@ class LayerReader {
       const bool full = l % every == at;
       kinds_[std::size_t(l)].type = full ? "full_attention" : "sliding_attention";
       say(std::size_t(l), "kind", kinds_[std::size_t(l)].type, key,
-          text("every ", every, "th layer sees everything", at ? "" : ", from the first",
+          text("every ", ordinal(every), " layer sees everything", at ? "" : ", from the first",
                key.empty() ? ": the class's own" : ""));
     }
   }
-  void each_named() {  // of GGUF: 1 where a layer has a window
-    const auto slides = *file_.wholes(windows_.every_key);
+  void each_named() {  // of GGUF: true where a layer has a window
+    const auto slides = *file_.flags(windows_.every_key);
     if (slides.size() != kinds_.size())
       file_.wrong(windows_.every_key, text("a list of ", kinds_.size(), " flags, one for each layer"));
     for (std::size_t l = 0; l < slides.size(); ++l) {
@@ -185,7 +192,7 @@ class LayerReader {
     if (kind.type == "chunked_attention") chunk(kind);
   }
   void window(LayerKind& kind) {
-    if (!used()) return;
+    if (windows_.unused_is_none && !used()) return;
     const auto own = file_.whole(windows_.key, 1, kMostTokens);
     const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
     std::int64_t tokens = own ? *own : said ? 0 : windows_.standard;
@@ -193,8 +200,8 @@ class LayerReader {
     std::string rule = said ? "keys nearer than this" : "no key says it: the class's own";
     if (windows_.divisor != 1)
       tokens = tokens / windows_.divisor + windows_.more, rule = "half of it to each side, and the query";
-    if (windows_.halved_two_sided && two_sided(file_, family_))
-      tokens = tokens / 2 + 1, rule = "half of it to each side";
+    if (windows_.two_sided_more && two_sided(file_, family_))
+      tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it to each side";
     kind.window = tokens;
     kind.because.push_back({"window", text(tokens), said ? file_.at(windows_.key) : "", rule});
   }
@@ -245,11 +252,19 @@ class LayerReader {
       const std::string key = own ? "no_rope_layers" : "no_rope_layer_interval";
       if (!turns)
         nowhere(l, said ? file_.at(key) : "",
-                own ? "0: without RoPE (1 is with it)" : text("every ", every, "th layer"));
-      // Llama 4 derives what a layer sees from the same list.
-      if (windows_.chunk && !file_.has("layer_types") && turns)
-        kinds_[l].type = "chunked_attention", chunk(kinds_[l]);
+                own ? "0: without RoPE (1 is with it)" : text("every ", ordinal(every), " layer"));
+      if (!file_.has("layer_types")) sees_by_turning(kinds_[l]);
     }
+  }
+  // Llama 4 and SmolLM3 derive what a layer sees from the same list.
+  void sees_by_turning(LayerKind& kind) {
+    if (windows_.chunk && kind.position) kind.type = "chunked_attention", chunk(kind);
+    if (windows_.which != Which::without_position || kind.position || !used() || !file_.has(windows_.key))
+      return;
+    kind.type = "sliding_attention";
+    kind.because.push_back(
+        {"kind", kind.type, file_.at(windows_.use_key), "layers that do not turn have the window"});
+    window(kind);
   }
   void theta_zero() {
     const auto list = file_.numbers("layer_rope_theta");
@@ -275,7 +290,7 @@ class LayerReader {
           "the last layer always sees everything");
     }
     if (own.head_dim == 0) return;
-    if (file_.kind("per_layer_config") == Config::Kind::object) return heads_by_layer();
+    if (file_.kind("per_layer_config") != Config::Kind::absent) return heads_by_layer();
     const auto dim = file_.whole(own.head_dim_key, 1, kMostHeads);
     const bool shared = file_.flag(own.kv_heads_if).value_or(false);
     const auto kv = shared ? file_.whole(own.kv_heads_key, 1, kMostHeads) : std::nullopt;
@@ -292,18 +307,19 @@ class LayerReader {
   }
 
   void heads_by_layer() {
+    const auto objects = layer_overrides(file_, sizes_.layers);
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      const std::string head = text("per_layer_config.", l, ".head_dim"),
-                        kv = text("per_layer_config.", l, ".num_key_value_heads");
-      if (const auto x = file_.whole(head, 1, kMostHeads)) {
-        kinds_[l].head_dim = *x;
-        say(l, "head_dim", text(*x), file_.at(head), "of this layer");
-      }
-      if (const auto x = file_.whole(kv, 1, kMostHeads)) {
-        kinds_[l].kv_heads = *x;
-        say(l, "kv_heads", text(*x), file_.at(kv), "of this layer");
-      }
+      if (objects[l].empty()) continue;
+      own_size(l, "head_dim", text(objects[l], ".head_dim"), kinds_[l].head_dim);
+      own_size(l, "kv_heads", text(objects[l], ".num_key_value_heads"), kinds_[l].kv_heads);
     }
+  }
+  void own_size(std::size_t l, std::string_view what, const std::string& key, std::int64_t& size) {
+    if (file_.kind(key) == Config::Kind::absent) return;
+    const auto x = file_.whole(key, 1, kMostHeads);
+    if (!x) file_.wrong(key, "a whole number");
+    size = *x;
+    say(l, what, text(size), file_.at(key), "of this layer");
   }
 
   void say(std::size_t l, std::string_view what, std::string value, std::string key, std::string rule) {

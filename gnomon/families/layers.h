@@ -19,7 +19,8 @@ struct LayerKind {
   bool full() const { return window == 0 && chunk == 0; }
 };
 
-// No query is kept from the keys after it.
+// The file's own word that no query is kept from the keys after it; that none is.
+bool says_two_sided(FileReading& file, const Family& family);
 bool two_sided(FileReading& file, const Family& family);
 Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because);
 // One for each layer. Throws Error(input) for lists of another length than the layers.

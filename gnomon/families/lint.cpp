@@ -54,6 +54,8 @@ bool said(const LintResult& general, const std::vector<LintResult>& all) {
 
 }  // namespace
 
+constexpr std::size_t kMostFindings = 64;  // of one rule: a file may have a million keys
+
 std::vector<LintResult> lint(const LintContext& context, const LintChoice& choice) {
   const auto named = [](const std::vector<std::string>& ids, std::string_view id) {
     return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -63,7 +65,12 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
   std::vector<LintResult> all;
   for (const Rule* rule : lint_rules()) {
     if (named(choice.ignore, rule->id) || (!choice.only.empty() && !named(choice.only, rule->id))) continue;
-    for (Finding& finding : rule->find(context)) all.push_back({rule, std::move(finding)});
+    if (rule->severity == Severity::error && !rule->any_class && !context.gguf() && !context.family())
+      continue;
+    Findings found = rule->find(context);
+    const std::size_t more = found.size() - std::min(found.size(), kMostFindings);
+    if (more) found.resize(kMostFindings), found.back().says += text("; and ", more, " more like it");
+    for (Finding& finding : found) all.push_back({rule, std::move(finding)});
   }
   std::vector<LintResult> once;
   for (const LintResult& result : all)

@@ -112,6 +112,9 @@ struct Rule {
   bool departs = false;
   // Left out about a key of which another rule says something that weighs as much.
   bool general = false;
+  // An error that is one whatever the class does: the file contradicts itself. Other errors are left out where the class is
+  // unknown, for it may read what others do not.
+  bool any_class = false;
 };
 
 std::span<const Rule* const> lint_rules();   // in the order of rules/list.def
@@ -124,7 +127,8 @@ struct LintResult {
 struct LintChoice {
   std::vector<std::string> only, ignore;  // ids; empty `only`: all
 };
-// What all the rules find, errors first, then in the order of the list. Throws Error(usage) for a rule that there is not.
+// What all the rules find, errors first, then in the order of the list; of a class that is not known no error but those of
+// `any_class`. Throws Error(usage) for a rule that there is not.
 std::vector<LintResult> lint(const LintContext& context, const LintChoice& choice = {});
 
 }  // namespace gnomon

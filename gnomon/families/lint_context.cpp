@@ -63,11 +63,16 @@ std::optional<std::vector<std::string>> LintContext::words(std::string_view key)
   return leniently([&] { return config_.texts(at(key)); });
 }
 
+constexpr std::size_t kMostDictionaries = 4096;  // as many as layers
+
 void LintContext::find_ropes() {
   bool replaced = false;
   for (const std::string_view object : {"rope_scaling", "rope_parameters"}) {
     if (kind(object) != Config::Kind::object) continue;
     const std::vector<std::string> names = config_.keys(at(object));
+    if (names.size() > kMostDictionaries)
+      throw WrongValue(at(object), text(config_.where(), ": ", at(object), " has ", names.size(),
+                                        " members; allowed are at most ", kMostDictionaries));
     bool flat = false;
     for (const std::string& name : names) {
       const std::string key = text(at(object), ".", name);
@@ -83,8 +88,12 @@ void LintContext::find_ropes() {
 }
 
 std::string LintContext::type_of(const RopeDictionary& dict) const {
-  for (const std::string_view name : {"rope_type", "type"})
+  // Over a class's own rope_type: default (type-unread-by-kind).
+  const bool type_unread = reads_by_kind() && dict.key == at("rope_scaling") && !has("rope_parameters");
+  for (const std::string_view name : {"rope_type", "type"}) {
+    if (type_unread && name == "type") continue;
     if (const auto word = leniently([&] { return config_.text(text(dict.key, ".", name)); })) return *word;
+  }
   return "default";
 }
 std::optional<double> LintContext::number(const RopeDictionary& dict, std::string_view name) const {

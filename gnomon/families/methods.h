@@ -29,8 +29,9 @@ Resolved resolve_gguf(const Config& config);
 // A layer with these encodings inside attention, in the words of a spec, of the heads that the sizes say. Throws Error(input) for
 // what no encoding can be.
 LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std::vector<SpecPart>& parts);
-// Throws Error(input) for a layer whose encodings cannot be made for its heads.
-void check_layer(const Config& config, const LayerPosition& layer);
+// Throws Error(input) for a layer whose encodings cannot be made for its heads, and for more different layers than a model
+// has: what is computed of a file is bounded before it is.
+void check_layers(const Config& config, const std::vector<LayerPosition>& layers);
 // The factor of q·k of layer `number`, 0 for 1/√head_dim; says why in `layer`.
 double attention_scale(const Resolving& task, std::int64_t number, LayerPosition& layer);
 

@@ -83,7 +83,8 @@ std::int64_t Piece::place(std::int64_t n, const AttentionRule& attention) const 
 namespace {
 
 // Every name of what becomes rows of `param`, in the order of the rows.
-std::vector<Piece> pieces_of(const Names& names, const Param& param, std::int64_t layers) {
+std::vector<Piece> pieces_of(const Names& names, const Param& param, std::int64_t layers,
+                             std::int64_t skipped) {
   std::vector<Piece> pieces;
   for (const Source& s : names.sources) {
     const bool layered = s.ours.find("{}") != std::string::npos;
@@ -92,7 +93,7 @@ std::vector<Piece> pieces_of(const Names& names, const Param& param, std::int64_
       const auto same =
           std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.first == s.first; });
       Piece& piece =
-          same != pieces.end() ? *same : pieces.emplace_back(Piece{&param, {}, s.first, 0, s.how, s.skipped});
+          same != pieces.end() ? *same : pieces.emplace_back(Piece{&param, {}, s.first, 0, s.how, skipped});
       const std::string theirs = with_layer(s.theirs, l), bare(names.bare(theirs));
       piece.theirs.push_back(theirs);
       if (bare != theirs) piece.theirs.push_back(bare);
@@ -108,10 +109,11 @@ std::vector<Piece> pieces_of(const Names& names, const Param& param, std::int64_
 
 }  // namespace
 
-std::vector<Piece> pieces_of(const Names& names, const Model& model) {
+std::vector<Piece> pieces_of(const Names& names, const Model& model, std::int64_t table_first) {
   std::vector<Piece> all;
   for (const Param& param : model.params()) {
-    const auto pieces = pieces_of(names, param, model.architecture().layers);
+    const std::int64_t skipped = param.spec.name == "position.input.table" ? table_first : 0;
+    const auto pieces = pieces_of(names, param, model.architecture().layers, skipped);
     if (pieces.empty() || pieces.front().first != 0) {
       throw Error(Fault::input, text("gnomon does not know what this family calls the parameter ",
                                      param.spec.name, ": it is explained only"));

@@ -21,7 +21,6 @@ struct Source {
   std::string ours, theirs;
   std::int64_t first = 0;
   How how = How::plain;
-  std::int64_t skipped = 0;  // rows of theirs before those that are ours: RoBERTa's of no token
 };
 
 // What the tensors of a family are called. Sources of parameters that a model does not have are no matter: biases of a layer
@@ -52,13 +51,14 @@ struct Piece {
   std::vector<std::string> theirs;  // the names that it may have, the usual one first
   std::int64_t first, rows;         // of ours
   How how;
-  std::int64_t skipped;  // rows of theirs
+  std::int64_t skipped;  // rows of theirs before those that are ours: RoBERTa's of no token
 
   std::vector<std::int64_t> shape() const;  // that theirs must have
   // Where number n of theirs, after the skipped rows, lies in the flat array of the model.
   std::int64_t place(std::int64_t n, const AttentionRule& attention) const;
 };
-// Every parameter of the model, piece by piece, for each layer. Throws Error(input) for a parameter that has no name there.
-std::vector<Piece> pieces_of(const Names& names, const Model& model);
+// Every parameter of the model, piece by piece, for each layer. table_first: the row of a learned table that is the first token's
+// (Resolved). Throws Error(input) for a parameter that has no name there.
+std::vector<Piece> pieces_of(const Names& names, const Model& model, std::int64_t table_first = 0);
 
 }  // namespace gnomon

@@ -18,12 +18,11 @@ Sources bert_layers(const std::string& layer, const std::string& attention_norm)
          dense_names(kForwardNames + "down", layer + "output.dense") +
          norm_names(kForwardNames + "norm_after", layer + "output.LayerNorm");
 }
-Sources bert_body(const Architecture& a, const std::string& prefix, std::int64_t first_position) {
+Sources bert_body(const Architecture& a, const std::string& prefix) {
   const std::string layer = prefix + "encoder.layer.{}.", embed = prefix + "embeddings.";
-  return Sources{
-             {"embed.word", embed + "word_embeddings.weight"},
-             {"position.input.table", embed + "position_embeddings.weight", 0, How::plain, first_position},
-             {"embed.type", embed + "token_type_embeddings.weight"}} +
+  return Sources{{"embed.word", embed + "word_embeddings.weight"},
+                 {"position.input.table", embed + "position_embeddings.weight"},
+                 {"embed.type", embed + "token_type_embeddings.weight"}} +
          norm_names("embed.norm", embed + "LayerNorm") +
          qkv_names(a, layer + "attention.self.", "query", "key", "value") +
          dense_names(kAttentionNames + "out", layer + "attention.output.dense") +
@@ -34,14 +33,12 @@ Sources roberta_head() {
   return Sources{{"head.bias", "lm_head.bias"}} + dense_names("head.transform", "lm_head.dense") +
          norm_names("head.transform.norm", "lm_head.layer_norm");
 }
-// Tables whose first rows are of no token: row pad_token_id is padding's, and the first token has the next but none.
-constexpr std::int64_t kRowsOfNoToken = 2;
 
 }  // namespace
 
 Names names_bert(const Architecture& a) {
   const std::string head = "cls.predictions.";
-  return {bert_body(a, "bert.", 0) + Sources{{"head.bias", head + "bias"}} +
+  return {bert_body(a, "bert.") + Sources{{"head.bias", head + "bias"}} +
               dense_names("head.transform", head + "transform.dense") +
               norm_names("head.transform.norm", head + "transform.LayerNorm"),
           "bert.",
@@ -50,28 +47,30 @@ Names names_bert(const Architecture& a) {
 }
 
 Names names_roberta(const Architecture& a) {
-  return {bert_body(a, "roberta.", kRowsOfNoToken) + roberta_head(), "roberta.",
+  return {bert_body(a, "roberta.") + roberta_head(), "roberta.",
           beside({"embeddings.position_ids", "embeddings.token_type_ids", "lm_head.decoder.*"})};
 }
 
 Names names_mpnet(const Architecture& a) {
   const std::string layer = "mpnet.encoder.layer.{}.", embed = "mpnet.embeddings.";
-  return {
-      Sources{{"embed.word", embed + "word_embeddings.weight"},
-              {"position.input.table", embed + "position_embeddings.weight", 0, How::plain, kRowsOfNoToken},
-              {"position.attention.0.bias", "mpnet.encoder.relative_attention_bias.weight"}} +
-          norm_names("embed.norm", embed + "LayerNorm") +
-          qkv_names(a, layer + "attention.attn.", "q", "k", "v") +
-          dense_names(kAttentionNames + "out", layer + "attention.attn.o") +
-          bert_layers(layer, "attention.LayerNorm") + roberta_head(),
-      "mpnet.", beside({"embeddings.position_ids", "lm_head.decoder.*"})};
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"position.input.table", embed + "position_embeddings.weight"},
+                  {"position.attention.0.bias", "mpnet.encoder.relative_attention_bias.weight"}} +
+              norm_names("embed.norm", embed + "LayerNorm") +
+              qkv_names(a, layer + "attention.attn.", "q", "k", "v") +
+              dense_names(kAttentionNames + "out", layer + "attention.attn.o") +
+              bert_layers(layer, "attention.LayerNorm") + roberta_head(),
+          "mpnet.", beside({"embeddings.position_ids", "lm_head.decoder.*"})};
 }
 
 Names names_deberta_v2(const Architecture& a) {
   const std::string layer = "deberta.encoder.layer.{}.";
-  return {Sources{{"embed.word", "deberta.embeddings.word_embeddings.weight"},
+  const std::string embed = "deberta.embeddings.";
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"embed.type", embed + "token_type_embeddings.weight"},
+                  {"position.input.table", embed + "position_embeddings.weight"},
                   {"position.attention.0.table", "deberta.encoder.rel_embeddings.weight"}} +
-              norm_names("embed.norm", "deberta.embeddings.LayerNorm") +
+              norm_names("embed.norm", embed + "LayerNorm") +
               norm_names("position.attention.0.norm", "deberta.encoder.LayerNorm") +
               qkv_names(a, layer + "attention.self.", "query_proj", "key_proj", "value_proj") +
               dense_names(kAttentionNames + "out", layer + "attention.output.dense") +

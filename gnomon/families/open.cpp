@@ -1,6 +1,7 @@
 #include "gnomon/families/open.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "gnomon/checkpoint/weights.h"
@@ -120,10 +121,23 @@ std::vector<std::string> find_beside(const Config& config, const std::vector<Fou
   return beside;
 }
 
+// How many numbers of a tensor are not finite, and which is the first.
+struct NotFinite {
+  std::int64_t count = 0, first = 0;
+  double value = 0;
+  void look_at(const Floats& numbers, std::int64_t from) {
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      if (std::isfinite(numbers[n])) continue;
+      if (count++ == 0) first = from + std::int64_t(n), value = double(numbers[n]);
+    }
+  }
+};
+
 // Rows at a time, so that a large table is not in memory twice.
 constexpr std::int64_t kNumbersAtOnce = 1 << 22;
 
-void fill(const Found& f, const Weights& weights, const AttentionRule& attention, Floats& w) {
+NotFinite fill(const Found& f, const Weights& weights, const AttentionRule& attention, Floats& w) {
+  NotFinite wrong;
   const auto& shape = f.tensor->shape;
   const std::int64_t columns = shape.size() > 1 ? f.tensor->size() / shape[0] : 1,
                      at_once =
@@ -133,7 +147,16 @@ void fill(const Found& f, const Weights& weights, const AttentionRule& attention
     const std::int64_t first = (row - f.piece.skipped) * columns;
     for (std::int64_t n = 0; n < std::int64_t(numbers.size()); ++n)
       w[f.piece.place(first + n, attention)] = numbers[n];
+    wrong.look_at(numbers, row * columns);
   }
+  return wrong;
+}
+void must_be_finite(const Config& config, const StoredTensor& tensor, const NotFinite& wrong) {
+  if (wrong.count == 0) return;
+  throw Error(Fault::input, text(config.where(), ": tensor ", excerpt(tensor.name), " holds ",
+                                 counted(std::size_t(wrong.count), "number"),
+                                 wrong.count == 1 ? " that is" : " that are", " not finite: number ",
+                                 wrong.first, " of ", tensor.size(), " is ", shortest(wrong.value)));
 }
 
 }  // namespace
@@ -147,7 +170,7 @@ OpenedModel open_model(const Path& path, const LoadProgress& progress) {
   a.head = head_in(a, config, resolved.family, weights);
   const Model model(a);
   const Names names = names_of(resolved.family, a, config.gguf());
-  const std::vector<Found> found = find_all(config, pieces_of(names, model), weights);
+  const std::vector<Found> found = find_all(config, pieces_of(names, model, resolved.table_first), weights);
   std::vector<std::string> beside = find_beside(config, found, names, weights);
 
   const std::int64_t bytes = model.param_count() * std::int64_t(sizeof(float));
@@ -155,7 +178,7 @@ OpenedModel open_model(const Path& path, const LoadProgress& progress) {
   Floats w(std::size_t(model.param_count()));
   std::int64_t done = 0;
   for (const Found& f : found) {
-    fill(f, weights, a.attention, w);
+    must_be_finite(config, *f.tensor, fill(f, weights, a.attention, w));
     done += f.piece.rows * (f.piece.ours->spec.size() / f.piece.ours->spec.shape[0]) *
             std::int64_t(sizeof(float));
     if (progress) progress(done, bytes);

@@ -29,8 +29,8 @@ using LoadProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 // GGUF files of the architecture llama the rows of q and k are other than in transformers' files, and the resolved pairing of
 // channels is `adjacent` in return: both stay as they are, which gives the same numbers.
 //
-// Throws Error(input): a family that is explained only, tensors that are missing, that are left over or that have another
-// shape, with their names; Error(resource) before anything is allocated where memory does not suffice.
+// Throws Error(input): a family that is explained only, tensors that are missing, that are left over, that have another
+// shape or that hold NaN or infinity, with their names; Error(resource) before anything is allocated where memory does not suffice.
 OpenedModel open_model(const Path& path, const LoadProgress& progress = {});
 
 }  // namespace gnomon

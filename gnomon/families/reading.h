@@ -30,6 +30,7 @@ class FileReading {
   std::optional<std::string> text(std::string_view key) { return config_.text(ask(key)); }
   std::optional<std::vector<std::int64_t>> wholes(std::string_view key) { return config_.wholes(ask(key)); }
   std::optional<std::vector<double>> numbers(std::string_view key) { return config_.numbers(ask(key)); }
+  std::optional<std::vector<bool>> flags(std::string_view key) { return config_.flags(ask(key)); }
   std::optional<std::vector<std::string>> texts(std::string_view key) { return config_.texts(ask(key)); }
   std::vector<std::string> keys(std::string_view object) { return config_.keys(ask(object)); }
   std::string printed(std::string_view key) const { return config_.printed(at(key)); }

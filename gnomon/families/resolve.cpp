@@ -4,6 +4,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/families/layer_overrides.h"
 #include "gnomon/families/methods.h"
 #include "gnomon/families/numbers.h"
 #include "gnomon/families/unread.h"
@@ -48,11 +49,13 @@ Family guessed(const Config& config, const std::string& part) {
   family.method = turns ? Method::rotary : Method::table;
   family.rope.theta_key = first({"rope_theta", "rotary_emb_base"});
   family.rope.partial_key = first({"partial_rotary_factor", "rotary_pct"});
-  family.rope.plain_partial = true;
+  family.rope.plain_partial = true, family.rope.width_by_sections = true;
   return family;
 }
 
 }  // namespace
+
+namespace {
 
 void check_layer(const Config& config, const LayerPosition& layer) {
   try {
@@ -62,6 +65,25 @@ void check_layer(const Config& config, const LayerPosition& layer) {
     throw Error(Fault::input,
                 text(config.where(), ": it says ", layer.spec.print(), ", which cannot be: ", error.what()));
   }
+}
+
+// What one file may ask to be computed: layers that differ, and the channels and heads of those together.
+constexpr std::size_t kMostKinds = 512;
+constexpr std::int64_t kMostChannels = 1 << 18;
+
+}  // namespace
+
+void check_layers(const Config& config, const std::vector<LayerPosition>& layers) {
+  const auto kinds = different_layers(layers, kMostKinds);
+  if (kinds.size() > kMostKinds)
+    throw Error(Fault::input, text(config.where(), ": more than ", kMostKinds,
+                                   " layers differ; allowed are at most ", kMostKinds));
+  std::int64_t channels = 0;
+  for (const LayerPosition* kind : kinds) channels += kind->head_dim + kind->heads;
+  if (channels > kMostChannels)
+    throw Error(Fault::input, text(config.where(), ": the layers that differ have ", channels,
+                                   " channels and heads in all; allowed are at most ", kMostChannels));
+  for (const LayerPosition* kind : kinds) check_layer(config, *kind);
 }
 
 LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std::vector<SpecPart>& parts) {
@@ -109,6 +131,12 @@ double attention_scale(const Resolving& task, std::int64_t number, LayerPosition
       if (const auto x = file.number("attention_multiplier"))
         return say(*x, file.at("attention_multiplier"), "the file's own");
       return say(1, "", "no key says it: the class's attention_multiplier");
+    case AttentionScale::mpt:
+      if (const auto x = file.number("attn_config.softmax_scale")) {
+        if (*x == 0) file.wrong("attn_config.softmax_scale", "a number other than 0");
+        return say(*x, file.at("attn_config.softmax_scale"), "the file's own");
+      }
+      break;
     case AttentionScale::gpt2: {
       const bool rooted = file.flag("scale_attn_weights").value_or(true);
       const bool by_layer = file.flag("scale_attn_by_inverse_layer_idx").value_or(false);
@@ -124,6 +152,39 @@ double attention_scale(const Resolving& task, std::int64_t number, LayerPosition
 }
 
 namespace {
+
+// Heads of queries share those of keys in equal groups.
+void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
+  if (family.keys.kv_heads.empty() || family.mla.rope) return;  // latent attention has keys for all heads
+  for (const LayerPosition& layer : answer.layers) {
+    if (layer.heads % layer.kv_heads == 0) continue;
+    answer.remarks.push_back(
+        {file.at(family.keys.kv_heads),
+         text("layer ", layer.number, " has ", layer.kv_heads, " heads of keys for ", layer.heads,
+              " of queries, which they do not divide: transformers 5.23 raises an error when the model runs"),
+         "key-heads-not-shared"});
+    return;
+  }
+}
+
+// Where the mask that a model makes says one thing, and the arguments of a flash kernel another.
+void remark_kernels(FileReading& file, const Family& family, std::vector<Remark>& remarks) {
+  if (family.two_sided_by_kernel && says_two_sided(file, family))
+    remarks.push_back({file.at(family.two_sided_key),
+                       "transformers 5.23 gives it to the attention kernel alone, and its mask stays causal: "
+                       "eager attention sees no later key, a flash kernel may",
+                       "mask-depends-on-kernel"});
+  const WindowRule& windows = family.windows;
+  if (windows.which != WindowRule::Which::without_position || !file.has("layer_types") ||
+      !file.has(windows.key) || file.flag(windows.use_key).value_or(false))
+    return;
+  const auto types = *file.texts("layer_types");
+  if (std::find(types.begin(), types.end(), "sliding_attention") != types.end())
+    remarks.push_back({file.at(windows.use_key),
+                       "not true, so a flash kernel gets no window; the mask has the window of layer_types: "
+                       "eager attention sees keys nearer than it",
+                       "mask-depends-on-kernel"});
+}
 
 using Resolver = void (*)(const Resolving&);
 Resolver resolver_of(const Family& family) {
@@ -163,8 +224,10 @@ Resolved resolve(const Config& config, Reader reader) {
   if (config.gguf() != (reader == Reader::llama_cpp)) {
     throw Error(Fault::usage,
                 text(config.where(), ": the reader ", reader_names()[std::size_t(reader)], " reads ",
-                     reader == Reader::llama_cpp ? "a .gguf file, not a config.json"
-                                                 : "a config.json, not a .gguf file"));
+                     reader == Reader::llama_cpp
+                         ? "a .gguf file, not a config.json: convert the model, then compare the two with "
+                           "`gnomon explain CONFIG MODEL.gguf`"
+                         : "a config.json, not a .gguf file"));
   }
   if (config.gguf()) return resolve_gguf(config);
   const std::string part = language_part(config);
@@ -207,7 +270,9 @@ Resolved resolve(const Config& config, Reader reader) {
   }
   answer.causal = !two_sided(file, *family);
   const Sizes sizes = read_sizes(file, *family, answer.because);
-  if (family->width_by_heads && (reader == Reader::v5 || reader == Reader::vllm) && sizes.width % sizes.heads)
+  if (family->width_by_heads &&
+      (reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24) &&
+      sizes.width % sizes.heads)
     file.wrong(width_key(family->keys, [&](std::string_view key) { return file.has(key); }),
                text("a multiple of the heads, ", sizes.heads));
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
@@ -215,9 +280,13 @@ Resolved resolve(const Config& config, Reader reader) {
   const Resolving task{file, *family, sizes, answer};
   const Resolver fill = resolver_of(*family);
   fill(task);
+  if (answer.known && reader == Reader::v5) {
+    remark_groups(file, *family, answer);
+    remark_kernels(file, *family, answer.remarks);
+    remark_layer_overrides(file, *family, sizes, answer.remarks);
+  }
   remark_unread(file, answer);
-  for (std::size_t l = 0; l < answer.layers.size(); ++l)
-    if (l == 0 || !answer.layers[l].same(answer.layers[l - 1])) check_layer(config, answer.layers[l]);
+  check_layers(config, answer.layers);
   return answer;
 }
 

@@ -1,7 +1,6 @@
 #include "gnomon/families/rope_dict.h"
 
 #include <algorithm>
-#include <array>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
@@ -35,41 +34,57 @@ std::optional<RopeValue> member(const Config& config, const std::string& key, st
   return value;
 }
 
-constexpr std::array<std::string_view, 27> kKnown{"rope_type",
-                                                  "type",
-                                                  "rope_theta",
-                                                  "factor",
-                                                  "original_max_position_embeddings",
-                                                  "attention_factor",
-                                                  "beta_fast",
-                                                  "beta_slow",
-                                                  "mscale",
-                                                  "mscale_all_dim",
-                                                  "truncate",
-                                                  "short_factor",
-                                                  "long_factor",
-                                                  "low_freq_factor",
-                                                  "high_freq_factor",
-                                                  "partial_rotary_factor",
-                                                  "mrope_section",
-                                                  "mrope_interleaved",
-                                                  "interleaved",
-                                                  "alpha",
-                                                  "llama_4_scaling_beta",
-                                                  "short_mscale",
-                                                  "long_mscale",
-                                                  "max_position_embeddings",
-                                                  "rope_interleave",
-                                                  "rope_ratio",
-                                                  "finetuned"};
+// Every key that some class of transformers 5.23 reads in a dictionary of RoPE, and the types that read it; none: all do.
+struct KnownKey {
+  std::string_view name;
+  std::vector<std::string_view> types = {};
+};
+const std::vector<KnownKey>& known_keys() {
+  static const std::vector<KnownKey> all{
+      {"rope_type"},
+      {"type"},
+      {"rope_theta"},
+      {"partial_rotary_factor"},
+      {"mrope_section"},
+      {"mrope_interleaved"},
+      {"interleaved"},
+      {"rope_interleave"},
+      {"max_position_embeddings"},
+      {"finetuned"},
+      {"factor", {"linear", "dynamic", "yarn", "llama3", "longrope", "proportional"}},
+      {"original_max_position_embeddings", {"yarn", "llama3", "longrope"}},
+      {"attention_factor", {"yarn", "longrope"}},
+      {"beta_fast", {"yarn"}},
+      {"beta_slow", {"yarn"}},
+      {"mscale", {"yarn"}},
+      {"mscale_all_dim", {"yarn"}},
+      {"truncate", {"yarn"}},
+      {"llama_4_scaling_beta", {"yarn"}},
+      {"short_factor", {"longrope"}},
+      {"long_factor", {"longrope"}},
+      {"short_mscale", {"longrope"}},
+      {"long_mscale", {"longrope"}},
+      {"low_freq_factor", {"llama3"}},
+      {"high_freq_factor", {"llama3"}},
+      {"alpha", {"dynamic"}},
+      {"rope_ratio", {"default"}}};
+  return all;
+}
 
 }  // namespace
 
-std::span<const std::string_view> known_rope_keys() { return kKnown; }
-std::string_view misspelt_rope_key(std::string_view key) {
-  return std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end() ? nearest(key, kKnown)
-                                                                      : std::string_view{};
+std::string misspelt_rope_key(std::string_view key, std::string_view type) {
+  std::vector<Name> names;
+  for (const KnownKey& known : known_keys()) {
+    if (known.name == key) return {};
+    if (known.types.empty() || std::find(known.types.begin(), known.types.end(), type) != known.types.end())
+      names.push_back({known.name});
+  }
+  const std::vector<std::string> near = meant(key, names);
+  return near.size() == 1 ? near[0] : std::string();
 }
+
+bool is_vllm_yarn_key(std::string_view key) { return key == "attn_factor" || key == "extrapolation_factor"; }
 
 RopeValue rope_number(double x, std::string key, std::string rule) {
   return {std::move(key), std::move(rule), x, shortest(x)};
@@ -78,9 +93,14 @@ RopeValue rope_word(std::string word, std::string key, std::string rule) {
   return {std::move(key), std::move(rule), word, word};
 }
 
+constexpr std::size_t kMostMembers = 4096;  // of one dictionary, layers among them
+
 RopeDict RopeDict::read(FileReading& from, std::string_view object, std::string_view rule) {
   RopeDict dict(from.config().where(), from.at(object));
-  for (const std::string& name : from.keys(object)) {
+  const auto names = from.keys(object);
+  if (names.size() > kMostMembers)
+    from.wrong(object, text("an object of at most ", kMostMembers, " members, not ", names.size()));
+  for (const std::string& name : names) {
     const std::string key = from.at(text(object, ".", name));
     if (auto value = member(from.config(), key, rule)) dict.values_.emplace_back(name, std::move(*value));
   }

@@ -61,10 +61,11 @@ class RopeDict {
   mutable std::set<std::string, std::less<>> asked_;
 };
 
-// Every key that some class of transformers 5.23 reads in a dictionary of RoPE.
-std::span<const std::string_view> known_rope_keys();
-// The known key that an unknown one is nearly; empty: it is known itself, or like none.
-std::string_view misspelt_rope_key(std::string_view key);
+// The key of this type that an unknown one is nearly, never one of another type; empty: some class of transformers 5.23 reads
+// the key itself, or it is like none, or like several.
+std::string misspelt_rope_key(std::string_view key, std::string_view type);
+// Keys of YaRN's authors that transformers does not read and vLLM does.
+bool is_vllm_yarn_key(std::string_view key);
 
 // The dictionary of each kind of layer, by label ("full_attention"); the label of one for all is empty. No dictionary: the
 // kind carries no position.

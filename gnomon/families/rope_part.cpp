@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -57,7 +59,12 @@ class Rope {
                                               "original_max_position_embeddings"};
     for (const auto& [name, value] : dict_.unread()) {
       if (std::find(std::begin(elsewhere), std::end(elsewhere), name) != std::end(elsewhere)) continue;
-      const std::string_view near = misspelt_rope_key(name);
+      if (type_ == "yarn" && is_vllm_yarn_key(name)) {
+        if (value.printed != "1" && value.printed != "1.0")
+          remarks_.push_back({value.key, "transformers does not read it, vLLM does", "yarn-key-of-vllm"});
+        continue;
+      }
+      const std::string near = misspelt_rope_key(name, type_);
       remarks_.push_back(
           {value.key,
            text("the type ", type_, " does not read it", near.empty() ? "" : text(": was ", near, " meant?")),
@@ -93,6 +100,11 @@ class Rope {
   }
   void channels() {
     if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
+    if (const auto pairs = pairs_of_sections()) {
+      because("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
+              "twice the sum of its parts: no share of the head is said");
+      return rotate(2 * *pairs);
+    }
     const double part = dict_.number("partial_rotary_factor").value_or(1);
     const bool null = dict_.holds("partial_rotary_factor") && !dict_.find("partial_rotary_factor");
     const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
@@ -118,6 +130,14 @@ class Rope {
     }
     if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
     rotate(n);
+  }
+  std::optional<std::int64_t> pairs_of_sections() const {
+    if (!facts_.width_by_sections || dict_.holds("partial_rotary_factor")) return std::nullopt;
+    const auto parts = dict_.list("mrope_section");
+    if (!parts) return std::nullopt;
+    const double pairs = std::accumulate(parts->begin(), parts->end(), 0.0);
+    const bool fits = pairs >= 1 && 2 * pairs < double(head_.rotated) && pairs == std::floor(pairs);
+    return fits ? std::optional(std::int64_t(pairs)) : std::nullopt;
   }
   // The class knows no part of the head, but for the one that is its own.
   bool whole_head() const {
@@ -194,21 +214,60 @@ class Rope {
     option("original", shortest(original()), "original_max_position_embeddings");
     optional("beta_fast", 32), optional("beta_slow", 1);
     truncate();
-    if (rules_.drops_attention_factor) {
-      for (const char* name : {"attention_factor", "mscale", "mscale_all_dim"})
-        if (const RopeValue* dropped = dict_.find(name))
-          remarks_.push_back({dropped->key, "not looked at by this reader", {}});
-      return sections_of_text();
+    yarn_temperature(s);
+    sections_of_text();
+  }
+  void yarn_temperature(double s) {
+    const double own = rules_.authors_keys ? authors_factor(s) : 1;
+    switch (rules_.yarn_factor) {
+      case YarnFactor::said:
+        return said_temperature();
+      case YarnFactor::plain:
+        for (const char* name : {"attention_factor", "mscale", "mscale_all_dim"}) unread(name);
+        if (own != 1) computed(own * yarn_factor(1, s), "attn_factor", "times 0.1 ln(factor) + 1");
+        return;
+      case YarnFactor::by_ratio: {
+        unread("attention_factor");
+        const double m = dict_.number("mscale").value_or(1), all = dict_.number("mscale_all_dim").value_or(0);
+        if (own * m == 1 && all == 0) return softmax_temperature();
+        if (own == 1 && m != 0 && all != 0) return said_temperature();
+        computed(
+            own * yarn_factor(m, s) / yarn_factor(all, s), "mscale",
+            "the ratio of two of YaRN's factors: mscale is 1 and mscale_all_dim 0 where they are absent");
+        return softmax_temperature();
+      }
     }
-    if (const auto a = dict_.number("attention_factor")) {
+  }
+  static double yarn_factor(double m, double s) { return s <= 1 ? 1 : 0.1 * m * std::log(s) + 1; }
+  void computed(double factor, std::string_view name, std::string rule) {
+    write("attention_factor", shortest(factor));
+    const RopeValue* from = dict_.find(name);
+    because("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
+  }
+  void unread(const char* name) {
+    if (const RopeValue* dropped = dict_.find(name))
+      remarks_.push_back({dropped->key, "not looked at by this reader", {}});
+  }
+  // What the keys of YaRN's authors multiply by; their extrapolation_factor becomes an option.
+  double authors_factor(double s) {
+    if (const auto e = dict_.number("extrapolation_factor"); e && *e != 1)
+      option("extrapolation", shortest(*e), "extrapolation_factor");
+    const bool scales = !dict_.find("apply_yarn_scaling") || *dict_.flag("apply_yarn_scaling");
+    return dict_.number("attn_factor").value_or(1) / (scales ? 1 : yarn_factor(1, s));
+  }
+  void softmax_temperature() {
+    const double all = dict_.number("mscale_all_dim").value_or(0);
+    if (rules_.softmax_mscale && all != 0) option("softmax_mscale", shortest(all), "mscale_all_dim");
+  }
+  void said_temperature() {
+    if (const auto a = dict_.number("attention_factor"); a && rules_.yarn_factor == YarnFactor::said) {
       if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");
       option("attention_factor", shortest(*a), "attention_factor");
     }
     const double m = dict_.number("mscale").value_or(0), all = dict_.number("mscale_all_dim").value_or(0);
     if (m != 0 && all != 0)
       option("mscale", shortest(m), "mscale"), option("mscale_all_dim", shortest(all), "mscale_all_dim");
-    if (rules_.softmax_mscale && all != 0) option("softmax_mscale", shortest(all), "mscale_all_dim");
-    sections_of_text();
+    softmax_temperature();
   }
   void optional(std::string_view name, double standard) {
     const double x = dict_.number(name).value_or(0);

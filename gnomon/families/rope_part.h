@@ -22,6 +22,13 @@ struct SpecPart {
   std::vector<Remark> remarks;
 };
 
+// What cos and sin are multiplied by, of YaRN.
+enum class YarnFactor {
+  said,  // attention_factor, else the ratio of mscale and mscale_all_dim where both are, else 0.1·ln factor + 1
+  plain,    // 0.1·ln factor + 1, whatever those keys say
+  by_ratio  // that of mscale (1) and mscale_all_dim (0), whatever attention_factor says
+};
+
 // How the readers differ once the dictionary is complete.
 struct RopeRules {
   bool longrope_by_ratio =
@@ -29,10 +36,12 @@ struct RopeRules {
   bool plain_forgets_part =
       true;                      // the type default rotates the whole head (unless the family's own does not)
   std::optional<bool> truncate;  // of yarn, where the dictionary's own is not looked at
-  bool drops_attention_factor = false;  // of yarn: neither attention_factor nor mscale is looked at
-  bool static_dynamic = false;          // dynamic scales once, for factor times the length
-  bool softmax_mscale = false;          // mscale_all_dim multiplies q·k as well, squared: DeepSeek
-  std::string source;                   // of all this, for the rules
+  YarnFactor yarn_factor = YarnFactor::said;
+  bool authors_keys =
+      false;  // of yarn: attn_factor multiplies, extrapolation_factor and apply_yarn_scaling are read
+  bool static_dynamic = false;  // dynamic scales once, for factor times the length
+  bool softmax_mscale = false;  // mscale_all_dim multiplies q·k as well, squared: DeepSeek
+  std::string source;           // of all this, for the rules
 };
 
 // The rotation that a complete dictionary (rope_type, rope_theta, original_max_position_embeddings where the type needs it) says,

@@ -15,13 +15,16 @@ const std::optional<RopeDict>& RopeReading::of(std::string_view label) const {
 }
 
 RopeReading read_rope_vllm(FileReading& file, const Family& family, const std::vector<std::string>& labels,
-                           std::int64_t longest) {
+                           std::int64_t longest, bool old) {
   RopeReading reading = read_rope_v5(file, family, labels, longest);
   reading.rules.source = "vLLM, get_rope";
   reading.rules.plain_forgets_part = false;
   reading.rules.longrope_by_ratio = true;
   reading.rules.static_dynamic = true;
-  reading.rules.drops_attention_factor = family.mla.rope == 0;
+  reading.rules.yarn_factor = family.mla.rope ? YarnFactor::by_ratio
+                              : old           ? YarnFactor::plain
+                                              : YarnFactor::said;
+  reading.rules.authors_keys = old;
   return reading;
 }
 
@@ -57,11 +60,13 @@ RopeReading read_rope(Reader reader, FileReading& file, const Family& family,
     case Reader::v4:
       return read_rope_v4(file, family, longest);
     case Reader::vllm:
-      return read_rope_vllm(file, family, labels, longest);
+      return read_rope_vllm(file, family, labels, longest, false);
+    case Reader::vllm_24:
+      return read_rope_vllm(file, family, labels, longest, true);
     case Reader::naive:
       return read_rope_naive(file);
     case Reader::llama_cpp:
-      return read_rope_gguf(file, family, longest);
+      return read_rope_gguf(file, longest);
   }
   throw Error(Fault::bug, "a reader without rules");
 }

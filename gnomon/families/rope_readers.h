@@ -20,13 +20,15 @@ RopeReading read_rope_v5(FileReading& file, const Family& family, const std::vec
 
 // transformers 4.57.6: modeling_rope_utils.py. It knows rope_scaling and keys at the top level, and one dictionary.
 RopeReading read_rope_v4(FileReading& file, const Family& family, std::int64_t longest);
-// vLLM, model_executor/layers/rotary_embedding/__init__.py, get_rope, of what transformers 5 makes of the file.
+// vLLM 0.33.0 and 0.24.0 (`old`), model_executor/layers/rotary_embedding/__init__.py, get_rope, of what transformers 5 makes of
+// the file. The older one hands attn_factor, extrapolation_factor and apply_yarn_scaling to YaRN and no attention_factor; the
+// newer one attention_factor, mscale and mscale_all_dim, and none of those.
 RopeReading read_rope_vllm(FileReading& file, const Family& family, const std::vector<std::string>& labels,
-                           std::int64_t longest);
+                           std::int64_t longest, bool old);
 // getattr(config, "rope_theta", 10000) and rope_scaling as LlamaAttention._init_rope of transformers 4.31 (July 2023) had it.
 RopeReading read_rope_naive(FileReading& file);
-// llama.cpp, src/llama-model.cpp, load_hparams, and src/llama-context.cpp, of GGUF keys.
-RopeReading read_rope_gguf(FileReading& file, const Family& family, std::int64_t longest);
+// llama.cpp, src/llama-model.cpp, load_hparams, and src/llama-context.cpp, of GGUF keys (0.5.0).
+RopeReading read_rope_gguf(FileReading& file, std::int64_t longest);
 // As the reader does it.
 RopeReading read_rope(Reader reader, FileReading& file, const Family& family,
                       const std::vector<std::string>& labels, std::int64_t longest);

@@ -123,19 +123,37 @@ class V5 {
       remark("rope_parameters", "not looked at: this family reads full_attention and sliding_attention in it",
              "flat-dictionary-unread");
     }
-    const RopeDict scaling =
-        RopeDict::read(file_, "rope_scaling", rule("rope_scaling goes over the dictionary"));
-    for (const auto& [name, value] : scaling.values()) {
-      full.set(name, value);
-      if (rope_.dicts == RopeDicts::both_kinds) sliding.set(name, value);
-    }
+    scale_kinds(full, sliding);
     fill(full, theta(rope_.theta_key, rope_.theta));
     fill(sliding, sliding_theta());
     out_.kinds.emplace_back(kFull, std::move(full));
     out_.kinds.emplace_back(kSliding, std::move(sliding));
   }
+  void scale_kinds(RopeDict& full, RopeDict& sliding) {
+    const RopeDict scaling =
+        RopeDict::read(file_, "rope_scaling", rule("rope_scaling goes over the dictionary"));
+    if (scaling.empty()) return;
+    std::vector<RopeDict*> scaled{&full};
+    if (rope_.dicts == RopeDicts::both_kinds) scaled.push_back(&sliding);
+    for (RopeDict* dict : scaled)
+      for (const auto& [name, value] : scaling.values()) dict->set(name, value);
+    const RopeValue* old = scaling.find("type");
+    if (old && !scaling.find("rope_type") && full.find("rope_type") &&
+        scaling.word("type") != full.word("rope_type"))
+      out_.remarks.push_back({old->key,
+                              text("not looked at: this class begins with rope_type ",
+                                   *full.word("rope_type"), ", and type beside it says nothing"),
+                              "type-unread-by-kind"});
+  }
   RopeDict kind(std::string_view label) {
-    return RopeDict::read(file_, text("rope_parameters.", label), rule("the dictionary's own"));
+    if (!file_.has("rope_parameters"))
+      return RopeDict::standard(R"({"rope_type": "default"})", "no key says it: the class's own");
+    const std::string object = text("rope_parameters.", label);
+    // rope_scaling goes over a dictionary that is there.
+    if (file_.kind(object) != Config::Kind::object && filled(file_, "rope_scaling") &&
+        (label == kFull || rope_.dicts == RopeDicts::both_kinds))
+      file_.wrong(object, "a dictionary, for rope_scaling goes over it; or no rope_parameters");
+    return RopeDict::read(file_, object, rule("the dictionary's own"));
   }
   RopeValue sliding_theta() {
     if (!rope_.sliding_theta_key.empty()) return theta(rope_.sliding_theta_key, rope_.sliding_theta);
@@ -154,9 +172,9 @@ class V5 {
   void none() {
     RopeDict dict(file_.config().where());
     dict.set("rope_theta", rope_number(rope_.theta, "", "no key says it: the class's own"));
-    if (!rope_.width_key.empty() && file_.kind(rope_.width_key) == Config::Kind::null) {
-      dict.set("rotary_dim", rope_number(0, file_.at(rope_.width_key), "null: the whole head"));
-    } else if (const auto x = file_.whole(rope_.width_key)) {
+    if (file_.kind(rope_.width_key) == Config::Kind::null)
+      file_.wrong(rope_.width_key, "a whole number: the class of transformers 5.23 refuses null");
+    if (const auto x = file_.whole(rope_.width_key)) {
       dict.set("rotary_dim", rope_number(double(*x), file_.at(rope_.width_key), "the file's own"));
     } else {
       dict.set("rotary_dim", rope_number(64, "", "no key says it: the class's own"));

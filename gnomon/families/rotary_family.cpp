@@ -34,6 +34,11 @@ class RotaryLayers {
       std::vector<SpecPart> parts;
       if (const SpecPart* rope = rope_of(kind)) parts.push_back(*rope);
       if (auto part = temperature(kind)) parts.push_back(std::move(*part));
+      for (const SpecPart& part : parts) written_ += part.text.size();
+      if (written_ > kMostWritten)
+        throw Error(Fault::input,
+                    text(task_.file.config().where(), ": the settings of ", kinds_.size(),
+                         " layers with their lists are more than ", kMostWritten, " characters"));
       LayerPosition layer = make_layer(task_, kind, parts);
       layer.scale = attention_scale(task_, std::int64_t(l), layer);
       layer.number = std::int64_t(l);
@@ -169,6 +174,9 @@ class RotaryLayers {
   const std::vector<LayerKind> kinds_;
   RopeReading reading_;
   std::map<Key, SpecPart> made_;
+  // The specs of all layers, in characters: lists of every pair for every layer.
+  static constexpr std::size_t kMostWritten = 2 << 20;
+  std::size_t written_ = 0;
 };
 
 }  // namespace

@@ -28,5 +28,9 @@ struct Sought {
 std::vector<Hypothesis> rotary_rules(const Window& window, const Sought& sought);
 // Bases that models have.
 std::span<const double> known_thetas();
+// How much it assumes that a base is this one: nothing of a known one.
+double cost_of_theta(double theta);
+// To so many significant digits.
+double to_digits(double x, int digits);
 
 }  // namespace gnomon

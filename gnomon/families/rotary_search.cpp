@@ -54,6 +54,74 @@ std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t D) {
 }
 const Rotary& as_rotary(const Encoding& e) { return dynamic_cast<const Rotary&>(e); }
 
+namespace {
+
+// How well the turns of all tokens agree with the hypothesis, at most 1: by phases alone.
+double agreement(const Hypothesis& h, const Turned& turned, std::int64_t D) {
+  const auto made = rotary_of(h.spec, D);
+  if (!made) return -1;
+  const auto z = factors_of(as_rotary(*made), h, turned.positions, Role::q);
+  if (z.size() != turned.z.size()) return -1;
+  double sum = 0;
+  for (std::size_t n = 0; n < z.size(); ++n) {
+    const double size = std::abs(z[n]) * std::abs(turned.z[n]);
+    if (size > 0) sum += (z[n] * std::conj(turned.z[n])).real() / size;
+  }
+  return sum / double(z.size());
+}
+
+// So many of the tokens, evenly spread; `positions` holds theirs.
+Turned some_of(const Turned& turned, std::int64_t most, std::vector<double>& positions) {
+  Turned some{std::min(turned.T, most), turned.N, {}, {}, turned.noise};
+  for (std::int64_t n = 0; n < some.T; ++n) {
+    const std::int64_t t = n * turned.T / some.T;
+    positions.push_back(turned.positions[std::size_t(t)]);
+    const auto from = turned.z.begin() + std::ptrdiff_t(t * turned.N);
+    some.z.insert(some.z.end(), from, from + std::ptrdiff_t(turned.N));
+  }
+  some.positions = positions;
+  return some;
+}
+
+// At far positions a base that is a little off is an angle that is far off: the base near the fitted one at which all turns
+// agree best, to several numbers of digits.
+std::vector<Hypothesis> with_finer_theta(const Hypothesis& fitted, const Turned& all_turned, std::int64_t D,
+                                         double resolution) {
+  const double theta = option_in(fitted.spec, "theta").value_or(0);
+  if (!(theta > 2)) return {};
+  std::vector<double> positions;
+  const Turned turned = some_of(all_turned, 64, positions);
+  double farthest = 1;
+  for (const double p : positions) farthest = std::max(farthest, std::abs(p + fitted.shift));
+  const auto with_theta = [&](double log_theta, int digits) {
+    Hypothesis h = fitted;
+    h.spec = with(h.spec, "theta", shortest(to_digits(std::exp(log_theta), digits)));
+    return h;
+  };
+  // The angle p·θ^(−x), x = 2n/r, changes by p·x·θ^(−x), at most p/(e·ln θ), with ln θ.
+  const double changes = farthest / (std::exp(1.0) * std::log(theta)),
+               reach = std::min(0.05, 16 * resolution * std::log(theta));
+  double best = std::log(theta), step = 0.5 / changes;
+  std::int64_t steps = std::min<std::int64_t>(128, std::int64_t(std::ceil(reach / step)));
+  for (; step > 1e-3 * turned.noise / changes; step /= 8, steps = 8) {
+    const double middle = best;
+    double most = -1;
+    for (std::int64_t s = -steps; s <= steps; ++s) {
+      const double here = agreement(with_theta(middle + double(s) * step, 15), turned, D);
+      if (here > most) most = here, best = middle + double(s) * step;
+    }
+  }
+  std::vector<Hypothesis> all;
+  for (int digits = 3; digits <= 7; ++digits) {
+    all.push_back(with_theta(best, digits));
+    all.back().cost +=
+        cost_of_theta(to_digits(std::exp(best), digits)) - cost_of_theta(theta) + 0.1 * (digits - 3);
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked) {
   const Measured m = measure(turned, asked.positions_given ? 64 : kFarthest);
   const double noise = 4 * turned.noise + 1e-6;
@@ -62,6 +130,20 @@ std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& tu
   for (Hypothesis& h : all) {
     h.shift = m.shift, h.shift_is_fault = asked.positions_given, h.backwards = m.backwards;
     if (scaled && !begins(h.spec, "yarn")) h.scale = m.factor;
+  }
+  // Of the bases that come nearest without being ones that models have: of the plain rotation, and of any kind.
+  std::vector<Hypothesis> odd;
+  for (const bool plain : {true, false}) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Hypothesis& h) {
+      const auto theta = option_in(h.spec, "theta");
+      return theta && cost_of_theta(*theta) > 0 && begins(h.spec, "rope(") == plain;
+    });
+    if (found != all.end() && !m.frequencies.empty()) odd.push_back(*found);
+  }
+  for (Hypothesis& h : odd) {
+    if (asked.positions_given) h.shift = 0;  // far away a rough frequency tells no shift
+    const std::vector<Hypothesis> finer = with_finer_theta(h, turned, window.head, m.resolution);
+    all.insert(all.end(), finer.begin(), finer.end());
   }
   if (m.shift == 0) return all;
   const std::size_t found = all.size();

@@ -62,20 +62,34 @@ std::string perhaps(const FileReading& file, std::string_view key) {
   return text(": was ", near, " meant?");
 }
 
+constexpr std::size_t kMostTold = 64;
+
+// The first of them, and how many more there are: a file may have a million.
+void tell(std::vector<Remark> remarks, Resolved& answer) {
+  const std::size_t more = remarks.size() - std::min(remarks.size(), kMostTold);
+  if (more) remarks.resize(kMostTold), remarks.back().says += text("; nor ", counted(more, "more key"));
+  answer.remarks.insert(answer.remarks.end(), remarks.begin(), remarks.end());
+}
+
 }  // namespace
 
 void remark_unread(const FileReading& file, Resolved& answer) {
   const Config& config = file.config();
+  std::vector<Remark> found;
   for (const std::string& key : config.keys(file.part())) {
     const std::string whole = file.at(key);
-    if (of_position(key) && !file.asked(whole) && !idle(config, whole))
-      answer.remarks.push_back({whole, text("no rule of this family reads it", perhaps(file, key)), kUnread});
+    if (!of_position(key) || file.asked(whole) || idle(config, whole)) continue;
+    if (answer.known)
+      found.push_back({whole, text("no rule of this family reads it", perhaps(file, key)), kUnread});
+    else
+      found.push_back({whole, "gnomon does not know what this class makes of it", "family-unknown"});
   }
-  if (file.part().empty()) return;
-  for (const std::string& key : config.keys())
+  const bool rest = !file.part().empty() && answer.known;
+  for (const std::string& key : rest ? config.keys() : std::vector<std::string>())
     if (of_position(key) && !idle(config, key))
-      answer.remarks.push_back(
+      found.push_back(
           {key, text("not looked at: the settings of the language part are in ", file.part()), kUnread});
+  tell(std::move(found), answer);
 }
 
 }  // namespace gnomon

@@ -29,14 +29,15 @@ HWY_EXPORT(AttendCachedHead);
 // One call: what it was given, checked, and its tasks.
 class CachedAttention {
  public:
-  CachedAttention(const AttendShape& s, Heads<const float> q, const KeyCache& cache, const Terms& terms,
+  CachedAttention(const AttendShape& s, const CachedQueries& q, const KeyCache& cache, const Terms& terms,
                   const Extras& extras)
       : s_(s), q_(q), cache_(cache), terms_(terms), extras_(extras) {
     check_cache();
     AttendShape nowhere = s;  // what arrays over distances must reach is asked below, of the positions
     nowhere.causal = true, nowhere.first = -s.queries;
     check_shape(nowhere);
-    check_heads(s, "q", q, {s.queries, s.K});
+    check_heads(s, "q", q.rows, {s.queries, s.K});
+    if (!q.first_key.empty()) check_size("attend_cached", "first_key", q.first_key.size(), s.B * s.queries);
     check_terms(nowhere, terms);
     check_extras(nowhere, terms, extras);
     if (extras.logits.data || extras.instead.data)
@@ -46,15 +47,13 @@ class CachedAttention {
 
   void run(Heads<float> out, float* lse) const {
     const std::int64_t heads = cache_.shape_.heads, group = s_.H / heads, rows = s_.queries * group;
-    std::int64_t used = 0;
-    for (const auto& sequence : cache_.sequences_) used = std::max(used, sequence.total);
-    used = std::min(used, cache_.slots_);
-    const std::int64_t pieces = (used + kPiece - 1) / kPiece, tasks = s_.B * heads * pieces;
+    const std::vector<std::int64_t> begins = pieces_seen();
+    const std::int64_t pieces = std::int64_t(begins.size()), tasks = s_.B * heads * pieces;
     Scratch most(tasks * rows), sum(tasks * rows), values(tasks * rows * cache_.Dp_);
     parallel_for(tasks, [&](std::int64_t n) {
-      const std::int64_t piece = n % pieces, g = n / pieces % heads, b = n / pieces / heads;
+      const std::int64_t begin = begins[n % pieces], g = n / pieces % heads, b = n / pieces / heads;
       CachedTask task = task_of(b, g);
-      task.begin = piece * kPiece, task.end = std::min(round_up(used, kBlock), (piece + 1) * kPiece);
+      task.begin = begin, task.end = std::min(round_up(used(), kBlock), begin + kPiece);
       task.most = &most[n * rows], task.sum = &sum[n * rows], task.out = &values[n * rows * cache_.Dp_];
       HWY_DYNAMIC_DISPATCH(AttendCachedHead)(task);
     });
@@ -85,6 +84,36 @@ class CachedAttention {
   }
 
  private:
+  std::int64_t used() const {  // slots of the fullest sequence
+    std::int64_t most = 0;
+    for (const auto& sequence : cache_.sequences_) most = std::max(most, sequence.total);
+    return std::min(most, cache_.slots_);
+  }
+  // Where the pieces begin of which a query of any sequence sees a slot: what a window hides is no task.
+  std::vector<std::int64_t> pieces_seen() const {
+    const std::int64_t slots = cache_.slots_, pieces = (used() + kPiece - 1) / kPiece;
+    std::vector<bool> seen(std::size_t(pieces), false);
+    const auto mark = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t p = begin / kPiece; begin < end && p <= (end - 1) / kPiece; ++p) seen[p] = true;
+    };
+    for (std::int64_t b = 0; b < s_.B; ++b) {
+      const CachedTask task = task_of(b, 0);
+      std::int64_t first = task.total, end = task.oldest;
+      for (std::int64_t i = 0; i < s_.queries; ++i) {
+        if (task.first_of(i) >= task.end_of(i)) continue;
+        first = std::min(first, task.first_of(i)), end = std::max(end, task.end_of(i));
+      }
+      if (first >= end) continue;
+      const std::int64_t from = first % slots, past = from + end - first;  // the ring closes at `slots`
+      mark(from, std::min(past, slots)), mark(0, past - slots);
+    }
+    std::vector<std::int64_t> begins;
+    for (std::int64_t p = 0; p < pieces; ++p) {
+      if (seen[p]) begins.push_back(p * kPiece);
+    }
+    return begins;
+  }
+
   void check_cache() const {
     const auto& c = cache_.shape_;
     const std::int64_t keys = cache_.keys();
@@ -109,7 +138,9 @@ class CachedAttention {
           "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
           "are these");
     if (!terms_.first_key.empty() || !terms_.end_key.empty())
-      refuse("terms have first_key or end_key; allowed are the cache's window and a mask");
+      refuse(
+          "terms have first_key or end_key; allowed are the cache's window, first_key of the queries and a "
+          "mask");
   }
 
   void check_distances() const {
@@ -139,25 +170,26 @@ class CachedAttention {
     CachedTask t{};
     t.shape = s_;
     t.b = b, t.group = s_.H / cache_.shape_.heads, t.first_head = g * t.group;
-    t.q = q_;
+    t.q = q_.rows;
     t.k = &cache_.k_[cache_.key_block(b, g, 0)], t.v = &cache_.v_[cache_.value_row(b, g, 0)];
     t.positions = &cache_.positions_[b * cache_.slots_];
     t.slots = cache_.slots_, t.Dp = cache_.Dp_;
     t.total = sequence.total, t.oldest = sequence.total - sequence.stored;
     t.window = cache_.shape_.window, t.tame = sequence.tame;
     t.queries = cache_.last_.data() + b * cache_.appended_ + cache_.appended_ - s_.queries;
+    t.first_key = q_.first_key.empty() ? nullptr : q_.first_key.data() + b * s_.queries;
     t.terms = &terms_, t.extras = &extras_;
     return t;
   }
 
   const AttendShape& s_;
-  const Heads<const float> q_;
+  const CachedQueries& q_;
   const KeyCache& cache_;
   const Terms& terms_;
   const Extras& extras_;
 };
 
-void attend_cached(const AttendShape& s, Heads<const float> q, const KeyCache& cache, const Terms& terms,
+void attend_cached(const AttendShape& s, const CachedQueries& q, const KeyCache& cache, const Terms& terms,
                    const Extras& extras, Heads<float> out, float* lse) {
   const CachedAttention call(s, q, cache, terms, extras);
   check_heads(s, "out", out, {s.queries, s.D});

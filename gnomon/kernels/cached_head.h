@@ -21,8 +21,9 @@ struct CachedTask {
   std::int64_t begin, end;     // the slots of this task
   std::int64_t total, oldest;  // tokens that ever came; index of the first that is stored
   std::int64_t window;
-  bool tame;                    // no value can make another one's sum NaN
-  const std::int64_t* queries;  // index of each query, −1: it is padding
+  bool tame;                      // no value can make another one's sum NaN
+  const std::int64_t* queries;    // index of each query, −1: it is padding
+  const std::int64_t* first_key;  // of each query, counted from the oldest; null: nothing is hidden
   const Terms* terms;
   const Extras* extras;
   // What these slots give: the largest logit and Σ exp(logit − largest) of each row, and its sum of values (rows,Dp).
@@ -31,7 +32,8 @@ struct CachedTask {
   std::int64_t rows() const { return shape.queries * group; }
   // The indices that query i sees.
   std::int64_t first_of(std::int64_t i) const {
-    return window ? std::max(oldest, queries[i] - window + 1) : oldest;
+    const std::int64_t in_ring = window ? std::max(oldest, queries[i] - window + 1) : oldest;
+    return first_key ? std::max(in_ring, oldest + first_key[i]) : in_ring;
   }
   std::int64_t end_of(std::int64_t i) const {
     if (queries[i] < 0) return oldest;

@@ -31,8 +31,9 @@ std::int64_t tokens_of(std::int64_t b, std::int64_t n, const std::uint8_t* paddi
 
 }  // namespace
 
-KeyCache::KeyCache(const KeyCacheShape& shape)
+KeyCache::KeyCache(const KeyCacheShape& shape, std::string made_for)
     : shape_(checked(shape)),
+      made_for_(std::move(made_for)),
       slots_(round_up(shape.capacity, kBlock)),
       Dp_(round_up(shape.D, kWidest)),
       k_(shape.B * shape.heads * slots_ * shape.K),
@@ -55,6 +56,12 @@ std::int64_t KeyCache::keys_with(std::int64_t n, const std::uint8_t* padding) co
   for (std::int64_t b = 0; b < shape_.B; ++b)
     most = std::max(most, std::min(shape_.capacity, sequences_[b].stored + tokens_of(b, n, padding)));
   return most;
+}
+std::int64_t KeyCache::key_of(std::int64_t b, std::int64_t i) const {
+  check_extents("KeyCache", {{"the token", i, 0, appended_ - 1}});
+  const Sequence& s = at(b);
+  const std::int64_t index = last_[b * appended_ + i];
+  return index < 0 ? -1 : index - (s.total - s.stored);
 }
 double KeyCache::position(std::int64_t b, std::int64_t j) const {
   const Sequence& s = at(b);

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gnomon/kernels/attend.h"
@@ -39,8 +40,9 @@ struct CachedKeys {
 // the cache as it was.
 class KeyCache {
  public:
-  // Throws Error(usage) for extents below 1 and a window beyond the capacity.
-  explicit KeyCache(const KeyCacheShape& shape);
+  // Throws Error(usage) for extents below 1 and a window beyond the capacity. `made_for` says whose keys these are; who appends
+  // compares it with its own, since keys that one encoding has turned mean nothing to another.
+  explicit KeyCache(const KeyCacheShape& shape, std::string made_for = "");
 
   // Throws Error(usage) for more tokens than there is room for (without a window: the capacity; with one: so many that each
   // of them still finds its window, capacity − window + 1), rows that do not fit, and positions that are not finite, beyond
@@ -61,10 +63,13 @@ class KeyCache {
   void copy_rows(std::int64_t b, Floats& keys, Floats& values) const;
 
   const KeyCacheShape& shape() const { return shape_; }
+  const std::string& made_for() const { return made_for_; }
   // Tokens of sequence b that are stored, and the most of any sequence. Key j of attention is the j-th oldest.
   std::int64_t length(std::int64_t b) const;
   std::int64_t keys() const;
   double position(std::int64_t b, std::int64_t j) const;
+  // Which key of its sequence the i-th token of the last append is; −1: it was padding.
+  std::int64_t key_of(std::int64_t b, std::int64_t i) const;
   std::int64_t appended() const { return appended_; }  // n of the last append
 
  private:
@@ -86,6 +91,7 @@ class KeyCache {
   std::int64_t value_row(std::int64_t b, std::int64_t h, std::int64_t slot) const;
 
   const KeyCacheShape shape_;
+  const std::string made_for_;
   const std::int64_t slots_, Dp_;  // capacity and D, rounded up to whole blocks and vectors
   Floats k_, v_;                   // (B,heads,slots/kBlock,K,kBlock) and (B,heads,slots,Dp)
   std::vector<double> positions_;  // (B,slots)
@@ -94,13 +100,20 @@ class KeyCache {
   std::vector<std::int64_t> last_;  // (B,appended): which of its sequence's tokens each is, −1: padding
 };
 
+// Queries against a cache, and where what they see begins: (B,queries), key j counted from the oldest stored one, which do not
+// fall with the query. Empty: nothing is hidden. Keys before it are not read.
+struct CachedQueries {
+  Heads<const float> rows;  // (B,H,queries,K)
+  std::span<const std::int64_t> first_key = {};
+};
+
 // Attention of tokens that were just appended: query i of sequence b is token appended − queries + i of the last append, and
 // sees the keys of its sequence: with `causal`, those up to its own. Of shape: B, kv_heads, K, D are the cache's, keys is
 // cache.keys(), padding null, beside 0, first not given. Terms: arrays over distances of the positions (whole numbers),
-// by_query, by_key; no first_key, end_key, places. Numbers over keys (by_key, bias, mask) count from the oldest
+// by_query, by_key; no first_key, end_key (the queries have theirs), places. Numbers over keys (by_key, bias, mask) count from the oldest
 // that is stored. The other meanings, errors and NaN are attend()'s. Queries that are padding have rows of 0 and lse −∞.
 // Each key is read once for all query heads of its group. Extra memory: O(B·H·queries·(K + D·keys/1024)).
-void attend_cached(const AttendShape& shape, Heads<const float> q, const KeyCache& cache, const Terms& terms,
-                   const Extras& extras, Heads<float> out, float* lse);
+void attend_cached(const AttendShape& shape, const CachedQueries& q, const KeyCache& cache,
+                   const Terms& terms, const Extras& extras, Heads<float> out, float* lse);
 
 }  // namespace gnomon

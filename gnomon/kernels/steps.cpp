@@ -280,11 +280,31 @@ void add(const Step& part, Step& sum) {
   });
 }
 
+namespace {
+
+std::string names_of(unsigned roles) {
+  std::string all;
+  for (const auto& [role, name] :
+       {std::pair{Role::q, "q"}, {Role::k, "k"}, {Role::v, "v"}, {Role::out, "out"}}) {
+    if (roles & unsigned(role)) all += (all.empty() ? "" : ", ") + std::string(name);
+  }
+  return all;
+}
+void check_role(const Step& step, Role role) {
+  if (step.acts_on(role)) return;
+  throw Error(Fault::usage, text("a step on rows of ", names_of(step.roles), ": found rows of ",
+                                 names_of(unsigned(role)), "; map_rows() takes the steps that act on them"));
+}
+
+}  // namespace
+
 void apply(const Step& step, Role role, const StepRows& rows, float* x) {
+  check_role(step, role);
   std::visit([&](const auto& what) { run(what, role, rows, x); }, step.what);
 }
 void apply_backward(const Step& step, Role role, const StepRows& rows, const float* before, float* dx,
                     Step& grad) {
+  check_role(step, role);
   std::visit(
       [&](const auto& what) {
         using What = std::decay_t<decltype(what)>;

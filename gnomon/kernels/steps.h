@@ -82,8 +82,8 @@ struct StepRows {
       : at(rows), first(from), of(tokens) {}
 };
 
-// In place; x points at the row of (b, t, h) = (0, 0, 0). Throws Error(usage) for arrays that do not fit the rows,
-// such as one over more heads than the rows have.
+// In place; x points at the row of (b, t, h) = (0, 0, 0). Throws Error(usage) for rows of a role that the step does not act
+// on, and for arrays that do not fit the rows, such as one over more heads than the rows have.
 void apply(const Step& step, Role role, const StepRows& rows, float* x);
 // `before`: the rows as apply() found them, laid out as `rows`; null if needs_input() is false. dx comes in as the
 // gradient of what apply() left and leaves as that of what it found. The arrays that `grad` has are added to.

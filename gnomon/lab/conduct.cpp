@@ -55,14 +55,7 @@ Conduct::Conduct(const StudyConfig& config, const Data& data, const StudyFolder&
 // What a folder holds of another study stays, unless that was asked for; what other numerics computed is done again.
 void Conduct::respect_runs(bool replace) {
   const Leftovers left = leftovers(config_, data_, folder_);
-  if (!left.lost.empty() && !replace) {
-    throw Error(
-        Fault::usage,
-        text(folder_.report().string(), " shows ", left.lost.size(),
-             " runs that this command does not have (", left.lost.front(),
-             left.lost.size() > 1 ? ", ..." : "",
-             "): give another folder with --out, the same settings with more arms or seeds, or --replace"));
-  }
+  if (!left.lost.empty() && !replace) throw Error(Fault::usage, left.in_the_way(folder_));
   if (left.other_numerics)
     said_.push_back(told(left, plan_runs(config_, data_, {}).front(), folder_) + ": they are done again");
 }

@@ -14,9 +14,9 @@ namespace gnomon {
 class Conduct {
  public:
   // Takes the folder and writes study.toml into it. What the folder shows of another study stays, unless `replace`.
-  // Throws Error(usage) for more memory than there is, for a report that has runs which this study lacks, for a study.toml that
-  // cannot be read, and for predictions in it that this study lacks and of which runs have been seen; Error(busy) for a folder in use. The
-  // data outlive it.
+  // Throws Error(usage) for a report that has runs which this study lacks, for a study.toml that cannot be read, and for
+  // predictions in it that this study lacks and of which runs have been seen; Error(resource) for more memory than there is;
+  // Error(busy) for a folder in use. The data outlive it.
   Conduct(const StudyConfig& config, const Data& data, const StudyFolder& folder, bool replace);
   Conduct(const Conduct&) = delete;  // its agenda knows where its configuration stands
 

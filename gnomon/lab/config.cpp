@@ -23,7 +23,8 @@ std::vector<Field> fields(RunSettings& c) {
        &c.model.block},
       {"model.layers", "Transformer layers; 0 = by study.minutes", &c.model.layers},
       {"model.width", "channels; 0 = by study.minutes", &c.model.width},
-      {"model.heads", "attention heads; they divide the width; 0 = one for 16 channels, at most 8",
+      {"model.heads",
+       "attention heads; they divide the width; 0 = one for 16 channels, at most 8, as divides it",
        &c.model.heads},
       {"model.kv_heads", "heads of keys and values, which the heads share; 0 = as the block has it",
        &c.model.kv_heads},
@@ -52,7 +53,8 @@ std::vector<Field> fields(RunSettings& c) {
       {"train.weight_decay", "AdamW, on matrices only", &c.train.weight_decay},
       {"train.clip", "largest norm of the gradient", &c.train.clip},
       {"evaluate.lengths", "window lengths at evaluation, in training windows", &c.lengths},
-      {"evaluate.score", "last positions of a window that are scored, at every length", &c.score},
+      {"evaluate.score",
+       "last positions of a window that are scored, at every length; of shorter windows all", &c.score},
       {"evaluate.windows", "held-out windows, the same for every arm and length", &c.windows},
       {"evaluate.points", "points of the training curve", &c.points},
   };
@@ -72,13 +74,17 @@ std::vector<Field> fields(StudyConfig& c) {
        &c.baseline},
       {"study.seeds", "runs of each arm and budget; a seed fixes initial weights and data order", &c.seeds},
       {"study.minutes",
-       "what the study may cost, in minutes of two cores with AVX-512; it fixes what is 0 below", &c.minutes},
+       "what the study may cost, in minutes of two cores with AVX-512; it fixes what is 0 below. Steps that "
+       "are set change the time, not the sizes",
+       &c.minutes},
       {"study.budgets", "shares of train.steps that every arm is trained with; the last is 1", &c.budgets},
       {"study.smallest_effect", "nats a byte below which a difference does not matter, declared beforehand",
        &c.smallest_effect},
       {"study.workers", "runs side by side, 0 = one a core", &c.workers},
       {"study.threads", "threads of one run", &c.threads},
       {"study.checkpoint_seconds", "time between checkpoints of a run", &c.checkpoint_seconds},
+      {"study.derived", "what was not set, and what it follows from; written here, never read as a setting",
+       &c.derived},
       {"tune.rates",
        "learning rates that every arm is tried with, rising; empty = three around what suits the width",
        &c.tuning.rates},
@@ -178,6 +184,11 @@ std::vector<std::string> settle(StudyConfig& c) {
   if (c.data == "symbols" && c.model.vocabulary == 256) c.model.vocabulary = kSymbols;
   c.check_settings();
   fill_in_scale(c);
+  if (c.score == RunSettings().score && c.score > c.model.length) {
+    c.score = c.model.length;
+    c.derived.push_back(
+        text("evaluate.score = ", c.score, ": a whole window, which is shorter than ", RunSettings().score));
+  }
   std::vector<std::string> said = choose_arms(c);
   for (auto& sentence : choose_baseline(c)) said.push_back(std::move(sentence));
   c.check();

@@ -66,6 +66,7 @@ struct StudyConfig : RunSettings {
   std::int64_t threads = 1;  // of one run
   double checkpoint_seconds = 10;
   std::vector<Prediction> predictions;  // what is expected; no run depends on them
+  std::vector<std::string> derived;     // what was not set, and what it follows from: settle() writes it
   // Every value, checked together: throws Error(usage) that names the key, what was found, what is allowed.
   void check() const;
   void check_settings() const;  // of it, what does not depend on the sizes of the model

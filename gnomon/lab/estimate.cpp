@@ -74,7 +74,7 @@ void check_memory(const StudyConfig& c, const Data& data) {
   const std::int64_t side_by_side = std::max<std::int64_t>(c.workers, 1);
   const auto refuse = [](std::int64_t needed, const std::string& by, std::int64_t found,
                          const std::string& what) {
-    throw Error(Fault::usage,
+    throw Error(Fault::resource,
                 text("not enough memory: ", by, " would take about ", bytes_text(double(needed)), "; ",
                      bytes_text(double(found)), " are ", what,
                      " (lower study.workers, train.batch, model.length, model.width or evaluate.lengths)"));

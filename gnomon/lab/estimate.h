@@ -25,7 +25,7 @@ struct LargestRun {
   std::int64_t bytes = 0;
 };
 LargestRun largest_run(const StudyConfig& config, const Data& data);
-// Throws Error(usage) with the numbers where the runs that go side by side need more memory than there is.
+// Throws Error(resource) with the numbers where the runs that go side by side need more memory than there is.
 void check_memory(const StudyConfig& config, const Data& data);
 
 }  // namespace gnomon

@@ -6,6 +6,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/lab/judge.h"
 
 namespace gnomon {
@@ -170,12 +171,12 @@ Json json_of(const StudySummary& s) {
 
 }  // namespace
 
-std::string results_json(const StudySummary& s) { return json_of(s).dump(1) + "\n"; }
+std::string results_json(const StudySummary& s) { return without_unprintables(json_of(s).dump(1)) + "\n"; }
 
 std::string results_json(const std::vector<Told>& studies) {
   Json j{{"schema", 2}, {"version", GNOMON_VERSION}, {"studies", Json::array()}};
   for (const Told& t : studies) j["studies"].push_back({{"name", t.name}, {"results", json_of(*t.summary)}});
-  return j.dump(1) + "\n";
+  return without_unprintables(j.dump(1)) + "\n";
 }
 
 }  // namespace gnomon

@@ -13,7 +13,8 @@ double expected_loss(double parameters, double tokens);
 double core_speed(std::int64_t width);
 
 // What is 0 in the settings of a study (layers, width, heads, steps, batch, rates) such that it takes about study.minutes of two
-// such cores, tuning and evaluation included, and that the expected loss is lowest. What is set stays.
+// such cores, tuning and evaluation included, and that the expected loss is lowest. What is set stays. Steps that are set do not
+// change the sizes: they are those of the study without them. `derived` says what was filled in, and from what.
 void fill_in_scale(StudyConfig& config);
 
 }  // namespace gnomon

@@ -21,7 +21,7 @@ constexpr char kDirectives[] = R"sh(#SBATCH --job-name=gnomon
 
 constexpr char kTask[] = R"sh(
 # A task of a study, in its folder: one open run, or the report. Written by `gnomon study export --slurm`, submitted by submit.sh.
-part() { srun --ntasks=1 --cpus-per-task="$threads" "$program" study "$@" --out .; }
+part() { srun --ntasks=1 --cpus-per-task="$threads" "$program" study "$@" .; }
 if [ "${1:-}" = report ]; then
   part report
   exit
@@ -37,7 +37,7 @@ constexpr char kSubmit[] = R"sh(
 # Submits this study to Slurm: runs that tune, runs that follow, the report, each after the ones before. Words after it go to
 # sbatch, such as --partition=long --time=60. Again: does what is missing; a task that finds nothing to do ends.
 set -eu
-cd "$(dirname "$0")"
+CDPATH= cd -- "$(dirname -- "$0")"
 after=
 phase() {  # TASKS [word...]: in arrays of at most 1000, as Slurm's MaxArraySize has it
   left=$1 jobs=

@@ -28,7 +28,10 @@ struct Refused {
 
 class Database {
  public:
+  // What is no file of its own (a link) goes: SQLite would write where it leads.
   explicit Database(const Path& path) {
+    std::error_code none;
+    if (std::filesystem::is_symlink(path, none)) std::filesystem::remove(path, none);
     const int code = sqlite3_open(path.c_str(), &db_);
     if (code != SQLITE_OK) {
       const Refused refused{code, db_ ? sqlite3_errmsg(db_) : sqlite3_errstr(code)};

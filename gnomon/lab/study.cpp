@@ -169,4 +169,11 @@ Leftovers leftovers(const StudyConfig& c, const Data& data, const StudyFolder& f
   return left;
 }
 
+std::string Leftovers::in_the_way(const StudyFolder& folder) const {
+  if (lost.empty()) return {};
+  return text(folder.report().string(), " shows ", lost.size(), " runs that this command does not have (",
+              lost.front(), lost.size() > 1 ? ", ..." : "",
+              "): give another folder with --out, the same settings with more arms or seeds, or --replace");
+}
+
 }  // namespace gnomon

@@ -61,6 +61,8 @@ struct Leftovers {
   std::string found;               // those numerics, of one of them
   std::vector<std::string>
       lost;  // "arm, seed": runs in results.json and so in the report that are not of this study
+  // That the folder shows those, in a sentence that says what to do; empty: there are none.
+  std::string in_the_way(const StudyFolder& folder) const;
 };
 Leftovers leftovers(const StudyConfig& config, const Data& data, const StudyFolder& folder);
 

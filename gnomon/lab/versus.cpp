@@ -1,8 +1,11 @@
 #include "gnomon/lab/versus.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "gnomon/core/unprintable.h"
 
 namespace gnomon {
 namespace {
@@ -42,7 +45,8 @@ std::vector<Changed> changed(StudyConfig a, StudyConfig b) {
   std::vector<Changed> all;
   const std::vector<Field> of_a = fields(a), of_b = fields(b);
   for (std::size_t i = 0; i < of_a.size(); ++i) {
-    if (of_a[i].key == "prediction" || of_a[i].key == "study.workers") continue;
+    constexpr std::array<std::string_view, 3> kNoSettings{"prediction", "study.workers", "study.derived"};
+    if (std::find(kNoSettings.begin(), kNoSettings.end(), of_a[i].key) != kNoSettings.end()) continue;
     const std::string x = print_value(of_a[i]), y = print_value(of_b[i]);
     if (x != y) all.push_back({std::string(of_a[i].key), x, y});
   }
@@ -75,11 +79,11 @@ Json json_of(const StudySummary& a, const StudySummary& b) {
 
 std::string versus_json(const std::vector<Compared>& studies) {
   if (studies.size() == 1 && studies.front().name.empty())
-    return json_of(studies.front().a, studies.front().b).dump(1) + "\n";
+    return without_unprintables(json_of(studies.front().a, studies.front().b).dump(1)) + "\n";
   Json j{{"schema", 2}, {"studies", Json::array()}};
   for (const Compared& c : studies)
     j["studies"].push_back({{"name", c.name}, {"comparison", json_of(c.a, c.b)}});
-  return j.dump(1) + "\n";
+  return without_unprintables(j.dump(1)) + "\n";
 }
 
 }  // namespace gnomon

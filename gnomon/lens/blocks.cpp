@@ -34,6 +34,23 @@ BlockMean over_blocks(std::span<const double> blocks) {
   return {s.mean, half_width(s.squares / (n - 1) / n, n)};
 }
 
+BlockMean over_sums(std::span<const BlockSum> blocks) {
+  std::vector<BlockSum> held;
+  BlockSum all;
+  for (const BlockSum& b : blocks) {
+    if (b.count == 0) continue;
+    held.push_back(b), all.sum += b.sum, all.count += b.count;
+  }
+  if (held.empty()) throw Error(Fault::usage, "over_sums: no block holds a number");
+  BlockMean out{all.sum / all.count, half_width(0, 1)};
+  if (held.size() < 2) return out;
+  out.half_width = jackknife(std::int64_t(held.size()), [&](std::int64_t b) {
+                     const BlockSum& without = held[std::size_t(b)];
+                     return std::vector<double>{(all.sum - without.sum) / (all.count - without.count)};
+                   }).front();
+  return out;
+}
+
 std::vector<double> jackknife(std::int64_t blocks,
                               const std::function<std::vector<double>(std::int64_t b)>& without) {
   if (blocks < 2) throw Error(Fault::usage, "jackknife: fewer than two blocks");

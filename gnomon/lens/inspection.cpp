@@ -8,6 +8,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/loss.h"
 #include "gnomon/lens/blocks.h"
 
 namespace gnomon {
@@ -17,28 +18,27 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 bool headless(const Trained& m) { return m.model.architecture().head.form == HeadForm::none; }
 
-// What each block of T losses gained in the mean.
-BlockMean gained(std::span<const float> now, std::span<const float> before, std::int64_t T) {
-  std::vector<double> blocks;
-  for (std::size_t n = 0; n < now.size(); n += std::size_t(T)) {
-    double sum = 0;
-    for (std::size_t t = n; t < n + std::size_t(T); ++t)
-      sum += (double(now[t]) - double(before[t])) / double(T);
-    blocks.push_back(sum);
-  }
-  return over_blocks(blocks);
+// The scored losses of these tokens of a sample, added up. Throws Error(usage) where one is not finite.
+BlockSum finite_sum(std::span<const float> losses, const Sample& sample, std::int64_t first,
+                    std::int64_t count) {
+  const BlockSum sum = scored_sum(losses, sample, first, count);
+  if (std::isfinite(sum.sum)) return sum;
+  throw Error(Fault::usage, text("a loss among the tokens ", first, " to ", first + count - 1,
+                                 " is not finite: the numbers of the model overflow"));
 }
 
-Change between(const std::string& what, const SampleOutcome& before, const SampleOutcome& after,
-               std::int64_t T) {
-  Change c{what, kNan, kNan, kNan};
-  if (before.losses.empty()) {
-    c.pooled = pooled_change(before.rows, after.rows, T);
-  } else {
-    const BlockMean more = gained(after.losses, before.losses, T);
-    c.loss = more.mean, c.half_width = more.half_width;
+// `after`: of the same sample.
+Change between(const std::string& what, const Sample& sample, const SampleOutcome& before,
+               const SampleOutcome& after) {
+  const std::int64_t T = sample.T;
+  if (before.losses.empty()) return {what, pooled_change(before.rows, after.rows, T), kNan};
+  std::vector<BlockSum> windows;
+  for (std::int64_t first = 0; first < std::int64_t(before.losses.size()); first += T) {
+    windows.push_back(finite_sum(after.losses, sample, first, T));
+    windows.back().sum -= finite_sum(before.losses, sample, first, T).sum;
   }
-  return c;
+  const BlockMean more = over_sums(windows);
+  return {what, more.mean, more.half_width};
 }
 
 // A sample, and rows of its tokens, without the first place of every window.
@@ -133,9 +133,24 @@ void probe_untrained(const Trained& m, const Sample& sample, const std::vector<s
 
 }  // namespace
 
+Measure measure_of(const Architecture& a) {
+  if (a.head.form == HeadForm::none) return Measure::rows;
+  return a.causal ? Measure::loss : Measure::loss_of_masked;
+}
+
+std::string_view unit_of(Measure measure) {
+  return measure == Measure::loss             ? "nats a token"
+         : measure == Measure::loss_of_masked ? "nats a masked token"
+                                              : "1 − cosine of the mean rows";
+}
+
 SampleOutcome outcome_of(const Trained& m, const Sample& sample) {
   if (headless(m)) return {{}, last_rows(m, sample)};
-  return {watch(m, sample, {}, {}), {}};
+  if (std::all_of(sample.targets.begin(), sample.targets.end(), [](auto t) { return t == kUnscored; }))
+    throw Error(Fault::usage, "no token is scored: there is no loss to compare");
+  SampleOutcome out{watch(m, sample, {}, {}), {}};
+  finite_sum(out.losses, sample, 0, std::int64_t(out.losses.size()));
+  return out;
 }
 
 Streams look_at_streams(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed) {
@@ -178,21 +193,19 @@ Change look_at_shift(const Trained& m, const Sample& sample, const SampleOutcome
   const Placement moved = Placement::consecutive(shift, sample.T);
   Sample there = sample;
   there.placement = &moved;
-  return between(text("positions + ", shift), before, outcome_of(m, there), sample.T);
+  return between(text("positions + ", shift), sample, before, outcome_of(m, there));
 }
 
 Change look_without(const Trained& m, const Sample& sample, const SampleOutcome& before, std::int64_t layer) {
   const Architecture& c = m.model.architecture();
   if (layer >= 0) {
     const Model model = with_spec(m, without_position(c.position, c.layers, layer));
-    return between(text("layer ", layer, " without position"), before, outcome_of({model, m.w}, sample),
-                   sample.T);
+    return between(text("layer ", layer, " without position"), sample, before,
+                   outcome_of({model, m.w}, sample));
   }
-  if (headless(m)) return between("no positions", before, {{}, last_rows(m, sample, true)}, sample.T);
-  Spec none = c.position;
-  none.attention.clear(), none.layers.clear();
-  const Model model = with_spec(m, none);
-  return between("no positions", before, outcome_of({model, m.w}, sample), sample.T);
+  Sample nowhere = sample;
+  nowhere.drop_positions = true;
+  return between("no positions", sample, before, outcome_of(m, nowhere));
 }
 
 namespace {
@@ -244,7 +257,8 @@ Change look_without_heads(const Trained& m, const Sample& sample, const SampleOu
   });
   std::string named;
   for (const std::int64_t h : heads) named += text(named.empty() ? "" : ", ", h);
-  return between(text("layer ", layer, ", head ", named, " without position"), before, {losses, rows}, T);
+  return between(text("layer ", layer, ", head ", named, " without position"), sample, before,
+                 {losses, rows});
 }
 
 LongReading look_beyond(const Trained& m, const WayOfReading& way, const Sample& sample,
@@ -253,15 +267,14 @@ LongReading look_beyond(const Trained& m, const WayOfReading& way, const Sample&
     throw Error(Fault::usage, text("beyond: the last ", scored, " of ", sample.T, " tokens"));
   const Model model = with_spec(m, way.spec);
   const std::vector<float> losses = outcome_of({model, m.w}, sample).losses;
-  std::vector<double> blocks;
+  std::vector<BlockSum> blocks;
   for (std::int64_t w = 0; w < sample.count(); ++w) {
     for (std::int64_t b = 0; b < std::min(kBlocks, scored); ++b) {
       const std::int64_t end = (w + 1) * sample.T, n = scored / std::min(kBlocks, scored);
-      const auto first = losses.begin() + std::ptrdiff_t(end - scored + b * n);
-      blocks.push_back(std::accumulate(first, first + std::ptrdiff_t(n), 0.0) / double(n));
+      blocks.push_back(scored_sum(losses, sample, end - scored + b * n, n));
     }
   }
-  const BlockMean nats = over_blocks(blocks);
+  const BlockMean nats = over_sums(blocks);
   return {way.name, way.spec.print(), sample.T, nats.mean, nats.half_width};
 }
 

@@ -7,6 +7,7 @@
 
 #include "gnomon/lens/blocks.h"
 #include "gnomon/lens/extension.h"
+#include "gnomon/lens/masked.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/lens/subspace.h"
@@ -22,7 +23,8 @@ struct EntrySizes {
   double deviation, largest, within_two;  // about 0; in size; the share in [−2, 2]
 };
 
-// A table of positions beside the table of words, as they are added. Of words, a sample of at most kWords.
+// A table of positions beside the whole table of words, as they are added. kWordsAsked of the words, evenly spread, are asked
+// for their neighbours among all.
 struct TableLook {
   std::int64_t words, positions, width;
   NormRatio norms;                      // lengths of positions over those of words
@@ -43,7 +45,7 @@ struct TableLook {
   double identity, identity_normed, recall, recall_normed;
   EntrySizes entries, entries_normed;  // of words; of words with a position, after the norm
 };
-inline constexpr std::int64_t kWords = 2000, kWordsAsked = 300;  // asked for their neighbours
+inline constexpr std::int64_t kWordsAsked = 300;
 
 // The stream that enters a layer, or leaves the last one. The first token of a window stands apart: in many models it becomes
 // far longer than all others and takes what attention has no use for (Sun et al. 2024, arXiv 2402.17762; Xiao et al. 2023,
@@ -63,10 +65,15 @@ struct TermsLook {
   Matrix shares, half_widths;
 };
 
+// What a change of a model is told in: nats a scored token more than before, 95 % over windows; or, of a model without a head,
+// pooled_change() of its last rows, without an interval.
+enum class Measure { loss, loss_of_masked, rows };
+Measure measure_of(const Architecture& a);
+std::string_view unit_of(Measure measure);  // "nats a token"
+
 struct Change {
-  std::string what;                 // "positions + 16", "layer 3 without position", "yarn"
-  double loss = 0, half_width = 0;  // nats a token more than before, 95 % over windows; NaN without a head
-  double pooled = 0;                // pooled_change(); NaN where it was not asked
+  std::string what;          // "positions + 16", "layer 3 without position"
+  double value, half_width;  // in the Measure of the model; the half-width is NaN where there is none
 };
 
 // Loss over the last tokens of a window of `tokens`, by the way of reading; 95 % over blocks of these last tokens.
@@ -77,6 +84,8 @@ struct LongReading {
 };
 
 struct Inspection {
+  Measure measure = Measure::loss;
+  std::optional<Masking> masking;        // of Measure::loss_of_masked; nothing where no mask token is known
   std::int64_t window = 0, windows = 0;  // of what is not about long windows
   std::int64_t probed = 0;               // tokens of the windows that probes are asked about
   // Windows behind the terms, the streams, and what is moved or taken away.
@@ -96,8 +105,8 @@ struct Inspection {
   };
   std::vector<HeadRemoval> head_removals;
   std::vector<LossAt> by_place;
-  std::optional<BlockMean> loss;  // of the same windows, nats a token
-  std::int64_t loss_windows = 0, loss_window = 0;
+  std::optional<BlockMean> loss;  // of the same windows, nats a scored token
+  std::int64_t loss_windows = 0, loss_window = 0, loss_tokens = 0;  // loss_tokens: that were scored
   std::vector<LongReading> readings;
   struct LeftOut {
     std::string part, why;
@@ -116,7 +125,8 @@ struct Streams {
   PositionProbe words;
 };
 Streams look_at_streams(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed);
-// What a model makes of a sample, to compare with: losses, or the last rows of a model without a head.
+// What a model makes of a sample, to compare with: losses, or the last rows of a model without a head. Throws Error(usage) where
+// no token is scored, and where a loss is not finite.
 struct SampleOutcome {
   std::vector<float> losses;
   Matrix rows;

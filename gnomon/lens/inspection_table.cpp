@@ -18,17 +18,6 @@ bool has(const Trained& m, std::string_view name) {
   return std::any_of(all.begin(), all.end(), [&](const Param& p) { return p.spec.name == name; });
 }
 
-// At most `most` rows, evenly spread.
-Matrix some_rows(const Matrix& all, std::int64_t most) {
-  const std::int64_t n = std::min(most, all.rows);
-  Matrix out(n, all.columns);
-  for (std::int64_t r = 0; r < n; ++r) {
-    const auto from = all.row(r * all.rows / n);
-    std::copy(from.begin(), from.end(), out.row(r).begin());
-  }
-  return out;
-}
-
 double length(std::span<const double> row) {
   return std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
 }
@@ -60,16 +49,8 @@ Matrix normed(const EmbeddingNorm& norm, Matrix rows) {
   return rows;
 }
 
-std::vector<double> cosines(std::span<const double> row, const Matrix& unit) {
-  std::vector<double> all(std::size_t(unit.rows));
-  const double size = std::max(length(row), 1e-12);
-  for (std::int64_t w = 0; w < unit.rows; ++w)
-    all[std::size_t(w)] = std::inner_product(row.begin(), row.end(), unit.row(w).begin(), 0.0) / size;
-  return all;
-}
-
 // The words nearest to a row by cosine, but for word `self`, in rising order.
-std::vector<std::int64_t> nearest(const std::vector<double>& scores, std::int64_t self) {
+std::vector<std::int64_t> nearest(std::span<const double> scores, std::int64_t self) {
   std::vector<std::int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::erase(order, self);
@@ -104,23 +85,51 @@ EntrySizes sizes_of(const std::vector<double>& numbers) {
   s.deviation = std::sqrt(s.deviation);
   return s;
 }
-Kept kept_of(const Matrix& words, const Matrix& positions, const EmbeddingNorm& norm) {
+// A table is looked at so many rows at a time: all of it, of a large vocabulary, as float64 and several times over, would be
+// gigabytes.
+constexpr std::int64_t kRows = 4096;
+
+// What is added to every word before the norm: the token type of plain text; empty: nothing.
+Matrix with_type(Matrix rows, std::span<const double> type) {
+  for (std::int64_t r = 0; r < rows.rows && !type.empty(); ++r)
+    std::transform(type.begin(), type.end(), rows.row(r).begin(), rows.row(r).begin(), std::plus<>());
+  return rows;
+}
+
+// The cosine of each row (n,C) with every word, each with the type added and behind the norm: (n,V).
+Matrix cosines(const Matrix& rows, const Matrix& words, std::span<const double> type,
+               const EmbeddingNorm& norm) {
+  const Matrix unit = unit_rows(rows);
+  Matrix out(rows.rows, words.rows);
+  for (std::int64_t first = 0; first < words.rows; first += kRows) {
+    const std::int64_t n = std::min(kRows, words.rows - first);
+    const Matrix some =
+        product_transposed(unit, unit_rows(normed(norm, with_type(words.block(first, n), type))));
+    for (std::int64_t r = 0; r < rows.rows; ++r)
+      std::copy(some.row(r).begin(), some.row(r).end(), out.row(r).begin() + first);
+  }
+  return out;
+}
+
+Kept kept_of(const Matrix& words, const Matrix& positions, std::span<const double> type,
+             const EmbeddingNorm& norm) {
   if (words.rows <= kNeighbours) throw Error(Fault::usage, "neighbours: too few words");
-  const Matrix unit = unit_rows(normed(norm, words));
   const std::int64_t asked = std::min(kWordsAsked, words.rows);
-  Matrix sums(asked, words.columns);
+  Matrix alone(asked, words.columns), sums(asked, words.columns);
+  for (std::int64_t n = 0; n < asked; ++n) {
+    const auto word = words.row(n * words.rows / asked),
+               position = positions.row((n * 7919 + 1) % positions.rows);  // spread
+    std::copy(word.begin(), word.end(), alone.row(n).begin());
+    std::transform(word.begin(), word.end(), position.begin(), sums.row(n).begin(), std::plus<>());
+  }
+  alone = normed(norm, with_type(std::move(alone), type)),
+  sums = normed(norm, with_type(std::move(sums), type));
+  const Matrix before = cosines(alone, words, type, norm), after = cosines(sums, words, type, norm);
   Kept kept;
   for (std::int64_t n = 0; n < asked; ++n) {
     const std::int64_t w = n * words.rows / asked;
-    const auto word = words.row(w), position = positions.row((n * 7919 + 1) % positions.rows);  // spread
-    std::transform(word.begin(), word.end(), position.begin(), sums.row(n).begin(), std::plus<>());
-  }
-  sums = normed(norm, sums);
-  for (std::int64_t n = 0; n < asked; ++n) {
-    const std::int64_t w = n * words.rows / asked;
-    const auto own = nearest(cosines(unit.row(w), unit), w);
-    const auto scores = cosines(sums.row(n), unit);
-    const auto seen = nearest(scores, w);
+    const auto scores = after.row(n);
+    const auto own = nearest(before.row(n), w), seen = nearest(scores, w);
     std::vector<std::int64_t> both;
     std::set_intersection(own.begin(), own.end(), seen.begin(), seen.end(), std::back_inserter(both));
     kept.neighbours += double(both.size()) / double(kNeighbours * asked);
@@ -132,10 +141,14 @@ Kept kept_of(const Matrix& words, const Matrix& positions, const EmbeddingNorm& 
 }
 
 double size_of_cosine(const Matrix& words, const Matrix& positions) {
-  const Matrix all = product_transposed(unit_rows(words), unit_rows(positions));
+  const Matrix unit = unit_rows(positions);
   double sum = 0;
-  for (const double c : all.values) sum += std::abs(c);
-  return sum / double(all.values.size());
+  for (std::int64_t first = 0; first < words.rows; first += kRows) {
+    const Matrix some =
+        product_transposed(unit_rows(words.block(first, std::min(kRows, words.rows - first))), unit);
+    for (const double c : some.values) sum += std::abs(c);
+  }
+  return sum / double(words.rows * positions.rows);
 }
 double mean_length(const Matrix& rows) {
   double sum = 0;
@@ -149,14 +162,10 @@ double slow_share(const Matrix& positions) {
   return std::accumulate(energy.begin() + 1, energy.begin() + 1 + tenth, 0.0);
 }
 
-Matrix sum_of_types(const Trained& m, const Matrix& words) {
-  if (!has(m, "embed.type")) return words;
-  const Matrix type = parameter(m, "embed.type");
-  Matrix out = words;
-  for (std::int64_t w = 0; w < out.rows; ++w) {
-    for (std::int64_t c = 0; c < out.columns; ++c) out.at(w, c) += type.at(0, c);
-  }
-  return out;
+std::vector<double> type_of_text(const Trained& m) {
+  if (!has(m, "embed.type")) return {};
+  const Matrix types = parameter(m, "embed.type");
+  return {types.row(0).begin(), types.row(0).end()};
 }
 
 // Means of the shares over windows, each by itself.
@@ -184,8 +193,7 @@ std::vector<TermsLook> shares_by_window(const Trained& m, const std::vector<Matr
 }  // namespace
 
 TableLook look_at_table(const Trained& m) {
-  const Matrix words = some_rows(parameter(m, "embed.word"), kWords),
-               positions = parameter(m, "position.input.table");
+  const Matrix words = parameter(m, "embed.word"), positions = parameter(m, "position.input.table");
   if (words.columns != positions.columns)
     throw Error(Fault::usage, text("words of ", words.columns, " numbers and positions of ",
                                    positions.columns, " are not added"));
@@ -196,8 +204,8 @@ TableLook look_at_table(const Trained& m) {
   double others = 0;
   for (std::int64_t p = 1; p < apart.rows; ++p) others += length(apart.row(p)) / double(apart.rows - 1);
   const Matrix gram = product_transposed(positions, positions);
-  const Kept bare = kept_of(words, positions, {}),
-             behind = kept_of(sum_of_types(m, words), positions, norm_of(m));
+  const Kept bare = kept_of(words, positions, {}, {}),
+             behind = kept_of(words, positions, type_of_text(m), norm_of(m));
   return {.words = words.rows,
           .positions = positions.rows,
           .width = positions.columns,

@@ -176,17 +176,25 @@ void bias_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& out) {
     return out.push_back(
         {"bias", "Added to the logit, by distance and head", {}, {}, 6, std::string(kByContent)});
   Fact f{"bias", text(bias.meaning(), ", by distance and head (", s.parameters, ")"), {}, {}, 6};
-  const std::int64_t heads = std::min<std::int64_t>(shape.H, 12);
-  for (std::int64_t h = 0; h < heads; ++h) f.head.push_back(text("head ", h));
+  const std::vector<std::int64_t> heads = heads_told(shape.H);
+  if (shape.H > kMostHeadsTold) f.title += text("; ", heads.size(), " of ", shape.H, " heads, evenly spread");
+  for (const std::int64_t h : heads) f.head.push_back(text("head ", h));
   for (const std::int64_t delta : {-8, -1, 0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 256}) {
     if ((shape.causal && delta < 0) || std::abs(delta) >= bias.tokens()) continue;
     f.rows.push_back({text("distance ", delta), {}});
-    for (std::int64_t h = 0; h < heads; ++h) f.rows.back().values.push_back(bias.at(h, delta));
+    for (const std::int64_t h : heads) f.rows.back().values.push_back(bias.at(h, delta));
   }
   out.push_back(f);
 }
 
 }  // namespace
+
+std::vector<std::int64_t> heads_told(std::int64_t H) {
+  const std::int64_t count = std::min(H, kMostHeadsTold);
+  std::vector<std::int64_t> heads;
+  for (std::int64_t n = 0; n < count; ++n) heads.push_back(count == H ? n : n * (H - 1) / (count - 1));
+  return heads;
+}
 
 double work(const Encoding& e, unsigned acts, std::int64_t length) {
   const Shape& s = e.shape();

@@ -45,6 +45,10 @@ struct Fact {
 };
 std::vector<Fact> facts(const Sitter& sitter, std::int64_t length);
 
+// Heads that a table and a picture tell of: all, or of more than kMostHeadsTold as many, evenly spread from the first to the last.
+inline constexpr std::int64_t kMostHeadsTold = 32;
+std::vector<std::int64_t> heads_told(std::int64_t H);
+
 // About how many numbers the definition reads for the facts and pictures of an encoding.
 double work(const Encoding& encoding, unsigned acts, std::int64_t length);
 // The longest context for which single channels are shown.

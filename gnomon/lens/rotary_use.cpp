@@ -19,19 +19,22 @@ struct HeadRotation {
 HeadRotation rotation_of(const Architecture& c, std::int64_t layer) {
   const Scheme scheme = make_scheme(c.position, c.shape());
   const auto& active = scheme.in_layer(layer);
-  HeadRotation r{{}, false};
-  if (active.size() == 1 && c.position.attention.size() == 1) {
-    const Named& named = c.position.attention.front();
-    r.w = scheme.attention[active[0]].encoding->frequencies();
-    for (const OptionSpec& option : find_encoding(named.name).options) {
-      if (option.name == "pairing") r.halves = option.standard == "halves";
-    }
-    for (const auto& [key, value] : named.options) {
-      if (key == "pairing") r.halves = value == "halves";
-    }
+  const auto require = [&](bool ok, std::string_view why) {
+    if (!ok) throw Error(Fault::usage, text("'", c.position.print(), "': ", why));
+  };
+  require(!active.empty(), text("layer ", layer, " turns nothing"));
+  require(active.size() == 1 && c.position.attention.size() == 1,
+          "pairs are told where every layer has the same rotation, and nothing beside it");
+  const Named& named = c.position.attention.front();
+  HeadRotation r{scheme.attention[active[0]].encoding->frequencies(), false};
+  require(!r.w.empty(), "it turns nothing");
+  require(std::int64_t(r.w.size()) * 2 == c.attention.head_size, "it does not rotate whole heads");
+  for (const OptionSpec& option : find_encoding(named.name).options) {
+    if (option.name == "pairing") r.halves = option.standard == "halves";
   }
-  if (std::int64_t(r.w.size()) * 2 != c.attention.head_size)
-    throw Error(Fault::usage, text("'", c.position.print(), "' does not rotate whole heads"));
+  for (const auto& [key, value] : named.options) {
+    if (key == "pairing") r.halves = value == "halves";
+  }
   return r;
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "gnomon/core/error.h"
-#include "gnomon/lens/blocks.h"
+#include "gnomon/kernels/loss.h"
 #include "gnomon/lens/table.h"
 
 namespace gnomon {
@@ -47,6 +47,15 @@ Matrix head_of(const Floats& all, std::int64_t head, std::int64_t T) {
 }
 
 }  // namespace
+
+BlockSum scored_sum(std::span<const float> losses, const Sample& sample, std::int64_t first,
+                    std::int64_t count) {
+  BlockSum out;
+  for (std::int64_t n = first; n < first + count; ++n) {
+    if (sample.targets[std::size_t(n)] != kUnscored) out.sum += double(losses[std::size_t(n)]), ++out.count;
+  }
+  return out;
+}
 
 std::vector<float> watch(const Trained& m, const Sample& sample, const std::vector<std::string>& names,
                          const Look& look) {
@@ -100,32 +109,28 @@ std::vector<std::vector<HeadWatched>> watch_heads(const Trained& m, const Sample
   return out;
 }
 
-std::vector<LossAt> loss_by_place(std::span<const float> losses, std::int64_t T, std::int64_t group) {
-  if (T < 1 || group < 1 || losses.empty() || std::int64_t(losses.size()) % T != 0)
-    throw Error(Fault::usage, text("loss_by_place: ", losses.size(), " losses are no windows of ", T,
+std::vector<LossAt> loss_by_place(std::span<const float> losses, const Sample& sample, std::int64_t group) {
+  const std::int64_t T = sample.T;
+  if (group < 1 || losses.empty() || losses.size() != sample.targets.size())
+    throw Error(Fault::usage, text("loss_by_place: ", losses.size(), " losses of ", sample.targets.size(),
                                    " tokens in groups of ", group));
-  const std::int64_t windows = std::int64_t(losses.size()) / T;
   std::vector<LossAt> out;
   for (std::int64_t first = 0; first < T; first += group) {
-    const std::int64_t n = std::min(group, T - first);
-    std::vector<double> means;
-    for (std::int64_t w = 0; w < windows; ++w) {
-      double mean = 0;
-      for (std::int64_t t = 0; t < n; ++t) mean += double(losses[std::size_t(w * T + first + t)]) / double(n);
-      means.push_back(mean);
-    }
-    const BlockMean here = over_blocks(means);
+    std::vector<BlockSum> windows(std::size_t(sample.count()));
+    for (std::size_t w = 0; w < windows.size(); ++w)
+      windows[w] = scored_sum(losses, sample, std::int64_t(w) * T + first, std::min(group, T - first));
+    if (std::all_of(windows.begin(), windows.end(), [](const BlockSum& b) { return b.count == 0; })) continue;
+    const BlockMean here = over_sums(windows);
     out.push_back({first, here.mean, here.half_width});
   }
   return out;
 }
 
-Matrix last_rows(const Trained& m, const Sample& sample, bool drop_positions) {
+Matrix last_rows(const Trained& m, const Sample& sample) {
   const std::int64_t C = m.model.architecture().width, T = sample.T;
   Session session(m.model);
   Matrix out(std::int64_t(sample.inputs.size()), C);
-  each_window(sample, [&](std::int64_t w, Tokens tokens) {
-    tokens.drop_positions = drop_positions;
+  each_window(sample, [&](std::int64_t w, const Tokens& tokens) {
     Floats rows(std::size_t(T * C));
     session.hidden(tokens, m.w, rows);
     std::copy(rows.begin(), rows.end(), &out.at(w * T, 0));

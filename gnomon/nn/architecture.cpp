@@ -56,6 +56,8 @@ void check_parts(const Architecture& a) {
   }
   require(a.head.form == HeadForm::transform || !a.head.transform_bias,
           "model.head.transform_bias: the head has no transform");
+  require(a.head.form == HeadForm::transform || !a.head.activation,
+          "model.head.activation: the head has no transform");
 }
 
 // Heads of its own that a step has for the rows of k; 0 or 1: it serves any number.

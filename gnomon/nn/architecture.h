@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "gnomon/combine/spec.h"
 #include "gnomon/kernels/norm.h"
@@ -66,14 +67,16 @@ inline constexpr Biases kNoBiases{false, false, false, false, false, false};
 enum class Residual { in_turn, parallel, parallel_one_norm };
 
 // What makes logits of the last rows: nothing (the model ends in its rows), a matrix, or BERT's: norm(f(dense(h))), then a
-// matrix, with the model's own norm and activation.
+// matrix, with the model's own norm.
 enum class HeadForm { none, matrix, transform };
 struct Head {
   HeadForm form = HeadForm::matrix;
   bool tied = false;            // the matrix is the word table. Press, Wolf 2017, arXiv 1608.05859
   bool bias = false;            // of the logits
   bool transform_bias = false;  // of the dense layer before
-  double soft_cap = 0;          // of the logits; 0 = none. Gemma 2
+  std::optional<Activation> activation =
+      {};               // f; nothing: that of the feed-forward parts. RoBERTa's is GELU always
+  double soft_cap = 0;  // of the logits; 0 = none. Gemma 2
 };
 
 // A Transformer as data: what a model card says. Positions are its spec's. As text in the order of the pass:
@@ -100,6 +103,7 @@ struct Architecture {
   // Throws Error(usage) that names what was found and what is allowed: sizes out of bounds, parts that contradict each
   // other, and a spec that this architecture cannot take.
   void check() const;
+  Activation head_activation() const { return head.activation.value_or(feed_forward.activation); }
 };
 
 }  // namespace gnomon

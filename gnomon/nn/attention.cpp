@@ -25,6 +25,8 @@ AttentionConfig checked(AttentionConfig c) {
   if (c.width == 0) c.width = c.heads * c.head_size;
   if (c.heads % c.kv_heads) refuse(text("heads is ", c.heads, ", no multiple of kv_heads, ", c.kv_heads));
   if (!std::isfinite(c.scale)) refuse(text("scale is ", c.scale, "; allowed is a finite number"));
+  if (!(c.soft_cap >= 0 && std::isfinite(c.soft_cap)))
+    refuse(text("soft_cap is ", c.soft_cap, "; allowed are 0 (none) and positive numbers"));
   if (c.scale == 0) c.scale = 1 / std::sqrt(double(c.head_size));
   return c;
 }
@@ -128,19 +130,47 @@ Heads<float> rows_of(const ConstView& view, Floats& own) {
   return rows_of(own, view.extents);
 }
 
+namespace {
+
+Occupied flat(std::string_view name, const void* data, std::int64_t numbers, std::int64_t bytes) {
+  return {name, data, bytes, {1, 1, 1, numbers}, {0, 0, 0, 1}};
+}
+
+}  // namespace
+
+void check_apart_from(const AttentionInput& in, const Occupied& written) {
+  const auto [B, H, queries, channels] = in.q.extents;
+  const std::int64_t keys = in.k.tokens();
+  const auto pairs = [&](std::string_view name, const auto& rows) {
+    return Occupied{
+        name, rows.data, sizeof *rows.data, {B, H, queries, keys}, {rows.batch, rows.head, rows.query, 1}};
+  };
+  for (const Occupied& read :
+       {occupied("q", in.q), occupied("k", in.k), occupied("v", in.v), occupied("x", in.x),
+        flat("w", in.w.data(), std::int64_t(in.w.size()), 4), flat("padding", in.padding, B * keys, 1),
+        flat("sinks", in.sinks, H, 4), pairs("bias", in.bias), pairs("mask", in.mask)})
+    check_apart(written, read);
+}
+
+std::vector<std::uint8_t> padding_of(const AttentionInput& in, const Placement& places) {
+  std::vector<std::uint8_t> all;
+  if (!in.padding && places.padding.empty()) return all;
+  const std::int64_t keys = in.k.tokens();
+  for (std::int64_t n = 0; n < in.k.sequences() * keys; ++n) {
+    const bool hidden = !places.padding.empty() && places.padding[places.rows > 1 ? n : n % keys];
+    all.push_back(hidden || (in.padding && in.padding[n]));
+  }
+  return all;
+}
+
 Attention::Saved::Saved(const Attention& owner, const AttentionInput& input)
     : in(input), shape(owner.shape_of(input)) {
   const auto all = owner.acting(in.w, {});
-  const std::int64_t B = shape.B, keys = shape.keys;
+  const std::int64_t keys = shape.keys;
   // Where nothing asks for places there need be no keys.
   places = in.places ? *in.places : Placement::consecutive(0, std::max<std::int64_t>(keys, 1));
-  if (in.padding || !places.padding.empty()) {
-    for (std::int64_t n = 0; n < B * keys; ++n) {
-      const bool hidden = !places.padding.empty() && places.padding[places.rows > 1 ? n : n % keys];
-      padding.push_back(hidden || (in.padding && in.padding[n]));
-    }
-    shape.padding = padding.data();
-  }
+  padding = padding_of(in, places);
+  if (!padding.empty()) shape.padding = padding.data();
   extras = {owner.config_.soft_cap, in.bias, in.mask, in.sinks};
   if (keys > 0) plan = compile(all, places, shape.causal);
   reads_content = keys > 0 && gnomon::reads_content(all);
@@ -165,11 +195,25 @@ Content Attention::Saved::content() const {
           in.projections ? *in.projections : kNone};
 }
 
+void Attention::Saved::check_gradients(const ConstView& dout, const AttentionGradients& to) const {
+  const std::array written{occupied("dq", read_only(to.dq)), occupied("dk", read_only(to.dk)),
+                           occupied("dv", read_only(to.dv)), occupied("dx", read_only(to.dx)),
+                           flat("dw", to.dw.data(), std::int64_t(to.dw.size()), 4)};
+  for (std::size_t n = 0; n < written.size(); ++n) {
+    check_apart_from(in, written[n]);
+    check_apart(written[n], occupied("out", returned));
+    check_apart(written[n], occupied("dout", dout));
+    for (std::size_t m = 0; m < n; ++m) check_apart(written[n], written[m]);
+  }
+}
+
 std::shared_ptr<Attention::Saved> Attention::saved(const AttentionInput& in, const View& out) const {
   check(in);
   check_view("out", read_only(out), {in.q.sequences(), config_.heads, in.q.tokens(), config_.value_size},
              true);
+  check_apart_from(in, occupied("out", read_only(out)));
   const auto saved = std::make_shared<Saved>(*this, in);
+  saved->returned = read_only(out);
   if (out.plain()) {
     saved->out = {static_cast<float*>(out.data), out.steps[0], out.steps[2], out.steps[1]};
   } else {
@@ -209,6 +253,7 @@ void Attention::backward(const Saved& saved, const ConstView& dout, const Attent
   check_view("dk", read_only(to.dk), in.k.extents, true);
   check_view("dv", read_only(to.dv), in.v.extents, true);
   if (!to.dw.empty()) check_size("attention", "dw", to.dw.size(), count_);
+  saved.check_gradients(dout, to);
   Floats dw(to.dw.empty() ? std::size_t(count_) : 0), own_dout;
   const auto all = acting(in.w, to.dw.empty() ? std::span<float>(dw) : to.dw);
   widen(dout, own_dout);  // it is overwritten

@@ -91,8 +91,8 @@ class Attention {
   // A cache for `capacity` tokens of B sequences; with a window, a ring that keeps at least so many tokens.
   KeyCache cache(std::int64_t B, std::int64_t capacity, std::int64_t window = 0) const;
   // New tokens, B × n: q (B,heads,n,head_size), k and v of as many. They are appended, and each sees what is cached before
-  // it and itself. in.places are theirs; null: they follow. Throws for encodings whose terms need what no cache holds;
-  // what throws leaves the cache as it was.
+  // it and itself. in.places are theirs; null: they follow. Throws for encodings whose terms need what no cache holds, and for
+  // a cache that another spec made; what throws leaves the cache as it was.
   void decode(const AttentionInput& in, KeyCache& cache, const View& out) const;
 
   // What position does here for tokens at these places, as data: printed, compared, executed elsewhere. w as in the call.
@@ -103,6 +103,7 @@ class Attention {
   std::vector<Acting> acting(std::span<const float> w, std::span<float> dw) const;
 
  private:
+  std::vector<const Encoding*> encodings() const;
   AttendShape shape_of(const AttentionInput& in) const;
   void check(const AttentionInput& in) const;
   std::shared_ptr<Saved> saved(const AttentionInput& in, const View& out) const;

@@ -1,6 +1,7 @@
 // Decoding: new tokens against a cache of keys.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -78,23 +79,25 @@ std::vector<double> stored_places(const KeyCache& cache, std::int64_t b) {
   return all;
 }
 
-// Windows and chunks, as bytes (B,queries,keys): the last queries among the stored keys.
-std::vector<std::uint8_t> seen_keys(std::span<const Acting> acting, const KeyCache& cache,
-                                    std::int64_t queries) {
-  const std::int64_t keys = cache.keys();
-  std::vector<std::uint8_t> seen(std::size_t(cache.shape().B * queries * keys));
-  for (std::int64_t b = 0; b < cache.shape().B; ++b) {
-    const std::int64_t stored = cache.length(b);
-    if (stored == 0) continue;
-    const Placement places = Placement::of(stored_places(cache, b));
-    const Terms terms = compile_terms(acting, places, true);
-    for (std::int64_t i = std::max<std::int64_t>(0, queries - stored); i < queries; ++i) {
-      const std::int64_t token = stored - queries + i;
-      for (std::int64_t j = terms.first_key[token]; j < terms.end_key[token]; ++j)
-        seen[(b * queries + i) * keys + j] = 1;
-    }
+// Where what each new token sees begins, (B,queries), by key from the oldest stored one; empty: nothing hides a key. What masks by
+// position show is one run of keys that ends with the token, so a search among the stored places finds its first.
+std::vector<std::int64_t> first_seen(std::span<const Acting> acting, const KeyCache& cache) {
+  std::vector<const MaskPart*> masks;
+  for (const Acting& a : acting) {
+    if (const auto* mask = part<MaskPart>(*a.encoding)) masks.push_back(mask);
   }
-  return seen;
+  std::vector<std::int64_t> first;
+  for (std::int64_t n = 0; !masks.empty() && n < cache.shape().B * cache.appended(); ++n) {
+    const std::int64_t b = n / cache.appended(), newest = cache.key_of(b, n % cache.appended());
+    const auto hidden = [&](std::int64_t key) {
+      const double places[] = {cache.position(b, key), cache.position(b, newest)};
+      const Scene pair{places, {}, {}, {}};
+      return std::any_of(masks.begin(), masks.end(), [&](auto* mask) { return !mask->sees(pair, 1, 0); });
+    };
+    const auto keys = std::views::iota(std::int64_t{0}, std::max<std::int64_t>(newest, 0));
+    first.push_back(std::ranges::partition_point(keys, hidden) - keys.begin());
+  }
+  return first;
 }
 // What the kernel of cached keys does not know: such terms are of whole rows of keys.
 bool of_rows(const Terms& t) {
@@ -124,19 +127,20 @@ void attend_unpacked(const Unpacked& u, AttendShape shape, const Widths& added, 
            lse.data(), extras);
   }
 }
-// The distances between stored keys and the newest of their sequence are below this.
-std::int64_t reach_of(const KeyCache& cache) {
+// The distances between new tokens and the keys that they see are below this.
+std::int64_t reach_of(const KeyCache& cache, std::span<const std::int64_t> first_key) {
   double reach = 1;
-  for (std::int64_t b = 0; b < cache.shape().B; ++b) {
-    const std::int64_t stored = cache.length(b);
-    if (stored) reach = std::max(reach, cache.position(b, stored - 1) - cache.position(b, 0) + 1);
+  for (std::int64_t n = 0; n < cache.shape().B * cache.appended(); ++n) {
+    const std::int64_t b = n / cache.appended(), key = cache.key_of(b, n % cache.appended());
+    if (key < 0) continue;
+    const double oldest = cache.position(b, first_key.empty() ? 0 : first_key[n]);
+    reach = std::max(reach, cache.position(b, key) - oldest + 1);
   }
   return std::int64_t(std::ceil(reach));
 }
 
 // All that can be refused, before the cache is touched: a call that throws leaves it as it was.
 struct Coming {
-  const AttentionInput& in;
   const Extras& extras;
   const NewKeys& tokens;
 };
@@ -148,12 +152,16 @@ void check_decode(const Decoding& d, const Plan& plan, const KeyCache& cache, co
   cache.check(c.tokens);
   shape.keys = cache.keys_with(c.tokens.n, c.tokens.padding);
   check_extras(shape, plan.terms, c.extras);
-  if (of_rows(plan.terms) && c.in.padding) refuse("terms of whole rows of keys are decoded without padding");
-  if (!of_rows(plan.terms) && !plan.terms.first_key.empty() && c.in.mask.data)
-    refuse("keys are hidden by a window or by documents: a mask beside it is not allowed");
+  if (of_rows(plan.terms) && c.tokens.padding)
+    refuse("terms of whole rows of keys are decoded without padding");
 }
 
 }  // namespace
+
+std::string keys_of(std::string_view spec, std::span<const Encoding* const> encodings) {
+  if (encodings.empty()) return text("'", spec, "'");
+  return text("'", spec, "' in windows of ", encodings.front()->shape().length, " tokens");
+}
 
 KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> encodings,
                     std::string_view spec) {
@@ -163,15 +171,19 @@ KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> enco
       refuse(text("'", spec, "' has no key cache: what it makes of a key changes as the context grows"));
     K += widths(*e).joined + widths(*e).far;
   }
-  return KeyCache({size.B, size.kv_heads, K, size.D, size.capacity, size.window});
+  return KeyCache({size.B, size.kv_heads, K, size.D, size.capacity, size.window}, keys_of(spec, encodings));
+}
+
+std::vector<const Encoding*> Attention::encodings() const {
+  std::vector<const Encoding*> all;
+  for (const auto& at : scheme_.attention) all.push_back(at.encoding.get());
+  return all;
 }
 
 KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
-  std::vector<const Encoding*> encodings;
-  for (const auto& at : scheme_.attention) encodings.push_back(at.encoding.get());
   if (!config_.causal) refuse("a key cache needs causal attention");
-  return make_cache({B, config_.kv_heads, config_.head_size, config_.value_size, capacity, window}, encodings,
-                    spec());
+  return make_cache({B, config_.kv_heads, config_.head_size, config_.value_size, capacity, window},
+                    encodings(), spec());
 }
 
 void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& out) const {
@@ -180,11 +192,16 @@ void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& ou
   if (cache.shape().B != B || cache.shape().heads != c.kv_heads || cache.shape().D != c.value_size)
     refuse(text("a cache of ", cache.shape().B, " sequences of ", cache.shape().heads, " heads; allowed are ",
                 B, " of ", c.kv_heads));
+  if (const std::string own = keys_of(spec(), encodings()); cache.made_for() != own)
+    refuse(text("a cache with the keys of ", cache.made_for(), "; allowed is one of ", own));
   check(in);
+  if (in.places && !in.places->document.empty())
+    refuse("new tokens have documents; a cache holds one document a sequence, allowed are none");
   if (in.k.tokens() != n || in.first || in.firsts || in.left >= 0 || in.right >= 0)
     refuse(
         "decode takes new tokens, q as many as k, after the cached ones; not first, firsts, left and right");
   check_view("out", read_only(out), {B, c.heads, n, c.value_size}, true);
+  check_apart_from(in, occupied("out", read_only(out)));
   if (B * n == 0) return;
   const auto all = acting(in.w, {});
   const AttendShape shape = shape_of(in);
@@ -197,9 +214,11 @@ void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const 
   const Plan plan = compile(d.acting, places, true);
   const Mapped q = mapped(plan, Role::q, in.q), k = mapped(plan, Role::k, in.k),
                v = mapped(plan, Role::v, in.v);
-  const NewKeys tokens{n, heads_of(k, in.k), heads_of(v, in.v), places.values, in.padding};
+  const std::vector<std::uint8_t> padding = padding_of(in, places);
+  const NewKeys tokens{n, heads_of(k, in.k), heads_of(v, in.v), places.values,
+                       padding.empty() ? nullptr : padding.data()};
   Extras extras{d.soft_cap, in.bias, in.mask, in.sinks};
-  check_decode(d, plan, cache, {in, extras, tokens});
+  check_decode(d, plan, cache, {extras, tokens});
   turn_on(d.acting, last_of(places) + 1, cache);
   cache.append(tokens);
 
@@ -218,18 +237,14 @@ void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const 
     return give();
   }
   shape.keys = cache.keys(), shape.K += plan.added.joined;
+  const std::vector<std::int64_t> first_key = first_seen(d.acting, cache);
   Terms terms;
   if (plan.terms.over_distances()) {
-    terms = compile_terms(d.acting, Placement::consecutive(0, reach_of(cache)), true);
+    terms = compile_terms(d.acting, Placement::consecutive(0, reach_of(cache, first_key)), true);
     terms.first_key.clear(), terms.end_key.clear();
   }
   terms.content_scale = plan.terms.content_scale;
-  std::vector<std::uint8_t> seen;
-  if (!plan.terms.first_key.empty()) {
-    seen = seen_keys(d.acting, cache, n);
-    extras.mask = {seen.data(), n * shape.keys, 0, shape.keys};
-  }
-  attend_cached(shape, heads_of(q, in.q), cache, terms, extras, to, lse.data());
+  attend_cached(shape, {heads_of(q, in.q), first_key}, cache, terms, extras, to, lse.data());
   give();
 }
 

@@ -19,6 +19,7 @@ using Words = std::span<const std::string_view>;
 constexpr std::string_view kForms[] = {"layer", "layer_no_bias", "rms", "rms_one_plus"};
 constexpr std::string_view kPlaces[] = {"before", "before_and_after", "after_sublayer", "after_sum"};
 constexpr std::string_view kActivations[] = {"gelu", "gelu_tanh", "silu", "relu"};
+constexpr std::string_view kSameActivation = "same";
 constexpr std::string_view kResiduals[] = {"in_turn", "parallel", "parallel_one_norm"};
 constexpr std::string_view kHeads[] = {"rows", "matrix", "transform"};
 constexpr std::string_view kSwitch[] = {"off", "on"};
@@ -192,6 +193,14 @@ constexpr Row kOptions[] = {
     {{"transform_bias", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.head.transform_bias, v); },
      [](const Architecture& a) { return word(a.head.transform_bias); }},
+    {{"head_activation", "gelu, gelu_tanh, silu, relu, and same: that of the feed-forward parts"},
+     [](Architecture& a, const Value& v) {
+       if (v.word == kSameActivation) return void(a.head.activation.reset());
+       choose(a.head.activation.emplace(), v, kActivations);
+     },
+     [](const Architecture& a) {
+       return a.head.activation ? word(*a.head.activation, kActivations) : std::string(kSameActivation);
+     }},
     {{"head_cap", "numbers from 0 on; 0: none"},
      [](Architecture& a, const Value& v) { a.head.soft_cap = v.from(0); },
      [](const Architecture& a) { return shortest(a.head.soft_cap); }},

@@ -11,6 +11,8 @@ struct Decoding {
   std::span<const Acting> acting;
   float soft_cap = 0;
 };
+// Whose keys a cache holds: what it is made for, and what it is compared with before it is read.
+std::string keys_of(std::string_view spec, std::span<const Encoding* const> encodings);
 // A cache for `capacity` tokens of B sequences, as wide as these encodings make keys. Throws Error(usage) for encodings whose
 // keys change as the context grows; `spec` names them.
 struct CacheSize {

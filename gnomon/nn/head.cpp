@@ -21,7 +21,7 @@ const float* transform(const Call& c, const float* x) {
   for (Floats* rows : {&k.dense, &k.activated, &k.transformed}) rows->resize(c.size());
   k.transform_statistics.resize(2 * c.N());
   linear(dense_shape(c), x, c.w + dense.weight, optional(c.w, dense.bias), k.dense.data());
-  activate(c.m.a.feed_forward.activation, c.size(), k.dense.data(), k.activated.data());
+  activate(c.m.a.head_activation(), c.size(), k.dense.data(), k.activated.data());
   normalise(norm_of(c), k.activated.data(), c.w + norm.gain, optional(c.w, norm.bias), k.transformed.data(),
             k.transform_statistics.data());
   c.taps().show_rows("transformed", k.transformed, c.tokens.B, c.tokens.T, c.m.a.width);
@@ -36,7 +36,7 @@ void transform_backward(const Call& c, const float* x, Floats& dx, float* g) {
   d.assign(c.size(), 0.0f);
   normalise_backward(norm_of(c), k.activated.data(), c.w + norm.gain, k.transform_statistics.data(),
                      dx.data(), {d.data(), g + norm.gain, optional(g, norm.bias)});
-  activate_backward(c.m.a.feed_forward.activation, c.size(), k.dense.data(), d.data(), d.data());
+  activate_backward(c.m.a.head_activation(), c.size(), k.dense.data(), d.data(), d.data());
   linear_backward(dense_shape(c), x, c.w + dense.weight, d.data(),
                   {dx.data(), g + dense.weight, optional(g, dense.bias)});
 }

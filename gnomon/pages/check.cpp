@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gnomon/core/unprintable.h"
+
 namespace gnomon::pages {
 namespace {
 
@@ -27,7 +29,8 @@ std::string check_json(const Dump& dump, const std::vector<Checked>& all, int in
     one["remarks"] = c.remarks;
     list.push_back(one);
   }
-  return nlohmann::ordered_json{{"checked", list}, {"passed_over", dump.passed_over}}.dump(indent);
+  const nlohmann::ordered_json said{{"checked", list}, {"passed_over", dump.passed_over}};
+  return without_unprintables(said.dump(indent));
 }
 
 }  // namespace gnomon::pages

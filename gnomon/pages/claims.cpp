@@ -17,7 +17,9 @@ using namespace claims;
 std::string badge(std::string_view told, std::string_view kind) {
   return text("<span class=\"verdict ", kind, "\">", report::escape(told), "</span>");
 }
-std::string badge(const Answered& a) { return badge(told(*a.claim, a.verdict), kind_of(a.verdict)); }
+std::string badge(const Answered& a, const ClaimsSummary& s) {
+  return badge(reading(a, s), kind_of(a.verdict));
+}
 std::string_view as_recorded(const Answered& a) {
   return a.as_recorded() ? "as recorded" : "not as recorded";
 }
@@ -49,9 +51,9 @@ std::string claim_html(const Answered& a, const report::Figure* shown_above, con
     figures += &figure == shown_above ? "<p class=\"note\">Its first figure stands above.</p>"
                                       : report::draw(figure);
   return report::folded(
-      {.title = text(badge(a), " <span class=\"says\">", report::escape(c.says), "</span>"),
+      {.title = text(badge(a, s), " <span class=\"says\">", report::escape(c.says), "</span>"),
        .html = text(
-           report::paragraph(a.finding.answer), "<p class=\"sure\"><b>How sure:</b> ",
+           report::paragraph(a.answer), "<p class=\"sure\"><b>How sure:</b> ",
            report::escape(how_sure(a, statistical(s.answers))), "</p>\n", figures, numbers(a.finding), "<dl>",
            item("How it is measured", c.method), item("Predicted, before the run", c.expects),
            item("What decides", explained(c.verdicts, a.finding.numbers)),
@@ -87,14 +89,15 @@ const report::Figure* first_figure(const std::vector<const Answered*>& answers) 
   return nullptr;
 }
 
-std::string steps(const Question* before, const Question* after) {
+std::string steps(const Question& here, const Question* before, const Question* after) {
   const auto step = [](const Question* q, const char* kind, const char* back, const char* on) {
     return q ? text("<a class=\"", kind, "\" href=\"#", q->key, "\">", back, report::escape(q->title), on,
                     "</a>")
              : "";
   };
-  return text("<nav class=\"steps\" aria-label=\"questions\">", step(before, "before", "← ", ""),
-              "<a href=\"#contents\">all questions</a>", step(after, "after", "", " →"), "</nav>\n");
+  return text("<nav class=\"steps\" aria-label=\"beside: ", report::escape(here.title), "\">",
+              step(before, "before", "← ", ""), "<a href=\"#contents\">all questions</a>",
+              step(after, "after", "", " →"), "</nav>\n");
 }
 
 std::string question_html(const Question& q, const ClaimsSummary& s, const std::string& steps) {
@@ -105,7 +108,7 @@ std::string question_html(const Question& q, const ClaimsSummary& s, const std::
   for (const Answered* a : all) claims += claim_html(*a, figure, s);
   return text("<p class=\"answer\">", report::escape(interpolated(q.answer, s.answers, recorded())), "</p>\n",
               figure ? report::draw(*figure) : "", folded,
-              report::folded({.title = text(counted(all.size(), "claim"), ": ", verdicts(all)),
+              report::folded({.title = text(counted(all.size(), "claim"), ": ", verdicts(all, s)),
                               .html = claims,
                               .kind = "layer"}),
               steps);
@@ -120,7 +123,7 @@ void add_questions(report::Page& page, const ClaimsSummary& s) {
     const Question& q = *measured[n];
     const State state = state_of(q, s.answers);
     const std::string around =
-        steps(n ? measured[n - 1] : nullptr, n + 1 < measured.size() ? measured[n + 1] : nullptr);
+        steps(q, n ? measured[n - 1] : nullptr, n + 1 < measured.size() ? measured[n + 1] : nullptr);
     page.section({.title = std::string(q.title),
                   .html = question_html(q, s, around),
                   .id = std::string(q.key),
@@ -129,7 +132,8 @@ void add_questions(report::Page& page, const ClaimsSummary& s) {
   }
 }
 
-std::string all_verdicts(const std::vector<Answered>& answers) {
+std::string all_verdicts(const ClaimsSummary& s) {
+  const std::vector<Answered>& answers = s.answers;
   report::Table t;
   t.head = {"claim", "verdict", "in our words", "beside the record", "p", "p (Holm)", "seconds"};
   const auto p = [](double x) {
@@ -140,7 +144,7 @@ std::string all_verdicts(const std::vector<Answered>& answers) {
   };
   for (const Answered& a : answers)
     t.rows.push_back({{std::string(a.claim->id)},
-                      {std::string(name(a.verdict))},
+                      {text(leans(a, s) ? "leaning: " : "", name(a.verdict))},
                       {std::string(a.claim->says)},
                       {std::string(as_recorded(a))},
                       p(a.p),
@@ -171,19 +175,20 @@ std::string how_html(const ClaimsSummary& s, const MadeBy& how) {
 }  // namespace
 
 std::string claims_page(const ClaimsSummary& s, const MadeBy& how) {
-  report::Page p("Word + position: every statement and question, measured");
+  report::Page p(is_whole(s) ? std::string("Word + position: every statement and question, measured")
+                             : text("Word + position: ", s.answers.size(), " of ", all_claims().size(),
+                                    " statements and questions, measured"));
   std::vector<const Answered*> all;
   for (const Answered& a : s.answers) all.push_back(&a);
-  p.lead(text(counted(all.size(), "claim"),
-              " of five texts about how a Transformer gets order, each with a measurement that anyone "
-              "can repeat: ",
-              verdicts(all), "."));
+  p.lead(text(counted(all.size(), "claim"), " of ", how_many_texts(),
+              " texts about how a Transformer gets order, each with a measurement that anyone can repeat: ",
+              verdicts(all, s), "."));
   if (s.config.quick)
     p.lead(
         "A quick run: one seed, short training. Nothing here about training is evidence; run it without "
         "--quick.");
   add_questions(p, s);
-  p.section("All verdicts", all_verdicts(s.answers));
+  p.section("All verdicts", all_verdicts(s));
   std::string sources;
   for (const auto source : texts()) sources += report::paragraph(std::string(source));
   p.section("Sources", sources);

@@ -19,6 +19,16 @@ struct Essay {
   std::string markdown;
 };
 std::vector<Essay> essays(const claims::ClaimsSummary& summary);
+// Their forms (claims/sentence.h).
+std::vector<Essay> essay_forms();
+
+// What a run found, read from its claims.json, without pictures: to be told again after words have changed, without 40 minutes
+// of training. A rule that is another one than that run's judges its numbers anew. Throws Error(input).
+struct Again {
+  claims::ClaimsSummary summary;
+  MadeBy how;
+};
+Again claims_again(std::string_view json, std::string_view where);
 
 // What is written down of every claim, and the verdict on record: a list of objects.
 std::string records_json();

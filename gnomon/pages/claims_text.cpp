@@ -5,6 +5,7 @@
 #include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/pages/claims.h"
 #include "gnomon/pages/claims_words.h"
 
@@ -25,16 +26,15 @@ std::string number_markdown(const Number& n) {
 std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
   const Claim& c = *a.claim;
   const std::string second = on_second_text(a, s);
-  std::string out =
-      text("\n#### ", c.says, "\n\n<a id=\"c", c.id, "\"></a>**", told(c, a.verdict), "**",
-           a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.finding.answer,
-           "\n\n*How sure:* ", how_sure(a, statistical(s.answers)),
-           second.empty() ? "" : " *On a second text:* " + second, " *Measured:* ", c.method,
-           ". *Predicted:* ", c.expects, ". *Advice:* ", c.advice,
-           c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."),
-           c.amended.empty() ? "" : text(" *The rule was changed:* ", c.amended),
-           c.settles.empty() ? "" : text(" *Would settle it:* ", c.settles, "."), " *Again:* `gnomon claims ",
-           c.id, c.recipes ? " --text FILE" : "", "`\n\n");
+  std::string out = text(
+      "\n#### ", c.says, "\n\n<a id=\"c", c.id, "\"></a>**", reading(a, s), "**",
+      a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.answer, "\n\n*How sure:* ",
+      how_sure(a, statistical(s.answers)), second.empty() ? "" : " *On a second text:* " + second,
+      " *Measured:* ", c.method, ". *Predicted:* ", c.expects, ". *Advice:* ", c.advice,
+      c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."),
+      c.amended.empty() ? "" : text(" *The rule was changed:* ", c.amended),
+      c.settles.empty() ? "" : text(" *Would settle it:* ", c.settles, "."), " *Again:* `gnomon claims ",
+      c.id, c.recipes ? " --text FILE" : "", "`\n\n");
   for (const Number& n : a.finding.numbers) out += number_markdown(n);
   return out;
 }
@@ -51,7 +51,7 @@ std::string question_markdown(const Question& q, const ClaimsSummary& s) {
     for (const Paper* p : layer.papers)
       out += text("- ", p->author, " (", p->year, "), [", p->title, "](", p->link, "): ", p->finding, "\n");
   }
-  out += text("\n### ", counted(all.size(), "claim"), ": ", verdicts(all), "\n");
+  out += text("\n### ", counted(all.size(), "claim"), ": ", verdicts(all, s), "\n");
   for (const Answered* a : all) out += claim_markdown(*a, s);
   return out;
 }
@@ -64,10 +64,13 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
            {"says", a.claim->says},
            {"verdict", name(a.verdict)},
            {"told", told(*a.claim, a.verdict)},
+           {"reading", reading(a, s)},
+           {"leaning", leans(a, s)},
+           {"decides", explained(a.claim->verdicts, {})},
            {"recorded", name(a.claim->recorded)},
            {"rests_on", name(a.claim->rests_on.kind)},
            {"as_recorded", a.as_recorded()},
-           {"answer", a.finding.answer},
+           {"answer", a.answer},
            {"how_sure", how_sure(a, statistical(s.answers))},
            {"second_text", on_second_text(a, s)},
            {"p", real(a.p)},
@@ -79,6 +82,8 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
                               {"name", n.name},
                               {"value", real(n.value)},
                               {"half_width", real(n.half_width)},
+                              {"from", real(n.from)},
+                              {"to", real(n.to)},
                               {"n", n.n},
                               {"digits", n.digits},
                               {"low", real(n.low)},
@@ -151,16 +156,23 @@ std::string records_json() {
   return all.dump(1);
 }
 
-std::vector<Essay> essays(const ClaimsSummary& s) {
+std::vector<Essay> essay_forms() {
   constexpr struct {
     std::string_view name, markdown;
   } kEssays[] = {
 #include "essays.inc"
   };
   std::vector<Essay> out;
-  for (const auto& [name, markdown] : kEssays) {
-    std::string told = interpolated(markdown, s.answers, recorded());
-    if (!s.config.quick && told.find("…") == told.npos) out.push_back({name, std::move(told)});
+  for (const auto& [name, markdown] : kEssays) out.push_back({name, std::string(markdown)});
+  return out;
+}
+
+std::vector<Essay> essays(const ClaimsSummary& s) {
+  std::vector<Essay> out;
+  if (s.config.quick) return out;
+  for (const Essay& form : essay_forms()) {
+    Said told = told_of(form.markdown, s.answers, recorded());
+    if (told.missing.empty()) out.push_back({form.name, std::move(told.text)});
   }
   return out;
 }
@@ -168,10 +180,10 @@ std::vector<Essay> essays(const ClaimsSummary& s) {
 std::string claims_markdown(const ClaimsSummary& s, const MadeBy& how) {
   std::vector<const Answered*> all;
   for (const Answered& a : s.answers) all.push_back(&a);
-  std::string out =
-      text("# What the five texts say, measured\n\nGenerated by `", how.command, "` (", version(), ", ",
-           how.machine, ", ", fixed(s.minutes, 0), " minutes and ", counted(std::size_t(s.trained), "model"),
-           " trained in them).\n\n", counted(all.size(), "claim"), ": ", verdicts(all), ".\n");
+  std::string out = text("# What the ", how_many_texts(), " texts say, measured\n\nGenerated by `",
+                         how.command, "` (", version(), ", ", how.machine, ", ", fixed(s.minutes, 0),
+                         " minutes and ", counted(std::size_t(s.trained), "model"), " trained in them).\n\n",
+                         counted(all.size(), "claim"), ": ", verdicts(all, s), ".\n");
   for (const Question* q : questions()) out += question_markdown(*q, s);
   out += "\n## How it was run\n";
   for (const std::string& paragraph : how_it_was_run(s)) out += text("\n", paragraph, "\n");
@@ -184,11 +196,17 @@ std::string claims_markdown(const ClaimsSummary& s, const MadeBy& how) {
 std::string claims_json(const ClaimsSummary& s, const MadeBy& how) {
   Json all{{"command", how.command},
            {"version", version()},
+           {"machine", how.machine},
+           {"minutes", s.minutes},
+           {"trained", s.trained},
+           {"diverged", s.diverged},
+           {"text", s.config.text_path.empty() ? "" : text_name(s)},
            {"text_sha256", s.text_sha256},
            {"rules", text("sha256 ", rules_sha256())},
            {"quick", s.config.quick},
            {"seeds", s.seeds},
            {"budgets", {{"causal", budget(s.causal)}, {"encoder", budget(s.masked)}}},
+           {"rate", s.causal.learning_rate},
            {"rates", Json::object()},
            {"questions", Json::array()},
            {"claims", Json::array()}};
@@ -197,7 +215,7 @@ std::string claims_json(const ClaimsSummary& s, const MadeBy& how) {
     if (!of_question(*q, s.answers).empty()) all["questions"].push_back(question_json(*q, s));
   }
   for (const Answered& a : s.answers) all["claims"].push_back(claim_json(a, s));
-  return all.dump(1) + "\n";
+  return without_unprintables(all.dump(1)) + "\n";
 }
 
 }  // namespace gnomon::pages

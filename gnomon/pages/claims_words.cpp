@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
@@ -24,37 +25,10 @@ bool is_claim(std::string_view id) {
   return std::any_of(all_claims().begin(), all_claims().end(), [&](const Claim* c) { return c->id == id; });
 }
 
-std::string value_of(std::string_view from, std::string_view key, const std::vector<Answered>& answers,
-                     std::span<const Source> sources) {
-  const auto of = [&](const std::vector<Number>& numbers) {
-    for (const Number& n : numbers) {
-      if (n.key == key) return shown(n);
-    }
-    throw Error(Fault::bug, text("a sentence asks for {", from, "|", key, "}, which was not found"));
-  };
-  if (const Answered* a = find(answers, from))
-    return a->verdict == Verdict::unmeasurable ? "…" : of(a->finding.numbers);
-  for (const Source& s : sources) {
-    if (s.key == from) return of(s.numbers);
-  }
-  if (!is_claim(from))
-    throw Error(Fault::bug,
-                text("a sentence asks for {", from, "|", key, "}: no claim or record has that name"));
-  return "…";
-}
-
-// Calls literal(text) and number(from, key) in turn.
-template <class Literal, class Value>
-void each_part(std::string_view sentence, Literal&& literal, Value&& value) {
-  for (auto open = sentence.find('{'); open != sentence.npos; open = sentence.find('{')) {
-    const auto close = sentence.find('}', open), bar = sentence.find('|', open);
-    if (close == sentence.npos || bar > close)
-      throw Error(Fault::bug, text("a number is not closed: ", sentence.substr(open)));
-    literal(sentence.substr(0, open));
-    value(sentence.substr(open + 1, bar - open - 1), sentence.substr(bar + 1, close - bar - 1));
-    sentence = sentence.substr(close + 1);
-  }
-  literal(sentence);
+std::string joined(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
 }
 
 std::string in_words(double p) {
@@ -109,7 +83,7 @@ std::string left_out(const ClaimsSummary& s) {
   return out.empty() ? "" : out + ".";
 }
 
-// How the verdicts by intervals stand beside those of a second text.
+// How the verdicts by intervals stand beside those of a second text, which no rule had seen.
 std::string of_second_text(const ClaimsSummary& s) {
   const SecondText& second = second_text();
   if (s.config.quick || s.text_sha256.empty() || s.text_sha256 == second.text_sha256) return "";
@@ -125,10 +99,38 @@ std::string of_second_text(const ClaimsSummary& s) {
       others += text(others.empty() ? "" : ", ", a.claim->id, " (there “", there->verdict, "”)");
   }
   if (!both) return "";
-  return text("One text is one text. On a second, ", second.what, ", the same rules give ",
-              same == both ? "" : text(same, " of "), counted(both, "verdict"), " by intervals again",
-              others.empty() ? "" : text("; another to ", others), ". Measured there by `", second.command,
-              "`.");
+  return text("The fresh test of the rules is a second text, which they had not seen. On ", second.what,
+              " they give ", same == both ? "" : text(same, " of "), counted(both, "verdict"),
+              " by intervals again", others.empty() ? "" : text("; another to ", others),
+              ". Measured there by `", second.command, "`.");
+}
+
+// Where the rules come from: they are younger than a full run.
+std::string of_rules(const ClaimsSummary& s) {
+  std::size_t before = 0, other = 0, told = 0;
+  std::string silent;
+  for (const Answered& a : s.answers) {
+    const EarlierRun::Found* then = earlier_run().find(a.claim->id);
+    if (!then || a.claim->recorded == Verdict::answered) continue;
+    ++before;
+    if (then->verdict == name(a.claim->recorded)) continue;
+    ++other;
+    if (a.claim->amended.empty())
+      silent += text(silent.empty() ? "" : ", ", a.claim->id);
+    else
+      ++told;
+  }
+  std::string out =
+      text("Rules and predictions stand in docs/claims-rules.json (rules: sha256 ", rules_sha256(), ").");
+  if (before)
+    out += text(" They are no forecast of this run. A full run of the same claims, on ", earlier_run().what,
+                ", came before most of them. Of the ", counted(before, "statement"), " that it judged ",
+                other, other == 1 ? " has" : " have", " another verdict on record today, ", told,
+                " of them with a note of why the rule was changed",
+                silent.empty() ? "" : text(" and without one ", silent), ".");
+  return out +
+         " “As recorded” is a regression check: an earlier run came to the same verdict. It is no "
+         "prediction.";
 }
 
 std::string of_rates(const ClaimsSummary& s) {
@@ -141,13 +143,16 @@ std::string of_rates(const ClaimsSummary& s) {
     for (const double rate : rates) all += (all.empty() ? "" : ", ") + shortest(rate);
     return all;
   };
-  return text(
-      " The rate of a spec is the best of ", listed(Desk::kRates), ", of an encoder of ",
-      listed(Desk::kEncoderRates),
-      ", for seed 1, held out; models of other depths take it over. On a task each spec and depth has "
-      "the best of ",
-      listed(Desk::kTaskRates),
-      ". Where the best is at an edge, the next beyond it is tried, twice at most.");
+  return text(" The rate of a spec is the best of ", listed(Desk::kRates), ", of an encoder of ",
+              listed(Desk::kEncoderRates),
+              ", by the loss of seed 1; models of other depths take it over. On a task each spec and depth "
+              "has the best of ",
+              listed(Desk::kTaskRates),
+              ". Where the best is at an edge, the next beyond it is tried, twice at most. That loss is of "
+              "the same windows as all "
+              "losses here, and seed 1 is one of the seeds: training never shows those windows, but they are "
+              "not held out from the "
+              "choice of the rate.");
 }
 
 constexpr std::string_view kTexts[] = {
@@ -160,11 +165,6 @@ constexpr std::string_view kTexts[] = {
 
 }  // namespace
 
-std::string shown(const Number& n) {
-  return std::isnan(n.half_width) ? grouped(n.value, n.digits)
-                                  : text(grouped(n.value, n.digits), " ± ", grouped(n.half_width, n.digits));
-}
-
 std::string asked(const Number& n) {
   const bool low = std::isfinite(n.low), high = std::isfinite(n.high);
   if (low && high && n.low == n.high) return text("= ", shortest(n.low));
@@ -175,21 +175,40 @@ std::string asked(const Number& n) {
   return low ? text("≥ ", end(n.low)) : high ? text("≤ ", end(n.high)) : "";
 }
 
-std::string interpolated(std::string_view sentence, const std::vector<Answered>& answers,
-                         std::span<const Source> sources) {
-  std::string out;
-  each_part(
-      sentence, [&](std::string_view words) { out += words; },
-      [&](std::string_view from, std::string_view key) { out += value_of(from, key, answers, sources); });
-  return out;
+Said told_of(std::string_view form, const std::vector<Answered>& answers, std::span<const Source> sources) {
+  return said(form, [&](std::string_view from, std::string_view key) -> const Number* {
+    const auto of = [&](const std::vector<Number>& numbers) {
+      for (const Number& n : numbers) {
+        if (n.key == key) return &n;
+      }
+      throw Error(Fault::bug, text("a sentence asks for {", from, "|", key, "}, which was not found"));
+    };
+    if (const Answered* a = find(answers, from))
+      return a->verdict == Verdict::unmeasurable ? nullptr : of(a->finding.numbers);
+    for (const Source& s : sources) {
+      if (s.key == from) return of(s.numbers);
+    }
+    if (!is_claim(from))
+      throw Error(Fault::bug,
+                  text("a sentence asks for {", from, "|", key, "}: no claim or record has that name"));
+    return nullptr;
+  });
 }
 
-std::vector<std::string> taken_by(std::string_view sentence) {
-  std::vector<std::string> out;
-  each_part(
-      sentence, [](std::string_view) {},
-      [&](std::string_view from, std::string_view key) { out.push_back(text(from, "|", key)); });
-  return out;
+std::string interpolated(std::string_view form, const std::vector<Answered>& answers,
+                         std::span<const Source> sources) {
+  std::set<std::string> differing;
+  for (const std::string& taken : taken_by(form)) {
+    const Answered* a = find(answers, taken.substr(0, taken.find('|')));
+    if (a && a->verdict == Verdict::differs) differing.insert(std::string(a->claim->id));
+  }
+  if (!differing.empty())
+    return text("No answer: a number is not what was asked for in ", joined(differing), ".");
+  Said told = told_of(form, answers, sources);
+  if (told.missing.empty()) return std::move(told.text);
+  std::set<std::string> claims;
+  for (const std::string& name : told.missing) claims.insert(name.substr(0, name.find('|')));
+  return text("Not measured in this run: ", joined(claims), ".");
 }
 
 std::size_t statistical(const std::vector<Answered>& answers) {
@@ -217,6 +236,19 @@ std::string how_sure(const Answered& a, std::size_t family) {
   return of_values(a, *rule);
 }
 
+bool leans(const Answered& a, const ClaimsSummary& s) {
+  if (std::isnan(a.p) || a.verdict == Verdict::open) return false;
+  const SecondText::Found* there = second_text().find(a.claim->id);
+  if (there && s.text_sha256 != second_text().text_sha256 && there->verdict != name(a.verdict)) return true;
+  const Rule* rule = applied(a.claim->verdicts, a.finding.numbers);
+  const bool by_values =
+      rule && !rule->checks.empty() && std::none_of(rule->checks.begin(), rule->checks.end(), of_interval);
+  return !by_values && !survives(a);
+}
+std::string reading(const Answered& a, const ClaimsSummary& s) {
+  return text(leans(a, s) ? "leaning: " : "", told(*a.claim, a.verdict));
+}
+
 std::string on_second_text(const Answered& a, const ClaimsSummary& s) {
   const SecondText::Found* there = second_text().find(a.claim->id);
   if (!there || s.text_sha256 == second_text().text_sha256) return "";
@@ -235,7 +267,7 @@ std::vector<const Answered*> of_question(const Question& q, const std::vector<An
   return out;
 }
 
-std::string verdicts(const std::vector<const Answered*>& answers) {
+std::string verdicts(const std::vector<const Answered*>& answers, const ClaimsSummary& s) {
   constexpr std::size_t kVerdicts = std::size_t(Verdict::differs) + 1;
   std::size_t counts[kVerdicts] = {};
   for (const Answered* a : answers) ++counts[int(a->verdict)];
@@ -247,7 +279,9 @@ std::string verdicts(const std::vector<const Answered*>& answers) {
         v >= std::size(kOfOne) ? name(Verdict(v)) : (counts[v] == 1 ? kOfOne : kOfMore)[v];
     if (counts[v]) out += text(out.empty() ? "" : ", ", counts[v], " ", words);
   }
-  return out;
+  const auto leaning =
+      std::count_if(answers.begin(), answers.end(), [&](const Answered* a) { return leans(*a, s); });
+  return leaning ? text(out, "; ", leaning, " of them leaning") : out;
 }
 
 std::string_view kind_of(Verdict v) {
@@ -299,38 +333,52 @@ std::string text_name(const ClaimsSummary& s) {
 }
 std::string version() { return text("gnomon ", GNOMON_VERSION); }
 
+std::string_view how_many_texts() {
+  constexpr std::string_view kWords[] = {"no",   "one", "two",   "three", "four",
+                                         "five", "six", "seven", "eight", "nine"};
+  static_assert(std::size(kTexts) < std::size(kWords));
+  return kWords[std::size(kTexts)];
+}
+bool is_whole(const ClaimsSummary& s) { return s.answers.size() == all_claims().size(); }
+
+namespace {
+std::string of_trainings(const ClaimsSummary& s) {
+  const bool trains =
+      std::any_of(s.answers.begin(), s.answers.end(), [](const Answered& a) { return a.claim->recipes; });
+  if (!trains) return "No model was trained: these claims need none.";
+  const std::string what = s.config.text_path.empty() ? "tasks alone" : text("one text, ", text_name(s));
+  return text("Models are trained by gnomon on ", what, ": ", s.causal.layers, " layers of width ",
+              s.causal.width, " where nothing else is said. Language models see ", steps_of(s.causal),
+              "; encoders ", steps_of(s.masked), ".", of_rates(s), " There ",
+              s.seeds == 1 ? "is 1 seed" : text("are ", s.seeds, " seeds"),
+              " (models of other depths: at most ", s.causal.deep(1).seeds,
+              "); a seed fixes the start and the order of the data, so differences are paired.", left_out(s));
+}
+}  // namespace
+
 std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   const std::size_t family = statistical(s.answers);
   const std::size_t kept = std::size_t(std::count_if(s.answers.begin(), s.answers.end(), survives));
-  const bool one_text = !s.config.text_path.empty();
-  std::vector<std::string> out{
-      text("Models are trained by gnomon on ", one_text ? text("one text, ", text_name(s)) : "no text", ": ",
-           s.causal.layers, " layers of width ", s.causal.width,
-           " where nothing else is said. Language models see ", steps_of(s.causal), "; encoders ",
-           steps_of(s.masked), ".", of_rates(s), " There ",
-           s.seeds == 1 ? "is 1 seed" : text("are ", s.seeds, " seeds"), " (models of other depths: at most ",
-           s.causal.deep(1).seeds,
-           "); a seed fixes the start and the order of the data, so differences are paired.", left_out(s)),
-      text("± is the half-width of a 95 % t interval over training seeds. It covers other seeds, and not "
-           "other texts, "
-           "sizes or budgets: there is one text, one held-out sample of it and one draw of every random "
-           "table. A "
-           "number with a range asked for must lie in it."),
+  std::vector<std::string> out;
+  if (auto told = of_second_text(s); !told.empty()) out.push_back(std::move(told));
+  out.push_back(of_rules(s));
+  out.push_back(of_trainings(s));
+  out.push_back(
+      "± is the half-width of a 95 % t interval over training seeds. It covers other seeds, and not other "
+      "texts, sizes or "
+      "budgets: there is one text, one sample of it that training never shows and one draw of every random "
+      "table. A number "
+      "with a range asked for must lie in it.");
+  out.push_back(
       text("A verdict by intervals has a p value: the largest of its checks, two-sided, by Student's t. Of "
            "this run ",
            family == 1 ? "1 verdict has" : text(family, " verdicts have"),
            " one, and all together are corrected for how many there are by Holm's step-down method (Holm "
-           "1979) at "
-           "5 %: ",
+           "1979) at 5 %: ",
            kept, kept == 1 ? " survives" : " survive",
-           ". A verdict is given by its rule; the correction is told beside it."),
-      text("Rules and predictions stand in docs/claims-rules.json and were written before the run, but for "
-           "those that "
-           "say that they were changed (rules: sha256 ",
-           rules_sha256(),
-           "). “As recorded” is a regression check: an earlier run came to the same verdict. It is no "
-           "prediction.")};
-  if (auto told = of_second_text(s); !told.empty()) out.push_back(std::move(told));
+           ". A verdict is given by its rule. It reads “leaning” where the correction does not leave it, or "
+           "where a second text "
+           "gives another."));
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/pages/explain_words.h"
 
@@ -44,6 +45,7 @@ Json json(const Explanation& e, const LayerGroup& g) {
   j["heads"] = p.heads;
   j["kv_heads"] = p.kv_heads;
   j["head_dim"] = p.head_dim;
+  if (p.value_dim) j["value_dim"] = p.value_dim;
   j["scale"] = p.scale == 0 ? 1 / std::sqrt(double(p.head_dim)) : p.scale;
   j["softmax_factor"] = g.numbers().softmax_factor;
   if (!g.numbers().inv_freq.empty()) add_rotation(e, g, j);
@@ -95,7 +97,7 @@ std::string_view name(Reader reader) { return reader_names()[std::size_t(reader)
 
 // A stranger's strings may be no UTF-8.
 std::string printed(const Json& j, int indent) {
-  return j.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return without_unprintables(j.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -108,6 +110,7 @@ std::string explain_json(const Explanation& e, int indent) {
            {"family", m.family},
            {"known", m.known},
            {"reader", name(m.reader)},
+           {"reader_version", reader_version(m.reader)},
            {"causal", m.causal},
            {"width", m.width},
            {"trained_length", m.trained_length},
@@ -123,7 +126,9 @@ std::string explain_json(const Explanation& e, int indent) {
   for (const LayerGroup& g : e.groups) all["layers"].push_back(json(e, g));
   for (std::size_t n = 0; n < e.lengths.size(); ++n) all["lengths"].push_back(at(e, n));
   if (e.cache) {
-    all["key_cache"] = {{"bytes_per_token", e.cache->per_token}, {"at", Json::array()}};
+    all["key_cache"] = {{"bytes_per_token", e.cache->per_token},
+                        {"bytes_per_token_beyond_windows", e.cache->beyond_windows},
+                        {"at", Json::array()}};
     for (std::size_t n = 0; n < e.lengths.size(); ++n)
       all["key_cache"]["at"].push_back({{"length", e.lengths[n]}, {"bytes", e.cache->at[n]}});
   }
@@ -132,13 +137,13 @@ std::string explain_json(const Explanation& e, int indent) {
 }
 
 std::string readers_json(const Explanation& first, const std::vector<OtherReader>& others) {
-  Json all{{"schema", kExplainSchema},
-           {"file", first.where},
-           {"reader", name(first.model.reader)},
-           {"answer", explain_answers(first)},
-           {"others", Json::array()}};
+  Json all{{"schema", kExplainSchema},           {"file", first.where},
+           {"reader", name(first.model.reader)}, {"reader_version", reader_version(first.model.reader)},
+           {"answer", explain_answers(first)},   {"others", Json::array()}};
   for (const OtherReader& o : others) {
-    Json one{{"reader", name(o.reader)}, {"reads", o.refuses.empty()}};
+    Json one{{"reader", name(o.reader)},
+             {"reader_version", reader_version(o.reader)},
+             {"reads", o.refuses.empty()}};
     if (!o.refuses.empty())
       one["refuses"] = o.refuses;
     else
@@ -151,6 +156,7 @@ std::string readers_json(const Explanation& first, const std::vector<OtherReader
 std::string differences_json(const Explanation& a, const Explanation& b, const Differences& found) {
   Json all{{"schema", kExplainSchema}, {"a", a.where}, {"b", b.where}};
   all["readers"] = {name(a.model.reader), name(b.model.reader)};
+  all["reader_versions"] = {reader_version(a.model.reader), reader_version(b.model.reader)};
   add(found, all);
   return printed(all, 1);
 }

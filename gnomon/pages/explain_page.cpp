@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/memory.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/pages/explain.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/memory.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lens/rotary_use.h"
@@ -32,6 +33,11 @@ std::string capital(std::string s) {
   return s;
 }
 
+// One layer turns, several turn.
+std::string_view verb(const LayerGroup& g, std::string_view one, std::string_view several) {
+  return g.layers.size() == 1 ? one : several;
+}
+
 std::string method(const LayerGroup& g) {
   const Numbers& n = g.numbers();
   std::string all;
@@ -40,13 +46,15 @@ std::string method(const LayerGroup& g) {
     std::string one;
     if (entry.acts & kMask) continue;
     if (entry.acts & kQk && g.theta && !n.inv_freq.empty())
-      one = text("turn ", n.rotary_dim == g.position.head_dim ? "all " : text(n.rotary_dim, " of "),
+      one = text(verb(g, "turns ", "turn "),
+                 n.rotary_dim == g.position.head_dim ? "all " : text(n.rotary_dim, " of "),
                  g.position.head_dim, " channels of q and k by ", entry.name, ", theta ", grouped(*g.theta));
     else
-      one = text("have ", entry.name, " (", entry.title, ")");
+      one = text(verb(g, "has ", "have "), entry.name, " (", entry.title, ")");
     all += (all.empty() ? "" : " and ") + one;
   }
-  return all.empty() ? "have no position of their own" : all;
+  if (!all.empty()) return all;
+  return std::string(verb(g, "has no position of its own", "have no position of their own"));
 }
 
 std::string sees(const LayerGroup& g) {
@@ -54,8 +62,8 @@ std::string sees(const LayerGroup& g) {
   const bool chunk = std::any_of(g.position.spec.attention.begin(), g.position.spec.attention.end(),
                                  [](const Named& n) { return n.name == "chunk"; });
   if (chunk) return text(", within chunks of ", tokens(*g.window));
-  return g.position.causal ? text(", and see the last ", tokens(*g.window))
-                           : text(", and see keys nearer than ", tokens(*g.window));
+  return text(verb(g, ", and sees ", ", and see "), g.position.causal ? "the last " : "keys nearer than ",
+              tokens(*g.window));
 }
 
 std::string turned(const LayerGroup& g, std::int64_t length) {
@@ -144,19 +152,6 @@ std::string change(const LayerGroup& g, std::size_t n) {
 
 }  // namespace
 
-std::string bytes_text(double bytes) {
-  const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  int unit = 0;
-  for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
-  return grouped(bytes, unit == 0 || bytes == std::floor(bytes) ? 0 : 1) + " " + units[unit];
-}
-
-std::string_view reader_title(Reader reader) {
-  constexpr std::string_view titles[] = {"transformers 5", "transformers 4", "llama.cpp", "vLLM",
-                                         "a naive reader"};
-  return titles[std::size_t(reader)];
-}
-
 std::string layers_text(const std::vector<std::int64_t>& of) {
   std::string all;
   for (std::size_t n = 0; n < of.size();) {
@@ -176,15 +171,27 @@ std::string show_command(const LayerGroup& g) {
               p.heads, p.causal ? "" : " --bidirectional");
 }
 
+namespace {
+
+// What the file says of lengths: of an extension, both ends, for it does not say how far it was trained.
+std::string length_text(const Explanation& e) {
+  const Resolved& m = e.model;
+  if (m.trained_length <= 0)
+    return text(", of no trained length that the file says; ", tokens(e.trained()), " stand for it",
+                m.longest > 0 ? text(", made for ", tokens(m.longest)) : "");
+  if (m.longest <= m.trained_length) return text(", trained on ", tokens(m.trained_length));
+  return text(", extended from ", grouped(double(m.trained_length)), " to ", tokens(m.longest),
+              " (the file does not say how much of that was trained)");
+}
+
+}  // namespace
+
 std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
   std::vector<std::string> out;
   out.push_back(text(m.family, ", as ", reader_title(m.reader), " reads it: ", m.layers.size(),
-                     m.causal ? " causal" : "", m.layers.size() == 1 ? " layer" : " layers",
-                     m.trained_length > 0 ? text(", trained on ", tokens(m.trained_length))
-                                          : text(", of no trained length that the file says; ",
-                                                 tokens(e.trained()), " stand for it"),
-                     m.longest > m.trained_length ? text(", made for ", tokens(m.longest)) : "", "."));
+                     m.causal ? " causal" : "", m.layers.size() == 1 ? " layer" : " layers", length_text(e),
+                     "."));
   if (!m.known)
     out.push_back(
         "gnomon knows no family of this name: what follows is read from the keys alone, by the rules that "
@@ -203,7 +210,8 @@ std::vector<std::string> explain_answers(const Explanation& e) {
                            : capital(whose(g)),
                        " ", method(g), sees(g), "."));
   }
-  if (!without.empty()) out.push_back(text("Without position: layers ", without, "."));
+  const bool one = without.find_first_not_of("0123456789") == without.npos;
+  if (!without.empty()) out.push_back(text("Without position: ", one ? "layer " : "layers ", without, "."));
   return out;
 }
 
@@ -242,7 +250,10 @@ std::vector<std::string> at_length(const Explanation& e, std::size_t n) {
 
 std::string cache_text(const Explanation& e) {
   if (!e.cache) return "An encoder keeps no keys.";
+  const bool windows = e.cache->beyond_windows < e.cache->per_token;
   std::string out = text(bytes_text(double(e.cache->per_token)), " a token in bfloat16 or float16");
+  if (windows && e.cache->beyond_windows)
+    out += text(" (", bytes_text(double(e.cache->beyond_windows)), " once all windows are full)");
   for (std::size_t n = 0; n < e.lengths.size(); ++n)
     if (n == 0 || e.lengths[n] == e.model.longest)
       out += text(", ", bytes_text(double(e.cache->at[n])), " for ", tokens(e.lengths[n]));
@@ -250,7 +261,7 @@ std::string cache_text(const Explanation& e) {
   if (std::any_of(sizes.begin(), sizes.end(),
                   [](const Because& b) { return b.key.find("qk_rope_head_dim") != b.key.npos; }))
     out += "; as attention reads them: MLA's own cache of compressed keys is smaller";
-  return out + (e.cache->windows ? "; a layer with a window keeps no more than that" : "") + ".";
+  return out + (windows ? "; a layer with a window keeps no more than that" : "") + ".";
 }
 
 }  // namespace gnomon::pages

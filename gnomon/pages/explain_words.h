@@ -9,7 +9,6 @@ namespace gnomon::pages {
 
 // An explanation in words, a sentence or a few for each thing told. For terminals and pages alike.
 
-std::string_view reader_title(Reader reader);                  // "transformers 5"
 std::string layers_text(const std::vector<std::int64_t>& of);  // "0 to 4, 6"
 // The command that shows the encoding of the layers by itself.
 std::string show_command(const LayerGroup& group);
@@ -25,6 +24,5 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& group, boo
 // What becomes of the model in a context of the n-th of e.lengths, by group; the first is the reference.
 std::vector<std::string> at_length(const Explanation& e, std::size_t n);
 std::string cache_text(const Explanation& e);
-std::string bytes_text(double bytes);  // "4 GiB", "22.5 KiB"
 
 }  // namespace gnomon::pages

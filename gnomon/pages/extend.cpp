@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gnomon/core/unprintable.h"
+
 namespace gnomon::pages {
 namespace {
 
@@ -27,17 +29,17 @@ Json json(const ExtensionSnippet& s) {
   j["readings"] = Json::array();
   for (const SnippetReading& r : s.readings)
     j["readings"].push_back({{"reader", reader_names()[std::size_t(r.reader)]},
+                             {"reader_version", reader_version(r.reader)},
                              {"as_announced", r.differs.empty()},
                              {"differs", r.differs}});
   return j;
 }
 
 Json json(const Extension& e) {
-  Json j{{"method", e.method->name},     {"title", e.method->title},
-         {"does", e.method->does},       {"untrained", e.method->untrained},
-         {"trained", e.method->trained}, {"source", e.method->source},
-         {"refused", e.refused},         {"groups", Json::array()},
-         {"snippets", Json::array()},    {"missing", e.missing}};
+  Json j{{"method", e.method->name},         {"title", e.method->title},     {"does", e.method->does},
+         {"untrained", e.method->untrained}, {"trained", e.method->trained}, {"source", e.method->source},
+         {"within", e.method->within},       {"beyond", e.method->beyond},   {"refused", e.refused},
+         {"groups", Json::array()},          {"snippets", Json::array()},    {"missing", e.missing}};
   for (const ExtendedGroup& g : e.groups) j["groups"].push_back(json(g));
   for (const ExtensionSnippet& s : e.snippets) j["snippets"].push_back(json(s));
   return j;
@@ -55,10 +57,13 @@ std::string extend_json(const ExtensionPlan& plan, int indent) {
            {"factor", plan.factor},
            {"pairs_beyond_training", plan.beyond},
            {"cache_bytes", plan.cache_bytes ? Json(*plan.cache_bytes) : Json()},
+           {"measured", kMeasured},
+           {"advice",
+            {{"method", plan.advice.way ? Json(plan.advice.way->name) : Json()}, {"says", plan.advice.says}}},
            {"notes", plan.notes},
            {"methods", Json::array()}};
   for (const Extension& e : plan.ways) all["methods"].push_back(json(e));
-  return all.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return without_unprintables(all.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace gnomon::pages

@@ -8,6 +8,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
 
@@ -51,14 +52,26 @@ Json json_of(const TableLook& t) {
           {"entries_normed", json_of(t.entries_normed)}};
 }
 Json json_of(const PositionProbe& p) { return {{"r2", p.r2}, {"error", p.error}, {"accuracy", p.accuracy}}; }
-Json json_of(const std::vector<Change>& changes) {
+Json json_of(const Change& c, Measure measure) {
+  const bool rows = measure == Measure::rows;
+  return {{"what", c.what},
+          {"nats", rows ? Json(nullptr) : number(c.value)},
+          {"half_width_95", number(c.half_width)},
+          {"pooled", rows ? number(c.value) : Json(nullptr)}};
+}
+Json json_of(const std::vector<Change>& changes, Measure measure) {
   Json all = Json::array();
-  for (const Change& c : changes)
-    all.push_back({{"what", c.what},
-                   {"nats", number(c.loss)},
-                   {"half_width_95", number(c.half_width)},
-                   {"pooled", number(c.pooled)}});
+  for (const Change& c : changes) all.push_back(json_of(c, measure));
   return all;
+}
+Json json_of(const Masking& m, const std::string& says) {
+  return {{"says", says},
+          {"seed", m.seed},
+          {"mask_token", m.mask},
+          {"scored", Masking::kScored},
+          {"mask", Masking::kMask},
+          {"random", Masking::kRandom},
+          {"random_below", m.vocabulary}};
 }
 Json heads_json(const Inspection& found) {
   Json all = Json::array();
@@ -116,9 +129,11 @@ std::string table_section(const TableLook& t) {
               row("the same after the norm of the embedding", t.identity_normed, 3),
               row("nearest words that stay when a position is added", t.recall, 3),
               row("the same after the norm of the embedding", t.recall_normed, 3)}}) +
-         report::paragraph(text("Of ", grouped(double(t.words)),
-                                " words, evenly drawn from the vocabulary, and ",
-                                grouped(double(t.positions)), " positions."));
+         report::paragraph(
+             text("Of all ", grouped(double(t.words)), " words and ", grouped(double(t.positions)),
+                  " positions; ", std::min(kWordsAsked, t.words),
+                  " of the words, evenly spread, are asked for their neighbours. A position is ",
+                  grouped(t.norms.raw, 2), " times as long as a word there."));
 }
 
 std::string terms_section(const Inspection& found) {
@@ -130,7 +145,7 @@ std::string terms_section(const Inspection& found) {
     double rest = 1;
     for (const auto& [a, b] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) {
       const double share = t.shares.at(a, b), half = t.half_widths.at(a, b);
-      row.push_back({text(grouped(share, 3), std::isnan(half) ? "" : " ± " + grouped(half, 3)), share, true});
+      row.push_back({within(share, half, 3), share, true});
       rest -= share;
     }
     row.push_back({grouped(rest, 3), rest, true});
@@ -224,30 +239,29 @@ std::string pairs_section(const Inspection& found) {
   return html;
 }
 
-std::string changes_section(const std::vector<Change>& changes, const std::string& title) {
-  const bool loss =
-      std::any_of(changes.begin(), changes.end(), [](const Change& c) { return !std::isnan(c.loss); });
+std::string changes_section(const Inspection& found, const std::vector<Change>& changes,
+                            const std::string& title) {
+  const bool loss = found.measure != Measure::rows;
   report::IntervalChart chart{title,
                               loss ? "95 % intervals over windows of the text."
                                    : "1 − cosine between the means of a window's last rows.",
-                              loss ? "nats a token more" : "1 − cosine",
+                              loss ? text(unit_of(found.measure), " more") : "1 − cosine",
                               {}};
-  for (const Change& c : changes)
-    chart.rows.push_back({c.what, loss ? c.loss : c.pooled, loss ? c.half_width : std::nan(""), 0, {}});
+  for (const Change& c : changes) chart.rows.push_back({c.what, c.value, c.half_width, 0, {}});
   chart.of_most = true;
   return report::draw(chart);
 }
 
 std::string head_changes(const Inspected& in) {
-  const bool loss = !std::isnan(in.found.head_removals.front().change.loss);
+  const bool loss = in.found.measure != Measure::rows;
   report::HeatMap m{"Position taken from one head",
-                    loss ? "Nats a token more." : "1 − cosine of the mean rows.",
+                    text(unit_of(in.found.measure), loss ? " more." : "."),
                     "head",
                     "layer",
                     std::size_t(in.layers),
                     std::size_t(in.heads),
                     {}};
-  for (const auto& r : in.found.head_removals) m.values.push_back(loss ? r.change.loss : r.change.pooled);
+  for (const auto& r : in.found.head_removals) m.values.push_back(r.change.value);
   return report::draw(m);
 }
 
@@ -255,7 +269,7 @@ std::string places_section(const Inspection& found) {
   report::LineChart chart{"Loss by place in the window",
                           "Mean over windows; thin lines: 95 % interval over windows.",
                           {"place of the token", true, {}, false},
-                          {"nats a token", false, {}, false},
+                          {std::string(unit_of(found.measure)), false, {}, false},
                           {}};
   report::Series mean{"loss", {}, 0, false, false, true}, low{"", {}, 0, true, false, true}, high = low;
   for (const LossAt& l : found.by_place) {
@@ -269,12 +283,11 @@ std::string places_section(const Inspection& found) {
 }
 
 std::string readings_section(const Inspection& found) {
-  report::Table table{{"way of reading", "tokens", "nats a token", "±", "spec"}, {}};
+  report::Table table{{"way of reading", "tokens", std::string(unit_of(found.measure)), "spec"}, {}};
   for (const LongReading& r : found.readings)
     table.rows.push_back({{r.way},
                           {grouped(double(r.tokens)), double(r.tokens), true},
-                          {grouped(r.nats, 3), r.nats, true},
-                          {grouped(r.half_width, 3), r.half_width, true},
+                          {within(r.nats, r.half_width, 3), r.nats, true},
                           {r.spec}});
   return report::draw(table) + report::paragraph(
                                    "Loss of the last tokens of a window, with the same numbers and another "
@@ -329,9 +342,10 @@ std::string inspect_json(const Inspected& in) {
   }
   if (f.word_probe) j["words_alone"] = json_of(*f.word_probe);
   if (!f.pairs.empty()) j["frequencies"] = f.frequencies, j["pairs"] = pairs_json(f);
-  j["shifts"] = json_of(f.shifts), j["without"] = json_of(f.removals);
+  if (f.masking) j["masking"] = json_of(*f.masking, how_masked(f));
+  j["shifts"] = json_of(f.shifts, f.measure), j["without"] = json_of(f.removals, f.measure);
   for (const auto& r : f.head_removals) {
-    Json change = json_of(std::vector<Change>{r.change}).front();
+    Json change = json_of(r.change, f.measure);
     change["layer"] = r.layer, change["head"] = r.head;
     j["without_head"].push_back(change);
   }
@@ -339,7 +353,8 @@ std::string inspect_json(const Inspected& in) {
     j["loss"] = {{"nats", f.loss->mean},
                  {"half_width_95", number(f.loss->half_width)},
                  {"windows", f.loss_windows},
-                 {"window", f.loss_window}};
+                 {"window", f.loss_window},
+                 {"tokens", f.loss_tokens}};
   for (const LossAt& l : f.by_place)
     j["loss_by_place"].push_back(
         {{"first", l.first}, {"nats", l.nats}, {"half_width_95", number(l.half_width)}});
@@ -351,7 +366,7 @@ std::string inspect_json(const Inspected& in) {
                            {"half_width_95", number(r.half_width)}});
   j["left_out"] = Json::array();
   for (const auto& l : f.left_out) j["left_out"].push_back({{"part", l.part}, {"why", l.why}});
-  return j.dump(1) + "\n";
+  return without_unprintables(j.dump(1)) + "\n";
 }
 
 std::string inspect_page(const Inspected& in) {
@@ -368,9 +383,9 @@ std::string inspect_page(const Inspected& in) {
   if (!f.streams.empty()) page.section("How position survives", streams_section(in));
   if (!f.pairs.empty()) page.section("Which frequencies are used", pairs_section(f));
   if (!f.shifts.empty())
-    page.section("All positions moved", changes_section(f.shifts, "The same text further on"));
+    page.section("All positions moved", changes_section(f, f.shifts, "The same text further on"));
   if (!f.removals.empty())
-    page.section("Position taken away", changes_section(f.removals, "Nothing of position there") +
+    page.section("Position taken away", changes_section(f, f.removals, "Nothing of position there") +
                                             (f.head_removals.empty() ? "" : head_changes(in)));
   if (!f.by_place.empty()) page.section("Loss against position", places_section(f));
   if (!f.readings.empty()) page.section("Windows longer than in training", readings_section(f));

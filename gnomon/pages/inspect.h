@@ -15,6 +15,10 @@ struct Inspected {
   Inspection found;
 };
 
+// "0.123 ± 0.004", or "0.123" where there is no interval.
+std::string within(double value, double half_width, int digits);
+// What is scored of an encoder, in a sentence; empty for others.
+std::string how_masked(const Inspection& found);
 // What was found, in sentences, the most important first.
 std::vector<std::string> inspect_words(const Inspected& inspected);
 // All of it as JSON.

@@ -15,15 +15,19 @@ std::string percent(double share) { return text(grouped(100 * share, share < 0.0
 void about_table(const Inspected& in, std::vector<std::string>& all) {
   if (!in.found.table) return;
   const TableLook& t = *in.found.table;
-  all.push_back(text("A position is ", grouped(t.norms.raw, 2), " times as long as a word (",
-                     grouped(t.norms.centred, 2), " times about their means), and ", t.components, " of ",
-                     t.width, " directions hold 95 % of what the ", t.positions, " positions differ in. ",
-                     percent(t.within),
-                     " of that lies in the directions that hold 95 % of what words differ in, which are ",
-                     percent(t.chance), " of all."));
+  all.push_back(text("A position is ", grouped(t.norms.raw, 2), " times as long as a word, or ",
+                     grouped(t.norms.centred, 2), " times when both are taken about their means. ",
+                     t.components, " of ", t.width, " directions hold 95 % of what the ", t.positions,
+                     " positions differ in."));
+  all.push_back(text("Of the variance of positions ", percent(t.within),
+                     " lies in the words' subspace, the directions with 95 % of the variance of words; in "
+                     "random directions it would be ",
+                     percent(t.chance), ". The mean word and the mean position have a cosine of ",
+                     grouped(t.mean_cosine, 2), "."));
   all.push_back(text("Of the 10 nearest words of a word, ", percent(t.recall),
                      " are nearest still when a position is added, ", percent(t.recall_normed),
-                     " after the norm of the embedding."));
+                     " after the norm of the embedding; the position is ", grouped(t.norms.raw, 2),
+                     " times as long as the word."));
 }
 
 void about_terms(const Inspected& in, std::vector<std::string>& all) {
@@ -39,10 +43,19 @@ void about_terms(const Inspected& in, std::vector<std::string>& all) {
   }
   all.push_back(text("In the first layer word with word makes ", percent(ww),
                      " of the variance of the logits, word with position ", percent(cross),
-                     ", position with position ", percent(pp),
-                     " (mean over heads; the rest is of biases); in ", by_position, " of ",
+                     ", position with position ", percent(pp), ", biases and token type ",
+                     percent(1 - ww - cross - pp),
+                     " (mean over heads; a share below 0 varies against the whole). In ", by_position, " of ",
                      in.found.terms.size(), " heads position with position is more than word with word."));
 }
+
+// "none", "one", "two": small numbers read as words.
+std::string number_word(int n) {
+  constexpr const char* kWords[] = {"none", "one",   "two",   "three", "four", "five",
+                                    "six",  "seven", "eight", "nine",  "ten"};
+  return n >= 0 && n < int(std::size(kWords)) ? kWords[n] : grouped(n);
+}
+std::string looks(int n) { return text(number_word(n), n == 1 ? " looks" : " look"); }
 
 void about_heads(const Inspected& in, std::vector<std::string>& all) {
   if (in.found.heads.empty()) return;
@@ -52,9 +65,10 @@ void about_heads(const Inspected& in, std::vector<std::string>& all) {
     for (const HeadWatched& h : layer)
       ++types[std::string(h.habits.type())], ++count, positional += h.by_distance > 0.5;
   }
-  all.push_back(text("Of ", count, " heads ", types["previous token"],
-                     " look mostly at the token before and ", types["sink"], " mostly at the first; of ",
-                     positional, " the distance explains more than half of the logits' variance."));
+  all.push_back(text("Of ", counted(std::size_t(count), "head"), ", ", looks(types["previous token"]),
+                     " mostly at the previous token and ", number_word(types["sink"]), " at the first; in ",
+                     number_word(positional),
+                     ", distance explains over half of the variance of the logits."));
 }
 
 void about_streams(const Inspected& in, std::vector<std::string>& all) {
@@ -85,42 +99,46 @@ void about_streams(const Inspected& in, std::vector<std::string>& all) {
 void about_loss(const Inspected& in, std::vector<std::string>& all) {
   if (in.found.by_place.empty()) return;
   const LossAt &first = in.found.by_place.front(), &last = in.found.by_place.back();
-  all.push_back(text("The text costs ", grouped(in.found.loss->mean, 3), " ± ",
-                     grouped(in.found.loss->half_width, 3), " nats a token: ", grouped(first.nats, 2),
+  all.push_back(text("The loss on the text is ", within(in.found.loss->mean, in.found.loss->half_width, 3),
+                     " ", unit_of(in.found.measure), ": ", grouped(first.nats, 2),
                      " at the beginning of a window, ", grouped(last.nats, 2), " from token ",
                      grouped(double(last.first)), " on."));
 }
 
-std::string told(const Change& c) {
-  if (std::isnan(c.loss))
-    return text("changes the mean of the rows by ", significant(c.pooled), " (1 − cosine)");
-  return text("costs ", grouped(c.loss, 3),
-              std::isnan(c.half_width) ? "" : text(" ± ", grouped(c.half_width, 3)), " nats a token");
+std::string told(const Inspected& in, const Change& c) {
+  if (in.found.measure == Measure::rows)
+    return text("changes the mean of the rows by ", significant(c.value), " (1 − cosine)");
+  const std::string unit(unit_of(in.found.measure));
+  const double half_width = std::isnan(c.half_width) ? 0 : c.half_width;
+  if (std::abs(c.value) + half_width < 5e-4) return text("changes the loss by less than 0.001 ", unit);
+  // never a direction without an interval
+  if (std::abs(c.value) > c.half_width)
+    return text(c.value > 0 ? "raises" : "lowers", " the loss by ",
+                within(std::abs(c.value), c.half_width, 3), " ", unit);
+  return text("changes the loss by ", within(c.value, c.half_width, 3), " ", unit,
+              ", which is not told apart from nothing");
 }
-
-double cost(const Change& c) { return std::isnan(c.loss) ? c.pooled : c.loss; }
 
 void about_changes(const Inspected& in, std::vector<std::string>& all) {
   if (!in.found.shifts.empty()) {
     const Change& most = in.found.shifts.back();
-    all.push_back(text("The same text at ", most.what, " ", told(most), "."));
+    all.push_back(text("The same text at ", most.what, " ", told(in, most), "."));
   }
   for (const Change& c : in.found.removals)
-    if (c.what == "no positions") all.push_back(text("Without any position it ", told(c), "."));
+    if (c.what == "no positions") all.push_back(text("Without any position it ", told(in, c), "."));
   const auto worst = std::max_element(
       in.found.removals.begin(), in.found.removals.end(), [](const Change& a, const Change& b) {
-        const auto of = [](const Change& c) {
-          return c.what == "no positions" || std::isnan(c.loss) ? -1e9 : c.loss;
-        };
+        const auto of = [](const Change& c) { return c.what == "no positions" ? -HUGE_VAL : c.value; };
         return of(a) < of(b);
       });
   if (worst != in.found.removals.end() && worst->what != "no positions")
-    all.push_back(text("Of single layers the dearest is: ", worst->what, ", which ", told(*worst), "."));
+    all.push_back(
+        text("Of single layers the largest change: ", worst->what, ", which ", told(in, *worst), "."));
   const auto head =
       std::max_element(in.found.head_removals.begin(), in.found.head_removals.end(),
-                       [](const auto& a, const auto& b) { return cost(a.change) < cost(b.change); });
+                       [](const auto& a, const auto& b) { return a.change.value < b.change.value; });
   if (head != in.found.head_removals.end())
-    all.push_back(text("Of single heads: ", head->change.what, ", which ", told(head->change), "."));
+    all.push_back(text("Of single heads: ", head->change.what, ", which ", told(in, head->change), "."));
 }
 
 void about_beyond(const Inspected& in, std::vector<std::string>& all) {
@@ -138,17 +156,29 @@ void about_beyond(const Inspected& in, std::vector<std::string>& all) {
       others += text(others.empty() ? "" : ", ", r.way, " ", grouped(r.nats, 3));
   }
   all.push_back(text("In windows of ", grouped(double(longest)), " tokens, without training, ", best->way,
-                     " is lowest: ", grouped(best->nats, 3), " ± ", grouped(best->half_width, 3),
-                     " nats a token", others.empty() ? "" : text(" (", others, ")"), "."));
+                     " is lowest: ", within(best->nats, best->half_width, 3), " ", unit_of(in.found.measure),
+                     others.empty() ? "" : text(" (", others, ")"), "."));
 }
 
 }  // namespace
+
+std::string within(double value, double half_width, int digits) {
+  const std::string alone = grouped(value, digits);
+  return std::isnan(half_width) ? alone : text(alone, " ± ", grouped(half_width, digits));
+}
+
+std::string how_masked(const Inspection& f) {
+  if (!f.masking) return {};
+  return text("Losses are of masked tokens: ", grouped(100 * Masking::kScored),
+              " % of each window, chosen and replaced by BERT's rule with seed ", f.masking->seed, ".");
+}
 
 std::vector<std::string> inspect_words(const Inspected& in) {
   std::vector<std::string> all;
   about_table(in, all), about_terms(in, all), about_heads(in, all), about_streams(in, all),
       about_changes(in, all), about_loss(in, all);
   about_beyond(in, all);
+  if (in.found.masking) all.push_back(how_masked(in.found));
   return all;
 }
 

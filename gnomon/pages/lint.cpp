@@ -6,6 +6,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 
 namespace gnomon::pages {
 namespace {
@@ -45,6 +46,10 @@ std::string uri(std::string_view path) {
                  : std::string{'%', digits[(unsigned char)c >> 4], digits[(unsigned char)c & 15]};
   }
   return out;
+}
+
+std::string printed(const Json& j) {
+  return without_unprintables(j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string sentence(const Finding& f) {
@@ -101,13 +106,12 @@ std::string lint_json(const LintReport& r) {
     if (!r.bytes.empty()) one["line"] = line_of(r.bytes, f.key);
     findings.push_back(one);
   }
-  return Json{{"file", r.context.config().where()},
-              {"family", r.context.type()},
-              {"errors", count[0]},
-              {"warnings", count[1]},
-              {"notes", count[2]},
-              {"findings", findings}}
-      .dump(1, ' ', false, Json::error_handler_t::replace);
+  return printed({{"file", r.context.config().where()},
+                  {"family", r.context.type()},
+                  {"errors", count[0]},
+                  {"warnings", count[1]},
+                  {"notes", count[2]},
+                  {"findings", findings}});
 }
 
 std::string lint_sarif(const LintReport& r) {
@@ -120,15 +124,14 @@ std::string lint_sarif(const LintReport& r) {
     results.push_back({{"ruleId", rule->id},
                        {"ruleIndex", index},
                        {"level", severity_name(rule->severity)},
-                       {"message", {{"text", sentence(f)}}},
+                       {"message", {{"text", printable(sentence(f))}}},
                        {"locations", {{{"physicalLocation", place}}}},
                        {"partialFingerprints", {{"ruleAndKey/v1", text(rule->id, ":", f.key)}}}});
   }
   const Json driver{{"name", "gnomon"}, {"version", GNOMON_VERSION}, {"rules", rules}};
-  return Json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-              {"version", "2.1.0"},
-              {"runs", {{{"tool", {{"driver", driver}}}, {"results", results}}}}}
-      .dump(1, ' ', false, Json::error_handler_t::replace);
+  return printed({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                  {"version", "2.1.0"},
+                  {"runs", {{{"tool", {{"driver", driver}}}, {"results", results}}}}});
 }
 
 }  // namespace gnomon::pages

@@ -45,7 +45,10 @@ std::string bias_picture(const Sitter& s, std::int64_t length) {
       {softmax ? "bias, nats of logit" : "ln of the weight"},
       {}};
   const std::int64_t first = shape.causal ? 0 : 1 - bias.tokens();
-  for (std::int64_t h = 0; h < std::min<std::int64_t>(shape.H, 8); ++h) {
+  if (shape.H > kMostHeadsTold)
+    chart.note += text(" Of ", shape.H, " heads ", kMostHeadsTold,
+                       " are drawn, evenly spread: more lines cannot be told apart.");
+  for (const std::int64_t h : heads_told(shape.H)) {
     report::Series line{text("head ", h), {}, int(h)};
     line.points.resize(std::size_t(bias.tokens() - first));
     parallel_for(std::int64_t(line.points.size()), [&](std::int64_t n) {

@@ -45,19 +45,20 @@ std::vector<double> differences(const AtBudget& arm, const AtBudget& baseline) {
   return out;
 }
 
-// How many times less computing than the baseline this arm needs for its loss.
-std::string speed_text(const ArmSummary& a) {
+// The computing of this arm for an equal loss, as a share of the baseline's: below 100 % it is the cheaper one.
+std::string computing_text(const ArmSummary& a) {
   if (!a.speed_up || !std::isfinite(a.speed_up->factor)) return "–";
-  const std::string bound = a.speed_up->bound == SpeedUp::Bound::at_least  ? "> "
-                            : a.speed_up->bound == SpeedUp::Bound::at_most ? "< "
+  const std::string bound = a.speed_up->bound == SpeedUp::Bound::at_least  ? "< "
+                            : a.speed_up->bound == SpeedUp::Bound::at_most ? "> "
                                                                            : "";
-  return text(bound, fixed(a.speed_up->factor, 2), "×");
+  return text(bound, fixed(100 / a.speed_up->factor, 0), " %");
 }
 
 report::Table results(const StudySummary& s) {
   report::Table t;
-  t.head = {"arm",     s.unit,      "in bits",       "difference to baseline",
-            "verdict", "computing", "learning rate", "seeds"};
+  t.head = {
+      "arm",           s.unit, "in bits", "difference to baseline", "verdict", "computing for equal loss",
+      "learning rate", "seeds"};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const ArmSummary& a = s.arms[i];
     const AtBudget& at = a.largest();
@@ -75,7 +76,8 @@ report::Table results(const StudySummary& s) {
          {i == s.baseline ? "baseline" : signed_interval(at.difference),
           i == s.baseline ? 0 : at.difference.mean, true},
          {at.comparison ? std::string(name(at.comparison->decision)) : "–"},
-         {speed_text(a), a.speed_up && std::isfinite(a.speed_up->factor) ? a.speed_up->factor : 0, true},
+         {computing_text(a), a.speed_up && std::isfinite(a.speed_up->factor) ? 1 / a.speed_up->factor : 1e9,
+          true},
          {shortest(rate) + (a.rate.at_edge ? " (last tried)" : ""), rate, true},
          {at.failed.empty() ? text(at.runs.size()) : text(at.runs.size(), " (", at.failed.size(), " failed)"),
           double(at.runs.size()), true}});
@@ -118,17 +120,19 @@ std::string ranking(const StudySummary& s) {
                           "over both, small dots the seeds. An arrow: beyond the picture.")
                    : "One seed: no inference.";
   return report::draw(chart) + report::draw(results(s)) +
-         report::paragraph(
-             text("Loss over whole held-out windows of ", grouped(double(s.config.model.length)), " bytes, ",
-                  grouped(double(s.config.windows)),
-                  " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
-                  "of a 95 % interval over seeds and text",
-                  inference ? "." : "; with one seed there is none: no inference.",
-                  " Verdict: one family, every arm with the baseline here and at twice the length, by Holm "
-                  "at 5 %; equivalent: within ±",
-                  shortest(s.config.smallest_effect),
-                  " nats by two one-sided tests. Computing: how many times less of it the better one of an "
-                  "arm and the baseline needed for the other's loss; below 1 that is the baseline.")) +
+         report::paragraph(text(
+             "Loss over whole held-out windows of ", grouped(double(s.config.model.length)), " bytes, ",
+             grouped(double(s.config.windows)),
+             " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
+             "of a 95 % interval over seeds and text",
+             inference ? ", of each difference by itself." : "; with one seed there is none: no inference.",
+             " Verdict: ", counted(family_size(s), "comparison"),
+             " with the baseline, here and at twice the length, decided together by Holm at 5 %; equivalent: "
+             "within ±",
+             shortest(s.config.smallest_effect),
+             " nats by two one-sided tests. Computing for equal loss: of the baseline's, 50 % is half of it; "
+             "by a curve "
+             "through the budgets, without an interval.")) +
          "<h3>Cost</h3>\n" + report::draw(costs(s)) +
          report::paragraph(text("Tokens a second are measured while ",
                                 counted(std::size_t(s.config.workers), "run"),
@@ -352,10 +356,19 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }
 
+std::string derived_sizes(const StudyConfig& c) {
+  if (c.derived.empty()) return "";
+  std::string html = "<h3>What was not set, and what it follows from</h3>\n";
+  for (const std::string& sentence : c.derived) html += report::paragraph(sentence + ".");
+  return html;
+}
+
 std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
   const double tokens = double(s.config.train.steps * s.config.train.batch * s.config.model.length);
+  StudyConfig shown = s.config;  // of the path the name alone: a page is passed on, folders say whose it was
+  shown.text_path = Path(s.config.text_path).filename().string();
   std::string html =
-      report::paragraph(text("Data: ", s.config.text_path.empty() ? s.config.data : s.config.text_path, "."));
+      report::paragraph(text("Data: ", shown.text_path.empty() ? shown.data : shown.text_path, "."));
   for (const std::string& sentence : data.describe()) html += report::paragraph(sentence);
   if (data.training_tokens() > 0)
     html += report::paragraph(text("A run of the largest budget sees ", grouped(tokens),
@@ -367,7 +380,8 @@ std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
   html += report::paragraph(
       text("Runs: ", s.finished, " finished, ", s.failed, " failed, of ", s.planned, " planned."));
   html += "<h3>The command</h3>\n" + report::preformatted(how.command);
-  html += "<h3>The resolved configuration (study.toml)</h3>\n" + report::preformatted(print_toml(s.config));
+  html += derived_sizes(s.config);
+  html += "<h3>The resolved configuration (study.toml)</h3>\n" + report::preformatted(print_toml(shown));
   html += "<h3>Version and machine</h3>\n" +
           report::preformatted(text("gnomon ", GNOMON_VERSION, "\n", how.machine));
   return html;

@@ -36,15 +36,16 @@ std::string the_best(const StudySummary& s) {
       text(best.arm, " has the lowest loss: ", interval_text(at.nats, 3), " ", s.unit, " after ",
            amount(double(at.tokens)), " of training (", counted(at.runs.size(), "seed"), ").");
   if (s.baseline == 0 || at.difference.n == 0) return out;
-  Estimate d = at.difference;
-  if (at.comparison) d = at.comparison->difference;
+  const Estimate& d = at.difference;
   out += text(" That is ", signed_text(d.mean, 3),
               std::isnan(d.half_width) ? "" : " ± " + fixed(d.half_width, 3), " against ",
               s.arms[s.baseline].arm);
-  if (best.speed_up && std::isfinite(best.speed_up->factor)) {
+  const bool better = at.comparison && at.comparison->decision == Decision::better;
+  if (better && best.speed_up && std::isfinite(best.speed_up->factor) && best.speed_up->factor > 1) {
     const bool less = best.speed_up->bound == SpeedUp::Bound::at_least;
-    out += text(", whose loss it reaches with ", less ? "less than " : "",
-                fixed(100 / best.speed_up->factor, 0), " % of the computing");
+    out += text(", whose loss it reaches with ", less ? "less than " : "about ",
+                fixed(100 / best.speed_up->factor, 0), " % of the computing, by a curve through ",
+                counted(best.budgets.size(), "budget"));
   }
   return out + ".";
 }
@@ -106,7 +107,7 @@ std::vector<std::string> longer_windows(const StudySummary& s) {
   std::string out =
       text("In windows of ", s.config.tokens_at(s.config.lengths[std::size_t(longest)]), " bytes, ",
            shortest(s.config.lengths[std::size_t(longest)]), " times the training length, ", best->arm,
-           " is best: ", interval_text(there, 3), " nats over the last ", s.config.score,
+           " has the lowest loss: ", interval_text(there, 3), " nats over the last ", s.config.score,
            " bytes, where windows of the training length give it ", interval_text(here, 3), ".");
   if (worse.size() == defined)
     out += text(" There every arm loses more than ", shortest(kMuch), " nats.");
@@ -161,11 +162,10 @@ std::vector<std::string> plateau(const StudySummary& s) {
     if (!a.largest().runs.empty() && a.largest().nats.mean > yardstick - s.config.smallest_effect)
       stuck.push_back(a.arm);
   }
-  const std::string what = text(
-      causal ? "who knows only which byte follows which (" : "who knows only how often each byte comes (",
-      fixed(yardstick, 3), " nats)");
-  if (stuck.empty()) return {text("Every arm is better than ", what, ".")};
-  return {text("Still on the first plateau, no better than ", what, ": ", listed(stuck),
+  const std::string what = text(causal ? "a bigram model (" : "a model of how often each byte comes (",
+                                fixed(yardstick, 3), " ", s.unit, ")");
+  if (stuck.empty()) return {text("Every arm has a lower loss than ", what, ".")};
+  return {text("Still on the first plateau, with no lower loss than ", what, ": ", listed(stuck),
                ". Their place says how slowly they start, and no more.")};
 }
 
@@ -203,13 +203,17 @@ std::string for_longer_windows(const StudySummary& s) {
   const auto& here = best->by_length[own].nats;
   const double lost = here ? best->by_length[longest].nats->mean - here->mean : 0;
   if (lost > kMuch)
-    return text("; for windows longer than in training none of these: even '", best->arm,
-                "', the best there, loses ", fixed(lost, 2), " nats there");
+    return text("; for windows longer than in training none of these: the lowest loss there, of ", best->arm,
+                ", is ", fixed(lost, 2), " nats above its own in windows of the training length");
   return best == &s.arms.front() ? "" : text("; where windows get longer than in training, ", best->arm);
 }
 
 std::string what_to_do(const StudySummary& s) {
-  return text("What to do: for a budget like this one take ", s.arms.front().arm, for_longer_windows(s),
+  const bool others = std::any_of(s.arms.begin(), s.arms.end(), [](const ArmSummary& a) {
+    return a.to_best && a.to_best->decision != Decision::worse;
+  });
+  return text("What to do: for a budget like this one take ", s.arms.front().arm,
+              inference(s) && others ? ", or one that is not told apart from it" : "", for_longer_windows(s),
               inference(s) ? "." : "; and run more seeds before you believe it.");
 }
 
@@ -223,6 +227,15 @@ std::string interval_text(const Estimate& e, int digits) {
 std::string signed_text(double x, int digits) {
   const std::string size = grouped(std::abs(x), digits);
   return (x < 0 ? "−" : "+") + size;
+}
+
+std::size_t family_size(const StudySummary& s) {
+  std::size_t n = 0;
+  for (const ArmSummary& a : s.arms) {
+    n += a.largest().comparison.has_value();
+    for (const auto& l : a.by_length) n += l.comparison.has_value();
+  }
+  return n;
 }
 
 std::vector<std::string> study_answers(const StudySummary& s) {

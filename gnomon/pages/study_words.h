@@ -9,6 +9,9 @@ namespace gnomon::pages {
 // What a study found, in sentences: the best, beyond the training length, what cannot be told apart, at which budgets that
 // holds, what to do. Every number is of the summary. Empty where nothing has finished.
 std::vector<std::string> study_answers(const StudySummary& summary);
+// How many comparisons with the baseline are decided as one family: every arm after the largest budget, and at twice the
+// training length where it has a loss there.
+std::size_t family_size(const StudySummary& summary);
 
 // Of every loss, in the sentences, on the page and on the terminal.
 constexpr int kLossDigits = 3;

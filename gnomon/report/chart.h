@@ -7,7 +7,8 @@
 
 namespace gnomon::report {
 
-std::string escape(std::string_view text);  // for HTML text and attributes
+// For HTML text and attributes; what a screen obeys instead of showing it stands as \u202e.
+std::string escape(std::string_view text);
 
 // A line or a set of points. Series of the same `style` share colour, dash and marker.
 struct Series {
@@ -50,7 +51,8 @@ struct IntervalChart {
 };
 std::string draw(const IntervalChart& chart);
 
-// A matrix as colours: blue for negative, white for 0, red for positive; row 0 at the top.
+// A matrix as colours: blue for negative, white for 0, red for positive; row 0 at the top. The scale begins at 0 where no number
+// is negative.
 struct HeatMap {
   std::string title, note, x_label, y_label;
   std::size_t rows, columns;

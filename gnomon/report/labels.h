@@ -15,7 +15,8 @@ using Line = std::vector<Point>;  // in units of the picture
 struct Label {
   std::string name;
   int style;
-  Point end, at = {};  // where its marker stands; the text begins 8 units to the right
+  Point end, at = {};    // where what leads to the name ends; the text begins 8 units to the right
+  bool in_sight = true;  // the end of the line lies in the picture
 };
 
 // Heights of labels that want to stand at `wanted`, rising, at least `gap` apart and within [low, high]: with the least sum

@@ -187,22 +187,24 @@ std::vector<Label> labels_of(const LineChart& chart, const Extent& e, const Fram
   std::set<std::string> names;
   for (const Series& s : chart.series) {
     if (s.name.empty()) continue;
-    labels.push_back({shortened(s.name, frame.longest), s.style, {}});
-    if (!names.insert(labels.back().name).second || (!s.line && chart.series.size() > 1)) return {};
-    if (frame.size == Size::wide && labels.back().name != s.name) return {};
+    labels.push_back({s.name, s.style, {}});
+    if (!names.insert(s.name).second || (!s.line && chart.series.size() > 1)) return {};
+    if (characters(s.name) > frame.longest) return {};
     const auto ends = ends_of(s);
+    labels.back().in_sight = !ends.empty() && e.y.holds(ends.back().second);
     if (ends.size() == 2 && ends[1].second > e.y.high) labels.back().name += " ↑";
   }
   return labels.size() > kMostLabels ? std::vector<Label>() : labels;
 }
 
+// The marker stands at the end of the line; what leads from there to the name has none: it would look like one more point.
 std::string draw_label(const Label& l, Size size) {
   const bool moved = std::abs(l.at.x - l.end.x) + std::abs(l.at.y - l.end.y) > 1;
   return text(
       moved ? text("<path class=\"leader\" d=\"M", fixed(l.end.x, 1), " ", fixed(l.end.y, 1), "L",
-                   fixed(l.at.x, 1), " ", fixed(l.at.y, 1), "\" stroke=\"", colour(l.style), "\"/>")
+                   fixed(l.at.x + 5, 1), " ", fixed(l.at.y, 1), "\" stroke=\"", colour(l.style), "\"/>")
             : "",
-      marker(l.style, l.at.x, l.at.y, 4),
+      l.in_sight ? marker(l.style, l.end.x, l.end.y, 4) : "",
       text_at(l.at.x + 8, l.at.y + (size == Size::wide ? 4 : 3.5), "start", l.name, " class=\"name\""));
 }
 

@@ -16,15 +16,6 @@ namespace {
 
 constexpr double kShown = 20;  // the position that is drawn without scripts
 
-// The slider's work: every hand's end is (sin, cos) of its angle.
-constexpr const char* kTurn = R"(<script>
-{const f=document.currentScript.previousElementSibling,s=f.querySelector('input'),b=f.querySelector('button'),o=f.querySelector('output');
-const set=()=>{const p=+s.value;o.textContent=p;
-for(const h of f.querySelectorAll('[data-w]')){const a=p*h.dataset.w,r=+h.dataset.r;h.setAttribute('x2',+h.getAttribute('x1')+r*Math.sin(a));h.setAttribute('y2',+h.getAttribute('y1')-r*Math.cos(a))}};
-let run=0;const step=()=>{s.value=+s.value<+s.max?+s.value+1:0;set()};
-s.addEventListener('input',set);b.addEventListener('click',()=>{run=run?clearInterval(run):setInterval(step,250);b.textContent=run?'stop':'run'});f.querySelector('.turn').hidden=false;set()}
-</script>)";
-
 std::string hand(double x, double y, double r, double w, const std::string& style) {
   const double a = kShown * w;
   return text("<line data-w=\"", shortest(w), "\" data-r=\"", r, "\" x1=\"", x, "\" y1=\"", y, "\" x2=\"",
@@ -70,10 +61,10 @@ std::string draw(const Dial& d) {
       text("<p class=\"turn\" hidden><label>position <output>", kShown,
            "</output> <input type=\"range\" min=\"0\" max=\"", d.positions, "\" step=\"1\" value=\"", kShown,
            "\" aria-label=\"position\"></label> <button type=\"button\">run</button></p>");
-  return "<div>" +
+  return "<div class=\"clock\">" +
          figure(d.title, controls + clocks(d, Size::wide) + clocks(d, Size::narrow),
                 text(d.note, " Numbers: tokens for one turn. Drawn at position ", kShown, ".")) +
-         "</div>" + kTurn + "\n";
+         "</div>\n";
 }
 
 std::string draw(const Orbits& o) {
@@ -104,8 +95,7 @@ std::string draw(const Orbits& o) {
                   fixed(py(w.y + std::cos(a)), 1), "\" r=\"2.2\" fill=\"", colour(0), "\"/>");
     }
     out += text("<text x=\"", fixed(px(w.x) + 7, 1), "\" y=\"", fixed(py(w.y) + 4, 1),
-                "\" font-weight=\"600\" style=\"paint-order:stroke;stroke:var(--paper);stroke-width:3px\">",
-                escape(w.name), "</text>\n");
+                "\" class=\"name\" font-weight=\"600\">", escape(w.name), "</text>\n");
   }
   return figure(o.title,
                 svg({kWidth, height, "whole", o.title, "A circle of positions around each word."}, out),

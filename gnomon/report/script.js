@@ -1,4 +1,4 @@
-// Sorting, copying and opening only: the page is whole without it.
+// Sorting, copying, opening and turning only: the page is whole without it. It is the one script that a page's policy lets run.
 const reveal = () => {
   for (let e = document.getElementById(location.hash.slice(1)); e; e = e.parentElement) if (e.matches('details')) e.open = true;
 };
@@ -7,6 +7,7 @@ reveal();
 for (const table of document.querySelectorAll('table.data')) {
   const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
+    if (!head.textContent.trim()) return;  // a button without a name
     const value = row => row.cells[column].dataset.sort !== undefined ? +row.cells[column].dataset.sort : row.cells[column].textContent;
     const button = document.createElement('button');
     button.append(...head.childNodes);
@@ -14,7 +15,7 @@ for (const table of document.querySelectorAll('table.data')) {
     head.setAttribute('aria-sort', 'none');
     button.addEventListener('click', () => {
       const up = head.getAttribute('aria-sort') !== 'ascending';
-      for (const other of heads) other.setAttribute('aria-sort', 'none');
+      for (const other of heads) if (other.hasAttribute('aria-sort')) other.setAttribute('aria-sort', 'none');
       head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
       const order = (p, q) => p < q ? -1 : p > q ? 1 : 0;
       body.append(...[...body.rows].sort((p, q) => order(value(p), value(q)) * (up ? 1 : -1)));
@@ -36,4 +37,28 @@ for (const table of document.querySelectorAll('table.data')) {
     copy.focus();
   });
   table.parentNode.after(copy);
+}
+// The hands of a clock, at the position of its slider: every hand ends at (sin, cos) of its angle.
+for (const clock of document.querySelectorAll('.clock')) {
+  const slider = clock.querySelector('input'), button = clock.querySelector('button'), output = clock.querySelector('output');
+  const turn = () => {
+    output.textContent = slider.value;
+    for (const hand of clock.querySelectorAll('[data-w]')) {
+      const angle = slider.value * hand.dataset.w, length = +hand.dataset.r;
+      hand.setAttribute('x2', +hand.getAttribute('x1') + length * Math.sin(angle));
+      hand.setAttribute('y2', +hand.getAttribute('y1') - length * Math.cos(angle));
+    }
+  };
+  let running = 0;
+  const step = () => {
+    slider.value = +slider.value < +slider.max ? +slider.value + 1 : 0;
+    turn();
+  };
+  slider.addEventListener('input', turn);
+  button.addEventListener('click', () => {
+    running = running ? clearInterval(running) : setInterval(step, 250);
+    button.textContent = running ? 'stop' : 'run';
+  });
+  clock.querySelector('.turn').hidden = false;
+  turn();
 }

@@ -5,6 +5,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/report/chart.h"
 
 namespace gnomon::report {
@@ -20,7 +21,7 @@ constexpr int kMarks = 8;  // four shapes, full and hollow
 
 std::string escape(std::string_view s) {
   std::string out;
-  for (const char c : s) {
+  for (const char c : without_unprintables(s)) {
     switch (c) {
       case '&':
         out += "&amp;";

@@ -24,6 +24,18 @@ using DenseOut = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Numpy = nb::ndarray<T, nb::numpy, nb::c_contig>;
 
+// As NumPy and PyTorch name it: "float64".
+inline std::string name_of(const nb::dlpack::dtype& type) {
+  const auto is = [&](nb::dlpack::dtype_code code) { return type.code == std::uint8_t(code); };
+  if (is(nb::dlpack::dtype_code::Bool)) return "bool";
+  const std::string_view kind = is(nb::dlpack::dtype_code::Float)     ? "float"
+                                : is(nb::dlpack::dtype_code::Bfloat)  ? "bfloat"
+                                : is(nb::dlpack::dtype_code::Complex) ? "complex"
+                                : is(nb::dlpack::dtype_code::UInt)    ? "uint"
+                                : is(nb::dlpack::dtype_code::Int)     ? "int"
+                                                                      : "unknown";
+  return text(kind, int(type.bits));
+}
 // Throws Error(usage) for other number types than float32, bfloat16 and float16.
 inline Number number_of(std::string_view name, const nb::dlpack::dtype& type) {
   if (type == nb::dtype<float>()) return Number::float32;
@@ -31,7 +43,7 @@ inline Number number_of(std::string_view name, const nb::dlpack::dtype& type) {
     if (type.code == std::uint8_t(nb::dlpack::dtype_code::Bfloat)) return Number::bfloat16;
     if (type.code == std::uint8_t(nb::dlpack::dtype_code::Float)) return Number::float16;
   }
-  const std::string found = text("numbers of ", int(type.bits), " bits of kind ", int(type.code));
+  const std::string found = "numbers of type " + name_of(type);
   throw Error(Fault::usage, text(name, ": found ", found, "; allowed are float32, bfloat16 and float16"),
               {std::string(name), found, "float32, bfloat16 and float16", {}});
 }
@@ -56,12 +68,18 @@ auto span_of(const Array& a) {
   return std::span(a.data(), a.size());
 }
 
-// (T), (rows,T) or (rows,T,axes) numbers.
-inline Placement placement_of(const Dense<double>& positions) {
+// (T), (rows,T) or (rows,T,n) numbers, n = 1 or the axes of the encodings that read them. Throws Error(usage).
+inline Placement placement_of(const Dense<double>& positions, std::int64_t axes) {
   if (positions.ndim() < 1 || positions.ndim() > 3)
     throw Error(Fault::usage,
                 text("positions: found ", positions.ndim(),
                      " extents; allowed are (tokens), (sequences, tokens) and (sequences, tokens, axes)"));
+  if (positions.ndim() == 3 && positions.shape(2) != 1 && std::int64_t(positions.shape(2)) != axes) {
+    const std::string found = text(positions.shape(2), " axes");
+    const std::string allowed = axes == 1 ? "1" : text("1 and ", axes);
+    throw Error(Fault::usage, text("positions: found ", found, "; allowed for this encoding: ", allowed),
+                {"positions", found, allowed, {}});
+  }
   const auto values = span_of(positions);
   return Placement::of(std::vector<double>(values.begin(), values.end()),
                        positions.ndim() > 1 ? std::int64_t(positions.shape(0)) : 1,

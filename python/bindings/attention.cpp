@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "gnomon/combine/plan.h"
+#include "gnomon/core/check.h"
 
 namespace gnomon::python {
 namespace {
@@ -50,10 +51,22 @@ void check_projections(const AttentionConfig& c, std::size_t found) {
 }
 
 const std::uint8_t* padding_of(const Dense<std::uint8_t>& padding, std::int64_t B, std::int64_t tokens) {
-  if (std::int64_t(padding.size()) != B * tokens)
-    throw Error(Fault::usage,
-                text("padding: found ", padding.size(), " numbers; allowed are ", B, " x ", tokens));
-  return padding.data();
+  if (padding.ndim() == 2 && std::int64_t(padding.shape(0)) == B && std::int64_t(padding.shape(1)) == tokens)
+    return padding.data();
+  std::string found = "(";
+  for (std::size_t n = 0; n < padding.ndim(); ++n) found += text(n ? ", " : "", padding.shape(n));
+  found += ")";
+  const std::string allowed = text("(", B, ", ", tokens, "), a row of keys for each sequence");
+  throw Error(Fault::usage, text("padding: found ", found, "; allowed is ", allowed),
+              {"padding", found, allowed, {}});
+}
+
+// Content that no encoding would read is not left unread without a word.
+void check_read(const Scheme& scheme, unsigned what, std::string_view name) {
+  if (scheme.reads() & what) return;
+  const std::string spec = scheme.spec().print();
+  throw Error(Fault::usage, text(name, ": '", spec, "' does not read it; allowed is none"),
+              {std::string(name), spec, "none", {}});
 }
 
 // A call with everything that the core reads; it refers to the arrays of the call. Pairs are of the keys of the call, or of
@@ -64,7 +77,8 @@ class Bound {
         const KeyCache* cache = nullptr) {
     const AttentionConfig& c = scheme.attention().config();
     in.q = qkv[0], in.k = qkv[1], in.v = qkv[2];
-    if (call.positions) places = placement_of(*call.positions), in.places = &*places;
+    if (!cache) check_extents("attend", {{"queries", in.q.tokens(), 0, in.k.tokens()}});
+    if (call.positions) places = placement_of(*call.positions, scheme.axes()), in.places = &*places;
     if (call.w) in.w = span_of(*call.w);
     if (call.padding)
       in.padding = padding_of(*call.padding, cache ? cache->shape().B : in.k.sequences(), in.k.tokens());
@@ -79,8 +93,9 @@ class Bound {
                     text("sinks: found ", call.sinks->size(), " numbers; allowed are ", c.heads));
       in.sinks = call.sinks->data();
     }
-    if (call.x) in.x = read("x", *call.x);
+    if (call.x) check_read(scheme, kReadsInput, "x"), in.x = read("x", *call.x);
     if (call.projections) {
+      check_read(scheme, kReadsProjections, "projections");
       check_projections(c, call.projections->size());
       projections = split(call.projections->data(), c), in.projections = &projections;
     }
@@ -177,25 +192,26 @@ void bind_attention(nb::module_& m) {
       .def_rw("projections", &Call::projections, nb::arg().none());
   nb::class_<Gradients>(m, "Gradients")
       .def(nb::init<>())
-      .def_rw("dq", &Gradients::dq, nb::arg().none())
-      .def_rw("dk", &Gradients::dk, nb::arg().none())
-      .def_rw("dv", &Gradients::dv, nb::arg().none())
-      .def_rw("dx", &Gradients::dx, nb::arg().none())
-      .def_rw("dw", &Gradients::dw, nb::arg().none())
-      .def_rw("dsinks", &Gradients::dsinks, nb::arg().none())
-      .def_rw("dprojections", &Gradients::dprojections, nb::arg().none())
-      .def_rw("dbias", &Gradients::dbias, nb::arg().none());
+      .def_rw("dq", &Gradients::dq, nb::arg().noconvert().none())
+      .def_rw("dk", &Gradients::dk, nb::arg().noconvert().none())
+      .def_rw("dv", &Gradients::dv, nb::arg().noconvert().none())
+      .def_rw("dx", &Gradients::dx, nb::arg().noconvert().none())
+      .def_rw("dw", &Gradients::dw, nb::arg().noconvert().none())
+      .def_rw("dsinks", &Gradients::dsinks, nb::arg().noconvert().none())
+      .def_rw("dprojections", &Gradients::dprojections, nb::arg().noconvert().none())
+      .def_rw("dbias", &Gradients::dbias, nb::arg().noconvert().none());
   nb::class_<Done>(m, "Done").def(
       "__init__",
       [](Done* self, Read q, Read k, Read v, Write out, Dense<float> lse,
          std::optional<Dense<float>> attended) { new (self) Done{q, k, v, out, lse, attended}; },
       nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("lse"), nb::arg("attended").none());
   m.def("forward", forward, nb::arg("scheme"), nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("call"),
-        nb::arg("out"), nb::arg("lse").none(), nb::arg("attended").none());
+        nb::arg("out").noconvert(), nb::arg("lse").noconvert().none(),
+        nb::arg("attended").noconvert().none());
   m.def("backward", backward, nb::arg("scheme"), nb::arg("done"), nb::arg("call"), nb::arg("dout"),
         nb::arg("gradients"));
   m.def("decode", decode, nb::arg("scheme"), nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("call"),
-        nb::arg("cache"), nb::arg("out"));
+        nb::arg("cache"), nb::arg("out").noconvert());
   nb::class_<KeyCache>(m, "KeyCache")
       .def(
           "__init__",

@@ -100,7 +100,7 @@ void bind_documents(nb::module_& m) {
   m.def("lint_rules", pages::lint_rules_json);
   m.def(
       "extend",
-      [](const std::string& path, const std::string& json, std::int64_t to) {
+      [](const std::string& path, const std::string& json, const std::string& to) {
         return pages::extend_json(plan_extension(config_of(path, json), to), -1);
       },
       nb::call_guard<nb::gil_scoped_release>());

@@ -66,7 +66,7 @@ Numpy<double> frequencies(const Scheme& s) {
 Numpy<float> vectors(const Scheme& s, const Dense<double>& positions, const Dense<float>& w) {
   const InputPart& at = input_of(s);
   check_size("vectors", "w", w.size(), s.input()->param_count());
-  const Placement places = placement_of(positions);
+  const Placement places = placement_of(positions, s.input()->axes());
   const auto tokens = std::size_t(Positions(places).size()), C = std::size_t(s.input()->shape().C);
   Numpy<float> out = numpy<float>({tokens, C});
   const nb::gil_scoped_release unlocked;
@@ -78,7 +78,7 @@ Numpy<float> vectors(const Scheme& s, const Dense<double>& positions, const Dens
 void vectors_backward(const Scheme& s, const Dense<double>& positions, const Dense<float>& w,
                       const Dense<float>& dvectors, const DenseOut<float>& dw) {
   const InputPart& at = input_of(s);
-  const Placement places = placement_of(positions);
+  const Placement places = placement_of(positions, s.input()->axes());
   check_size("vectors", "w", w.size(), s.input()->param_count());
   check_size("vectors", "dw", dw.size(), s.input()->param_count());
   check_size("vectors", "dvectors", dvectors.size(), Positions(places).size() * s.input()->shape().C);
@@ -140,18 +140,14 @@ void bind_scheme(nb::module_& m) {
                  initial_numbers(s.input() ? s.input()->params() : std::vector<ParamSpec>{}, seed));
            })
       .def_prop_ro("has_input", [](const Scheme& s) { return s.input() != nullptr; })
-      .def_prop_ro("has_samplers", [](const Scheme& s) { return !s.samplers().empty(); })
+      .def_prop_ro("beside_attention", [](const Scheme& s) { return s.beside_attention(); })
       .def_prop_ro("input_width", [](const Scheme& s) { return s.input() ? s.input()->shape().C : 0; })
-      .def_prop_ro("axes",
-                   [](const Scheme& s) {
-                     std::int64_t axes = s.input() ? s.input()->axes() : 1;
-                     for (const auto& [e, acts] : s.inside()) axes = std::max(axes, e->axes());
-                     return axes;
-                   })
+      .def_prop_ro(
+          "axes",
+          [](const Scheme& s) { return std::max(s.axes(), s.input() ? s.input()->axes() : std::int64_t(1)); })
       .def_prop_ro("reads",
                    [](const Scheme& s) {
-                     unsigned reads = 0;
-                     for (const auto& [e, acts] : s.inside()) reads |= e->reads();
+                     const unsigned reads = s.reads();
                      nb::list all;
                      if (reads & kReadsInput) all.append("x");
                      if (reads & kReadsRows) all.append("rows");
@@ -180,7 +176,8 @@ void bind_scheme(nb::module_& m) {
       .def("bias", bias)
       .def("frequencies", frequencies)
       .def("vectors", vectors)
-      .def("vectors_backward", vectors_backward)
+      .def("vectors_backward", vectors_backward, nb::arg("positions"), nb::arg("w"), nb::arg("dvectors"),
+           nb::arg("dw").noconvert())
       .def("sampled", sampled);
 }
 

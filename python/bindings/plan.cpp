@@ -45,7 +45,7 @@ void take(std::string_view name, const std::optional<Dense<float>>& from, std::i
 std::unique_ptr<Compiled> compiled(std::shared_ptr<Scheme> scheme, const Dense<double>& positions,
                                    const Dense<float>& w, std::int64_t B, const Seen& seen) {
   auto c = std::make_unique<Compiled>();
-  c->places = placement_of(positions);
+  c->places = placement_of(positions, scheme->axes());
   c->w.assign(w.data(), w.data() + w.size());
   c->B = B;
   const Shape& s = scheme->shape();
@@ -54,8 +54,7 @@ std::unique_ptr<Compiled> compiled(std::shared_ptr<Scheme> scheme, const Dense<d
   c->plan = compile(all, c->places, s.causal);
   if (!reads_content(all)) return c;
   const std::int64_t T = c->places.T();
-  unsigned reads = 0;
-  for (const Acting& a : all) reads |= a.encoding->reads();
+  const unsigned reads = c->scheme->reads();
   if (reads & kReadsRows)
     take("q", seen.q, B * s.H * T * s.D, c->q), take("k", seen.k, B * s.H * T * s.D, c->k);
   if (reads & kReadsInput) take("x", seen.x, B * T * s.C, c->x);

@@ -20,7 +20,7 @@ struct At {
   Placement places;
   Alone alone;
   At(const Scheme& s, const Dense<double>& positions, const Dense<float>& w)
-      : places(placement_of(positions)), alone{s.attention(), places, span_of(w)} {}
+      : places(placement_of(positions, s.axes())), alone{s.attention(), places, span_of(w)} {}
   At(const At&) = delete;
 };
 
@@ -45,8 +45,11 @@ void map_rows_backward(const Scheme& s, const std::string& role, const Dense<dou
 }  // namespace
 
 void bind_rows(nb::module_& m) {
-  m.def("map_rows", map_rows);
-  m.def("map_rows_backward", map_rows_backward);
+  // What is written must be the caller's own array, not a copy of another type.
+  m.def("map_rows", map_rows, nb::arg("scheme"), nb::arg("role"), nb::arg("positions"), nb::arg("w"),
+        nb::arg("rows").noconvert());
+  m.def("map_rows_backward", map_rows_backward, nb::arg("scheme"), nb::arg("role"), nb::arg("positions"),
+        nb::arg("w"), nb::arg("found"), nb::arg("d").noconvert(), nb::arg("dw").noconvert());
 }
 
 }  // namespace gnomon::python

@@ -1,5 +1,7 @@
 #include "scheme.h"
 
+#include <algorithm>
+
 #include "gnomon/core/check.h"
 #include "gnomon/core/text.h"
 
@@ -37,6 +39,24 @@ Scheme::Scheme(std::string_view text, const AttentionConfig& config, std::int64_
     input_ = make_encoding(*spec_.input, beside);
   }
   for (const Named& named : spec_.samplers) samplers_.push_back(make_encoding(named, shape_));
+}
+
+std::vector<std::string> Scheme::beside_attention() const {
+  std::vector<std::string> words;
+  if (input_) words.emplace_back("an encoding beside the words");
+  if (!spec_.layers.empty()) words.emplace_back("layers that differ");
+  if (!samplers_.empty()) words.emplace_back("a sampler of positions");
+  return words;
+}
+std::int64_t Scheme::axes() const {
+  std::int64_t axes = 1;
+  for (const auto& [e, acts] : inside()) axes = std::max(axes, e->axes());
+  return axes;
+}
+unsigned Scheme::reads() const {
+  unsigned reads = 0;
+  for (const auto& [e, acts] : inside()) reads |= e->reads();
+  return reads;
 }
 
 }  // namespace gnomon::python

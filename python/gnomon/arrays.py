@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Union
 
 import numpy as np
@@ -17,7 +18,9 @@ NUMBERS = ("float32", "float16", "bfloat16")
 
 
 def is_torch(x: object) -> bool:
-    return type(x).__module__.partition(".")[0] == "torch"
+    """Whether x is a tensor, of a subclass of torch.Tensor as well."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
 
 
 def _is_jax(x: object) -> bool:
@@ -43,14 +46,15 @@ def rows(name: str, x: Array) -> np.ndarray:
                     allowed=", ".join(NUMBERS), suggestions=["float32"])
     if x.dtype.name == "bfloat16":
         return x.astype(np.float32)
-    if any(step < 0 for step in x.strides):
-        x = np.ascontiguousarray(x)
+    if not x.dtype.isnative:
+        return x.astype(x.dtype.newbyteorder("="))
+    if any(step < 0 or step % x.itemsize for step in x.strides):  # backwards, or a field of records
+        return np.ascontiguousarray(x)
     return x
 
 
 def of_same_library(like: Array, result: np.ndarray) -> Array:
     """A NumPy array as the library of `like` has arrays, of its number type."""
-    kind = str(like.dtype)
     if _is_jax(like):
         import jax.numpy as jnp
         return jnp.asarray(result).astype(like.dtype)
@@ -59,7 +63,7 @@ def of_same_library(like: Array, result: np.ndarray) -> Array:
     if not hasattr(like, "__array_namespace__"):
         return result
     space = like.__array_namespace__()
-    return space.asarray(result, dtype=getattr(space, kind, None))
+    return space.asarray(result, dtype=getattr(space, str(like.dtype), None))
 
 
 def positions_of(positions: Numbers | None, tokens: int) -> np.ndarray:
@@ -71,11 +75,33 @@ def positions_of(positions: Numbers | None, tokens: int) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(positions, dtype=np.float64))
 
 
-def pairs(name: str, x: Numbers, shape: tuple[int, ...], dtype: type) -> np.ndarray:
+def check_truths(name: str, dtype: object) -> None:
+    """Numbers of this type say which pairs or keys are hidden. Raises Error for those that are likely to mean the opposite: of
+    numbers that are added to logits, 0 shows a key; in transformers' attention_mask, 1 is a token."""
+    kind = str(dtype).removeprefix("torch.")
+    if kind == "bool" or name == "mask" and kind.startswith(("int", "uint")):
+        return
+    if name == "mask":
+        raise Error(f"mask: found numbers of type {kind}; allowed are truths, False hides; did you mean bias=, which is added to the logits?",
+                    place="mask", found=kind, allowed="bool", suggestions=["bias"])
+    raise Error(f"padding: found numbers of type {kind}; allowed are truths, True hides a key: of transformers' attention_mask, "
+                "attention_mask == 0", place="padding", found=kind, allowed="bool", suggestions=["attention_mask == 0"])
+
+
+def truths(name: str, x: Numbers) -> np.ndarray:
+    """x as one byte each. Raises Error as check_truths()."""
+    x = x.detach().cpu() if is_torch(x) else np.asarray(x)
+    check_truths(name, x.dtype)
+    return np.ascontiguousarray(x, bool).view(np.uint8)
+
+
+def floats(x: Numbers) -> np.ndarray:
+    """x as dense float32."""
+    return np.ascontiguousarray(x.detach().cpu().float() if is_torch(x) else x, np.float32)
+
+
+def pairs(name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """x, broadcast to (B, heads, queries, keys) without a copy where the keys lie side by side. Raises Error."""
-    x = np.asarray(x)
-    if x.ndim < 1 or x.strides[-1] != np.dtype(dtype).itemsize or x.dtype != dtype:
-        x = np.ascontiguousarray(x, dtype=dtype)
     try:
         wide = np.broadcast_to(x, shape)
     except ValueError:

@@ -7,19 +7,31 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .arrays import Array, Numbers, is_torch, of_same_library, pairs, positions_of, rows
+from .arrays import Array, Numbers, floats, is_torch, of_same_library, pairs, positions_of, rows, truths
 from .encoding import Encoding, make
 from .errors import Error
 
 
-def _encoding(pe: Any, q: Array, k: Array) -> Encoding:
-    if isinstance(pe, str):
-        return make(pe, heads=q.shape[1], kv_heads=k.shape[1], head_dim=q.shape[3])
+def made_encoding(pe: Any) -> Encoding:
+    """The encoding itself, or that of a module of gnomon.torch. Raises Error for what is neither."""
     if isinstance(pe, Encoding):
         return pe
     if isinstance(getattr(pe, "encoding", None), Encoding):
-        return pe.encoding  # a module of gnomon.torch
-    raise Error(f"pe: found {type(pe).__name__}; allowed are an encoding of gnomon.make() and a spec", place="pe")
+        return pe.encoding
+    raise Error(f"pe: found {type(pe).__name__}; allowed is an encoding of gnomon.make()", place="pe", found=type(pe).__name__)
+
+
+def encoding_for(pe: Any, q: Array, k: Array) -> Encoding:
+    """The encoding `pe`, or what the text `pe` says for rows of these shapes, (B, heads, tokens, channels). Raises Error for a text
+    with more than attention by itself does: nobody would do the rest."""
+    if not isinstance(pe, str):
+        return made_encoding(pe)
+    encoding = make(pe, heads=q.shape[1], kv_heads=k.shape[1], head_dim=q.shape[3])
+    beside = encoding._scheme.beside_attention
+    if beside:
+        raise Error(f"pe: '{encoding.spec}' has {', '.join(beside)}; allowed is what acts inside attention. gnomon.make() makes the rest",
+                    place="pe", found=encoding.spec, allowed="what acts inside attention")
+    return encoding
 
 
 def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any], cache: KeyCache | None = None) -> _core.Call:
@@ -28,16 +40,16 @@ def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any], cac
     if given["positions"] is not None:
         call.positions = positions_of(given["positions"], k.shape[2])
     if given["padding"] is not None:
-        call.padding = np.ascontiguousarray(given["padding"], bool).view(np.uint8)
+        call.padding = truths("padding", given["padding"])
     shape = (q.shape[0], pe.heads, q.shape[2], k.shape[2] if cache is None else cache._cache.keys_with(k.shape[2], call.padding))
     if given["bias"] is not None:
-        call.bias = pairs("bias", given["bias"], shape, np.float32)
+        call.bias = pairs("bias", floats(given["bias"]), shape)
     if given["mask"] is not None:
-        call.mask = pairs("mask", np.ascontiguousarray(given["mask"], bool).view(np.uint8), shape, np.uint8)
+        call.mask = pairs("mask", truths("mask", given["mask"]), shape)
     if given["sinks"] is not None:
-        call.sinks = np.ascontiguousarray(given["sinks"], np.float32)
+        call.sinks = floats(given["sinks"])
     if given["x"] is not None:
-        call.x = np.asarray(given["x"], np.float32)[:, None]
+        call.x = floats(given["x"])[:, None]
     if given["projections"] is not None:
         call.projections = flat_projections(given["projections"])
     return call
@@ -45,9 +57,9 @@ def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any], cac
 
 def flat_projections(projections: Any) -> np.ndarray:
     """(q weight, k weight, q bias, k bias), weights (heads*head_dim, width), as one array."""
-    if isinstance(projections, np.ndarray):
-        return np.ascontiguousarray(projections, np.float32).reshape(-1)
-    return np.concatenate([np.ascontiguousarray(p, np.float32).reshape(-1) for p in projections])
+    if hasattr(projections, "shape"):
+        return floats(projections).reshape(-1)
+    return np.concatenate([floats(p).reshape(-1) for p in projections])
 
 
 class KeyCache:
@@ -56,7 +68,7 @@ class KeyCache:
     tokens after them."""
 
     def __init__(self, pe: Any, *, sequences: int = 1, capacity: int, window: int = 0) -> None:
-        self.encoding = pe if isinstance(pe, Encoding) else pe.encoding
+        self.encoding = made_encoding(pe)
         self._cache = _core.KeyCache(self.encoding._scheme, sequences, capacity, window)
 
     def __len__(self) -> int:
@@ -112,8 +124,8 @@ def attention(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | Non
               mask: Numbers | None = None, padding: Numbers | None = None, sinks: Numbers | None = None, x: Numbers | None = None,
               projections: Any = None) -> Result:
     """As attend(), of NumPy arrays, with the way back: a Result."""
-    pe = _encoding(pe, q, k)
     q, k, v = rows("q", q), rows("k", k), rows("v", v)
+    pe = encoding_for(pe, q, k)
     call = _call(pe, q, k, dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections))
     out = np.empty((*q.shape[:3], pe.value_dim), q.dtype)
     lse = np.empty(q.shape[:3], np.float32)
@@ -129,13 +141,17 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
 
     q (B, heads, queries, head_dim), k (B, kv_heads, keys, head_dim), v (B, kv_heads, keys, value_dim): float32, float16 or
     bfloat16, of any strides, of NumPy, of PyTorch (with gradients), or of any library that speaks DLPack; the result (B, heads,
-    queries, value_dim) is of the library of q. Arithmetic is float32. Queries are the last ones of the keys.
+    queries, value_dim) is of the library of q. Arithmetic is float32. Queries are the last ones of the keys, so there are never more
+    of them than keys: attention from one sequence to another is not computed.
 
-    pe: what gnomon.make() returned, a module of gnomon.torch, or a spec. positions of the keys: (T), (B, T) or (B, T, axes);
+    pe: what gnomon.make() returned, a module of gnomon.torch, or a spec of what acts inside attention. An encoding that has vectors
+    beside the words adds nothing here: add them to the words (Encoding.vectors). positions of the keys: (T), (B, T) or (B, T, axes);
     None: 0, 1, 2 ... cache: a KeyCache; q, k, v are then new tokens, which are appended, and positions and padding are theirs.
     bias, added to the logits, and mask (False hides), broadcast to (B, heads, queries, keys), with a cache all keys that it then
-    has, the oldest first; padding (B, keys): True = nobody sees this key, and a cache does not keep it; sinks (heads): one more logit without a value. x (B, keys, width) and projections (q weight, k weight, q bias, k bias)
-    for encodings that read them (Encoding.reads). Raises Error.
+    has, the oldest first. padding (B, keys), truths: True = nobody sees this key, and a cache does not keep it; it is the opposite
+    of transformers' attention_mask (attention_mask == 0), and a row whose every key is padding gets 0. sinks (heads): one more logit
+    without a value. x (B, keys, width) and projections (q weight, k weight, q bias, k bias) for encodings that read them
+    (Encoding.reads). Raises Error.
     """
     if is_torch(q):
         from .torch import attend as attend_torch
@@ -144,8 +160,8 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
     given = dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections)
     if cache is None:
         return of_same_library(q, attention(q, k, v, pe=pe, **given).out)
-    pe = _encoding(pe, q, k)
     new = [rows(name, a) for name, a in (("q", q), ("k", k), ("v", v))]
+    pe = encoding_for(pe, *new[:2])
     out = np.empty((*new[0].shape[:3], pe.value_dim), new[0].dtype)
     _core.decode(pe._scheme, *new, _call(pe, new[0], new[1], given, cache), cache._cache, out)
     return of_same_library(q, out)

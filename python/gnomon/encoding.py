@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import operator
 import weakref
 from typing import Any
 
@@ -18,9 +20,21 @@ class Encoding:
     """A spec such as "rope(theta=5e5, pairing=halves)+alibi" with the sizes of a model: what make() returns. Immutable but for
     the numbers of its parameters.
 
-    spec: canonical text. heads, kv_heads, head_dim, value_dim, width, length, causal, scale, soft_cap: as make() was told.
+    spec: canonical text. heads, kv_heads, head_dim, value_dim, width, length, causal, scale, soft_cap: as make() was told. acts:
+    where it acts: "qk", "logits, value", ... ; "none". reads: what of a layer's content it reads beside positions: of "x" (the
+    layer's input), "rows" (q and k) and "projections". It copies and pickles, with its parameters.
     """
 
+    spec: str
+    layer: int
+    acts: str
+    reads: tuple[str, ...]
+    w: np.ndarray
+    input_w: np.ndarray
+    key: str
+    config: dict[str, Any]
+    output_turns: bool
+    _scheme: _core.Scheme
     heads: int
     kv_heads: int
     head_dim: int
@@ -32,30 +46,23 @@ class Encoding:
     soft_cap: float
 
     def __init__(self, spec: str, config: dict[str, Any], layer: int, seed: int) -> None:
-        self._scheme = _core.Scheme(spec, config, layer)
-        self.config = self._scheme.config
-        for name, value in self.config.items():
-            setattr(self, name, value)
-        self.layer, self.spec, self.output_turns = layer, self._scheme.spec, self._scheme.output_turns()
-        self.w = self._scheme.initial(seed)
-        self.input_w = self._scheme.input_initial(seed)
-        self.key = f"{layer}|{'|'.join(f'{k}={v!r}' for k, v in self.config.items())}|{self.spec}"
+        scheme = _core.Scheme(spec, config, layer)
+        config = scheme.config
+        self.__dict__.update(
+            config, config=config, layer=layer, spec=scheme.spec, acts=scheme.acts, reads=tuple(scheme.reads),
+            output_turns=scheme.output_turns(), w=scheme.initial(seed), input_w=scheme.input_initial(seed), _scheme=scheme,
+            key=f"{layer}|{'|'.join(f'{k}={v!r}' for k, v in config.items())}|{scheme.spec}")
         _made[self.key] = self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an encoding does not change: make another with {name}={value!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (self.spec, self.config, self.layer, self.w, self.input_w)
 
     def __repr__(self) -> str:
         group = f", kv_heads={self.kv_heads}" if self.kv_heads != self.heads else ""
         return f"gnomon.make({self.spec!r}, heads={self.heads}{group}, head_dim={self.head_dim})"
-
-    @property
-    def acts(self) -> str:
-        """Where it acts: "qk", "logits, value", ... ; "none"."""
-        return self._scheme.acts
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """What of a layer's content it reads beside positions: of "x" (the layer's input), "rows" (q and k) and
-        "projections"."""
-        return tuple(self._scheme.reads)
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Its parameters by name, NumPy arrays that refer to its own numbers: change them in place. Those of the encoding
@@ -70,8 +77,8 @@ class Encoding:
         return named
 
     def rotate(self, q: Array, k: Array, positions: Numbers | None = None) -> tuple[Array, Array]:
-        """q (B, heads, T, head_dim) and k (B, kv_heads, T, head_dim) as attention multiplies them: turned, scaled, and with the
-        channels that some encodings append. positions: (T), (B, T) or (B, T, axes), whole or not; None: 0, 1, 2 ...
+        """q (B, heads, T, head_dim) and k (B, kv_heads, T, head_dim), of as many tokens, as attention multiplies them: turned, scaled,
+        and with the channels that some encodings append. positions: (T), (B, T) or (B, T, axes), whole or not; None: 0, 1, 2 ...
 
         The result is of the library of q, with gradients under PyTorch. Raises Error for encodings that read content.
         """
@@ -92,8 +99,8 @@ class Encoding:
     def bias(self, positions: Numbers, keys: Numbers | None = None) -> np.ndarray:
         """What is added to the logits of queries at `positions` (Q) and keys at `keys` (K; None: the same): (heads, Q, K),
         float64, from the definition. Raises Error where there is none, or where it depends on content."""
-        queries = positions_of(positions, 0)
-        return self._scheme.bias(queries, queries if keys is None else positions_of(keys, 0), self.w)
+        queries = _one_row("positions", positions)
+        return self._scheme.bias(queries, queries if keys is None else _one_row("keys", keys), self.w)
 
     @property
     def slopes(self) -> np.ndarray:
@@ -141,9 +148,46 @@ def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_
     length: tokens of a training window, which some encodings are made for; scale: of q·k (0: 1/sqrt(head_dim)); soft_cap of the
     logits (0: none); layer chooses among [layers] of the spec; seed of its parameters. Raises Error.
     """
-    config = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim, width=width, length=length, causal=causal,
-                  scale=float(scale), soft_cap=float(soft_cap))
-    return Encoding(spec, config, layer, seed)
+    if not isinstance(spec, str):
+        raise Error(f"spec: found {type(spec).__name__}; allowed is text, such as \"rope\"", place="spec", found=type(spec).__name__, allowed="text")
+    sizes = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim, width=width, length=length)
+    config = {name: whole(name, n) for name, n in sizes.items()}
+    if not isinstance(causal, (bool, np.bool_)):
+        raise Error(f"causal: found {causal!r}; allowed are True and False", place="causal", found=repr(causal), allowed="True, False")
+    config |= dict(causal=bool(causal), scale=_number("scale", scale), soft_cap=_number("soft_cap", soft_cap))
+    return Encoding(spec, config, whole("layer", layer), whole("seed", seed, 0, 2**64 - 1))
+
+
+def whole(name: str, n: object, least: int = -2**63, most: int = 2**63 - 1) -> int:
+    """n as Python's own whole number. Raises Error for what is none, or is beyond what the core counts."""
+    try:
+        found = None if isinstance(n, (bool, np.bool_)) else operator.index(n)  # type: ignore[arg-type]
+    except TypeError:
+        found = None
+    if found is None or not least <= found <= most:
+        beyond = "" if found is None else f" from {least} to {most}"
+        raise Error(f"{name}: found {n!r}; allowed is a whole number{beyond}", place=name, found=repr(n), allowed=f"a whole number{beyond}")
+    return found
+
+
+def _number(name: str, x: object) -> float:
+    if not isinstance(x, numbers.Real):
+        raise Error(f"{name}: found {x!r}; allowed is a number", place=name, found=repr(x), allowed="a number")
+    return float(x)
+
+
+def _one_row(name: str, positions: Numbers) -> np.ndarray:
+    places = positions_of(positions, 0)
+    if places.ndim != 1:
+        raise Error(f"{name}: found {places.shape}; allowed is one row of positions, (T)", place=name, found=str(places.shape), allowed="(T)")
+    return places
+
+
+def _made_again(spec: str, config: dict[str, Any], layer: int, w: np.ndarray, input_w: np.ndarray) -> Encoding:
+    """What a pickle or a copy of an encoding is made by."""
+    encoding = Encoding(spec, config, layer, 0)
+    encoding.w[:], encoding.input_w[:] = w, input_w
+    return encoding
 
 
 def made(key: str) -> Encoding:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import pathlib
+import re
 import tempfile
 from collections.abc import Iterable
 from typing import Any
@@ -13,19 +15,36 @@ import numpy as np
 
 from . import _core, program, settings
 from .arrays import is_torch, numpy_of
-from .encoding import Encoding, make
+from .encoding import Encoding, make, whole
 from .errors import Error
 
 _UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}  # relative error of one rounding
 
 
 def _source(config: Any) -> tuple[str, str]:
-    """(path, JSON or ""): a path, a dictionary, or a configuration of transformers."""
+    """(path, JSON or ""): a path, a dictionary, a configuration of transformers, or a model that has one. Raises Error."""
+    if hasattr(getattr(config, "config", None), "to_dict"):
+        config = config.config
     if hasattr(config, "to_dict"):
         config = config.to_dict()
     if isinstance(config, dict):
         return "config.json", json.dumps(config, default=str)
-    return str(config), ""
+    return _path("config", config, "a path, a dictionary and a configuration of transformers"), ""
+
+
+def _path(name: str, given: Any, allowed: str) -> str:
+    """A path as text. Raises Error for what is none."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise Error(f"{name}: found {type(given).__name__}; allowed are {allowed}", place=name, found=type(given).__name__, allowed=allowed)
+    if str(given).lstrip().startswith(("{", "[")):
+        raise Error(f"{name}: found JSON; allowed are {allowed}: json.loads() makes a dictionary of it", place=name, found="JSON",
+                    allowed=allowed, suggestions=["json.loads()"])
+    return str(given)
+
+
+def _names(given: str | Iterable[str]) -> list[str]:
+    """One name, or several."""
+    return [given] if isinstance(given, str) else list(given)
 
 
 class _Document:
@@ -45,9 +64,12 @@ class Explanation(_Document):
     """What a config.json, a folder or a .gguf file computes from positions: every number is in .data, as `gnomon explain --json`
     prints it."""
 
-    def __init__(self, made: _core.Explanation) -> None:
+    def __init__(self, made: _core.Explanation, source: tuple[str, str, str]) -> None:
         super().__init__(json.loads(made.json))
-        self._made = made
+        self._made, self._source = made, source
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _read_again, (self._source, self.data)
 
     @property
     def layers(self) -> list[dict[str, Any]]:
@@ -58,6 +80,21 @@ class Explanation(_Document):
     def spec(self) -> str:
         """What gnomon.make() takes, of the first group of layers."""
         return self.layers[0]["spec"]
+
+    @property
+    def model_spec(self) -> str:
+        """What gnomon.make(layer=n) and gnomon.transformers.patch() take, of all layers: that of the first where they are alike,
+        else [one, another ...], in turn."""
+        of_layer: dict[int, str] = {}
+        for group in self.layers:
+            for n in group["layers"]:
+                of_layer.setdefault(n, group["spec"])  # a layer that stands twice has an indexer beside its attention
+        specs = [of_layer[n] for n in sorted(of_layer)]
+        period = next(p for p in range(1, len(specs) + 1) if all(spec == specs[n % p] for n, spec in enumerate(specs)))
+        if period == 1:
+            return specs[0]
+        beside = _beside(specs[0])
+        return f"{beside}[{', '.join(_inside(spec, beside) for spec in specs[:period])}]"
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -122,23 +159,33 @@ class Explanation(_Document):
 
 def explain(config: Any, *, reader: str = "") -> Explanation:
     """Explains what a model computes from positions. config: a path (config.json, folder, .gguf), a dictionary, or a configuration
-    of transformers; reader: "v5" (transformers 5), "v4", "llama.cpp", "vllm" or "naive"; empty: what the file is for."""
-    return Explanation(_core.explain(*_source(config), reader))
+    of transformers, or a model that has one; reader: "v5" (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "naive" or
+    "llama.cpp"; empty: what the file is for. An explanation pickles; of a file, it is read again."""
+    source = (*_source(config), reader)
+    return Explanation(_core.explain(*source), source)
 
 
-def lint(config: Any, *, only: Iterable[str] = (), ignore: Iterable[str] = ()) -> dict[str, Any]:
+def _read_again(source: tuple[str, str, str], data: dict[str, Any]) -> Explanation:
+    """What a pickle or a copy of an explanation is made by. Raises Error for a file that has changed since."""
+    again = Explanation(_core.explain(*source), source)
+    if again.data != data:
+        raise Error(f"{source[0]}: it has changed since it was explained; explain it again", fault="input", place=source[0])
+    return again
+
+
+def lint(config: Any, *, only: str | Iterable[str] = (), ignore: str | Iterable[str] = ()) -> dict[str, Any]:
     """What is likely to go wrong with the position settings of a file: a dictionary as `gnomon lint --json` prints it, with
     findings, each with its rule, severity, key, what it means and what to write instead."""
     path, text = _source(config)
     if text:
-        return json.loads(_core.lint_json(text, list(only), list(ignore)))
-    return json.loads(_core.lint(path, list(only), list(ignore), False))
+        return json.loads(_core.lint_json(text, _names(only), _names(ignore)))
+    return json.loads(_core.lint(path, _names(only), _names(ignore), False))
 
 
-def extend(config: Any, *, to: int) -> dict[str, Any]:
-    """Settings that let a rotary model read `to` tokens, by every method, each with snippets that were read again by the readers:
-    a dictionary as `gnomon extend --json` prints it."""
-    return json.loads(_core.extend(*_source(config), to))
+def extend(config: Any, *, to: int | str) -> dict[str, Any]:
+    """Settings that let a rotary model read `to` tokens (16384, "16k", or "4x" the trained length), by every method, each with
+    snippets that were read again by the readers, and which to take: a dictionary as `gnomon extend --json` prints it."""
+    return json.loads(_core.extend(*_source(config), to if isinstance(to, str) else str(whole("to", to))))
 
 
 def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[float] = ()) -> list[dict[str, Any]]:
@@ -147,7 +194,8 @@ def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[
     what is expected; theta: one more base to try. Returns a list with a dictionary for each thing in the dump."""
     places = [float(p) for p in positions]
     if not isinstance(dump, dict):
-        return json.loads(_core.check_file(str(dump), spec, theta, places))["checked"]
+        path = _path("dump", dump, "a path and a dictionary of arrays")
+        return json.loads(_core.check_file(path, spec, theta, places))["checked"]
     arrays = []
     for name, x in dump.items():
         kind = str(x.dtype).removeprefix("torch.")
@@ -174,11 +222,23 @@ class Inspection(_Document):
 def inspect(model: Any, *, text: Any, **options: Any) -> Inspection:
     """Measures what a trained model does with position on a text. model: a folder or file of weights; text: a UTF-8 file; options
     of `gnomon inspect --help`, such as windows=8. Takes minutes; its progress goes to standard error."""
+    model = _path("model", model, "a folder and a file of weights, as save_pretrained() writes them")
     flags = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "inspect.html"
         printed = program.run("inspect", model, "--text", text, "--out", page, "--json", *flags)
         return Inspection(json.loads(printed), page.read_text())
+
+
+def _beside(spec: str) -> str:
+    """How a spec begins that joins words and position, the same in all layers of a model: it stands before their list."""
+    found = re.match(r"(\w+)\([^()]*\)(\+|$)", spec)
+    return found[0].removesuffix("+") + "+" if found and found[1] in _core.combinations() else ""
+
+
+def _inside(spec: str, beside: str) -> str:
+    """What of a spec acts inside attention, as it stands in a list of layers."""
+    return f"{spec}+".removeprefix(beside).removesuffix("+") or "none"
 
 
 def _frame(page: str) -> str:

@@ -63,11 +63,11 @@ class Study:
         return Results(self.out)
 
 
-def study(text: Any = None, *, arms: Iterable[str] | None = None, seeds: int | None = None, preset: str | None = None,
+def study(text: Any = None, *, arms: str | Iterable[str] | None = None, seeds: int | None = None, preset: str | None = None,
           minutes: float | None = None, out: Any = "study", settings: dict[str, Any] | None = None) -> Study:
     """Prepares a study of position encodings on a text (a UTF-8 file) or on a task (settings={"study.data": "copy"}).
 
-    arms: specs; seeds: how many; preset: a study prepared; minutes of two cores that fix its size; out: its folder; settings: keys
+    arms: specs, or one; seeds: how many; preset: a study prepared; minutes of two cores that fix its size; out: its folder; settings: keys
     as in study.toml, such as {"model.layers": 2}. Nothing is run before .run(). Raises Error for settings that cannot be.
     """
     arguments = []
@@ -76,7 +76,7 @@ def study(text: Any = None, *, arms: Iterable[str] | None = None, seeds: int | N
             arguments += [flag, str(value)]
     given = dict(settings or {})
     if arms is not None:
-        given["study.arms"] = ", ".join(arms)
+        given["study.arms"] = ", ".join([arms] if isinstance(arms, str) else arms)
         if not given["study.arms"]:
             raise Error("arms: found none; allowed is at least one spec", place="arms")
     if seeds is not None:

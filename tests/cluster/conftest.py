@@ -10,7 +10,7 @@ import tempfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "python"))
-from conftest import ROOT, gnomon, results, study_arguments, text  # noqa: E402, F401  `text` is the fixture
+from conftest import ROOT, gnomon, own_folder, results, study_arguments, text  # noqa: E402, F401  `own_folder` and `text` are fixtures
 from cluster.slurm import Slurm  # noqa: E402
 
 # Runs of seconds, with frequent checkpoints, and two rates, of which the best is always at an edge.

@@ -45,10 +45,10 @@ def overhead(folder):
         here.mkdir()
         out = export(here, "train.steps=1", "model.length=128", "model.width=16", "evaluate.windows=64", "evaluate.lengths=1, 1.5, 2, 4",
                      "study.arms=none, sinusoidal", f"study.seeds={runs // 2}", "study.budgets=1", "tune.seeds=0")
-        timed(GNOMON, "study", "work", "--out", out)
+        timed(GNOMON, "study", "work", out)
         sizes = [path.stat().st_size for path in out.glob("runs/*/result.json")]
-        task = [timed(GNOMON, "study", "work", "--task", "--out", out) for _ in range(TIMES)]
-        report = [timed(GNOMON, "study", "report", "--out", out) for _ in range(TIMES)]
+        task = [timed(GNOMON, "study", "work", "--task", out) for _ in range(TIMES)]
+        report = [timed(GNOMON, "study", "report", out) for _ in range(TIMES)]
         print(f"{len(sizes)} runs finished, results of {statistics.mean(sizes) / 1000:.1f} kB: a task that finds nothing to do",
               shown(task, "ms"), "the report", shown(report, "ms"), flush=True)
 

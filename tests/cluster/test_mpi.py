@@ -19,7 +19,7 @@ GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "cluster" / "gno
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 SETTINGS = ["model.layers=1", "model.width=32", "model.heads=2", "model.length=64", "train.batch=8", "train.shards=4",
             "study.checkpoint_seconds=0.1", "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5"]
-LONG = ["train.steps=1000"]  # long enough to be interrupted
+LONG = ["train.steps=1000"]
 SECONDS = 30  # in which the others have to end
 
 
@@ -86,15 +86,32 @@ def wait_for(condition, seconds=60):
         time.sleep(0.02)
 
 
-def interrupted(words, out, harm):
-    """Starts four ranks, harms them (harm(mpirun's process, pids by rank)) once there is a checkpoint, and waits until all have
-    ended. mpirun's exit code (of an mpirun that was not told to go on without a rank), and what was told."""
+@pytest.fixture(scope="module")
+def hold(tmp_path_factory):
+    """A library that holds a training at its first checkpoint (hold.c)."""
+    library = tmp_path_factory.mktemp("hold") / "hold.so"
+    source = pathlib.Path(__file__).with_name("hold.c")
+    subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", source, "-o", library], check=True)
+    return library
+
+
+def held(hold, out, words):
+    """The same words, which wait in rank 0 at the first checkpoint."""
+    return ["env", f"LD_PRELOAD={hold}", f"GNOMON_HOLD={out}", *words, "--set", "study.checkpoint_seconds=0.001"]
+
+
+def interrupted(words, out, harm, goes_on=True):
+    """Starts four ranks that are held at their first checkpoint, harms them (harm(mpirun's process, pids by rank)), lets them go on,
+    and waits until all have ended. `goes_on` is not set where a rank has to hear of the harm first: its signal lets them go on, or
+    they end as they are. mpirun's exit code (of an mpirun that was not told to go on without a rank), and what was told."""
     with started(words) as process:
-        wait_for(lambda: (out / "checkpoint.safetensors").exists())
+        wait_for(lambda: pathlib.Path(f"{out}.held").exists())
         ranks = ranks_of(out)
         assert sorted(ranks) == [0, 1, 2, 3]
         begin = time.monotonic()
         harm(process, ranks)
+        if goes_on:
+            pathlib.Path(f"{out}.go").touch()
         wait_for(lambda: not ranks_of(out))
         seconds = time.monotonic() - begin
         try:
@@ -103,7 +120,7 @@ def interrupted(words, out, harm):
             process.terminate()
             _, errors = process.communicate(timeout=15)
         assert seconds < SECONDS, f"the last rank ended after {seconds} s\n{errors}"
-        assert not (out / "result.json").exists(), "the run was too short to be interrupted"
+        assert not (out / "result.json").exists(), "the run went on to its end"
         return process.returncode, errors
 
 
@@ -147,23 +164,23 @@ def test_other_shards_have_other_bits(text, tmp_path, alone):
 
 
 @pytest.mark.parametrize("victim, then", [(2, 1), (0, 3)])
-def test_a_killed_rank_ends_the_others_and_the_run_goes_on(text, tmp_path, alone, victim, then):
+def test_a_killed_rank_ends_the_others_and_the_run_goes_on(text, tmp_path, alone, hold, victim, then):
     out = tmp_path / "run"
     words = command(text, out, *LONG)
-    code, errors = interrupted([*MPIRUN, "-n", "4", *words], out, lambda _, ranks: os.kill(ranks[victim], signal.SIGKILL))
+    code, errors = interrupted([*MPIRUN, "-n", "4", *held(hold, out, words)], out, lambda _, ranks: os.kill(ranks[victim], signal.SIGKILL))
     assert code == 137 and f"process rank {victim}" in errors and "signal 9" in errors  # mpirun was first
     run([*MPIRUN, "-n", str(then), *words])
     assert result(out) == alone
 
 
-def test_without_help_of_the_launcher_the_others_end_too(text, tmp_path, alone, two_nodes):
+def test_without_help_of_the_launcher_the_others_end_too(text, tmp_path, alone, hold, two_nodes):
     """mpirun is told to leave the others alone, and they talk TCP: each has to find out itself."""
     out = tmp_path / "run"
     words = command(text, out, *LONG)
     telling = tmp_path / "telling"
     telling.write_text('#!/bin/sh\n"$@"\necho "ended with $?" >&2\n')
     telling.chmod(0o755)
-    _, errors = interrupted([*MPIRUN, *two_nodes, "--enable-recovery", str(telling), *words], out,
+    _, errors = interrupted([*MPIRUN, *two_nodes, "--enable-recovery", str(telling), *held(hold, out, words)], out,
                             lambda _, ranks: os.kill(ranks[2], signal.SIGKILL))
     assert errors.count("rank 2 on two is lost: nothing was heard of it for 20 seconds") == 3
     assert errors.count("on any number of ranks: it continues from its checkpoint") == 3
@@ -172,39 +189,39 @@ def test_without_help_of_the_launcher_the_others_end_too(text, tmp_path, alone, 
     assert result(out) == alone
 
 
-def test_a_frozen_rank_is_lost(text, tmp_path, alone):
+def test_a_frozen_rank_is_lost(text, tmp_path, alone, hold):
     out = tmp_path / "run"
     words = command(text, out, *LONG)
-    code, errors = interrupted([*MPIRUN, "-n", "4", *words], out, lambda _, ranks: os.kill(ranks[1], signal.SIGSTOP))
+    code, errors = interrupted([*MPIRUN, "-n", "4", *held(hold, out, words)], out, lambda _, ranks: os.kill(ranks[1], signal.SIGSTOP))
     assert code == 75 and "rank 1 on " in errors and "is lost" in errors
     run([*MPIRUN, "-n", "4", *words])
     assert result(out) == alone
 
 
-def test_a_lost_node_ends_the_others(text, tmp_path, alone, two_nodes):
+def test_a_lost_node_ends_the_others(text, tmp_path, alone, hold, two_nodes):
     out = tmp_path / "run"
     words = command(text, out, *LONG)
-    code, errors = interrupted([*MPIRUN, *two_nodes, *words], out, lambda _, ranks: os.kill(parent(ranks[3]), signal.SIGKILL))
+    code, errors = interrupted([*MPIRUN, *two_nodes, *held(hold, out, words)], out, lambda _, ranks: os.kill(parent(ranks[3]), signal.SIGKILL))
     assert code != 0 and "two" in errors and "lost communication" in errors
     run([*MPIRUN, "-n", "2", *words])
     assert result(out) == alone
 
 
-def test_a_lost_launcher_ends_all(text, tmp_path, alone):
+def test_a_lost_launcher_ends_all(text, tmp_path, alone, hold):
     out = tmp_path / "run"
     words = command(text, out, *LONG)
-    code, _ = interrupted([*MPIRUN, "-n", "4", *words], out, lambda mpirun, _: mpirun.kill())
+    code, _ = interrupted([*MPIRUN, "-n", "4", *held(hold, out, words)], out, lambda mpirun, _: mpirun.kill(), goes_on=False)
     assert code == -signal.SIGKILL
     run([*MPIRUN, "-n", "2", *words])
     assert result(out) == alone
 
 
 @pytest.mark.parametrize("whom", ["launcher", "rank"])
-def test_a_signal_stops_all_at_the_same_step(text, tmp_path, alone, whom):
+def test_a_signal_stops_all_at_the_same_step(text, tmp_path, alone, hold, whom):
     out = tmp_path / "run"
     words = command(text, out, *LONG)
-    code, errors = interrupted([*MPIRUN, "-n", "4", *words], out, lambda mpirun, ranks: os.kill(
-        mpirun.pid if whom == "launcher" else ranks[3], signal.SIGTERM))
+    code, errors = interrupted([*MPIRUN, "-n", "4", *held(hold, out, words)], out, lambda mpirun, ranks: os.kill(
+        mpirun.pid if whom == "launcher" else ranks[3], signal.SIGTERM), goes_on=False)
     assert code == (1 if whom == "launcher" else 143)  # mpirun says 1 when it was itself that was asked
     assert "stopped; the same command continues where it stopped, on any number of ranks" in errors
     run([*MPIRUN, "-n", "3", *words])

@@ -11,7 +11,7 @@
 
 void train_then_decode(const gnomon::AttentionInput& in, const gnomon::View& out,
                        const gnomon::ConstView& dout, const gnomon::AttentionGradients& to,
-                       float* rows);  // README's
+                       const gnomon::View& rows);  // README's
 
 // Where all values are 1, so is every output; and channel 0 turns by 7 radians against channel 64.
 bool readme_works() {
@@ -30,7 +30,8 @@ bool readme_works() {
   };
   AttentionInput in;
   in.q = seen(q, 32), in.k = seen(k, 8), in.v = seen(v, 8);
-  train_then_decode(in, made(out, 32), seen(q, 32), {made(dq, 32), made(dk, 8), made(dv, 8)}, rows.data());
+  train_then_decode(in, made(out, 32), seen(q, 32), {made(dq, 32), made(dk, 8), made(dv, 8)},
+                    heads_first(static_cast<void*>(rows.data()), Number::float32, {1, 32, 1, 128}));
   for (const float x : out) {
     if (std::abs(x - 1) > 1e-6f) return false;
   }

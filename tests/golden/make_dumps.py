@@ -160,6 +160,27 @@ def extensions():
     case("inv_freq_zeros", "memory as it was found", dict(inv_freq=torch.zeros(16)), follows=False, says="never initialised")
 
 
+def sixteen_bits():
+    """Scaled rotations whose slow pairs are lost in the rounding of each number, and far positions."""
+    source = "transformers 5.23.0, modeling_rope_utils.py, in "
+    plain = lambda theta: f"rope(theta={theta}, pairing=halves)"
+    ramp = dict(low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8192, longest=131072)
+    rows = lambda type, T, **more: only(rotated(config_of(D=64, H=1, **more), T=T, type=type, seed=23), *ROWS)
+    case("linear_bf16", source + "bfloat16", rows(torch.bfloat16, 48, rope_type="linear", factor=8.0),
+         spec="linear(theta=10000, pairing=halves, factor=8)", out=[plain(10000)])
+    case("llama3_f16", source + "float16", rows(torch.float16, 64, theta=5e5, rope_type="llama3", factor=32.0, **ramp),
+         spec="llama3(theta=500000, pairing=halves, factor=*", out=[plain(500000)])
+    case("yarn_bf16", source + "bfloat16", rows(torch.bfloat16, 64, theta=2e6, rope_type="yarn", factor=8.0, original_max_position_embeddings=4096, longest=32768),
+         spec="yarn(theta=2000000, pairing=halves, factor=8, original=*", out=[plain(2000000)])
+    far = torch.arange(1000, 1011)
+    config = GPTNeoXConfig(hidden_size=128, num_attention_heads=2, rope_parameters={"rope_type": "default", "rope_theta": 12345.0, "partial_rotary_factor": 0.25})
+    q, k = draw(1, 2, 11, 64, seed=31).to(torch.bfloat16), draw(1, 2, 11, 64, seed=32).to(torch.bfloat16)
+    cos, sin = neox.GPTNeoXRotaryEmbedding(config)(q, far[None])
+    q_after, k_after = neox.apply_rotary_pos_emb(q, k, cos, sin)
+    case("neox_far_bf16", HF + "gpt_neox/modeling_gpt_neox.py, in bfloat16",
+         dict(q_before=q, q_after=q_after, k_before=k, k_after=k_after, positions=far.float()), spec="rope(theta=123*")
+
+
 def wrong_rotations():
     source = HF + "llama/modeling_llama.py, with a fault"
     plain = "rope(theta=10000, pairing=halves)"
@@ -184,7 +205,7 @@ def wrong_rotations():
     cos, sin = module(q, torch.arange(12)[None])
     case("frequencies_bf16", source, dict(q_before=q, q_after=llama.apply_rotary_pos_emb(q, q, cos, sin)[0]), spec=plain,
          apart="frequencies are rounded to bfloat16", follows=False, out=[plain])
-    case("nothing_turned", source, dict(q_before=q, q_after=q + 0.1 * draw(1, 2, 12, 32, seed=3)), spec="*", follows=False, says="no convention")
+    case("nothing_turned", source, dict(q_before=q, q_after=q + 0.1 * draw(1, 2, 12, 32, seed=3)), spec="*", follows=False, says="that were tried fits")
     other = rotated(config_of(), apply=lambda q, k, cos, sin: (llama.apply_rotary_pos_emb(q, k, cos, sin)[0],
                                                                 llama.apply_rotary_pos_emb(q, k, cos, -sin)[1]))
     case("k_the_other_way", source, only(other, *ROWS, "k_before", "k_after"), spec=plain, apart=["", "it turns the other way"],
@@ -224,7 +245,7 @@ def biases():
          out=["t5(buckets=16, distance=128)"])
     case("t5_decoder_row", source, dict(bias=t5(160, is_decoder=True)[:, :, -1:]), spec="t5(buckets=32, distance=128)", apart="it is causal",
          out=["t5(buckets=32, distance=64)"])
-    case("bias_of_anything", "normal numbers", dict(bias=draw(2, 8, 8)), spec="*", follows=False, says="no convention")
+    case("bias_of_anything", "normal numbers", dict(bias=draw(2, 8, 8)), spec="*", follows=False, says="that were tried fits")
 
 
 def sinusoids():
@@ -245,7 +266,7 @@ def sinusoids():
          apart="cosines stand where the sines belong")
 
 
-for part in (rotations, extensions, wrong_rotations, biases, sinusoids):
+for part in (rotations, extensions, sixteen_bits, wrong_rotations, biases, sinusoids):
     part()
 (HERE / "dumps.json").write_text(json.dumps({"made_by": "tests/golden/make_dumps.py", "cases": cases}, indent=1, ensure_ascii=False) + "\n")
 print(len(cases), "dumps")

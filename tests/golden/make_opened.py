@@ -76,6 +76,18 @@ CASES = {
         "query_pre_attn_scalar": 5, "sliding_window": 5, "sliding_window_pattern": 3}),
     "phi3": ("Phi3ForCausalLM", GROUPED | {"sliding_window": 6, "rope_parameters": ROPE}),
 }
+PADDED = BERT | {"type_vocab_size": 1}
+DEBERTA = CASES["deberta_v2"][1]
+# Settings beside the usual ones. They come after all others, whose seeds stay.
+VARIANTS = {
+    "roberta_relu_pad0": ("RobertaForMaskedLM", PADDED | {"max_position_embeddings": 13, "pad_token_id": 0, "hidden_act": "relu"}),
+    "camembert_pad3": ("CamembertForMaskedLM", PADDED | {"max_position_embeddings": 16, "pad_token_id": 3, "hidden_act": "gelu_new"}),
+    "xlm_roberta_new": ("XLMRobertaForMaskedLM", PADDED | {"max_position_embeddings": 14, "hidden_act": "gelu_new"}),
+    "mpnet_relu": ("MPNetForMaskedLM", BERT | {"max_position_embeddings": 14, "hidden_act": "relu"}),
+    "bert_relu": ("BertForMaskedLM", BERT | {"hidden_act": "relu"}),
+    "modernbert_silu": ("ModernBertForMaskedLM", CASES["modernbert"][1] | {"hidden_activation": "silu", "classifier_activation": "relu"}),
+    "deberta_v2_types": ("DebertaV2Model", DEBERTA | {"type_vocab_size": 2, "position_biased_input": True}),
+}
 
 
 def made(name, kind, config, seed):
@@ -93,6 +105,8 @@ def made(name, kind, config, seed):
 def write_expected(folder, model, seed):
     torch.manual_seed(seed + 1000)
     inputs = torch.randint(2, V, (B, T))  # PAD is none of them
+    if (pad := model.config.pad_token_id) is not None and pad > PAD:
+        inputs[inputs == pad] = pad + 1
     model = model.float().eval()
     if hasattr(model, "encoder") and hasattr(model, "decoder"):  # of a whole T5 the encoder is asked
         result = model.encoder(input_ids=inputs)
@@ -107,7 +121,7 @@ def write_expected(folder, model, seed):
 
 
 def write_folder(name, seed):
-    kind, config = CASES[name]
+    kind, config = (CASES | VARIANTS)[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     model = made(name, kind, config, seed).to(HALVES)
@@ -242,6 +256,6 @@ def write_gguf(name, seed):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for seed, chosen in enumerate([*CASES, *GGUFS]):
+    for seed, chosen in enumerate([*CASES, *GGUFS, *VARIANTS]):
         if not sys.argv[1:] or chosen in sys.argv[1:]:
             (write_gguf if chosen in GGUFS else write_folder)(chosen, seed)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 import transformers
 
-LINES, WORDS, MOST, NEIGHBOURS = 1000, 2000, 0.95, 10
+LINES, MOST, NEIGHBOURS = 1000, 0.95, 10
 LAYERS = (0, 1, 10, 19, 28)  # that lose their rotation one at a time: a few of 30, the dearest among them
 OUT = pathlib.Path(__file__).parent / "real_claims.json"
 
@@ -71,8 +71,7 @@ def kept(words, sums_of, own, random):
 
 def tables(found, model):
     e = model.embeddings
-    every, places, types = (getattr(e, f"{kind}_embeddings").weight.detach().double().numpy() for kind in ("word", "position", "token_type"))
-    words = every[np.arange(WORDS) * len(every) // WORDS]
+    words, places, types = (getattr(e, f"{kind}_embeddings").weight.detach().double().numpy() for kind in ("word", "position", "token_type"))
     length = lambda rows: np.linalg.norm(rows, axis=1).mean()  # noqa: E731
     found.add("word_length", length(words), 1e-5)
     found.add("position_length", length(places), 1e-5)

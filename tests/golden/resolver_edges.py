@@ -124,6 +124,35 @@ def forward():
                        rope_scaling=scaling(kind, rope_theta=1e6, **({} if top else part))), (), {"run": True}
 
 
+def layers_apart():
+    """Values of single layers, and heads that are not shared evenly."""
+    sizes = base("gemma4_text", head_dim=64, sliding_window=512) | {"num_hidden_layers": 6}
+    small = SMALL | {"vocab_size_per_layer_input": 16, "hidden_size_per_layer_input": 8}
+    for own in ({"05": {"head_dim": 96}}, {"5": {"head_dim": 96, "num_key_value_heads": 2}}, {" 5 ": {"head_dim": 96}}, {}, None, {"5": {"head_dim": 64}},
+                {"5": {"skip": ["mlp"], "head_dim": 96}}, {f"{i:03}": {"head_dim": 96} for i in range(5)}, {"05": {"head_dim": 32}, "5": {"head_dim": 96}}):
+        yield {**sizes, "per_layer_config": own, "global_head_dim": 80}, (), {}
+    for own in ({"5": {"sliding_window": 256}}, {"5": {"num_attention_heads": 4}}, {"1": {"head_dim": 96}}, {"5": {"num_attention_heads": 8}},
+                {"6": {"head_dim": 96}}, {"five": {"head_dim": 96}}, {"5": {"head_dim": None}}, {"5": None}, {"5": {"intermediate_size": 64}}):
+        yield {**sizes, **small, "per_layer_config": own}, (), {"run": True}
+    for family, own in (("llama", {"num_key_value_heads": 2}), ("llama", {"num_key_value_heads": 4}), ("qwen3", {"head_dim": 32}), ("gemma3_text", {"sliding_window": 16})):
+        yield base(family, **SMALL, per_layer_config={"1": own}), (), {"run": True}
+    for family, kv in (("llama", 3), ("llama", 16), ("gemma2", 3), ("qwen2", 2)):
+        yield base(family, **SMALL, num_key_value_heads=kv), (), {"run": True}
+
+
+def older_words():
+    """Kinds of layers begin with rope_type, over which the older type says nothing."""
+    full = {"rope_type": "default", "rope_theta": 1e6}
+    for family, kind in itertools.product(("gemma3_text", "olmo3", "modernbert"), ("linear", "yarn", "llama3", "dynamic")):
+        config = base(family, num_hidden_layers=6)
+        older = {"type": kind, **{k: v for k, v in scaling(kind).items() if k != "rope_type"}}
+        yield {**config, "rope_scaling": older}, LENGTHS.get(kind, ()), {}
+        yield {**config, "rope_scaling": older, "rope_parameters": {"full_attention": full, "sliding_attention": full}}, (), {}
+        yield {**config, "rope_scaling": older, "rope_parameters": {"full_attention": {"rope_theta": 5e5}, "sliding_attention": full}}, LENGTHS.get(kind, ()), {}
+        yield {**config, "rope_scaling": older, "rope_parameters": {"rope_theta": 5e5}}, (), {}
+        yield {**config, "rope_scaling": older, "rope_parameters": {"full_attention": None, "sliding_attention": full}}, (), {}
+
+
 def blocks():
     """DeepSeek-V4: one dictionary, or two by their own labels."""
     sizes = {"model_type": "deepseek_v4", "hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "max_position_embeddings": 65536,
@@ -155,7 +184,7 @@ def others():
 
 
 def of():
-    for part in (heads, values, classes, forward, blocks, others):
+    for part in (heads, values, classes, forward, layers_apart, older_words, blocks, others):
         yield from part()
 
 
@@ -210,6 +239,10 @@ def answered(config, rope, kind, refused):
     """Where transformers raises an error."""
     family = config["model_type"]
     null = config.get("head_dim", 0) is None or (family in ("mixtral", "hunyuan_v1_dense", "hunyuan_v1_moe") and "head_dim" not in config)
+    if refused == "AmbiguousGlobalPerLayerAttributeError" or (refused == "ValueError" and "1" in (config.get("per_layer_config") or {})):
+        return "layer-override-refused"
+    if refused == "RuntimeError" and config["num_attention_heads"] % config.get("num_key_value_heads", 1):
+        return "key-heads-not-shared"
     if refused == "TypeError" and null:
         return "head-dim-null"
     if refused == "RuntimeError" and "partial_rotary_factor" in {**config, **rope} and config.get("vocab_size"):
@@ -221,7 +254,7 @@ def answered(config, rope, kind, refused):
         return "theta-impossible"
     if family == "phi3" and kind == "su":
         return "longrope-named-su"
-    if family == "modernbert" and refused == "TypeError":
+    if family == "modernbert" and refused == "TypeError" and not config.get("rope_scaling"):
         return "layer-labels-mixed" if "rope_theta" in rope else "no-position-spelling"
     return "layer-list-length" if config.get("no_rope_layers") == [] else None
 

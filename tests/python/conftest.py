@@ -1,16 +1,30 @@
 """What the tests of the program share: where it is, and a small text and study that end in seconds."""
 
+import atexit
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
+import tempfile
 import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
-GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "dev" / "gnomon"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "dev" / "gnomon")).absolute()
+
+sys.path.insert(0, str(ROOT / "tests"))
+from own_folder import own_folder  # noqa: E402, F401  the fixture
+
+EMPTY = tempfile.mkdtemp(prefix="gnomon-tests-")
+atexit.register(shutil.rmtree, EMPTY, ignore_errors=True)
+
+
+def outside_the_tree():
+    """The current folder of a program: that of the test; an empty one where there is no test yet, and pytest was started in the tree."""
+    return EMPTY if pathlib.Path.cwd().is_relative_to(ROOT) else None
 
 SMALL = ["model.layers=1", "model.width=24", "model.heads=2", "model.length=16", "train.steps=40", "train.batch=2",
          "evaluate.score=8", "evaluate.windows=8", "evaluate.points=5", "study.seeds=2", "study.workers=2",
@@ -19,7 +33,8 @@ SMALL = ["model.layers=1", "model.width=24", "model.heads=2", "model.length=16",
 
 def gnomon(*arguments, check=None, **options):
     """Runs the program; with `check`, its exit code has to be that."""
-    options = {"capture_output": True, "text": True, "timeout": 300} | options
+    here = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # as wide as where nobody says how wide
+    options = {"capture_output": True, "text": True, "timeout": 300, "cwd": outside_the_tree(), "env": here} | options
     done = subprocess.run([str(GNOMON), *map(str, arguments)], **options)
     if check is not None:
         assert done.returncode == check, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -28,7 +43,8 @@ def gnomon(*arguments, check=None, **options):
 
 def start(*arguments, **options):
     """The program running beside the test."""
-    return subprocess.Popen([str(GNOMON), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen([str(GNOMON), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            **({"cwd": outside_the_tree()} | options))
 
 
 def wait_for(condition, seconds=60):
@@ -58,11 +74,13 @@ WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "
          "night", "we", "sang", ".", ";"]
 
 
-def tiny_bert(folder):
-    """A BERT of 24 words and 12 positions with a tokeniser for the words of the tests' text."""
-    shutil.copytree(ROOT / "tests/golden/opened/bert_bare", folder)
-    special = [{"id": n, "content": WORDS[n], "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-               for n in range(4)]
+def tiny_bert(folder, of="bert_bare", mask=None):
+    """A BERT of 24 words and 12 positions with a tokeniser for the words of the tests' text. of: a folder of tests/golden/opened;
+    mask: the name of its mask token, the 22nd."""
+    shutil.copytree(ROOT / "tests/golden/opened" / of, folder)
+    words = WORDS + [mask] if mask else WORDS
+    special = [{"id": n, "content": words[n], "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+               for n in (0, 1, 2, 3, *range(len(WORDS), len(words)))]
     ends = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[SEP]", "type_id": 0}}]
     ids = {word: {"id": word, "ids": [WORDS.index(word)], "tokens": [word]} for word in ("[CLS]", "[SEP]")}
     (folder / "tokenizer.json").write_text(json.dumps({
@@ -72,7 +90,7 @@ def tiny_bert(folder):
         "post_processor": {"type": "TemplateProcessing", "single": ends, "pair": ends, "special_tokens": ids},
         "decoder": None,
         "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
-                  "vocab": {word: n for n, word in enumerate(WORDS)}}}))
+                  "vocab": {word: n for n, word in enumerate(words)}}}))
     return folder
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -144,7 +145,8 @@ def test_the_program_says_what_it_is():
     assert gnomon("-V", check=0).stdout == gnomon("--version", check=0).stdout
     assert gnomon("-V").stdout.startswith("gnomon 0.")
     bare = gnomon(check=2)
-    assert bare.stdout == "" and bare.stderr == gnomon("help", check=0).stdout
+    assert bare.stderr == "" and bare.stdout == gnomon("help", check=0).stdout  # for `gnomon | less`
+    assert gnomon("completion", check=2).stderr == "gnomon: completion: no SHELL; there are bash, zsh and fish\n"
 
 
 EXAMPLES = ROOT / "docs/examples"
@@ -171,6 +173,45 @@ def test_a_table_uses_the_terminal_that_there_is():
 
     narrow, wide = on_terminal(80).splitlines(), on_terminal(200).splitlines()
     assert max(map(len, narrow)) <= 80 < max(map(len, wide)) and len(wide) < len(narrow)
+    assert max(map(len, on_terminal(50).splitlines())) <= 50
+
+
+@pytest.mark.parametrize("command", [["encodings", "--search", "rotary"], ["encodings", "yarn"], ["show", "rope"], ["claims"], ["claims", "--rules"],
+                                     ["explain", "llama-3.1.json"], ["help", "study"], ["lint", "--rules"]], ids=str)
+def test_what_is_piped_is_as_wide_as_asked(command):
+    def longest(columns):
+        said = os.environ | ({"COLUMNS": columns} if columns else {"COLUMNS": ""})
+        lines = gnomon(*command, cwd=EXAMPLES, env=said, check=0).stdout.splitlines()
+        # but for addresses, examples to copy, and words that no line holds
+        return max(len(line) for line in lines if "https://" not in line and "--" not in line and " " in line.strip() and "Usage" not in line)
+
+    assert longest("50") <= 50 < longest("") <= 80 < longest("130") <= 130
+    for nonsense in ("-3", "x", "0"):
+        assert longest(nonsense) == longest("")
+
+
+def test_the_head_of_a_finding_is_broken_between_words(tmp_path):
+    """Wherever its place ends: 0 to 60 letters of a name move the bracket over the edge of the screen."""
+    broken = json.dumps({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 4096,
+                         "rope_scaling": {"rope_type": "yarn", "factor": 4.0}})
+    shapes = set()
+    for letters in range(1, 60):
+        (tmp_path / ("c" * letters)).write_text(broken)
+        lines = gnomon("lint", "c" * letters, cwd=tmp_path).stdout.splitlines()
+        assert lines and all(len(line) <= 80 or "https://" in line for line in lines), letters
+        (head,) = [n for n, line in enumerate(lines) if "[original-length-missing]" in line]
+        shapes.add((lines[head].startswith("  "), lines[head].endswith("]")))
+    assert shapes == {(False, True), (True, False)}  # beside the place, and below it
+
+
+@pytest.mark.parametrize("dim, heads", [(7, 1), (6, 3), (10, 1), (12, 3), (64, 4), (18, 3), (9, 3)])
+def test_heads_that_nobody_asked_for_divide_the_width(dim, heads):
+    assert json.loads(gnomon("show", "sinusoidal", "--dim", dim, "--length", 8, "--json", check=0).stdout)["heads"] == heads
+
+
+def test_heads_that_do_not_divide_the_width_are_refused():
+    assert "--heads: found 4, which does not divide --dim 7" in gnomon("show", "sinusoidal", "--dim", "7", "--heads", "4", check=2).stderr
+    assert "1 head," in gnomon("show", "sinusoidal", "--dim", "7", check=0).stdout
 
 
 @pytest.mark.parametrize("command, meant", [
@@ -192,7 +233,7 @@ def test_a_table_uses_the_terminal_that_there_is():
     (["study", "--set", "study.sedes=1"], "study.seeds"),
     (["study", "--set", "study.data=Copy"], "copy"),
     (["explain", EXAMPLES / "llama-2.json", "--reader", "v6"], "v5"),
-    (["extend", EXAMPLES / "llama-2.json", "--to", "9", "--method", "yran"], "yarn"),
+    (["extend", EXAMPLES / "llama-2.json", "--to", "9", "--way", "yran"], "yarn"),
 ], ids=str)
 def test_a_wrong_word_is_answered_with_the_right_one(command, meant):
     said = gnomon(*command, check=2).stderr
@@ -308,13 +349,13 @@ def test_repeating_a_study_skips_what_is_finished_and_changes_nothing(study, tex
 def test_a_study_in_its_folder_is_asked_written_again_and_joined(study, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(study[0], out)
-    status = gnomon("study", "status", "--out", out, check=0).stdout
+    status = gnomon("study", "status", out, check=0).stdout
     assert all(arm in status for arm in ARMS) and "2 of 2" in status and "runs finished, 0 failed" in status
-    assert json.loads(gnomon("study", "status", "--out", out, "--json", check=0).stdout) == json.loads((out / "results.json").read_text())
+    assert json.loads(gnomon("study", "status", out, "--json", check=0).stdout) == json.loads((out / "results.json").read_text())
     csv = (out / "results.csv").read_bytes()
     for name in ("study.sqlite", "results.csv", "results.json", "report.html"):
         (out / name).unlink()
-    gnomon("study", "report", "--out", out, check=0)
+    gnomon("study", "report", out, check=0)
     assert (out / "results.csv").read_bytes() == csv and (out / "report.html").exists()
     assert sqlite3.connect(out / "study.sqlite").execute("SELECT count(*) FROM runs").fetchone()[0] == len(csv.splitlines()) - 1
     # Two runs are taken away; one is done by who joins, the other by who goes on. Not of those that tune: who joins ends such a
@@ -322,11 +363,11 @@ def test_a_study_in_its_folder_is_asked_written_again_and_joined(study, tmp_path
     lost = [run for run in sorted(out.glob("runs/*")) if json.loads((run / "result.json").read_text())["seed"] < 1000][:2]
     for run in lost:
         shutil.rmtree(run)
-    joined = gnomon("study", "work", "--out", out, "--most", "1", check=0)
+    joined = gnomon("study", "work", out, "--most", "1", check=0)
     assert "1 run done" in joined.stderr and sum(run.exists() for run in lost) == 1
-    gnomon("study", "work", "--out", out, check=0)
+    gnomon("study", "work", out, check=0)
     assert all((run / "result.json").exists() for run in lost)
-    assert "no study" in gnomon("study", "work", "--out", tmp_path / "nowhere", check=2).stderr
+    assert "no study" in gnomon("study", "work", tmp_path / "nowhere", check=2).stderr
 
 
 def test_a_trained_model_writes(study):
@@ -344,6 +385,17 @@ def test_a_trained_model_writes(study):
     assert "the tokens of the prompt is 0" in wrote("--prompt", "", check=2).stderr
     assert "temperature is -1" in wrote("--temperature", -1, check=2).stderr
     assert "no folder of a study" in gnomon("sample", "--study", study[0] / "nowhere", check=3).stderr
+
+
+def test_a_terminal_is_not_told_what_a_model_writes(study):
+    wild = ["sample", "--study", study[0], "--arm", "rope", "--temperature", 1000, "--bytes", 4000, "--prompt", "a\tb\n"]  # any byte
+    piped = gnomon(*wild, check=0, text=False).stdout
+    assert b"\x1b" in piped and b"\x07" in piped
+    command = " ".join(shlex.quote(str(part)) for part in (GNOMON, *wild))
+    shown = subprocess.run(["script", "-qec", command + " 2>/dev/null", "/dev/null"], capture_output=True, stdin=subprocess.DEVNULL).stdout
+    assert {byte for byte in shown if byte < 0x20 or byte == 0x7F} <= set(b"\r\n\t")
+    assert not any(0x80 <= ord(c) < 0xA0 for c in shown.decode()) and "\\x1b" in shown.decode()
+    assert shown.startswith(b"a\tb\r\n") and b"\r" not in shown.replace(b"\r\n", b"")
 
 
 def test_a_model_of_symbols_writes_text_and_one_of_ids_says_that_it_cannot(text, tmp_path):

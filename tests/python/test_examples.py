@@ -1,5 +1,5 @@
-"""Every command that README.md, a page of docs or a --help shows is run, in an empty folder with a text book.txt, the slow ones made
-small."""
+"""Every command that README.md, a page of docs or a --help shows is run, the slow ones made small. Those of a page run one after
+the other in one folder, as a reader types them; an example of a --help runs in a folder of its own with what it speaks of."""
 
 import json
 import re
@@ -12,14 +12,15 @@ from conftest import GNOMON, ROOT, SMALL, gnomon, tiny_bert
 
 FINDS_QUICKLY = "000-02"  # a claim that trains one model
 RELEASE = "build/release/gnomon"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NO_GNOMON = ["make models", "make test", "make wheel", "make site"]  # what they make is tested elsewhere
 
 
 # What of docs is not run here, and why.
 NOT_RUN = {
-    "sh study/submit.sh": "sbatch of a cluster; tests/cluster does it",
+    "sh bible/submit.sh": "sbatch of a cluster; tests/cluster does it",
     "srun ": "the same",
     "build/models/smollm2.gguf": "a model that `make models` fetches",
-    "head ": "makes the text that such a line reads",
 }
 
 
@@ -32,19 +33,14 @@ def fenced(page):
                 yield kind, line
 
 
-def in_readme():
-    found = list(fenced(ROOT / "README.md"))
-    assert {kind for kind, _ in found} <= {"sh", "cpp", "c", "python", ""}, "a block of a kind that no test reads"
-    return [line for kind, line in found if kind == "sh"]
-
-
-def in_docs():
-    lines = [(kind, line) for page in sorted((ROOT / "docs").glob("*.md")) for kind, line in fenced(page)]
-    lines = [line for kind, line in lines if kind == "sh" or line.startswith("gnomon ")]
-    assert all(any(part in line for line in lines) for part in NOT_RUN), "what is not run is not there"
-    lines = [line for line in lines if not any(part in line for part in NOT_RUN)]
-    assert len(lines) >= 8 and all(line.startswith("gnomon ") for line in lines)
-    return lines
+def lines_of(page):
+    """What a reader of the page types, in order."""
+    found = list(fenced(page))
+    if page.name == "README.md":
+        assert {kind for kind, _ in found} <= {"sh", "cpp", "c", "python", ""}, "a block of a kind that no test reads"
+        return [line for kind, line in found if kind == "sh"]
+    lines = [line for kind, line in found if kind == "sh" or line.startswith(("gnomon ", "head "))]
+    return [line for line in lines if not any(part in line for part in NOT_RUN)]
 
 
 def subcommands(*command):
@@ -71,41 +67,39 @@ def run_by_make(line):
     return [step for step in planned.stdout.splitlines() if step.startswith(RELEASE)]
 
 
-def commands():
+def steps_of(line):
+    """The commands that a line of a page comes to."""
+    if not line.startswith("make "):
+        return [line]
+    steps = run_by_make(line)
+    assert steps or line in NO_GNOMON, f"{line}: runs no gnomon"
+    return steps
+
+
+def in_helps():
     found = []
-    for line in in_readme():
-        if line.startswith("make "):
-            steps = run_by_make(line)
-            assert steps or line in ("make models", "make test", "make wheel", "make site"), f"{line}: runs no gnomon"
-            found += steps
-        else:
-            assert line.startswith(RELEASE + " "), f"{line}: not the program that make builds"
-            found.append(line)
     for command in all_commands():
         examples = in_help(command)
         assert examples and all(e.startswith("gnomon " + " ".join(command)) for e in examples), command
         found += examples
-    found += in_docs()
     return list(dict.fromkeys(found))
+
+
+QUICK = ("check", "completion", "encodings", "explain", "extend", "help", "inspect", "lint", "manual", "show", "sample")
+LITTLE = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
 
 
 def made_small(line):
     """The same command, with little to train. Whatever is not known to be quick or made so here is an error."""
     program, subcommand, *rest = shlex.split(line)
-    if subcommand in ("check", "completion", "encodings", "explain", "extend", "help", "inspect", "lint", "manual", "show"):
+    if program == "head" or subcommand in QUICK:
         return line
-    small = "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
-    if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):  # of studies that there are
-        folders = {"study", "other", *re.findall(r"--out (\S+)", line)}
-        return "".join(f"{program} study --text book.txt --quiet --set study.arms=none --out {out} {small} && "
-                       for out in sorted(folders)) + line
+    if subcommand == "study" and rest and rest[0] in ("status", "report", "compare", "work"):
+        return line
     if subcommand == "study" and "--preset" in rest:  # whose arms need heads of 16 and some width
-        return line + small + " --set model.width=64 --set model.heads=4"
+        return line + LITTLE + " --set model.width=64 --set model.heads=4 --set tune.seeds=0 --set study.budgets=1"
     if subcommand == "study":
-        return line + small
-    if subcommand == "sample":  # of a study that there is
-        first = f"{program} study --text book.txt --quiet" + "".join(f" --set '{setting}'" for setting in (*SMALL, "study.seeds=1"))
-        return f"{first} --set 'study.arms=none, rope' --set study.baseline=none && {line}"
+        return line + LITTLE
     if subcommand == "claims" and ("--text" not in rest or "--model" in rest):
         return line
     if subcommand == "claims":
@@ -115,38 +109,88 @@ def made_small(line):
     raise AssertionError(f"{line}: this test knows no way to run it")
 
 
+def with_its_studies(line):
+    """An example of a --help that reads a study, after those that it reads."""
+    _, subcommand, *rest = shlex.split(line)
+    reads = subcommand == "sample" or (rest and rest[0] in ("status", "report", "compare", "work"))
+    named = [word for word in rest[1:3] if re.fullmatch("[a-z]+", word)] if subcommand == "study" else []
+    first = [f"gnomon study --text book.txt --quiet --out {out}{LITTLE} --set 'study.arms=none, rope' --set study.baseline=none"
+             for out in named or ["study"]]
+    return " && ".join([*(first if reads else []), made_small(line)])
+
+
+def run(line, folder):
+    done = subprocess.run(["bash", "-c", f"PATH={folder}/bin:$PATH; {line}"], cwd=folder, capture_output=True, text=True, timeout=300)
+    found = " lint " in line and "broken" in line  # lint ends with 1 where it has found an error
+    assert done.returncode == found, f"{line}\n{done.stdout}\n{done.stderr}"
+    for option, name in re.findall(r"(--out|--write|>) (\S+)", line):
+        assert (folder / name).exists() or "--dry-run" in line, name
+    return done
+
+
 @pytest.fixture
-def folder(text, tmp_path):
+def clone(text, tmp_path):
+    """What a reader of README has: the clone, built, with the text that `make study` fetches and the model of `make models`."""
     for name in (RELEASE, "bin/gnomon"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).symlink_to(GNOMON)
-    for name in ("book.txt", "kj.txt", "build/text/king-james.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(text.read_bytes())
-    (tmp_path / "plan.toml").write_text('[study]\ntext = "book.txt"\n')
-    (tmp_path / "dump.safetensors").write_bytes((ROOT / "tests/golden/dumps/llama.safetensors").read_bytes())
-    (tmp_path / "ids.txt").write_text(" ".join(str(n * n % 19) for n in range(9000)))
+    for name in ("docs", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "build/text").mkdir()
+    (tmp_path / "build/text/king-james.txt").write_bytes(text.read_bytes())
     tiny_bert(tmp_path / "build/models/minilm")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "model").mkdir()
-    for name in ("config.json", "model/config.json"):
-        (tmp_path / name).write_text('{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 512}')
-    (tmp_path / "docs/examples").symlink_to(ROOT / "docs/examples")
     return tmp_path
 
 
-@pytest.mark.parametrize("line", commands())
-def test_an_example_runs(line, folder):
-    done = subprocess.run(["bash", "-c", f"PATH={folder}/bin:$PATH; {made_small(line)}"], cwd=folder, capture_output=True,
-                          text=True, timeout=300)
-    assert done.returncode == 0, f"{made_small(line)}\n{done.stdout}\n{done.stderr}"
-    for option, name in re.findall(r"(--out|>) (\S+)", line):
-        assert (folder / name).exists() != ("--dry-run" in line), name
+@pytest.fixture
+def folder(clone, text):
+    """And what the examples of a --help speak of."""
+    (clone / "book.txt").write_bytes(text.read_bytes())
+    (clone / "plan.toml").write_text('[study]\ntext = "book.txt"\n')
+    (clone / "dump.safetensors").write_bytes((ROOT / "tests/golden/dumps/llama.safetensors").read_bytes())
+    (clone / "ids.txt").write_text(" ".join(str(n * n % 19) for n in range(9000)))
+    (clone / "model").mkdir()
+    for name in ("config.json", "model/config.json"):
+        (clone / name).write_text('{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 512}')
+    return clone
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if lines_of(page)], ids=lambda page: page.name)
+def test_a_page_runs_from_its_first_line_to_its_last(page, clone):
+    for line in lines_of(page):
+        for step in steps_of(line):
+            assert page.name != "README.md" or step.startswith(RELEASE + " "), f"{line}: not the program that make builds"
+            done = run(made_small(step), clone)
+            assert "this command does not have" not in done.stderr, f"{line}: would not run without --dry-run"
+    assert not (ROOT / "page.html").exists()
+
+
+@pytest.mark.parametrize("line", in_helps())
+def test_an_example_of_a_help_runs(line, folder):
+    run(with_its_studies(line), folder)
+
+
+def test_a_folder_that_is_taken_is_told_before_and_refused(clone):
+    """The control of the test above: the same study line without a folder of its own."""
+    begun = f"{RELEASE} study --text build/text/king-james.txt{LITTLE}"
+    run(begun, clone)
+    other = begun + " --set train.batch=3"
+    assert "this command does not have" in run(other + " --dry-run", clone).stderr
+    assert "this command does not have" not in run(begun + " --dry-run", clone).stderr
+    with pytest.raises(AssertionError, match="this command does not have"):
+        run(other, clone)
+
+
+def test_readme_shows_what_lint_says_of_the_broken_example():
+    said = gnomon("lint", "docs/examples/broken-yarn.json", cwd=ROOT, check=1).stdout
+    (shown,) = [block for block in re.findall(r"^```\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S) if block.startswith("error: ")]
+    assert said.startswith(shown)
 
 
 def test_readme_and_help_show_commands_of_every_kind():
-    shown = commands()
+    shown = [step for page in PAGES for line in lines_of(page) for step in steps_of(line)] + in_helps()
     assert len(shown) >= 20
+    assert all(any(part in line for page in PAGES for _, line in fenced(page)) for part in NOT_RUN), "what is not run is not there"
     for subcommand in subcommands():
         assert sum(f"gnomon {subcommand}" in line for line in shown) >= 3, subcommand
 

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 
+import pytest
+
 from conftest import SMALL, gnomon, results, start, study_arguments
 
 ARMS = ["study.arms=none, rope, t5", "study.baseline=none"]
@@ -17,14 +19,15 @@ def export(text, out, *settings, check=0):
     return gnomon(kind, "export", "--slurm", *options, check=check)
 
 
-def submitted(folder, bin_folder, *words):
-    """The calls of sbatch that submit.sh makes, as lists of words."""
+def submitted(folder, bin_folder, *words, script=None, cwd="/", **more):
+    """The calls of sbatch that submit.sh makes, as lists of words. `script`: its name, from the folder `cwd`; `more`: of the
+    environment."""
     bin_folder.mkdir(exist_ok=True)
     (bin_folder / "sbatch").write_text(SBATCH)
     (bin_folder / "sbatch").chmod(0o755)
     (folder / "calls").write_text("")
-    environment = os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    subprocess.run(["sh", folder / "submit.sh", *words], env=environment, cwd="/", check=True, capture_output=True)
+    environment = os.environ | {"PATH": f"{bin_folder}:{os.environ['PATH']}"} | more
+    subprocess.run(["sh", script or folder / "submit.sh", *words], env=environment, cwd=cwd, check=True, capture_output=True)
     return [line.split("\t")[:-1] for line in (folder / "calls").read_text().splitlines()]
 
 
@@ -61,6 +64,20 @@ def test_a_script_submits_an_array_for_each_phase_in_order(text, tmp_path):
         [["--array=1-12"], ["--dependency=afterany:100"]]
 
 
+@pytest.mark.parametrize("name", ["mine", "-mine", "a study"])
+def test_a_script_submits_the_study_that_it_lies_in(text, tmp_path, name):
+    """Whatever CDPATH leads to: there a folder of the same name holds another study."""
+    own, other = tmp_path / "here" / name, tmp_path / "there" / name
+    for folder in (own, other):
+        export(text, folder)
+    (other / "calls").write_text("")
+    for searched in (tmp_path / "there", f"{tmp_path / 'nowhere'}:{tmp_path / 'there'}"):
+        script = f"{name}/submit.sh" if not name.startswith("-") else f"./{name}/submit.sh"
+        calls = submitted(own, tmp_path / "bin", script=script, cwd=own.parent, CDPATH=str(searched))
+        assert calls and all(f"--chdir={own}" in call for call in calls)
+        assert (other / "calls").read_text() == ""
+
+
 def test_what_sbatch_refuses_ends_the_script(text, tmp_path):
     out = tmp_path / "out"
     export(text, out)
@@ -80,7 +97,7 @@ def test_an_export_leaves_anothers_folder_alone(text, tmp_path):
     done = export(text, out, "train.steps=50", check=2)
     assert "runs that this command does not have" in done.stderr and (out / "study.toml").read_bytes() == before
     assert not (out / "submit.sh").exists()
-    more_memory = export(text, tmp_path / "large", "model.width=32768", "model.heads=256", check=2)
+    more_memory = export(text, tmp_path / "large", "model.width=32768", "model.heads=256", check=4)
     assert "not enough memory" in more_memory.stderr
     assert "--slurm" in gnomon("study", "export", "--text", text, "--out", out, check=2).stderr
 
@@ -97,10 +114,10 @@ def test_tasks_that_processes_play_do_each_run_once(text, tmp_path):
         for _ in range(int(tasks)):
             while len(running) == 4:
                 said.append(running.pop(0).communicate(timeout=120)[1])
-            running.append(start("study", "work", "--task", "--out", out))
+            running.append(start("study", "work", "--task", out))
         said += [process.communicate(timeout=120)[1] for process in running]
-    assert gnomon("study", "work", "--task", "--out", out, check=0).stderr == "gnomon: 0 runs done\n"
-    gnomon("study", "report", "--out", out, check=0)
+    assert gnomon("study", "work", "--task", out, check=0).stderr == "gnomon: 0 runs done\n"
+    gnomon("study", "report", out, check=0)
     assert results(out) == results(alone)
     told = [line for text in said for line in text.splitlines() if "nats a byte" in line]
     runs = len(list(out.glob("runs/*/result.json")))
@@ -112,11 +129,11 @@ def test_a_task_does_not_wait_for_a_run_that_another_does(text, tmp_path):
     out = tmp_path / "out"
     settings = ["study.arms=none", "study.seeds=1", "study.budgets=1", "tune.seeds=0", "train.steps=100000"]
     export(text, out, *settings)
-    other = start("study", "work", "--task", "--out", out)
+    other = start("study", "work", "--task", out)
     while not list(out.glob("runs/*/lock")):
         assert other.poll() is None
-    assert "0 runs done" in gnomon("study", "work", "--task", "--out", out, check=0, timeout=30).stderr
+    assert "0 runs done" in gnomon("study", "work", "--task", out, check=0, timeout=30).stderr
     assert other.poll() is None
     other.kill()
     other.communicate()
-    assert gnomon("study", "work", "--task", "--most", "1", "--out", out, check=2).stderr
+    assert gnomon("study", "work", "--task", "--most", "1", out, check=2).stderr

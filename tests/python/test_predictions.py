@@ -134,7 +134,7 @@ def test_other_predictions_than_those_that_stand_there_are_not_put_in_their_plac
     results = json.loads((out / "results.json").read_text())
     assert [p["written_after_runs"] > 0 for p in results["predictions"]] == [True, False, False, False, False]
     assert results["predictions_sha256"] == fingerprint(out)
-    assert gnomon("study", "report", "--out", out, "--json", check=0).stdout == (out / "results.json").read_text()
+    assert gnomon("study", "report", out, "--json", check=0).stdout == (out / "results.json").read_text()
 
 
 def test_the_plan_says_what_it_cannot_measure(text, tmp_path):

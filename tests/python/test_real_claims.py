@@ -46,6 +46,19 @@ def test_a_model_with_a_table_speaks_of_the_sum(bert, text):
     assert "losses" in {left["part"] for left in found["left_out"]} and "loss" not in numbers
 
 
+def test_an_encoder_with_a_head_is_measured_on_masked_tokens(text, tmp_path):
+    model = tiny_bert(tmp_path / "model", "bert_relu", "[MASK]")
+    found, numbers = measured(model, text)
+    assert found["masking"]["seed"] == 1 and found["masking"]["mask_token"] == 22
+    for key in ("loss", "loss_first", "loss_last", "without"):
+        assert abs(numbers[key]["value"]) > 1e-3 and numbers[key]["half_width"] > 0
+        assert "nats a masked token" in numbers[key]["name"]
+    assert "seed 1" in gnomon("claims", "--model", model, "--text", text, "--quiet", check=0).stdout
+    found, numbers = measured(tiny_bert(tmp_path / "maskless", "bert_relu"), text)
+    assert not {"loss", "loss_first", "loss_last", "without"} & set(numbers) and "masking" not in found
+    assert any("[MASK]" in left["why"] for left in found["left_out"])
+
+
 def test_what_is_told_is_what_is_in_the_json(bert, text):
     told = gnomon("claims", "--model", bert, "--text", text, check=0)
     assert "Does the sum mess up the meaning?" in told.stdout and "Left out: losses" in told.stdout

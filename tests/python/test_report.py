@@ -61,10 +61,15 @@ return [...document.querySelectorAll('figure > svg')].filter(s => s.checkVisibil
     title: s.querySelector('title').textContent,
     lines: [...s.querySelectorAll('.line')].map(l => ({colour: l.getAttribute('stroke'), dash: l.getAttribute('stroke-dasharray') || '',
         end: l.getAttribute('d').match(/[-0-9.]+ [-0-9.]+$/)[0].split(' ').map(Number)})),
-    names: [...s.querySelectorAll('.name')].map(n => ({text: n.textContent, at: [+n.getAttribute('x') - 8, +n.getAttribute('y') - 4],
-        mark: n.previousElementSibling.getAttribute('d').replace(/^M[-0-9.]+ [-0-9.]+/, ''), hollow: n.previousElementSibling.matches('.hollow'),
-        colour: n.previousElementSibling.getAttribute('color'),
-        leader: n.previousElementSibling.previousElementSibling?.matches('.leader') ? n.previousElementSibling.previousElementSibling.getAttribute('d') : ''})),
+    plot: Math.max(...[...s.querySelectorAll('.axis')].map(a => +a.getAttribute('x2'))),
+    marks: [...s.querySelectorAll('.mark')].map(m => { const b = m.getBBox(); return b.x + b.width / 2; }),
+    names: [...s.querySelectorAll('.name')].map(n => {
+        const before = n.previousElementSibling, mark = before.matches('.mark') ? before : null, lead = mark ? mark.previousElementSibling : before;
+        return {text: n.textContent, at: [+n.getAttribute('x') - 8, +n.getAttribute('y') - 4],
+            mark: mark ? mark.getAttribute('d').replace(/^M[-0-9.]+ [-0-9.]+/, '') : '', hollow: mark ? mark.matches('.hollow') : false,
+            colour: mark ? mark.getAttribute('color') : lead.getAttribute('stroke'),
+            leader: lead.matches('.leader') ? lead.getAttribute('d') : ''};
+    }),
 }));
 """
 
@@ -177,6 +182,26 @@ def test_every_line_is_named_at_its_end(report):
         for name in chart["names"]:
             begins = [float(x) for x in name["leader"][1:].split("L")[0].split()] if name["leader"] else name["at"]
             assert max(abs(a - b) for a, b in zip(begins, ends[name["colour"]])) <= 1.5, (chart["title"], name)
+
+
+def test_a_marker_is_a_point_of_its_line(report):
+    """None stands beside the names, where it would look like one more point."""
+    for width in (1280, 390):
+        show_as(report, width)
+        charts = report.execute_script(LINES)
+        assert sum(len(chart["marks"]) for chart in charts) > 20
+        for chart in charts:
+            assert max(chart["marks"]) <= chart["plot"] + 1, (chart["title"], width)
+    show_as(report, 1280)
+
+
+def test_names_of_arms_are_whole_on_a_narrow_screen(report):
+    show_as(report, 390)
+    seen = "return [...document.querySelectorAll('figure svg text, ul.legend li')].filter(e => e.checkVisibility()).map(e => e.textContent)"
+    words = report.execute_script(seen)
+    show_as(report, 1280)
+    assert [w for w in words if w.endswith("…")] == []
+    assert words.count("add(learned, scale=off)") >= 6
 
 
 def test_too_many_lines_have_a_legend(text, tmp_path):
@@ -295,6 +320,11 @@ def test_it_prints(pages):
         unseen = "return [...document.querySelectorAll('button, nav, details')].filter(e => !e.closest('th') && e.checkVisibility()).length"
         assert driver.execute_script(unseen) == 0
         assert driver.execute_script("return [...document.querySelectorAll('figure')].every(f => getComputedStyle(f).breakInside == 'avoid')")
+        points = "return [...document.querySelectorAll(arguments[0])].filter(e => e.checkVisibility()).map(e => parseFloat(getComputedStyle(e).fontSize) * 3 / 4)"
+        assert all(7.9 < size < 8.1 for size in driver.execute_script(points, "p.note"))
+        assert driver.execute_script(LETTERS) * 3 / 4 >= 7.5  # axes are no smaller than what is told of them
+        widths = "return [...document.querySelectorAll('figure > svg.wide')].filter(s => s.checkVisibility() && !s.matches('.dial, .map')).map(s => s.getBoundingClientRect().width / s.parentNode.getBoundingClientRect().width)"
+        assert min(driver.execute_script(widths)) > 0.99
         pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
         assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 10
     finally:
@@ -308,6 +338,42 @@ def test_it_reads_without_javascript(pages):
         assert len(driver.find_elements("css selector", "figure svg")) > 10
     finally:
         driver.quit()
+
+
+SMUGGLED = """<script>document.body.dataset.smuggled = 1</script>
+<p onclick="document.body.dataset.smuggled = 1">x</p><img src="x" onerror="document.body.dataset.smuggled = 1">
+<style>h1 { color: rgb(1, 2, 3) }</style>
+<svg><script>document.body.dataset.smuggled = 1</script></svg>"""
+
+
+@pytest.mark.parametrize("name", ["report", "clock"])
+def test_a_page_runs_its_own_script_and_no_other(pages, name, tmp_path):
+    """By its policy, whatever slipped through escaping; without the policy all of it runs, so that this tests something."""
+    if name == "clock":
+        gnomon("claims", "003-10", "--out", tmp_path / "claims", check=0)
+    whole = (pages[name] if name == "report" else tmp_path / "claims" / "claims.html").read_text()
+    assert "unsafe" not in whole and " style=" not in whole
+    policy = re.search(r"<meta http-equiv=\"Content-Security-Policy\".*?>", whole)[0]
+    for guarded in (True, False):
+        changed = tmp_path / f"{guarded}.html"
+        changed.write_text((whole if guarded else whole.replace(policy, "")).replace("</h1>", "</h1>" + SMUGGLED, 1))
+        driver = open_page(changed)
+        try:
+            driver.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+            driver.find_element("css selector", "main > p[onclick]").click()
+            assert driver.execute_script("return document.body.dataset.smuggled") == (None if guarded else "1")
+            colour = driver.execute_script("return getComputedStyle(document.querySelector('h1')).color")
+            assert (colour == "rgb(1, 2, 3)") != guarded
+            own = "th button" if name == "report" else ".turn:not([hidden]) button"
+            assert driver.find_elements("css selector", own)  # made, or shown, by the page's own
+            if name == "clock":
+                turn = "const s = document.querySelector('.turn input'); s.value = 7; s.dispatchEvent(new Event('input')); return document.querySelector('.turn output').textContent"
+                assert driver.execute_script(turn) == "7"
+            assert driver.execute_script("return getComputedStyle(document.querySelector('main')).maxWidth") == "960px"
+            refusals = [entry["message"] for entry in driver.get_log("browser") if "Content Security Policy" in entry["message"]]
+            assert len(refusals) >= 5 if guarded else not refusals
+        finally:
+            driver.quit()
 
 
 def test_text_from_outside_is_escaped(text, tmp_path):

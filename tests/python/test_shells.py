@@ -70,7 +70,7 @@ OFFERED = [
     ("gnomon claims", "004-1", {"004-16"}, {"000"}),
     ("gnomon lint --rule", "theta-tw", {"theta-twice"}, set()),
     ("gnomon explain x --reader", "v", {"v4", "v5", "vllm"}, {"naive"}),
-    ("gnomon extend x --method", "ya", {"yarn"}, {"ntk"}),
+    ("gnomon extend x --way", "ya", {"yarn"}, {"ntk"}),
     ("gnomon completion", "", {"bash", "zsh", "fish"}, set()),
     ("gnomon help", "sam", {"sample"}, {"show"}),
 ]
@@ -104,7 +104,7 @@ def test_bash_knows_words_that_it_takes_apart(share, folder):
     ("gnomon show rope+fir\t", "show rope+fire"),
     ("gnomon study --set study.see\t5", "study --set study.seeds=5"),
     ("gnomon study --text boo\t", "study --text book.txt"),
-    ("gnomon extend x --method ya\t", "extend x --method yarn"),
+    ("gnomon extend x --way ya\t", "extend x --way yarn"),
 ])
 def test_zsh_completes(share, folder, typed, becomes):
     """In a terminal, as somebody types it; a function in the program's place tells what it was given."""

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 from conftest import GNOMON, gnomon, study_arguments
+from test_report import open_page, show_as
 
 
 def shown(spec, *arguments):
@@ -76,6 +77,40 @@ def test_the_report_of_a_study_says_the_same(text, tmp_path):
 def test_the_width_follows_the_heads():
     assert [shown("alibi", "--heads", heads)["dim"] for heads in (4, 12)] == [64, 192]
     assert shown("alibi", "--heads", 12, "--dim", 96)["dim"] == 96
+
+
+@pytest.mark.parametrize("heads, drawn", [(1, range(1)), (9, range(9)), (12, range(12)), (32, range(32)),
+                                          (40, [n * 39 // 31 for n in range(32)])])
+def test_all_heads_are_drawn_or_said_to_be_left_out(heads, drawn, tmp_path):
+    page = tmp_path / "page.html"
+    gnomon("show", "alibi(slopes=geometric)", "--heads", heads, "--out", page, check=0)
+    picture = page.read_text().split("<figcaption>Bias against distance, by head", 1)[1].split("</figure>", 1)[0]
+    fact = bias("alibi(slopes=geometric)", "--heads", heads)
+    for n in range(heads):
+        assert (f">head {n}<" in picture) == (n in drawn), n
+    assert fact["columns"] == [f"head {n}" for n in drawn]
+    cut = f"{len(drawn)} of {heads} heads" if heads > 32 else ""
+    assert (cut in fact["title"] and f"Of {heads} heads {len(drawn)} are drawn" in picture) if cut else "are drawn" not in picture
+    assert fact["rows"][1]["values"] == pytest.approx([-2 ** (-8 * (n + 1) / heads) for n in drawn])
+
+
+@pytest.mark.parametrize("width, fits", [(1280, 8), (1280, 12), (1280, 32), (390, 12)])
+def test_the_right_edge_of_a_table_is_within_reach(width, fits, tmp_path):
+    gnomon("show", "alibi(slopes=geometric)", "--heads", fits, "--out", tmp_path / "page.html", check=0)
+    driver = open_page(tmp_path / "page.html")
+    try:
+        show_as(driver, width)
+        goes_on, fade, name, end = driver.execute_script("""
+            const scroll = document.querySelector('.scroll'), row = scroll.querySelector('tbody').rows[0], box = scroll.getBoundingClientRect();
+            const goes_on = scroll.scrollWidth > scroll.clientWidth;
+            scroll.scrollLeft = 1e6;
+            return [goes_on, parseFloat(getComputedStyle(scroll, '::after').width), row.cells[0].getBoundingClientRect().left - box.left,
+                    box.right - row.cells[row.cells.length - 1].getBoundingClientRect().right];""")
+        assert goes_on == (fits > 8)
+        assert end >= fade > 0 and abs(name) < 1  # the last number stands clear of what fades, and the names stay
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+    finally:
+        driver.quit()
 
 
 @pytest.mark.parametrize("arguments, told", [

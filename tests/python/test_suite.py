@@ -93,8 +93,8 @@ def test_the_same_command_does_nothing_again_and_report_writes_the_same(suite):
     before = (folder / "out" / "results.json").read_bytes()
     gnomon(*arguments, check=0)
     assert (folder / "out" / "results.json").read_bytes() == before
-    assert gnomon("study", "report", "--out", folder / "out", "--json", check=0).stdout.encode() == before
-    status = gnomon("study", "status", "--out", folder / "out", check=0).stdout
+    assert gnomon("study", "report", folder / "out", "--json", check=0).stdout.encode() == before
+    status = gnomon("study", "status", folder / "out", check=0).stdout
     assert status.count("4 of 4 runs finished") == 2
 
 

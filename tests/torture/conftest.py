@@ -9,7 +9,7 @@ import tempfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "python"))
-from conftest import text  # noqa: E402, F401  the fixture
+from conftest import own_folder, text  # noqa: E402, F401  fixtures
 
 FULL = os.environ.get("GNOMON_TORTURE") == "full"
 

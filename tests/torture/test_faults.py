@@ -135,6 +135,18 @@ def test_a_file_fault_ends_in_words_and_the_repeat_in_the_same_bits(study, shim,
     assert struck, f"no {function} was met in a {process}: this tests nothing"
 
 
+@pytest.mark.parametrize("function", ["open", "read", "write", "fsync", "flock"])
+def test_what_a_signal_interrupts_is_done_again(study, shim, in_memory, function):
+    """Network file systems interrupt even open()."""
+    for n, process in itertools.product((1, 2, 5), ("study", "worker")):
+        folder = in_memory / f"{n}-{process}"
+        folder.mkdir()
+        arguments = study_arguments(study.text, folder / "out", *study.settings)
+        code, said, struck = run_with_fault(arguments, f"{function}:{n}:EINTR:in={process}", shim, folder)
+        assert code == 0 and (struck or n > 1), (n, process, code, said)
+        assert results(folder / "out") == study.bits
+
+
 @pytest.mark.parametrize("what", MEMORY if FULL else MEMORY[:1])
 @pytest.mark.parametrize("process", ["study", "worker"])
 def test_memory_runs_out(study, shim, in_memory, what, process):

@@ -8,6 +8,9 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/half.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/kernels/matmul.h"
+#include "tests/unit/limited.h"
 #include "tests/unit/support.h"
 
 namespace gnomon {
@@ -125,8 +128,9 @@ TEST(Attention, DecodingUnderABiasAndAMaskIsTheWholePass) {
   const Floats bias = normals(kB * kHeads * pairs, 11);
   std::vector<std::uint8_t> mask(std::size_t(kB * pairs));
   for (std::size_t n = 0; n < mask.size(); ++n) mask[n] = n % 5 && n % 7;
-  for (const char* spec : {"rope+alibi", "stick_breaking", "stick_breaking(current=on)", "cope",
-                           "rope+stick_breaking+window(size=11)"}) {
+  for (const char* spec :
+       {"rope+alibi", "stick_breaking", "stick_breaking(current=on)", "cope",
+        "rope+stick_breaking+window(size=11)", "rope+window(size=11)", "alibi+chunk(size=8)"}) {
     SCOPED_TRACE(spec);
     AttentionConfig config = grouped();
     config.soft_cap = 1.5f;
@@ -150,6 +154,79 @@ TEST(Attention, DecodingUnderABiasAndAMaskIsTheWholePass) {
       }
     }
   }
+}
+
+// Windows of the spec over caches of several pieces, in calls of one token and of many, with padding among them, and in a ring.
+TEST(Attention, WhatAWindowHidesIsNotAsked) {
+  constexpr std::int64_t T = 2600;
+  const Rows rows(T);
+  const std::vector<std::int64_t> calls{1900, 1, 1, 300, 1, 397};
+  std::vector<std::uint8_t> padding(std::size_t(kB * T));
+  for (std::int64_t t = 0; t < 1100; ++t) padding[t] = 1;  // of sequence 0
+  for (const char* spec : {"rope+window(size=70)", "alibi+window(size=1500)", "chunk(size=257)+rope",
+                           "window(size=1)", "t5+window(size=33)+chunk(size=40)", "shaw+window(size=90)"}) {
+    for (const std::int64_t ring : {0, 1500}) {
+      for (const bool padded : {false, true}) {
+        if (ring && padded) continue;
+        SCOPED_TRACE(text(spec, ", ring of ", ring, padded ? ", padded" : ""));
+        const Attention a(spec, grouped());
+        const Floats w = moved_start(a);
+        AttentionInput in = rows.input(w);
+        std::vector<double> positions;
+        for (std::int64_t n = 0; n < kB * T; ++n)
+          positions.push_back(padded && n < T ? std::max<double>(0, n - 1100) : n % T);
+        const Placement places = Placement::of(positions, kB);
+        in.places = &places, in.padding = padded ? padding.data() : nullptr;
+        Floats whole, some_rows;
+        a.forward(in, out_view(whole, T));
+        KeyCache cache = a.cache(kB, ring ? 3500 : T, ring);
+        std::int64_t t = 0;
+        for (const std::int64_t n : calls) {
+          AttentionInput call = in;
+          call.q = some(in.q, t, n), call.k = some(in.k, t, n), call.v = some(in.v, t, n);
+          std::vector<double> here;
+          std::vector<std::uint8_t> hidden;
+          for (std::int64_t m = 0; m < kB * n; ++m) {
+            here.push_back(positions[m / n * T + t + m % n]);
+            hidden.push_back(padding[m / n * T + t + m % n]);
+          }
+          const Placement at = Placement::of(here, kB);
+          call.places = &at, call.padding = padded ? hidden.data() : nullptr;
+          a.decode(call, cache, out_view(some_rows, n));
+          for (std::int64_t i = 0; i < std::int64_t(some_rows.size()); ++i) {
+            const std::int64_t head = i / kSize / n, token = t + i / kSize % n;
+            if (padded && head < kHeads && token < 1100) continue;
+            ASSERT_NEAR(some_rows[i], whole[(head * T + token) * kSize + i % kSize], 2e-5)
+                << "token " << token << " number " << i;
+          }
+          t += n;
+        }
+      }
+    }
+  }
+}
+
+// The memory of a call is that of what its queries see: what is hidden has neither a byte a pair nor a sum a piece.
+TEST(Attention, AWindowNeedsNoMemoryForWhatItHides) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer maps memory of its own";
+#endif
+  constexpr std::int64_t T = 200'000, n = 1000, D = 8;
+  const Attention a("alibi+window(size=64)", {.heads = 1, .head_size = D});
+  const Floats rows = normals(n * D, 1);
+  Floats out(rows.size());
+  AttentionInput in;
+  in.q = in.k = in.v = heads_first<const void>(rows.data(), Number::float32, {1, 1, n, D});
+  const View to = heads_first<void>(out.data(), Number::float32, {1, 1, n, D});
+  KeyCache cache = a.cache(1, T);
+  a.decode(in, cache, to);
+  constexpr std::int64_t kRoom = std::int64_t{32} << 20;
+  EXPECT_EQ(within_more_memory(kRoom,
+                               [&] {
+                                 while (cache.length(0) < T) a.decode(in, cache, to);
+                               }),
+            Ended::whole);
+  EXPECT_EQ(within_more_memory(kRoom, [] { Floats(std::size_t(kRoom), 1.0f); }), Ended::out_of_memory);
 }
 
 // Order alone is position to a stick: a text under a mask is the text without what the mask hides.
@@ -470,6 +547,74 @@ TEST(Attention, ATableOfOneTokenTurnsEveryToken) {
   Floats rows{1, 0, 2, 0, 3, 0};
   apply(step, Role::k, RowLayout{1, 3, 1, 6, 2, 6}, rows.data());
   EXPECT_EQ(rows, (Floats{0, 1, 0, 2, 0, 3}));
+}
+
+// A step of q is none of k: xPos scales them apart, and ALiBi has none.
+TEST(Attention, AStepIsOfItsRoles) {
+  Floats row(kSize, 1.0f);
+  const RowLayout one{1, 1, 1, kSize, kSize, kSize};
+  const Attention a("xpos", grouped());
+  const Plan plan = a.plan(Placement::consecutive(700, 1), {});
+  for (const Step& step : plan.steps) {
+    for (const auto& [role, name] :
+         {std::pair{Role::q, "q"}, {Role::k, "k"}, {Role::v, "v"}, {Role::out, "out"}}) {
+      const auto call = [&, role = role] { apply(step, role, one, row.data()); };
+      const auto back = [&, role = role] {
+        Step grad = step.zeros();
+        apply_backward(step, role, one, row.data(), row.data(), grad);
+      };
+      const std::string words = text("found rows of ", name);
+      for (const auto& f : {std::function<void()>(call), std::function<void()>(back)})
+        EXPECT_EQ(why(f).find(words) != std::string::npos, !step.acts_on(role)) << why(f);
+    }
+  }
+  EXPECT_GE(plan.steps.size(), 2u);
+}
+
+TEST(Attention, ASoftCapIsAskedWhenItIsMade) {
+  for (const float cap :
+       {-1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    expect_why([&] { Attention("rope", {.heads = 2, .head_size = 8, .soft_cap = cap}); }, "soft_cap is ");
+}
+
+// A child that was forked after loops on two threads.
+TEST(Attention, AForkedChildHasTheSameBits) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer knows no threads that are made after such a fork";
+#endif
+  const int before = thread_count();
+  set_thread_count(2);
+  const Rows rows;
+  const Attention a("rope+t5", grouped());
+  const Floats w = moved_start(a);
+  Floats parents, own;
+  a.forward(rows.input(w), out_view(parents, kTokens));
+  KeyCache cache = a.cache(kB, 64);
+  a.decode(rows.input(w), cache, out_view(own, kTokens));
+  Floats product(300 * 300), again(product.size());
+  const Floats left = normals(300 * 300, 4);
+  const auto multiply = [&](Floats& to) {
+    matmul({.M = 300, .N = 300, .K = 300, .lda = 300, .ldb = 300, .ldc = 300}, left.data(), left.data(),
+           to.data());
+  };
+  multiply(product);
+  for (int n = 0; n < 3; ++n) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      a.forward(rows.input(w), out_view(own, kTokens));
+      multiply(again);
+      AttentionInput token = rows.input(w);
+      token.q = some(token.q, 0, 1), token.k = some(token.k, 0, 1), token.v = some(token.v, 0, 1);
+      Floats one;
+      a.decode(token, cache, out_view(one, 1));
+      _exit(own == parents && again == product && cache.keys() == kTokens + 1 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  set_thread_count(before);
 }
 
 TEST(Attention, NothingIsAskedOfNothing) {

@@ -61,6 +61,8 @@ const Option kOptions[] = {
     {"transform", [](Architecture& a) { a.head = {.form = HeadForm::transform, .transform_bias = true}; }},
     {"tied transform",
      [](Architecture& a) { a.head = {.form = HeadForm::transform, .tied = true, .bias = true}; }},
+    {"transform with an activation of its own",
+     [](Architecture& a) { a.head = {.form = HeadForm::transform, .activation = Activation::relu}; }},
     {"vocabulary", [](Architecture& a) { a.vocabulary = 11; }},
 };
 
@@ -217,7 +219,8 @@ TEST(Blocks, TextIsTheBlock) {
   for (const char* block :
        {"llama(group=4)", "llama(epsilon=1e-06, head_norm=on, group=2, hidden=3.5, tied=on)",
         "gpt(norm=rms_one_plus, scale=0.5, activation=relu, biases=q+v, word_scale=root, head_cap=30)",
-        "gpt(scale=off, residual=parallel)", "bert(last_norm=on, types=0, head=matrix)"})
+        "gpt(scale=off, residual=parallel)", "bert(last_norm=on, types=0, head=matrix)",
+        "bert(activation=relu, head_activation=gelu)", "bert(activation=relu)"})
     EXPECT_EQ(print_block(made(block)), block);
   const Architecture gemma = made(
       "llama(norm=rms_one_plus, epsilon=1e-06, place=before_and_after, head_norm=on, group=2, scale=0.75, "
@@ -281,6 +284,7 @@ TEST(Blocks, ContradictionsAreRefused) {
              "only norms before sublayers");
   expect_has(changed([](auto& a) { a.head = {.form = HeadForm::none, .tied = true}; }), "there is none, but");
   expect_has(changed([](auto& a) { a.head.transform_bias = true; }), "the head has no transform");
+  expect_has(changed([](auto& a) { a.head.activation = Activation::relu; }), "the head has no transform");
 }
 
 TEST(Blocks, SpecsThatAnArchitectureCannotTakeAreRefused) {

@@ -185,6 +185,9 @@ TEST_F(CRefusals, ARefusedTokenLeavesTheCacheAsItWas) {
   const double halves[] = {9, 9.5, 10, 11, 12, 13, 14, 15, 16};
   gnomon_places between = GNOMON_PLACES_INIT;
   between.positions = halves, between.tokens = kTokens;
+  const std::int32_t documents[] = {0, 0, 0, 1, 1, 1, 1, 1, 1};
+  gnomon_places packed = GNOMON_PLACES_INIT;
+  packed.documents = documents, packed.tokens = kTokens;
   struct Case {
     const char *spec, *words;
     std::int64_t capacity;
@@ -197,10 +200,8 @@ TEST_F(CRefusals, ARefusedTokenLeavesTheCacheAsItWas) {
          x.bias = {const_cast<float*>(bias.data()), 0, 0, std::int64_t{1} << 62};
        }},
       {"stick_breaking", "without padding", 64, [&](auto& x) { x.padding = ones.data(); }},
-      {"window(size=4)", "a mask beside it", 64,
-       [&](auto& x) {
-         x.mask = {const_cast<std::uint8_t*>(ones.data()), 0, 0, 0};
-       }},
+      {"rope", "out overlaps q", 64, [&](auto& x) { x.q = out; }},
+      {"alibi", "have documents", 64, [&](auto& x) { x.places = &packed; }},
       {"sandwich", "whole", 64, [&](auto& x) { x.places = &between; }},
   };
   const auto one = [](gnomon_view x) { return x.extents[2] = 1, x; };
@@ -228,12 +229,93 @@ TEST_F(CRefusals, ARefusedTokenLeavesTheCacheAsItWas) {
   }
 }
 
-// A cache that was made for an encoding whose keys are wider.
+// Keys that one encoding has turned mean nothing to another, whether they are as wide or not. What is the same spec in other
+// words has the same cache.
 TEST_F(CRefusals, TheCacheOfAnotherEncoding) {
+  for (const auto& [maker, reader] : {std::pair{"pope", "rope"},
+                                      {"rope", "rope(theta=100)"},
+                                      {"t5", "rope+alibi"},
+                                      {"none", "rope"},
+                                      {"rope", "rope+window(size=4)"}}) {
+    SCOPED_TRACE(text(maker, " -> ", reader));
+    gnomon_cache* cache = nullptr;
+    ok(gnomon_cache_create(attention_in_c(maker).get(), kB, 64, 0, &cache));
+    const CCache owner(cache);
+    refused_in_c(text("a cache with the keys of '", maker, "'"),
+                 gnomon_decode(attention_in_c(reader).get(), &in, cache, &out));
+    std::int64_t length = -1;
+    ok(gnomon_cache_length(cache, 0, &length));
+    EXPECT_EQ(length, 0);
+  }
   gnomon_cache* cache = nullptr;
-  ok(gnomon_cache_create(attention_in_c("pope").get(), kB, 64, 0, &cache));
+  ok(gnomon_cache_create(attention_in_c("rope(theta=10000)").get(), kB, 64, 0, &cache));
   const CCache owner(cache);
-  refused_in_c("a cache of keys of 32 channels; allowed are 16", gnomon_decode(a.get(), &in, cache, &out));
+  ok(gnomon_decode(a.get(), &in, cache, &out));
+  config.length = 4096;
+  ok(create("rope"));
+  refused_in_c("in windows of 64 tokens; allowed is one of 'rope' in windows of 4096 tokens",
+               gnomon_decode(made, &in, cache, &out));
+}
+
+TEST_F(CRefusals, OutputsThatOverlap) {
+  const auto refused = [&](const char* words, const gnomon_view& to) {
+    refused_in_c(words, gnomon_forward(a.get(), &in, &to, nullptr));
+  };
+  refused("out overlaps q", in.q);
+  gnomon_view last = out;  // its last number is the first of v
+  in.v.data = static_cast<float*>(out.data) + returned.size() - 1;
+  in.v.extents[0] = in.k.extents[0], refused("out overlaps v", last);
+  in.v = rows_in_c(k, kGroups);
+  in.sinks = static_cast<const float*>(out.data) + 5;
+  refused("out overlaps sinks", out);
+  in.sinks = nullptr;
+  in.bias = {static_cast<float*>(out.data) + 40, 0, 0, 0};
+  refused("out overlaps bias", out);
+  in.bias = {};
+  ok(forward());
+}
+
+// q and what is returned in one array, the rows of one between those of the other: apart, though one begins before the other ends.
+TEST_F(CRefusals, RowsBetweenRowsAreApart) {
+  Floats both(2 * q.size());
+  const auto half = [&](std::int64_t n) {
+    gnomon_view view = rows_in_c(both, kHeads);
+    for (std::int64_t& step : view.steps) step *= 2;
+    view.steps[3] = 1, view.data = both.data() + n * kSize;
+    return view;
+  };
+  const gnomon_view to = half(1);
+  gnomon_attention_input from = in;
+  from.q = half(0);
+  for (std::size_t n = 0; n < q.size(); ++n) both[n / kSize * 2 * kSize + n % kSize] = q[n];
+  ok(forward());
+  ok(gnomon_forward(a.get(), &from, &to, nullptr));
+  for (std::size_t n = 0; n < q.size(); ++n)
+    ASSERT_EQ(both[n / kSize * 2 * kSize + kSize + n % kSize], returned[n]) << n;
+  gnomon_view shifted = to;
+  shifted.data = both.data() + kSize - 1;
+  refused_in_c("out overlaps q", gnomon_forward(a.get(), &from, &shifted, nullptr));
+}
+
+TEST_F(CRefusals, GradientsThatOverlap) {
+  gnomon_saved* kept = nullptr;
+  ok(gnomon_forward(a.get(), &in, &out, &kept));
+  const std::unique_ptr<gnomon_saved, void (*)(gnomon_saved*)> saved(kept, gnomon_saved_free);
+  Floats dout = q, dq(q.size()), dk(k.size()), dv(k.size());
+  gnomon_attention_gradients right = GNOMON_ATTENTION_GRADIENTS_INIT;
+  right.dq = rows_in_c(dq, kHeads), right.dk = rows_in_c(dk, kGroups), right.dv = rows_in_c(dv, kGroups);
+  const gnomon_view given = rows_in_c(dout, kHeads);
+  ok(gnomon_backward(kept, &given, &right));
+  const auto refused = [&](const char* words, auto change) {
+    gnomon_attention_gradients wrong = right;
+    change(wrong);
+    refused_in_c(words, gnomon_backward(kept, &given, &wrong));
+  };
+  refused("dq overlaps q", [&](auto& g) { g.dq = in.q; });
+  refused("dq overlaps dout", [&](auto& g) { g.dq = given; });
+  refused("dq overlaps out", [&](auto& g) { g.dq = out; });
+  refused("dv overlaps dk", [&](auto& g) { g.dv = g.dk; });
+  refused("dk overlaps k", [&](auto& g) { g.dk = in.k; });
 }
 
 // Whatever C++ throws is a status.

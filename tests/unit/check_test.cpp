@@ -104,7 +104,7 @@ TEST(Check, WhatIsNamedIsWhatMayBeExpected) {
 DumpedArray array_of(std::string name, std::vector<std::int64_t> shape, float value = 0.5F) {
   std::size_t size = 1;
   for (const std::int64_t extent : shape) size *= std::size_t(extent);
-  return {std::move(name), std::move(shape), std::vector<float>(size, value)};
+  return {std::move(name), std::move(shape), Floats(size, value)};
 }
 
 TEST(Check, HostileDumpsAreAnsweredOrRefused) {

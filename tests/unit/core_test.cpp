@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstdio>
@@ -58,6 +59,10 @@ TEST(Text, NumbersRoundTrip) {
   EXPECT_EQ(grouped(-0.0001, 2), "0.00");
   EXPECT_EQ(grouped(999.96, 1), "1,000.0");
   EXPECT_EQ(grouped(std::nan(""), 1), "–");
+  const std::pair<std::int64_t, const char*> places[] = {
+      {1, "1st"},   {2, "2nd"},   {3, "3rd"},   {4, "4th"}, {11, "11th"},  {12, "12th"},
+      {13, "13th"}, {21, "21st"}, {22, "22nd"}, {0, "0th"}, {112, "112th"}};
+  for (const auto& [n, said] : places) EXPECT_EQ(ordinal(n), said);
 }
 
 // The oracle is a shell.
@@ -108,6 +113,53 @@ TEST_F(Files, AFullDiskLeavesTheOldContent) {
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(read_file(path), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+// What somebody else put where the temporary file goes: nothing is written through it, and nothing waits.
+TEST_F(Files, WritingFollowsNoLinks) {
+  const Path path = folder_ / "a", temporary = folder_ / "a.partial", victim = folder_ / "victim";
+  const auto why = [&](const Path& written) -> std::string {
+    try {
+      write_file(written, "new");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.fault(), Fault::resource);
+      return e.what();
+    }
+    return "";
+  };
+  write_file(path, "old");
+  write_file(victim, "precious");
+  std::filesystem::create_symlink(victim, temporary);
+  EXPECT_NE(why(path).find("a.partial: found a symbolic link, a regular file is needed"), std::string::npos);
+  std::filesystem::remove(temporary);
+  std::filesystem::create_symlink(folder_ / "absent", temporary);
+  EXPECT_NE(why(path).find("found a symbolic link"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "absent"));
+  std::filesystem::remove(temporary);
+  std::filesystem::create_hard_link(victim, temporary);
+  EXPECT_NE(why(path).find("found a file with 2 names (hard links)"), std::string::npos);
+  std::filesystem::remove(temporary);
+  ASSERT_EQ(mkfifo(temporary.c_str(), 0600), 0);
+  EXPECT_NE(why(path).find("found a pipe (FIFO)"), std::string::npos);
+  EXPECT_THROW(FileLock(temporary, "a test"), Error);
+  std::filesystem::remove(temporary);
+  std::filesystem::create_directory(temporary);
+  EXPECT_NE(why(path).find("found a folder"), std::string::npos);
+  std::filesystem::remove(temporary);
+  EXPECT_EQ(read_file(victim), "precious");
+  EXPECT_EQ(read_file(path), "old");
+  // What a killed writer left is no such thing, and a link at the final name is replaced, not followed.
+  write_file(temporary, "half");
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(victim, path);
+  EXPECT_EQ(why(path), "");
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(read_file(victim), "precious");
+  EXPECT_FALSE(std::filesystem::exists(temporary));
+  // A lock is made where it is asked for, not where a link leads.
+  std::filesystem::create_symlink(folder_ / "absent", folder_ / "lock");
+  EXPECT_THROW(FileLock(folder_ / "lock", "a test"), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "absent"));
 }
 
 TEST(Names, AreSuggestedByCaseAliasDistanceAndPart) {

@@ -2,10 +2,13 @@
 #include "tests/unit/door.h"
 
 #include <cmath>
+#include <cstdio>
 #include <locale>
+#include <set>
 
 #include "gnomon/combine/spec.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/encodings/encoding.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/block.h"
@@ -254,11 +257,42 @@ TEST(DoorText, ErrorsQuoteNothingThatATerminalObeys) {
   EXPECT_EQ(printable("δ = i − j, 100 €"), "δ = i − j, 100 €");
   EXPECT_EQ(printable("\xC2\x9B"
                       "31m"),
-            "\\xc2\\x9b"
+            "\\u009b"
             "31m");                                                  // CSI as one character
   EXPECT_EQ(printable("a\xFFz\x9B\xC3"), "a\\xffz\\x9b\\xc3");       // no UTF-8
   EXPECT_EQ(printable("\xC2\xA9 \xE2\x82"), "\xC2\xA9 \\xe2\\x82");  // © and a character that ends too early
   refused("\\x1b[31m", [] { Spec::parse("\x1b[31m"); });
+}
+
+std::string utf8(char32_t c) {
+  if (c < 0x80) return {char(c)};
+  if (c < 0x800) return {char(0xC0 | c >> 6), char(0x80 | (c & 63))};
+  if (c < 0x10000) return {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 63)), char(0x80 | (c & 63))};
+  return {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 63)), char(0x80 | (c >> 6 & 63)),
+          char(0x80 | (c & 63))};
+}
+
+// Every character there is. Unicode 15: Cc is U+0000 to U+001F and U+007F to U+009F; of the property Bidi_Control are twelve.
+TEST(DoorText, WhatAScreenObeysIsWrittenOut) {
+  const std::set<char32_t> turning{0x061C, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C,
+                                   0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069};
+  for (char32_t c = 0; c <= 0x10FFFF; ++c) {
+    if (c >= 0xD800 && c <= 0xDFFF) continue;  // surrogates: not in UTF-8
+    const std::string raw = utf8(c), around = "a" + raw + "é";
+    const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0), whole = c == '\n' || c == '\t';
+    char hex[16];
+    std::snprintf(hex, sizeof hex, "\\u%04x", unsigned(c));
+    ASSERT_EQ(printable(around) != around, control || turning.contains(c)) << hex;
+    ASSERT_EQ(printable(around).find(raw) == std::string::npos, control || turning.contains(c)) << hex;
+    ASSERT_EQ(without_unprintables(around),
+              (control || turning.contains(c)) && !whole ? "a" + std::string(hex) + "é" : around)
+        << hex;
+  }
+  EXPECT_EQ(printable("\xE2\x80\xAE"
+                      "x\xD8\x9C\x7F\xC2\x85"),
+            "\\u202ex\\u061c\\x7f\\u0085");
+  EXPECT_EQ(without_unprintables("\xE2\x80"), "\xE2\x80");  // a character that ends too early
+  EXPECT_EQ(without_unprintables(""), "");
 }
 
 }  // namespace

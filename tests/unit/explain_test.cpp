@@ -52,7 +52,50 @@ TEST(Explain, LayersThatDoTheSameAreAGroup) {
   EXPECT_EQ(e.groups[0].kind, "rotary");
   EXPECT_EQ(e.groups[2].kind, "none");
   const auto said = pages::explain_answers(e);
-  EXPECT_EQ(said.back(), "Without position: layers 6.");
+  EXPECT_EQ(said.back(), "Without position: layer 6.");
+}
+
+TEST(Explain, OneLayerTurnsAndSeveralTurn) {
+  const auto wide = layer("rope(theta=1e6)"), near = layer("rope+window(size=100)"), biased = layer("alibi");
+  const auto said = pages::explain_answers(explained({near, near, wide, biased}));
+  ASSERT_EQ(said.size(), 4u);
+  EXPECT_TRUE(said[1].starts_with("Layers 0, 1 turn all ")) << said[1];
+  EXPECT_TRUE(said[1].ends_with(", and see the last 100 tokens.")) << said[1];
+  EXPECT_TRUE(said[2].starts_with("Layer 2 turns all ")) << said[2];
+  EXPECT_TRUE(said[3].starts_with("Layer 3 has alibi ")) << said[3];
+  const auto alone = pages::explain_answers(explained({near}));
+  EXPECT_TRUE(alone[1].starts_with("Its layer turns all ")) << alone[1];
+  EXPECT_TRUE(alone[1].ends_with(", and sees the last 100 tokens.")) << alone[1];
+}
+
+// A file that extends says two lengths, and not how far the model was trained on.
+TEST(Explain, AnExtensionIsNoTraining) {
+  const auto first = [](std::int64_t trained, std::int64_t longest) {
+    return pages::explain_answers(explained({layer("rope")}, trained, longest)).front();
+  };
+  EXPECT_EQ(first(8192, 131072),
+            "made, as transformers 5.23 reads it: 1 causal layer, extended from 8,192 to 131,072 tokens (the "
+            "file does "
+            "not say how much of that was trained).");
+  EXPECT_EQ(first(8192, 8192), "made, as transformers 5.23 reads it: 1 causal layer, trained on 8,192 tokens.");
+  EXPECT_NE(first(0, 4096).find(
+                "of no trained length that the file says; 4,096 tokens stand for it, made for 4,096"),
+            std::string::npos);
+}
+
+// DeepSeek-V4: keys are values, a window of keys, and beyond it one key for each block, with the indexer's.
+TEST(Explain, KeysOfBlocks) {
+  auto sparse = layer("rope", 8, 64), near = layer("rope+window(size=16)", 8, 64);
+  for (LayerPosition* p : {&sparse, &near}) p->kv_heads = 1, p->kept.shared = true;
+  sparse.kept = {true, 16, 4, 64 + 32};
+  const Explanation e = explained({near, sparse, sparse}, 1024, 1024);
+  ASSERT_TRUE(e.cache);
+  EXPECT_EQ(e.groups.size(), 2u);
+  EXPECT_EQ(e.cache->per_token, 3 * 2 * 64 + 2 * 2 * 96 / 4);
+  EXPECT_EQ(e.cache->beyond_windows, 2 * 2 * 96 / 4);
+  EXPECT_EQ(e.cache->at.front(), 3 * 2 * 64 * 16 + 2 * 2 * 96 * (1024 / 4));
+  EXPECT_NE(pages::cache_text(e).find("96 B once all windows are full"), std::string::npos)
+      << pages::cache_text(e);
 }
 
 TEST(Explain, ComponentsCountTheirOwnLayers) {

@@ -138,6 +138,22 @@ TEST(Families, RealFilesSayTheseSpecs) {
   EXPECT_EQ(seen, files);
 }
 
+// Of an unknown family that says parts and no share: their pairs, and no more. A share that is said wins.
+TEST(Families, PartsOfAnUnknownFamilySayWhatTurns) {
+  const auto spec = [](const std::string& more) {
+    const std::string json =
+        R"({"model_type": "no_such", "hidden_size": 96, "num_attention_heads": 4, "num_hidden_layers": 1, "head_dim": 24,
+            "max_position_embeddings": 64, "rope_parameters": {"rope_type": "default", "rope_theta": 5000, )" +
+        more + "}}";
+    return inside(resolve(Config::parse(json, "config.json")).layers[0]);
+  };
+  EXPECT_EQ(spec(R"("mrope_section": [2, 2, 1])"), "rope(theta=5000, channels=10)");
+  EXPECT_EQ(spec(R"("mrope_section": [2, 2, 1], "partial_rotary_factor": 0.5)"),
+            "rope(theta=5000, channels=12)");
+  EXPECT_EQ(spec(R"("mrope_section": [6, 4, 2])"), "rope(theta=5000)");
+  EXPECT_EQ(spec(R"("mrope_section": [60, 4, 2])"), "rope(theta=5000)") << "more than the head has";
+}
+
 TEST(Families, EveryNumberHasAReason) {
   for (const auto& entry : std::filesystem::directory_iterator(Path(GNOMON_TESTS) / "golden" / "configs")) {
     const Config config = Config::open(entry.path());
@@ -233,7 +249,8 @@ TEST(Families, ReadersDiffer) {
   EXPECT_EQ(inside(read("llama3.1", Reader::naive).layers[0]), "rope(theta=500000)");
   EXPECT_EQ(inside(read("pythia", Reader::naive).layers[0]), "rope");
   // vLLM does not look at attention_factor.
-  EXPECT_EQ(inside(read("olmo3", Reader::vllm).layers[3]), "yarn(theta=500000, factor=8, original=8192)");
+  EXPECT_EQ(inside(read("olmo3", Reader::vllm_24).layers[3]), "yarn(theta=500000, factor=8, original=8192)");
+  EXPECT_EQ(inside(read("olmo3", Reader::vllm).layers[3]), inside(read("olmo3").layers[3]));
   EXPECT_THROW(read("llama2", Reader::llama_cpp), Error);
 }
 

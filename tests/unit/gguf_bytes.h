@@ -13,6 +13,22 @@ class GgufBytes {
 
   GgufBytes& whole(const std::string& key, std::uint32_t x) { return head(key, 4).put(x); }
   GgufBytes& number(const std::string& key, float x) { return head(key, 6).put(x); }
+  GgufBytes& flags(const std::string& key, const std::vector<bool>& list) {
+    head(key, 9).put(std::uint32_t(7)).put(std::uint64_t(list.size()));
+    for (const bool x : list) put(std::uint8_t(x));
+    return *this;
+  }
+  GgufBytes& wholes(const std::string& key, const std::vector<std::uint32_t>& list) {
+    head(key, 9).put(std::uint32_t(4)).put(std::uint64_t(list.size()));
+    for (const std::uint32_t x : list) put(x);
+    return *this;
+  }
+  // A list of `count` bytes: 8-bit whole numbers.
+  GgufBytes& eights(const std::string& key, std::size_t count) {
+    head(key, 9).put(std::uint32_t(0)).put(std::uint64_t(count));
+    body_.append(count, '\7');
+    return *this;
+  }
   GgufBytes& text(const std::string& key, const std::string& x) {
     head(key, 8);
     return string(x);
@@ -43,7 +59,7 @@ class GgufBytes {
   GgufBytes() = default;
   GgufBytes& head(const std::string& key, std::uint32_t type) {
     ++keys_;
-    string(key.find("general.") == 0 ? key : arch_ + "." + key);
+    string(key.starts_with("general.") || key.starts_with("other.") ? key : arch_ + "." + key);
     return put(type);
   }
   GgufBytes& string(const std::string& x) {

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "gnomon/kernels/loss.h"
+#include "gnomon/lens/masked.h"
 #include "gnomon/nn/block.h"
 #include "tests/unit/lens_support.h"
 
@@ -48,14 +50,26 @@ TEST(Watch, TheDistanceExplainsAlibiWithoutContentAndNothingWithoutPositions) {
 
 TEST(Watch, LossByPlaceIsTheMeanOfItsGroup) {
   const std::vector<float> losses{1, 2, 3, 4, 3, 4, 5, 6};  // two windows of four
-  const auto by_place = loss_by_place(losses, 4, 2);
+  const Sample all{4, std::vector<std::int32_t>(8), std::vector<std::int32_t>(8)};
+  const auto by_place = loss_by_place(losses, all, 2);
   ASSERT_EQ(by_place.size(), 2u);
   EXPECT_DOUBLE_EQ(by_place[0].nats, 2.5);
   EXPECT_DOUBLE_EQ(by_place[1].nats, 4.5);
   EXPECT_EQ(by_place[1].first, 2);
   EXPECT_NEAR(by_place[0].half_width, 12.706204736 * 1,
               1e-8);  // 1.5 and 3.5: deviation √2, over √2 windows; t(1)
-  EXPECT_TRUE(refuses([&] { loss_by_place(losses, 3, 1); }));
+  EXPECT_TRUE(refuses([&] { loss_by_place(losses, {3, all.inputs, {}}, 1); }));
+}
+
+TEST(Watch, LossByPlaceCountsWhatIsScored) {
+  const std::vector<float> losses{1, 0, 0, 0, 3, 8, 0, 0};
+  constexpr std::int32_t no = kUnscored;
+  const Sample some{4, std::vector<std::int32_t>(8), {5, no, no, no, 5, 5, no, no}};
+  const auto by_place = loss_by_place(losses, some, 2);
+  ASSERT_EQ(by_place.size(), 1u);  // places 2 and 3 have no number
+  EXPECT_DOUBLE_EQ(by_place[0].nats, 4);
+  // Without the first window (3 + 8)/2, without the second 1: ±2.25 about 3.25.
+  EXPECT_NEAR(by_place[0].half_width, 12.706204736 * 2.25, 1e-7);
 }
 
 TEST(WaysOfReading, SpecsKeepWhatTheModelTurnsBy) {
@@ -84,8 +98,8 @@ TEST(WaysOfReading, ALayerWithoutPositionIsOneWhoseSpecHasNone) {
   const SampleOutcome before = outcome_of(moved.look(), sample);
   const Model other = with_spec(moved.look(), Spec::parse("add(none, scale=off)+[none, rope]"));
   const Change without = look_without(moved.look(), sample, before, 0);
-  EXPECT_NEAR(without.loss, mean_loss({other, moved.w}, sample) - mean_loss(moved.look(), sample), 1e-5);
-  EXPECT_GT(std::abs(without.loss), 1e-4);
+  EXPECT_NEAR(without.value, mean_loss({other, moved.w}, sample) - mean_loss(moved.look(), sample), 1e-5);
+  EXPECT_GT(std::abs(without.value), 1e-4);
   EXPECT_TRUE(refuses([&] { look_without(moved.look(), sample, before, kLayers); }));
   EXPECT_TRUE(refuses([&] { with_spec(moved.look(), Spec::parse("learned")); }));
 }
@@ -101,10 +115,10 @@ TEST(Inspection, HeadsWithoutPositionAreTheLayerWithoutPosition) {
     const Change layer = look_without(moved.look(), sample, before, 1),
                  heads = look_without_heads(moved.look(), sample, before, 1, all),
                  one = look_without_heads(moved.look(), sample, before, 1, {0});
-    EXPECT_NEAR(heads.loss, layer.loss, 2e-6) << spec;
+    EXPECT_NEAR(heads.value, layer.value, 2e-6) << spec;
     EXPECT_NEAR(heads.half_width, layer.half_width, 2e-6) << spec;
-    EXPECT_GT(std::abs(one.loss - layer.loss), 1e-5) << spec;
-    EXPECT_GT(std::abs(one.loss), 1e-6) << spec;
+    EXPECT_GT(std::abs(one.value - layer.value), 1e-5) << spec;
+    EXPECT_GT(std::abs(one.value), 1e-6) << spec;
     EXPECT_TRUE(refuses([&] { look_without_heads(moved.look(), sample, before, 1, {kHeads}); }));
     EXPECT_TRUE(refuses([&] { look_without_heads(moved.look(), sample, before, kLayers, {0}); }));
   }
@@ -116,8 +130,8 @@ TEST(Inspection, HeadsWithoutPositionAreTheLayerWithoutPosition) {
   for (std::size_t n = 0; n < w.size(); ++n) w[n] += 0.3f * float(random.normal(n));
   const Trained look{model, w};
   const SampleOutcome before = outcome_of(look, letters(3));
-  EXPECT_NEAR(look_without_heads(look, letters(3), before, 0, {0, 1, 2, 3}).loss,
-              look_without(look, letters(3), before, 0).loss, 2e-6);
+  EXPECT_NEAR(look_without_heads(look, letters(3), before, 0, {0, 1, 2, 3}).value,
+              look_without(look, letters(3), before, 0).value, 2e-6);
 }
 
 // Student's t and the jackknife: of a mean both are the same interval; of a square it is the delta method's to first order.
@@ -137,6 +151,17 @@ TEST(Blocks, IntervalsOverBlocks) {
   EXPECT_TRUE(std::isnan(over_blocks(std::vector<double>{1.0}).half_width));
   EXPECT_TRUE(refuses([&] { jackknife(1, without); }));
   EXPECT_TRUE(refuses([] { over_blocks({}); }));
+}
+
+TEST(Blocks, MeansOfBlocksOfDifferentSizes) {
+  const std::vector<BlockSum> same{{3, 3}, {6, 3}, {12, 3}, {15, 3}}, mixed{{3, 3}, {0, 0}, {8, 1}};
+  const BlockMean whole = over_sums(same), plain = over_blocks(std::vector<double>{1, 2, 4, 5});
+  EXPECT_DOUBLE_EQ(whole.mean, plain.mean);
+  EXPECT_NEAR(whole.half_width, plain.half_width, 1e-12);
+  EXPECT_DOUBLE_EQ(over_sums(mixed).mean, 11.0 / 4);
+  EXPECT_NEAR(over_sums(mixed).half_width, 12.706204736 * 3.5, 1e-7);  // without one: 8, without the other: 1
+  EXPECT_TRUE(std::isnan(over_sums(std::vector<BlockSum>{{2, 1}, {0, 0}}).half_width));
+  EXPECT_TRUE(refuses([] { over_sums(std::vector<BlockSum>{{0, 0}}); }));
 }
 
 // The half-width of a stream's shares by numpy's jackknife (blocks of one window), and the null before training.
@@ -172,9 +197,27 @@ TEST(Inspection, StreamsHaveIntervalsAndANull) {
 TEST(Inspection, AShiftChangesNothingOfARotationAndMuchOfATable) {
   const Sample sample = letters(5);
   const Moved turned("rope");
-  EXPECT_LT(std::abs(look_at_shift(turned.look(), sample, outcome_of(turned.look(), sample), 4).loss), 1e-5);
+  EXPECT_LT(std::abs(look_at_shift(turned.look(), sample, outcome_of(turned.look(), sample), 4).value), 1e-5);
   const Moved table("learned");
-  EXPECT_GT(std::abs(look_at_shift(table.look(), sample, outcome_of(table.look(), sample), 4).loss), 1e-3);
+  EXPECT_GT(std::abs(look_at_shift(table.look(), sample, outcome_of(table.look(), sample), 4).value), 1e-3);
+}
+
+// A table beside the words is position as well: without any there is neither.
+TEST(Inspection, WithoutAnyPositionThereIsNoTable) {
+  const Moved table("add(learned, scale=off)+rope");
+  const Sample sample = letters(4);
+  const Change without = look_without(table.look(), sample, outcome_of(table.look(), sample), -1);
+  Moved none("add(none, scale=off)");
+  for (const Param& p : none.model.params()) {
+    const Param& from = table.model.param(p.spec.name);
+    std::copy_n(table.w.begin() + from.offset, p.spec.size(), none.w.begin() + p.offset);
+  }
+  const Moved turned("add(learned, scale=off)");  // the same table, and no rotation
+  EXPECT_NEAR(without.value, mean_loss(none.look(), sample) - mean_loss(table.look(), sample), 1e-5);
+  EXPECT_GT(std::abs(without.value), 1e-3);
+  Sample nowhere = sample;
+  nowhere.drop_positions = true;
+  EXPECT_NEAR(mean_loss(turned.look(), nowhere), mean_loss(none.look(), sample), 1e-5);
 }
 
 TEST(Inspection, ReadingAsTrainedIsTheLossOfTheLastTokens) {
@@ -255,6 +298,42 @@ TEST(Inspection, ATableThatIsOrthogonalToTheWordsIsSeenToBe) {
   EXPECT_LT(loud.identity, 0.9);
 }
 
+// A table larger than is looked at in one piece: the last word, and one between, are seen as the first ones are.
+TEST(Inspection, EveryWordOfALargeTableIsLookedAt) {
+  Architecture a = Encoder::architecture();
+  a.vocabulary = 5003;
+  const Model model(a);
+  Floats w = model.initial(5);
+  const Param& words = model.param("embed.word");
+  for (std::int64_t n = 0; n < words.spec.size(); ++n) w[std::size_t(words.offset + n)] *= 10;
+  const TableLook before = look_at_table({model, w});
+  EXPECT_EQ(before.words, 5003);
+  for (const std::int64_t row : {std::int64_t{4}, std::int64_t{4097}, std::int64_t{5002}}) {
+    Floats changed = w;
+    changed[std::size_t(words.offset + row * kWidth + 1)] = 77;
+    EXPECT_EQ(look_at_table({model, changed}).entries.largest, 77) << row;
+  }
+  // By a loop over all pairs: how often the nearest word to the sum is the own one.
+  const Matrix rows = parameter({model, w}, "embed.word"),
+               places = parameter({model, w}, "position.input.table");
+  int kept = 0;
+  for (std::int64_t n = 0; n < kWordsAsked; ++n) {
+    const std::int64_t own = n * rows.rows / kWordsAsked;
+    const auto place = places.row((n * 7919 + 1) % places.rows);
+    std::int64_t best = -1;
+    double most = -HUGE_VAL;
+    for (std::int64_t v = 0; v < rows.rows; ++v) {
+      double product = 0, size = 0;
+      for (std::int64_t c = 0; c < rows.columns; ++c)
+        product += (rows.at(own, c) + place[std::size_t(c)]) * rows.at(v, c),
+            size += rows.at(v, c) * rows.at(v, c);
+      if (product / std::sqrt(size) > most) most = product / std::sqrt(size), best = v;
+    }
+    kept += best == own;
+  }
+  EXPECT_NEAR(before.identity, double(kept) / double(kWordsAsked), 1e-9);
+}
+
 TEST(Inspection, TheFirstTokenStandsApart) {
   const Moved moved("rope");
   const Sample sample = letters(30);
@@ -271,6 +350,137 @@ TEST(Inspection, TheFirstTokenStandsApart) {
     (n % kTokens ? others : first) += std::sqrt(size) / (n % kTokens ? double(kTokens - 1) : 1.0);
   }
   EXPECT_NEAR(found.looks[1].first_length, first / others, 1e-4);
+}
+
+// --- Masked tokens
+
+// Windows of 40 tokens whose first and last two are no words.
+Sample framed(std::int64_t windows) {
+  Sample s{40, {}, {}};
+  for (std::int64_t n = 0; n < windows * s.T; ++n) {
+    const bool word = n % s.T > 0 && n % s.T < s.T - 2;
+    s.inputs.push_back(word ? 10 + std::int32_t(n * n % 83) : 1);
+    s.targets.push_back(word ? s.inputs.back() : kUnscored);
+  }
+  return s;
+}
+
+TEST(Masked, TokensAreChosenAndReplacedByTheRule) {
+  const Sample sample = framed(400), found = masked(sample, {.mask = 4, .vocabulary = 1000});
+  EXPECT_EQ(found.T, sample.T);
+  std::int64_t masks = 0, others = 0, kept = 0;
+  for (std::int64_t w = 0; w < sample.count(); ++w) {
+    std::int64_t scored = 0;
+    for (std::int64_t n = w * sample.T; n < (w + 1) * sample.T; ++n) {
+      const std::int32_t was = sample.inputs[std::size_t(n)], is = found.inputs[std::size_t(n)];
+      if (found.targets[std::size_t(n)] == kUnscored) {
+        EXPECT_EQ(is, was);
+        continue;
+      }
+      EXPECT_EQ(found.targets[std::size_t(n)], was);
+      EXPECT_NE(sample.targets[std::size_t(n)], kUnscored) << "a token of the frame";
+      ++scored, masks += is == 4, kept += is == was, others += is != 4 && is != was;
+    }
+    EXPECT_EQ(scored, 6);  // 15 % of 37: 5.55
+  }
+  const double all = 2400;  // three deviations of a binomial
+  EXPECT_NEAR(double(masks) / all, 0.8, 3 * std::sqrt(.8 * .2 / all));
+  EXPECT_NEAR(double(others) / all, 0.1, 3 * std::sqrt(.1 * .9 / all));
+  EXPECT_NEAR(double(kept) / all, 0.1, 3 * std::sqrt(.1 * .9 / all));
+}
+
+TEST(Masked, ItFollowsFromTheSeedTheWindowAndThePlace) {
+  const Sample few = masked(framed(3), {4, 1000}), many = masked(framed(5), {4, 1000}),
+               other = masked(framed(3), {4, 1000, 2});
+  EXPECT_TRUE(std::equal(few.inputs.begin(), few.inputs.end(), many.inputs.begin()));
+  EXPECT_TRUE(std::equal(few.targets.begin(), few.targets.end(), many.targets.begin()));
+  EXPECT_NE(few.targets, other.targets);
+  const Sample one = masked({3, {7, 8, 9}, {7, 8, 9}}, {4, 1000});  // 15 % of 3 is none
+  EXPECT_EQ(std::count(one.targets.begin(), one.targets.end(), kUnscored), 2);
+}
+
+TEST(Masked, WhatCannotBeMaskedIsRefused) {
+  EXPECT_TRUE(refuses([] { masked(framed(2), {1000, 1000}); }));
+  EXPECT_TRUE(refuses([] { masked(framed(2), {-1, 1000}); }));
+  EXPECT_TRUE(refuses([] { masked({2, {1, 2, 3, 4}, {1, 2, kUnscored, kUnscored}}, {1, 9}); }));
+}
+
+// A loss of nothing is no number: neither 0 nor an interval about it.
+TEST(Masked, AnEncoderIsComparedByScoredTokensAlone) {
+  const Encoder encoder;
+  Sample sample = letters(6);
+  const Sample asked = masked(sample, {.mask = 2, .vocabulary = 200});
+  const SampleOutcome before = outcome_of(encoder.look(), asked);
+  const Change without = look_without(encoder.look(), asked, before, -1);
+  Sample nowhere = asked;
+  nowhere.drop_positions = true;
+  EXPECT_NEAR(without.value, mean_loss(encoder.look(), nowhere) - mean_loss(encoder.look(), asked), 1e-5);
+  EXPECT_GT(std::abs(without.value), 1e-3);
+  EXPECT_GT(without.half_width, 0);
+  EXPECT_EQ(measure_of(encoder.model.architecture()), Measure::loss_of_masked);
+  std::fill(sample.targets.begin(), sample.targets.end(), kUnscored);
+  EXPECT_TRUE(refuses([&] { outcome_of(encoder.look(), sample); }));
+}
+
+// Weights that are finite and too large for float32 give no numbers to compare.
+TEST(Inspection, ALossThatIsNotFiniteIsRefused) {
+  Moved moved("rope");
+  for (float& x : moved.w) x *= 1e30f;
+  EXPECT_TRUE(refuses([&] { outcome_of(moved.look(), letters(2)); }));
+}
+
+// Every rotation that a file may ask for: its pairs add up to the logits of the definition, or the lens says why not.
+class Rotations : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, Rotations,
+    testing::Values("rope(theta=500)", "linear(theta=500, factor=4)", "ntk(theta=500, factor=4)",
+                    "dynamic_ntk(theta=500, factor=4, original=8)", "yarn(theta=500, factor=4, original=8)",
+                    "llama3(theta=500, factor=8, original=8)",
+                    "longrope(theta=500, original=8, factor=2, short=1/1.5/2/4, long=2/3/4/8)",
+                    "proportional(theta=500, share=0.5)", "mrope(theta=500, sections=2/1/1)",
+                    "mrope_interleaved(theta=500, sections=2/1/1)"));
+TEST_P(Rotations, AreToldByPairsOrRefusedWithTheReason) {
+  const Moved moved(GetParam());
+  const Sample sample = letters(3);
+  const Matrix h = streams(moved.look(), sample)[1];
+  std::string refusal;
+  try {
+    const auto use = rotary_use(moved.look(), 1, h, sample.T);
+    for (const auto& head : use) {
+      double sum = 0;
+      for (const PairUse& u : head) sum += u.share;
+      EXPECT_NEAR(sum, 1, 1e-6);
+    }
+    EXPECT_EQ(use.front().size(), pair_frequencies(moved.look(), 1).size());
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::usage);
+    refusal = error.what();
+  }
+  const std::string spec = GetParam();
+  const bool plain = spec[0] == 'r' || spec[0] == 'n' || spec.starts_with("li") || spec.starts_with("ll");
+  if (plain) {
+    EXPECT_EQ(refusal, "");
+  } else if (!refusal.empty()) {
+    EXPECT_NE(refusal.find(moved.model.architecture().position.print()), std::string::npos) << refusal;
+  }
+  RecordProperty("refusal", refusal);
+}
+
+TEST(RotaryPairs, OfAModelThatTurnsNothingAreRefusedWithTheReason) {
+  const auto why = [](const char* spec) -> std::string {
+    const Moved moved(spec);
+    try {
+      pair_frequencies(moved.look(), 0);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "told";
+  };
+  EXPECT_NE(why("learned").find("turns nothing"), std::string::npos) << why("learned");
+  EXPECT_NE(why("alibi").find("turns nothing"), std::string::npos) << why("alibi");
+  EXPECT_NE(why("rope+window(size=4)").find("nothing beside it"), std::string::npos);
+  EXPECT_NE(why("[rope, none]").find("every layer has the same rotation"), std::string::npos);
+  EXPECT_NE(why("rope(fraction=0.5)").find("does not rotate whole heads"), std::string::npos);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ struct Text {
     }
     Extras x = asked(first);
     if (extras) x.bias.data += oldest, x.mask.data += oldest;
-    attend_cached(shape(n, cache.keys()), {&q[first * H * K], T * H * K, H * K, K}, cache, t, x,
+    attend_cached(shape(n, cache.keys()), {{&q[first * H * K], T * H * K, H * K, K}}, cache, t, x,
                   heads(a.out.data(), n, H, D), a.lse.data());
     return a;
   }
@@ -203,7 +203,7 @@ TEST_P(Cache, PaddingIsNotStored) {
     }
     const float *fk = k.data(), *fv = v.data(), *fq = q.data();
     cache.append({n, t.heads(fk, n, G, K), t.heads(fv, n, G, D), {}, padding.data()});
-    attend_cached(t.shape(n, cache.keys()), t.heads(fq, n, H, K), cache, t.terms, {},
+    attend_cached(t.shape(n, cache.keys()), {t.heads(fq, n, H, K)}, cache, t.terms, {},
                   t.heads(out.data(), n, H, D), lse.data());
     for (std::int64_t r = 0; r < B * n; ++r) {
       EXPECT_EQ(std::isinf(lse[(r / n * H + 1) * n + r % n]), padding[r] == 1);
@@ -395,7 +395,7 @@ TEST(DoorKeyCache, AttentionFitsItsCache) {
     change(c);
     const float* q = t.q.data();
     refused(words, [&] {
-      attend_cached(c.s, t.heads(q, 8, H, K), cache, c.terms, c.extras, t.heads(out.data(), 8, H, D),
+      attend_cached(c.s, {t.heads(q, 8, H, K)}, cache, c.terms, c.extras, t.heads(out.data(), 8, H, D),
                     lse.data());
     });
   };

@@ -141,7 +141,7 @@ TEST_F(Lab, ConfigurationRoundTripsAndWrongKeysAreAnswered) {
   EXPECT_NE(why("[study]\nseeds = 0\n").find("study.seeds: found 0"), std::string::npos);
   EXPECT_NE(why("[train]\nlearning_rate = nan\n").find("learning_rate: found nan"), std::string::npos);
   EXPECT_NE(why("[model]\nheads = -1\n").find("model.heads: found -1"), std::string::npos);
-  EXPECT_NE(why("[model]\nheads = 3\n").find("not divisible"), std::string::npos);
+  EXPECT_NE(why("[model]\nwidth = 64\nheads = 3\n").find("not divisible"), std::string::npos);
   EXPECT_NE(why("[model]\nlength = 1\n").find("length"), std::string::npos);
   EXPECT_NE(why("[study]\nbaseline = \"cope\"\n").find("unknown"), std::string::npos);
   EXPECT_NE(why("[study]\narms = [\"rope\", \"rope(theta=10000)\"]\nbaseline=\"rope\"\n").find("there twice"),
@@ -451,7 +451,7 @@ TEST_F(Lab, MoreMemoryThanThereIsIsRefusedBeforeAnythingIsTaken) {
     check_memory(config_, c);
     FAIL() << "a terabyte was accepted";
   } catch (const Error& e) {
-    EXPECT_EQ(e.fault(), Fault::usage);
+    EXPECT_EQ(e.fault(), Fault::resource);
     EXPECT_NE(std::string(e.what()).find("TB"), std::string::npos) << e.what();
   }
 }

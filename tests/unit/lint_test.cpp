@@ -43,6 +43,7 @@ const std::map<std::string, Ids> kAlso{
     {"scaling-without-theta", {"theta-short-for-context"}},
     {"scaling-drops-theta", {"two-dictionaries"}},
     {"rope-key-misspelt", {"original-length-missing"}},
+    {"type-unread-by-kind", {"scaling-key-unread"}},
     {"layers-without-position-inverted", {"layers-without-position-lost-in-gguf"}},
 };
 
@@ -341,6 +342,58 @@ TEST(Lint, EveryIncidentIsFound) {
 TEST(Lint, EverySilentTrapIsFound) {
   for (const Case& c : kSilent)
     EXPECT_TRUE(ids_of(lint_text(c.json, c.tensors)).contains(c.rule)) << c.what << ": " << c.rule;
+}
+
+// Of a class that is not known no error is said that rests on it, and no key is to be taken out.
+TEST(Lint, NothingRestsOnAnUnknownClass) {
+  std::size_t files = 0;
+  const auto look = [&](Json document) {
+    if (document.contains("general.architecture")) return;
+    document["model_type"] = "newmodel";
+    if (document.contains("text_config")) document["text_config"]["model_type"] = "newmodel_text";
+    ++files;
+    for (const LintResult& r : lint_text(document.dump())) {
+      EXPECT_TRUE(r.rule->severity != Severity::error || r.rule->any_class) << r.rule->id << document;
+      EXPECT_EQ(r.finding.expected.find("no such key"), std::string::npos) << r.rule->id << document;
+    }
+  };
+  for (const Rule* rule : lint_rules()) look(Json::parse(rule->fails)), look(Json::parse(rule->passes));
+  for (const auto* cases : {&kIncidents, &kSilent})
+    for (const Case& c : *cases) look(Json::parse(c.json));
+  EXPECT_GT(files, 200U);
+}
+TEST(Lint, KeysThatAnUnknownClassMayReadAreNamed) {
+  const auto found = lint_text(model(
+      "cohere9",
+      R"("max_position_embeddings": 8192, "rope_theta": 10000, "sliding_window_size": 512, "rotary_part": 0.5)"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rule->id, "family-unknown");
+  for (const char* key : {"sliding_window_size", "rotary_part"})
+    EXPECT_NE(found[0].finding.says.find(key), std::string::npos) << found[0].finding.says;
+}
+
+// Keys of one method are no misspellings of another's.
+TEST(Lint, NoKeyIsSuggestedAcrossMethods) {
+  const auto yarn = [](std::string_view more) {
+    return lint_text(model(
+        "llama",
+        R"("max_position_embeddings": 16384, "rope_theta": 10000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096, )" +
+            std::string(more) + "}"));
+  };
+  for (const char* key : {R"("attn_factor": 2.0)", R"("extrapolation_factor": 0.5)"}) {
+    const auto found = yarn(key);
+    EXPECT_TRUE(ids_of(found).contains("yarn-key-of-vllm")) << key;
+    for (const LintResult& r : found) EXPECT_NE(r.rule->severity, Severity::error) << key << r.rule->id;
+  }
+  for (const LintResult& r : yarn(R"("attn_factor": 2.0)"))
+    EXPECT_EQ(r.rule->id == "yarn-key-of-vllm",
+              r.finding.expected.find("\"attention_factor\": 2.2773") != std::string::npos);
+  EXPECT_TRUE(ids_of(yarn(R"("attn_factor": 1.0, "extrapolation_factor": 1)"), false).empty());
+  for (const char* key :
+       {R"("low_freq": 1.0)", R"("short_factors": [1, 2])", R"("beta": 32)", R"("ext_factor": 1)"})
+    EXPECT_FALSE(ids_of(yarn(key)).contains("rope-key-misspelt")) << key;
+  for (const char* key : {R"("beta_fst": 16)", R"("atention_factor": 1.2)", R"("mscale_al_dim": 1.2)"})
+    EXPECT_TRUE(ids_of(yarn(key)).contains("rope-key-misspelt")) << key;
 }
 
 // Every value of every example replaced by values of other kinds: a rule may find anything, and throws nothing.

@@ -18,11 +18,13 @@ namespace {
 
 const Path kOpened = GNOMON_TESTS "/golden/opened";
 const std::vector<std::string> kFolders{
-    "bert",        "bert_bare", "roberta",       "mpnet",           "deberta_v2", "modernbert",
-    "t5",          "t5_whole",  "gpt2",          "gpt_neox",        "gptj",       "llama",
-    "llama_bare",  "mistral",   "qwen2",         "qwen3",           "smollm3",    "gemma2",
-    "gemma3",      "phi3",      "gguf_llama",    "gguf_llama_tied", "gguf_qwen2", "gguf_phi3",
-    "gguf_gemma2", "gguf_gpt2", "gguf_gpt_neox", "gguf_bert"};
+    "bert", "bert_bare", "roberta", "mpnet", "deberta_v2", "modernbert", "t5", "t5_whole", "gpt2", "gpt_neox",
+    "gptj", "llama", "llama_bare", "mistral", "qwen2", "qwen3", "smollm3", "gemma2", "gemma3", "phi3",
+    "gguf_llama", "gguf_llama_tied", "gguf_qwen2", "gguf_phi3", "gguf_gemma2", "gguf_gpt2", "gguf_gpt_neox",
+    "gguf_bert",
+    // Settings beside the usual ones: activations of the head, rows of no token, types.
+    "roberta_relu_pad0", "camembert_pad3", "xlm_roberta_new", "mpnet_relu", "bert_relu", "modernbert_silu",
+    "deberta_v2_types"};
 Path path_of(const std::string& name) {
   return name.rfind("gguf", 0) == 0 ? kOpened / name / "model.gguf" : kOpened / name;
 }
@@ -94,6 +96,11 @@ TEST_P(Opened, GivesTheNumbersOfTransformers) {
 
   EXPECT_GT(difference(outputs_of(opened.model, opened.w, e, true), e.outputs), 1e-2) << "without positions";
   Architecture other = a;
+  if (a.head.activation) {
+    other.head.activation.reset();
+    EXPECT_GT(difference(outputs_of(Model(other), opened.w, e), e.outputs), 1e-4) << "hidden_act in the head";
+    other = a;
+  }
   if (!turn_other_pairs(other.position)) return;
   EXPECT_GT(difference(outputs_of(Model(other), opened.w, e), e.outputs), 1e-2) << other.position.print();
 }
@@ -162,6 +169,40 @@ TEST_F(WrongFolder, IsRefusedWithTheNamesOfTensors) {
                {"does not have", "layers.0.self_attn.q_proj.bias"});
   expect_words(refusal("bert_bare", {{"architectures", {"BertForMaskedLM"}}}),
                {"not in the file", "cls.predictions.transform.dense.weight"});
+}
+
+// Keys that ask for what gnomon does not have are named, with what they say.
+TEST_F(WrongFolder, IsRefusedWithTheKeyThatIsNotSupported) {
+  for (const bool rooted : {true, false})
+    expect_words(refusal("gpt2", {{"scale_attn_by_inverse_layer_idx", true}, {"scale_attn_weights", rooted}}),
+                 {"config.json", "scale_attn_by_inverse_layer_idx", "layer 1", "scale"});
+  expect_words(refusal("deberta_v2", {{"share_att_key", false}}), {"share_att_key", "false", "true"});
+  expect_words(refusal("deberta_v2", {{"share_att_key", nullptr}}), {"share_att_key"});
+  expect_words(refusal("deberta_v2", {{"type_vocab_size", 2}}),
+               {"not in the file", "deberta.embeddings.token_type_embeddings.weight"});
+  expect_words(refusal("deberta_v2", {{"position_biased_input", true}}),
+               {"not in the file", "deberta.embeddings.position_embeddings.weight"});
+  EXPECT_EQ(refusal("deberta_v2_types", nlohmann::json::object()), "opened");
+}
+
+// The first token's row of the table follows pad_token_id; MPNet's does not.
+TEST_F(WrongFolder, RowsOfNoTokenFollowFromTheKey) {
+  const OpenedModel one = open_model(changed("roberta", nlohmann::json::object()));
+  for (const int pad : {0, 3, 5}) {
+    const OpenedModel other = open_model(changed("roberta", {{"pad_token_id", pad}}));
+    const Param &a = one.model.param("position.input.table"), &b = other.model.param("position.input.table");
+    EXPECT_EQ(b.spec.shape[0], 14 - (pad + 1));
+    const std::int64_t C = a.spec.shape[1];
+    // Row r of the file is place r − 2 of the first, r − pad − 1 of the other.
+    for (std::int64_t row = std::max(2, pad + 1); row < 14; ++row) {
+      for (std::int64_t c = 0; c < C; ++c)
+        EXPECT_EQ(one.w[std::size_t(a.offset + (row - 2) * C + c)],
+                  other.w[std::size_t(b.offset + (row - pad - 1) * C + c)]);
+    }
+  }
+  EXPECT_EQ(
+      open_model(changed("mpnet", {{"pad_token_id", 5}})).model.param("position.input.table").spec.shape[0],
+      12);
 }
 
 TEST_F(WrongFolder, OfAFamilyThatIsExplainedOnlySaysWhatRuns) {

@@ -87,8 +87,9 @@ Inspection made_up() {
   f.streams[1].first_length = 7;
   f.streams[2].probe = PositionProbe{0.5, 3.5, 0.1, {}};
   const double none = std::nan("");
-  f.shifts = {{"positions + 16", none, none, 0.25}};
-  f.removals = {{"no positions", none, none, 0.5}, {"layer 0 without position", none, none, 0.125}};
+  f.measure = Measure::rows;
+  f.shifts = {{"positions + 16", 0.25, none}};
+  f.removals = {{"no positions", 0.5, none}, {"layer 0 without position", 0.125, none}};
   return f;
 }
 

@@ -86,7 +86,7 @@ class ReferenceModel {
     if (c_.head.form == HeadForm::transform) {
       h = times(h, at("head.transform.weight"), maybe("head.transform.bias"), c_.width);
       for (auto& row : h) {
-        for (double& z : row) z = activated(z);
+        for (double& z : row) z = activation_by_definition(c_.head_activation(), z);
       }
       h = norm(h, "head.transform.norm.");
       tell("transformed", h);

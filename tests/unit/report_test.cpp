@@ -81,6 +81,24 @@ TEST(Styles, AreToldApartWithoutColour) {
 }
 
 // Everything ends at one place, early and late.
+// The scale of colours begins at 0 where no number is negative: half of the colours would be of numbers that cannot be.
+TEST(HeatMaps, BeginAt0WhereNothingIsNegative) {
+  const auto drawn = [](std::vector<double> values) {
+    return draw(HeatMap{"t", "", "x", "y", 2, 2, std::move(values)});
+  };
+  const std::string shares = drawn({0, 0.25, 0.5, 1}), rounded = drawn({-1e-15, 0.25, 0.5, 1}),
+                    both = drawn({0, 0.25, -0.5, 1}), no_number = drawn({NAN, 0.25, 0.5, 1});
+  for (const std::string* one : {&shares, &rounded, &no_number}) {
+    EXPECT_EQ(one->find("−"), std::string::npos);
+    for (const char* tick : {">0.00<", ">0.50<", ">1.00<"})
+      EXPECT_NE(one->find(tick), std::string::npos) << tick;
+    EXPECT_NE(one->find("white is 0, red up to 1."), std::string::npos);
+  }
+  for (const char* tick : {">−1.00<", ">0.00<", ">1.00<"})
+    EXPECT_NE(both.find(tick), std::string::npos) << tick;
+  EXPECT_NE(both.find("blue is negative"), std::string::npos);
+}
+
 TEST(Labels, OfOneEndDoNotTouch) {
   for (const double end : {300., 700.}) {
     std::vector<Label> labels;

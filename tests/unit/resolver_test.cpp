@@ -9,11 +9,10 @@
 #include "gnomon/core/file.h"
 #include "gnomon/families/numbers.h"
 #include "gnomon/families/resolved.h"
+#include "tests/unit/resolver_support.h"
 
 namespace gnomon {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::vector<Json> read_golden(const std::string& name) {
   return Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / name)).get<std::vector<Json>>();
@@ -29,39 +28,6 @@ const std::vector<Json>& golden() {
 
 Resolved resolve_text(const Json& config, Reader reader = Reader::v5) {
   return resolve(Config::parse(config.dump(), "config.json"), reader);
-}
-
-// transformers computes in float32: the exponent i/d, the power, and where types blend two frequencies the weight of each, whose
-// rounding counts `blend` times more against the smaller one.
-double tolerance(const LayerPosition& layer) {
-  const double ulp = std::pow(2.0, -23);
-  double theta = 1e4, blend = 1;
-  for (const Named& named : layer.spec.attention) {
-    for (const auto& [name, value] : named.options) {
-      if (name == "theta") theta = std::stod(value);
-      if (name == "factor" && (named.name == "yarn" || named.name == "llama3")) blend = std::stod(value);
-    }
-  }
-  return ulp * (2 + std::log(theta) / 2 + blend);
-}
-
-// The first difference from what transformers computes, in words; empty: none.
-std::string difference(const Numbers& found, const Json& want, double tolerance) {
-  if (found.inv_freq.size() != want.at("pairs").get<std::size_t>())
-    return text(found.inv_freq.size(), " pairs, not ", want.at("pairs"));
-  for (std::size_t n = 0; n < want.at("f").size(); ++n) {
-    const std::size_t pair = want.at("at")[n];
-    const double f = want.at("f")[n], own = found.inv_freq[pair];
-    if (!(std::abs(own - f) <= tolerance * f)) return text("pair ", pair, ": ", own, ", not ", f);
-  }
-  double sum = 0, weight = 0;
-  for (std::size_t i = 0; i < found.inv_freq.size(); ++i)
-    if (found.inv_freq[i] > 0) sum += double(i + 1) * std::log(found.inv_freq[i]), weight += double(i + 1);
-  if (!(std::abs(sum - want.at("sum").get<double>()) <= tolerance * weight))
-    return text("checksum ", sum, ", not ", want.at("sum"));
-  if (!(std::abs(found.attention_factor - want.at("a").get<double>()) <= 1e-9))
-    return text("factor of cos and sin ", found.attention_factor, ", not ", want.at("a"));
-  return {};
 }
 
 // ALiBi's slopes, the rows of a learned table, the streams of M-RoPE.

@@ -1,4 +1,4 @@
-// What a study does with its runs: rates that are tuned, budgets, arms that are matched, several workers, the scale.
+// What a study does with its runs: rates that are tuned, budgets, arms that are matched, several workers.
 #include "gnomon/lab/study.h"
 
 #include <gtest/gtest.h>
@@ -12,10 +12,8 @@
 #include "gnomon/core/text.h"
 #include "gnomon/lab/conduct.h"
 #include "gnomon/lab/corpus.h"
-#include "gnomon/lab/estimate.h"
 #include "gnomon/lab/presets.h"
 #include "gnomon/lab/results.h"
-#include "gnomon/lab/scale.h"
 #include "gnomon/lab/slurm.h"
 #include "gnomon/lab/suite.h"
 
@@ -352,32 +350,6 @@ TEST_F(Study, WhatTuningTriedStandsInTheResults) {
   for (const char* key :
        {"\"learning_rate\"", "\"rates\"", "\"budgets\"", "\"tokens\"", "\"flops\"", "\"half_width_95\""})
     EXPECT_NE(json.find(key), std::string::npos) << key;
-}
-
-TEST(Scale, MoreMinutesBuyALargerModelOrMoreTokens) {
-  double before = 1e9, tokens_before = 0;
-  std::int64_t width = 0;
-  for (const double minutes : {1.0, 8.0, 30.0, 120.0, 600.0}) {
-    StudyConfig c;
-    c.text_path = "text", c.minutes = minutes;
-    settle(c);
-    const double tokens = double(c.train.steps * c.train.batch * c.model.length);
-    const double loss = expected_loss(double(Model(model_of(c, Spec::parse("none"))).param_count()), tokens);
-    EXPECT_LT(loss, before);
-    EXPECT_GT(tokens, tokens_before);
-    EXPECT_GE(c.model.width, width);
-    EXPECT_EQ(c.train.steps % 16, 0);
-    // What it costs by the speeds that the rule was given is what was asked for.
-    const double flops = Model(model_of(c, Spec::parse("none"))).training_flops_per_token(c.model.length) *
-                         tokens * runs_an_arm(c) * double(c.arms.size());
-    EXPECT_NEAR(flops / core_speed(c.model.width) / 2 / 60 / minutes, 0.85, 0.15) << minutes;
-    before = loss, tokens_before = tokens, width = c.model.width;
-  }
-  StudyConfig set_already;
-  set_already.text_path = "text", set_already.model.width = 96, set_already.train.steps = 48;
-  settle(set_already);
-  EXPECT_EQ(set_already.model.width, 96);
-  EXPECT_EQ(set_already.train.steps, 48);
 }
 
 TEST(Presets, AreReadAndHold) {

@@ -172,6 +172,7 @@ TEST_F(StrangeWeights, HostileSafetensorsAreRefused) {
   const std::string eight(8, 'x');
   for (const std::uint64_t n : {k63, ~std::uint64_t{0}, std::uint64_t{100'000'001}, std::uint64_t{9}})
     expect_refusal(with(raw(n) + std::string(8, ' ')), text("byte 0: a header of ", n, " bytes"));
+  expect_refusal(with("# A title\n\nand its text.\n"), "no safetensors file: it begins with text");
   for (std::size_t n = 0; n < 8; ++n)
     expect_refusal(with(std::string(n, '\0')), text("the file ends at byte ", n));
   const auto refused = [&](const std::string& tensors, const std::string& words) {

@@ -293,7 +293,9 @@ def test_lint_extend_and_check():
     wrong = json.loads(LLAMA.read_text())
     wrong["rope_scaling"]["factor"] = -1
     assert gn.lint(wrong)["errors"] > 0
-    ways = {m["method"] for m in gn.extend(ROOT / "docs/examples/llama-2.json", to=16384)["methods"]}
+    plan = gn.extend(ROOT / "docs/examples/llama-2.json", to=16384)
+    assert plan == gn.extend(ROOT / "docs/examples/llama-2.json", to="16k") == gn.extend(ROOT / "docs/examples/llama-2.json", to="4x")
+    ways = {m["method"] for m in plan["methods"]}
     assert {"linear", "ntk", "yarn"} <= ways
     q, k, _ = qkv()
     for pairing in ("halves", "adjacent"):

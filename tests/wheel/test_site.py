@@ -74,6 +74,14 @@ def test_the_page_of_an_encoding(site, name):
         assert f"<td><code>{option.name}</code></td>" in page
 
 
+def test_the_home_page_has_a_drawing_and_axes_say_what_they_are(site):
+    home = (site / "index.html").read_text()
+    drawing = re.search(r'<figure class="gnomon">.*?</figure>', home, re.S)[0]
+    assert "report.png" not in home and "rope+alibi" in drawing and "King James Bible" in drawing
+    for name in ("rope", "yarn", "linear"):
+        assert "Wavelength in tokens (log axis)" in (site / f"encodings/{name}.html").read_text()
+
+
 def test_nothing_is_loaded_from_the_network(site, pages):
     for path, page in pages.items():
         for address in page.loads:

@@ -8,59 +8,7 @@ transformers = pytest.importorskip("transformers")
 import gnomon as gn  # noqa: E402
 import gnomon.transformers as gnh  # noqa: E402
 
-SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, vocab_size=50, max_position_embeddings=64)
-
-
-def llama(**more):
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, num_key_value_heads=2, **more))
-
-
-def neox():
-    return transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(**SIZES, rotary_pct=0.5))
-
-
-def gemma():
-    """A soft-cap, a scale of its own, windows of 4 in every other layer."""
-    return transformers.Gemma2ForCausalLM(transformers.Gemma2Config(
-        **SIZES, num_key_value_heads=2, head_dim=8, attn_logit_softcapping=2.0, query_pre_attn_scalar=3, sliding_window=4))
-
-
-def gpt_oss():
-    """Sinks."""
-    return transformers.GptOssForCausalLM(transformers.GptOssConfig(
-        **SIZES, num_key_value_heads=2, head_dim=8, num_local_experts=2, num_experts_per_tok=1, sliding_window=4,
-        rope_parameters={"rope_type": "default", "rope_theta": 10000.0}))
-
-
-def granite():
-    return transformers.GraniteForCausalLM(transformers.GraniteConfig(**SIZES, num_key_value_heads=2, attention_multiplier=0.7))
-
-
-def cohere():
-    """Adjacent pairs."""
-    return transformers.CohereForCausalLM(transformers.CohereConfig(
-        **SIZES, num_key_value_heads=2, eos_token_id=2, rope_parameters={"rope_type": "default", "rope_theta": 10000.0}))
-
-
-def bert():
-    return transformers.BertModel(transformers.BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
-
-
-def ready(make):
-    torch.manual_seed(0)
-    model = make().eval()
-    for p in model.parameters():  # louder than the standard start, so that positions matter
-        p.data *= 4
-    return model
-
-
-TOKENS = torch.randint(5, 50, (2, 11), generator=torch.Generator().manual_seed(1))
-
-
-def said(model, tokens=TOKENS, **given):
-    with torch.no_grad():
-        out = model(tokens, **given)
-    return out.logits if hasattr(out, "logits") else out.last_hidden_state
+from tiny_models import TOKENS, bert, cohere, gemma, gpt_oss, granite, llama, neox, ready, said  # noqa: E402
 
 
 @pytest.mark.parametrize("make, same, other", [

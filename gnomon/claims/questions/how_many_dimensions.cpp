@@ -1,6 +1,7 @@
 // How many dimensions do words and positions take?
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "gnomon/claims/parts.h"
 #include "gnomon/claims/parts_meaning.h"
@@ -14,11 +15,13 @@ Question question_how_many_dimensions = {
     .title = "How many dimensions do words and positions take?",
     .lead = "000-07",
     .answer =
-        "Positions take about T/π: {000-07|components.512.128.99.9} of 512 channels for 99.9 % of what "
-        "varies over 128 positions, in any width that leaves room for them. Words take what their number "
-        "allows: the participation ratio of the trained letters is {000-07|words}, and that of as many "
-        "random vectors {000-07|words_by_count}; whether they leave the channels free that the code uses is "
-        "another matter, the rank correlation of the variances is {001-14|rho}.",
+        "Positions take about T/π, where the width leaves room for about 4T channels: "
+        "{000-07|components.512.128.99.9} of 512 channels for 99.9 % of what varies over 128 positions, and "
+        "for 512 positions {000-07|components.2048.512.99.9} of 2,048 channels, but "
+        "{000-07|components.512.512.99.9} of 512. Words take what their number allows: the participation "
+        "ratio of the trained letters is {000-07|words}, and that of as many random vectors "
+        "{000-07|words_by_count}. Whether they leave the channels free that the code uses is another matter, "
+        "the rank correlation of the variances is {001-14|rho}.",
     .evidence = {
         .algebra = "The sinusoid of 128 positions has {000-07|components.512.128.99.9} directions with 99.9 "
                    "% of its variance in 512 channels and {002-10|components.768} in 768; {001-13|constant} "
@@ -47,11 +50,11 @@ Finding dimensions(Desk& desk) {
     std::int64_t d, T;
     std::int64_t count[4];
   };
-  const Row rows[] = {{512, 20, {5, 6, 7, 8}},         {512, 50, {12, 14, 16, 17}},
-                      {512, 128, {28, 34, 40, 42}},    {512, 512, {80, 96, 111, 116}},
-                      {64, 128, {16, 18, 20, 20}},     {128, 128, {23, 26, 29, 30}},
-                      {384, 128, {28, 34, 40, 42}},    {384, 512, {72, 84, 96, 99}},
-                      {768, 512, {90, 111, 133, 139}}, {512, 2048, {148, 169, 187, 193}}};
+  const Row rows[] = {
+      {512, 20, {5, 6, 7, 8}},           {512, 50, {12, 14, 16, 17}},     {512, 128, {28, 34, 40, 42}},
+      {512, 512, {80, 96, 111, 116}},    {64, 128, {16, 18, 20, 20}},     {128, 128, {23, 26, 29, 30}},
+      {384, 128, {28, 34, 40, 42}},      {384, 512, {72, 84, 96, 99}},    {768, 512, {90, 111, 133, 139}},
+      {512, 2048, {148, 169, 187, 193}}, {2048, 512, {96, 125, 155, 163}}};
   const double shares[] = {.9, .95, .99, .999};
   std::vector<std::pair<std::string, std::vector<double>>> shown;
   for (const Row& r : rows) {
@@ -64,7 +67,7 @@ Finding dimensions(Desk& desk) {
              text("components for ", 100 * shares[k], " %, d = ", r.d, ", T = ", r.T), found.back(),
              double(r.count[k]), 0, 0);
     }
-    found.insert(found.end(), {s.participation_ratio(), s.effective_rank(), double(r.T) / 3.14159265});
+    found.insert(found.end(), {s.participation_ratio(), s.effective_rank(), double(r.T) / std::numbers::pi});
     shown.emplace_back(text("d = ", r.d, ", T = ", r.T), found);
     if (r.d == 512 && r.T == 20)
       f.near("participation.20", "participation ratio, T = 20", s.participation_ratio(), 4.3, .06, 1);
@@ -75,6 +78,7 @@ Finding dimensions(Desk& desk) {
     if (r.d == 512 && r.T == 512)
       f.near("participation.512", "participation ratio, T = 512", s.participation_ratio(), 24.1, .06, 1);
   }
+  f.number("t_over_pi.512", "T/π at T = 512", 512 / std::numbers::pi, 0);
   const Recipe r = desk.language("sinusoidal");
   const Sample sample = desk.held_out(r, 64);
   const Estimate words = mean_interval(
@@ -93,17 +97,6 @@ Finding dimensions(Desk& desk) {
            spectrum(gaussian_words(desk.quick ? 500 : 5000, r.width, 6)).participation_ratio(), 1);
   f.figures = {table(
       {{"sinusoid", "90 %", "95 %", "99 %", "99.9 %", "participation", "effective rank", "T/π"}, shown, 1})};
-  f.answer =
-      text("Positions do: at T = 128 they take ", fixed(found(f, "components.512.128.99.9"), 0),
-           " of 512 dimensions, about T/π. Of words this shows less than it seems: the participation ratio "
-           "of the ",
-           fixed(found(f, "letters"), 0), " letters is ", told(words, 1), " in trained models of width ",
-           r.width, " and ", told(start, 1),
-           " at the start, but so few vectors cannot have more than their number, and random ones have ",
-           fixed(by_count, 1), ". Training ",
-           words.mean + words.half_width < start.mean   ? "brings them together."
-           : words.mean - words.half_width > start.mean ? "spreads them."
-                                                        : "does not change it so that it could be told.");
   return f;
 }
 const Record claim_000_07 = Claim{
@@ -115,7 +108,9 @@ const Record claim_000_07 = Claim{
         "(Σλ)²/Σλ²; exp of the entropy of λ; words against as many Gaussian vectors",
     .expects =
         "the sinusoid has about T/π dimensions: its fastest frequency is 1 radian a token (Slepian's count)",
-    .advice = "Budget T/π dimensions for the position; a wider model leaves the rest to words.",
+    .advice =
+        "Budget T/π dimensions for the position in a model of 4T channels or more, and fewer in a narrower "
+        "one.",
     .recorded = holds_if,
     .condition = "it is said of positions; words take about what their number and the width allow",
     .settles = "a table with many more words than channels, as that of a published model: no training",
@@ -124,6 +119,14 @@ const Record claim_000_07 = Claim{
                  otherwise(open)},
     .recipes = additive,
     .measure = dimensions,
+    .answer =
+        "Positions do: at T = 128 they take {components.512.128.99.9} of 512 dimensions, about T/π. The "
+        "width must leave room: for T = 512 it is {components.512.512.99.9} of 512 channels and "
+        "{components.2048.512.99.9} of 2,048, where T/π is {t_over_pi.512}. Of words this shows less than it "
+        "seems: the participation ratio of the {letters} letters is {words:n} in trained models and "
+        "{words_start:n} at the start, but so few vectors cannot have more than their number, and random "
+        "ones have {words_by_count}. Training {words - words_start?brings them together|does not move them "
+        "so that it could be told|spreads them}.",
 };
 
 Finding dims_move(Desk&) {
@@ -176,10 +179,6 @@ Finding dims_move(Desk&) {
   for (const double v : c.variance) varies += v;
   const double constant = 1 - varies / 256;
   f.number("constant", "T = 128, share of the code's energy in its mean vector", constant, 3);
-  f.answer = text("The count is the threshold: over 128 positions ", fixed(found(f, "range.128.0.1"), 0),
-                  " channels move by more than 0.1, ", fixed(found(f, "range.128.1"), 0),
-                  " by more than 1 and ", fixed(flagged, 0), " by more than 0.9. ", fixed(100 * constant, 0),
-                  " % of the energy of the code is one constant vector, a bias.");
   return f;
 }
 const Record claim_001_13 = Claim{
@@ -193,6 +192,10 @@ const Record claim_001_13 = Claim{
     .condition = "the threshold is chosen so that it comes out",
     .verdicts = {{holds_if, {at_least("range.128.0.1", 257), at_most("range.128.1", 255)}}, otherwise(holds)},
     .measure = dims_move,
+    .answer =
+        "The count is the threshold: over 128 positions {range.128.0.1} channels move by more than 0.1, "
+        "{range.128.1} by more than 1 and {range_above_0.9} by more than 0.9. {constant:%0} % of the energy "
+        "of the code is one constant vector, a bias.",
 };
 
 Finding dims_shared_out(Desk& desk) {
@@ -215,14 +218,6 @@ Finding dims_shared_out(Desk& desk) {
   const OnTheWay way = on_the_way(desk, rotated, r);
   f.estimate("loss_quarter", "the same after a quarter of the training (nats)", way[0], 4);
   f.estimate("loss_half", "the same after half of the training (nats)", way[1], 4);
-  const Sign s = sign(trained);
-  f.answer = text(s == Sign::below   ? "Words avoid the channels that the code uses"
-                  : s == Sign::above ? "Words prefer the channels that the code uses"
-                                     : "Whether words avoid the channels that the code uses cannot be told",
-                  ": the rank correlation of the variances is ", told(trained, 2), ", and ", told(start, 2),
-                  " at the start; permuted channels stay within ±", fixed(found(f, "rho_by_chance"), 2),
-                  ". With the code in a random basis, where no channel is free, the loss is ", compared(cost),
-                  " (a difference of ", told(way), ").");
   return f;
 }
 const Record claim_001_14 = Claim{
@@ -240,8 +235,9 @@ const Record claim_001_14 = Claim{
         "Do not read meaning into single channels: a rotation of the code changes them and not the model.",
     .recorded = holds_if,
     .condition =
-        "it is said of the channels' variances: a model with the code in a random basis, where no channel is "
-        "free, trains as well",
+        "only the channels' variances are meant: no concatenation follows from them, for the code in a "
+        "random basis, where "
+        "no channel is free, trains as well",
     .settles = "both arms with fifteen more seeds: thirty trainings, six minutes",
     .verdicts = {{holds, {below("rho", -.1), above("loss", .005)}},
                  {holds_if, {below("rho", -.1)}},
@@ -252,6 +248,13 @@ const Record claim_001_14 = Claim{
           return std::vector{d.language("sinusoidal"), d.language("rotated")};
         },
     .measure = dims_shared_out,
+    .answer =
+        "{rho?Words avoid the channels that the code uses|Whether words avoid the channels that the code "
+        "uses cannot be told|Words prefer the channels that the code uses}: the rank correlation of the "
+        "variances is {rho:2n}, and {rho_start:2n} at the start; permuted channels stay within "
+        "±{rho_by_chance:2}. With the code in a random basis, where no channel is free, the loss is "
+        "{loss_quarter:vs the sinusoid's} after a quarter of the training, {loss_half:vs} after half of it "
+        "and {loss:vs} at its end.",
 };
 
 Finding degrees(Desk& desk) {
@@ -268,14 +271,9 @@ Finding degrees(Desk& desk) {
     f.near(text("components.", d), text("components for 99.9 % of the code, d = ", d, ", T = 128"),
            components[k], 42, k, 0);
     f.number(text("near.", d), text("of the ten nearest words, as the sum stands, d = ", d), near[k], 3);
+    f.number(text("ratio.", d), text("|position| / |word| of these words, d = ", d),
+             norm_ratio(sinusoid(d, 64), x).raw, 2);
   }
-  f.answer = text(
-      "The count doubles, but little is gained for telling word and position apart: for 128 positions the "
-      "code needs ",
-      fixed(components[0], 0), " and ", fixed(components[1], 0), " dimensions, the word is found in ",
-      fixed(100 * words[0], 0), " % and ", fixed(100 * words[1], 0),
-      " % of cases, and of its ten nearest words ", fixed(100 * near[0], 0), " % and ",
-      fixed(100 * near[1], 0), " % are left in the sum, at 384 and 768 channels.");
   return f;
 }
 const Record claim_002_10 = Claim{
@@ -289,6 +287,12 @@ const Record claim_002_10 = Claim{
     .condition = "degrees of freedom are counted, and not what they are needed for here",
     .verdicts = {{holds_if, {asked("word"), asked("components")}}},
     .measure = degrees,
+    .answer =
+        "The count doubles, but little comes of it for telling word and position apart: for 128 positions "
+        "the code needs {components.384} and {components.768} dimensions, the word is found in {word.384:%0} "
+        "% and {word.768:%0} % of cases, and of its ten nearest words {near.384:%0} % and {near.768:%0} % "
+        "are left in the sum, at 384 and 768 channels. The position is {ratio.768:2} times as long as a word "
+        "there.",
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "gnomon/claims/parts.h"
 #include "gnomon/claims/parts_meaning.h"
-#include "gnomon/core/readable.h"
 #include "gnomon/lens/decode.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/subspace.h"
@@ -16,13 +15,14 @@ Question question_is_meaning_lost = {
     .title = "Does the sum mess up the meaning?",
     .lead = "002-03",
     .answer =
-        "It depends on how alike words are: words in clusters keep {002-03|cluster_near.64} of their ten "
-        "nearest in word + position at d = 64 and {002-03|cluster_near.768} at d = 768 (though at d = 64 "
-        "only {002-03|cluster_word.64} of them are found themselves), independent words {002-03|near.64} and "
-        "{002-03|near.768}, and {002-03|near_outside.64} and {002-03|near_outside.768} where a model takes "
-        "the position's directions out. Trained words lie between: all-MiniLM-L6-v2 keeps "
-        "{minilm|neighbours}, with positions {minilm|ratio} times as long as words, and the letters of "
-        "models trained here {003-14|near}.",
+        "It depends on how alike words are, and on how loud the position is. Made-up words in clusters keep "
+        "{002-03|cluster_near.64} of their ten nearest in word + position at d = 64 and "
+        "{002-03|cluster_near.768} at d = 768, and {002-03|cluster_word.64} of them are found themselves at "
+        "d = 64. Independent words keep {002-03|near.64} and {002-03|near.768}, and {002-03|near_outside.64} "
+        "and {002-03|near_outside.768} where a model takes the position's directions out. There a position "
+        "is {002-03|ratio.768:2} times as long as a word. In all-MiniLM-L6-v2, where it is {minilm|ratio:2} "
+        "times as long, {minilm|neighbours} are kept; the letters of models trained here, at "
+        "{002-02|trained:2m}, keep {003-14|near}.",
     .evidence = {
         .algebra = "With a sinusoid of amplitude 1, {002-03|directions.768} directions hold 99.9 % of what "
                    "varies with the position at d = 768. Where a linear map takes them out, words in "
@@ -38,12 +38,12 @@ Question question_is_meaning_lost = {
                   "words in as many channels {003-14|pieces.word} stay the nearest to their sum, and "
                   "{003-14|pieces.near} of the ten nearest are left, {003-14|pieces.start_near} before "
                   "training.",
-        .real =
-            "In all-MiniLM-L6-v2 the nearest word to word + position is the right one in {minilm|identity} "
-            "of cases, and {minilm|neighbours} of a word's ten nearest are among the ten nearest of the sum; "
-            "behind its first norm {minilm|neighbours_normed}. Entries of its raw word table are "
-            "{minilm|entry} in size and {minilm|entry_largest} at most; behind the norm they reach "
-            "{minilm|normed_entry_largest}, and {minilm|normed_entry_within_two} of them lie in [−2, 2].",
+        .real = "In all-MiniLM-L6-v2, whose positions are {minilm|ratio:2} times as long as its words, the "
+                "nearest word to word + position is the right one in {minilm|identity} of cases, and "
+                "{minilm|neighbours} of a word's ten nearest are among the ten nearest of the sum; after its "
+                "first norm {minilm|neighbours_normed}. Entries of its raw word table have a root mean "
+                "square of {minilm|entry} and reach {minilm|entry_largest}; after the norm they reach "
+                "{minilm|normed_entry_largest}, and {minilm|normed_entry_within_two} of them lie in [−2, 2].",
         .change_our_mind = "Neighbours that do not come back outside the position's directions, in a table "
                            "of a trained model with far more words than channels; or a loss that falls when "
                            "a model is given the words apart from their positions at equal size."}};
@@ -52,25 +52,10 @@ namespace {
 
 using enum Verdict;
 
-std::string percent(double share) { return text(fixed(100 * share, 0), " %"); }
-
 Finding messes_up(Desk& desk) {
   Finding f;
   nearest_words(desk, f);
   nearest_neighbours(desk, f);
-  const auto of = [&](const char* key) { return found(f, key); };
-  f.answer =
-      text("It depends on how alike words are. In clusters, where a word has neighbours, ",
-           percent(of("cluster_near.64")),
-           " of its ten nearest words are among the ten nearest of word + position at d = 64 and ",
-           percent(of("cluster_near.768")), " at d = 768, while the right word itself is found in ",
-           percent(of("cluster_word.64")), " and ", percent(of("cluster_word.768")),
-           " of cases. Of independent words ", percent(of("near.64")), " and ", percent(of("near.768")),
-           " of the ten nearest are left, with ", grouped(of("many")), " of them ", percent(of("many.near")),
-           "; less the mean position ", percent(of("near_less_mean.768")), ", after a norm ",
-           percent(of("near_normed.768")), ", and outside the ", fixed(of("directions.768"), 0),
-           " directions in which the position moves ", percent(of("near_outside.768")), " at d = 768, ",
-           percent(of("near_outside.64")), " at d = 64 and ", percent(of("near_outside.16")), " at d = 16.");
   return f;
 }
 const Record claim_002_03 = Claim{
@@ -98,18 +83,21 @@ const Record claim_002_03 = Claim{
                  otherwise(holds)},
     .amended = "After a quick run and before any full one: its bounds.",
     .measure = messes_up,
+    .answer =
+        "It depends on how alike words are, and on how loud the position is: here it is {ratio.768:2} times "
+        "as long as a word, whose numbers are uniform in [−1, 1]. In clusters, where a word has neighbours, "
+        "{cluster_near.64:%0} % of its ten nearest words are among the ten nearest of word + position at d = "
+        "64 and {cluster_near.768:%0} % at d = 768; the right word itself is found in {cluster_word.64:%0} % "
+        "and {cluster_word.768:%0} % of cases. Of independent words {near.64:%0} % and {near.768:%0} % of "
+        "the ten nearest are left, with {many} of them {many.near:%0} %. Less the mean position it is "
+        "{near_less_mean.768:%0} %, after a norm {near_normed.768:%0} % at d = 768. Outside the "
+        "{directions.768} directions in which the position moves it is {near_outside.768:%0} % at d = 768, "
+        "{near_outside.64:%0} % at d = 64 and {near_outside.16:%0} % at d = 16.",
 };
 
 Finding hides(Desk& desk) {
   Finding f;
   nearest_by_loudness(desk, f);
-  f.answer =
-      text("The word itself is hidden only by a position that is much louder: at d = 512 it is found in ",
-           fixed(100 * found(f, "word.3"), 1), " % of cases at A = 3 and in ",
-           fixed(100 * found(f, "word.10"), 1), " % at A = 10. Its neighbours are hidden sooner, ",
-           percent(found(f, "near.1")), " of them are left at A = 1. Outside the position's directions ",
-           percent(found(f, "word_projected.10")), " of the words and ", percent(found(f, "near_outside.10")),
-           " of the neighbours are there even at A = 10.");
   return f;
 }
 const Record claim_002_04 = Claim{
@@ -127,6 +115,12 @@ const Record claim_002_04 = Claim{
                  {holds, {at_most("word.1", .5)}},
                  otherwise(wrong)},
     .measure = hides,
+    .answer =
+        "At d = 512 the word itself is found in {word.3:%1} % of cases at A = 3, where the position is "
+        "{ratio.3:1} times as long as a word, and in {word.10:%1} % at A = 10, where it is {ratio.10:0} "
+        "times as long. Its neighbours go sooner: {near.1:%0} % of them are left at A = 1, at {ratio.1:2} "
+        "times the length. Outside the position's directions {word_projected.10:%0} % of the words and "
+        "{near_outside.10:%0} % of the neighbours are there even at A = 10.",
 };
 
 Finding separable(Desk& desk) {
@@ -145,7 +139,7 @@ Finding separable(Desk& desk) {
      [&](const Outcome& o) { return written(o.look(), sample).word; });
   r2("position_untrained", "control: position after 8 layers before training, R²",
      [&](const Outcome& o) { return streams(at_start(o).look(), sample).back(); });
-  const std::string room = told_room(desk, f, r, sample);
+  count_room(desk, f, r, sample);
   const std::int64_t windows = desk.quick ? 60 : 300;
   const double few = position_by_counting(16, r.width, windows),
                many = position_by_counting(5000, r.width, windows);
@@ -159,13 +153,6 @@ Finding separable(Desk& desk) {
   f.estimate("position_at_end", "position after 8 layers, R²", at_last, 3);
   f.share("letter_at_end", "letter after 8 layers, accuracy", late, 4);
   f.figures = {p.chart};
-  f.answer =
-      text("At the embedding a linear probe reads the position with R² ", told(at_first, 3),
-           " and the letter in ", told(letter),
-           " of cases; after eight layers, which exist to predict the next letter, R² ", told(at_last, 2),
-           " and ", told(late), ". How much of it is learned is a matter of counting: there are ", room,
-           ". Random words give R² ", fixed(few, 3), " if there are 16 of them and ", fixed(many, 3),
-           " if there are many more than channels.");
   return f;
 }
 const Record claim_001_03 = Claim{
@@ -190,6 +177,13 @@ const Record claim_001_03 = Claim{
     .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal").deep(8)}; },
     .measure = separable,
+    .answer =
+        "At the embedding a linear probe reads the position with R² {position_at_embedding:n} and the letter "
+        "in {letter_at_embedding:3n} of cases. After eight layers, which exist to predict the next letter, "
+        "it reads R² {position_at_end:2n} and {letter_at_end:3n}. How much of it is learned is a matter of "
+        "counting: there are {room.channels} channels for {room.letters} letters and {room.directions} "
+        "directions of the position. Random words give R² {counted.16} if there are 16 of them and "
+        "{counted.5000} if there are many more than channels.",
 };
 
 // Far fewer channels than the text has symbols: counting alone no longer makes both readable.
@@ -213,16 +207,13 @@ Finding learnable(Desk& desk) {
   const ShareEstimate a = word(learned, When::trained), b = word(fixed_words, When::trained),
                       c = word(narrow(desk), When::trained), d = word(narrow(desk), When::start);
   const Estimate cost = loss_difference(desk, fixed_words, learned);
+  count_room(desk, f, learned, sample);
+  f.number("narrow_width", "channels of the narrow models", double(narrow(desk).width), 0);
   f.share("learned", "letter from the sum, words learned", a, 4);
   f.share("frozen", "letter from the sum, words random and frozen", b, 4);
   f.share("narrow", text("letter from the sum, words learned, ", narrow(desk).width, " channels"), c, 4);
   f.share("narrow_start", text("letter from the sum at the start, ", narrow(desk).width, " channels"), d, 4);
   f.estimate("loss", "loss with words random and frozen, less learned (nats)", cost, 4);
-  f.answer = text("With ", told_room(desk, f, learned, sample), " the letter is read from the sum in ",
-                  told(a), " of cases if its vector was learned and in ", told(b),
-                  " if it is random and frozen. With ", narrow(desk).width,
-                  " channels for as many letters it is read in ", told(c), " after training and in ", told(d),
-                  " before. With words that are not learned the loss is ", compared(cost), ".");
   return f;
 }
 const Record claim_001_04 = Claim{
@@ -251,6 +242,12 @@ const Record claim_001_04 = Claim{
           return std::vector{d.language("sinusoidal"), frozen(d), narrow(d)};
         },
     .measure = learnable,
+    .answer =
+        "With {room.channels} channels for {room.letters} letters and {room.directions} directions of the "
+        "position the letter is read from the sum in {learned:3n} of cases if its vector was learned and in "
+        "{frozen:3n} if it is random and frozen. With {narrow_width} channels for as many letters it is read "
+        "in {narrow:3n} after training and in {narrow_start:3n} before. With words that are not learned the "
+        "loss is {loss:vs that with learned ones}.",
 };
 
 Finding prelearned(Desk& desk) {
@@ -261,11 +258,6 @@ Finding prelearned(Desk& desk) {
   f.estimate("loss_quarter",
              "loss with random words that are not trained, less trained, after a quarter (nats)", early, 4);
   f.estimate("loss", "loss with random words that are not trained, less trained (nats)", cost, 4);
-  f.answer = text(
-      "A fact of practice: the models here, too, learn their word vectors with the rest. No vectors of "
-      "word2vec or GloVe are among our files, so the only number beside it is of random vectors that stay as "
-      "they are: with them the loss is ",
-      compared(early), " after a quarter of the training and ", compared(cost), " at its end.");
   return f;
 }
 const Record claim_001_15 = Claim{
@@ -284,6 +276,11 @@ const Record claim_001_15 = Claim{
           return std::vector{d.language("sinusoidal"), frozen(d)};
         },
     .measure = prelearned,
+    .answer =
+        "A fact of practice: the models here, too, learn their word vectors with the rest. No vectors of "
+        "word2vec or GloVe are among our files, so the only number beside it is of random vectors that stay "
+        "as they are: with them the loss is {loss_quarter:vs that of learned ones} after a quarter of the "
+        "training and {loss:vs} at its end.",
 };
 
 Finding not_mixed(Desk& desk) {
@@ -298,36 +295,26 @@ Finding not_mixed(Desk& desk) {
             share_interval(words, told_tokens(sample)), 4);
     return std::pair(words, places);
   };
-  const auto wide = both(r, When::trained, "", text(r.width, " channels, trained")),
-             start = both(r, When::start, "start_", text(r.width, " channels, at the start")),
-             tight = both(small, When::trained, "narrow_", text(small.width, " channels, trained")),
+  both(r, When::trained, "", text(r.width, " channels, trained"));
+  both(r, When::start, "start_", text(r.width, " channels, at the start"));
+  const auto tight = both(small, When::trained, "narrow_", text(small.width, " channels, trained")),
              before = both(small, When::start, "narrow_start_", text(small.width, " channels, at the start"));
   const Estimate word_change = paired_interval(tight.first, before.first),
                  place_change = paired_interval(tight.second, before.second);
+  count_room(desk, f, r, sample);
   f.number("narrow_width", "channels of the narrow models", double(small.width), 0);
   f.estimate("narrow_word_change", text("letter, ", small.width, " channels: trained less start"),
              word_change, 4);
   f.estimate("narrow_position_change", text("position, ", small.width, " channels: trained less start"),
              place_change, 4);
   const auto left = [&](const char* key, const char* what, double MeaningLeft::*which) {
-    const Estimate e =
-        mean_interval(each(desk, r, [&](const Outcome& o) { return letters_left(o, sample).*which; }));
-    f.estimate(key, what, e, 3);
-    return e;
+    f.estimate(key, what,
+               mean_interval(each(desk, r, [&](const Outcome& o) { return letters_left(o, sample).*which; })),
+               3);
   };
-  const Estimate near =
-                     left("near", "of the ten nearest letters, those nearest to the sum", &MeaningLeft::near),
-                 outside = left("near_outside", "the same outside the position's directions",
-                                &MeaningLeft::near_outside);
-  f.answer = text(
-      "With ", told_room(desk, f, r, sample), " a linear probe reads the letter from the trained sum in ",
-      told(share_interval(wide.first, told_tokens(sample))), " of cases and before training in ",
-      told(share_interval(start.first, told_tokens(sample))), ", the position with R² ",
-      told(mean_interval(wide.second), 3), " and ", told(mean_interval(start.second), 3), ". With ",
-      small.width, " channels training changes the share of letters read by ", told(word_change, 3),
-      " and the R² of the position by ", told(place_change, 3), ". Of a letter's ten nearest ", told(near, 2),
-      " are left in the sum, outside the position's directions ", told(outside, 2), ". ",
-      pieces_left(desk, f));
+  left("near", "of the ten nearest letters, those nearest to the sum", &MeaningLeft::near);
+  left("near_outside", "the same outside the position's directions", &MeaningLeft::near_outside);
+  pieces_left(desk, f);
   return f;
 }
 const Record claim_003_14 = Claim{
@@ -344,7 +331,9 @@ const Record claim_003_14 = Claim{
     .advice = "Compare any such finding with the same number at the start.",
     .recorded = holds_if,
     .condition =
-        "there are about as many channels as letters, or more; then nothing had to be learned for it",
+        "a linear probe is to read both, and there are about as many channels as letters, or more; which "
+        "word is nearest to "
+        "its sum is told among thousands as well. Nothing had to be learned for either",
     .settles = "the narrow models with twenty seeds: fifteen more trainings, three minutes",
     .verdicts = {{holds, {above("narrow_word_change"), above("narrow_position_change")}},
                  {holds_if, {above("position", .9), above("word", .9)}},
@@ -356,6 +345,17 @@ const Record claim_003_14 = Claim{
           return std::vector{d.language("sinusoidal"), narrow(d), d.pieces("sinusoidal")};
         },
     .measure = not_mixed,
+    .answer =
+        "With {room.channels} channels for {room.letters} letters and {room.directions} directions of the "
+        "position a linear probe reads the letter from the trained sum in {word:3n} of cases and before "
+        "training in {start_word:3n}, the position with R² {position:n} and {start_position:n}. With "
+        "{narrow_width} channels training changes the share of letters read by {narrow_word_change:3n} and "
+        "the R² of the position by {narrow_position_change:3n}. Of a letter's ten nearest {near:2n} are left "
+        "in the sum, outside the position's directions {near_outside:2n}. With {pieces.words} byte-pair "
+        "words in as many channels the word is the nearest to its sum in {pieces.word:n} of cases. Of its "
+        "ten nearest {pieces.near:n} are left, {pieces.near_outside:n} outside the position's directions and "
+        "{pieces.start_near:n} before training. The position is read with R² {pieces.position:n}, before "
+        "training with {pieces.start_position:n}.",
 };
 Finding one_dimension(Desk&) {
   Finding f;
@@ -373,11 +373,6 @@ Finding one_dimension(Desk&) {
   f.near("nearest", "positions told apart from words by the nearest word", largest(true), 49, 0, 0);
   f.near("floor", "by rounding down", largest(false), 99, 0, 0);
   f.number("directions", "directions of the sinusoid over 128 positions in 512 channels", directions, 0);
-  f.answer =
-      text("The picture works while all offsets stay below half the gap between words: ", largest(true),
-           " positions of such a step, or ", largest(false),
-           " when one rounds down. A sinusoid needs no such order: it moves in ", fixed(directions, 0),
-           " directions instead of one.");
   return f;
 }
 const Record claim_001_08 = Claim{
@@ -391,6 +386,10 @@ const Record claim_001_08 = Claim{
     .condition = "all offsets together stay below the distance to the next word",
     .verdicts = {{holds_if, {asked("nearest"), asked("floor")}}},
     .measure = one_dimension,
+    .answer =
+        "The picture works while all offsets stay below half the gap between words: {nearest} positions of "
+        "such a step, or {floor} when one rounds down. A sinusoid needs no such order: it moves in "
+        "{directions} directions instead of one.",
 };
 
 Finding bert_range(Desk& desk) {
@@ -398,32 +397,23 @@ Finding bert_range(Desk& desk) {
   const Recipe r = desk.language("sinusoidal");
   const Sample sample = desk.held_out(r, 16);
   const auto of = [&](const char* key, std::string name, int digits, auto&& g) {
-    const Estimate e = mean_interval(each(desk, r, g));
-    f.estimate(key, std::move(name), e, digits);
-    return e;
+    f.estimate(key, std::move(name), mean_interval(each(desk, r, g)), digits);
   };
   const auto raw = [](const Outcome& o) { return parameter(o.look(), "embed.word"); };
-  const Estimate size =
-      of("deviation", text("deviation of the raw table, ", r.width, " channels"), 3, [&](const Outcome& o) {
-        const Matrix m = raw(o);
-        return std::sqrt(squares(m) / double(m.values.size()));
-      });
-  const Estimate most = of("largest", "largest |entry| of the raw table", 2, [&](const Outcome& o) {
+  of("deviation", text("deviation of the raw table, ", r.width, " channels"), 3, [&](const Outcome& o) {
+    const Matrix m = raw(o);
+    return std::sqrt(squares(m) / double(m.values.size()));
+  });
+  of("largest", "largest |entry| of the raw table", 2, [&](const Outcome& o) {
     const Matrix m = raw(o);
     double found = 0;
     for (const double v : m.values) found = std::max(found, std::abs(v));
     return found;
   });
-  const Estimate inside = of("inside", "share of normalised entries within ±2", 3,
-                             [&](const Outcome& o) { return within_two(streams(o.look(), sample)[0]); });
+  of("inside", "share of normalised entries within ±2", 3,
+     [&](const Outcome& o) { return within_two(streams(o.look(), sample)[0]); });
   const double chance = within_two(gaussian_words(1000, r.width, 3));
   f.number("inside_by_chance", "the same of Gaussian entries", chance, 3);
-  f.answer = text(
-      "As a bound it holds, as a size it does not: BERT's word table is drawn with deviation 0.02 and cut at "
-      "twice that. In the models here the raw table has deviation ",
-      told(size, 3), " and no entry above ", told(most, 2), "; after the first norm ", told(inside, 3),
-      " of all entries lie within ±2, as ", fixed(chance, 3),
-      " of Gaussian numbers do. So ±2 is the scale of a LayerNorm.");
   return f;
 }
 const Record claim_001_12 = Claim{
@@ -442,6 +432,11 @@ const Record claim_001_12 = Claim{
                          "modeling.py: initializer_range = 0.02, a normal cut at two deviations"),
     .recipes = additive,
     .measure = bert_range,
+    .answer =
+        "As a bound it is true, as a size it is not: BERT's word table starts with deviation 0.02, cut at "
+        "twice that; its trained table was not read here. In the models here the raw table has deviation "
+        "{deviation:n} and no entry above {largest:n}. After the first norm {inside:n} of all entries lie "
+        "within ±2, as {inside_by_chance} of Gaussian numbers do. So ±2 is the scale of a LayerNorm.",
 };
 
 // The least distance of two channels, over these positions, from what the example calls v.
@@ -471,14 +466,6 @@ Finding example_of_a_sum(Desk& desk) {
   f.number("nearest_halves",
            "the same for the first two channels of tensor2tensor's layout, positions 0 to 511", other, 3);
   f.between("radius", "largest | |pair| − 1 |, positions 0 to 63", worst, 0, 1e-12, 15);
-  f.answer = text(
-      "Yes, it is exactly added: what enters the model differs from word + position by ", shortest(inexact),
-      " at most, and a LayerNorm or a factor √d follows. Only the example's v is none of the paper's: there "
-      "two neighbours are sine and cosine of one angle, of squared length 1, and it has ",
-      fixed(.7 * .7 + .9 * .9, 2), ", ", fixed(nearest, 3),
-      " away from the nearest pair. In tensor2tensor's layout neighbours are sines of two angles, and one "
-      "position comes as near as ",
-      fixed(other, 3), ".");
   return f;
 }
 const Record claim_002_15 = Claim{
@@ -495,6 +482,12 @@ const Record claim_002_15 = Claim{
     .recorded = answered,
     .verdicts = {{answered, {asked("exact"), asked("radius"), at_least("nearest", .01)}}},
     .measure = example_of_a_sum,
+    .answer =
+        "Yes, it is exactly added: what enters the model differs from word + position by {exact:e} at most, "
+        "and a LayerNorm or a factor √d follows. Only the example's v is none of the paper's: there two "
+        "neighbours are sine and cosine of one angle, of squared length 1, and it has {example}, {nearest} "
+        "away from the nearest pair. In tensor2tensor's layout neighbours are sines of two angles, and one "
+        "position comes as near as {nearest_halves}.",
 };
 
 }  // namespace

@@ -14,21 +14,25 @@ Question question_is_order_implicit = {
     .lead = "004-07",
     .answer =
         "Under a causal mask, yes: in models without any encoding a linear probe reads the position with R² "
-        "{004-07|best} in the best of eight layers, where the embedding has {004-07|embedding}, and "
-        "shuffling the text before the last byte costs {004-07|order} nats. What an encoding saves shrinks "
-        "with depth and with training: the loss without one is {004-07|gap.1} nats above the sinusoid's with "
-        "one layer and {004-07|gap.8} with eight, there {004-07|quarter.8} after a quarter of the training.",
+        "{004-07|best} in the best of eight layers, where the embedding has {004-07|embedding}. With the "
+        "text before the last byte shuffled the loss changes by {004-07|order} nats. What an encoding is "
+        "worth {004-07|gap.8 - 004-07|gap.1?shrinks with depth|is not told apart by depth|grows with depth}: "
+        "the loss without one is {004-07|gap.1:vs the sinusoid's} with one layer and {004-07|gap.8:vs} with "
+        "eight. From a quarter of the training to its end that {004-07|gap.1 - 004-07|quarter.1?shrinks|does "
+        "not change so that it could be told|grows} with one layer and {004-07|gap.8 - "
+        "004-07|quarter.8?shrinks|does not change so that it could be told|grows} with eight.",
     .evidence = {
         .algebra = "A query behind a causal mask sees as many keys as its position says, so an average over "
                    "them already differs by position. Without the mask the output is permuted with the "
                    "input, whatever the weights (004-03).",
-        .models =
-            "Decoders of one, two, four and eight layers without positions are {004-07|gap.1}, "
-            "{004-07|gap.2}, {004-07|gap.4} and {004-07|gap.8} nats above those with the sinusoid at the end "
-            "of training. A probe that never saw the position that it is asked for reads it with R² "
-            "{004-07|best} in the best of eight layers, before training with {004-07|untrained}.",
-        .real = "SmolLM2 was trained with rotations: run without any, it loses {smollm2|without} nats a "
-                "token. all-MiniLM-L6-v2 run without its table changes the mean of its rows by "
+        .models = "At the end of training the loss of decoders without positions differs from that with the "
+                  "sinusoid by {004-07|gap.1}, {004-07|gap.2}, {004-07|gap.4} and {004-07|gap.8} nats, with "
+                  "one, two, four and eight layers; after a quarter of it by {004-07|quarter.1}, "
+                  "{004-07|quarter.2}, {004-07|quarter.4} and {004-07|quarter.8}. A probe that never saw the "
+                  "position that it is asked for reads it with R² {004-07|best} in the best of eight layers, "
+                  "before training with {004-07|untrained}.",
+        .real = "SmolLM2 was trained with rotations: run without any, its loss changes by {smollm2|without} "
+                "nats a token. all-MiniLM-L6-v2 run without its table changes the mean of its rows by "
                 "{minilm|without} (1 less the cosine). Both say what a model that was trained with positions "
                 "uses, not what one would learn without.",
         .change_our_mind =
@@ -121,32 +125,39 @@ Finding implicit(Desk& desk) {
     untrained.push_back(read_positions(at_start(o), sample).best);
     order.push_back(shuffle_cost(o.look(), desk.held_out(deepest, desk.quick ? 64 : 256), 1, 9));
   }
-  const Estimate at_bottom = mean_interval(embedding), in_best = mean_interval(best),
-                 before = mean_interval(untrained), used = mean_interval(order);
-  f.estimate("embedding", "no position, 8 layers: R² of a position probe at the embedding", at_bottom, 3);
-  f.estimate("best", "no position, 8 layers: best R² in any layer", in_best, 3);
-  f.estimate("untrained", "the same before training", before, 3);
-  f.estimate("order", "no position, 8 layers: nats more with all but the last byte shuffled", used, 3);
-  const double dear = cost_of_twelve(deepest);
+  f.estimate("embedding", "no position, 8 layers: R² of a position probe at the embedding",
+             mean_interval(embedding), 3);
+  f.estimate("best", "no position, 8 layers: best R² in any layer", mean_interval(best), 3);
+  f.estimate("untrained", "the same before training", mean_interval(untrained), 3);
+  f.estimate("order", "no position, 8 layers: nats more with all but the last byte shuffled",
+             mean_interval(order), 3);
   f.number("dear", "computing of 12 layers on windows of 512, in trainings of 8 layers on windows of 64",
-           dear, 0);
+           cost_of_twelve(deepest), 0);
   f.figures = {gaps_while_training(desk), shuffles(desk, deepest)};
-  const auto at = [&](std::int64_t layers) {
-    return compared(
-        loss_difference(desk, of_depth(desk, "none", layers), of_depth(desk, "sinusoidal", layers)));
-  };
-  const char* of_use[] = {"lowers its loss", "costs it loss", "does not tell whether it uses the order"};
-  f.answer = text(
-      "A causal model of eight layers without any encoding lets a probe read the position with R² ",
-      told(in_best, 2), " in its best layer, where the embedding gives ", told(at_bottom, 2),
-      " and the same layers before training ", told(before, 2), "; shuffling all but the last byte ",
-      of_use[int(sign(used))], ": ", told(used), " nats more. Without an encoding the loss of one layer is ",
-      at(1), ", of two ", at(2), ", of four ", at(4), ", of eight ", at(8),
-      ", each to the sinusoid's; after a quarter of the training eight layers were apart by ",
-      told(loss_difference_at(desk, deepest, of_depth(desk, "sinusoidal", 8), .25)),
-      " nats. Twelve layers on windows of 512 were not trained: each run is the computing of ",
-      fixed(dear, 0), " of the deepest here.");
   return f;
+}
+// What became of the difference between a quarter of the training and its end, with so many layers.
+std::string trend_of(const char* layers, std::int64_t n) {
+  return text("{gap.", n, " - quarter.", n, "?shrinks|is not told apart from what it was|grows} with ",
+              layers);
+}
+std::string answer_implicit() {
+  return text(
+      "A causal model of eight layers without any encoding lets a probe read the position with R² {best:2n} "
+      "in its "
+      "best layer, where the embedding gives {embedding:2n} and the same layers before training "
+      "{untrained:2n}. With "
+      "all but the last byte shuffled its loss changes by {order:n} nats{order?: it predicts this text from "
+      "letters, not "
+      "from their order|: that it uses the order is not shown|: it uses the order}. Without an encoding the "
+      "loss is "
+      "{gap.1:vs the sinusoid's} with one layer, {gap.2:vs} with two, {gap.4:vs} with four and {gap.8:vs} "
+      "with eight. "
+      "From a quarter of the training to its end that difference ",
+      trend_of("one layer", 1), ", ", trend_of("two", 2), ", ", trend_of("four", 4), " and ",
+      trend_of("eight", 8),
+      ". Twelve layers on windows of 512 were not trained: each run is the computing of {dear} of the "
+      "deepest here.");
 }
 const Record claim_004_07 = Claim{
     .question = &question_is_order_implicit,
@@ -175,6 +186,7 @@ const Record claim_004_07 = Claim{
           return all;
         },
     .measure = implicit,
+    .answer = answer_implicit(),
 };
 
 // Of the training of a model without positions, the share that one with this spec needs not, to come to the same loss: by
@@ -214,18 +226,10 @@ Finding takes_load(Desk& desk) {
                mean_interval(saved_by(desk, spec)), 3);
   }
   const Recipe with = desk.language("rope"), without = desk.language("none");
-  const Estimate gain = loss_difference(desk, with, without), saved = mean_interval(saved_by(desk, "rope")),
-                 slow = mean_interval(saved_by(desk, "learned")),
-                 early = loss_difference_at(desk, with, without, .25);
-  f.estimate("gain", "loss of RoPE, less no position (nats)", gain);
-  f.estimate("gain_quarter", "the same after a quarter of the training (nats)", early);
+  f.estimate("gain", "loss of RoPE, less no position (nats)", loss_difference(desk, with, without));
+  f.estimate("gain_quarter", "the same after a quarter of the training (nats)",
+             loss_difference_at(desk, with, without, .25));
   f.figures = {chart};
-  const char* says[] = {"Yes, as far as training goes", "No, as far as training goes",
-                        "The final losses do not tell"};
-  f.answer =
-      text(says[int(sign(gain))], ": to the loss that a model without positions ends at, RoPE saves ",
-           told(saved, 2), " of the training and a learned table ", told(slow, 2), ". The loss with RoPE is ",
-           compared(gain, "that without"), ", after a quarter of the training ", compared(early), ".");
   return f;
 }
 const Record claim_004_05 = Claim{
@@ -249,6 +253,11 @@ const Record claim_004_05 = Claim{
           return all;
         },
     .measure = takes_load,
+    .answer =
+        "{gain?Yes, as far as training goes|The final losses do not tell|No, as far as training goes}: to "
+        "come to the loss that a model without positions ends at, RoPE can leave out {saved.rope:2n} of the "
+        "training and a learned table {saved.learned:2n}. The loss with RoPE is {gain_quarter:vs that "
+        "without} after a quarter of the training and {gain:vs} at its end.",
 };
 
 // Plug-in mutual information of token and position, in nats: (first tokens of) windows at these starts.
@@ -319,12 +328,6 @@ Finding related(Desk& desk) {
   f.between("places_z", "the same at random places, in deviations of the shuffled",
             (crop.found - crop.null) / crop.null_sd, -4, 4, 2);
   f.number("places", "the same at random places (nats)", crop.found - crop.null, 5);
-  const double z = (crop.found - crop.null) / crop.null_sd;
-  f.answer = text("In windows cut at random places the position says ", fixed(crop.found - crop.null, 5),
-                  " nats about the letter beyond chance, ", fixed(z, 1),
-                  " deviations of what shuffled positions give. Where windows begin with lines it says ",
-                  fixed(start.found - start.null, 3), " nats, against a deviation by chance of ",
-                  fixed(start.null_sd, 5), ". The [CLS] that opens every input of BERT is the extreme case.");
   return f;
 }
 const Record claim_000_06 = Claim{
@@ -345,6 +348,11 @@ const Record claim_000_06 = Claim{
           return std::vector<Recipe>();
         },
     .measure = related,
+    .answer =
+        "In windows cut at random places the position says {places} nats about the letter beyond chance, "
+        "{places_z:1} deviations of what shuffled positions give. Where windows begin with lines it says "
+        "{line_starts:3} nats, against a deviation by chance of {deviation}. The [CLS] that opens every "
+        "input of BERT is the extreme case.",
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "gnomon/claims/parts.h"
 #include "gnomon/claims/parts_terms.h"
-#include "gnomon/core/readable.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/importance.h"
 #include "gnomon/lens/subspace.h"
@@ -19,9 +18,9 @@ Question question_what_four_terms_do = {
         "They add up to the logits exactly, and one matrix serves them all: a model whose word and position "
         "share their matrices differs in loss by {000-04|tying} nats from one in which they have their own. "
         "The variance of a term is not its worth: words asking words, words asking positions and positions "
-        "asking positions have {000-02|share.0}, {000-02|share.1} and {000-02|share.3} of it, and to take "
-        "one out of the first layer of a finished model costs {000-02|cost.0}, {000-02|cost.1} and "
-        "{000-02|cost.3} nats.",
+        "asking positions have {000-02|share.0}, {000-02|share.1} and {000-02|share.3} of it, and without "
+        "one of them in the first layer of a finished model the loss changes by {000-02|cost.0}, "
+        "{000-02|cost.1} and {000-02|cost.3} nats.",
     .evidence = {
         .algebra = "The terms and the biases add up to the logits to {000-02|error}. The matrix of a head "
                    "has rank {000-01|rank} of {000-01|width}. Rows of attention weights sum to 1 to "
@@ -32,11 +31,12 @@ Question question_what_four_terms_do = {
                   "depends on their distance: {002-08|offset} of its variance against {002-08|offset_null} "
                   "by chance. The heads of a layer differ in how much of their logits is about position by "
                   "{002-11|spread}, of which chance gives {002-11|spread_null}.",
-        .real =
-            "In the first layer of all-MiniLM-L6-v2 words asking words have {minilm|word_word} of the "
-            "variance, words asking positions {minilm|word_position}, positions asking words "
-            "{minilm|position_word} and positions asking positions {minilm|position_position}; positions "
-            "asking positions have more than words asking words in {minilm|terms_positional} of its heads.",
+        .real = "In the first layer of all-MiniLM-L6-v2 words asking words have {minilm|word_word} of the "
+                "variance, words asking positions {minilm|word_position}, positions asking words "
+                "{minilm|position_word}, positions asking positions {minilm|position_position}, and biases "
+                "and the token type the other {minilm|terms_rest}. These are means over heads, of shares "
+                "that can be below 0: a term that varies against the whole. Positions asking positions have "
+                "more than words asking words in {minilm|terms_positional} of its heads.",
         .change_our_mind = "A larger model in which matrices of their own lower the loss by more than the "
                            "position's entry into every layer does, at equal parameters."}};
 
@@ -74,10 +74,6 @@ Finding joint_matrix(Desk& desk) {
   f.between("two_sides", "relative difference of the two sides", worst, 0, 1e-5, 12);
   f.near("rank", "rank of Q'K of a head", rank, double(D), 0, 0);
   f.number("width", "width of the model", double(c.width), 0);
-  f.answer = text("The identity is exact to rounding. But the joint matrix of a head has rank ",
-                  fixed(rank, 0), ", the size of the head, not ", c.width,
-                  ": a bottleneck for each head, with a factor 1/√d_h, biases and a LayerNorm that the "
-                  "formula leaves out.");
   return f;
 }
 const Record claim_000_01 = Claim{
@@ -95,6 +91,10 @@ const Record claim_000_01 = Claim{
                  {holds, {asked("two_sides")}}},
     .recipes = additive,
     .measure = joint_matrix,
+    .answer =
+        "The identity is exact to rounding. But the joint matrix of a head has rank {rank}, the size of the "
+        "head, not {width}: a bottleneck for each head, with a factor 1/√d_h, biases and a LayerNorm that "
+        "the formula leaves out.",
 };
 
 Matrix added(const std::vector<Matrix>& terms) {
@@ -176,15 +176,6 @@ Finding expansion(Desk& desk) {
     f.estimate(text("cost.", k), text("loss without ", kTermNames[k], ", more than intact (nats)"),
                mean_interval(costs[k]), 3);
   f.figures = {picture(o, w, e.head)};
-  const auto share = [&](std::size_t k) { return told(mean_interval(shares[k]), 3); };
-  const auto cost = [&](std::size_t k) { return fixed(mean_interval(costs[k]).mean, 3); };
-  f.answer =
-      text("The four terms and the biases add up to the logits to ", significant(e.error),
-           ". In trained models of this size the shares of the variance within rows are: words asking words ",
-           share(0), ", words asking positions ", share(1), ", positions asking words ", share(2),
-           ", positions asking positions ", share(3),
-           "; taking a term out of the first layer of a finished model costs ", cost(0), ", ", cost(1), ", ",
-           cost(2), " and ", cost(3), " nats.");
   return f;
 }
 const Record claim_000_02 = Claim{
@@ -203,6 +194,12 @@ const Record claim_000_02 = Claim{
     .verdicts = {{holds, {asked("error"), asked("shares_sum")}}},
     .recipes = additive,
     .measure = expansion,
+    .answer =
+        "The four terms and the biases add up to the logits to {error:e}. In trained models of this size the "
+        "shares of the variance within rows are: words asking words {share.0:n}, words asking positions "
+        "{share.1:n}, positions asking words {share.2:n}, positions asking positions {share.3:n}. Without "
+        "one of them in the first layer of a finished model the loss changes by {cost.0}, {cost.1}, {cost.2} "
+        "and {cost.3} nats.",
 };
 
 Finding direction(Desk& desk) {
@@ -221,10 +218,6 @@ Finding direction(Desk& desk) {
   }
   f.between("paid", "largest |sum of what a token pays − 1|", rows, 0, kFloatRounding, 7);
   f.between("received", "largest |sum of what a token receives − 1|", columns, .5, 1e9, 2);
-  f.answer =
-      text("The other way round: Q acts on x, so x asks, and the softmax makes what x pays sum to 1 (to ",
-           significant(rows), "); what y receives does not, it is up to ", fixed(columns, 2),
-           " away. The second term is a word asking for a position, the third a position asking for a word.");
   return f;
 }
 const Record claim_000_03 = Claim{
@@ -238,6 +231,10 @@ const Record claim_000_03 = Claim{
     .verdicts = {{wrong, {asked("paid"), asked("received")}}},
     .recipes = additive,
     .measure = direction,
+    .answer =
+        "The other way round: Q acts on x, so x asks, and the softmax makes what x pays sum to 1 (to "
+        "{paid:e}). What y receives does not: it is up to {received} away. The second term is a word asking "
+        "for a position, the third a position asking for a word.",
 };
 
 // All four terms over distances in every layer, with matrices of their own for positions, or with the layer's: the two
@@ -249,7 +246,7 @@ constexpr const char *kFourOwn = "deberta(span=32, terms=c2p_p2c_p2p)",
 constexpr double kMargin = .02;
 
 // Who pulls which way at the trained sum.
-void pulls_of_terms(Desk& desk, Finding& f, std::string& answer) {
+void pulls_of_terms(Desk& desk, Finding& f) {
   const Recipe r = desk.language("sinusoidal");
   std::vector<std::vector<double>> by_term(4);
   for (const Outcome& o : desk.models(r)) {
@@ -260,14 +257,10 @@ void pulls_of_terms(Desk& desk, Finding& f, std::string& answer) {
   for (std::size_t k = 0; k < 4; ++k) {
     const Estimate e = mean_interval(by_term[k]);
     f.estimate(text("pull.", k), text("dLoss/d(scale of ", kTermNames[k], ")"), e, 4);
-    grow += sign(e) == Sign::below, shrink += sign(e) == Sign::above;
+    grow += e.mean + e.half_width<0, shrink += e.mean - e.half_width> 0;  // neither without an interval
   }
   f.number("growing", "terms that would still like to grow in the trained sum", grow, 0);
   f.number("shrinking", "terms that would like to shrink", shrink, 0);
-  answer += text(" In the trained sum ", grow, " of the four terms would still like to grow and ", shrink,
-                 " to shrink",
-                 grow && shrink ? ": they pull against each other a little."
-                                : ": no two that pull against each other can be told.");
 }
 
 Finding trade_off(Desk& desk) {
@@ -286,26 +279,14 @@ Finding trade_off(Desk& desk) {
     f.estimate(text(key, "_quarter"), text(what, ", after a quarter of the training (nats)"), way[0], 4);
     f.estimate(text(key, "_half"), text(what, ", after half of the training (nats)"), way[1], 4);
     chart.rows.push_back({what, way[2].mean, way[2].half_width, 0});
-    return way;
   };
-  const auto tying = compare("tying", "four terms with shared matrices, less with their own", shared, own),
-             every = compare("every_layer", "the sum with position in every layer, less the sum", again, sum),
-             without =
-                 compare("without_p2p", "without position to position, less all four terms", three, own),
-             of_own = compare("own", "four terms with matrices of their own, less the sum in every layer",
-                              own, again),
-             of_tupe =
-                 compare("tupe", "TUPE, without the cross terms, less the sum in every layer", tupe, again);
+  compare("tying", "four terms with shared matrices, less with their own", shared, own);
+  compare("every_layer", "the sum with position in every layer, less the sum", again, sum);
+  compare("without_p2p", "without position to position, less all four terms", three, own);
+  compare("own", "four terms with matrices of their own, less the sum in every layer", own, again);
+  compare("tupe", "TUPE, without the cross terms, less the sum in every layer", tupe, again);
   f.figures = {chart};
-  f.answer = text(
-      "The same four terms, in every layer and over the same distances: with one matrix for word and "
-      "position the loss is ",
-      compared(tying[2], "that with matrices of their own"), " (a difference of ", told(tying),
-      "). With position again in every layer the sum's loss is ", compared(every[2], "the plain sum's"),
-      "; against it, that of four terms over distances is ", compared(of_own[2]), " and TUPE's ",
-      compared(of_tupe[2]), ". A training without the term from position to position ends ",
-      compared(without[2], "one with all four"), ".");
-  pulls_of_terms(desk, f, f.answer);
+  pulls_of_terms(desk, f);
   return f;
 }
 const Record claim_000_04 = Claim{
@@ -335,6 +316,15 @@ const Record claim_000_04 = Claim{
                              d.language(kFourOwn),     d.language(kFourShared)};
         },
     .measure = trade_off,
+    .answer =
+        "The same four terms, in every layer and over the same distances: with one matrix for word and "
+        "position the loss is {tying_quarter:vs that with matrices of their own} after a quarter of the "
+        "training, {tying_half:vs} after half of it and {tying:vs} at its end. With position again in every "
+        "layer the sum's loss is {every_layer:vs the plain sum's}. Against that, the loss of four terms over "
+        "distances is {own:vs}, and TUPE's {tupe:vs}. A training without the term from position to position "
+        "ends {without_p2p:vs one with all four}. These are terms over distances: the sum itself was not "
+        "given matrices of its own. In the trained sum the loss asks {growing} of the four terms to be "
+        "larger and {shrinking} to be smaller.",
 };
 
 double mean_of(const std::vector<double>& v) { return mean_interval(v).mean; }
@@ -372,15 +362,6 @@ Finding identifiable(Desk& desk) {
   f.estimate("offset_start", "share of e'Mf that the offset explains, at the start", before, 3);
   f.number("windows", "windows averaged", double(sample.count()), 0);
   f.figures = {chart};
-  f.answer =
-      text("Because the parts of the sum can be told apart: averaged over ", sample.count(),
-           " windows the logits of a head follow the terms of position alone, with correlations of ",
-           told(least, 3),
-           " in the head where it is least. And v's rotation matters, since what positions ask of positions ",
-           sign(more) == Sign::above ? "depends on their distance more than chance makes it: "
-                                     : "is not told apart from chance in how it depends on their distance: ",
-           told(found, 3), " of its variance against ", told(null, 3),
-           " for the same matrix turned at random and ", told(before, 3), " at the start.");
   return f;
 }
 const Record claim_002_08 = Claim{
@@ -401,6 +382,13 @@ const Record claim_002_08 = Claim{
     .verdicts = {{answered, {above("correlation", .9)}}, otherwise(open)},
     .recipes = additive,
     .measure = identifiable,
+    .answer =
+        "Because the parts of the sum can be told apart: averaged over {windows} windows the logits of a "
+        "head follow the terms of position alone, with correlations of {correlation:n} in the head where it "
+        "is least. What positions ask of positions {offset_more?depends on their distance less than chance "
+        "makes it|is not told apart from chance in how it depends on their distance|depends on their "
+        "distance more than chance makes it}: {offset:n} of its variance against {offset_null:n} for the "
+        "same matrix turned at random and {offset_start:n} at the start.",
 };
 
 // Queries at spaces and marks.
@@ -442,21 +430,12 @@ Finding importance(Desk& desk) {
   f.estimate("most", "position share of the head with the most", high, 3);
   f.estimate("spread", "most less least within a model", mean_interval(heads), 3);
   f.estimate("spread_null", "the same with heads exchanged within windows", mean_interval(heads_null), 3);
-  f.estimate("spread_more", "the former less the latter", more, 3);
+  f.estimate("spread_more", "the former less the latter, heads", more, 3);
   f.estimate("context", "difference between queries at letters and at spaces or marks, mean over heads",
              mean_interval(kinds), 3);
   f.estimate("context_null", "the same with queries exchanged at random", mean_interval(kinds_null), 3);
-  f.estimate("context_more", "the former less the latter", context, 3);
+  f.estimate("context_more", "the former less the latter, queries", context, 3);
   f.figures = {chart};
-  f.answer = text(
-      "The terms with a position have from ", told(low, 3), " to ", told(high, 3),
-      " of the variance of a head's logits within rows. That the head with the most differs from the one "
-      "with the least is no finding by itself; with heads exchanged at random they differ by ",
-      told(mean_interval(heads_null), 3), ", and the heads exceed that by ", told(more, 3),
-      ". Between queries at letters and at spaces or marks the share differs by ",
-      told(mean_interval(kinds), 3), ", ", sign(context) == Sign::above ? "more than" : "not told apart from",
-      " the ", told(mean_interval(kinds_null), 3), " of chance",
-      sign(context) == Sign::above ? ": it depends on the context." : ".");
   return f;
 }
 const Record claim_002_11 = Claim{
@@ -480,6 +459,13 @@ const Record claim_002_11 = Claim{
         "the claim wrong, although queries differed by context, which is what it says.",
     .recipes = additive,
     .measure = importance,
+    .answer =
+        "The terms with a position have from {least:n} to {most:n} of the variance of a head's logits within "
+        "rows. That the head with the most differs from the one with the least is no finding by itself. The "
+        "two differ by {spread:n}, with heads exchanged at random by {spread_null:n}: {spread_more?less than "
+        "chance|not told apart from chance|more than chance}. Between queries at letters and at spaces or "
+        "marks the share differs by {context:n}, {context_more?less than|not told apart from|more than} the "
+        "{context_null:n} of chance{context_more?||: it depends on the context}.",
 };
 
 }  // namespace

@@ -17,10 +17,11 @@ Question question_what_is_the_clock = {
     .lead = "003-10",
     .answer =
         "Every pair of channels is the end of a hand on the unit circle, clockwise with the sine on x, each "
-        "later hand slower, and no two of the first 20,000 positions come nearer than {003-11|least} at a "
-        "length of {003-11|length}, which neighbours do. What training makes of the hands is another matter: "
-        "at the byte before, hiding the fast ones costs a trained model {004-02|task.previous.short} nats "
-        "and the slow ones {004-02|task.previous.long}; on text {004-02|text.short} and {004-02|text.long}.",
+        "later hand slower. Among the first 20,000 positions the two closest vectors are neighbours, "
+        "{003-11|least} apart (each vector is {003-11|length} long). What training makes of the hands is "
+        "another matter: at the byte before, hiding the fast ones changes the loss of a trained model by "
+        "{004-02|task.previous.short} nats and hiding the slow ones by {004-02|task.previous.long}; on text "
+        "by {004-02|text.short} and {004-02|text.long}.",
     .evidence = {
         .algebra =
             "|sin|² + |cos|² is 1, so every pair stays on the circle, and a step of the position turns it by "
@@ -28,10 +29,11 @@ Question question_what_is_the_clock = {
             "by at most {003-11|float32} from those in double, far less than the {003-11|least} between "
             "neighbours. Of the squared distance between neighbours the fast pairs have {004-02|fast_at_1}, "
             "of that between positions 64 apart the slow ones {004-02|slow_at_64}.",
-        .models = "Models of text with the waves of up to 25 tokens hidden lose {004-02|text.short} nats, "
-                  "with the longer ones hidden {004-02|text.long}. Models that name the letter one place "
-                  "back lose {004-02|task.previous.short} and {004-02|task.previous.long}, those that name "
-                  "it eight places back {004-02|task.offset8.short} and {004-02|task.offset8.long}.",
+        .models = "On text the loss changes by {004-02|text.short} nats where the waves of up to 25 tokens "
+                  "are hidden, and by {004-02|text.long} where the longer ones are. For models that name the "
+                  "letter one place back it changes by {004-02|task.previous.short} and "
+                  "{004-02|task.previous.long}, for those that name it eight places back by "
+                  "{004-02|task.offset8.short} and {004-02|task.offset8.long}.",
         .real =
             "SmolLM2 turns pairs of its queries and keys by such hands: {smollm2|pairs_turning} of them turn "
             "fully within the windows measured and {smollm2|pairs_still} less than a quarter. Its heads look "
@@ -71,9 +73,6 @@ Finding clock_hands(Desk&) {
   const auto w32 = sinusoid_frequencies(32);
   for (std::size_t i = 0; i < w32.size(); i += 1) dial.frequencies.push_back(w32[i]);
   f.figures = {dial};
-  f.answer = text("With the sine on x and the cosine on y, ", fixed(turned, 0), " of ", fixed(256 * 128, 0),
-                  " steps turn clockwise; the radius differs from 1, and the angular speed from w_i, by no "
-                  "more than the rounding of doubles. With the axes exchanged it turns the other way.");
   return f;
 }
 const Record claim_003_10 = Claim{
@@ -91,6 +90,10 @@ const Record claim_003_10 = Claim{
     .condition = "the sine is drawn to the right and the cosine upwards",
     .verdicts = {{holds_if, {asked("radius"), asked("speed"), asked("clockwise")}}},
     .measure = clock_hands,
+    .answer =
+        "With the sine on x and the cosine on y, {clockwise} of 32,768 steps turn clockwise; the radius "
+        "differs from 1, and the angular speed from w_i, by no more than the rounding of doubles. With the "
+        "axes exchanged it turns the other way.",
 };
 
 // The code of position p as programs make it that compute in float32 throughout, as that of the fifth text.
@@ -131,11 +134,6 @@ Finding unique(Desk&) {
   // No pair comes nearer than in double, less what each of the two may be off.
   f.between("float32_least", "computed in float32 throughout: no two positions are nearer than",
             least - 2 * off, .5 * least, least, 3);
-  f.answer =
-      text("No two of 20,000 positions come nearer than neighbours do, ", fixed(least, 2), " at a length of ",
-           fixed(length, 0), ". In float32 throughout, as most programs compute it, a code is off by up to ",
-           fixed(off, 4), ", so that no two come nearer than ", fixed(least - 2 * off, 2),
-           ": the time stays unique, though it is not exact any more.");
   return f;
 }
 const Record claim_003_11 = Claim{
@@ -153,6 +151,10 @@ const Record claim_003_11 = Claim{
     .recorded = holds,
     .verdicts = {{holds, {asked("least"), asked("neighbours"), asked("float32_least")}}},
     .measure = unique,
+    .answer =
+        "No two of 20,000 positions come nearer than neighbours do, {least:2} at a length of {length}. In "
+        "float32 throughout, as most programs compute it, a code is off by up to {float32}, so that no two "
+        "come nearer than {float32_least:2}: the time stays unique, though it is not exact any more.",
 };
 
 Finding circles(Desk& desk) {
@@ -185,10 +187,6 @@ Finding circles(Desk& desk) {
     orbits.words.push_back({letter == ' ' ? "space" : std::string(1, letter), scale * table.at(letter, 0),
                             scale * table.at(letter, 1)});
   f.figures = {orbits};
-  f.answer =
-      text("Around the word as it enters the sum, here the table's row times √d, the distance is off 1 by ",
-           fixed(worst, 7), " at most; around the table's row itself by up to ", fixed(of_row, 2),
-           ". If the code is scaled by A, the radius is A.");
   return f;
 }
 const Record claim_003_12 = Claim{
@@ -207,6 +205,10 @@ const Record claim_003_12 = Claim{
     .verdicts = {{holds_if, {asked("circle"), at_least("circle_of_row", .01)}}, {holds, {asked("circle")}}},
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
     .measure = circles,
+    .answer =
+        "Around the word as it enters the sum, here the table's row times √d, the distance is off 1 by "
+        "{circle:e} at most; around the table's row itself by up to {circle_of_row:2}. If the code is scaled "
+        "by A, the radius is A.",
 };
 
 // What the pairs of RoPE do in the first layer, a column a pair: the share of the logits' variance, mean over seeds.
@@ -383,18 +385,6 @@ Finding distances(Desk& desk) {
              "what short waves cost more than long ones, at the letter before less at that eight before",
              shift, 3);
   f.figures = {octave_picture(desk, r, f), worth_picture(desk, r), rotary_picture(desk, f)};
-  const char* says[] = {"so the short waves matter more for the far letter than for the near one",
-                        "so the short waves matter more for the near letter",
-                        "so that no division of labour by distance is told"};
-  f.answer =
-      text("Of the code itself it is true: pairs faster than 1/8 radian a token carry ", fixed(100 * fast, 0),
-           " % of the step between neighbours, slower ones ", fixed(100 * slow, 0),
-           " % of the way between positions 64 apart. Trained models on text lose ", told(of_short),
-           " nats without the waves of up to 25 tokens and ", told(of_long),
-           " without the longer ones. Naming the letter before costs ", told(costs[0]),
-           " without the short waves and ", told(costs[1]),
-           " without the longer ones, naming the one eight before ", told(costs[2]), " and ", told(costs[3]),
-           ", ", says[int(sign(shift))], ".");
   return f;
 }
 const Record claim_004_02 = Claim{
@@ -423,6 +413,15 @@ const Record claim_004_02 = Claim{
                              one_layer(d, "offset8")};
         },
     .measure = distances,
+    .answer =
+        "Of the code itself it is true: pairs faster than 1/8 radian a token carry {fast_at_1:%0} % of the "
+        "step between neighbours, slower ones {slow_at_64:%0} % of the way between positions 64 apart. "
+        "Without the waves of up to 25 tokens the loss of trained models on text changes by {text.short:n} "
+        "nats, without the longer ones by {text.long:n}. For naming the letter before it changes by "
+        "{task.previous.short:n} without the short waves and by {task.previous.long:n} without the longer "
+        "ones, for the one eight before by {task.offset8.short:n} and {task.offset8.long:n}: {shift?the far "
+        "letter needs the short waves, not the near one|no division of labour by distance is told|the near "
+        "letter needs the short waves, not the far one}.",
 };
 
 }  // namespace

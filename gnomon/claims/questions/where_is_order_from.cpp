@@ -17,25 +17,25 @@ Question question_where_is_order_from = {
     .title = "Where does order come from?",
     .lead = "003-01",
     .answer =
-        "Not from attention: permuting the input permutes the output, for all weights, so of pairs that "
+        "Not from attention: permuting the input permutes the output, for all weights. So of pairs that "
         "differ in order alone an encoder without positions answers {003-01|none.encoder} right, which is "
-        "chance, and on text it loses {004-08|loss} nats to one with a sinusoid. It comes from a causal "
-        "mask, which answers {003-01|none.causal_1} right with one layer and {003-01|none.causal_2} with "
-        "two, or from an encoding, {003-01|sinusoidal.encoder} right with the sinusoid.",
+        "chance, and on text its loss is {004-08|loss:vs that of one with a sinusoid}. Order comes from a "
+        "causal mask, which answers {003-01|none.causal_1} right with one layer and {003-01|none.causal_2} "
+        "with two, or from an encoding, {003-01|sinusoidal.encoder} right with the sinusoid.",
     .evidence = {
         .algebra =
             "Every part of a layer is either applied to each token alone or is a sum over all tokens with "
             "weights made from pairs of them, and neither changes when the tokens are renumbered. So f(Px) = "
             "P·f(x) for all weights, trained or not, and what is pooled over the tokens is the same for "
             "every order. A mask or a position depends on the numbers of the tokens and breaks this.",
-        .models = "The relative error of f(Px) = P·f(x) is at most {004-03|trained.none} in trained encoders "
-                  "without positions and at least {004-03|trained.sinusoidal} in those with a sinusoid. On "
-                  "pairs that differ in order alone the share of right answers is {003-01|none.encoder} "
-                  "without positions, {003-01|none.causal_1} behind a causal mask in one layer, "
-                  "{003-01|none.causal_2} in two.",
+        .models = "The relative error of f(Px) = P·f(x) is at most {004-03|trained.none:e} in trained "
+                  "encoders without positions and at least {004-03|trained.sinusoidal} in those with a "
+                  "sinusoid. On pairs that differ in order alone the share of right answers is "
+                  "{003-01|none.encoder} without positions, {003-01|none.causal_1} under a causal mask in "
+                  "one layer, {003-01|none.causal_2} in two.",
         .real = "In all-MiniLM-L6-v2, an encoder with a table, the distance of query and key explains more "
                 "than half of the logits' variance in {minilm|heads_by_distance} of the heads, and "
-                "{minilm|heads_previous} look mostly at the token before; in SmolLM2, behind a mask and with "
+                "{minilm|heads_previous} look mostly at the token before; in SmolLM2, under a mask and with "
                 "rotations, {smollm2|heads_by_distance} and {smollm2|heads_previous}. Without its table "
                 "MiniLM's mean row moves by {minilm|without} (1 less the cosine).",
         .change_our_mind = "An encoder without positions, with any weights, that answers more than half of "
@@ -59,7 +59,6 @@ Finding tom_bit(Desk& desk) {
     bool causal;
     double low, high;
   };
-  std::vector<std::string> rights;
   for (const Arm& a : {Arm{"none.encoder", "none", "no position, encoder, 2 layers", 2, false, .5, .5},
                        {"none.causal_1", "none", "no position, causal, 1 layer", 1, true, .49, .51},
                        {"none.causal_2", "none", "no position, causal, 2 layers", 2, true, .95, 1},
@@ -69,7 +68,6 @@ Finding tom_bit(Desk& desk) {
     const Sample pairs = desk.held_out(r, 512);
     const Estimate right = mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, pairs); }));
     f.estimate(a.key, a.name, right, 3).ask(a.low, a.high);
-    rights.push_back(fixed(right.mean, 3));
     chart.rows.push_back({a.name, right.mean, right.half_width, int(chart.rows.size())});
   }
   const auto pooled = [&](std::int64_t layers, bool causal) {
@@ -84,16 +82,6 @@ Finding tom_bit(Desk& desk) {
             of_encoder, 0, 1e-5, 9);
   f.number("pooled_causal", "trained causal layer without positions: the same", of_decoder, 3);
   f.figures = {chart};
-  f.answer =
-      text("Without positions an encoder answers ", rights[0],
-           " of the pairs right, where chance is half, and its logits pooled over the window change by ",
-           fixed(of_encoder, 7),
-           " when it is read backwards. Behind a causal mask one layer, read at the last token, answers ",
-           rights[1], " and two layers ", rights[2], "; with positions encoders answer ", rights[3],
-           " (sinusoid) and ", rights[4],
-           " (RoPE). Pooling tells a mask as well: the logits of one causal layer change by ",
-           fixed(of_decoder, 3),
-           ". As printed, \"a\" and \"A\" are different tokens, so the two sentences differ anyway.");
   return f;
 }
 const Record claim_003_01 = Claim{
@@ -121,6 +109,13 @@ const Record claim_003_01 = Claim{
                              d.task("order", "rope", 2, false)};
         },
     .measure = tom_bit,
+    .answer =
+        "Without positions an encoder answers {none.encoder:m} of the pairs right, where chance is half, and "
+        "its logits pooled over the window change by {pooled:e} when it is read backwards. Under a causal "
+        "mask one layer, read at the last token, answers {none.causal_1:m} and two layers {none.causal_2:m}; "
+        "with positions encoders answer {sinusoidal.encoder:m} (sinusoid) and {rope.encoder:m} (RoPE). "
+        "Pooling tells a mask as well: the logits of one causal layer change by {pooled_causal}. As printed, "
+        "\"a\" and \"A\" are different tokens, so the two sentences differ anyway.",
 };
 
 Finding at_once(Desk&) {
@@ -136,10 +131,6 @@ Finding at_once(Desk&) {
       worst = std::max(worst, std::abs(step.at(t - 1, c) - all.at(t - 1, c)));
   }
   f.between("once", "largest difference of a logit, all at once against one by one", worst, 0, 1e-4, 7);
-  f.answer = text(
-      "One pass over all tokens gives the logits of sixteen passes over growing prefixes, to ",
-      fixed(worst, 7),
-      ": a causal model takes them at once in training. When it writes, its own tokens come one by one.");
   return f;
 }
 const Record claim_004_01 = Claim{
@@ -152,6 +143,10 @@ const Record claim_004_01 = Claim{
     .recorded = holds,
     .verdicts = {{holds, {asked("once")}}},
     .measure = at_once,
+    .answer =
+        "One pass over all tokens gives the logits of sixteen passes over longer and longer prefixes, to "
+        "{once:e}: a causal model takes them at once in training. When it writes, its own tokens come one by "
+        "one.",
 };
 
 constexpr double kBlind =
@@ -169,7 +164,6 @@ Finding permutations(Desk& desk) {
   const Sample s = letters(24, 4);
   const std::int64_t n = desk.draws(100);
   std::vector<std::pair<std::string, std::vector<double>>> rows;
-  double blind = 0, masked = 0;
   for (const char* spec : {"none", "sinusoidal", "rope", "t5"}) {
     for (const bool causal : {false, true}) {
       const Untrained m(spec, 2, causal);
@@ -178,7 +172,6 @@ Finding permutations(Desk& desk) {
       const std::string name = text(spec, causal ? ", causal" : ", encoder"),
                         untrained = name + ", untrained";
       rows.push_back({untrained, {e}});
-      if (bare) (causal ? masked : blind) = e;
       if (causal)
         f.between(text(spec, ".causal"), untrained, e, .1, 1e9, 3);
       else if (bare)
@@ -200,13 +193,6 @@ Finding permutations(Desk& desk) {
             swap_difference(one.look(), s, 20, 7), 0, 1e-5, 8);
   f.between("swap.2", "causal, 2 layers: the same", swap_difference(two.look(), s, 20, 7), 1e-3, 1e9, 4);
   f.figures = {table({{"|f(Px) − P·f(x)| / |f(x)|", "relative"}, rows, 7})};
-  f.answer = text(
-      "Because attention has nothing to tell order by: every token is treated alike and summed over, so for "
-      "all weights the permuted input gives the permuted output. That is an argument about all weights, so "
-      "no amount of data changes it; the trained encoders are examples: without positions the relative error "
-      "of it is ",
-      fixed(most, 7), " after training on text and ", fixed(blind, 7), " before, with a sinusoid ",
-      fixed(least, 4), ". A causal mask alone gives ", fixed(masked, 2), ".");
   return f;
 }
 const Record claim_004_03 = Claim{
@@ -230,6 +216,12 @@ const Record claim_004_03 = Claim{
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = permutations,
+    .answer =
+        "Because attention has nothing to tell order by: every token is treated alike and summed over, so "
+        "for all weights the permuted input gives the permuted output. That is an argument about all "
+        "weights, so no amount of data changes it; the trained encoders are examples. Without positions the "
+        "relative error of it is {trained.none:e} after training on text and {none.encoder:e} before, with a "
+        "sinusoid {trained.sinusoidal}. A causal mask alone gives {none.causal:2}.",
 };
 
 Finding rows_together(Desk&) {
@@ -250,10 +242,6 @@ Finding rows_together(Desk&) {
   }
   f.between("reversed", "largest difference of attention weights after reversing the rows", worst, 0,
             kFloatRounding, 7);
-  f.answer = text(
-      "No. The rows of Q, K and V permute together, and the weights with them: after reversing the rows they "
-      "differ from the reversed weights by ",
-      fixed(worst, 7), " at most. Which row a token has says nothing to the model.");
   return f;
 }
 const Record claim_004_04 = Claim{
@@ -266,6 +254,10 @@ const Record claim_004_04 = Claim{
     .recorded = answered,
     .verdicts = {{answered, {asked("reversed")}}},
     .measure = rows_together,
+    .answer =
+        "No. The rows of Q, K and V permute together, and the weights with them: after reversing the rows "
+        "they differ from the reversed weights by {reversed:e} at most. Which row a token has says nothing "
+        "to the model.",
 };
 
 Finding equivariant(Desk& desk) {
@@ -288,13 +280,6 @@ Finding equivariant(Desk& desk) {
                  early = loss_difference_at(desk, without, sinus, .25);
   f.estimate("loss", "masked tokens, loss without positions, less the sinusoid's (nats)", gap);
   f.estimate("loss_quarter", "the same after a quarter of the training (nats)", early);
-  f.answer =
-      text("Not invariant but equivariant: read backwards, the rows of an encoder change by ",
-           fixed(moved, 2), " of their size, the permuted rows are the same to ", fixed(error, 7),
-           ", and only what is pooled over them is invariant, to ", fixed(pooled, 7),
-           ". So an encoder like BERT has no implicit position: in ours the loss on masked letters without "
-           "positions is ",
-           compared(gap, "the sinusoid's"), ", after a quarter of the training ", compared(early), ".");
   return f;
 }
 const Record claim_004_08 = Claim{
@@ -315,6 +300,12 @@ const Record claim_004_08 = Claim{
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = equivariant,
+    .answer =
+        "Not invariant but equivariant: read backwards, the rows of an encoder change by {reversal:2} of "
+        "their size, the permuted rows are the same to {equivariance:e}, and only what is pooled over them "
+        "is invariant, to {pooled:e}. So an encoder like BERT has no implicit position: in ours the loss on "
+        "masked letters without positions is {loss_quarter:vs the sinusoid's} after a quarter of the "
+        "training and {loss:vs} at its end.",
 };
 
 Finding token_wise(Desk&) {
@@ -336,11 +327,6 @@ Finding token_wise(Desk&) {
   };
   f.near("length", "parameters for windows of 1,024 tokens, less those for 32", size(1024) - size(32), 0, 0,
          0);
-  f.answer = text(
-      "Each token's q, k and v depend on that token alone: within a window they differ from those of the "
-      "token by itself by ",
-      fixed(worst, 7), " at most. A model for windows of 1,024 tokens has ", fixed(size(1024) - size(32), 0),
-      " parameters more than one for 32.");
   return f;
 }
 const Record claim_004_11 = Claim{
@@ -353,6 +339,10 @@ const Record claim_004_11 = Claim{
     .recorded = holds,
     .verdicts = {{holds, {asked("alone"), asked("length")}}},
     .measure = token_wise,
+    .answer =
+        "Each token's q, k and v depend on that token alone: within a window they differ from those of the "
+        "token by itself by {alone:e} at most. A model for windows of 1,024 tokens has {length} parameters "
+        "more than one for 32.",
 };
 
 Finding bag_of_words(Desk& desk) {
@@ -368,11 +358,6 @@ Finding bag_of_words(Desk& desk) {
   f.estimate("majority.sinusoidal", "majority of letters, sinusoidal", placed, 3).ask(.97);
   f.estimate("order", "who bites, none", order, 3).ask(.5, .5);
   f.estimate("language", "masked letters of text, loss without positions, less the sinusoid's (nats)", gap);
-  f.answer = text("A question that needs no order, which letter is most frequent, is answered right in ",
-                  fixed(bag.mean, 3), " of cases without positions and in ", fixed(placed.mean, 3),
-                  " with them; one that does, who bites, in ", fixed(order.mean, 3),
-                  ", which is chance. On text the loss of an encoder that sees a bag of letters is ",
-                  compared(gap, "that of one with a sinusoid"), ".");
   return f;
 }
 const Record claim_004_12 = Claim{
@@ -391,11 +376,15 @@ const Record claim_004_12 = Claim{
                              d.task("order", "none", 2, false), d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = bag_of_words,
+    .answer =
+        "A question that needs no order, which letter is most frequent, is answered right in "
+        "{majority.none:m} of cases without positions and in {majority.sinusoidal:m} with them; one that "
+        "does, who bites, in {order:m}, which is chance. On text the loss of an encoder that sees a bag of "
+        "letters is {language:vs that of one with a sinusoid}.",
 };
 
 Finding oranges(Desk& desk) {
   Finding f;
-  std::vector<std::string> rights;
   for (const auto& [spec, causal, low, high] : {std::tuple{"none", false, .5, .5},
                                                 {"none", true, .9, 1.0},
                                                 {"sinusoidal", false, .95, 1.0},
@@ -406,12 +395,7 @@ Finding oranges(Desk& desk) {
     f.estimate(text(spec, causal ? ".causal" : ".encoder"), text(spec, causal ? ", causal" : ", encoder"),
                right, 3)
         .ask(low, high);
-    rights.push_back(fixed(right.mean, 3));
   }
-  f.answer = text(
-      "The two sentences hold the same words: of such pairs an encoder without positions answers ", rights[0],
-      " right, which is chance, one with a sinusoid ", rights[2], ". Behind a causal mask two layers answer ",
-      rights[1], " without positions and ", rights[3], " with ALiBi.");
   return f;
 }
 const Record claim_004_13 = Claim{
@@ -433,6 +417,10 @@ const Record claim_004_13 = Claim{
                              d.task("binding", "sinusoidal", 2, false), d.task("binding", "alibi", 2, true)};
         },
     .measure = oranges,
+    .answer =
+        "The two sentences have the same words: of such pairs an encoder without positions answers "
+        "{none.encoder:m} right, which is chance, one with a sinusoid {sinusoidal.encoder:m}. Under a causal "
+        "mask two layers answer {none.causal:m} without positions and {alibi.causal:m} with ALiBi.",
 };
 
 Finding recurrent(Desk&) {
@@ -455,11 +443,6 @@ Finding recurrent(Desk&) {
             3);
   f.between("recurrent.lstm", "LSTM: the same", lstm, .01, 10, 3);
   f.between("attention", "the same for one causal layer of attention (logits)", blind, 0, 1e-5, 8);
-  f.answer = text(
-      "A recurrent network reads its input in order by construction: even with random weights a swap of two "
-      "tokens changes its state, by ",
-      fixed(elman, 2), " of its size in Elman's network and by ", fixed(lstm, 2),
-      " in an LSTM. The logits of one causal layer of attention change by ", fixed(blind, 7), ".");
   return f;
 }
 const Record claim_002_14 = Claim{
@@ -474,6 +457,10 @@ const Record claim_002_14 = Claim{
     .recorded = holds,
     .verdicts = {{holds, {asked("recurrent"), asked("attention")}}},
     .measure = recurrent,
+    .answer =
+        "A recurrent network reads its input in order by construction: even with random weights a swap of "
+        "two tokens changes its state, by {recurrent.elman:2} of its size in Elman's network and by "
+        "{recurrent.lstm:2} in an LSTM. The logits of one causal layer of attention change by {attention:e}.",
 };
 
 }  // namespace

@@ -52,7 +52,8 @@ Findings key_misspelt(const LintContext& file) {
     for (const std::string& key : file.config().keys(dict.key)) {
       const Config::Kind kind = file.config().kind(dict.key + "." + key);
       if (kind == Config::Kind::object || kind == Config::Kind::null) continue;
-      const std::string_view meant = misspelt_rope_key(key);
+      if (file.type_of(dict) == "yarn" && is_vllm_yarn_key(key)) continue;
+      const std::string meant = misspelt_rope_key(key, file.type_of(dict));
       if (meant.empty()) continue;  // known, or a model's own code may read it
       const bool length = meant == "original_max_position_embeddings";
       all.push_back(finding(file, dict.key + "." + key, text("\"", meant, "\""),
@@ -76,8 +77,10 @@ Findings flat_unread(const LintContext& file) {
   if (!flat) return {};
   return {finding(file, flat->key,
                   "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
-                  "this class looks for full_attention and sliding_attention in it alone: type, factor and "
-                  "base are kept and not used, and both kinds of layer get the class's own")};
+                  file.family()->rope.dicts == RopeDicts::both_kinds
+                      ? "this class takes nothing else: transformers 5.23 refuses the file when it reads it"
+                      : "this class looks for full_attention and sliding_attention in it alone: type, factor "
+                        "and base are kept and not used, and both kinds of layer get the class's own")};
 }
 
 // Classes of transformers 5.23 whose rotation has a dictionary for each kind of layer: those of models/*/modeling_*.py with
@@ -117,17 +120,18 @@ Findings nested_unread(const LintContext& file) {
 }
 
 Findings label_missing(const LintContext& file) {
-  const auto types = file.words("layer_types");
-  if (!types || file.reads_by_kind() || !takes_kinds(file)) return {};
+  if (!file.family() || file.family()->rope.dicts != RopeDicts::as_written) return {};
   const std::string key =
       file.at(file.kind("rope_scaling") == Config::Kind::object ? "rope_scaling" : "rope_parameters");
-  const bool nested = std::any_of(file.ropes().begin(), file.ropes().end(), [&](const RopeDictionary& dict) {
-    return dict.key.starts_with(key + ".");
-  });
-  for (const std::string& type : *types)
-    if (nested && file.config().kind(key + "." + type) == Config::Kind::absent)
+  const auto dict = [&](std::string_view kind) { return file.config().kind(text(key, ".", kind)); };
+  const std::vector<std::string> types =
+      file.words("layer_types").value_or(std::vector<std::string>{"full_attention", "sliding_attention"});
+  const bool nested =
+      std::any_of(types.begin(), types.end(), [&](const auto& t) { return dict(t) == Config::Kind::object; });
+  for (const std::string& type : types)
+    if (nested && dict(type) == Config::Kind::absent)
       return {finding(file, key, text("\"", type, "\": {...}, or null for layers without position"),
-                      text("layer_types names ", type,
+                      text("there are layers of the kind ", type,
                            ", for which there is no dictionary: transformers 5.23 fails with a KeyError when "
                            "it builds the model"))};
   return {};
@@ -173,8 +177,16 @@ Findings scaling_dictionary(const LintContext& file) {
                       "transformers 5.23 fails with a KeyError when it builds the model")};
   return {};
 }
+Findings type_unread(const LintContext& file) {
+  return remarked(file, "type-unread-by-kind", "\"rope_type\" in place of \"type\"");
+}
 Findings key_unread(const LintContext& file) {
-  return remarked(file, "scaling-key-unread", "no such key, or the type that reads it");
+  if (file.family()) return remarked(file, "scaling-key-unread", "no such key, or the type that reads it");
+  Findings all;
+  for (const std::string_view rule : {"scaling-key-unread", "rope-key-misspelt"})
+    for (Finding& found : remarked(file, rule, "the type that reads it, if the class does not"))
+      all.push_back(std::move(found));
+  return all;
 }
 
 Findings default_looks_like_scaling(const LintContext& file) {
@@ -215,7 +227,8 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 50000, "rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2.0}})",
-     .find = type_twice},
+     .find = type_twice,
+     .any_class = true},
     {.id = "rope-key-misspelt",
      .severity = Severity::error,
      .title = "A key of a dictionary is nearly one that is read, and nobody reads it.",
@@ -235,8 +248,9 @@ const Rule kRules[] = {
      .severity = Severity::error,
      .title = "One rope_parameters for all layers, in a family that reads one for each kind.",
      .explains = "Gemma 3, OLMo 3 and ModernBERT look for full_attention and sliding_attention in "
-                 "rope_parameters. Anything beside them is kept in the file and not used: a linear "
-                 "scaling by 8 for Gemma 3 written flat has no effect under transformers 5.23.",
+                 "rope_parameters. Gemma 3 and OLMo 3 keep anything else and do not use it: a linear scaling "
+                 "by 8 for Gemma 3 written flat has no effect under transformers 5.23. ModernBERT's class "
+                 "refuses the file.",
      .fix = "Nest it: one dictionary for full_attention, one for sliding_attention.",
      .link = "https://github.com/lablup/mlxcel/issues/1340",
      .fails =
@@ -266,17 +280,17 @@ const Rule kRules[] = {
     {.id = "layer-label-missing",
      .severity = Severity::error,
      .title = "rope_parameters is nested and leaves out a kind of layer.",
-     .explains = "The model asks for the dictionary of every kind that layer_types names; where there is "
-                 "none, transformers fails when the model is built, and other readers use "
-                 "the dictionary that they find first.",
+     .explains = "Gemma 4's class asks for the dictionary of every kind of layer; where there is none, "
+                 "transformers fails when the model is built, and other readers use the dictionary that "
+                 "they find first.",
      .fix = "Add a dictionary for it, or null if those layers carry no position.",
      .link = "https://github.com/antonellof/ferrox/pull/65",
      .fails =
-         R"({"model_type": "mellum", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"],
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .passes =
-         R"({"model_type": "mellum", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"],
  "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = label_missing},
@@ -327,6 +341,22 @@ const Rule kRules[] = {
  "rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048, "rope_theta": 1000000},
   "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = scaling_dictionary},
+    {.id = "type-unread-by-kind",
+     .severity = Severity::error,
+     .title = "rope_scaling says type, in a class that begins with rope_type: default.",
+     .explains = "Gemma 3, OLMo 3 and ModernBERT put rope_scaling over dictionaries that already say "
+                 "\"rope_type\": \"default\". The older word type then stands beside it, and rope_type wins: "
+                 "transformers 5.23 does not scale at all. Whoever extends such a model gets nothing.",
+     .fix = "Write rope_type.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma3/"
+             "configuration_gemma3.py",
+     .fails =
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "rope_theta": 1000000, "rope_scaling": {"type": "linear", "factor": 8.0}})",
+     .passes =
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "rope_theta": 1000000, "rope_scaling": {"rope_type": "linear", "factor": 8.0}})",
+     .find = type_unread},
     {.id = "scaling-key-unread",
      .severity = Severity::warning,
      .title = "A key of a dictionary that its type does not read.",

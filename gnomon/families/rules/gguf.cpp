@@ -1,36 +1,20 @@
 // GGUF: what it has no key for, and what stands in tensors instead of keys.
 #include <algorithm>
 
+#include "gnomon/families/gguf_architectures.h"
 #include "gnomon/families/rules/rule.h"
 
 namespace gnomon {
 namespace {
 
-// llama.cpp, src/llama-model.cpp, llama_model_rope_type(): adjacent channels (NORM) or halves (NEOX).
-constexpr std::array<std::string_view, 34> kAdjacent{
-    "llama",      "llama4",    "deci",       "baichuan",  "starcoder",  "plamo",         "orion",
-    "internlm2",  "minicpm",   "xverse",     "command-r", "cohere2",    "olmo",          "arctic",
-    "deepseek",   "deepseek2", "chatglm",    "granite",   "granitemoe", "granitehybrid", "chameleon",
-    "bailingmoe", "neo-bert",  "smollm3",    "arcee",     "ernie4_5",   "ernie4_5-moe",  "mistral3",
-    "mistral4",   "glm-dsa",   "deepseek32", "plm",       "solar",      "mllama"};
-constexpr std::array<std::string_view, 38> kHalves{
-    "falcon",     "falcon-h1",      "grok",     "dbrx",      "bert",      "jina-bert-v3", "modern-bert",
-    "nomic-bert", "nomic-bert-moe", "eurobert", "stablelm",  "bitnet",    "qwen",         "qwen2",
-    "dream",      "qwen2moe",       "qwen3",    "qwen3moe",  "llada-moe", "rnd1",         "olmo2",
-    "olmoe",      "phi2",           "phi3",     "phimoe",    "gemma",     "gemma2",       "gemma3",
-    "starcoder2", "openelm",        "gptneox",  "codeshell", "nemotron",  "exaone",       "minicpm3",
-    "gpt-oss",    "mellum",         "gemma4"};
-constexpr std::array<std::string_view, 12> kNone{"gpt2",      "gptj",  "mpt",          "refact",
-                                                 "bloom",     "mamba", "jina-bert-v2", "t5",
-                                                 "t5encoder", "jais",  "rwkv6",        "wavtokenizer-dec"};
-constexpr std::array<std::string_view, 3> kSections{"qwen2vl", "qwen3vl", "qwen3vlmoe"};
-
-template <class List>
-bool in(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+const GgufArchitecture* fixed_by_name(const LintContext& file) {
+  return file.gguf() ? find_gguf_architecture(file.type()) : nullptr;
 }
+// By a base that may be in the file.
 bool rotates(const LintContext& file) {
-  return file.gguf() && (in(kAdjacent, file.type()) || in(kHalves, file.type()));
+  const GgufArchitecture* fixed = fixed_by_name(file);
+  const bool rotary = !file.family() || file.family()->method == Method::rotary;
+  return fixed && rotary && fixed->pairs != GgufPairs::none;
 }
 bool has_tensor(const LintContext& file, std::string_view name) {
   return std::any_of(file.tensors().begin(), file.tensors().end(),
@@ -38,19 +22,15 @@ bool has_tensor(const LintContext& file, std::string_view name) {
 }
 
 Findings pairing_unknown(const LintContext& file) {
-  if (!file.gguf() || in(kAdjacent, file.type()) || in(kHalves, file.type()) || in(kNone, file.type()) ||
-      in(kSections, file.type()))
-    return {};
+  if (!file.gguf() || fixed_by_name(file)) return {};
   return {finding(file, "general.architecture",
                   "an architecture of llama.cpp's list, or a look at the weights (`gnomon inspect`)",
                   "GGUF has no key for the pairing, and this architecture is in no table of it")};
 }
 
 Findings permuted(const LintContext& file) {
-  if (!file.gguf() || !in(kAdjacent, file.type()) ||
-      !(file.type() == "llama" || file.type() == "smollm3" || file.type() == "granite" ||
-        file.type() == "mistral3"))
-    return {};
+  const GgufArchitecture* fixed = fixed_by_name(file);
+  if (!fixed || !fixed->permuted) return {};
   return {finding(
       file, "general.architecture", "nothing; a reader of these weights turns adjacent channels",
       "the same model's safetensors turn halves: its q and k have their rows in another order there")};
@@ -73,7 +53,9 @@ Findings original_missing(const LintContext& file) {
 }
 
 Findings log_multiplier(const LintContext& file) {
-  const auto x = file.gguf() ? file.number("rope.scaling.yarn_log_multiplier") : std::nullopt;
+  const GgufArchitecture* fixed = fixed_by_name(file);
+  const bool tenth = fixed && fixed->log_multiplier == 0.1;  // Mistral's holds mscale_all_dim itself
+  const auto x = tenth ? file.number("rope.scaling.yarn_log_multiplier") : std::nullopt;
   if (!x || *x < 0.5) return {};
   return {finding(file, file.at("rope.scaling.yarn_log_multiplier"), shortest(0.1 * *x),
                   text("it holds 0.1 * mscale_all_dim; ", shortest(*x), " means an mscale_all_dim of ",

@@ -28,6 +28,10 @@ Findings not_divisible(const LintContext& file) {
                              *width / *heads * *heads, ": the class rounds down without a word"))};
 }
 
+Findings not_shared(const LintContext& file) {
+  return remarked(file, "key-heads-not-shared", "a divisor of num_attention_heads");
+}
+
 const Rule kRules[] = {
     {.id = "head-dim-null",
      .severity = Severity::error,
@@ -63,6 +67,23 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
      .find = not_divisible},
+    {.id = "key-heads-not-shared",
+     .severity = Severity::error,
+     .title = "The heads of keys do not divide the heads of queries.",
+     .explains = "Each head of keys and values serves as many heads of queries as the others. Where a file "
+                 "leaves num_key_value_heads out, some classes have a number of their own: Gemma 2's is 4, "
+                 "Mistral's 8. transformers 5.23 raises an error when such a model runs.",
+     .fix = "Write num_key_value_heads: num_attention_heads or a divisor of it.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma2/"
+             "configuration_gemma2.py",
+     .fails =
+         R"({"model_type": "gemma2", "hidden_size": 128, "num_attention_heads": 2, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+ "rope_theta": 10000})",
+     .passes =
+         R"({"model_type": "gemma2", "hidden_size": 128, "num_attention_heads": 2, "num_key_value_heads": 2, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+ "rope_theta": 10000})",
+     .find = not_shared,
+     .departs = true},
 };
 
 }  // namespace

@@ -30,15 +30,53 @@ Findings types_unread(const LintContext& file) {
            " layers that should see everything do not"))};
 }
 
+// What layers of a kind cannot do without: its key, and whether the class has a number of its own.
+struct Limit {
+  std::string_view kind, key;
+  bool of_class;
+  std::string_view what;
+};
+Findings limit_missing(const LintContext& file, const Limit& limit, std::int64_t layers) {
+  const Config::Kind kind = file.kind(limit.key);
+  if (layers == 0 || (kind != Config::Kind::null && (kind != Config::Kind::absent || limit.of_class)))
+    return {};
+  return {finding(file, file.at(limit.key), text("the ", limit.what, " in tokens"),
+                  text(counted(std::size_t(layers), "layer"), " of the kind ", limit.kind,
+                       ", and there is no ", limit.what, ": transformers 5.23 fails when it runs"))};
+}
 Findings window_missing(const LintContext& file) {
+  const Family* family = file.family();
+  if (!family || file.gguf() || (family->method != Method::rotary && family->method != Method::profile))
+    return {};
+  const WindowRule& windows = family->windows;
+  const bool of_encoder = !family->causal && windows.which == WindowRule::Which::none;
+  if (of_encoder) return {};  // one that makes no mask from layer_types
+  const Limit window{"sliding_attention", windows.key, windows.standard != 0, "window"};
+  // ModernBERT's class has the window under this name, too: a null in the file takes its place.
+  if (windows.key == "local_attention" && file.kind("sliding_window") == Config::Kind::null)
+    return limit_missing(file, {"sliding_attention", "sliding_window", true, "window"}, 1);
   const auto types = file.words("layer_types");
-  if (!types || sliding(*types) == 0) return {};
-  const bool off = is_qwen(file) && !file.flag("use_sliding_window").value_or(false);
-  if (file.kind("sliding_window") != Config::Kind::null && !off) return {};
-  return {finding(file, file.at(off ? "use_sliding_window" : "sliding_window"),
-                  off ? "true" : "the window in tokens",
-                  text("layer_types has ", counted(std::size_t(sliding(*types)), "layer"),
-                       " with a window, and there is no window"))};
+  if (!types) {  // the class's own rule, of which a part of the layers has the window
+    const bool some = windows.which == WindowRule::Which::all_but;
+    return some && file.kind(windows.key) == Config::Kind::null
+               ? limit_missing(file, window, std::max<std::int64_t>(1, file.layers().value_or(1) / 2))
+               : Findings{};
+  }
+  const std::int64_t slide = sliding(*types),
+                     chunks = std::count(types->begin(), types->end(), "chunked_attention");
+  if (slide && windows.chunk)
+    return {finding(
+        file, file.at("layer_types"), "chunked_attention or full_attention",
+        text("the class of ", file.type(),
+             " has layers with chunks and none with a window: transformers 5.23 fails when it runs"))};
+  if (slide && is_qwen(file) && switches_window(file) && !file.flag("use_sliding_window").value_or(false))
+    return {finding(file, file.at("use_sliding_window"), "true",
+                    text("layer_types has ", counted(std::size_t(slide), "layer"),
+                         " with a window, and there is no window"))};
+  Findings all = limit_missing(file, window, slide);
+  const Limit chunk{"chunked_attention", "attention_chunk_size", windows.chunk != 0, "length of a chunk"};
+  for (Finding& found : limit_missing(file, chunk, chunks)) all.push_back(std::move(found));
+  return all;
 }
 
 Findings beyond_last(const LintContext& file) {
@@ -65,11 +103,26 @@ Findings pattern_contradicts(const LintContext& file) {
   return {};
 }
 
-Findings chunk_and_window(const LintContext& file) {
-  const auto window = file.number("sliding_window");
-  if (file.kind("sliding_window") != Config::Kind::number || (window && *window >= 1)) return {};
-  return {finding(file, file.at("sliding_window"), "null for no window, or a number of tokens",
+// A class that does not look at the key runs, whatever it says.
+Findings window_impossible(const LintContext& file) {
+  if (!file.family() || file.gguf()) return {};
+  const WindowRule& windows = file.family()->windows;
+  const bool read = windows.which != WindowRule::Which::none || switches_window(file);
+  const bool off = switches_window(file) && !file.flag("use_sliding_window").value_or(false);
+  const bool by_types =
+      file.family()->name == "smollm3" && file.has("layer_types");  // whatever is switched off
+  if (!read || (off && !by_types)) return {};
+  const auto window = file.number(windows.key);
+  if (file.kind(windows.key) != Config::Kind::number || (window && *window >= 1)) return {};
+  return {finding(file, file.at(windows.key), "null for no window, or a number of tokens",
                   "no query would see a key")};
+}
+
+Findings by_kernel(const LintContext& file) {
+  return remarked(file, "mask-depends-on-kernel", "no such difference: the same for every implementation");
+}
+Findings by_layer(const LintContext& file) {
+  return remarked(file, "layer-override-refused", "one value for the whole model");
 }
 
 const Rule kRules[] = {
@@ -81,10 +134,10 @@ const Rule kRules[] = {
      .fix = "One word for each layer.",
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/configuration_utils.py",
      .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "head_dim": 64, "max_position_embeddings": 8192,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "head_dim": 64, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "layer_types": ["full_attention", "full_attention", "full_attention"]})",
      .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "head_dim": 64, "max_position_embeddings": 8192,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "head_dim": 64, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"]})",
      .find = length},
     {.id = "layer-types-unread",
@@ -105,17 +158,21 @@ const Rule kRules[] = {
     {.id = "window-missing",
      .severity = Severity::error,
      .title = "Layers with a window, and no window.",
-     .explains =
-         "layer_types says sliding_attention, sliding_window is null or, for Qwen, use_sliding_window is not "
-         "true. transformers 5.23 then fails when it runs; other readers give those layers full attention.",
+     .explains = "layer_types or the class says sliding_attention, and the window is null, absent where the "
+                 "class has "
+                 "none of its own or, for Qwen, switched off by use_sliding_window. transformers 5.23 then "
+                 "fails when "
+                 "it runs, with chunked_attention and no attention_chunk_size as well. Other readers give "
+                 "those layers "
+                 "full attention.",
      .fix = "Write the window, or full_attention.",
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/qwen2/"
              "configuration_qwen2.py",
      .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": false, "layer_types": ["sliding_attention", "full_attention"]})",
      .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"]})",
      .find = window_missing},
     {.id = "window-beyond-last-layer",
@@ -128,10 +185,10 @@ const Rule kRules[] = {
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/qwen2/"
              "configuration_qwen2.py",
      .fails =
-         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
+         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": true, "max_window_layers": 28})",
      .passes =
-         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
+         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": true, "max_window_layers": 2})",
      .find = beyond_last},
     {.id = "window-pattern-contradicts",
@@ -161,7 +218,42 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": null})",
-     .find = chunk_and_window},
+     .find = window_impossible},
+    {.id = "mask-depends-on-kernel",
+     .severity = Severity::warning,
+     .title = "What a query sees depends on the implementation of attention.",
+     .explains = "Eager attention obeys the mask that the model makes. A flash kernel gets no such mask and "
+                 "obeys arguments of the layer, and this file gives the two different words: Gemma 2's "
+                 "use_bidirectional_attention reaches is_causal alone; SmolLM3's layer_types reach the mask "
+                 "alone where use_sliding_window is not true.",
+     .fix = "Take the key out, or say the same in both.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma2/"
+             "modeling_gemma2.py",
+     .fails =
+         R"({"model_type": "gemma2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "sliding_window": 512, "use_bidirectional_attention": true})",
+     .passes =
+         R"({"model_type": "gemma2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "sliding_window": 512})",
+     .find = by_kernel},
+    {.id = "layer-override-refused",
+     .severity = Severity::error,
+     .title = "per_layer_config gives a layer what its class does not read by layer.",
+     .explains =
+         "transformers 5.23 raises an error when it builds such a model. Of the families that gnomon "
+         "knows, Gemma 4 alone reads per_layer_config: head_dim and num_key_value_heads, which all "
+         "layers of one kind must share. A window or a number of heads of one layer is not among them.",
+     .fix = "Write the value for the whole model.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/"
+             "heterogeneity/configuration_utils.py",
+     .fails =
+         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "per_layer_config": {"5": {"head_dim": 128, "sliding_window": 256}}})",
+     .passes =
+         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
+ "sliding_window": 512, "per_layer_config": {"5": {"head_dim": 128}}})",
+     .find = by_layer,
+     .departs = true},
 };
 
 }  // namespace

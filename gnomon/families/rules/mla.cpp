@@ -13,10 +13,11 @@ Findings slice_whole(const LintContext& file) {
   const auto look = [&](const std::string& key) {
     const bool part = file.config().kind(key) == Config::Kind::number && *file.config().number(key) < 1;
     if (part)
-      all.push_back(finding(file, key, "1, or no such key",
-                            text("the slice of ", shortest(slice.value_or(0)),
-                                 " channels turns whole; by this key a reader turns ",
-                                 shortest(slice.value_or(0) * *file.config().number(key)))));
+      all.push_back(
+          finding(file, key, file.family() ? "1, or no such key" : "nothing; check what serves it",
+                  text("the slice of ", shortest(slice.value_or(0)), " channels turns whole",
+                       file.family() ? "" : " in DeepSeek's classes", "; by this key a reader turns ",
+                       shortest(slice.value_or(0) * *file.config().number(key)))));
   };
   look(file.at("partial_rotary_factor"));
   for (const RopeDictionary& dict : file.ropes()) look(dict.key + ".partial_rotary_factor");

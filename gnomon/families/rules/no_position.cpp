@@ -1,6 +1,7 @@
 // Layers that carry no position: five spellings, and a list whose name says the opposite of what it holds.
 #include <algorithm>
 
+#include "gnomon/core/readable.h"
 #include "gnomon/families/rules/rule.h"
 
 namespace gnomon {
@@ -47,7 +48,7 @@ Findings interval_contradicts(const LintContext& file) {
   for (std::size_t l = 0; l < list->size(); ++l)
     if ((list->at(l) != 0) != ((std::int64_t(l) + 1) % *interval != 0))
       return {finding(file, file.at("no_rope_layer_interval"), "the same in both, or one of them",
-                      text("the list and every ", *interval, "th layer differ from layer ", l,
+                      text("the list and every ", ordinal(*interval), " layer differ from layer ", l,
                            " on; the class reads the list, others the interval"))};
   return {};
 }

@@ -5,18 +5,32 @@
 namespace gnomon {
 namespace {
 
+Findings refusal(const LintContext& file, Reader reader, std::string expected, std::string says) {
+  const std::string& key = file.refused_key(reader);
+  return {{key, key.empty() ? "" : file.config().printed(key), std::move(expected), std::move(says)}};
+}
 Findings refused(const LintContext& file) {
-  if (file.gguf() || file.read_by(Reader::v5)) return {};
-  const std::string& key = file.refused_key(Reader::v5);
-  return {{key, key.empty() ? "" : file.config().printed(key), "what the message allows",
-           file.refusal(Reader::v5)}};
+  const Reader reader = file.config().gguf() ? Reader::llama_cpp : Reader::v5;
+  if (file.gguf() != file.config().gguf() || file.read_by(reader)) return {};
+  return refusal(file, reader, "what the message allows", file.refusal(reader));
+}
+Findings not_read(const LintContext& file) {
+  if (file.gguf() || file.family() || file.read_by(Reader::v5)) return {};
+  return refusal(
+      file, Reader::v5, "nothing: its class may read what gnomon does not",
+      text("'", file.type(), "' is not a family that gnomon knows, and ", file.refusal(Reader::v5)));
 }
 
 Findings unknown_family(const LintContext& file) {
   const Resolved* read = file.gguf() ? nullptr : file.read_by(Reader::v5);
   if (!read || read->known) return {};
+  std::string keys;
+  for (const Remark& remark : read->remarks)
+    if (remark.rule == "family-unknown" && remark.key != "model_type")
+      keys += (keys.empty() ? "" : ", ") + remark.key;
   return {finding(file, file.at("model_type"), "rules that need the family were left out",
-                  text("'", file.type(), "' is not a family that gnomon knows"))};
+                  text("'", file.type(), "' is not a family that gnomon knows",
+                       keys.empty() ? "" : ". Its class may read these keys, gnomon does not: ", keys))};
 }
 
 Findings differ(const LintContext& file) {
@@ -63,11 +77,24 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192})",
      .find = refused,
      .general = true},
+    {.id = "file-not-read",
+     .severity = Severity::note,
+     .title = "gnomon finds no language model's positions in this file.",
+     .explains = "The family is not in gnomon's list, and its keys are not those that language models share: "
+                 "BART has two halves, CLIP two models, BEiT sees pictures, and a class may have a rotation "
+                 "of its own. Nothing need be wrong with the file; rules that need the answer were left out.",
+     .fix = "Nothing; the model's own code counts.",
+     .link = "https://github.com/huggingface/transformers/tree/main/src/transformers/models",
+     .fails =
+         R"({"model_type": "newmodel", "d_model": 512, "encoder_layers": 6, "encoder_attention_heads": 8, "decoder_layers": 6, "decoder_attention_heads": 8})",
+     .passes =
+         R"({"model_type": "newmodel", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
+     .find = not_read},
     {.id = "family-unknown",
      .severity = Severity::note,
      .title = "A family of models that gnomon does not know.",
      .explains = "Its class may have defaults, tables and pairings of its own. What is said here comes from "
-                 "the keys alone.",
+                 "the keys alone, and no error is reported that rests on the class.",
      .fix = "Compare with the model's own code.",
      .link = "https://github.com/huggingface/transformers/tree/main/src/transformers/models",
      .fails =

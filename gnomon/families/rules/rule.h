@@ -47,6 +47,10 @@ inline double share_of_head(const LintContext& file, const RopeDictionary& dict)
                                                             : file.number("partial_rotary_factor");
   return said && *said > 0 && *said <= 1 ? *said : 1;
 }
+// Classes whose windows use_sliding_window switches on; without it their window is null, whatever the file says.
+inline bool switches_window(const LintContext& file) {
+  return file.family() && (!file.family()->windows.use_key.empty() || file.family()->name == "qwen3_moe");
+}
 // The base of a class whose files leave it out.
 inline double class_theta(const LintContext& file) {
   return file.family() ? file.family()->rope.theta : 10000;

@@ -34,6 +34,9 @@ Findings type_missing(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     if (file.type_of(dict) != "default" || !dict.live) continue;
+    const std::string old = file.config().printed(dict.key + ".type");
+    if (!file.has(dict, "rope_type") && file.has(dict, "type") && old != "\"default\"")
+      continue;  // type-unread-by-kind says it
     for (const std::string_view key : {"factor", "short_factor", "low_freq_factor", "beta_fast", "alpha"}) {
       if (!file.has(dict, key) || file.number(dict, key) == 1) continue;
       all.push_back(finding(
@@ -76,12 +79,34 @@ constexpr std::array<Needed, 5> kNeeded{{{"linear", {"factor"}},
                                          {"llama3", {"factor", "low_freq_factor", "high_freq_factor"}},
                                          {"longrope", {"short_factor", "long_factor"}}}};
 
+// The length before the extension, as transformers 5 finds it, and the key that says it.
+std::pair<std::optional<double>, std::string> original_of(const LintContext& file,
+                                                          const RopeDictionary& dict) {
+  constexpr std::string_view name = "original_max_position_embeddings";
+  if (const auto outer = file.number(name); outer && dict.label.empty()) return {outer, file.at(name)};
+  if (const auto own = file.number(dict, name)) return {own, text(dict.key, ".", name)};
+  return {std::nullopt, dict.key};
+}
+bool needs_original(std::string_view type) {
+  return type == "yarn" || type == "llama3" || type == "longrope" || type == "su";
+}
+// Gemma 4's class puts nothing into its dictionaries.
+bool fills_nothing(const LintContext& file) {
+  return file.family() && file.family()->rope.dicts == RopeDicts::as_written;
+}
+
 Findings key_missing(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     const std::string type = file.type_of(dict);
     if (file.has(dict, "alpha") || file.has(dict, "short_factor"))
       continue;  // HunYuan's, Phi-3's words for other methods
+    constexpr std::string_view original = "original_max_position_embeddings";
+    if (fills_nothing(file) && needs_original(type) && !file.has(dict, original))
+      all.push_back(finding(file, dict.key, text("\"", original, "\": the tokens of training"),
+                            text(type, " needs ", original,
+                                 " in the dictionary itself: transformers 5.23 fails "
+                                 "with a KeyError")));
     for (const Needed& needed : kNeeded) {
       if (needed.type != type) continue;
       for (const std::string_view key : needed.keys)
@@ -117,18 +142,6 @@ Findings factor_below_one(const LintContext& file) {
   return all;
 }
 
-// The length before the extension, as transformers 5 finds it, and the key that says it.
-std::pair<std::optional<double>, std::string> original_of(const LintContext& file,
-                                                          const RopeDictionary& dict) {
-  constexpr std::string_view name = "original_max_position_embeddings";
-  if (const auto outer = file.number(name); outer && dict.label.empty()) return {outer, file.at(name)};
-  if (const auto own = file.number(dict, name)) return {own, text(dict.key, ".", name)};
-  return {std::nullopt, dict.key};
-}
-bool needs_original(std::string_view type) {
-  return type == "yarn" || type == "llama3" || type == "longrope" || type == "su";
-}
-
 Findings original_impossible(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
@@ -156,6 +169,7 @@ Findings original_missing(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     if (!dict.live || !needs_original(file.type_of(dict)) || original_of(file, dict).first) continue;
+    if (fills_nothing(file)) continue;  // scaling-key-missing says it
     if (!dict.label.empty() && file.has("original_max_position_embeddings"))
       continue;                                                   // original-length-unread says it
     if (file.family() && file.family()->rope.original) continue;  // Phi-3's class has one of its own

@@ -47,12 +47,13 @@ Findings stored_frequencies(const LintContext& file) {
   const Resolved* read = file.read_by(Reader::v5);
   if (!read || read->layers.empty() || file.gguf()) return {};
   Findings all;
+  std::vector<std::vector<double>> frequencies;
+  for (const LayerPosition* layer : different_layers(read->layers, read->layers.size()))
+    frequencies.push_back(numbers_of(*layer, double(std::max<std::int64_t>(read->longest, 1))).inv_freq);
   for (const LintTensor& tensor : file.tensors()) {
     if (tensor.values.empty()) continue;
     double best = 1e300;
-    for (const LayerPosition& layer : read->layers) {
-      const std::vector<double> said =
-          numbers_of(layer, double(std::max<std::int64_t>(read->longest, 1))).inv_freq;
+    for (const std::vector<double>& said : frequencies) {
       if (said.size() != tensor.values.size()) continue;
       double worst = 0;
       for (std::size_t c = 0; c < said.size(); ++c) {

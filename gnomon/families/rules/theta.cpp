@@ -118,7 +118,8 @@ bool windowed(const LayerPosition& layer) {
 Findings theta_short(const LintContext& file) {
   const Resolved* read = file.read_by(Reader::v5);
   if (!read || !read->longest) return {};
-  for (const LayerPosition& layer : read->layers) {
+  for (const LayerPosition* one : different_layers(read->layers, read->layers.size())) {
+    const LayerPosition& layer = *one;
     if (windowed(layer)) continue;
     const double wave = longest_wavelength(layer, double(read->longest));
     if (wave == 0 || wave >= double(read->longest)) continue;
@@ -213,11 +214,11 @@ const Rule kRules[] = {
      .fix = "Put the scaling into rope_parameters, or repeat rope_theta in rope_scaling.",
      .link = "https://github.com/sgl-project/sglang/issues/22739",
      .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
  "max_position_embeddings": 40960, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000},
  "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}})",
      .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
  "max_position_embeddings": 40960, "rope_parameters": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0,
  "original_max_position_embeddings": 32768}})",
      .find = scaling_drops_theta},
@@ -274,11 +275,11 @@ const Rule kRules[] = {
      .fix = "Use the base that the model was trained with, or a scaling for the longer context.",
      .link = "https://github.com/vllm-project/vllm-ascend/issues/5201",
      .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
  "max_position_embeddings": 131072, "rope_parameters": {"rope_type": "yarn", "rope_theta": 1000, "factor": 4,
  "original_max_position_embeddings": 32768}})",
      .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
+         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
  "max_position_embeddings": 131072, "rope_theta": 1000000})",
      .find = theta_short},
     {.id = "theta-of-class",

@@ -206,6 +206,29 @@ Findings kinds_unsaid(const LintContext& file) {
   return {};
 }
 
+Findings of_vllm(const LintContext& file) {
+  Findings all;
+  each_yarn(file, [&](const RopeDictionary& dict) {
+    for (const std::string_view name : {"attn_factor", "extrapolation_factor"}) {
+      const auto value = file.number(dict, name), factor = file.number(dict, "factor");
+      if (!file.has(dict, name) || value == 1) continue;
+      const bool multiplies = name == "attn_factor" && value && factor && !file.has(dict, "attention_factor");
+      all.push_back(finding(file, text(dict.key, ".", name),
+                            multiplies ? text("for transformers \"attention_factor\": ",
+                                              fixed(*value * temperature(*factor), 4), "; nothing for vLLM")
+                                       : std::string("nothing, if vLLM alone serves the model"),
+                            name == "attn_factor"
+                                ? text("transformers does not read it, vLLM does: it multiplies YaRN's "
+                                       "factor of cos and sin by ",
+                                       file.config().printed(text(dict.key, ".", name)))
+                                : text("transformers does not read it, vLLM does: ",
+                                       file.config().printed(text(dict.key, ".", name)),
+                                       " is the share of the fast pairs that keep their frequency")));
+    }
+  });
+  return all;
+}
+
 const Rule kRules[] = {
     {.id = "yarn-betas-exchanged",
      .severity = Severity::error,
@@ -221,7 +244,8 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
  "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096, "beta_fast": 32, "beta_slow": 1}})",
-     .find = betas_exchanged},
+     .find = betas_exchanged,
+     .any_class = true},
     {.id = "llama3-factors-exchanged",
      .severity = Severity::error,
      .title = "high_freq_factor is not above low_freq_factor, or that not above 0.",
@@ -238,7 +262,8 @@ const Rule kRules[] = {
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
  "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
  "original_max_position_embeddings": 8192}})",
-     .find = llama3_exchanged},
+     .find = llama3_exchanged,
+     .any_class = true},
     {.id = "attention-factor-explicit",
      .severity = Severity::note,
      .title = "An attention_factor of its own replaces YaRN's formula.",
@@ -394,6 +419,22 @@ const Rule kRules[] = {
  "sliding_window": 512, "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000},
   "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
      .find = kinds_unsaid},
+    {.id = "yarn-key-of-vllm",
+     .severity = Severity::warning,
+     .title = "A key of YaRN that vLLM reads and transformers does not.",
+     .explains = "YaRN's authors have attn_factor, which multiplies the factor of cos and sin, and "
+                 "extrapolation_factor, which weights the pairs that are not slowed. vLLM passes both on; "
+                 "transformers 5.23 warns of unrecognized keys and computes with 1 for both. Its own "
+                 "attention_factor takes the place of the factor instead of multiplying it.",
+     .fix = "Leave both at 1, or say with which program the file is to be used.",
+     .link = "https://github.com/vllm-project/vllm/pull/48351",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096, "attn_factor": 2.0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096, "attn_factor": 1.0}})",
+     .find = of_vllm},
 };
 
 }  // namespace

@@ -1,17 +1,25 @@
 """gnomon under PyTorch: attention and rotations as operators with gradients, and modules whose parameters learn."""
 
-import numpy as np
-import torch
-from torch import nn
+from __future__ import annotations
 
-from .. import _core
-from ..attention import _encoding
+from collections.abc import Callable, Sequence
+from typing import Any, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from ..arrays import check_truths
+from ..attention import KeyCache, encoding_for
 from ..encoding import Encoding
 from ..encoding import make as _make
 from ..errors import Error
 from . import flex, ops, plain
 
 _NONE = torch.zeros(0)
+# A tensor, or an array or list of NumPy's, which is brought to the device of q.
+Numbers = Union[Tensor, npt.ArrayLike]
 __all__ = ["PositionEncoding", "attend", "make"]
 
 
@@ -19,82 +27,128 @@ class PositionEncoding(nn.Module):
     """A position encoding whose parameters learn. encoding: what it was made of; parameters bear the names of
     Encoding.parameters(), with _ for the dots."""
 
-    def __init__(self, encoding):
+    def __init__(self, encoding: Encoding) -> None:
         super().__init__()
         self.encoding = encoding
-        self._names = {}
+        self._names: dict[str, str] = {}
         for name, value in encoding.parameters().items():
             self._names[name] = name.replace(".", "_")
             self.register_parameter(self._names[name], nn.Parameter(torch.from_numpy(np.array(value))))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return repr(self.encoding)
 
-    def flat(self, part="attention"):
+    def flat(self, part: str = "attention") -> Tensor:
         """The parameters of its encodings inside attention, or of that beside the words (part="input"), one after the other."""
         mine = [getattr(self, own).reshape(-1) for name, own in self._names.items() if name.startswith("input.") == (part == "input")]
         return torch.cat(mine) if mine else _NONE
 
-    def rotate(self, q, k, positions=None):
+    def rotate(self, q: Tensor, k: Tensor, positions: Numbers | None = None) -> tuple[Tensor, Tensor]:
         """As Encoding.rotate, with gradients of q, k and the parameters."""
         pe, w = self.encoding, self.flat()
         if pe.reads:
             raise Error(f"'{pe.spec}' reads {', '.join(pe.reads)}: there is no rotation by position alone", found=pe.spec)
         return ops.map_rows(pe, q, "q", positions, w), ops.map_rows(pe, k, "k", positions, w)
 
-    def vectors(self, positions):
-        """Vectors beside the words, (..., width), with gradients of the parameters."""
+    def vectors(self, positions: Numbers) -> Tensor:
+        """Vectors beside the words, (..., width), of the number type of the parameters and with their gradients."""
         return ops.vectors(self.encoding, positions, self.flat("input"))
 
-    def forward(self, q, k, v, **given):
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, **given: Any) -> Tensor:
         """attend(q, k, v, pe=self, ...)."""
         return attend(q, k, v, pe=self, **given)
 
-    def score_mod(self, tokens):
+    def score_mod(self, tokens: int) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]:
         """For torch.nn.attention.flex_attention: see gnomon.torch.flex."""
         return flex.score_mod(self, tokens)
 
-    def mask_mod(self, tokens):
+    def mask_mod(self, tokens: int) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
         """What it hides (windows, chunks), for flex_attention's create_block_mask: see gnomon.torch.flex."""
         return flex.mask_mod(self, tokens)
 
 
-def make(spec, **sizes):
-    """gnomon.make() as a module of PyTorch."""
-    return PositionEncoding(spec if isinstance(spec, Encoding) else _make(spec, **sizes))
+@overload
+def make(spec: Encoding) -> PositionEncoding: ...
+@overload
+def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_dim: int = 0, width: int = 0, length: int = 2048,
+         causal: bool = True, scale: float = 0.0, soft_cap: float = 0.0, layer: int = 0, seed: int = 0) -> PositionEncoding: ...
+def make(spec: str | Encoding, *, heads: int = 0, head_dim: int = 64, kv_heads: int = 0, value_dim: int = 0, width: int = 0,
+         length: int = 2048, causal: bool = True, scale: float = 0.0, soft_cap: float = 0.0, layer: int = 0,
+         seed: int = 0) -> PositionEncoding:
+    """gnomon.make(), which names the sizes, as a module of PyTorch. spec: text, or an encoding that was made, which has its sizes
+    already. Raises Error."""
+    if isinstance(spec, Encoding):
+        return PositionEncoding(spec)
+    return PositionEncoding(_make(spec, heads=heads, head_dim=head_dim, kv_heads=kv_heads, value_dim=value_dim, width=width, length=length,
+                                  causal=causal, scale=scale, soft_cap=soft_cap, layer=layer, seed=seed))
 
 
-def flat_projections(projections):
+def flat_projections(projections: Tensor | Sequence[Tensor]) -> Tensor:
     """(q weight, k weight, q bias, k bias) as one tensor, with gradients."""
-    return projections if isinstance(projections, torch.Tensor) else torch.cat([p.reshape(-1) for p in projections])
+    return projections if isinstance(projections, Tensor) else torch.cat([p.reshape(-1) for p in projections])
 
 
-def attend(q, k, v, *, pe, positions=None, cache=None, bias=None, mask=None, padding=None, sinks=None, x=None, projections=None):
+def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEncoding, positions: Numbers | None = None,
+           cache: KeyCache | None = None, bias: Numbers | None = None, mask: Numbers | None = None, padding: Numbers | None = None,
+           sinks: Numbers | None = None, x: Numbers | None = None, projections: Any = None) -> Tensor:
     """gnomon.attend() of tensors, with gradients of q, k, v, bias, sinks, x, projections and, where pe is a module, its parameters. On
-    the CPU by gnomon's own kernels; elsewhere by operations of PyTorch made from the same plan."""
-    encoding = _encoding(pe, q, k)
+    the CPU by gnomon's own kernels; elsewhere by operations of PyTorch made from the same plan. Gradients of gradients and
+    forward-mode derivatives are refused. A KeyCache is no part of a compiled graph."""
+    for name, rows in (("q", q), ("k", k), ("v", v)):
+        _check_rows(name, rows)
+    encoding = encoding_for(pe, q, k)
     w = pe.flat() if isinstance(pe, PositionEncoding) else ops.parameters_of(encoding, None)
+    on = q.device
+    places, bias, sinks, x = ops.places_of(positions), _tensor(bias, on), _tensor(sinks, on), _tensor(x, on)
+    mask, padding = _truths("mask", mask, on), _truths("padding", padding, on)
     if projections is not None:
-        projections = flat_projections(projections)
-    padding = None if padding is None else padding.bool().contiguous()
+        projections = flat_projections(_tensor(projections, on) if isinstance(projections, (Tensor, np.ndarray))
+                                       else [_tensor(p, on) for p in projections])
     if cache is not None:
-        return _decode(encoding, cache, q, k, v, w, positions, bias, mask, padding, sinks, x, projections)
-    if q.device.type != "cpu":
-        return plain.attend(encoding, q, k, v, w, positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x,
+        return _decode(encoding, cache, q, k, v, w, places, bias, mask, padding, sinks, x, projections)
+    if on.type != "cpu":
+        return plain.attend(encoding, q, k, v, w, positions=places, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x,
                             projections=projections)
-    return ops.attended(encoding, q, k, v, w, ops.places_of(positions), _pairs(bias, torch.float32, q, k.shape[2]),
-                        _pairs(mask, torch.bool, q, k.shape[2]), padding, sinks, x, projections)
+    return ops.attended(encoding, q, k, v, w, places, _pairs(bias, torch.float32, q, k.shape[2]), _pairs(mask, torch.bool, q, k.shape[2]),
+                        padding, sinks, x, projections)
 
 
-def _pairs(t, kind, q, keys):
+def _check_rows(name: str, rows: Tensor) -> None:
+    found = f"{rows.dim()} extents" if isinstance(rows, Tensor) else type(rows).__name__
+    if found != "4 extents":
+        raise Error(f"{name}: found {found}; allowed is a tensor of 4, (B, heads, tokens, channels)", place=name, found=found,
+                    allowed="(B, heads, tokens, channels)")
+
+
+def _tensor(value: Numbers | None, device: torch.device) -> Tensor | None:
+    return value if value is None or isinstance(value, Tensor) else torch.from_numpy(np.array(value, np.float32)).to(device)
+
+
+def _truths(name: str, value: Numbers | None, device: torch.device) -> Tensor | None:
+    if value is None:
+        return None
+    if not isinstance(value, Tensor):
+        value = torch.from_numpy(np.array(value))
+    check_truths(name, value.dtype)
+    return value.to(device, torch.bool).contiguous() if name == "padding" else value.to(device, torch.bool)
+
+
+def _pairs(t: Tensor | None, kind: torch.dtype, q: Tensor, keys: int) -> Tensor | None:
     """t for every pair of query and key, (B, heads, queries, keys), the keys side by side."""
     if t is None:
         return None
-    wide = t.to(kind).expand(q.shape[0], q.shape[1], q.shape[2], keys)
+    shape = (q.shape[0], q.shape[1], q.shape[2], keys)
+    try:
+        wide = t.to(kind).expand(shape)
+    except RuntimeError:
+        name = "mask" if kind is torch.bool else "bias"
+        raise Error(f"{name}: found {tuple(t.shape)}; allowed is what broadcasts to {shape}", place=name, found=str(tuple(t.shape)),
+                    allowed=str(shape)) from None
     return wide if wide.shape[3] <= 1 or wide.stride(3) == 1 else wide.contiguous()
 
 
-def _decode(encoding, cache, q, k, v, w, positions, bias, mask, padding, sinks, x, projections):
+def _decode(encoding: Encoding, cache: KeyCache, q: Tensor, k: Tensor, v: Tensor, w: Tensor, places: Tensor | None, bias: Tensor | None,
+            mask: Tensor | None, padding: Tensor | None, sinks: Tensor | None, x: Tensor | None, projections: Tensor | None) -> Tensor:
     if q.device.type != "cpu":
         ops.refuse_device(q.device, "attend with a cache")
     learning = [t for t in (q, k, v, bias, sinks, x, projections) if t is not None and t.requires_grad]
@@ -102,6 +156,6 @@ def _decode(encoding, cache, q, k, v, w, positions, bias, mask, padding, sinks, 
         raise Error("attend: a cache keeps no gradients; call it under torch.no_grad()", place="cache")
     keys = cache._cache.keys_with(k.shape[2], None if padding is None else padding.view(torch.uint8))
     out = q.new_empty((*q.shape[:3], encoding.value_dim))
-    ops.decode(encoding, cache, q, k, v, out, w, ops.places_of(positions), _pairs(bias, torch.float32, q, keys),
-               _pairs(mask, torch.bool, q, keys), padding, sinks, x, projections)
+    ops.decode(encoding, cache, q, k, v, out, w, places, _pairs(bias, torch.float32, q, keys), _pairs(mask, torch.bool, q, keys), padding,
+               sinks, x, projections)
     return out

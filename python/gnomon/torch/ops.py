@@ -5,6 +5,8 @@ They are registered without linking PyTorch: an encoding is named by its key (En
 
 import numpy as np
 import torch
+from torch.autograd.forward_ad import unpack_dual
+from torch.autograd.function import once_differentiable
 
 from .. import _core
 from ..encoding import made
@@ -20,6 +22,9 @@ def places_of(positions):
         return None
     if not isinstance(positions, Tensor):
         positions = torch.as_tensor(np.asarray(positions, np.float64))
+    if positions.requires_grad and torch.is_grad_enabled():
+        raise Error("positions: they require a gradient, and none is computed; allowed are positions.detach()", place="positions",
+                    found="requires_grad", allowed="positions.detach()")
     return positions.detach().to("cpu", torch.float64).contiguous()
 
 
@@ -39,10 +44,15 @@ def _array(t):
     return t if t.dtype is torch.bfloat16 else t.numpy()
 
 
+def _floats(t):
+    """Parameters or what is linear in them, of whatever type the module has, as the core computes them."""
+    return t.detach().to(torch.float32).contiguous()
+
+
 def _call(w, positions, bias, mask, padding, sinks, x, projections):
     call = _core.Call()
     if w.numel():
-        call.w = _array(w)
+        call.w = _floats(w)
     if positions is not None:
         call.positions = _array(positions)
     if bias is not None:
@@ -52,11 +62,11 @@ def _call(w, positions, bias, mask, padding, sinks, x, projections):
     if padding is not None:
         call.padding = padding.view(torch.uint8)
     if sinks is not None:
-        call.sinks = _array(sinks)
+        call.sinks = _floats(sinks)
     if x is not None:
         call.x = _array(x.unsqueeze(1))
     if projections is not None:
-        call.projections = _array(projections)
+        call.projections = _floats(projections)
     return call
 
 
@@ -106,11 +116,13 @@ def _empty_gradients(q, k, v, w, bias, sinks, x, projections):
     return like(q), like(k), like(v), added(w), added(bias), added(sinks), added(x), added(projections)
 
 
-def _as_inputs(g, x, projections, sinks, bias_learns):
-    """The gradients in the order of the arguments of attend."""
-    dq, dk, dv, dw, dbias, dsinks, dx, dp = g
-    return (dq, dk, dv, dw, None, dbias if bias_learns else None, None, None, dsinks if sinks is not None else None,
-            dx.to(x.dtype) if x is not None else None, dp if projections is not None else None, None)
+def _as_inputs(g, kept, bias_learns):
+    """The gradients in the order of the arguments of attend, each of its argument's number type."""
+    w, bias, sinks, x, projections = kept[3], kept[5] if bias_learns else None, kept[8], kept[9], kept[10]
+    dq, dk, dv, *more = g
+    dw, dbias, dsinks, dx, dprojections = (d.to(t.dtype) if t is not None else None
+                                           for d, t in zip(more, (w, bias, sinks, x, projections)))
+    return dq, dk, dv, dw, None, dbias, None, None, dsinks, dx, dprojections, None
 
 
 @torch.library.custom_op("gnomon::attend", mutates_args=(), device_types="cpu")
@@ -147,7 +159,7 @@ def _keep(ctx, inputs, output):
 
 def _back(ctx, dout, dlse, dattended):
     kept, bias_learns = ctx.saved_tensors, ctx.needs_input_grad[5]
-    return _as_inputs(attend_backward(dout, *kept, ctx.pe, bias_learns), kept[9], kept[10], kept[8], bias_learns)
+    return _as_inputs(attend_backward(dout, *kept, ctx.pe, bias_learns), kept, bias_learns)
 
 
 attend.register_autograd(_back, setup_context=_keep)
@@ -165,15 +177,32 @@ class _Attend(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, dout):
         kept, bias_learns = ctx.saved_tensors, ctx.needs_input_grad[5]
-        return _as_inputs(_backward(ctx.encoding, kept, dout, bias_learns), kept[9], kept[10], kept[8], bias_learns)
+        return _as_inputs(_backward(ctx.encoding, kept, dout, bias_learns), kept, bias_learns)
+
+
+def refuse_forward_mode(*tensors):
+    """Raises Error for tensors with a tangent (jvp): the operators would answer that it is 0."""
+    if not torch.compiler.is_compiling() and any(t is not None and unpack_dual(t).tangent is not None for t in tensors):
+        raise Error("forward-mode derivatives (jvp) are not computed; allowed are gradients", place="jvp", found="a tangent",
+                    allowed="gradients")
+
+
+def _is_watched(tensors):
+    """Whether something writes the calls down or stands in for the numbers: compilers, traces, fake tensors, torch.func."""
+    return (torch.compiler.is_compiling() or torch.jit.is_tracing() or torch._C._len_torch_dispatch_stack() > 0
+            or torch._C._functorch.peek_interpreter_stack() is not None
+            or any(hasattr(type(t), "__torch_dispatch__") and type(t).__torch_dispatch__ is not Tensor.__torch_dispatch__
+                   for t in tensors if t is not None))
 
 
 def attended(encoding, *tensors):
     """What the operator returns first. It is the operator where a graph is being made of the program, and is called at once
     elsewhere."""
-    if torch.compiler.is_compiling():
+    refuse_forward_mode(*tensors)
+    if _is_watched(tensors):
         return attend(*tensors, encoding.key)[0]
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         return _Attend.apply(*tensors, encoding)
@@ -185,7 +214,7 @@ def _map_rows(x: Tensor, w: Tensor, positions: Tensor, role: str, pe: str) -> Te
     _threads()
     scheme = made(pe)._scheme
     out = _widened(x, scheme.added() if role in "qk" else 0)
-    _core.map_rows(scheme, role, positions, w.detach(), out)
+    _core.map_rows(scheme, role, positions, _floats(w), out)
     return out
 
 
@@ -201,14 +230,14 @@ def _(x, w, positions, role, pe):
 @torch.library.custom_op("gnomon::map_rows_backward", mutates_args=(), device_types="cpu")
 def _map_rows_backward(dout: Tensor, x: Tensor, w: Tensor, positions: Tensor, role: str, pe: str) -> tuple[Tensor, Tensor]:
     _threads()
-    d, dw = dout.detach().clone(memory_format=torch.contiguous_format), torch.zeros_like(w)
-    _core.map_rows_backward(made(pe)._scheme, role, positions, w.detach(), _widened(x, d.shape[3] - x.shape[3]), d, dw)
+    d, dw = dout.detach().clone(memory_format=torch.contiguous_format), torch.zeros_like(w, dtype=torch.float32)
+    _core.map_rows_backward(made(pe)._scheme, role, positions, _floats(w), _widened(x, d.shape[3] - x.shape[3]), d, dw)
     return d[..., :x.shape[3]].contiguous(), dw
 
 
 @_map_rows_backward.register_fake
 def _(dout, x, w, positions, role, pe):
-    return torch.empty_like(x, memory_format=torch.contiguous_format), torch.zeros_like(w)
+    return torch.empty_like(x, memory_format=torch.contiguous_format), torch.zeros_like(w, dtype=torch.float32)
 
 
 def _keep_rows(ctx, inputs, output):
@@ -217,8 +246,9 @@ def _keep_rows(ctx, inputs, output):
 
 
 def _back_rows(ctx, dout):
-    dx, dw = _map_rows_backward(dout, *ctx.saved_tensors, ctx.role, ctx.pe)
-    return dx, dw, None, None, None
+    x, w, positions = ctx.saved_tensors
+    dx, dw = _map_rows_backward(dout, x, w, positions, ctx.role, ctx.pe)
+    return dx, dw.to(w.dtype), None, None, None
 
 
 _map_rows.register_autograd(_back_rows, setup_context=_keep_rows)
@@ -229,6 +259,7 @@ def map_rows(pe, x, role, positions, w):
     if x.device.type != "cpu":
         from . import plain
         return plain.map_rows(pe, x, role, positions, parameters_of(pe, w))
+    refuse_forward_mode(x, w)
     places = places_of(positions)
     if places is None:
         places = torch.arange(x.shape[2], dtype=torch.float64)
@@ -237,7 +268,7 @@ def map_rows(pe, x, role, positions, w):
 
 @torch.library.custom_op("gnomon::vectors", mutates_args=(), device_types="cpu")
 def _vectors(w: Tensor, positions: Tensor, pe: str) -> Tensor:
-    return torch.from_numpy(made(pe)._scheme.vectors(positions, w.detach()))
+    return torch.from_numpy(made(pe)._scheme.vectors(positions, _floats(w))).to(w.dtype)
 
 
 @_vectors.register_fake
@@ -249,14 +280,14 @@ def _(w, positions, pe):
 
 @torch.library.custom_op("gnomon::vectors_backward", mutates_args=(), device_types="cpu")
 def _vectors_backward(dvectors: Tensor, w: Tensor, positions: Tensor, pe: str) -> Tensor:
-    dw = torch.zeros_like(w)
-    made(pe)._scheme.vectors_backward(positions, w.detach(), dvectors.detach().contiguous(), dw)
+    dw = torch.zeros_like(w, dtype=torch.float32)
+    made(pe)._scheme.vectors_backward(positions, _floats(w), _floats(dvectors), dw)
     return dw
 
 
 @_vectors_backward.register_fake
 def _(dvectors, w, positions, pe):
-    return torch.zeros_like(w)
+    return torch.zeros_like(w, dtype=torch.float32)
 
 
 def _keep_vectors(ctx, inputs, output):
@@ -264,12 +295,18 @@ def _keep_vectors(ctx, inputs, output):
     ctx.save_for_backward(w, positions)
 
 
-_vectors.register_autograd(lambda ctx, d: (_vectors_backward(d, *ctx.saved_tensors, ctx.pe), None, None), setup_context=_keep_vectors)
+def _back_vectors(ctx, d):
+    w, positions = ctx.saved_tensors
+    return _vectors_backward(d, w, positions, ctx.pe).to(w.dtype), None, None
+
+
+_vectors.register_autograd(_back_vectors, setup_context=_keep_vectors)
 
 
 def vectors(pe, positions, w):
-    """Vectors beside the words (..., width) at positions (T), (B, T) or (B, T, axes), with gradients of w, the flat parameters of
-    the encoding beside the words."""
+    """Vectors beside the words (..., width) at positions (T), (B, T) or (B, T, axes), of the number type of w, with gradients of w,
+    the flat parameters of the encoding beside the words."""
+    refuse_forward_mode(w)
     places = places_of(positions)
     shape = places.shape[:-1] if places.dim() == 3 else places.shape
     return _vectors(w, places, pe.key).reshape(*shape, -1)

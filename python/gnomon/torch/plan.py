@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from torch.autograd.function import once_differentiable
 
 from ..encoding import positions_of
 
@@ -28,6 +29,7 @@ class Arrays(torch.autograd.Function):
         return ctx.plan, *tensors
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, _, *gradients):
         left = [None if g is None else np.ascontiguousarray(g.detach().cpu().float().numpy()) for g in gradients]
         dsteps = []

@@ -15,3 +15,13 @@ if (words) {
   for (const control of [words, acts, year, relative, extrapolates]) control.addEventListener("input", show);
   show();
 }
+
+// What Material leaves out: the name of its search dialog, the keyboard in code and tables that are wider than the screen, and
+// one name for each navigation.
+document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+const complete = () => {
+  for (const scrolled of document.querySelectorAll(":is(pre > code, .wide, .md-typeset__scrollwrap):not([tabindex])")) scrolled.tabIndex = 0;
+  document.querySelectorAll("nav.md-code__nav:not([aria-label])").forEach((nav) => nav.setAttribute("aria-label", `code ${nav.closest("pre")?.id ?? ""}`));
+};
+complete();
+new MutationObserver(complete).observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ["tabindex"] });

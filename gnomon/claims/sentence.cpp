@@ -1,0 +1,235 @@
+#include "gnomon/claims/sentence.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon::claims {
+namespace {
+
+[[noreturn]] void refuse(const char* why, std::string_view where) {
+  throw Error(Fault::bug, text("a form of a sentence ", why, ": ", where));
+}
+
+// The closing brace of the one that stands at `open`.
+std::size_t closing(std::string_view form, std::size_t open) {
+  int depth = 0;
+  for (std::size_t n = open; n < form.size(); ++n) {
+    if (form[n] == '{') ++depth;
+    if (form[n] == '}' && --depth == 0) return n;
+  }
+  refuse("is not closed", form.substr(open));
+}
+
+// At this sign, where no brace is open.
+std::vector<std::string_view> split(std::string_view s, char at) {
+  std::vector<std::string_view> out;
+  int depth = 0;
+  std::size_t from = 0;
+  for (std::size_t n = 0; n < s.size(); ++n) {
+    depth += s[n] == '{' ? 1 : s[n] == '}' ? -1 : 0;
+    if (s[n] == at && depth == 0) out.push_back(s.substr(from, n - from)), from = n + 1;
+  }
+  out.push_back(s.substr(from));
+  return out;
+}
+
+Piece::Ref number_named(std::string_view name) {
+  const auto bar = name.find('|');
+  Piece::Ref r = bar == name.npos
+                     ? Piece::Ref{"", std::string(name)}
+                     : Piece::Ref{std::string(name.substr(0, bar)), std::string(name.substr(bar + 1))};
+  if (r.key.empty() || r.key.find_first_of("{}|?") != r.key.npos || (bar == 0))
+    refuse("names no number", name);
+  return r;
+}
+std::string name_of(const Piece::Ref& r) { return r.from.empty() ? r.key : text(r.from, "|", r.key); }
+
+Piece choice(std::string_view asks, std::string_view alternatives) {
+  Piece p;
+  std::size_t wanted = 2;
+  if (asks.ends_with('!')) {
+    p.kind = Piece::Kind::there, p.number = number_named(asks.substr(0, asks.size() - 1));
+  } else if (const auto at = asks.find_first_of(">~"); at != asks.npos) {
+    p.kind = asks[at] == '>' ? Piece::Kind::above : Piece::Kind::within;
+    p.number = number_named(asks.substr(0, at)), p.bound = asks.substr(at + 1);
+  } else {
+    const auto less = asks.find(" - ");
+    p.kind = Piece::Kind::sign, p.number = number_named(asks.substr(0, less)), wanted = 3;
+    if (less != asks.npos) p.less = number_named(asks.substr(less + 3));
+  }
+  for (const std::string_view a : split(alternatives, '|')) p.alternatives.push_back(parsed(a));
+  if (p.alternatives.size() != wanted) refuse("has another count of alternatives", asks);
+  return p;
+}
+
+Piece slot(std::string_view inner) {
+  if (const auto ask = inner.find('?'); ask != inner.npos && ask < inner.find('{'))
+    return choice(inner.substr(0, ask), inner.substr(ask + 1));
+  Piece p{
+      .kind = Piece::Kind::number, .words = "", .number = {}, .less = {}, .bound = "", .alternatives = {}};
+  const auto colon = inner.find(':');
+  p.number = number_named(inner.substr(0, colon));
+  if (colon != inner.npos) p.words = inner.substr(colon + 1);
+  return p;
+}
+
+constexpr const char* kWhen[] = {".at.0.25", ".at.0.5", ".at.1"};
+bool is_way(const Piece& p) { return p.kind == Piece::Kind::number && p.words.starts_with("way"); }
+
+void collect(const std::vector<Piece>& form, std::vector<std::string>& out) {
+  const auto add = [&](std::string name) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
+  };
+  for (const Piece& p : form) {
+    if (p.kind == Piece::Kind::words) continue;
+    if (is_way(p)) {
+      for (const char* when : kWhen) add(name_of(p.number) + when);
+    } else {
+      add(name_of(p.number));
+    }
+    if (!p.less.key.empty()) add(name_of(p.less));
+    for (const auto& a : p.alternatives) collect(a, out);
+  }
+}
+
+// The 95 % interval of a difference: −1 below 0, 1 above, 0 neither or none. Of two numbers, the intervals of both added:
+// it excludes 0 where the two do not overlap.
+int side(const Number& a, const Number* less) {
+  const double low = a.least() - (less ? less->most() : 0), high = a.most() - (less ? less->least() : 0);
+  return high < 0 ? -1 : low > 0 ? 1 : 0;  // 0 of NaN
+}
+
+std::string against(const Number& n, std::string_view other, int digits) {
+  const int s = side(n, nullptr);
+  if (s == 0)
+    return text("not told apart", other.empty() ? "" : text(" from ", other), ": ",
+                shown(n, text(digits, "n")));
+  return text(s < 0 ? "lower by " : "higher by ", fixed(std::abs(n.value), digits), " ± ",
+              fixed(n.half_width, digits), " nats", other.empty() ? "" : text(" than ", other));
+}
+
+class Speaker {
+ public:
+  explicit Speaker(const Lookup& numbers) : numbers_(numbers) {}
+  std::string speak(const std::vector<Piece>& form) {
+    std::string out;
+    for (const Piece& p : form) out += p.kind == Piece::Kind::words ? p.words : of_number(p);
+    return out;
+  }
+  std::vector<std::string> missing;
+
+ private:
+  const Number* find(const Piece::Ref& r) {
+    const Number* n = numbers_(r.from, r.key);
+    if (!n && std::find(missing.begin(), missing.end(), name_of(r)) == missing.end())
+      missing.push_back(name_of(r));
+    return n;
+  }
+  double bound(const Piece& p) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(p.bound.data(), p.bound.data() + p.bound.size(), value);
+    if (error == std::errc() && end == p.bound.data() + p.bound.size()) return value;
+    const Number* n = find(number_named(p.bound));
+    return n ? n->value : std::nan("");
+  }
+  std::string of_way(const Piece& p) {
+    const std::string_view rest = std::string_view(p.words).substr(3);
+    const std::string_view other = rest.empty() ? rest : rest.substr(1);
+    constexpr const char* kTold[] = {"after a quarter of the training ", ", after half of it ",
+                                     ", and at its end "};
+    std::string out;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Number* n = find({p.number.from, p.number.key + kWhen[k]});
+      if (n) out += kTold[k] + against(*n, k == 0 ? other : "", 3);
+    }
+    return out;
+  }
+  std::string of_number(const Piece& p) {
+    if (is_way(p)) return of_way(p);
+    const Number* n = find(p.number);
+    if (!n) return "";
+    const Number* less = p.less.key.empty() ? nullptr : find(p.less);
+    if (!p.less.key.empty() && !less) return "";
+    switch (p.kind) {
+      case Piece::Kind::sign:
+        return speak(p.alternatives[std::size_t(side(*n, less) + 1)]);
+      case Piece::Kind::above:
+        return speak(p.alternatives[n->value > bound(p) ? 0 : 1]);
+      case Piece::Kind::within:
+        return speak(p.alternatives[n->least() > -bound(p) && n->most() < bound(p) ? 0 : 1]);
+      case Piece::Kind::there:
+        return speak(p.alternatives[std::isnan(n->value) ? 1 : 0]);
+      default:
+        break;
+    }
+    if (p.words.starts_with("vs")) {
+      const std::string_view rest = std::string_view(p.words).substr(2);
+      return against(*n, rest.empty() ? rest : rest.substr(1), n->digits);
+    }
+    return shown(*n, p.words);
+  }
+
+  const Lookup& numbers_;
+};
+
+std::string tiny(double x) {
+  std::array<char, 32> digits;
+  if (x == 0) return "0";
+  return {
+      digits.data(),
+      std::to_chars(digits.data(), digits.data() + digits.size(), x, std::chars_format::scientific, 0).ptr};
+}
+
+}  // namespace
+
+std::vector<Piece> parsed(std::string_view form) {
+  std::vector<Piece> out;
+  for (auto open = form.find('{'); open != form.npos; open = form.find('{')) {
+    if (open)
+      out.push_back({.words = std::string(form.substr(0, open)),
+                     .number = {},
+                     .less = {},
+                     .bound = "",
+                     .alternatives = {}});
+    const auto close = closing(form, open);
+    out.push_back(slot(form.substr(open + 1, close - open - 1)));
+    form = form.substr(close + 1);
+  }
+  if (!form.empty())
+    out.push_back({.words = std::string(form), .number = {}, .less = {}, .bound = "", .alternatives = {}});
+  return out;
+}
+
+std::vector<std::string> taken_by(std::string_view form) {
+  std::vector<std::string> out;
+  collect(parsed(form), out);
+  return out;
+}
+
+Said said(std::string_view form, const Lookup& numbers) {
+  Speaker speaker(numbers);
+  std::string told = speaker.speak(parsed(form));
+  return {std::move(told), std::move(speaker.missing)};
+}
+
+std::string shown(const Number& n, std::string_view format) {
+  const auto has = [&](char c) { return format.find(c) != format.npos; };
+  const double times = has('%') ? 100 : has('k') ? 1e-3 : 1;
+  int digits = has('%') ? 0 : n.digits;
+  if (const auto at = format.find_first_of("0123456789"); at != format.npos) digits = format[at] - '0';
+  const auto told = [&](double x) { return grouped(times * (has('a') ? std::abs(x) : x), digits); };
+  if (has('e')) return tiny(n.value);
+  if (n.of_share() && has('n'))
+    return text(told(n.value), " (", told(n.from), " to ", told(n.to), ", n = ", n.n, ")");
+  const bool interval = !std::isnan(n.half_width);
+  const std::string most = text(told(n.value), interval && !has('m') ? text(" ± ", told(n.half_width)) : "");
+  return !has('n') ? most : text(most, " (n = ", n.n, interval ? ")" : ", no interval)");
+}
+
+}  // namespace gnomon::claims

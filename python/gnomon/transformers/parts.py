@@ -1,0 +1,99 @@
+"""What of a model of transformers patch() works on: the part that reads text, and the modules in it that know of position."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from ..errors import Error
+
+
+def _refuse(model: object, why: str, allowed: str) -> Error:
+    found = type(model).__name__
+    return Error(f"patch: {found} {why}; allowed are {allowed}", place="model", found=found, allowed=allowed)
+
+
+class Text:
+    """The part of a model that reads text. attentions: the modules that compute attention, in the order of the layers; rotary,
+    tables: those that say positions; configs: those that name the attention to use."""
+
+    def __init__(self, whole: PreTrainedModel, model: PreTrainedModel) -> None:
+        self.model = model
+        named = dict(model.named_modules())
+        attentions = {n: m for n, m in named.items() if hasattr(m, "scaling") and (hasattr(m, "layer_idx") or hasattr(m, "is_causal"))}
+        self.attentions = list(attentions.values())
+        self.rotary = [m for m in named.values() if type(m).__name__.endswith("RotaryEmbedding")]
+        self.tables = [m for n, m in named.items() if n.rpartition(".")[2] in ("position_embeddings", "wpe") and isinstance(m, nn.Embedding)]
+        configs = [model.config, whole.config.get_text_config(), *(m.config for m in self.attentions if hasattr(m, "config"))]
+        self.configs = list({id(config): config for config in configs}.values())
+        self.first_layer = named[_layer(next(iter(attentions)))] if attentions else None
+
+    def sizes(self, attention: nn.Module) -> dict[str, Any]:
+        """What attention of a layer is made of, its scale and its soft-cap among it."""
+        config = self.model.config
+        heads = config.num_attention_heads
+        kv_heads = getattr(config, "num_key_value_heads", None) or heads
+        head_dim = getattr(attention, "head_dim", None) or getattr(config, "head_dim", None) or config.hidden_size // heads
+        sizes = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim)
+        if hasattr(attention, "qk_head_dim"):  # keys and values from a latent (DeepSeek): every head has its own
+            sizes = dict(heads=heads, kv_heads=heads, head_dim=attention.qk_head_dim, value_dim=attention.v_head_dim)
+        return dict(sizes, width=config.hidden_size, length=getattr(config, "max_position_embeddings", 0) or 2048,
+                    causal=bool(getattr(attention, "is_causal", True)), scale=float(attention.scaling),
+                    soft_cap=float(getattr(attention, "attn_logit_softcapping", None) or 0))
+
+
+def _layer(path: str) -> str:
+    """"layers.0.self_attn" to "layers.0"."""
+    names = path.split(".")
+    at = next((n for n, name in enumerate(names) if name.isdigit()), len(names) - 1)
+    return ".".join(names[:at + 1])
+
+
+def in_pairs(attention: nn.Module, rows: Tensor) -> Tensor:
+    """q or k (..., channels) as they were projected. DeepSeek V3 and its kind turn pairs of neighbours, and on the way move the first
+    of each pair before the second of all: that is taken back, since a spec speaks of the channels of the file."""
+    if not (hasattr(sys.modules[type(attention).__module__], "apply_rotary_pos_emb_interleave") and hasattr(attention, "qk_rope_head_dim")
+            and getattr(attention.config, "rope_interleave", True)):
+        return rows
+    still, moved = rows.split([rows.shape[-1] - attention.qk_rope_head_dim, attention.qk_rope_head_dim], -1)
+    return torch.cat([still, moved.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)], -1)
+
+
+def text_of(model: Any) -> Text:
+    """The part of a model that patch() works on. Raises Error for models that it does not know, and touches nothing."""
+    if not isinstance(model, PreTrainedModel):
+        inside = next((m for name in ("module", "_orig_mod", "model", "base_model")
+                       if isinstance(m := getattr(model, name, None), PreTrainedModel)), None)
+        raise _refuse(model, "is no model of transformers", "what from_pretrained() returns" + (" (it holds one)" if inside is not None else ""))
+    if model.config.is_encoder_decoder:
+        raise _refuse(model, "has an encoder and a decoder", "models of one part")
+    part = model.get_decoder()
+    if not isinstance(part, PreTrainedModel):
+        raise _refuse(model, "has no part for text that is known", "models of text")
+    text = Text(model, part)
+    _check(model, text)
+    return text
+
+
+def _check(model: PreTrainedModel, text: Text) -> None:
+    if not text.attentions:
+        raise _refuse(model, "has no attention that transformers lets one replace", "models whose attention goes through AttentionInterface")
+    if any(hasattr(m, "_gnomon_position") for m in text.attentions):
+        raise _refuse(model, "is patched already", "models that are not: undo() the other patch first")
+    if not text.model._can_set_attn_implementation():
+        raise _refuse(model, "does not let one choose its attention", "models whose attention goes through AttentionInterface")
+    if any(hasattr(m, "indexer") for m in text.attentions):
+        raise _refuse(model, "chooses the keys of a query by an indexer", "models whose queries see all keys of a mask")
+    across = [type(m).__name__ for m in text.attentions if getattr(m, "is_cross_attention", False) or "Cross" in type(m).__name__]
+    if across:
+        raise _refuse(model, f"attends to another sequence ({across[0]})", "models without cross-attention")
+    if not text.rotary and not text.tables:
+        raise _refuse(model, "turns nothing and has no table of positions that is known", "models with rotary modules or position_embeddings")
+    odd = [type(m).__name__ for m in text.rotary if "position_ids" not in inspect.signature(m.forward).parameters]
+    if odd:
+        raise _refuse(model, f"has rotary modules that are not told position_ids ({odd[0]})", "models whose rotary modules are")

@@ -1,0 +1,264 @@
+"""What the calls do not take is refused in gnomon's words, which name the argument; what means something else is not guessed."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import gnomon as gn  # noqa: E402
+import gnomon.torch as gnt  # noqa: E402
+from gnomon.torch import flex  # noqa: E402
+from shapes import B, HEADS, INSIDE, SIZE, TOKENS, awake, content, qkv, small  # noqa: E402
+
+LLAMA = pathlib.Path(__file__).parents[2] / "docs/examples/llama-3.1.json"
+ADDED = np.where(np.tri(TOKENS, dtype=bool), 0, -np.inf).astype(np.float32)
+HIDDEN = np.zeros((B, TOKENS), bool)
+
+
+def numpy_rows(seed=0):
+    return qkv(seed)
+
+
+def torch_rows(seed=0):
+    return [torch.from_numpy(a) for a in qkv(seed)]
+
+
+BOTH = pytest.mark.parametrize("rows", [numpy_rows, torch_rows])
+
+
+@BOTH
+@pytest.mark.parametrize("given, words", [
+    (dict(mask=ADDED), "bias="), (dict(mask=ADDED.tolist()), "bias="), (dict(mask=torch.from_numpy(ADDED).bfloat16()), "bias="),
+    (dict(mask=np.ones((TOKENS, TOKENS))), "bias="),
+    (dict(padding=np.ones((B, TOKENS), np.int64)), "attention_mask"), (dict(padding=torch.ones(B, TOKENS, dtype=torch.long)), "attention_mask"),
+    (dict(padding=[[1] * TOKENS] * B), "attention_mask"),
+    (dict(padding=HIDDEN.T), "padding: found"), (dict(padding=HIDDEN.reshape(-1)), "padding: found"),
+    (dict(padding=HIDDEN[None]), "padding: found"), (dict(padding=HIDDEN[:, 1:]), "padding: found"),
+    (dict(bias=np.zeros((3, 3))), "bias: found"), (dict(mask=np.ones((3, 3), bool)), "mask: found"),
+    (dict(sinks=np.zeros(3)), "sinks: found"),
+    (dict(x=np.zeros((B, TOKENS, HEADS * SIZE), np.float32)), "x: 'rope' does not read it"),
+    (dict(projections=np.zeros(2 * HEADS * SIZE * (HEADS * SIZE + 1), np.float32)), "projections: 'rope' does not read it"),
+    (dict(positions=np.zeros((B, TOKENS, 2))), "2 axes"), (dict(positions=np.zeros((1, TOKENS, 3))), "3 axes")])
+def test_attend_refuses(rows, given, words):
+    with pytest.raises(gn.Error, match=words):
+        gn.attend(*rows(), pe=small("rope"), **given)
+
+
+@BOTH
+def test_masks_that_mean_what_they_say(rows):
+    """The same thing said in every way that is taken."""
+    wanted = np.asarray(gn.attend(*rows(), pe=small("rope")))
+    for given in (dict(mask=ADDED == 0), dict(mask=(ADDED == 0).astype(np.uint8)), dict(mask=(ADDED == 0).tolist()), dict(bias=ADDED),
+                  dict(bias=ADDED.tolist()), dict(mask=torch.from_numpy(ADDED == 0)), dict(bias=torch.from_numpy(ADDED)),
+                  dict(padding=HIDDEN), dict(padding=HIDDEN.tolist()), dict(padding=torch.from_numpy(HIDDEN)),
+                  dict(positions=list(range(TOKENS))), dict(positions=np.arange(TOKENS)[None, :, None])):
+        np.testing.assert_allclose(np.asarray(gn.attend(*rows(), pe=small("rope", causal=not {"mask", "bias"} & set(given)), **given)), wanted,
+                                   atol=1e-6)
+    sinks = [np.asarray(gn.attend(*rows(), pe=small("rope"), sinks=s)) for s in ([0.5, -1.0], np.array([0.5, -1.0]), torch.tensor([0.5, -1.0]))]
+    np.testing.assert_array_equal(sinks[0], sinks[1])
+    np.testing.assert_array_equal(sinks[0], sinks[2])
+    assert np.abs(sinks[0] - wanted).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", [n for n in INSIDE if {"x", "projections"} & set(small(n).reads)])
+def test_content_of_numpy_beside_tensors(name):
+    pe = awake(small(name))
+    given = content(pe)
+    wanted = gn.attend(*numpy_rows(), pe=pe, **given)
+    np.testing.assert_allclose(gn.attend(*torch_rows(), pe=pe, **given).numpy(), wanted, atol=1e-6)
+
+
+@BOTH
+def test_a_cache_takes_arrays(rows):
+    pe, given = small("rope"), dict(sinks=np.array([0.5, -1.0]), padding=HIDDEN, bias=ADDED, mask=ADDED == 0)
+    found = gn.attend(*rows(), pe=pe, cache=gn.KeyCache(pe, sequences=B, capacity=TOKENS), **given)
+    np.testing.assert_allclose(np.asarray(found), np.asarray(gn.attend(*rows(), pe=pe, **given)), atol=1e-6)
+    with pytest.raises(gn.Error, match="padding: found"):
+        gn.attend(*rows(), pe=pe, cache=gn.KeyCache(pe, sequences=B, capacity=TOKENS), padding=HIDDEN.T)
+
+
+@BOTH
+@pytest.mark.parametrize("spec, words", [("sinusoidal", "beside the words"), ("learned", "beside the words"), ("sinusoidal+rope", "beside the words"),
+                                         ("[rope, none]", "layers"), ("rope+randomised(most=50)", "sampler")])
+def test_a_text_says_what_attention_does(rows, spec, words):
+    with pytest.raises(gn.Error, match=words):
+        gn.attend(*rows(), pe=spec)
+    assert gn.attend(*rows(), pe=small(spec)).shape == (B, HEADS, TOKENS, SIZE)  # whoever made it has the rest
+
+
+@BOTH
+def test_rows_are_looked_at_before_the_spec(rows):
+    q, k, v = rows()
+    for wrong in ((q[0], k[0], v[0]), (q, k[0], v), (q[:, :, :, :, None], k, v)):
+        with pytest.raises(gn.Error, match="extents"):
+            gn.attend(*wrong, pe="rope")
+    with pytest.raises(gn.Error, match="float64"):
+        gn.attend(*((a.double() if rows is torch_rows else a.astype(float)) for a in (q, k, v)), pe="rope")
+    with pytest.raises(gn.Error, match="pe: found int"):
+        gn.attend(q, k, v, pe=3)
+    with pytest.raises(gn.Error):
+        gn.attend([1.0, 2.0], [1.0], [1.0], pe="rope")
+
+
+@BOTH
+def test_more_queries_than_keys(rows):
+    q, k, v = rows()
+    with pytest.raises(gn.Error, match="queries"):
+        gn.attend(q, k[:, :, :3], v[:, :, :3], pe=small("rope", causal=False))
+
+
+def test_positions_of_other_axes():
+    plane, line = small("rope_2d" if "rope_2d" in [e.name for e in gn.encodings()] else "mrope(sections=1/1/2)"), small("rope")
+    axes = plane._scheme.axes
+    assert axes > 1
+    q, k, v = qkv()
+    right, wrong = np.zeros((1, TOKENS, axes)), np.zeros((1, TOKENS, axes + 1))
+    plane.rotate(q, k, right)
+    for call in (lambda: plane.rotate(q, k, wrong), lambda: plane.plan(wrong), lambda: line.rotate(q, k, right), lambda: line.plan(right),
+                 lambda: small("sinusoidal").vectors(right), lambda: gnt.make(line).rotate(*torch_rows()[:2], right)):
+        with pytest.raises(gn.Error, match="axes"):
+            call()
+    for places in (np.arange(6).reshape(2, 3), np.zeros((1, 3, 1))):
+        with pytest.raises(gn.Error, match="one row"):
+            small("alibi").bias(places)
+    with pytest.raises(gn.Error, match="keys: found"):
+        small("alibi").bias([0, 1], keys=[[0, 1]])
+
+
+@pytest.mark.parametrize("given, words", [
+    (dict(heads=8.0), "heads: found 8.0"), (dict(heads="8"), "heads: found '8'"), (dict(heads=2**70), "heads: found"), (dict(heads=True), "heads: found True"),
+    (dict(heads=None), "heads: found None"), (dict(head_dim=4.5), "head_dim"), (dict(kv_heads=[1]), "kv_heads"), (dict(length=1e4), "length"),
+    (dict(width="wide"), "width"), (dict(value_dim=np.array([8])), "value_dim"), (dict(causal="no"), "causal: found 'no'"), (dict(causal=1), "causal"),
+    (dict(seed=-1), "seed: found -1"), (dict(seed=2**64), "seed"), (dict(layer=0.5), "layer"), (dict(layer=-1), "layer"), (dict(scale="big"), "scale"),
+    (dict(soft_cap=None), "soft_cap"), (dict(scale=[1.0]), "scale")])
+def test_make_names_the_argument(given, words):
+    for make in (gn.make, gnt.make):
+        with pytest.raises(gn.Error, match=words):
+            make("rope", **{"heads": 2, **given})
+
+
+@pytest.mark.parametrize("cap", [-1, float("nan"), float("inf")])
+def test_a_soft_cap_is_looked_at_when_it_is_said(cap):
+    with pytest.raises(gn.Error, match="soft_cap"):
+        small("rope", soft_cap=cap)
+
+
+@BOTH
+@pytest.mark.parametrize("kept, read", [("rope", "rope(theta=100)"), ("llama3(original=8192)", "alibi"), ("alibi", "none"), ("t5", "rope"),
+                                        ("rope(pairing=halves)", "rope(pairing=adjacent)")])
+def test_a_cache_is_of_one_encoding(rows, kept, read):
+    """Its keys are turned already: another encoding cannot mean them. It is left as it was."""
+    q, k, v = rows()
+    cache = gn.KeyCache(small(kept), sequences=B, capacity=2 * TOKENS)
+    gn.attend(q, k, v, pe=small(kept), cache=cache)
+    with pytest.raises(gn.Error, match="cache"):
+        gn.attend(q[:, :, :1], k[:, :, :1], v[:, :, :1], pe=small(read), cache=cache)
+    assert len(cache) == TOKENS
+    gn.attend(q[:, :, :1], k[:, :, :1], v[:, :, :1], pe=small(kept), cache=cache)  # made once more, it is the same
+    assert len(cache) == TOKENS + 1
+
+
+def test_make_takes_numbers_of_other_libraries():
+    pe = gn.make("rope", heads=np.int64(4), head_dim=np.uint8(8), causal=np.bool_(False), scale=np.float32(0.5), length=torch.tensor(16))
+    assert (pe.heads, pe.head_dim, pe.causal, pe.scale, pe.length) == (4, 8, False, 0.5, 16)
+    assert type(pe.heads) is int and type(pe.causal) is bool
+    with pytest.raises(gn.Error, match="spec: found int"):
+        gn.make(3, heads=2)
+
+
+def test_an_encoding_does_not_change():
+    pe = small("rope")
+    for name in ("heads", "spec", "w", "anything"):
+        with pytest.raises(AttributeError, match="does not change"):
+            setattr(pe, name, 99)
+    assert pe.heads == HEADS
+
+
+@pytest.mark.parametrize("n", [0, -3, 1 << 40])
+def test_threads(n):
+    before = gn.threads()
+    with pytest.raises(gn.Error, match="set_threads"):
+        gn.set_threads(n)
+    assert gn.threads() == before
+
+
+def test_arrays_of_other_layouts():
+    """Big-endian numbers and fields of records are read; an exporter with __dlpack__ alone as well."""
+    q, k, v = qkv()
+    wanted = gn.attend(q, k, v, pe=small("rope"))
+    swapped = [a.astype(a.dtype.newbyteorder(">")) for a in (q, k, v)]
+    np.testing.assert_array_equal(gn.attend(*swapped, pe=small("rope")), wanted)
+    records = []
+    for a in (q, k, v):
+        record = np.zeros(a.shape, dtype=[("flag", np.uint8), ("x", np.float32)])
+        record["x"] = a
+        records.append(record["x"])
+    np.testing.assert_array_equal(gn.attend(*records, pe=small("rope")), wanted)
+
+    class Exporter:
+        def __init__(self, a):
+            self.a = a
+
+        def __dlpack__(self, **named):
+            return self.a.__dlpack__(**named)
+
+        def __dlpack_device__(self):
+            return self.a.__dlpack_device__()
+
+    np.testing.assert_array_equal(np.asarray(gn.attend(*map(Exporter, (q, k, v)), pe=small("rope"))), wanted)
+
+
+def test_flex_takes_modules():
+    for wrong in ("alibi", 3):
+        with pytest.raises(gn.Error, match="pe: found"):
+            flex.score_mod(wrong, TOKENS)
+
+
+# --- Files of models
+
+
+def test_one_name_is_one_name():
+    config = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+              "rope_parameters": {"rope_theta": 20000.0, "rope_type": "linear", "factor": 0.5}, "rope_theta": 3.0}
+    rules = {f["rule"] for f in gn.lint(config)["findings"]}
+    rule = "theta-twice"
+    assert rule in rules and len(rules) > 1
+    assert {f["rule"] for f in gn.lint(config, only=rule)["findings"]} == {rule}
+    assert {f["rule"] for f in gn.lint(config, ignore=rule)["findings"]} == rules - {rule}
+    one = {"study.data": "copy", "study.budgets": "1", "model.layers": 1, "model.width": 24, "model.heads": 2, "train.steps": 20}
+    assert gn.study(settings=one, arms="rope(theta=500, pairing=halves)").plan().count("theta=500")
+    with pytest.raises(gn.Error, match="rop"):
+        gn.study(settings=one, arms="rop")
+
+
+@pytest.mark.parametrize("given, words", [(3, "config: found int"), ([1, 2], "config: found list"), (None, "config: found NoneType"),
+                                          ('{"model_type": "llama"}', "json.loads"), (' [1]', "json.loads")])
+def test_what_is_no_file_of_a_model(given, words):
+    for call in (gn.explain, gn.lint, lambda x: gn.extend(x, to=16384)):
+        with pytest.raises(gn.Error, match=words):
+            call(given)
+
+
+def test_a_model_is_explained_as_its_configuration():
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LlamaConfig(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, vocab_size=50)
+    model = transformers.LlamaForCausalLM(config)
+    assert gn.explain(model).data == gn.explain(config).data
+    assert gn.lint(model)["findings"] == gn.lint(config)["findings"]
+    with pytest.raises(gn.Error, match="model: found LlamaForCausalLM.*save_pretrained"):
+        gn.inspect(model, text="text.txt")
+
+
+@pytest.mark.parametrize("to", [1e5, "16k", None])
+def test_extend_takes_whole_numbers(to):
+    with pytest.raises(gn.Error, match="to: found"):
+        gn.extend(LLAMA, to=to)
+    assert gn.extend(LLAMA, to=np.int64(262144))["methods"]
+
+
+def test_check_takes_a_path():
+    with pytest.raises(gn.Error, match="dump: found ndarray"):
+        gn.check(np.zeros(3))

@@ -1,0 +1,189 @@
+"""Gradients in modules of every number type, and derivatives that are refused instead of being wrong."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import gnomon as gn  # noqa: E402
+import gnomon.torch as gnt  # noqa: E402
+from shapes import B, BESIDE, HEADS, SIZE, TOKENS, awake, qkv, small  # noqa: E402
+
+TYPES = [torch.bfloat16, torch.float16, torch.float64]
+ROOM = {torch.bfloat16: 3e-2, torch.float16: 4e-3, torch.float64: 1e-5}  # of the largest gradient
+LEARNS_VECTORS = [n for n in BESIDE if len(small(n).input_w)]
+LEARNS_ROWS = [n for n in ("rope_learned", "rope_mixed", "fope", "pope", "grape", "lape") if n in {e.name for e in gn.encodings()}
+               and len(small(n).w) and not small(n).reads]
+
+
+def of_vectors(module):
+    y = module.vectors(torch.arange(TOKENS))
+    return (y.float() * torch.randn(y.shape, generator=torch.Generator().manual_seed(3))).sum()
+
+
+def of_rows(module):
+    q, k, _ = (torch.from_numpy(a) for a in qkv(2))
+    turned = module.rotate(q, k)
+    return sum((y * torch.randn(y.shape, generator=torch.Generator().manual_seed(3))).sum() for y in turned)
+
+
+def of_attention(module):
+    q, k, v = (torch.from_numpy(a) for a in qkv(2))
+    return gn.attend(q, k, v, pe=module).square().sum()
+
+
+def gradients(name, loss, kind):
+    module = gnt.make(awake(small(name))).to(kind)
+    loss(module).backward()
+    found = [p.grad for p in module.parameters()]
+    assert all(g is None or g.dtype is kind for g in found)
+    return torch.cat([g.double().reshape(-1) for g in found if g is not None])
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("name, loss", [*((n, of_vectors) for n in LEARNS_VECTORS), *((n, of_rows) for n in LEARNS_ROWS),
+                                        *((n, of_attention) for n in ("t5", "rope_learned", "shaw"))],
+                         ids=lambda x: getattr(x, "__name__", x))
+def test_parameters_learn_in_every_number_type(name, loss, kind):
+    wanted = gradients(name, loss, torch.float32)
+    found = gradients(name, loss, kind)
+    assert wanted.abs().max() > 1e-2
+    torch.testing.assert_close(found, wanted, atol=ROOM[kind] * float(wanted.abs().max()), rtol=0)
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_vectors_are_of_the_modules_number_type(kind):
+    module = gnt.make(awake(small("learned"))).to(kind)
+    places = torch.arange(TOKENS)
+    assert module.vectors(places).dtype is kind
+    compiled = torch.compile(module.vectors, fullgraph=True, backend="aot_eager")(places)
+    torch.testing.assert_close(compiled, module.vectors(places))
+
+
+def test_what_is_written_is_not_a_copy():
+    """The core does not take an array of another number type to write into: it would be a copy, and what is written lost."""
+    scheme, w = small("rope_learned")._scheme, small("rope_learned").w
+    rows, places = qkv()[0], np.arange(TOKENS, dtype=np.float64)
+    with pytest.raises(TypeError):
+        gn._core.map_rows_backward(scheme, "q", places, w, rows, rows.copy(), np.zeros(len(w), np.float64))
+    with pytest.raises(TypeError):
+        gn._core.Gradients().dw = np.zeros(len(w), np.float64)
+
+
+# --- Derivatives of derivatives, and forward
+
+
+@pytest.mark.parametrize("spec", ["none", "t5", "rope"])
+def test_gradients_of_gradients_are_refused(spec):
+    q, k, v = (torch.from_numpy(a).requires_grad_() for a in qkv())
+    y = gn.attend(q, k, v, pe=gnt.make(awake(small(spec))))
+    (g,) = torch.autograd.grad(y.square().sum(), q, create_graph=True)
+    assert g.requires_grad
+    with pytest.raises(RuntimeError, match="differentiate twice|once_differentiable"):
+        (y.sum() + g.square().sum()).backward()
+
+
+@pytest.mark.parametrize("loss", [of_vectors, of_rows])
+def test_gradients_of_gradients_of_rows_are_refused(loss):
+    module = gnt.make(awake(small("learned" if loss is of_vectors else "rope_learned")))
+    (p,) = module.parameters()
+    (g,) = torch.autograd.grad(loss(module) * p.square().sum(), p, create_graph=True)
+    with pytest.raises(RuntimeError, match="no autograd formula"):
+        g.square().sum().backward()
+
+
+@pytest.mark.parametrize("call", [
+    lambda module, q: gn.attend(q, q, q, pe=module), lambda module, q: gn.attend(q, q, q, pe="rope"), lambda module, q: module.rotate(q, q)[0]])
+def test_forward_derivatives_are_refused(call):
+    """An operator without a forward derivative would answer 0."""
+    module, q = gnt.make(awake(small("rope_learned"))), torch.from_numpy(qkv()[0])
+    with pytest.raises((gn.Error, RuntimeError), match="jvp|forward"):
+        torch.func.jvp(lambda q: call(module, q), (q,), (torch.ones_like(q),))
+    with pytest.raises(gn.Error, match="jvp"), torch.autograd.forward_ad.dual_level():
+        call(module, torch.autograd.forward_ad.make_dual(q, torch.ones_like(q)))
+
+
+def test_positions_have_no_gradient():
+    q, k, v = (torch.from_numpy(a) for a in qkv())
+    places = torch.arange(float(TOKENS)).requires_grad_()
+    module = gnt.make(awake(small("rope+sinusoidal")))
+    for call in (lambda: gn.attend(q, k, v, pe=module, positions=places), lambda: module.rotate(q, k, places), lambda: module.vectors(places)):
+        with pytest.raises(gn.Error, match="gradient"):
+            call()
+    with torch.no_grad():
+        gn.attend(q, k, v, pe=module, positions=places)
+
+
+# --- Programs that are written down
+
+
+def attention_of(q, k, v):
+    """By its formula, causal."""
+    hidden = torch.full((q.shape[2], k.shape[2]), float("-inf")).triu(1)
+    return torch.softmax(q @ k.transpose(2, 3) / SIZE**0.5 + hidden, -1) @ v
+
+
+@pytest.mark.filterwarnings("ignore:torch.from_numpy results are registered", "ignore:`torch.jit")
+def test_a_traced_program_attends():
+    from torch.fx.experimental.proxy_tensor import make_fx
+    first, other = ([torch.from_numpy(a) for a in qkv(seed)] for seed in (1, 2))
+    call = lambda q, k, v: gn.attend(q, k, v, pe="none")
+    graph = make_fx(call)(*first)
+    assert "gnomon.attend" in graph.code
+    torch.testing.assert_close(graph(*other), attention_of(*other))
+    traced = torch.jit.trace(call, first, check_trace=False)
+    torch.testing.assert_close(traced(*other), attention_of(*other))
+
+
+def test_gradients_are_traced():
+    from torch.fx.experimental.proxy_tensor import make_fx
+    first, other = ([torch.from_numpy(a).requires_grad_() for a in qkv(seed)] for seed in (1, 2))
+    graph = make_fx(lambda q, k, v: torch.autograd.grad(gn.attend(q, k, v, pe="none").square().sum(), (q, k, v)))(*first)
+    wanted = torch.autograd.grad(attention_of(*other).square().sum(), other)
+    for found, theirs in zip(graph(*other), wanted):
+        torch.testing.assert_close(found, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_fake_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode():
+        q = torch.empty(B, HEADS, TOKENS, SIZE, dtype=torch.bfloat16)
+        y = gn.attend(q, q, q, pe="rope")
+    assert y.shape == q.shape and y.dtype is torch.bfloat16
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_vmap():
+    q, k, v = (torch.stack([torch.from_numpy(qkv(seed)[n]) for seed in (1, 2, 3)]) for n in range(3))
+    found = torch.vmap(lambda q, k, v: gn.attend(q, k, v, pe="none"))(q, k, v)
+    torch.testing.assert_close(found, torch.stack([attention_of(*one) for one in zip(q, k, v)]))
+
+
+@pytest.mark.parametrize("spec", ["rope", "rope_learned", "alibi"])
+def test_rotate_compiles_whole(spec):
+    module = gnt.make(awake(small(spec)))
+    q, k, _ = (torch.from_numpy(a) for a in qkv())
+    compiled = torch.compile(module.rotate, fullgraph=True, backend="aot_eager")
+    for found, eager in zip(compiled(q, k), module.rotate(q, k)):
+        torch.testing.assert_close(found, eager)
+
+
+def test_a_subclass_of_tensor():
+    class Own(torch.Tensor):
+        pass
+    q, k, v = (torch.from_numpy(a).as_subclass(Own) for a in qkv())
+    y = gn.attend(q, k, v, pe="rope")
+    assert isinstance(y, torch.Tensor)
+    torch.testing.assert_close(y.as_subclass(torch.Tensor), torch.from_numpy(gn.attend(*qkv(), pe="rope")))
+    assert isinstance(small("rope").rotate(q, k)[0], torch.Tensor)
+
+
+# --- FlexAttention
+
+
+@pytest.mark.parametrize("spec", ["rope_value", "rope_value+alibi", "rope_value+t5"])
+def test_values_that_turn_have_no_score_mod(spec):
+    module = gnt.make(small(spec))
+    for ask in (module.score_mod, module.mask_mod):
+        with pytest.raises(gn.Error, match="values that turn"):
+            ask(TOKENS)

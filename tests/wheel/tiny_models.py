@@ -1,0 +1,131 @@
+"""Tiny models of transformers with random weights, as the tests of gnomon.transformers.patch take them."""
+
+import torch
+import transformers
+
+SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, vocab_size=50, max_position_embeddings=64,
+             pad_token_id=0, bos_token_id=1, eos_token_id=2)
+GROUPS = dict(SIZES, num_key_value_heads=2)
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+TOKENS = torch.randint(5, 50, (2, 11), generator=torch.Generator().manual_seed(1))
+
+
+def llama(**more):
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**{**GROUPS, **more}))
+
+
+def mistral():
+    """Windows of 4."""
+    return transformers.MistralForCausalLM(transformers.MistralConfig(**GROUPS, sliding_window=4))
+
+
+def qwen3():
+    return transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**GROUPS, head_dim=8))
+
+
+def neox():
+    return transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(**SIZES, rotary_pct=0.5))
+
+
+def olmo2():
+    return transformers.Olmo2ForCausalLM(transformers.Olmo2Config(**GROUPS))
+
+
+def glm4():
+    return transformers.Glm4ForCausalLM(transformers.Glm4Config(**GROUPS, head_dim=8))
+
+
+def smollm3():
+    """Every other layer without position."""
+    return transformers.SmolLM3ForCausalLM(transformers.SmolLM3Config(**GROUPS, no_rope_layer_interval=2))
+
+
+def gemma(**more):
+    """A soft-cap, a scale of its own, windows of 4 in every other layer."""
+    return transformers.Gemma2ForCausalLM(transformers.Gemma2Config(
+        **{**GROUPS, **dict(head_dim=8, attn_logit_softcapping=2.0, query_pre_attn_scalar=3, sliding_window=4), **more}))
+
+
+def gemma3n():
+    """The last layer reads the keys of another."""
+    return transformers.Gemma3nForCausalLM(transformers.Gemma3nTextConfig(
+        **{**GROUPS, "num_hidden_layers": 3}, head_dim=8, num_kv_shared_layers=1, sliding_window=4, vocab_size_per_layer_input=50,
+        hidden_size_per_layer_input=8, laurel_rank=4))
+
+
+def gpt_oss():
+    """Sinks."""
+    return transformers.GptOssForCausalLM(transformers.GptOssConfig(
+        **GROUPS, head_dim=8, num_local_experts=2, num_experts_per_tok=1, sliding_window=4, rope_parameters=ROPE))
+
+
+def granite():
+    return transformers.GraniteForCausalLM(transformers.GraniteConfig(**GROUPS, attention_multiplier=0.7))
+
+
+def cohere():
+    """Adjacent pairs."""
+    return transformers.CohereForCausalLM(transformers.CohereConfig(**GROUPS, rope_parameters=ROPE))
+
+
+def llama4():
+    """Frequencies as complex numbers."""
+    return transformers.Llama4ForCausalLM(transformers.Llama4TextConfig(
+        **GROUPS, head_dim=8, num_local_experts=2, intermediate_size_mlp=48, attention_chunk_size=64))
+
+
+LATENT = dict(num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=12,
+              num_experts_per_tok=1, moe_intermediate_size=16, first_k_dense_replace=1, n_group=1, topk_group=1)
+
+
+def deepseek2():
+    """Keys and values from a latent; complex frequencies."""
+    return transformers.DeepseekV2ForCausalLM(transformers.DeepseekV2Config(**SIZES, **LATENT, n_routed_experts=2))
+
+
+def deepseek3(**more):
+    return transformers.DeepseekV3ForCausalLM(transformers.DeepseekV3Config(**SIZES, **LATENT, n_routed_experts=4, **more))
+
+
+def deepseek32():
+    """An indexer chooses the keys."""
+    return transformers.DeepseekV32ForCausalLM(transformers.DeepseekV32Config(
+        **SIZES, **LATENT, n_routed_experts=4, index_n_heads=2, index_head_dim=16, index_topk=4))
+
+
+def qwen2_vl():
+    """Text and pictures: positions of three axes."""
+    text = dict({k: v for k, v in GROUPS.items()}, rope_parameters={**ROPE, "mrope_section": [1, 1, 2]})
+    return transformers.Qwen2VLForConditionalGeneration(transformers.Qwen2VLConfig(
+        text_config=text, vision_config=dict(depth=1, embed_dim=16, hidden_size=32, num_heads=2, patch_size=4, spatial_merge_size=1),
+        image_token_id=3, video_token_id=4, vision_start_token_id=48, vision_end_token_id=49))
+
+
+def llava():
+    """A language model beside a tower that sees."""
+    seen = transformers.CLIPVisionConfig(hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, image_size=8, patch_size=4)
+    return transformers.LlavaForConditionalGeneration(transformers.LlavaConfig(
+        vision_config=seen, text_config=transformers.LlamaConfig(**GROUPS), image_token_index=3))
+
+
+def gpt2():
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        n_embd=32, n_layer=2, n_head=4, vocab_size=50, n_positions=64, attn_pdrop=0, resid_pdrop=0, embd_pdrop=0))
+
+
+def bert():
+    return transformers.BertModel(transformers.BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def ready(make):
+    torch.manual_seed(0)
+    model = make().eval()
+    for p in model.parameters():  # louder than the standard start, so that positions matter
+        p.data *= 4
+    return model
+
+
+def said(model, tokens=TOKENS, **given):
+    with torch.no_grad():
+        out = model(tokens, **given)
+    return out.logits if hasattr(out, "logits") else out.last_hidden_state
