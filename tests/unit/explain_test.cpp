@@ -77,7 +77,8 @@ TEST(Explain, AnExtensionIsNoTraining) {
             "made, as transformers 5.23 reads it: 1 causal layer, extended from 8,192 to 131,072 tokens (the "
             "file does "
             "not say how much of that was trained).");
-  EXPECT_EQ(first(8192, 8192), "made, as transformers 5.23 reads it: 1 causal layer, trained on 8,192 tokens.");
+  EXPECT_EQ(first(8192, 8192),
+            "made, as transformers 5.23 reads it: 1 causal layer, trained on 8,192 tokens.");
   EXPECT_NE(first(0, 4096).find(
                 "of no trained length that the file says; 4,096 tokens stand for it, made for 4,096"),
             std::string::npos);

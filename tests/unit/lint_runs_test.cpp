@@ -44,8 +44,8 @@ TEST(LintRuns, WhatCannotRunHasAnError) {
 // The rules that say so of a file by itself.
 TEST(LintRuns, WhatRunsHasNoErrorThatSaysItCannot) {
   const std::set<std::string> rules{
-      "layer-type-unknown",  "value-type-refused",         "heads-do-not-group", "head-dim-needed",
-      "window-missing",      "head-dim-of-rotation-alone", "temperature-unsaid", "proportional-in-a-part",
+      "layer-type-unknown",  "value-type-refused",         "key-heads-not-shared", "head-dim-needed",
+      "window-missing",      "head-dim-of-rotation-alone", "temperature-unsaid",   "proportional-in-a-part",
       "layer-label-missing", "window-impossible",          "scaling-key-missing"};
   std::size_t runs = 0;
   for (const Json& c : golden().at("cases")) {

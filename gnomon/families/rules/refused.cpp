@@ -92,16 +92,6 @@ Findings value_type(const LintContext& file) {
   return all;
 }
 
-Findings ungrouped(const LintContext& file) {
-  if (!grouped(file) || file.family()->mla.rope) return {};
-  const std::int64_t heads = file.whole("num_attention_heads").value_or(file.family()->sizes.heads);
-  const std::int64_t kv = file.whole("num_key_value_heads").value_or(0);
-  if (heads < 1 || kv < 1 || heads % kv == 0) return {};
-  return {finding(file, file.at("num_key_value_heads"), text("a divisor of ", heads, ", the number of heads"),
-                  text(kv, " heads of keys for ", heads,
-                       " heads of queries: transformers 5.23 raises RuntimeError when the model runs"))};
-}
-
 // Classes whose attention raises head_dim to a power, whatever the rotation.
 Findings head_needed(const LintContext& file) {
   constexpr std::array<std::string_view, 12> kNull{"qwen2",   "phi",     "phi3",      "glm4",
@@ -198,19 +188,6 @@ const Rule kRules[] = {
      .passes =
          R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
      .find = value_type},
-    {.id = "heads-do-not-group",
-     .severity = Severity::error,
-     .title = "The heads of keys do not divide the heads of queries.",
-     .explains = "Each head of keys and values serves the same number of heads of queries. With a remainder "
-                 "transformers 5.23 reads the file, builds the model, and raises RuntimeError when it runs.",
-     .fix = "Correct num_key_value_heads or num_attention_heads.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/llama/"
-             "modeling_llama.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 3, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .find = ungrouped},
     {.id = "head-dim-needed",
      .severity = Severity::error,
      .title = "The attention computes with head_dim, and there is none.",
