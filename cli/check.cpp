@@ -6,13 +6,14 @@
 #include <map>
 
 #include "cli/commands.h"
+#include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon::cli {
 namespace {
 
-constexpr std::size_t kColumns = 80, kMostChoices = 5, kMostFaults = 3;
+constexpr std::size_t kMostChoices = 5, kMostFaults = 3;
 
 // "0, 1, 5..9" as numbers.
 std::vector<double> positions_in(const std::string& list) {
@@ -57,11 +58,11 @@ std::vector<std::string> wrapped(std::string_view words, std::size_t width) {
 void print_paragraph(const std::string& head, std::string_view words, const std::string& right = "") {
   const std::string first = printable(head);
   const std::size_t indent = width_of(first), end = right.empty() ? 0 : 12;
-  const auto lines = wrapped(printable(words), kColumns - indent - end);
+  const auto lines = wrapped(printable(words), screen_width() - indent - end);
   for (std::size_t n = 0; n < lines.size(); ++n) {
     fmt::print("{}{}", n ? std::string(indent, ' ') : first, lines[n]);
     if (n == 0 && end)
-      fmt::print("{}{:>12}", std::string(kColumns - end - indent - width_of(lines[n]), ' '), right);
+      fmt::print("{}{:>12}", std::string(screen_width() - end - indent - width_of(lines[n]), ' '), right);
     fmt::print("\n");
   }
 }

@@ -175,9 +175,9 @@ void print_head(const ExtensionPlan& plan) {
     print_ways(plan);
     fmt::print("\n");
     say(text("As it is, ", counted(std::size_t(plan.beyond), "pair"),
-             " would turn further than training showed."));
-    say("Compare every way with the control: the text cropped to its last tokens, as many as the model was "
-        "trained for. What is no better than that is no extension.");
+             " would turn further than in ", pages::first_length(plan.now), "."));
+    say("Compare every way with the control: the text cropped to its last tokens, as many as the model takes "
+        "without it. What is no better than that is no extension.");
   }
   if (plan.cache_bytes)
     say(text("Keys and values of one sequence: ", bytes_text(double(*plan.cache_bytes)),

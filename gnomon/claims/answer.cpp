@@ -9,11 +9,19 @@
 namespace gnomon::claims {
 namespace {
 
-Answered measured(const Claim& c, Desk& desk) {
+// What an earlier claim of this run rests on, too, is measured once: a page has one number of it.
+Finding found(const Claim& c, const std::vector<Answered>& before, Desk& desk) {
+  for (const Answered& a : before) {
+    if (a.claim->measure == c.measure && a.verdict != Verdict::unmeasurable) return a.finding;
+  }
+  return c.measure(desk);
+}
+
+Answered answered(const Claim& c, const std::vector<Answered>& before, Desk& desk) {
   const auto start = std::chrono::steady_clock::now();
   Answered a{&c, {}, Verdict::unmeasurable, 0};
   try {
-    a.finding = c.measure(desk);
+    a.finding = found(c, before, desk);
     a.verdict = judge(c, a.finding, desk.quick);
     a.answer = answer_of(c, a.finding);
     if (needs_seeds(c.verdicts) && !desk.quick && a.verdict != Verdict::differs)
@@ -57,7 +65,7 @@ std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const 
   hooks.trained();
   std::vector<Answered> out;
   for (const Claim* c : claims) {
-    out.push_back(measured(*c, desk));
+    out.push_back(answered(*c, out, desk));
     hooks.measured(out.back());
   }
   correct(out);

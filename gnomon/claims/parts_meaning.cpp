@@ -63,7 +63,7 @@ MeaningLeft meaning_left(const Matrix& x, const Matrix& e, const Asked& asked) {
              normed = near.kept(y, mean_channel);
   return {plain.identity,    plain.neighbours,   near.kept(less_mean, none).neighbours,
           outside.identity,  outside.neighbours, normed.identity,
-          normed.neighbours, basis.columns};
+          normed.neighbours, basis.columns,      norm_ratio(e, x).raw};
 }
 
 double position_by_counting(std::int64_t V, std::int64_t d, std::int64_t windows) {
@@ -214,6 +214,8 @@ void pieces_left(Desk& desk, Finding& f) {
     for (const MeaningLeft& m : all) values.push_back(m.*which);
     f.estimate(text("pieces.", key), text("byte-pair words: ", what), mean_interval(values), 3);
   };
+  add("ratio", "|position| / |word|", trained, &MeaningLeft::ratio);
+  add("start_ratio", "|position| / |word|, at the start", start, &MeaningLeft::ratio);
   add("word", "the right word is the nearest to the sum", trained, &MeaningLeft::word);
   add("near", "of the ten nearest, those nearest to the sum", trained, &MeaningLeft::near);
   add("near_outside", "the same outside the position's directions", trained, &MeaningLeft::near_outside);
@@ -241,7 +243,7 @@ void nearest_by_loudness(const Desk& desk, Finding& f) {
   for (const double a : {.25, .5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0}) {
     const WordDecoding w = decode_words(x, scaled(e, a));
     const MeaningLeft left = meaning_left(x, scaled(e, a), {40, 2});
-    const double ratio = norm_ratio(scaled(e, a), x).raw;
+    const double ratio = left.ratio;
     naive.points.emplace_back(ratio, w.naive), mean.points.emplace_back(ratio, w.mean_removed);
     near.points.emplace_back(ratio, left.near), outside.points.emplace_back(ratio, left.near_outside);
     f.number(text("ratio.", shortest(a)), text("|position| / |word|, A = ", shortest(a)), ratio, 2);

@@ -24,6 +24,7 @@ struct MeaningLeft {
       near_outside;  // outside the directions that hold 99.9 % of what varies with the position
   double word_normed, near_normed;  // after a LayerNorm of the sum, among words after the same
   std::int64_t directions;          // that were taken out
+  double ratio;                     // mean |position| / mean |word|: neighbours mean little without it
 };
 struct Asked {
   std::int64_t words, positions;  // evenly over all of them

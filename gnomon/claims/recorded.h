@@ -21,7 +21,7 @@ std::span<const Source> recorded();
 struct SecondText {
   struct Found {
     std::string claim, verdict;  // its id; the verdict's name
-    std::string decides;         // explained() of the rules that gave it: by others it would say nothing
+    std::string decides;         // explained() of the rules that gave it: of younger ones it says nothing
   };
   std::string what, command, text_sha256;
   std::vector<Found> claims;

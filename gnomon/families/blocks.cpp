@@ -55,6 +55,8 @@ void block_deberta_v2(Facts& f, Architecture& a) {
   if (f.whole("embedding_size", a.width) != a.width) f.refuse("embedding_size", "hidden_size");
   if (f.flag("relative_attention", false) && !f.flag("share_att_key", false))
     f.refuse("share_att_key", "true: gnomon has no projections of the table that each layer has of its own");
+  if (f.flag("relative_attention", false) && f.resolved.layers.front().spec.attention.empty())
+    f.refuse("pos_att_type", "c2p, p2c or both: gnomon has no table of distances that nothing reads");
   a.norm = {.epsilon = f.epsilon("layer_norm_eps", 1e-7),
             .place = NormPlace::after_sum,
             .embedding = true,

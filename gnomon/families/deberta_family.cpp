@@ -88,6 +88,10 @@ class Deberta {
                        buckets = file_.whole("position_buckets", -1, 1 << 20).value_or(-1);
     std::string spec;
     if (second_ && buckets > 0) {
+      if (buckets % 2 || span - 1 <= buckets / 2)
+        file_.wrong(
+            "position_buckets",
+            text("an even number, and a largest distance above half of it and one more; here it is ", span));
       say("buckets", text(buckets), "position_buckets", "to each side, logarithmic");
       spec = text("deberta_v2(buckets=", buckets, ", distance=", span);
     } else {

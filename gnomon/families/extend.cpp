@@ -348,7 +348,7 @@ ExtensionPlan plan_extension(const Config& config, std::string_view words) {
   ExtensionPlan plan;
   plan.now = explain(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
   check_extent_of(config, plan.now);
-  const std::int64_t to = tokens_in(words, plan.now.trained());
+  const std::int64_t to = tokens_in(words, std::max(plan.now.trained(), plan.now.model.longest));
   if (to <= plan.now.trained())
     throw Error(Fault::usage,
                 text(config.where(), ": --to is ", to, "; allowed are lengths beyond the trained ",

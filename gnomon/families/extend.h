@@ -93,7 +93,7 @@ struct ExtensionPlan {
 // Every snippet was merged into the file and resolved again: what its readers compute is compared with the announced specs layer
 // by layer (differences.h). Throws what explain() throws; Error(usage) for a length that is not beyond the trained one.
 ExtensionPlan plan_extension(const Config& config, std::int64_t to);
-// The same for a length in words: 16384, 16k and 1M (of 1,024 and 1,048,576 tokens), or 4x, four times the trained length.
+// The same for a length in words: 16384, 16k and 1M (of 1,024 and 1,048,576 tokens), or 4x, four times the length that the file promises.
 ExtensionPlan plan_extension(const Config& config, std::string_view to);
 
 // The whole file with the settings of this way in it: those that transformers 4 and 5 both compute, where there are such, or

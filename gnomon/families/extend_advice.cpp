@@ -21,12 +21,12 @@ const Extension* possible(const ExtensionPlan& plan, std::string_view name) {
 
 }  // namespace
 
-std::int64_t tokens_in(std::string_view words, std::int64_t trained) {
+std::int64_t tokens_in(std::string_view words, std::int64_t promised) {
   const auto wrong = [&] {
     return Error(Fault::usage, text("--to: found ", excerpt(words),
                                     ", allowed are 1 to 1000000000 tokens, as 16384, as 16k or 1M (of 1024 "
                                     "and 1048576 tokens), or as 4x (times "
-                                    "the trained length)"));
+                                    "the length that the file promises)"));
   };
   std::string_view digits = words;
   double unit = 1;
@@ -34,7 +34,7 @@ std::int64_t tokens_in(std::string_view words, std::int64_t trained) {
     const char last = words.back();
     unit = last == 'k' || last == 'K'   ? 1024
            : last == 'm' || last == 'M' ? 1048576
-           : last == 'x'                ? double(trained)
+           : last == 'x'                ? double(promised)
                                         : 1;
     if (unit != 1 || last == 'x') digits.remove_suffix(1);
   }

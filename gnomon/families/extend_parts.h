@@ -31,7 +31,7 @@ std::string scaling_of(const ExtensionPlan& plan);
 // Of a plan whose ways are there.
 ExtensionAdvice advice_for(const ExtensionPlan& plan);
 // Tokens in words, as plan_extension() takes them; throws Error(usage).
-std::int64_t tokens_in(std::string_view words, std::int64_t trained);
+std::int64_t tokens_in(std::string_view words, std::int64_t promised);
 
 // Fills in the snippets of a way whose method and groups are there, and what is missing.
 void add_snippets(const ExtensionTask& task, Extension& way);

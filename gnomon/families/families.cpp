@@ -190,6 +190,11 @@ const Family kFamilies[] = {
      .sizes = {4096, 32, 32, 8, 0, 131072},
      .windows = kEveryLayer4096,
      .rope = {.null_head_v4 = true, .fills_null_head = true}},
+    {.name = "ministral",
+     .types = {"ministral"},
+     .sizes = {4096, 32, 32, 8, 0, 131072},
+     .windows = {.which = WindowRule::Which::all, .standard = 4096},
+     .rope = {.null_head = true, .null_head_v4 = true}},
     {.name = "ministral3",
      .types = {"ministral3"},
      .gguf = {"mistral3"},
@@ -427,6 +432,11 @@ const Family* find_family(std::string_view type) {
   for (const Family& family : kFamilies)
     if (std::find(family.types.begin(), family.types.end(), type) != family.types.end()) return &family;
   return nullptr;
+}
+const Family* find_family(std::string_view type, std::string_view outer, bool layer_types) {
+  if (layer_types && type == "mistral" && outer == type) return find_family("ministral");
+  const Family* own = find_family(type);
+  return own ? own : find_family(outer);
 }
 const Family* find_gguf_family(std::string_view architecture) {
   for (const Family& family : kFamilies)

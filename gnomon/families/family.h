@@ -178,4 +178,9 @@ std::span<const Family> families();
 const Family* find_family(std::string_view model_type);
 const Family* find_gguf_family(std::string_view architecture);
 
+// The row of the class that AutoConfig takes for a config.json whose language part has this type and whose top level has that
+// one; null: unknown. Mistral with layer_types at the top level is read as Ministral (transformers 4.57 and 5.23,
+// models/auto/configuration_auto.py).
+const Family* find_family(std::string_view type, std::string_view outer, bool layer_types);
+
 }  // namespace gnomon

@@ -410,8 +410,9 @@ void fill(const Resolving& task) {
     case Method::alibi:
       return resolve_alibi(task);
     default:
-      throw Error(Fault::input, text(task.file.config().where(),
-                                     ": gnomon does not read GGUF files of the family ", task.family.name));
+      throw WrongValue("general.architecture",
+                       text(task.file.config().where(), ": gnomon does not read GGUF files of the family ",
+                            task.family.name));
   }
 }
 

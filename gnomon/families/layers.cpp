@@ -79,7 +79,9 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
                 : read.size_by(common.width, "width", keys.width, own.width, kMostWidth);
   s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
   s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
-  if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
+  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
+    s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
+  } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
     s.kv_heads = read.say("kv_heads", s.heads, "", "no key says it: as many as heads");
   } else {
     s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);

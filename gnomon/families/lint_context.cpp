@@ -35,8 +35,7 @@ LintContext::LintContext(Config config, std::vector<LintTensor> tensors)
   part_ = language_part(config_);
   const std::string outer = leniently([&] { return config_.text("model_type"); }).value_or("");
   type_ = word("model_type").value_or(outer);
-  family_ = find_family(type_);
-  if (!family_) family_ = find_family(outer);
+  family_ = find_family(type_, outer, config_.kind("layer_types") != Config::Kind::absent);
   find_ropes();
 }
 

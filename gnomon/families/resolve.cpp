@@ -155,13 +155,16 @@ namespace {
 
 // Heads of queries share those of keys in equal groups.
 void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
-  if (family.keys.kv_heads.empty() || family.mla.rope) return;  // latent attention has keys for all heads
+  if (family.keys.kv_heads.empty()) return;
+  const bool latent = family.mla.rope > 0;  // it makes keys for all heads, and shares them all the same
   for (const LayerPosition& layer : answer.layers) {
-    if (layer.heads % layer.kv_heads == 0) continue;
+    if (latent ? layer.heads == layer.kv_heads : layer.heads % layer.kv_heads == 0) continue;
     answer.remarks.push_back(
         {file.at(family.keys.kv_heads),
          text("layer ", layer.number, " has ", layer.kv_heads, " heads of keys for ", layer.heads,
-              " of queries, which they do not divide: transformers 5.23 raises an error when the model runs"),
+              latent ? " of queries, and this class has as many of both"
+                     : " of queries, which they do not divide",
+              ": transformers 5.23 raises an error when the model runs"),
          "key-heads-not-shared"});
     return;
   }
@@ -236,8 +239,7 @@ Resolved resolve(const Config& config, Reader reader) {
   answer.reader = reader;
   const std::string outer = config.text("model_type").value_or("");
   std::string type = file.text("model_type").value_or(outer);
-  const Family* family = find_family(type);
-  if (!family && type != outer) family = find_family(outer);
+  const Family* family = find_family(type, outer, config.kind("layer_types") != Config::Kind::absent);
   const bool jina =
       family && family->name == "bert" && file.text("position_embedding_type").value_or("") == "alibi";
   if (jina) family = find_family("jina_bert");  // the type that its own code goes by

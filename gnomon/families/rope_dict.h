@@ -64,7 +64,7 @@ class RopeDict {
 // The key of this type that an unknown one is nearly, never one of another type; empty: some class of transformers 5.23 reads
 // the key itself, or it is like none, or like several.
 std::string misspelt_rope_key(std::string_view key, std::string_view type);
-// Keys of YaRN's authors that transformers does not read and vLLM does.
+// Keys of YaRN's authors that vLLM 0.24 reads, and neither transformers nor vLLM 0.33.
 bool is_vllm_yarn_key(std::string_view key);
 
 // The dictionary of each kind of layer, by label ("full_attention"); the label of one for all is empty. No dictionary: the

@@ -61,7 +61,8 @@ class Rope {
       if (std::find(std::begin(elsewhere), std::end(elsewhere), name) != std::end(elsewhere)) continue;
       if (type_ == "yarn" && is_vllm_yarn_key(name)) {
         if (value.printed != "1" && value.printed != "1.0")
-          remarks_.push_back({value.key, "transformers does not read it, vLLM does", "yarn-key-of-vllm"});
+          remarks_.push_back(
+              {value.key, "vLLM 0.24 reads it; transformers and vLLM 0.33 do not", "yarn-key-of-vllm"});
         continue;
       }
       const std::string near = misspelt_rope_key(name, type_);

@@ -29,13 +29,17 @@ ShareInterval wilson_interval(std::int64_t k, std::int64_t n) {
 
 ShareInterval share_interval(std::span<const std::int64_t> k, std::int64_t n) {
   std::vector<double> logits;
+  double right_of_all = 0;
   for (const std::int64_t right : k) {
     check_count("share_interval", right, n);
+    right_of_all += double(right) / double(n) / double(k.size());
     logits.push_back(std::log((double(right) + 0.5) / (double(n - right) + 0.5)));
   }
   const auto share = [](double logit) { return 1 / (1 + std::exp(-logit)); };
   const Estimate e = mean_interval(logits);
-  return {share(e.mean), share(e.mean - e.half_width), share(e.mean + e.half_width)};
+  // Where all are right, or none, the corrected logits lie just inside of what was counted.
+  return {share(e.mean), std::min(share(e.mean - e.half_width), right_of_all),
+          std::max(share(e.mean + e.half_width), right_of_all)};
 }
 
 }  // namespace gnomon

@@ -15,7 +15,8 @@ ShareInterval wilson_interval(std::int64_t k, std::int64_t n);
 
 // Over seeds that were right in k_i of n cases each: a t interval of the logits ln((k_i + 1/2) / (n − k_i + 1/2)), which
 // are finite for 0 and n as well (Cox, Snell 1989, Analysis of Binary Data, 2.1.6: nearly unbiased), as shares. So `share`
-// is the share of the middle seed rather than the mean of shares, and lies a little inside of k/n. NaN for low and high
+// is the share of the middle seed rather than the mean of shares, and lies a little inside of k/n; low and high are widened
+// to what was counted over all seeds, where it lies outside. NaN for low and high
 // where there are fewer than two seeds: no inference. Errors as above. Seeds that are all or nothing have no middle: count
 // those that succeed, and take Wilson's interval.
 ShareInterval share_interval(std::span<const std::int64_t> k, std::int64_t n);

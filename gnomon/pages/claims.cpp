@@ -121,7 +121,7 @@ void add_questions(report::Page& page, const ClaimsSummary& s) {
   }
   for (std::size_t n = 0; n < measured.size(); ++n) {
     const Question& q = *measured[n];
-    const State state = state_of(q, s.answers);
+    const State state = state_of(q, s);
     const std::string around =
         steps(q, n ? measured[n - 1] : nullptr, n + 1 < measured.size() ? measured[n + 1] : nullptr);
     page.section({.title = std::string(q.title),

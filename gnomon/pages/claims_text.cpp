@@ -42,7 +42,7 @@ std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
 std::string question_markdown(const Question& q, const ClaimsSummary& s) {
   const auto all = of_question(q, s.answers);
   if (all.empty()) return "";
-  std::string out = text("\n## ", q.title, "\n\n*", state_of(q, s.answers).told, "*: **",
+  std::string out = text("\n## ", q.title, "\n\n*", state_of(q, s).told, "*: **",
                          interpolated(q.answer, s.answers, recorded()), "**\n");
   for (const Layer& layer : layers(q, s.answers)) {
     out += text("\n### ", layer.title, "\n\n", layer.sentences, layer.sentences.empty() ? "" : "\n");
@@ -95,7 +95,7 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
 Json question_json(const Question& q, const ClaimsSummary& s) {
   Json one{{"key", q.key},
            {"title", q.title},
-           {"state", state_of(q, s.answers).told},
+           {"state", state_of(q, s).told},
            {"answer", interpolated(q.answer, s.answers, recorded())},
            {"taken", taken_by(q.answer)},
            {"layers", Json::array()}};

@@ -83,36 +83,53 @@ std::string left_out(const ClaimsSummary& s) {
   return out.empty() ? "" : out + ".";
 }
 
-// How the verdicts by intervals stand beside those of a second text, which no rule had seen.
+// A rule that was changed after the second text was measured is not tested by it.
+bool by_the_same_rule(const SecondText::Found& there, const Claim& c) {
+  return there.decides == explained(c.verdicts, {});
+}
+
+// How the verdicts by intervals stand beside those of a second text, which their rules had not seen.
 std::string of_second_text(const ClaimsSummary& s) {
   const SecondText& second = second_text();
   if (s.config.quick || s.text_sha256.empty() || s.text_sha256 == second.text_sha256) return "";
   std::size_t both = 0, same = 0;
-  std::string others;
+  std::string others, younger;
+  const auto add = [](std::string& all, const auto&... one) { all += text(all.empty() ? "" : ", ", one...); };
   for (const Answered& a : s.answers) {
     const SecondText::Found* there = second.find(a.claim->id);
     if (!there) continue;
+    if (!by_the_same_rule(*there, *a.claim)) {
+      add(younger, a.claim->id);
+      continue;
+    }
     ++both;
     if (there->verdict == name(a.verdict))
       ++same;
     else
-      others += text(others.empty() ? "" : ", ", a.claim->id, " (there “", there->verdict, "”)");
+      add(others, a.claim->id, " (there “", there->verdict, "”)");
   }
   if (!both) return "";
-  return text("The fresh test of the rules is a second text, which they had not seen. On ", second.what,
-              " they give ", same == both ? "" : text(same, " of "), counted(both, "verdict"),
-              " by intervals again", others.empty() ? "" : text("; another to ", others),
-              ". Measured there by `", second.command, "`.");
+  return text(
+      "The fresh test of the rules is a second text, which they had not seen. On ", second.what,
+      " they give ", same == both ? "" : text(same, " of "), counted(both, "verdict"), " by intervals again",
+      others.empty() ? "" : text("; another to ", others), ". Measured there by `", second.command, "`.",
+      younger.empty()
+          ? ""
+          : text(" It tests nothing of ", younger, ": what they rest on was changed after it was measured."));
 }
 
 // Where the rules come from: they are younger than a full run.
 std::string of_rules(const ClaimsSummary& s) {
-  std::size_t before = 0, other = 0, told = 0;
+  std::size_t before = 0, asked = 0, other = 0, told = 0;
   std::string silent;
   for (const Answered& a : s.answers) {
     const EarlierRun::Found* then = earlier_run().find(a.claim->id);
-    if (!then || a.claim->recorded == Verdict::answered) continue;
+    if (!then) continue;
     ++before;
+    if (a.claim->recorded == Verdict::answered) {
+      ++asked;
+      continue;
+    }
     if (then->verdict == name(a.claim->recorded)) continue;
     ++other;
     if (a.claim->amended.empty())
@@ -124,8 +141,9 @@ std::string of_rules(const ClaimsSummary& s) {
       text("Rules and predictions stand in docs/claims-rules.json (rules: sha256 ", rules_sha256(), ").");
   if (before)
     out += text(" They are no forecast of this run. A full run of the same claims, on ", earlier_run().what,
-                ", came before most of them. Of the ", counted(before, "statement"), " that it judged ",
-                other, other == 1 ? " has" : " have", " another verdict on record today, ", told,
+                ", came before most of them. Of the ", before, " that it judged, ", asked,
+                " are questions today and get no verdict. Of the other ", before - asked, ", ", other,
+                other == 1 ? " has" : " have", " another verdict on record today, ", told,
                 " of them with a note of why the rule was changed",
                 silent.empty() ? "" : text(" and without one ", silent), ".");
   return out +
@@ -239,7 +257,9 @@ std::string how_sure(const Answered& a, std::size_t family) {
 bool leans(const Answered& a, const ClaimsSummary& s) {
   if (std::isnan(a.p) || a.verdict == Verdict::open) return false;
   const SecondText::Found* there = second_text().find(a.claim->id);
-  if (there && s.text_sha256 != second_text().text_sha256 && there->verdict != name(a.verdict)) return true;
+  if (there && s.text_sha256 != second_text().text_sha256 && by_the_same_rule(*there, *a.claim) &&
+      there->verdict != name(a.verdict))
+    return true;
   const Rule* rule = applied(a.claim->verdicts, a.finding.numbers);
   const bool by_values =
       rule && !rule->checks.empty() && std::none_of(rule->checks.begin(), rule->checks.end(), of_interval);
@@ -252,6 +272,8 @@ std::string reading(const Answered& a, const ClaimsSummary& s) {
 std::string on_second_text(const Answered& a, const ClaimsSummary& s) {
   const SecondText::Found* there = second_text().find(a.claim->id);
   if (!there || s.text_sha256 == second_text().text_sha256) return "";
+  if (!by_the_same_rule(*there, *a.claim))
+    return text("“", there->verdict, "” by a rule that was changed since.");
   if (a.verdict == Verdict::no_inference)
     return text("In a full run the verdict was “", there->verdict, "”.");
   return there->verdict == name(a.verdict)
@@ -290,8 +312,8 @@ std::string_view kind_of(Verdict v) {
   return kKinds[int(v)];
 }
 
-State state_of(const Question& q, const std::vector<Answered>& answers) {
-  const auto all = of_question(q, answers);
+State state_of(const Question& q, const ClaimsSummary& s) {
+  const auto all = of_question(q, s.answers);
   const auto is = [&](const Answered* a, Verdict v) { return a->verdict == v; };
   if (std::any_of(all.begin(), all.end(), [&](const Answered* a) { return is(a, Verdict::differs); }))
     return {std::string(name(Verdict::differs)), kind_of(Verdict::differs)};
@@ -299,7 +321,9 @@ State state_of(const Question& q, const std::vector<Answered>& answers) {
   for (const Verdict v : {Verdict::open, Verdict::no_inference, Verdict::unmeasurable}) {
     if (is(all.front(), v)) return {std::string(name(v)), kind_of(v)};
   }
-  return {std::string(name(Verdict::answered)), kind_of(Verdict::answered)};
+  if (!told_of(q.answer, s.answers, recorded()).missing.empty()) return {"measured in part", "unmeasurable"};
+  return {text(leans(*all.front(), s) ? "leaning: " : "", name(Verdict::answered)),
+          kind_of(Verdict::answered)};
 }
 
 std::vector<Layer> layers(const Question& q, const std::vector<Answered>& answers) {

@@ -46,7 +46,7 @@ struct State {
   std::string_view kind;
 };
 std::string_view kind_of(claims::Verdict v);  // the same of a verdict
-State state_of(const claims::Question& q, const std::vector<claims::Answered>& answers);
+State state_of(const claims::Question& q, const claims::ClaimsSummary& s);
 
 // What an answer rests on, one layer of evidence after the other; those of which nothing is known are left out.
 struct Layer {

@@ -37,10 +37,9 @@ report::Series level(const std::string& name, double pairs, double y, int style)
 }
 
 std::string wavelengths(const Explanation& e) {
-  report::LineChart chart{"Wavelength of each pair, against the trained length",
-                          "Tokens for one full turn. Pairs above the line of the trained length never turned "
-                          "once in training; a pair "
-                          "that does not turn at all is left out.",
+  report::LineChart chart{text("Wavelength of each pair, against ", first_length(e)),
+                          text("Tokens for one full turn. Pairs above the line of ", first_length(e),
+                               " do not turn once within it; a pair that does not turn at all is left out."),
                           {"pair of channels"},
                           {"tokens", true},
                           {}};
@@ -70,7 +69,9 @@ std::string wavelengths(const Explanation& e) {
   }
   if (chart.series.empty()) return "";
   chart.series.push_back(
-      level(text("trained: ", grouped(double(e.trained()))), pairs, double(e.trained()), style++));
+      level(text(e.model.longest > e.trained() ? "before the extension: " : "trained: ",
+                 grouped(double(e.trained()))),
+            pairs, double(e.trained()), style++));
   if (e.model.longest > e.trained())
     chart.series.push_back(
         level(text("promised: ", grouped(double(e.model.longest))), pairs, double(e.model.longest), style++));

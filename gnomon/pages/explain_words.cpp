@@ -119,7 +119,7 @@ std::string softmax_text(const LayerPosition& p, const Numbers& n) {
 }
 
 // What of the group is other than at the reference length; "" if nothing.
-std::string change(const LayerGroup& g, std::size_t n) {
+std::string change(const LayerGroup& g, std::size_t n, std::string_view first_length) {
   const AtLength &a = g.at.front(), &b = g.at[n];
   std::vector<std::string> all;
   double most = 1;
@@ -136,7 +136,7 @@ std::string change(const LayerGroup& g, std::size_t n) {
   moved("the last query's temperature", a.temperature, b.temperature);
   if (b.beyond_training)
     all.push_back(text(b.beyond_training, " of ", b.numbers.inv_freq.size(),
-                       " pairs turn to angles that the trained length does not hold"));
+                       " pairs turn to angles that ", first_length, " does not hold"));
   if (!b.numbers.slopes.empty())
     all.push_back(text(
         "the gentlest head's bias reaches ",
@@ -235,13 +235,17 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
   return out;
 }
 
+std::string_view first_length(const Explanation& e) {
+  return e.model.longest > e.trained() ? "the length before the extension" : "the trained length";
+}
+
 std::vector<std::string> at_length(const Explanation& e, std::size_t n) {
   std::vector<std::string> out;
   const std::int64_t length = e.lengths[n];
   if (e.positions_end && length > *e.positions_end)
     out.push_back(text("no position vectors from token ", grouped(double(*e.positions_end)), " on"));
   for (const LayerGroup& g : e.groups) {
-    const std::string what = change(g, n);
+    const std::string what = change(g, n, first_length(e));
     if (!what.empty()) out.push_back(e.groups.size() == 1 ? what : text(whose(g), ": ", what));
   }
   if (out.empty()) out.push_back(n == 0 ? "the reference" : "nothing changes but the distances themselves");

@@ -22,6 +22,8 @@ struct Line {
 // `full`: every frequency and slope.
 std::vector<Line> group_lines(const Explanation& e, const LayerGroup& group, bool full);
 // What becomes of the model in a context of the n-th of e.lengths, by group; the first is the reference.
+// What the file says of e.trained(): a length that was trained on, or one that was extended, nobody says how.
+std::string_view first_length(const Explanation& e);
 std::vector<std::string> at_length(const Explanation& e, std::size_t n);
 std::string cache_text(const Explanation& e);
 

@@ -127,7 +127,7 @@ std::string ranking(const StudySummary& s) {
              "of a 95 % interval over seeds and text",
              inference ? ", of each difference by itself." : "; with one seed there is none: no inference.",
              " Verdict: ", counted(family_size(s), "comparison"),
-             " with the baseline, here and at twice the length, decided together by Holm at 5 %; equivalent: "
+             " with the baseline", where_compared(s), ", decided together by Holm at 5 %; equivalent: "
              "within ±",
              shortest(s.config.smallest_effect),
              " nats by two one-sided tests. Computing for equal loss: of the baseline's, 50 % is half of it; "

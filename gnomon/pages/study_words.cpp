@@ -238,6 +238,14 @@ std::size_t family_size(const StudySummary& s) {
   return n;
 }
 
+std::string_view where_compared(const StudySummary& s) {
+  const bool longer = std::any_of(s.arms.begin(), s.arms.end(), [](const ArmSummary& a) {
+    return std::any_of(a.by_length.begin(), a.by_length.end(),
+                       [](const auto& l) { return l.comparison.has_value(); });
+  });
+  return longer ? ", here and at twice the length" : "";
+}
+
 std::vector<std::string> study_answers(const StudySummary& s) {
   if (s.arms.front().largest().runs.empty()) return {};
   std::vector<std::string> all;

@@ -179,6 +179,8 @@ def sixteen_bits():
     q_after, k_after = neox.apply_rotary_pos_emb(q, k, cos, sin)
     case("neox_far_bf16", HF + "gpt_neox/modeling_gpt_neox.py, in bfloat16",
          dict(q_before=q, q_after=q_after, k_before=k, k_after=k_after, positions=far.float()), spec="rope(theta=123*")
+    # A base that nobody has, rounded: three digits of it are not enough so far away.
+    case("neox_far_tables_bf16", HF + "gpt_neox/modeling_gpt_neox.py, in bfloat16", dict(cos=cos[0], sin=sin[0], positions=far.float()), spec="rope(theta=123*")
 
 
 def wrong_rotations():

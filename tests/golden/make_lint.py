@@ -29,13 +29,14 @@ SIZES = dict(vocab_size=40, hidden_size=48, intermediate_size=24, num_attention_
 EXPERTS = dict(num_experts=4, num_experts_per_tok=2, num_local_experts=4, moe_intermediate_size=16, n_routed_experts=4, n_shared_experts=1, n_group=1, topk_group=1,
                moe_topk=2)
 OWN_HEAD = ("gemma", "gemma2", "gemma3_text", "gemma4_text", "gpt_oss", "glm", "glm4", "qwen3", "qwen3_vl_text", "ministral3", "llama4_text",
-            "hunyuan_v1_dense", "hunyuan_v1_moe")
-WINDOWED = ("gemma2", "gemma3_text", "gpt_oss", "olmo3", "exaone4", "granite_swa", "granitemoe_swa", "gemma4_text")
+            "hunyuan_v1_dense", "hunyuan_v1_moe", "ministral")
+WINDOWED = ("gemma2", "ministral", "gemma3_text", "gpt_oss", "olmo3", "exaone4", "granite_swa", "granitemoe_swa", "gemma4_text")
 SPARSE = ("mixtral", "qwen3_moe", "hunyuan_v1_moe", "gpt_oss", "granitemoe_swa", "llama4_text")
+LATENT = ("deepseek_v2", "deepseek_v3")  # keys for every head
 STREAMS = ("qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text")
 TYPES = ("llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "phi", "phi3", "stablelm", "glm4", "glm", "gemma", "smollm3", "olmo", "olmo2", "granite",
-         "hunyuan_v1_dense", "hunyuan_v1_moe", "ministral3", "llama4_text", "nomic_bert", "gpt_neox", "modernbert", *STREAMS,
-         *(t for t in WINDOWED if t != "gemma"))
+         "hunyuan_v1_dense", "hunyuan_v1_moe", "ministral", "ministral3", "llama4_text", "nomic_bert", "gpt_neox", "modernbert", *LATENT, *STREAMS,
+         *(t for t in WINDOWED if t != "ministral"))
 
 
 def base(family):
@@ -54,6 +55,8 @@ def base(family):
         made |= dict(intermediate_size_mlp=24, attention_chunk_size=8)
     if family == "modernbert":
         made |= dict(local_attention=8, cls_token_id=1, sep_token_id=2)
+    if family in LATENT:
+        made |= EXPERTS | dict(num_key_value_heads=6, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=8, kv_lora_rank=12, q_lora_rank=12, first_k_dense_replace=99)
     if family in STREAMS:
         made["rope_parameters"] = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
     return made
@@ -74,13 +77,19 @@ def changes(family):
     yield {"head_dim": None}, []
     yield {}, ["head_dim"]
     yield {"head_dim": 16}, []
-    for kv in (4, 12, None):
+    for kv in (3, 4, 12, None):
         if "num_key_value_heads" in base(family):
             yield {"num_key_value_heads": kv}, []
+            yield {"num_key_value_heads": kv, "num_attention_heads": 12, "hidden_size": 96}, []
+    yield {"num_attention_heads": 12, "hidden_size": 96}, ["num_key_value_heads"] if "num_key_value_heads" in base(family) else []
     for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"):
         yield {key: float(SIZES[key])}, []
         yield {key: str(SIZES[key])}, []
-    yield {"max_position_embeddings": None}, []
+    for key in ("max_position_embeddings", "num_hidden_layers", "rope_scaling", "partial_rotary_factor", "attention_chunk_size", "attn_temperature_tuning"):
+        yield {key: None}, []
+    yield {"rope_parameters": {}, "rope_theta": 5000.0}, []
+    for key in ("sliding_window", "attention_chunk_size"):
+        yield {key: None, "layer_types": ["full_attention"] * 4}, []
     for window in (None, 0, 6):
         yield {"sliding_window": window}, []
         yield {"sliding_window": window, "layer_types": half}, []
@@ -103,7 +112,9 @@ def changes(family):
         yield {"rope_parameters": {"full_attention": rope("default")}}, []
         yield {"rope_parameters": {"full_attention": rope("yarn"), "sliding_attention": rope("default")}}, []
         bare = {k: v for k, v in rope("yarn").items() if not k.startswith("original")}
-        yield {"rope_parameters": {"full_attention": bare, "sliding_attention": rope("default")}}, []
+        lists = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+        for one in (bare, lists):
+            yield {"rope_parameters": {"full_attention": one, "sliding_attention": rope("default")}}, []
 
 
 WRITTEN = ("bart", "blenderbot", "beit", "clip", "clip_vision_model", "whisper", "deepseek_v4", "lfm3", "qwen2_moe", "minimax_m2", "cohere2", "qwen3_5_text",

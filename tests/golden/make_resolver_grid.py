@@ -228,7 +228,8 @@ def by_bias(config, model, out):
         own = (bias[..., -1] - bias[..., -2]).flatten()
     else:
         own = slopes(config)
-    return [(i, {"sees": sees(w[0]), "slopes": [float(f"{float(s) * scale:.9g}") for s in own]}) for i, w in enumerate(out.attentions)]
+    more = {"scale": float(f"{model.blocks[0].attn.softmax_scale:.9g}")} if config.model_type == "mpt" else {}
+    return [(i, {"sees": sees(w[0]), "slopes": [float(f"{float(s) * scale:.9g}") for s in own], **more}) for i, w in enumerate(out.attentions)]
 
 
 def bucket_rows(bias):
@@ -341,7 +342,8 @@ def told(config):
 
 
 def read(config):
-    return CONFIG_MAPPING[config["model_type"]](**{k: v for k, v in json.loads(json.dumps(config)).items() if k != "model_type"})
+    as_ministral = config["model_type"] == "mistral" and "layer_types" in config  # AutoConfig does so
+    return CONFIG_MAPPING["ministral" if as_ministral else config["model_type"]](**{k: v for k, v in json.loads(json.dumps(config)).items() if k != "model_type"})
 
 
 def saved(config):

@@ -91,6 +91,7 @@ def rotary(kinds=PLAIN, head=True, part=None, more=None, fixed=None, theta_key="
             maybe(rng, 0.6, config, **{part: (0.25, 0.5, 0.75, 1.0)})
             turning = int(dim * config.get(part, SHARE.get(family, 1)))
         spelt(rng, config, kinds, turning, theta_key)
+        heads_of_keys(rng, config)
         return more(rng, config) if more else config
     return make
 
@@ -110,7 +111,7 @@ def alternating(**more):
 
 def smollm3(rng, config):
     n = config["num_hidden_layers"]
-    maybe(rng, 0.5, config, sliding_window=WINDOWS, use_sliding_window=(True, False), no_rope_layer_interval=(2, 3, 4, 5))
+    maybe(rng, 0.7, config, sliding_window=WINDOWS, use_sliding_window=(True, True, False), no_rope_layer_interval=(2, 3, 4, 5))
     if rng.random() < 0.3:
         config["no_rope_layers"] = [rng.choice((0, 1)) for _ in range(n)]
     return kinds_of_layers(rng, config, BOTH, 0.3) if "sliding_window" in config else config
@@ -143,6 +144,22 @@ def gemma_scale(rng, config):
 
 def windowed(rng, config):
     config["sliding_window"] = rng.choice((None, *WINDOWS))
+    return config
+
+
+def ministral(rng, config):
+    """Mistral as AutoConfig reads it where there are layer_types."""
+    maybe(rng, 0.8, config, sliding_window=WINDOWS)
+    config["layer_types"] = [rng.choice(BOTH) for _ in range(config["num_hidden_layers"])]
+    return config
+
+
+def heads_of_keys(rng, config):
+    """A null, or no such key: as many as heads, or the class's own number."""
+    if "num_key_value_heads" in config and rng.random() < 0.15:
+        config["num_key_value_heads"] = None
+    elif "num_key_value_heads" in config and rng.random() < 0.1:
+        del config["num_key_value_heads"]
     return config
 
 
@@ -217,7 +234,7 @@ def latent(rng, family):
         maybe(rng, 0.5, config, rope_interleave=(True, False))
     if family == "deepseek_v32":
         config |= {"index_n_heads": 2, "index_head_dim": max(8, rope), "index_topk": 64}
-    return spelt(rng, config, ("default", "linear", "dynamic", "yarn", "yarn", "llama3"), rope)
+    return heads_of_keys(rng, spelt(rng, config, ("default", "linear", "dynamic", "yarn", "yarn", "llama3"), rope))
 
 
 def streams(rng, config):
@@ -335,7 +352,7 @@ def deberta(rng, family):
 FAMILIES = {
     **{f: rotary() for f in ("llama",)},
     "gemma": rotary(head="own"), "olmo": rotary(("default", "linear", "dynamic"), head=False), "olmo2": rotary(head=False),
-    "mistral": rotary(more=windowed), "mixtral": rotary(more=windowed, head="own", fixed=MOE), "qwen2": rotary(head=False, more=qwen),
+    "mistral": rotary(more=windowed), "ministral": rotary(head="own", more=ministral), "mixtral": rotary(more=windowed, head="own", fixed=MOE), "qwen2": rotary(head=False, more=qwen),
     "qwen3": rotary(head="own", more=qwen), "qwen3_moe": rotary(head="own", fixed={"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 8}),
     "qwen2_vl_text": rotary(("default", "mrope", "yarn", "linear"), head=False, more=streams),
     "qwen2_5_vl_text": rotary(("default", "mrope", "yarn"), head=False, more=streams),
@@ -363,6 +380,8 @@ COMPOSITE = {"gemma3": "gemma3_text", "gemma4": "gemma4_text", "llama4": "llama4
 
 
 def draw(rng, family):
+    if family == "ministral" and rng.random() < 0.5:
+        return FAMILIES[family](rng, "mistral")
     if family in COMPOSITE:
         return {"model_type": family, "text_config": FAMILIES[COMPOSITE[family]](rng, COMPOSITE[family])}
     return FAMILIES[family](rng, family)

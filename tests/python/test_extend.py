@@ -150,6 +150,12 @@ def test_lengths_are_read_in_words(words, tokens):
     assert planned(LLAMA2, words)["to"] == tokens
 
 
+def test_times_are_of_what_the_file_promises():
+    assert planned(EXAMPLES / "llama-3.1.json", "4x")["to"] == 4 * 131072
+    said = gnomon("extend", EXAMPLES / "llama-3.1.json", "--to", "4x", check=0).stdout
+    assert "further than in the length before the extension" in " ".join(said.split()) and "training showed" not in said
+
+
 @pytest.mark.parametrize("words", ["16q", "x", "k", "", "-4x", "4 x", "1e5", "16.5", "0", "nan", "1e9k", "9999999999", "4xx", "inf", "0x10"])
 def test_other_words_are_refused(words):
     said = gnomon("extend", LLAMA2, f"--to={words}", check=2).stderr

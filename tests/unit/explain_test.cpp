@@ -10,6 +10,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/families/differences.h"
+#include "gnomon/pages/explain.h"
 #include "gnomon/pages/explain_words.h"
 
 namespace gnomon {
@@ -82,6 +83,18 @@ TEST(Explain, AnExtensionIsNoTraining) {
   EXPECT_NE(first(0, 4096).find(
                 "of no trained length that the file says; 4,096 tokens stand for it, made for 4,096"),
             std::string::npos);
+  // Nor do the page and the longer lengths speak of training there.
+  const Explanation extended = explained({layer("rope")}, 8192, 131072),
+                    trained = explained({layer("rope")}, 8192, 8192);
+  EXPECT_NE(pages::at_length(extended, 1).front().find("that the length before the extension does not hold"),
+            std::string::npos);
+  EXPECT_NE(pages::at_length(trained, 1).front().find("that the trained length does not hold"),
+            std::string::npos);
+  for (const Explanation* e : {&extended, &trained}) {
+    const std::string page = pages::explain_page(*e);
+    EXPECT_EQ(page.find(">before the extension: 8,192<") == std::string::npos, e == &trained);
+    EXPECT_EQ(page.find(">trained: 8,192<") == std::string::npos, e == &extended);
+  }
 }
 
 // DeepSeek-V4: keys are values, a window of keys, and beyond it one key for each block, with the indexer's.

@@ -8,6 +8,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/families/family.h"
 #include "gnomon/families/gguf_architectures.h"
+#include "gnomon/families/lint.h"
 #include "gnomon/families/numbers.h"
 #include "gnomon/families/resolved.h"
 #include "tests/unit/files.h"
@@ -43,6 +44,24 @@ TEST_F(GgufFamilies, PairsFollowTheArchitecture) {
   EXPECT_EQ(inside(model("gptneox").whole("rope.dimension_count", 16), 0), "rope(channels=16)");
   EXPECT_EQ(inside(model("granite").number("attention.scale", 0.5f), 0), "rope(pairing=adjacent)");
   EXPECT_EQ(read(model("granite").number("attention.scale", 0.5f)).layers[0].scale, 0.5);
+}
+
+// llama.cpp runs what gnomon leaves out: a note, and no error. A file that cannot be is an error all the same.
+TEST_F(GgufFamilies, AnArchitectureThatIsLeftOutIsNoFault) {
+  const auto rules = [&](const GgufBytes& g) {
+    const Path path = folder_ / "model.gguf";
+    const std::string bytes = g.bytes();
+    std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
+    std::vector<std::string> ids;
+    for (const LintResult& r : lint(LintContext(Config::open(path))))
+      if (r.rule->severity == Severity::error || r.rule->id == "file-not-read") ids.emplace_back(r.rule->id);
+    return ids;
+  };
+  for (const char* arch : {"mamba", "mamba2", "rwkv7", "t5", "t5encoder", "jais", "refact", "baichuan", "jamba"})
+    EXPECT_EQ(rules(model(arch)), std::vector<std::string>{"file-not-read"}) << arch;
+  GgufBytes broken("llama");
+  broken.whole("block_count", 0).whole("embedding_length", 512).whole("attention.head_count", 8);
+  EXPECT_EQ(rules(broken), std::vector<std::string>{"file-refused"});
 }
 
 TEST_F(GgufFamilies, Scaling) {

@@ -194,8 +194,9 @@ Outcome outcome_of(const Json& c, const Grid& grid) {
     if (out.wrong.empty()) return out;
   }
   for (const LintResult& found : lint(file)) {
-    const bool departs = found.rule->departs || found.rule->severity == Severity::error;
-    if (departs && found.rule->id != "file-refused") out.rules.emplace(found.rule->id);
+    // Two answers: gnomon's own must be told. One answer: that the other has none.
+    const bool tells = found.rule->departs || (found.rule->severity == Severity::error && out.kind != "differs");
+    if (tells && found.rule->id != "file-refused") out.rules.emplace(found.rule->id);
   }
   return out;
 }

@@ -90,6 +90,10 @@ TEST(Words, AStudySaysWhatItsDecisionsSay) {
     (better ? carried : not_carried) += s.baseline != 0;
     EXPECT_EQ(says(told, "whose loss it reaches with"), better && s.baseline != 0) << all_of(told);
     EXPECT_EQ(says(told, "no inference"), seeds == 1);
+    EXPECT_EQ(where_compared(s).empty(), std::none_of(s.arms.begin(), s.arms.end(), [](const ArmSummary& a) {
+                return std::any_of(a.by_length.begin(), a.by_length.end(),
+                                   [](const auto& l) { return l.comparison.has_value(); });
+              }));
     // The interval in words is the one of the table, of the difference by itself.
     const Estimate& d = best.largest().difference;
     if (s.baseline != 0) {

@@ -18,9 +18,10 @@ Question question_how_many_dimensions = {
         "Positions take about T/π, where the width leaves room for about 4T channels: "
         "{000-07|components.512.128.99.9} of 512 channels for 99.9 % of what varies over 128 positions, and "
         "for 512 positions {000-07|components.2048.512.99.9} of 2,048 channels, but "
-        "{000-07|components.512.512.99.9} of 512. Words take what their number allows: the participation "
-        "ratio of the trained letters is {000-07|words}, and that of as many random vectors "
-        "{000-07|words_by_count}. Whether they leave the channels free that the code uses is another matter, "
+        "{000-07|components.512.512.99.9} of 512. Words are many: the participation ratio of the trained "
+        "letters is {000-07|words}, {000-07|words - 000-07|words_by_count?below|level with|above} that of as "
+        "many random vectors, {000-07|words_by_count}. Whether they leave the channels free that the code "
+        "uses is another matter, "
         "the rank correlation of the variances is {001-14|rho}.",
     .evidence = {
         .algebra = "The sinusoid of 128 positions has {000-07|components.512.128.99.9} directions with 99.9 "
@@ -112,7 +113,7 @@ const Record claim_000_07 = Claim{
         "Budget T/π dimensions for the position in a model of 4T channels or more, and fewer in a narrower "
         "one.",
     .recorded = holds_if,
-    .condition = "it is said of positions; words take about what their number and the width allow",
+    .condition = "it is said of positions; words take more than half of what as many random vectors would",
     .settles = "a table with many more words than channels, as that of a published model: no training",
     .verdicts = {{holds_if, {at_most("components.512.128.99.9", 51), above("words", {.5, "words_by_count"})}},
                  {holds, {at_most("components.512.128.99.9", 51), below("words", {.5, "words_by_count"})}},
@@ -235,9 +236,8 @@ const Record claim_001_14 = Claim{
         "Do not read meaning into single channels: a rotation of the code changes them and not the model.",
     .recorded = holds_if,
     .condition =
-        "only the channels' variances are meant: no concatenation follows from them, for the code in a "
-        "random basis, where "
-        "no channel is free, trains as well",
+        "only its first half is meant, the channels' variances: the code in a random basis, where no channel "
+        "is free, trains as well",
     .settles = "both arms with fifteen more seeds: thirty trainings, six minutes",
     .verdicts = {{holds, {below("rho", -.1), above("loss", .005)}},
                  {holds_if, {below("rho", -.1)}},

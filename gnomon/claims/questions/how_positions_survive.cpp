@@ -355,9 +355,10 @@ Finding survive(Desk& desk) {
       for (const bool causal : {true, false}) arms.push_back(measure_arm(desk, spec, causal, layers));
     }
     for (const Arm& a : arms) {
-      const std::string at = text(layers, " layers, ", a.name), key = text(layers, ".", a.key, ".");
-      f.estimate(key + "last", at + ": R² after the last", mean_interval(a.intact.last), 3);
-      f.estimate(key + "best", at + ": R² in the best layer", mean_interval(a.intact.best), 3);
+      const std::string at = text(layers, " layers, ", a.name), key = text(layers, ".", a.key, "."),
+                        of = text(": R² of new positions, ", windows(desk), " windows, ");
+      f.estimate(key + "last", at + of + "after the last", mean_interval(a.intact.last), 3);
+      f.estimate(key + "best", at + of + "in the best layer", mean_interval(a.intact.best), 3);
       f.number(key + "share", at + ": share of position after the last", a.intact.share.back(), 3);
       f.estimate(key + "cut", at + ": R² at the end, cut after layer 1", mean_interval(a.cut.last), 3);
       f.estimate(key + "quiet", at + ": R² at the end, no attention", mean_interval(a.quiet.last), 3);

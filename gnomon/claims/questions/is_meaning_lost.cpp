@@ -81,7 +81,7 @@ const Record claim_002_03 = Claim{
     .verdicts = {{wrong, {at_least("near.768", .9)}},
                  {holds_if, {at_least("cluster_near.768", .9)}},
                  otherwise(holds)},
-    .amended = "After a quick run and before any full one: its bounds.",
+    .amended = "After the earlier full run and a quick one: its bounds.",
     .measure = messes_up,
     .answer =
         "It depends on how alike words are, and on how loud the position is: here it is {ratio.768:2} times "
@@ -118,7 +118,7 @@ const Record claim_002_04 = Claim{
     .answer =
         "At d = 512 the word itself is found in {word.3:%1} % of cases at A = 3, where the position is "
         "{ratio.3:1} times as long as a word, and in {word.10:%1} % at A = 10, where it is {ratio.10:0} "
-        "times as long. Its neighbours go sooner: {near.1:%0} % of them are left at A = 1, at {ratio.1:2} "
+        "times as long. Of its neighbours {near.1:%0} % are left at A = 1, at {ratio.1:2} "
         "times the length. Outside the position's directions {word_projected.10:%0} % of the words and "
         "{near_outside.10:%0} % of the neighbours are there even at A = 10.",
 };
@@ -150,7 +150,7 @@ Finding separable(Desk& desk) {
                       late = share_interval(p.last_word, told_tokens(sample));
   f.estimate("position_at_embedding", "position at the embedding, R²", at_first, 3);
   f.share("letter_at_embedding", "letter at the embedding, accuracy", letter, 4);
-  f.estimate("position_at_end", "position after 8 layers, R²", at_last, 3);
+  f.estimate("position_at_end", text("position after 8 layers, R², ", windows, " windows"), at_last, 3);
   f.share("letter_at_end", "letter after 8 layers, accuracy", late, 4);
   f.figures = {p.chart};
   return f;
@@ -174,7 +174,7 @@ const Record claim_001_03 = Claim{
         "the same probes with five seeds instead of three: two more trainings of 8 layers, four minutes",
     .verdicts = {{answered, {above("position_at_embedding", .5), above("letter_at_embedding", .5)}},
                  otherwise(open)},
-    .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
+    .amended = "After the earlier full run and a quick one: its bounds.",
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal").deep(8)}; },
     .measure = separable,
     .answer =
@@ -236,7 +236,7 @@ const Record claim_001_04 = Claim{
                  {holds, {above("learned", .9), below("frozen", .9)}},
                  {wrong, {below("learned", .9)}},
                  otherwise(open)},
-    .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
+    .amended = "After the earlier full run and a quick one: its bounds.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.language("sinusoidal"), frozen(d), narrow(d)};
@@ -312,6 +312,7 @@ Finding not_mixed(Desk& desk) {
                mean_interval(each(desk, r, [&](const Outcome& o) { return letters_left(o, sample).*which; })),
                3);
   };
+  left("ratio", "|position| / |letter|, trained", &MeaningLeft::ratio);
   left("near", "of the ten nearest letters, those nearest to the sum", &MeaningLeft::near);
   left("near_outside", "the same outside the position's directions", &MeaningLeft::near_outside);
   pieces_left(desk, f);
@@ -339,7 +340,7 @@ const Record claim_003_14 = Claim{
                  {holds_if, {above("position", .9), above("word", .9)}},
                  {wrong, {below("word", .9)}},
                  otherwise(open)},
-    .amended = "After a quick run, whose one seed gives no verdict, and before any full one: its bounds.",
+    .amended = "After the earlier full run and a quick one: its bounds.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.language("sinusoidal"), narrow(d), d.pieces("sinusoidal")};
@@ -350,11 +351,14 @@ const Record claim_003_14 = Claim{
         "position a linear probe reads the letter from the trained sum in {word:3n} of cases and before "
         "training in {start_word:3n}, the position with R² {position:n} and {start_position:n}. With "
         "{narrow_width} channels training changes the share of letters read by {narrow_word_change:3n} and "
-        "the R² of the position by {narrow_position_change:3n}. Of a letter's ten nearest {near:2n} are left "
-        "in the sum, outside the position's directions {near_outside:2n}. With {pieces.words} byte-pair "
-        "words in as many channels the word is the nearest to its sum in {pieces.word:n} of cases. Of its "
-        "ten nearest {pieces.near:n} are left, {pieces.near_outside:n} outside the position's directions and "
-        "{pieces.start_near:n} before training. The position is read with R² {pieces.position:n}, before "
+        "the R² of the position by {narrow_position_change:3n}. The position is {ratio:2n} times as long as "
+        "a letter, "
+        "and of a letter's ten nearest {near:2n} are left in the sum, outside the position's directions "
+        "{near_outside:2n}. With {pieces.words} byte-pair words in as many channels the position is "
+        "{pieces.ratio:2n} times as long as a word, which is the nearest to its sum in {pieces.word:n} of "
+        "cases. Of its ten nearest {pieces.near:n} are left, {pieces.near_outside:n} outside the position's "
+        "directions. Before training, at {pieces.start_ratio:2n} times the length, {pieces.start_near:n} "
+        "are. The position is read with R² {pieces.position:n}, before "
         "training with {pieces.start_position:n}.",
 };
 Finding one_dimension(Desk&) {

@@ -127,7 +127,8 @@ Finding implicit(Desk& desk) {
   }
   f.estimate("embedding", "no position, 8 layers: R² of a position probe at the embedding",
              mean_interval(embedding), 3);
-  f.estimate("best", "no position, 8 layers: best R² in any layer", mean_interval(best), 3);
+  f.estimate("best", text("no position, 8 layers: best R² in any layer, ", sample.count(), " windows"),
+             mean_interval(best), 3);
   f.estimate("untrained", "the same before training", mean_interval(untrained), 3);
   f.estimate("order", "no position, 8 layers: nats more with all but the last byte shuffled",
              mean_interval(order), 3);

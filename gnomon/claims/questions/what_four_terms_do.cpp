@@ -15,8 +15,8 @@ Question question_what_four_terms_do = {
     .title = "What does attention make of the four terms?",
     .lead = "000-02",
     .answer =
-        "They add up to the logits exactly, and one matrix serves them all: a model whose word and position "
-        "share their matrices differs in loss by {000-04|tying} nats from one in which they have their own. "
+        "They add up to the logits exactly. In terms over distances, the loss of a model whose word and "
+        "position share their matrices is {000-04|tying:vs that of one in which they have their own}. "
         "The variance of a term is not its worth: words asking words, words asking positions and positions "
         "asking positions have {000-02|share.0}, {000-02|share.1} and {000-02|share.3} of it, and without "
         "one of them in the first layer of a finished model the loss changes by {000-02|cost.0}, "
@@ -25,9 +25,10 @@ Question question_what_four_terms_do = {
         .algebra = "The terms and the biases add up to the logits to {000-02|error}. The matrix of a head "
                    "has rank {000-01|rank} of {000-01|width}. Rows of attention weights sum to 1 to "
                    "{000-03|paid}, columns do not ({000-03|received}): the query asks and pays.",
-        .models = "Matrices of their own for word and position instead of the same change the loss by "
-                  "{000-04|tying} nats ({000-04|tying_quarter} after a quarter of the training), position in "
-                  "every layer instead of the first by {000-04|every_layer}. What positions ask of positions "
+        .models = "With the same matrices for word and position the loss is {000-04|tying:vs that with "
+                  "matrices of their own} at the end of the training and {000-04|tying_quarter:vs it} after "
+                  "a quarter of it. With position in every layer instead of the first it is "
+                  "{000-04|every_layer:vs the sum's}. What positions ask of positions "
                   "depends on their distance: {002-08|offset} of its variance against {002-08|offset_null} "
                   "by chance. The heads of a layer differ in how much of their logits is about position by "
                   "{002-11|spread}, of which chance gives {002-11|spread_null}.",
@@ -37,8 +38,9 @@ Question question_what_four_terms_do = {
                 "and the token type the other {minilm|terms_rest}. These are means over heads, of shares "
                 "that can be below 0: a term that varies against the whole. Positions asking positions have "
                 "more than words asking words in {minilm|terms_positional} of its heads.",
-        .change_our_mind = "A larger model in which matrices of their own lower the loss by more than the "
-                           "position's entry into every layer does, at equal parameters."}};
+        .change_our_mind =
+            "A larger model in which matrices of their own lower the loss at equal parameters, "
+            "with an interval on one side of 0."}};
 
 namespace {
 
@@ -301,9 +303,7 @@ const Record claim_000_04 = Claim{
     .expects =
         "tying costs less than 0.02 nats; most of what TUPE and DeBERTa gain over the sum is that position "
         "enters every layer",
-    .advice =
-        "Do not untie for the sake of the trade-off; give positions to every layer first, by whatever "
-        "encoding.",
+    .advice = "Do not untie for the sake of the trade-off before you have measured that it lowers your loss.",
     .recorded = wrong,
     .settles =
         "the two arms with twenty seeds each: thirty more trainings, four minutes; at other widths as many "

@@ -419,9 +419,9 @@ const Record claim_004_02 = Claim{
         "Without the waves of up to 25 tokens the loss of trained models on text changes by {text.short:n} "
         "nats, without the longer ones by {text.long:n}. For naming the letter before it changes by "
         "{task.previous.short:n} without the short waves and by {task.previous.long:n} without the longer "
-        "ones, for the one eight before by {task.offset8.short:n} and {task.offset8.long:n}: {shift?the far "
-        "letter needs the short waves, not the near one|no division of labour by distance is told|the near "
-        "letter needs the short waves, not the far one}.",
+        "ones, for the one eight before by {task.offset8.short:n} and {task.offset8.long:n}: against "
+        "the long waves the short ones count {shift?for the far letter above all|for both letters alike, as "
+        "far as is told|for the near letter above all}.",
 };
 
 }  // namespace

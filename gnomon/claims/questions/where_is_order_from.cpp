@@ -210,7 +210,7 @@ const Record claim_004_03 = Claim{
     .verdicts = {{answered,
                   {asked("none.encoder"), asked("none.causal"), asked("trained.none"),
                    at_least("trained.sinusoidal", 100 * kBlind), asked("swap")}}},
-    .amended = "After a quick run and before any full one: the least error that counts as order seen.",
+    .amended = "After the earlier full run and a quick one: the least error that counts as order seen.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};

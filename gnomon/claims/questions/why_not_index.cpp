@@ -201,8 +201,8 @@ const Record claim_003_03 = Claim{
                  {holds_if, {asked("step"), below("control.64")}},
                  otherwise(open)},
     .amended =
-        "After a quick run, whose one seed gives no verdict, and before any full one: the claim is decided "
-        "against the same index over a fixed length, and not against RoPE.",
+        "After the earlier full run and a quick one: the claim is decided against the same index over a "
+        "fixed length, and not against RoPE.",
     .recipes =
         [](const Desk& d) {
           std::vector<Recipe> all;

@@ -19,15 +19,16 @@ Findings length(const LintContext& file) {
                   text("there are ", types->size(), ": transformers 5.23 refuses the file"))};
 }
 
-Findings types_unread(const LintContext& file) {
+Findings types_of_mistral(const LintContext& file) {
   const auto types = file.words("layer_types");
-  if (!types || file.type() != "mistral" || sliding(*types) == 0 ||
-      sliding(*types) == std::int64_t(types->size()))
-    return {};
-  return {finding(
-      file, file.at("layer_types"), "\"model_type\": \"ministral\"",
-      text("Mistral's class gives every layer the window: ", std::int64_t(types->size()) - sliding(*types),
-           " layers that should see everything do not"))};
+  if (!types || file.type() != "mistral" || sliding(*types) == std::int64_t(types->size())) return {};
+  const bool part = file.family() && file.family()->name == "mistral";  // of another model: nothing turns it
+  return {
+      finding(file, file.at("layer_types"), part ? "no such key" : "\"model_type\": \"ministral\"",
+              part ? "Mistral's class does not read it and gives every layer the window"
+                   : text("transformers reads the file as Ministral, in which ",
+                          std::int64_t(types->size()) - sliding(*types), " of ", types->size(),
+                          " layers see everything; MistralConfig by itself gives every layer the window"))};
 }
 
 // What layers of a kind cannot do without: its key, and whether the class has a number of its own.
@@ -44,6 +45,12 @@ Findings limit_missing(const LintContext& file, const Limit& limit, std::int64_t
                   text(counted(std::size_t(layers), "layer"), " of the kind ", limit.kind,
                        ", and there is no ", limit.what, ": transformers 5.23 fails when it runs"))};
 }
+// Classes that make the mask of a window, or of a chunk, whatever their layers are.
+bool makes_every_mask(const Family& family) {
+  constexpr std::string_view kNames[] = {"gemma2",         "gemma3", "gpt_oss", "granite_swa",
+                                         "granitemoe_swa", "olmo3",  "llama4",  "ministral"};
+  return std::find(std::begin(kNames), std::end(kNames), family.name) != std::end(kNames);
+}
 Findings window_missing(const LintContext& file) {
   const Family* family = file.family();
   if (!family || file.gguf() || (family->method != Method::rotary && family->method != Method::profile))
@@ -51,7 +58,13 @@ Findings window_missing(const LintContext& file) {
   const WindowRule& windows = family->windows;
   const bool of_encoder = !family->causal && windows.which == WindowRule::Which::none;
   if (of_encoder) return {};  // one that makes no mask from layer_types
-  const Limit window{"sliding_attention", windows.key, windows.standard != 0, "window"};
+  const Limit window{"sliding_attention", windows.key, windows.standard != 0, "window"},
+      chunk{"chunked_attention", "attention_chunk_size", windows.chunk != 0, "length of a chunk"};
+  const Limit& made = windows.chunk ? chunk : window;
+  if (makes_every_mask(*family) && file.kind(made.key) == Config::Kind::null)
+    return {finding(file, file.at(made.key), text("the ", made.what, " in tokens"),
+                    text("there is none, and the class makes its mask whatever the layers are: transformers "
+                         "5.23 fails when it runs"))};
   // ModernBERT's class has the window under this name, too: a null in the file takes its place.
   if (windows.key == "local_attention" && file.kind("sliding_window") == Config::Kind::null)
     return limit_missing(file, {"sliding_attention", "sliding_window", true, "window"}, 1);
@@ -74,7 +87,6 @@ Findings window_missing(const LintContext& file) {
                     text("layer_types has ", counted(std::size_t(slide), "layer"),
                          " with a window, and there is no window"))};
   Findings all = limit_missing(file, window, slide);
-  const Limit chunk{"chunked_attention", "attention_chunk_size", windows.chunk != 0, "length of a chunk"};
   for (Finding& found : limit_missing(file, chunk, chunks)) all.push_back(std::move(found));
   return all;
 }
@@ -140,21 +152,23 @@ const Rule kRules[] = {
          R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "head_dim": 64, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"]})",
      .find = length},
-    {.id = "layer-types-unread",
-     .severity = Severity::error,
-     .title = "layer_types in Mistral's class, which gives every layer the window.",
-     .explains = "transformers 5.23 warns once and goes on: layers that should see everything see "
-                 "sliding_window tokens.",
+    {.id = "layer-types-of-mistral",
+     .severity = Severity::warning,
+     .title = "layer_types in a file of the type mistral.",
+     .explains =
+         "AutoConfig of transformers 4.57 and 5.23 reads such a file as Ministral, whose layers see what "
+         "layer_types says. MistralConfig by itself does not read the key and gives every layer the "
+         "window, as it does inside another model.",
      .fix = "Use the model type ministral.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/mistral/"
-             "configuration_mistral.py",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/auto/"
+             "configuration_auto.py",
      .fails =
          R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024, "layer_types": ["sliding_attention", "full_attention"]})",
      .passes =
          R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024})",
-     .find = types_unread},
+     .find = types_of_mistral},
     {.id = "window-missing",
      .severity = Severity::error,
      .title = "Layers with a window, and no window.",

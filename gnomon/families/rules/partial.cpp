@@ -95,6 +95,10 @@ Findings part_of_class(const LintContext& file) {
       text("the class turns ", shortest(own), " of the head; a reader without the class turns all of it"))};
 }
 
+// Phi's and StableLM's attention cuts the head at the width as it is said, and their tables have the pairs rounded up.
+bool cuts_as_said(const LintContext& file) {
+  return file.family()->name == "phi" || file.family()->name == "stablelm";
+}
 Findings odd_width(const LintContext& file) {
   const auto dim = file.head_dim();
   if (!dim || file.gguf() || !is_rotary(file)) return {};
@@ -116,7 +120,8 @@ Findings odd_width(const LintContext& file) {
                   "a part of the head with an even number of channels, at least 2",
                   text("of ", *dim, " channels ", width, " turn, and channels turn in pairs",
                        width == *dim && *dim > 4 ? ": transformers 5.23 refuses the file"
-                                                 : ": transformers 5.23 rounds up without a word"))};
+                       : cuts_as_said(file) ? ": transformers 5.23 raises RuntimeError when the model runs"
+                                            : ": transformers 5.23 rounds up without a word"))};
 }
 
 Findings part_above_one(const LintContext& file) {

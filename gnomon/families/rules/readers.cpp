@@ -1,4 +1,5 @@
 // Files as wholes: refused, unknown, or understood differently by two readers.
+#include "gnomon/families/gguf_architectures.h"
 #include "gnomon/families/numbers.h"
 #include "gnomon/families/rules/rule.h"
 
@@ -9,12 +10,20 @@ Findings refusal(const LintContext& file, Reader reader, std::string expected, s
   const std::string& key = file.refused_key(reader);
   return {{key, key.empty() ? "" : file.config().printed(key), std::move(expected), std::move(says)}};
 }
+// A file of an architecture that llama.cpp has and gnomon leaves out: nothing need be wrong with it.
+bool left_out(const LintContext& file) {
+  return file.config().gguf() && !file.read_by(Reader::llama_cpp) &&
+         file.refused_key(Reader::llama_cpp) == "general.architecture" && find_gguf_architecture(file.type());
+}
 Findings refused(const LintContext& file) {
   const Reader reader = file.config().gguf() ? Reader::llama_cpp : Reader::v5;
-  if (file.gguf() != file.config().gguf() || file.read_by(reader)) return {};
+  if (file.gguf() != file.config().gguf() || file.read_by(reader) || left_out(file)) return {};
   return refusal(file, reader, "what the message allows", file.refusal(reader));
 }
 Findings not_read(const LintContext& file) {
+  if (left_out(file))
+    return refusal(file, Reader::llama_cpp, "nothing: llama.cpp may run what gnomon does not read",
+                   file.refusal(Reader::llama_cpp));
   if (file.gguf() || file.family() || file.read_by(Reader::v5)) return {};
   return refusal(
       file, Reader::v5, "nothing: its class may read what gnomon does not",

@@ -67,6 +67,27 @@ std::vector<std::string_view> whole_keys(const LintContext& file) {
   if (grouped(file)) all.insert(all.end(), {"num_key_value_heads", "head_dim"});
   return all;
 }
+bool is_whole_number(const LintContext& file, std::string_view key) {
+  return file.kind(key) == Config::Kind::number &&
+         file.config().printed(file.at(key)).find_first_of(".eE") == std::string::npos;
+}
+// Keys that a class has a number for, and that a null empties.
+struct EmptiedKey {
+  std::string_view family, key, expected;
+};
+constexpr EmptiedKey kEmptied[] = {{"llama4", "attn_temperature_tuning", "true or false"},
+                                   {"gemma4", "rope_scaling", "the key left out"},
+                                   {"phi", "partial_rotary_factor", "a share, or the key left out"},
+                                   {"phi3", "partial_rotary_factor", "a share, or the key left out"},
+                                   {"stablelm", "partial_rotary_factor", "a share, or the key left out"},
+                                   {"deepseek_v4", "sliding_window", "a number of tokens"},
+                                   {"inkling", "sliding_window", "a number of tokens"}};
+template <class Add>
+void add_nulls(const LintContext& file, const Add& add) {
+  for (const EmptiedKey& emptied : kEmptied)
+    if (class_of(file) == emptied.family && file.kind(emptied.key) == Config::Kind::null)
+      add(emptied.key, emptied.expected, "null");
+}
 Findings value_type(const LintContext& file) {
   Findings all;
   if (class_of(file).empty()) return all;
@@ -84,6 +105,11 @@ Findings value_type(const LintContext& file) {
     add("max_position_embeddings", "a number of tokens, or the key left out", "null");
   if (grouped(file) && refuses_null_kv(file) && file.kind("num_key_value_heads") == Config::Kind::null)
     add("num_key_value_heads", "a number of heads, or the key left out", "null");
+  if (file.kind(file.family()->keys.layers) == Config::Kind::null)
+    add(file.family()->keys.layers, "a number of layers, or the key left out", "null");
+  add_nulls(file, add);
+  if (class_of(file) == "mpt" && is_whole_number(file, "attn_config.softmax_scale"))
+    add("attn_config.softmax_scale", "the number with a point", "a whole number");
   const auto flag = [&](std::string_view key, bool is_read) {
     if (is_read && file.kind(key) == Config::Kind::number) add(key, "true or false", "a number");
   };
@@ -100,9 +126,10 @@ Findings head_needed(const LintContext& file) {
   if (!rotary_class(file)) return {};
   const std::string_view name = file.family()->name;
   const Config::Kind kind = file.kind("head_dim");
-  const bool hunyuan = name == "hunyuan_v1" && (kind == Config::Kind::absent || kind == Config::Kind::null);
+  const bool none = (name == "hunyuan_v1" || name == "ministral") &&
+                    (kind == Config::Kind::absent || kind == Config::Kind::null);
   const bool null = kind == Config::Kind::null && (is_one(name, kNull) || name == "granitemoe_swa");
-  if ((!hunyuan && !null) || !remarked(file, "head-dim-null", "").empty()) return {};
+  if ((!none && !null) || !remarked(file, "head-dim-null", "").empty()) return {};
   const auto width = file.whole("hidden_size"), heads = file.whole("num_attention_heads");
   const bool divides = width && heads && *heads > 0 && *width % *heads == 0;
   return {finding(
@@ -125,6 +152,10 @@ Findings head_of_rotation_alone(const LintContext& file) {
 Findings temperature(const LintContext& file) {
   if (class_of(file) != "ministral3") return {};
   Findings all;
+  if (file.kind("rope_parameters") == Config::Kind::object && file.ropes().empty())
+    all.push_back(finding(file, file.at("rope_parameters"), "no such key, or the dictionary whole",
+                          "an empty dictionary takes the place of the class's own, from which it computes a "
+                          "temperature: transformers 5.23 raises TypeError when the model runs"));
   for (const RopeDictionary& dict : file.ropes()) {
     if (!dict.live || !dict.label.empty()) continue;
     const bool beta = file.has(dict, "llama_4_scaling_beta");

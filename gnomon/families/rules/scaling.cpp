@@ -99,14 +99,14 @@ Findings key_missing(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     const std::string type = file.type_of(dict);
-    if (file.has(dict, "alpha") || file.has(dict, "short_factor"))
-      continue;  // HunYuan's, Phi-3's words for other methods
     constexpr std::string_view original = "original_max_position_embeddings";
     if (fills_nothing(file) && needs_original(type) && !file.has(dict, original))
       all.push_back(finding(file, dict.key, text("\"", original, "\": the tokens of training"),
                             text(type, " needs ", original,
                                  " in the dictionary itself: transformers 5.23 fails "
                                  "with a KeyError")));
+    if (file.has(dict, "alpha") || file.has(dict, "short_factor"))
+      continue;  // HunYuan's, Phi-3's words for other methods
     for (const Needed& needed : kNeeded) {
       if (needed.type != type) continue;
       for (const std::string_view key : needed.keys)

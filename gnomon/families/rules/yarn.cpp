@@ -213,17 +213,19 @@ Findings of_vllm(const LintContext& file) {
       const auto value = file.number(dict, name), factor = file.number(dict, "factor");
       if (!file.has(dict, name) || value == 1) continue;
       const bool multiplies = name == "attn_factor" && value && factor && !file.has(dict, "attention_factor");
-      all.push_back(finding(file, text(dict.key, ".", name),
-                            multiplies ? text("for transformers \"attention_factor\": ",
-                                              fixed(*value * temperature(*factor), 4), "; nothing for vLLM")
-                                       : std::string("nothing, if vLLM alone serves the model"),
-                            name == "attn_factor"
-                                ? text("transformers does not read it, vLLM does: it multiplies YaRN's "
-                                       "factor of cos and sin by ",
-                                       file.config().printed(text(dict.key, ".", name)))
-                                : text("transformers does not read it, vLLM does: ",
-                                       file.config().printed(text(dict.key, ".", name)),
-                                       " is the share of the fast pairs that keep their frequency")));
+      all.push_back(finding(
+          file, text(dict.key, ".", name),
+          multiplies
+              ? text("for transformers \"attention_factor\": ", fixed(*value * temperature(*factor), 4),
+                     ", which vLLM 0.33 reads as well; nothing for vLLM 0.24")
+              : std::string("nothing, if vLLM 0.24 alone serves the model"),
+          name == "attn_factor"
+              ? text("vLLM 0.24 reads it; transformers and vLLM 0.33 do not. It multiplies YaRN's "
+                     "factor of cos and sin by ",
+                     file.config().printed(text(dict.key, ".", name)))
+              : text("vLLM 0.24 reads it; transformers and vLLM 0.33 do not: ",
+                     file.config().printed(text(dict.key, ".", name)),
+                     " is the share of the fast pairs that keep their frequency")));
     }
   });
   return all;
@@ -421,11 +423,13 @@ const Rule kRules[] = {
      .find = kinds_unsaid},
     {.id = "yarn-key-of-vllm",
      .severity = Severity::warning,
-     .title = "A key of YaRN that vLLM reads and transformers does not.",
-     .explains = "YaRN's authors have attn_factor, which multiplies the factor of cos and sin, and "
-                 "extrapolation_factor, which weights the pairs that are not slowed. vLLM passes both on; "
-                 "transformers 5.23 warns of unrecognized keys and computes with 1 for both. Its own "
-                 "attention_factor takes the place of the factor instead of multiplying it.",
+     .title = "A key of YaRN that vLLM 0.24 reads, and neither transformers nor vLLM 0.33.",
+     .explains =
+         "YaRN's authors have attn_factor, which multiplies the factor of cos and sin, and "
+         "extrapolation_factor, which weights the pairs that are not slowed. vLLM 0.24 passes both on; "
+         "vLLM 0.33 reads neither, and transformers 5.23 warns of unrecognized keys: both compute with 1. "
+         "Its own "
+         "attention_factor takes the place of the factor instead of multiplying it.",
      .fix = "Leave both at 1, or say with which program the file is to be used.",
      .link = "https://github.com/vllm-project/vllm/pull/48351",
      .fails =
