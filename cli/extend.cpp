@@ -174,8 +174,8 @@ void print_head(const ExtensionPlan& plan) {
   if (!plan.ways.empty()) {
     print_ways(plan);
     fmt::print("\n");
-    say(text("As it is, ", counted(std::size_t(plan.beyond), "pair"),
-             " would turn further than in ", pages::first_length(plan.now), "."));
+    say(text("As it is, ", counted(std::size_t(plan.beyond), "pair"), " would turn further than in ",
+             pages::first_length(plan.now), "."));
     say("Compare every way with the control: the text cropped to its last tokens, as many as the model takes "
         "without it. What is no better than that is no extension.");
   }

@@ -91,7 +91,8 @@ Sample windows_of_text(const TextTokens& t, bool causal, std::int64_t T, std::in
     s.targets.resize(s.inputs.size(), kUnscored);
   }
   if (s.inputs.empty())
-    throw Error(Fault::usage, text("the text has ", t.ids.size(), " tokens; a window takes ", body + (causal ? 1 : 0)));
+    throw Error(Fault::usage,
+                text("the text has ", t.ids.size(), " tokens; a window takes ", body + (causal ? 1 : 0)));
   return s;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
 #include "gnomon/lab/finished.h"
 
 namespace gnomon::cli {
@@ -44,7 +45,7 @@ int sample(const SampleOptions& o) {
                                    {"nats", run.result.nats},
                                    {"prompt", o.prompt},
                                    {"written", written}};
-    fmt::print("{}\n", j.dump(1));
+    fmt::print("{}\n", without_unprintables(j.dump(1)));
     return 0;
   }
   fmt::print(stderr, "{}, seed {}, {:.3f} nats a byte\n", run.result.plan.arm, run.result.plan.seed,

@@ -225,7 +225,7 @@ int study_export(const StudyOptions& o) {
     write_file(own.submit(), slurm_submit(jobs));
     fmt::print("runs: {} that tune, {} that follow, {} of memory each; {} are finished\nsubmit with: sh {}\n",
                jobs.tuning, jobs.following, bytes_text(double(jobs.memory_bytes)), conduct.done().runs,
-               shell_word(std::filesystem::absolute(own.submit()).lexically_normal().string()));
+               printable(shell_word(std::filesystem::absolute(own.submit()).lexically_normal().string())));
   }
   return 0;
 }

@@ -108,8 +108,8 @@ void print_table(const StudySummary& s) {
              c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm");
   fmt::print("to baseline: difference in nats to {}{}.\n", s.arms[s.baseline].arm,
              c.seeds > 1 ? text(", ± 95 % interval over seeds and\ntext, of each by itself; verdict: ",
-                                counted(pages::family_size(s), "comparison"),
-                                " together, by Holm at 5 %", pages::where_compared(s))
+                                counted(pages::family_size(s), "comparison"), " together, by Holm at 5 %",
+                                pages::where_compared(s))
                          : std::string("; one seed: no inference"));
   if (s.metric) {
     fmt::print("at N: {} for a payload of N symbols, of the middle seed; n/d: not defined there.\n",

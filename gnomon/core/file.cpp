@@ -211,6 +211,13 @@ void make_folders(const Path& path) {
   if (error)
     throw Error(Fault::resource, text(path.string(), ": cannot create the folder: ", error.message()));
 }
+void make_own_folder(const Path& path) {
+  for (const Path& folder : {path.parent_path(), path}) {
+    if (std::filesystem::is_symlink(folder))
+      throw Error(Fault::input, text(folder.string(), ": found a link; allowed is a folder of its own"));
+    make_folders(folder);
+  }
+}
 
 FileLock::FileLock(const Path& path, std::string_view purpose, int patience_ms)
     : descriptor_(open_own(path, O_RDWR, "create the lock")) {

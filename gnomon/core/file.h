@@ -56,6 +56,9 @@ void write_file(const Path& path, std::span<const std::string_view> pieces);
 void write_file(const Path& path, std::string_view content);
 
 void make_folders(const Path& path);  // throws Error(resource)
+// The same for a folder inside one of ours: neither it nor the one that it lies in may be a link, through which others' files
+// would be written over. Throws Error(input) for one that is.
+void make_own_folder(const Path& path);
 
 // An advisory lock on a file, held for the life of the object and released by the system however the process
 // ends.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -43,11 +44,18 @@ void try_threads(int n) {
 }
 
 // A child that was forked has none of its parent's threads, and OpenMP, which does not know, would wait for them for ever. So the
-// child of a process that ran loops runs its own on one thread, without OpenMP.
-std::atomic<bool> child_of_a_team = false;
-void watch_forks() {
-  [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, [] { child_of_a_team = true; });
+// child of a process that had threads, whoever made them, runs loops on one, without OpenMP.
+std::atomic<bool> forked_beside_threads = false, child_of_a_team = false;
+bool has_threads() {
+  std::error_code failed;
+  std::filesystem::directory_iterator tasks("/proc/self/task", failed);
+  std::size_t n = 0;
+  for (; !failed && tasks != std::filesystem::directory_iterator() && n < 2; tasks.increment(failed)) ++n;
+  return failed || n > 1;
 }
+[[maybe_unused]] const int watched =
+    pthread_atfork([] { forked_beside_threads = has_threads(); }, nullptr,
+                   [] { child_of_a_team = child_of_a_team || forked_beside_threads; });
 
 }  // namespace
 
@@ -73,13 +81,11 @@ void parallel_calls(std::int64_t n, void (*f)(void*, std::int64_t), void* contex
     for (std::int64_t i = 0; i < n; ++i) f(context, i);
     return;
   }
-  watch_forks();
 #pragma omp parallel for schedule(dynamic, 1)
   for (std::int64_t i = 0; i < n; ++i) f(context, i);
 }
 
 FixedTeam::FixedTeam() : threads_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) {
-  watch_forks();
   omp_set_num_threads(thread_count());
   omp_set_dynamic(0);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -11,40 +12,39 @@ namespace gnomon {
 namespace {
 
 constexpr std::int64_t kQuickTokens = 256, kMostTokens = 4096;
+// Numbers that the hypotheses are held against at first, and those of the nearest: few tokens of wide layers suffice.
+constexpr std::int64_t kQuick = 1 << 17, kFull = 1 << 19;
 constexpr double kStrained = 0.05;  // of rows that no pairing turns
 
-// Rows of q or k before and after, by token: (T, H, D).
+// Rows of q or k before and after, by token: (T, H, D), however they lie in the dump.
 struct Rows {
   std::int64_t T, H, D;
-  std::vector<double> before, after;
+  bool tokens_first;
+  std::span<const float> before, after;
   double unit;
   Role role;
-  Complex pair(const std::vector<double>& rows, std::int64_t row, const RotaryWindow& w,
-               std::int64_t n) const {
-    return {rows[std::size_t(row * D + w.low(n))], rows[std::size_t(row * D + w.high(n))]};
+  double at(std::span<const float> rows, std::int64_t row, std::int64_t d) const {
+    return rows[std::size_t((tokens_first ? row : row % H * T + row / H) * D + d)];
+  }
+  Complex pair(std::span<const float> rows, std::int64_t row, const RotaryWindow& w, std::int64_t n) const {
+    return {at(rows, row, w.low(n)), at(rows, row, w.high(n))};
+  }
+  std::vector<std::int64_t> tokens(std::int64_t numbers, std::int64_t most) const {
+    return some_tokens(T, std::clamp<std::int64_t>(numbers / std::max<std::int64_t>(H * D, 1), 16, most));
   }
 };
 
 Rows rows_of(const DumpedArray& before, const DumpedArray& after, bool tokens_first) {
   const auto& s = before.shape;
-  const std::int64_t D = s.back(), A = s.size() == 3 ? s[0] : s[0], B = s.size() == 3 ? s[1] : 1;
-  Rows r{tokens_first ? A : B,
-         tokens_first ? B : A,
-         D,
-         {},
-         {},
-         std::max(before.unit, after.unit),
-         before.name[0] == 'k' ? Role::k : Role::q};
-  for (std::int64_t t = 0; t < r.T; ++t) {
-    for (std::int64_t h = 0; h < r.H; ++h) {
-      const std::size_t from = std::size_t((tokens_first ? t * B + h : h * B + t) * D);
-      for (std::int64_t d = 0; d < D; ++d) {
-        r.before.push_back(before.values[from + std::size_t(d)]);
-        r.after.push_back(after.values[from + std::size_t(d)]);
-      }
-    }
-  }
-  return r;
+  const std::int64_t A = s[0], B = s.size() == 3 ? s[1] : 1;
+  return {tokens_first ? A : B,
+          tokens_first ? B : A,
+          s.back(),
+          tokens_first,
+          before.values,
+          after.values,
+          std::max(before.unit, after.unit),
+          before.name[0] == 'k' ? Role::k : Role::q};
 }
 
 // One way to read rows as pairs of a window, and what turned them.
@@ -96,7 +96,8 @@ std::vector<Window> windows(const Rows& rows) {
   const std::int64_t D = rows.D;
   std::int64_t first = D, last = -1;
   for (std::size_t n = 0; n < rows.after.size(); ++n) {
-    if (std::abs(rows.after[n] - rows.before[n]) <= 2 * rows.unit * std::abs(rows.before[n])) continue;
+    const double was = rows.before[n];
+    if (std::abs(rows.after[n] - was) <= 2 * rows.unit * std::abs(was)) continue;
     first = std::min(first, std::int64_t(n) % D), last = std::max(last, std::int64_t(n) % D);
   }
   std::vector<Window> all;
@@ -159,8 +160,8 @@ Misfit misfit(const Rows& rows, const Hypothesis& h, std::span<const double> pos
       }
       for (std::int64_t d = 0; d < rows.D; ++d) {
         if (w.holds(d)) continue;
-        const double x = rows.before[std::size_t(row * rows.D + d)];
-        m.add(std::abs(rows.after[std::size_t(row * rows.D + d)] - x), rows.unit * std::abs(x));
+        const double x = rows.at(rows.before, row, d);
+        m.add(std::abs(rows.at(rows.after, row, d) - x), rows.unit * std::abs(x));
       }
     }
   }
@@ -200,13 +201,13 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
   std::vector<Reading> ways;
   for (const bool tokens_first : {true, false}) {
     if (before.shape.size() == 2 && !tokens_first) continue;
-    Rows as = rows_of(before, after, tokens_first);
+    const Rows as = rows_of(before, after, tokens_first);
     if (asked.positions_given && as.T != std::int64_t(asked.positions.size())) continue;
-    auto found = readings(as, some_tokens(as.T, kQuickTokens));
+    auto found = readings(as, as.tokens(kQuick, kQuickTokens));
     if (found.empty()) continue;
     const bool better = !rows || found[0].strain < 0.5 * ways[0].strain ||
                         (found[0].strain <= 2 * ways[0].strain && as.T > rows->T);
-    if (better) rows = std::move(as), ways = std::move(found);
+    if (better) rows = as, ways = std::move(found);
   }
   if (!rows) {
     positions_of(asked, before.shape[0], before.name);
@@ -214,7 +215,7 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
     return c;
   }
   const auto positions = positions_of(asked, rows->T, before.name);
-  const auto few = some_tokens(rows->T, kQuickTokens), many = some_tokens(rows->T, kMostTokens);
+  const auto few = rows->tokens(kQuick, kQuickTokens), many = rows->tokens(kFull, kMostTokens);
   std::vector<double> few_positions;
   for (const std::int64_t t : few) few_positions.push_back(positions[std::size_t(t)]);
   std::vector<Hypothesis> plain;

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostTokens = 512;
 constexpr double kAngle = 0x1p-21;
 constexpr std::int64_t kWidest = 16384, kMostPairs = 256;  // pairs whose frequency is sought
 // Numbers of the table that each hypothesis is held against at first, and those of the nearest.
-constexpr std::int64_t kQuick = 1 << 17, kFull = 1 << 19;
+constexpr std::int64_t kQuick = 1 << 15, kFull = 1 << 18;
 
 bool is_input(const Encoding& e) { return part<InputPart>(e) && !e.param_count(); }
 
@@ -125,7 +125,7 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
   const auto positions = positions_of(asked, s.T, "table");
   const std::int64_t width = std::max<std::int64_t>(s.C, 1), step = stride(s.C);
   const auto few = some_tokens(s.T, std::clamp<std::int64_t>(kQuick / width, 8, kMostTokens));
-  const auto tokens = some_tokens(s.T, std::clamp<std::int64_t>(kFull / width, 64, kMostTokens));
+  const auto tokens = some_tokens(s.T, std::clamp<std::int64_t>(kFull / width, 16, kMostTokens));
   std::vector<double> places;
   for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
   std::vector<Hypothesis> plain;

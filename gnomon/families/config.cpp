@@ -126,7 +126,8 @@ namespace {
 constexpr std::string_view kRopeTensors[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                              "rope_factors_short.weight"};
 
-constexpr std::size_t kLongestList = 65536;  // numbers of one key that may be about layers or pairs
+constexpr std::size_t kLongestList = 65536;   // numbers of one key that may be about layers or pairs
+constexpr std::size_t kMostListed = 1 << 20;  // of all keys together
 
 // Text and numbers as they are. Of long lists those of the architecture are refused, and the others left out: they are of the
 // tokenizer, and nothing of position.
@@ -137,13 +138,19 @@ StrictJson metadata_of(const Weights& weights) {
       (arch && std::holds_alternative<std::string>(*arch) ? std::get<std::string>(*arch) : "") + ".";
   StrictJson root = StrictJson::object();
   auto& members = root.get_ref<StrictJson::object_t&>();
+  std::size_t listed = 0;
   for (const Gguf::Entry& entry : gguf.entries()) {
     if (entry.key.starts_with("tokenizer.")) continue;
     const std::size_t length = Gguf::length(entry.value);
     if (length > kLongestList && entry.key.starts_with(own))
       throw WrongValue(entry.key, text(gguf.file().string(), ": ", excerpt(entry.key), " is a list of ",
                                        length, "; allowed are at most ", kLongestList));
-    if (length > kLongestList) continue;
+    listed += length;
+    if (listed > kMostListed && entry.key.starts_with(own))
+      throw WrongValue(entry.key,
+                       text(gguf.file().string(), ": the lists up to ", excerpt(entry.key), " have ", listed,
+                            " numbers; allowed are at most ", kMostListed, " together"));
+    if (length > kLongestList || listed > kMostListed) continue;
     std::visit([&](const auto& value) { members.emplace_back(entry.key, value); }, entry.value);
   }
   for (const std::string_view name : kRopeTensors) {

@@ -153,16 +153,18 @@ double attention_scale(const Resolving& task, std::int64_t number, LayerPosition
 
 namespace {
 
-// Heads of queries share those of keys in equal groups.
+// Heads of queries share those of keys in equal groups. Latent attention makes keys for all heads, and transformers repeats them as
+// often as the heads of keys go into those of queries.
 void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
   if (family.keys.kv_heads.empty()) return;
-  const bool latent = family.mla.rope > 0;  // it makes keys for all heads, and shares them all the same
+  const bool latent = family.mla.rope != 0;
   for (const LayerPosition& layer : answer.layers) {
-    if (latent ? layer.heads == layer.kv_heads : layer.heads % layer.kv_heads == 0) continue;
+    const bool shares = latent ? layer.heads / layer.kv_heads <= 1 : layer.heads % layer.kv_heads == 0;
+    if (shares || layer.component == "indexer") continue;
     answer.remarks.push_back(
         {file.at(family.keys.kv_heads),
          text("layer ", layer.number, " has ", layer.kv_heads, " heads of keys for ", layer.heads,
-              latent ? " of queries, and this class has as many of both"
+              latent ? " of queries, and this class repeats keys that it has for every head"
                      : " of queries, which they do not divide",
               ": transformers 5.23 raises an error when the model runs"),
          "key-heads-not-shared"});

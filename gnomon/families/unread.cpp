@@ -64,32 +64,46 @@ std::string perhaps(const FileReading& file, std::string_view key) {
 
 constexpr std::size_t kMostTold = 64;
 
-// The first of them, and how many more there are: a file may have a million.
-void tell(std::vector<Remark> remarks, Resolved& answer) {
-  const std::size_t more = remarks.size() - std::min(remarks.size(), kMostTold);
-  if (more) remarks.resize(kMostTold), remarks.back().says += text("; nor ", counted(more, "more key"));
-  answer.remarks.insert(answer.remarks.end(), remarks.begin(), remarks.end());
-}
+// The first of them, and how many more there are: a file may have a million, and each has its words looked for.
+class Told {
+ public:
+  template <class Words>
+  void add(const std::string& key, const Words& words, std::string_view rule) {
+    if (++found_ <= kMostTold) remarks_.push_back({key, words(), rule});
+  }
+  void into(Resolved& answer) && {
+    if (found_ > kMostTold) remarks_.back().says += text("; nor ", counted(found_ - kMostTold, "more key"));
+    answer.remarks.insert(answer.remarks.end(), remarks_.begin(), remarks_.end());
+  }
+
+ private:
+  std::vector<Remark> remarks_;
+  std::size_t found_ = 0;
+};
 
 }  // namespace
 
 void remark_unread(const FileReading& file, Resolved& answer) {
   const Config& config = file.config();
-  std::vector<Remark> found;
+  Told told;
   for (const std::string& key : config.keys(file.part())) {
     const std::string whole = file.at(key);
     if (!of_position(key) || file.asked(whole) || idle(config, whole)) continue;
     if (answer.known)
-      found.push_back({whole, text("no rule of this family reads it", perhaps(file, key)), kUnread});
+      told.add(
+          whole, [&] { return text("no rule of this family reads it", perhaps(file, key)); }, kUnread);
     else
-      found.push_back({whole, "gnomon does not know what this class makes of it", "family-unknown"});
+      told.add(
+          whole, [] { return std::string("gnomon does not know what this class makes of it"); },
+          "family-unknown");
   }
   const bool rest = !file.part().empty() && answer.known;
   for (const std::string& key : rest ? config.keys() : std::vector<std::string>())
     if (of_position(key) && !idle(config, key))
-      found.push_back(
-          {key, text("not looked at: the settings of the language part are in ", file.part()), kUnread});
-  tell(std::move(found), answer);
+      told.add(
+          key, [&] { return text("not looked at: the settings of the language part are in ", file.part()); },
+          kUnread);
+  std::move(told).into(answer);
 }
 
 }  // namespace gnomon

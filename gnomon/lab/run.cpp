@@ -365,7 +365,7 @@ class Run {
 
 std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
                                  const RunHooks& hooks, Ranks* ranks) {
-  make_folders(folder.folder);
+  make_own_folder(folder.folder);
   const FileLock lock(folder.lock(), text("run ", plan.key), hooks.patience_ms);
   if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
   return Run(job, plan, folder, hooks, ranks).perform();

@@ -37,7 +37,7 @@ constexpr char kSubmit[] = R"sh(
 # Submits this study to Slurm: runs that tune, runs that follow, the report, each after the ones before. Words after it go to
 # sbatch, such as --partition=long --time=60. Again: does what is missing; a task that finds nothing to do ends.
 set -eu
-CDPATH= cd -- "$(dirname -- "$0")"
+CDPATH= cd -- "$(dirname -- "$0")/."
 after=
 phase() {  # TASKS [word...]: in arrays of at most 1000, as Slurm's MaxArraySize has it
   left=$1 jobs=

@@ -68,10 +68,9 @@ std::string wavelengths(const Explanation& e) {
     if (plain != n.inv_freq) add("without the extension", plain, style++, true);
   }
   if (chart.series.empty()) return "";
-  chart.series.push_back(
-      level(text(e.model.longest > e.trained() ? "before the extension: " : "trained: ",
-                 grouped(double(e.trained()))),
-            pairs, double(e.trained()), style++));
+  chart.series.push_back(level(text(e.model.longest > e.trained() ? "before the extension: " : "trained: ",
+                                    grouped(double(e.trained()))),
+                               pairs, double(e.trained()), style++));
   if (e.model.longest > e.trained())
     chart.series.push_back(
         level(text("promised: ", grouped(double(e.model.longest))), pairs, double(e.model.longest), style++));

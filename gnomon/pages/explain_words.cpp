@@ -135,8 +135,8 @@ std::string change(const LayerGroup& g, std::size_t n, std::string_view first_le
   moved("factor of the softmax", a.numbers.softmax_factor, b.numbers.softmax_factor);
   moved("the last query's temperature", a.temperature, b.temperature);
   if (b.beyond_training)
-    all.push_back(text(b.beyond_training, " of ", b.numbers.inv_freq.size(),
-                       " pairs turn to angles that ", first_length, " does not hold"));
+    all.push_back(text(b.beyond_training, " of ", b.numbers.inv_freq.size(), " pairs turn to angles that ",
+                       first_length, " does not hold"));
   if (!b.numbers.slopes.empty())
     all.push_back(text(
         "the gentlest head's bias reaches ",

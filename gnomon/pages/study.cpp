@@ -126,8 +126,8 @@ std::string ranking(const StudySummary& s) {
              " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
              "of a 95 % interval over seeds and text",
              inference ? ", of each difference by itself." : "; with one seed there is none: no inference.",
-             " Verdict: ", counted(family_size(s), "comparison"),
-             " with the baseline", where_compared(s), ", decided together by Holm at 5 %; equivalent: "
+             " Verdict: ", counted(family_size(s), "comparison"), " with the baseline", where_compared(s),
+             ", decided together by Holm at 5 %; equivalent: "
              "within ±",
              shortest(s.config.smallest_effect),
              " nats by two one-sided tests. Computing for equal loss: of the baseline's, 50 % is half of it; "

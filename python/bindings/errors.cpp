@@ -21,7 +21,10 @@ std::string_view name_of(Fault fault) {
   return "bug";
 }
 
-nb::str str(std::string_view s) { return nb::str(s.data(), s.size()); }
+// What is cut within a character, or was never UTF-8, is told with that byte escaped.
+nb::str str(std::string_view s) {
+  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), "backslashreplace"));
+}
 
 }  // namespace
 

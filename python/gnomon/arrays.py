@@ -88,10 +88,22 @@ def check_truths(name: str, dtype: object) -> None:
                 "attention_mask == 0", place="padding", found=kind, allowed="bool", suggestions=["attention_mask == 0"])
 
 
+def check_zeros_and_ones(name: str, x: Array) -> None:
+    """Whole numbers that stand for truths are 0 and 1. Raises Error for others, which are likely to be added to logits."""
+    if str(x.dtype).removeprefix("torch.") == "bool":
+        return
+    other = x[(x != 0) & (x != 1)].reshape(-1)
+    if len(other):
+        found = str(int(other[0]))
+        raise Error(f"{name}: found {found}; allowed are truths, 0 and 1; did you mean bias=, which is added to the logits?", place=name,
+                    found=found, allowed="0, 1", suggestions=["bias"])
+
+
 def truths(name: str, x: Numbers) -> np.ndarray:
-    """x as one byte each. Raises Error as check_truths()."""
+    """x as one byte each. Raises Error as check_truths() and check_zeros_and_ones()."""
     x = x.detach().cpu() if is_torch(x) else np.asarray(x)
     check_truths(name, x.dtype)
+    check_zeros_and_ones(name, x)
     return np.ascontiguousarray(x, bool).view(np.uint8)
 
 

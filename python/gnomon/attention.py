@@ -71,6 +71,10 @@ class KeyCache:
         self.encoding = made_encoding(pe)
         self._cache = _core.KeyCache(self.encoding._scheme, sequences, capacity, window)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise Error("a KeyCache is not copied or pickled; allowed is another one, which is filled again", place="cache", found="a copy",
+                    allowed="another KeyCache")
+
     def __len__(self) -> int:
         """The most tokens that a sequence has stored."""
         return max(self._cache.length(b) for b in range(self._cache.sequences))
@@ -87,6 +91,13 @@ class KeyCache:
     def rows(self, sequence: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """(keys (kv_heads, length, channels), values (kv_heads, length, value_dim)) as they are stored, float32 copies."""
         return self._cache.rows(sequence)
+
+
+def check_cache(cache: Any) -> None:
+    """Raises Error for what is no KeyCache."""
+    if not isinstance(cache, KeyCache):
+        found = type(cache).__name__
+        raise Error(f"cache: found {found}; allowed is a gnomon.KeyCache", place="cache", found=found, allowed="a gnomon.KeyCache")
 
 
 class Result:
@@ -160,6 +171,7 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
     given = dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections)
     if cache is None:
         return of_same_library(q, attention(q, k, v, pe=pe, **given).out)
+    check_cache(cache)
     new = [rows(name, a) for name, a in (("q", q), ("k", k), ("v", v))]
     pe = encoding_for(pe, *new[:2])
     out = np.empty((*new[0].shape[:3], pe.value_dim), new[0].dtype)

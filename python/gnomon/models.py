@@ -113,7 +113,6 @@ class Explanation(_Document):
         return _frame(self._made.page)
 
     def page(self) -> str:
-        """The page of `gnomon inspect --out`, HTML."""
         """The same as a page of HTML that needs no network."""
         return self._made.page
 
@@ -198,7 +197,12 @@ def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[
         return json.loads(_core.check_file(path, spec, theta, places))["checked"]
     arrays = []
     for name, x in dump.items():
+        if not isinstance(name, str):
+            raise Error(f"dump: found {name!r}; allowed is a name, such as q_before", place="dump", found=repr(name), allowed="a name")
+        x = x if hasattr(x, "dtype") else np.asarray(x)
         kind = str(x.dtype).removeprefix("torch.")
+        if kind in ("object", "bool") or kind.startswith(("complex", "str", "<U", "|S")):
+            raise Error(f"{name}: found {kind}; allowed are numbers", place=str(name), found=kind, allowed="numbers")
         if is_torch(x):
             x = x.detach().cpu().float()
         arrays.append((name, np.ascontiguousarray(numpy_of(x), np.float32), _UNITS.get(kind, 2.0**-24)))
@@ -213,6 +217,7 @@ class Inspection(_Document):
         self._page = page
 
     def page(self) -> str:
+        """The page of `gnomon inspect --out`, HTML."""
         return self._page
 
     def _repr_html_(self) -> str:

@@ -131,7 +131,8 @@ def why_not(config):
     try:
         given = {k: v for k, v in copy.deepcopy(config).items() if k != "model_type"}
         torch.manual_seed(5)
-        model = AutoModel.from_config(CONFIG_MAPPING[config["model_type"]](**given)).eval()
+        as_ministral = config["model_type"] == "mistral" and "layer_types" in given  # AutoConfig does so
+        model = AutoModel.from_config(CONFIG_MAPPING["ministral" if as_ministral else config["model_type"]](**given)).eval()
         with torch.no_grad():
             model(input_ids=torch.randint(3, 40, (1, 12)))
     except Exception as error:  # of any kind: what matters is that it does not run

@@ -380,7 +380,7 @@ def sparse(line):
 
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("--cases", type=int, default=420)
+    options.add_argument("--cases", type=int, default=450)
     options.add_argument("--seed", type=int, default=20261123)
     options.add_argument("--out", type=pathlib.Path, default=HERE / "resolver_grid.json")
     options.add_argument("--family")

@@ -234,7 +234,9 @@ def latent(rng, family):
         maybe(rng, 0.5, config, rope_interleave=(True, False))
     if family == "deepseek_v32":
         config |= {"index_n_heads": 2, "index_head_dim": max(8, rope), "index_topk": 64}
-    return heads_of_keys(rng, spelt(rng, config, ("default", "linear", "dynamic", "yarn", "yarn", "llama3"), rope))
+    if family != "deepseek_v32":
+        maybe(rng, 0.15, config, num_key_value_heads=(None, None))
+    return spelt(rng, config, ("default", "linear", "dynamic", "yarn", "yarn", "llama3"), rope)
 
 
 def streams(rng, config):

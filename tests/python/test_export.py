@@ -64,7 +64,7 @@ def test_a_script_submits_an_array_for_each_phase_in_order(text, tmp_path):
         [["--array=1-12"], ["--dependency=afterany:100"]]
 
 
-@pytest.mark.parametrize("name", ["mine", "-mine", "a study"])
+@pytest.mark.parametrize("name", ["mine", "-mine", "a study", "-"])
 def test_a_script_submits_the_study_that_it_lies_in(text, tmp_path, name):
     """Whatever CDPATH leads to: there a folder of the same name holds another study."""
     own, other = tmp_path / "here" / name, tmp_path / "there" / name

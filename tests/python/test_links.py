@@ -135,3 +135,17 @@ def test_a_study_goes_through_no_link(text, tmp_path, outside):
     sprung(lambda folder: study_arguments(text, folder, *ONE_RUN), folder, f"runs/{run}/result.json.partial", "a symbolic link", outside)
     gnomon(*study_arguments(text, folder, *ONE_RUN), check=0)
     assert results(folder) == results(finished)
+
+
+@pytest.mark.parametrize("name", ["runs/{run}", "runs"])
+def test_a_folder_of_runs_is_no_link(name, text, tmp_path, outside):
+    folder = tmp_path / "study"
+    gnomon(*study_arguments(text, folder, *ONE_RUN), check=0)
+    (run,) = (path.name for path in (folder / "runs").iterdir())
+    place = folder / name.format(run=run)
+    shutil.rmtree(place)
+    place.symlink_to(outside, target_is_directory=True)
+    for command in (study_arguments(text, folder, *ONE_RUN), ["study", "work", folder]):
+        done = gnomon(*command, timeout=60)
+        assert done.returncode != 0 and "found a link" in done.stdout + done.stderr, done
+    assert files_in(outside) == ["victim"] and (outside / "victim").read_text() == PRECIOUS

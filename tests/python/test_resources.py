@@ -6,7 +6,9 @@ import resource
 import struct
 import subprocess
 
+import numpy
 import pytest
+from safetensors.numpy import save_file
 
 from conftest import GNOMON, ROOT
 
@@ -117,6 +119,16 @@ def test_a_list_of_bytes_stays_bytes(tmp_path):
     assert code == 3 and "llama.list" in told and "is a list of 70000; allowed are at most 65536" in told
 
 
+def test_many_lists_are_bounded_together(tmp_path):
+    lists = [struct.pack("<IIQ", 9, kind, 65536) + bytes(65536) for kind in (0, 7)]
+    path = gguf(tmp_path / "lists.gguf", BASE + [(f"other.{n}", lists[n % 2]) for n in range(1373)])
+    for command in ("explain", "lint"):
+        assert bounded(command, path)[0] == 0
+    path = gguf(tmp_path / "own.gguf", BASE + [(f"llama.{n}", lists[n % 2]) for n in range(17)])
+    code, told = bounded("explain", path)
+    assert code == 3 and "llama.16" in told and "allowed are at most 1048576 together" in told
+
+
 def test_a_hundred_thousand_keys_of_gguf(tmp_path):
     path = gguf(tmp_path / "keys.gguf", BASE + [(f"llama.k{n}", u32(n)) for n in range(99_000)])
     for arguments in [("explain", path), ("lint", path), ("explain", path, "--json")]:
@@ -135,7 +147,21 @@ def test_a_wide_table_is_checked(tmp_path):
         for _ in range(rows):
             file.write(block)
     code, told = bounded("check", path)
-    assert code == 1 and "no convention" in told, told
+    assert code == 1 and "that were tried fits" in told, told
+
+
+def test_rows_of_a_wide_layer_are_checked(tmp_path):
+    tokens, heads, dim = 2048, 32, 128
+    rows = numpy.random.default_rng(3).standard_normal((tokens, heads, dim)).astype(numpy.float32)
+    angles = numpy.arange(tokens)[:, None] * 10000.0 ** (-numpy.arange(0, dim, 2) / dim)
+    cos, sin = numpy.cos(angles)[:, None], numpy.sin(angles)[:, None]
+    a, b = rows[..., :dim // 2], rows[..., dim // 2:]
+    turned = numpy.concatenate([a * cos - b * sin, b * cos + a * sin], -1).astype(numpy.float32)
+    for order in ((0, 1, 2), (1, 0, 2)):
+        path = tmp_path / "rows.safetensors"
+        save_file({"q_before": numpy.ascontiguousarray(rows.transpose(order)), "q_after": numpy.ascontiguousarray(turned.transpose(order))}, path)
+        code, told = bounded("check", path)
+        assert code == 0 and "rope(theta=10000" in told, told
 
 
 def test_a_refused_gguf_is_an_error_of_lint(tmp_path):

@@ -125,8 +125,8 @@ def test_words_of_a_study(text, tmp_path):
     for more in (["--dry-run"], ["--dry-run", "--json"], [], ["--json"]):
         shown(*arguments, *more, codes=[0])
     for verb in ("status", "report"):
-        shown("study", verb, "--out", out, codes=[0])
-        shown("study", verb, "--out", out, "--json", codes=[0])
+        shown("study", verb, out, codes=[0])
+        shown("study", verb, out, "--json", codes=[0])
     for name in ("report.html", "results.json", "results.csv"):
         assert raw((out / name).read_text()) == [], name
     shown("study", "compare", out, out)

@@ -119,5 +119,48 @@ TEST_F(Parallel, AForkedChildRunsItsLoops) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+#ifdef _OPENMP
+// The same where the pool of threads was made by the caller's own OpenMP; a process without threads has children that may
+// have some.
+TEST_F(Parallel, AForkedChildKnowsThreadsThatOthersMade) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer knows no threads that are made after such a fork";
+#endif
+  for (const bool pool : {false, true}) {
+    const pid_t fresh = fork();  // of a process whose threads are its own
+    if (fresh == 0) {
+      alarm(20);
+      execl("/proc/self/exe", "parallel_test", "--gtest_also_run_disabled_tests",
+            pool ? "--gtest_filter=Forked.DISABLED_BesideAPool" : "--gtest_filter=Forked.DISABLED_Alone",
+            nullptr);
+      _exit(3);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(fresh, &status, 0), fresh);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << status << (pool ? " beside a pool" : " alone");
+  }
+}
+int threads_of_a_child(bool pool) {
+  std::atomic<int> there = 0;
+  if (pool) {
+#pragma omp parallel num_threads(2)
+    ++there;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::atomic<int> turns = 0;
+    parallel_for(100, [&](std::int64_t) { ++turns; });
+    _exit(turns == 100 ? thread_count() : 100);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+TEST(Forked, DISABLED_BesideAPool) { EXPECT_EQ(threads_of_a_child(true), 1); }
+TEST(Forked, DISABLED_Alone) { EXPECT_EQ(threads_of_a_child(false), 2); }
+#endif
+
 }  // namespace
 }  // namespace gnomon

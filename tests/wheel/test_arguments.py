@@ -33,6 +33,8 @@ BOTH = pytest.mark.parametrize("rows", [numpy_rows, torch_rows])
 @pytest.mark.parametrize("given, words", [
     (dict(mask=ADDED), "bias="), (dict(mask=ADDED.tolist()), "bias="), (dict(mask=torch.from_numpy(ADDED).bfloat16()), "bias="),
     (dict(mask=np.ones((TOKENS, TOKENS))), "bias="),
+    (dict(mask=np.where(ADDED == 0, 0, -10000)), "mask: found -10000.*bias="), (dict(mask=torch.where(torch.from_numpy(ADDED) == 0, 0, -1)), "mask: found -1"),
+    (dict(cache=3), "cache: found int"), (dict(cache=small("rope")), "cache: found Encoding"),
     (dict(padding=np.ones((B, TOKENS), np.int64)), "attention_mask"), (dict(padding=torch.ones(B, TOKENS, dtype=torch.long)), "attention_mask"),
     (dict(padding=[[1] * TOKENS] * B), "attention_mask"),
     (dict(padding=HIDDEN.T), "padding: found"), (dict(padding=HIDDEN.reshape(-1)), "padding: found"),
@@ -252,13 +254,27 @@ def test_a_model_is_explained_as_its_configuration():
         gn.inspect(model, text="text.txt")
 
 
-@pytest.mark.parametrize("to", [1e5, "16k", None])
-def test_extend_takes_whole_numbers(to):
+@pytest.mark.parametrize("to", [1e5, "16q", "", None])
+def test_extend_takes_whole_numbers_and_sizes_in_words(to):
     with pytest.raises(gn.Error, match="to: found"):
         gn.extend(LLAMA, to=to)
-    assert gn.extend(LLAMA, to=np.int64(262144))["methods"]
+    assert gn.extend(LLAMA, to=np.int64(262144)) == gn.extend(LLAMA, to="256k")
+    assert gn.extend(LLAMA, to="4x")["methods"]
 
 
-def test_check_takes_a_path():
-    with pytest.raises(gn.Error, match="dump: found ndarray"):
-        gn.check(np.zeros(3))
+@pytest.mark.parametrize("dump, words", [
+    (np.zeros(3), "dump: found ndarray"), ({3: np.zeros(3)}, "dump: found 3"), ({"inv_freq": ["a", "b"]}, "inv_freq: found <U1"),
+    ({"inv_freq": [object()]}, "inv_freq: found object"), ({"inv_freq": np.ones(2, complex)}, "inv_freq: found complex128")])
+def test_check_takes_a_path_and_arrays_of_numbers(dump, words):
+    with pytest.raises(gn.Error, match=words):
+        gn.check(dump)
+
+
+def test_check_takes_lists():
+    assert gn.check({"inv_freq": (1e4 ** -(np.arange(0, 64, 2) / 64)).tolist()})
+
+
+@pytest.mark.parametrize("spec", ["é", "ropé", "rope(thetä=3)", "\U0001f600" * 90, "r\xff"], ids=ascii)
+def test_a_spec_of_other_letters_is_refused_in_words(spec):
+    with pytest.raises(gn.Error, match="found '|unknown"):
+        gn.make(spec, heads=2)

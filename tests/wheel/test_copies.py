@@ -81,6 +81,12 @@ def test_a_data_set_that_holds_a_module(tmp_path):
     subprocess.run([sys.executable, "held.py"], cwd=tmp_path, check=True, timeout=300)
 
 
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_cache_says_that_it_is_not_copied(way):
+    with pytest.raises(gn.Error, match="not copied or pickled"):
+        way(gn.KeyCache(gn.make("rope", heads=2), capacity=3))
+
+
 def test_explanations(tmp_path):
     config = json.loads(LLAMA.read_text())
     path = tmp_path / "config.json"

@@ -119,6 +119,40 @@ def test_a_cache_that_is_cut_or_widened():
         torch.testing.assert_close(again, whole[:, 6:].repeat_interleave(2, 0), **CLOSE)
 
 
+@pytest.mark.parametrize("change, of", [("reorder_cache", torch.tensor([1, 0])), ("batch_select_indices", torch.tensor([1, 1, 0])),
+                                        ("batch_repeat_interleave", 3)])
+def test_a_cache_whose_sequences_change_places(change, of):
+    """Each sequence keeps its positions: one is padded on the left."""
+    model = ready(tiny.llama)
+    mask = torch.ones_like(TOKENS)
+    mask[1, :3] = 0
+    ids = (mask.cumsum(1) - 1).clamp_min(0)
+    rows = torch.arange(2).repeat_interleave(of) if isinstance(of, int) else of
+
+    def decode():
+        cache = transformers.DynamicCache(config=model.config)
+        said(model, TOKENS[:, :8], attention_mask=mask[:, :8], position_ids=ids[:, :8], past_key_values=cache)
+        getattr(cache, change)(of)
+        return said(model, TOKENS[rows, 8:], attention_mask=mask[rows], position_ids=ids[rows, 8:], past_key_values=copy.deepcopy(cache))
+
+    own = decode()
+    assert (own[0] - own[-1]).abs().max() > 1e-2
+    with gnh.patch(model, ROPE):
+        torch.testing.assert_close(decode(), own, **CLOSE)
+
+
+@pytest.mark.parametrize("kind", ["apart", "a hole", "drawn"])
+@pytest.mark.parametrize("spec", ["rope(theta=10000, pairing=halves)+window(size=4)", "[none, chunk(size=4)]"])
+def test_windows_of_a_spec_count_no_other_tokens(spec, kind):
+    """A window by position and the model's, which counts tokens, would hide other keys."""
+    model = ready(tiny.mistral)
+    given = dict(attention_mask=HIDDEN)
+    with gnh.patch(model, spec):
+        with pytest.raises(gn.Error, match="without windows"):
+            said(model, position_ids=places(kind), **given)
+        torch.testing.assert_close(said(model, position_ids=places("late"), **given), said(model, **given), **CLOSE)
+
+
 def test_beams():
     model = ready(tiny.llama)
     mask = torch.ones_like(TOKENS)
@@ -153,7 +187,7 @@ def test_layers_that_are_computed_again_know_their_positions():
         torch.testing.assert_close(plain, checkpointed)
 
 
-@pytest.mark.parametrize("make", [tiny.gpt2, tiny.bert])
+@pytest.mark.parametrize("make", [tiny.gpt2, tiny.bert, tiny.mobilebert, tiny.albert])
 def test_tables_follow_position_ids(make):
     model, ids = ready(make), places("apart")
     before = said(model, position_ids=ids)

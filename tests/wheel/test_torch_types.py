@@ -73,14 +73,42 @@ def test_what_is_written_is_not_a_copy():
 # --- Derivatives of derivatives, and forward
 
 
+# Ways to differentiate a gradient. Those that ask for one input do not visit what leads to no input that learns.
+AGAIN = {
+    "backward": lambda y, g, q: (y.sum() + g.square().sum()).backward(),
+    "grad": lambda y, g, q: torch.autograd.grad(g.square().sum() + q.square().sum(), q),
+    "inputs": lambda y, g, q: (q.sum() + g.sum()).backward(inputs=[q]),
+}
+
+
+@pytest.mark.parametrize("again", AGAIN)
 @pytest.mark.parametrize("spec", ["none", "t5", "rope"])
-def test_gradients_of_gradients_are_refused(spec):
+def test_gradients_of_gradients_are_refused(spec, again):
     q, k, v = (torch.from_numpy(a).requires_grad_() for a in qkv())
     y = gn.attend(q, k, v, pe=gnt.make(awake(small(spec))))
     (g,) = torch.autograd.grad(y.square().sum(), q, create_graph=True)
     assert g.requires_grad
-    with pytest.raises(RuntimeError, match="differentiate twice|once_differentiable"):
-        (y.sum() + g.square().sum()).backward()
+    with pytest.raises(gn.Error, match="gradients of gradients"):
+        AGAIN[again](y, g, q)
+
+
+@pytest.mark.parametrize("spec", ["none", "t5"])
+def test_hessians_are_refused(spec):
+    q, k, v = (torch.from_numpy(a) for a in qkv())
+    module = gnt.make(awake(small(spec)))
+    for learns in (lambda q: gn.attend(q, k, v, pe=module).square().sum(), lambda v: gn.attend(q, k, v, pe=module).square().sum()):
+        with pytest.raises(gn.Error, match="gradients of gradients"):
+            torch.autograd.functional.hessian(learns, q)
+
+
+def test_gradients_of_score_mods_are_not_differentiated():
+    """The arrays of a plan learn as well: what was given back, their gradients are."""
+    module = gnt.make(awake(small("t5")))
+    (p,) = module.parameters()
+    number = module.score_mod(TOKENS)(*(torch.tensor(n) for n in (0.5, 0, 1, 4, 2)))
+    (g,) = torch.autograd.grad(number.square(), p, create_graph=True)
+    with pytest.raises(gn.Error, match="gradients of gradients"):
+        torch.autograd.grad(g.sum(), p)
 
 
 @pytest.mark.parametrize("loss", [of_vectors, of_rows])
@@ -101,6 +129,42 @@ def test_forward_derivatives_are_refused(call):
         torch.func.jvp(lambda q: call(module, q), (q,), (torch.ones_like(q),))
     with pytest.raises(gn.Error, match="jvp"), torch.autograd.forward_ad.dual_level():
         call(module, torch.autograd.forward_ad.make_dual(q, torch.ones_like(q)))
+
+
+def by_rows(q):
+    return gnt.make(small("rope_learned")).rotate(q, q)[0].sum()
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.jacrev, torch.func.hessian, lambda f: lambda q: torch.func.vjp(f, q),
+                                       lambda f: lambda q: torch.vmap(torch.func.grad(f))(q[None])])
+@pytest.mark.parametrize("call", [lambda q: gn.attend(q, q, q, pe="rope").sum(), lambda q: gn.attend(q, q, q, pe="t5").sum(), by_rows])
+def test_gradients_of_torch_func_are_refused(call, transform):
+    with pytest.raises(gn.Error, match="torch.func|jvp"):
+        transform(call)(torch.from_numpy(qkv()[0]))
+
+
+def test_forward_derivatives_of_positions_are_refused():
+    q, k, v = (torch.from_numpy(a) for a in qkv())
+    places = torch.arange(float(TOKENS))
+    with pytest.raises(gn.Error, match="jvp"), torch.autograd.forward_ad.dual_level():
+        gn.attend(q, k, v, pe="rope", positions=torch.autograd.forward_ad.make_dual(places, torch.ones_like(places)))
+
+
+def test_a_cache_is_not_traced():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+    pe = small("rope")
+    q, k, v = (torch.from_numpy(a) for a in qkv())
+
+    def decode(q, k, v):
+        return gn.attend(q, k, v, pe=pe, cache=gn.KeyCache(pe, sequences=B, capacity=TOKENS))
+
+    for call in (lambda: make_fx(decode)(q, k, v), lambda: torch.jit.trace(decode, (q, k, v)), lambda: torch.vmap(decode)(*(t[None] for t in (q, k, v)))):
+        with pytest.raises(gn.Error, match="cache"):
+            call()
+    with pytest.raises(gn.Error, match="cache"), FakeTensorMode() as mode:
+        decode(*map(mode.from_tensor, (q, k, v)))
+    assert decode(q, k, v).shape == q.shape
 
 
 def test_positions_have_no_gradient():

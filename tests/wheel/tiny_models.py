@@ -74,6 +74,33 @@ def llama4():
         **GROUPS, head_dim=8, num_local_experts=2, intermediate_size_mlp=48, attention_chunk_size=64))
 
 
+def llama4_growing():
+    """Every other layer without position, whose queries grow with it."""
+    return transformers.Llama4ForCausalLM(transformers.Llama4TextConfig(
+        **GROUPS, head_dim=8, num_local_experts=2, intermediate_size_mlp=48, attention_chunk_size=64, no_rope_layer_interval=2, floor_scale=4,
+        attn_scale=0.5))
+
+
+YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 4, "mscale": 0.7, "mscale_all_dim": 1.0}
+
+
+def ministral3():
+    """YaRN, and queries that grow with their position."""
+    return transformers.Ministral3ForCausalLM(transformers.Ministral3Config(
+        **GROUPS, head_dim=8, rope_parameters={**YARN, "mscale": 1.0, "llama_4_scaling_beta": 0.5}))
+
+
+def diffllama():
+    """A layer calls attention twice."""
+    return transformers.DiffLlamaForCausalLM(transformers.DiffLlamaConfig(**GROUPS))
+
+
+def recurrent_gemma():
+    """One layer of three attends, and it has the rotary module."""
+    return transformers.RecurrentGemmaForCausalLM(transformers.RecurrentGemmaConfig(
+        **{**GROUPS, "num_hidden_layers": 3}, lru_width=32, attention_window_size=64))
+
+
 LATENT = dict(num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=12,
               num_experts_per_tok=1, moe_intermediate_size=16, first_k_dense_replace=1, n_group=1, topk_group=1)
 
@@ -91,6 +118,19 @@ def deepseek32():
     """An indexer chooses the keys."""
     return transformers.DeepseekV32ForCausalLM(transformers.DeepseekV32Config(
         **SIZES, **LATENT, n_routed_experts=4, index_n_heads=2, index_head_dim=16, index_topk=4))
+
+
+def mistral4():
+    """A latent, YaRN, and queries that grow with their position."""
+    return transformers.Mistral4ForCausalLM(transformers.Mistral4Config(
+        **SIZES, **LATENT, n_routed_experts=2, rope_parameters={**YARN, "mscale": 1.0, "llama_4_scaling_beta": 0.5}))
+
+
+def deepseek4():
+    """Keys of several tokens."""
+    return transformers.DeepseekV4ForCausalLM(transformers.DeepseekV4Config(
+        **{**GROUPS, "num_key_value_heads": 1}, head_dim=16, qk_rope_head_dim=8, q_lora_rank=16, n_routed_experts=2, num_experts_per_tok=1,
+        moe_intermediate_size=16, o_groups=2, o_lora_rank=8, index_n_heads=2, index_head_dim=8, index_topk=4))
 
 
 def qwen2_vl():
@@ -115,6 +155,17 @@ def gpt2():
 
 def bert():
     return transformers.BertModel(transformers.BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def mobilebert():
+    return transformers.MobileBertModel(transformers.MobileBertConfig(
+        **SIZES, embedding_size=16, intra_bottleneck_size=32, num_feedforward_networks=1, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+
+
+def albert():
+    """Vectors beside the words are narrower than the layers."""
+    return transformers.AlbertModel(transformers.AlbertConfig(
+        **SIZES, embedding_size=16, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
 
 
 def ready(make):

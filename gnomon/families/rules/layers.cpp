@@ -47,8 +47,8 @@ Findings limit_missing(const LintContext& file, const Limit& limit, std::int64_t
 }
 // Classes that make the mask of a window, or of a chunk, whatever their layers are.
 bool makes_every_mask(const Family& family) {
-  constexpr std::string_view kNames[] = {"gemma2",         "gemma3", "gpt_oss", "granite_swa",
-                                         "granitemoe_swa", "olmo3",  "llama4",  "ministral"};
+  constexpr std::string_view kNames[] = {"gemma2", "gemma3", "gpt_oss",   "granite_swa", "granitemoe_swa",
+                                         "olmo3",  "llama4", "ministral", "gemma4"};
   return std::find(std::begin(kNames), std::end(kNames), family.name) != std::end(kNames);
 }
 Findings window_missing(const LintContext& file) {
@@ -163,10 +163,10 @@ const Rule kRules[] = {
      .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/auto/"
              "configuration_auto.py",
      .fails =
-         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "head_dim": 64, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024, "layer_types": ["sliding_attention", "full_attention"]})",
      .passes =
-         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "head_dim": 64, "num_hidden_layers": 2, "max_position_embeddings": 8192,
  "rope_theta": 1000000, "sliding_window": 1024})",
      .find = types_of_mistral},
     {.id = "window-missing",

@@ -139,6 +139,13 @@ Findings head_needed(const LintContext& file) {
 }
 
 Findings head_of_rotation_alone(const LintContext& file) {
+  if (class_of(file) == "deepseek_v3" && file.kind("head_dim") != Config::Kind::absent) {
+    const std::int64_t slice = file.whole("qk_rope_head_dim").value_or(file.family()->mla.rope);
+    if (file.whole("head_dim") == slice) return {};
+    return {finding(file, file.at("head_dim"), text(slice, ", or the key left out"),
+                    text("the rotation is made for this, the slice that turns has ", slice,
+                         " channels: transformers 5.23 raises RuntimeError when the model runs"))};
+  }
   constexpr std::array<std::string_view, 3> kClasses{"stablelm", "qwen2_vl", "modernbert"};
   if (!rotary_class(file) || !is_one(file.family()->name, kClasses)) return {};
   const auto dim = file.whole("head_dim"), width = file.whole("hidden_size"),

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..arrays import check_truths
-from ..attention import KeyCache, encoding_for
+from ..arrays import check_truths, check_zeros_and_ones
+from ..attention import KeyCache, check_cache, encoding_for
 from ..encoding import Encoding
 from ..encoding import make as _make
 from ..errors import Error
@@ -92,8 +92,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEnco
            cache: KeyCache | None = None, bias: Numbers | None = None, mask: Numbers | None = None, padding: Numbers | None = None,
            sinks: Numbers | None = None, x: Numbers | None = None, projections: Any = None) -> Tensor:
     """gnomon.attend() of tensors, with gradients of q, k, v, bias, sinks, x, projections and, where pe is a module, its parameters. On
-    the CPU by gnomon's own kernels; elsewhere by operations of PyTorch made from the same plan. Gradients of gradients and
-    forward-mode derivatives are refused. A KeyCache is no part of a compiled graph."""
+    the CPU by gnomon's own kernels; elsewhere by operations of PyTorch made from the same plan. Gradients of gradients,
+    forward-mode derivatives and the gradients of torch.func are refused. A KeyCache is no part of a compiled graph."""
     for name, rows in (("q", q), ("k", k), ("v", v)):
         _check_rows(name, rows)
     encoding = encoding_for(pe, q, k)
@@ -130,6 +130,8 @@ def _truths(name: str, value: Numbers | None, device: torch.device) -> Tensor | 
     if not isinstance(value, Tensor):
         value = torch.from_numpy(np.array(value))
     check_truths(name, value.dtype)
+    if not ops.is_watched(value):
+        check_zeros_and_ones(name, value)
     return value.to(device, torch.bool).contiguous() if name == "padding" else value.to(device, torch.bool)
 
 
@@ -149,8 +151,11 @@ def _pairs(t: Tensor | None, kind: torch.dtype, q: Tensor, keys: int) -> Tensor 
 
 def _decode(encoding: Encoding, cache: KeyCache, q: Tensor, k: Tensor, v: Tensor, w: Tensor, places: Tensor | None, bias: Tensor | None,
             mask: Tensor | None, padding: Tensor | None, sinks: Tensor | None, x: Tensor | None, projections: Tensor | None) -> Tensor:
+    check_cache(cache)
     if q.device.type != "cpu":
         ops.refuse_device(q.device, "attend with a cache")
+    if ops.is_watched(q, k, v) and not torch.compiler.is_compiling():  # a compiler leaves the call out of its graph
+        raise Error("attend: a cache is no part of a traced or transformed program", place="cache", found="a trace", allowed="a call by itself")
     learning = [t for t in (q, k, v, bias, sinks, x, projections) if t is not None and t.requires_grad]
     if torch.is_grad_enabled() and learning:
         raise Error("attend: a cache keeps no gradients; call it under torch.no_grad()", place="cache")

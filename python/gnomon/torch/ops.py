@@ -5,12 +5,13 @@ They are registered without linking PyTorch: an encoding is named by its key (En
 
 import numpy as np
 import torch
+from torch._C._functorch import TransformType
 from torch.autograd.forward_ad import unpack_dual
-from torch.autograd.function import once_differentiable
 
 from .. import _core
 from ..encoding import made
 from ..errors import Error
+from .once import once
 
 Tensor = torch.Tensor
 Maybe = torch.Tensor | None
@@ -25,6 +26,7 @@ def places_of(positions):
     if positions.requires_grad and torch.is_grad_enabled():
         raise Error("positions: they require a gradient, and none is computed; allowed are positions.detach()", place="positions",
                     found="requires_grad", allowed="positions.detach()")
+    refuse_other_derivatives(positions)
     return positions.detach().to("cpu", torch.float64).contiguous()
 
 
@@ -177,20 +179,25 @@ class _Attend(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, dout):
         kept, bias_learns = ctx.saved_tensors, ctx.needs_input_grad[5]
-        return _as_inputs(_backward(ctx.encoding, kept, dout, bias_learns), kept, bias_learns)
+        return once(_as_inputs(_backward(ctx.encoding, kept, dout, bias_learns), kept, bias_learns), dout, *kept)
 
 
-def refuse_forward_mode(*tensors):
-    """Raises Error for tensors with a tangent (jvp): the operators would answer that it is 0."""
-    if not torch.compiler.is_compiling() and any(t is not None and unpack_dual(t).tangent is not None for t in tensors):
+def refuse_other_derivatives(*tensors):
+    """Raises Error for tensors with a tangent (jvp), of which the operators would answer that it is 0, and under the gradients of
+    torch.func, which PyTorch refuses in words of its own."""
+    if torch.compiler.is_compiling():
+        return
+    if any(t is not None and unpack_dual(t).tangent is not None for t in tensors):
         raise Error("forward-mode derivatives (jvp) are not computed; allowed are gradients", place="jvp", found="a tangent",
                     allowed="gradients")
+    if any(level.key() == TransformType.Grad for level in torch._C._functorch.get_interpreter_stack() or ()):
+        raise Error("gradients of torch.func (grad, vjp, jacrev) are not computed; allowed are those of torch.autograd", place="torch.func",
+                    found="torch.func", allowed="torch.autograd")
 
 
-def _is_watched(tensors):
+def is_watched(*tensors):
     """Whether something writes the calls down or stands in for the numbers: compilers, traces, fake tensors, torch.func."""
     return (torch.compiler.is_compiling() or torch.jit.is_tracing() or torch._C._len_torch_dispatch_stack() > 0
             or torch._C._functorch.peek_interpreter_stack() is not None
@@ -201,8 +208,8 @@ def _is_watched(tensors):
 def attended(encoding, *tensors):
     """What the operator returns first. It is the operator where a graph is being made of the program, and is called at once
     elsewhere."""
-    refuse_forward_mode(*tensors)
-    if _is_watched(tensors):
+    refuse_other_derivatives(*tensors)
+    if is_watched(*tensors):
         return attend(*tensors, encoding.key)[0]
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         return _Attend.apply(*tensors, encoding)
@@ -259,7 +266,7 @@ def map_rows(pe, x, role, positions, w):
     if x.device.type != "cpu":
         from . import plain
         return plain.map_rows(pe, x, role, positions, parameters_of(pe, w))
-    refuse_forward_mode(x, w)
+    refuse_other_derivatives(x, w)
     places = places_of(positions)
     if places is None:
         places = torch.arange(x.shape[2], dtype=torch.float64)
@@ -306,7 +313,7 @@ _vectors.register_autograd(_back_vectors, setup_context=_keep_vectors)
 def vectors(pe, positions, w):
     """Vectors beside the words (..., width) at positions (T), (B, T) or (B, T, axes), of the number type of w, with gradients of w,
     the flat parameters of the encoding beside the words."""
-    refuse_forward_mode(w)
+    refuse_other_derivatives(w)
     places = places_of(positions)
     shape = places.shape[:-1] if places.dim() == 3 else places.shape
     return _vectors(w, places, pe.key).reshape(*shape, -1)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..encoding import positions_of
+from .once import once
 
 
 class Arrays(torch.autograd.Function):
@@ -12,14 +12,14 @@ class Arrays(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, encoding, positions, w, q, k, x, projections):
-        ctx.read = (q, k, x, projections)
-        numbers = [None if t is None else t.detach().cpu().float().numpy() for t in ctx.read]
+        read = (q, k, x, projections)
+        ctx.save_for_backward(w, *read)
+        numbers = [None if t is None else t.detach().cpu().float().numpy() for t in read]
         from .. import _core
         seen = _core.Seen()
         dense = lambda a: None if a is None else np.ascontiguousarray(a).reshape(-1)
         seen.q, seen.k, seen.x, seen.projections = map(dense, numbers)
         ctx.plan = _core.plan(encoding._scheme, positions, w.detach().cpu().float().numpy(), q.shape[0], seen)
-        ctx.device_of_w = w.device
         steps, terms = ctx.plan.steps, ctx.plan.terms
         ctx.names = [[name for name in ("angles", "cos", "sin", "factor", "a", "b", "columns") if name in step] for step in steps]
         ctx.terms = list(terms["arrays"])
@@ -29,7 +29,6 @@ class Arrays(torch.autograd.Function):
         return ctx.plan, *tensors
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, _, *gradients):
         left = [None if g is None else np.ascontiguousarray(g.detach().cpu().float().numpy()) for g in gradients]
         dsteps = []
@@ -43,8 +42,9 @@ class Arrays(torch.autograd.Function):
         def back(name, t):
             g = found[name]
             return None if t is None or not g.size else torch.from_numpy(g).reshape(t.shape).to(t.device, t.dtype)
-        read = (back(name, t) for name, t in zip(("q", "k", "x", "projections"), ctx.read))
-        return None, None, torch.from_numpy(found["w"]).to(ctx.device_of_w), *read
+        w, *read = ctx.saved_tensors
+        dread = (back(name, t) for name, t in zip(("q", "k", "x", "projections"), read))
+        return once((None, None, torch.from_numpy(found["w"]).to(w.device), *dread), *gradients, w, *read)
 
 
 class Plan:

@@ -69,7 +69,7 @@ class Patched:
     def __init__(self, model: PreTrainedModel, positions: list[PositionEncoding]) -> None:
         self.model, self.positions = model, positions
         self._hooks: list[Any] = []
-        self._before: list[tuple[Any, str | None]] = []  # configurations, and the attention that they named
+        self._before: list[tuple[Any, str, Any]] = []  # what was changed: of which object, which attribute, and what it was
 
     def undo(self) -> None:
         """Gives the model back its own encoding and its own attention; a second call does nothing."""
@@ -78,9 +78,14 @@ class Patched:
         for module in self.model.modules() if self._before else ():
             if "_gnomon_position" in module._modules:
                 del module._gnomon_position
-        for config, name in self._before:
-            config._attn_implementation_internal = name
+        for changed, name, value in self._before:
+            setattr(changed, name, value)
         self._hooks, self._before = [], []
+
+    def _change(self, of: Any, name: str, value: Any) -> None:
+        """Until undo()."""
+        self._before.append((of, name, getattr(of, name)))
+        setattr(of, name, value)
 
     def __enter__(self) -> PreTrainedModel:
         return self.model
@@ -99,6 +104,7 @@ def _hang(patched: Patched, text: parts.Text) -> None:
         keep(table.register_forward_hook(places.NoTable(call, first)))
     for n, attention in enumerate(text.attentions):
         keep(attention.register_forward_pre_hook(places.Tell(call, first=n == 0), with_kwargs=True))
+        keep(attention.register_forward_hook(places.Forget(), always_call=True))
     if first.encoding._scheme.has_input and not text.tables:
         keep(text.first_layer.register_forward_pre_hook(places.BesideWords(call, first), with_kwargs=True))
 
@@ -112,7 +118,8 @@ def patch(model: PreTrainedModel, spec: str, *, heads: int | None = None, kv_hea
 
     Known: models whose attention goes through transformers' AttentionInterface, with rotary modules (Llama, GPT-NeoX, Mistral,
     Qwen, DeepSeek ...) or a table of positions (BERT, GPT-2); of a model of text and pictures, the text's part. A layer's scale,
-    soft-cap, sinks, windows and masks stay its own, and position_ids mean what they mean to the model. With a key cache, keys are
+    soft-cap, sinks, windows and masks stay its own, and position_ids mean what they mean to the model; what an encoding multiplies
+    logits by (YaRN's temperature, Llama 4's, which grows with position) goes with it. With a key cache, keys are
     kept as they were projected, with their positions, and turned when they are read. An encoding beside the words (sinusoidal) of a
     rotary model counts from the first token that is none of the padding, unless position_ids are given.
 
@@ -128,8 +135,9 @@ def patch(model: PreTrainedModel, spec: str, *, heads: int | None = None, kv_hea
         attention._gnomon_position = position.to(next(attention.parameters()).device)
     _hang(patched, text)
     for config in text.configs:
-        patched._before.append((config, config._attn_implementation_internal))
-        config._attn_implementation_internal = _NAME
+        patched._change(config, "_attn_implementation_internal", _NAME)
+    for attention, name, value in text.growth():
+        patched._change(attention, name, value)
     return patched
 
 

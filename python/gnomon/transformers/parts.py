@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 from typing import Any
@@ -39,12 +40,29 @@ class Text:
         heads = config.num_attention_heads
         kv_heads = getattr(config, "num_key_value_heads", None) or heads
         head_dim = getattr(attention, "head_dim", None) or getattr(config, "head_dim", None) or config.hidden_size // heads
-        sizes = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim)
+        sizes = dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, scale=float(attention.scaling))
         if hasattr(attention, "qk_head_dim"):  # keys and values from a latent (DeepSeek): every head has its own
-            sizes = dict(heads=heads, kv_heads=heads, head_dim=attention.qk_head_dim, value_dim=attention.v_head_dim)
-        return dict(sizes, width=config.hidden_size, length=getattr(config, "max_position_embeddings", 0) or 2048,
-                    causal=bool(getattr(attention, "is_causal", True)), scale=float(attention.scaling),
+            # Its scale has YaRN's temperature in it, which is the encoding's.
+            sizes = dict(heads=heads, kv_heads=heads, head_dim=attention.qk_head_dim, value_dim=attention.v_head_dim,
+                         scale=attention.qk_head_dim**-0.5)
+        width = self.tables[0].embedding_dim if self.tables else config.hidden_size
+        return dict(sizes, width=width, length=getattr(config, "max_position_embeddings", 0) or 2048,
+                    causal=bool(getattr(attention, "is_causal", True)),
                     soft_cap=float(getattr(attention, "attn_logit_softcapping", None) or 0))
+
+    def growth(self) -> list[tuple[nn.Module, str, Any]]:
+        """Attributes of attention that make queries grow with their position, and what switches that off: Llama 4's temperature, and
+        that of Ministral 3, which reads its own configuration at every call."""
+        found: list[tuple[nn.Module, str, Any]] = []
+        for attention in self.attentions:
+            if getattr(attention, "attn_temperature_tuning", False):
+                found.append((attention, "attn_temperature_tuning", False))
+            rope = getattr(getattr(attention, "config", None), "rope_parameters", None) or {}
+            if rope.get("llama_4_scaling_beta"):
+                config = copy.copy(attention.config)
+                config.rope_parameters = {**rope, "llama_4_scaling_beta": 0.0}
+                found.append((attention, "config", config))
+        return found
 
 
 def _layer(path: str) -> str:
@@ -89,6 +107,8 @@ def _check(model: PreTrainedModel, text: Text) -> None:
         raise _refuse(model, "does not let one choose its attention", "models whose attention goes through AttentionInterface")
     if any(hasattr(m, "indexer") for m in text.attentions):
         raise _refuse(model, "chooses the keys of a query by an indexer", "models whose queries see all keys of a mask")
+    if any(hasattr(m, "compressor") for m in text.attentions):
+        raise _refuse(model, "adds keys that stand for several tokens", "models whose keys are of one token each")
     across = [type(m).__name__ for m in text.attentions if getattr(m, "is_cross_attention", False) or "Cross" in type(m).__name__]
     if across:
         raise _refuse(model, f"attends to another sequence ({across[0]})", "models without cross-attention")

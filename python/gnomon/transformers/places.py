@@ -5,6 +5,7 @@ Hooks are objects, not functions, so that a copy of a patched model has its own.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from dataclasses import dataclass
 from typing import Any
@@ -119,12 +120,20 @@ class BesideWords:
 
 @dataclass
 class Told:
-    """What attention is told: where its tokens stand, the cache that has those before them, and whether it is the first of the
-    layers, which writes into the cache where they stand."""
+    """What attention is told: where its tokens stand (None: it has a rotary module of its own, which tells the call), the cache that
+    has those before them, and whether it is the first of the layers, which writes into the cache where they stand."""
 
     said: Said | None
+    call: Call
     cache: Any
     first: bool
+
+
+class Forget:
+    """After a module computed attention, for which some call gnomon twice."""
+
+    def __call__(self, module: nn.Module, *_: object) -> None:
+        module.__dict__.pop("_gnomon_told", None)
 
 
 class Tell:
@@ -135,7 +144,7 @@ class Tell:
 
     def __call__(self, module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         cache = next((x for x in (*arguments, *named.values()) if hasattr(x, "get_seq_length")), None)
-        module.__dict__["_gnomon_told"] = Told(_said(arguments, named) or self.call.said, getattr(cache, "self_attention_cache", cache), self.first)
+        module.__dict__["_gnomon_told"] = Told(_said(arguments, named), self.call, getattr(cache, "self_attention_cache", cache), self.first)
 
 
 def _said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
@@ -150,10 +159,11 @@ def _said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
 def of_keys(module: nn.Module, queries: int, keys: int, mask: Tensor | None) -> Tensor | None:
     """Where the keys of this call stand, as attend() takes it; None: one after the other from 0. mask: as attention was handed it.
     Raises Error where that is not known."""
-    told = module.__dict__.pop("_gnomon_told", None)
-    if told is None or told.said is None:
+    told = module.__dict__.get("_gnomon_told")
+    said = None if told is None else told.said or told.call.said
+    if told is None or said is None:
         raise Error(f"patch: nothing told {type(module).__name__} where its tokens stand", place="positions", found=type(module).__name__)
-    places = told.said.positions
+    places = said.positions
     if places.shape[1] != queries:
         raise Error(f"patch: found {places.shape[1]} positions; allowed is one for each of {queries} new tokens", place="position_ids",
                     found=str(places.shape[1]), allowed=str(queries))
@@ -175,7 +185,18 @@ def _remembered(cache: Any, module: nn.Module, new: Tensor) -> Tensor:
     if past:
         new = torch.cat(_alike(kept[:, :past].to(new.device), new), 1)
     cache._gnomon_places = new
+    for name in ("reorder_cache", "batch_select_indices", "batch_repeat_interleave"):
+        if hasattr(type(cache), name):
+            cache.__dict__.setdefault(name, functools.partial(_rearranged, cache, name))
     return new
+
+
+def _rearranged(cache: Any, name: str, chosen: Any) -> None:
+    """One of the cache's methods that choose or repeat its sequences; their positions follow."""
+    getattr(type(cache), name)(cache, chosen)
+    kept = cache._gnomon_places
+    if len(kept) > 1:
+        cache._gnomon_places = kept.repeat_interleave(chosen, 0) if name == "batch_repeat_interleave" else kept[chosen]
 
 
 def _alike(old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
@@ -201,6 +222,7 @@ def _as_attention_takes(module: nn.Module, places: Tensor, seen: Tensor | None) 
     """Keys that nobody sees stand where they go on from the others: padding has whatever position."""
     if places.dim() == 3:
         axes = module._gnomon_position.encoding._scheme.axes
+        _refuse_windows(module)
         if axes != places.shape[2]:
             raise Error(f"patch: found positions of {places.shape[2]} axes that differ; allowed for this encoding are {axes}",
                         place="position_ids", found=f"{places.shape[2]} axes", allowed=str(axes))
@@ -215,4 +237,15 @@ def _as_attention_takes(module: nn.Module, places: Tensor, seen: Tensor | None) 
         ahead = torch.where(seen, ahead, unseen)
     if not bool(ahead.any()):
         return None
+    if not bool(((places.diff() == 1) | (places[:, 1:] == 0)).all()):  # texts side by side begin at 0
+        _refuse_windows(module)
     return places[:1] if bool((places == places[:1]).all()) else places
+
+
+def _refuse_windows(module: nn.Module) -> None:
+    """Of tokens that do not stand one after the other, a window of transformers counts the tokens, and one of a spec their positions."""
+    encoding = module._gnomon_position.encoding
+    if "mask" in encoding.acts:
+        raise Error(f"patch: found positions that are not one after the other; '{encoding.spec}' hides keys by their positions, the model by how "
+                    "many tokens are between; allowed is a spec without windows, for the model's own stay", place="position_ids", found="holes",
+                    allowed="a spec without windows")
