@@ -7,9 +7,9 @@
 namespace gnomon {
 
 // Threads that a parallel loop started here really gets: not what was asked for, but what the system's limits leave of it (of
-// OpenMP: OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS); 1 inside a parallel loop. A child that was forked after the first loop has
-// none of its parent's threads: where they are OpenMP's, which cannot make them again, it runs its loops on one thread; else it
-// makes threads of its own.
+// OpenMP: OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS); 1 inside a parallel loop. A child that was forked beside other threads, whoever
+// made them, has none of them: where loops are OpenMP's, which cannot make its threads again, it runs them on one; else it makes
+// threads of its own.
 int thread_count();
 // The same, if set_thread_count(n) had been called.
 int threads_granted(int n);

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from conftest import ROOT, gnomon
 
 LEVELS = ("error", "warning", "note")
-QWEN = {"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
+QWEN = {"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
         "max_position_embeddings": 40960, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000},
         "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}
 CLEAN = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
@@ -57,7 +57,7 @@ def test_what_is_found_is_told_with_line_and_remedy(config):
     path = config(QWEN)
     done = gnomon("lint", path, check=1)
     line = path.read_text().splitlines().index('  "rope_scaling": {') + 1
-    assert f"error: {path}, line {line}: " in done.stdout and "[scaling-drops-theta]" in done.stdout
+    assert f"error: {path}, line {line}:" in done.stdout and "[scaling-drops-theta]" in done.stdout
     assert '"rope_theta": 1000000 in rope_scaling' in done.stdout and "becomes 10000" in done.stdout
     assert done.stdout.index("error: ") < done.stdout.index("warning: ")
     found = json.loads(gnomon("lint", path, "--json", check=1).stdout)
