@@ -149,7 +149,7 @@ def test_a_script_is_well_formed(shell, checks, tmp_path):
 
 def test_scripts_are_asked_for_by_name():
     assert "did you mean 'bash' or 'zsh'?" in gnomon("completion", "bsh", check=2).stderr
-    assert "bash, zsh, fish" in gnomon("completion", check=2).stderr
+    assert re.search("bash, zsh(,| and) fish", gnomon("completion", check=2).stderr)  # as $SHELL is none of them, or not set
 
 
 def flags_in(page):
