@@ -271,7 +271,8 @@ def test_check_takes_a_path_and_arrays_of_numbers(dump, words):
 
 
 def test_check_takes_lists():
-    assert gn.check({"inv_freq": (1e4 ** -(np.arange(0, 64, 2) / 64)).tolist()})
+    own = 1e4 ** -(np.arange(0, 64, 2) / 64)
+    assert gn.check({"inv_freq": own.tolist()}) == gn.check({"inv_freq": own}) != gn.check({"inv_freq": 2 * own})
 
 
 @pytest.mark.parametrize("spec", ["é", "ropé", "rope(thetä=3)", "\U0001f600" * 90, "r\xff"], ids=ascii)
