@@ -50,8 +50,10 @@ std::string svg(const Canvas& c, const std::string& content) {
 }
 
 std::string figure(const std::string& title, const std::string& body, const std::string& note) {
-  return text("<figure><figcaption>", escape(title), "</figcaption>", body,
-              note.empty() ? "" : "<p class=\"note\">" + escape(note) + "</p>", "</figure>\n");
+  // A picture that is not made smaller for a narrow screen scrolls there, and the keyboard has to reach it.
+  const bool scrolls = body.starts_with("<svg class=\"whole\"");
+  return text("<figure", scrolls ? " tabindex=\"0\"" : "", "><figcaption>", escape(title), "</figcaption>",
+              body, note.empty() ? "" : "<p class=\"note\">" + escape(note) + "</p>", "</figure>\n");
 }
 
 std::string text_at(double x, double y, const std::string& anchor, const std::string& content,
