@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <functional>
 
-#include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/terms.h"
 #include "gnomon/nn/layer.h"
+#include "gnomon/spec/spec.h"
 
 using namespace gnomon;
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "tests/unit/simulated.h"
+#include "tests/study/simulated.h"
 
 using namespace gnomon;
 

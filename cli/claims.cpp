@@ -1,6 +1,4 @@
 // gnomon claims: lists what the five texts say, measures it, and writes the page.
-#include "gnomon/pages/claims.h"
-
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -12,8 +10,9 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/wrapped.h"
+#include "gnomon/claims/page/page.h"
+#include "gnomon/claims/page/words.h"
 #include "gnomon/core/text.h"
-#include "gnomon/pages/claims_words.h"
 
 namespace gnomon::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include "cli/program.h"
 #include "gnomon/claims/claim.h"
 #include "gnomon/core/text.h"
-#include "gnomon/lab/presets.h"
+#include "gnomon/study/settings/presets.h"
 
 namespace gnomon::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include "cli/commands.h"
 #include "cli/table.h"
 #include "cli/wrapped.h"
-#include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon::cli {
 namespace {

@@ -12,14 +12,14 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/wrapped.h"
-#include "gnomon/checkpoint/gguf.h"
-#include "gnomon/checkpoint/tokenizer.h"
-#include "gnomon/checkpoint/weights.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
-#include "gnomon/families/open.h"
+#include "gnomon/files/gguf.h"
+#include "gnomon/files/tokenizer.h"
+#include "gnomon/files/weights.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/models/run/open.h"
 
 namespace gnomon::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/lab/conduct.h"
+#include "gnomon/study/conduct.h"
 
 namespace gnomon::cli {
 

@@ -8,9 +8,9 @@
 #include "cli/signals.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/parallel.h"
-#include "gnomon/lab/ranks.h"
-#include "gnomon/lab/study.h"
-#include "gnomon/lab/together.h"
+#include "gnomon/study/plan/study.h"
+#include "gnomon/study/run/ranks.h"
+#include "gnomon/study/run/together.h"
 
 namespace gnomon::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include "cli/signals.h"
 #include "cli/wrapped.h"
 #include "gnomon/claims/claim.h"
+#include "gnomon/claims/page/words.h"
 #include "gnomon/claims/real.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/unprintable.h"
-#include "gnomon/pages/claims_words.h"
 
 namespace gnomon::cli {
 namespace {

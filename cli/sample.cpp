@@ -7,7 +7,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/core/unprintable.h"
-#include "gnomon/lab/finished.h"
+#include "gnomon/study/plan/finished.h"
 
 namespace gnomon::cli {
 namespace {

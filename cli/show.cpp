@@ -11,10 +11,10 @@
 #include "cli/commands.h"
 #include "cli/table.h"
 #include "cli/wrapped.h"
-#include "gnomon/combine/plan.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 #include "gnomon/core/text.h"
+#include "gnomon/spec/plan.h"
 
 namespace gnomon::cli {
 namespace {

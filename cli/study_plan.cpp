@@ -12,8 +12,8 @@
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/core/unprintable.h"
-#include "gnomon/lab/judge.h"
-#include "gnomon/lab/scale.h"
+#include "gnomon/study/results/judge.h"
+#include "gnomon/study/settings/scale.h"
 
 namespace gnomon::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/lab/estimate.h"
+#include "gnomon/study/plan/estimate.h"
 
 namespace gnomon::cli {
 

@@ -12,13 +12,13 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
-#include "gnomon/lab/estimate.h"
-#include "gnomon/lab/judge.h"
-#include "gnomon/lab/scale.h"
-#include "gnomon/lab/versus.h"
 #include "gnomon/pages/study_predictions.h"
 #include "gnomon/pages/study_words.h"
 #include "gnomon/pages/suite.h"
+#include "gnomon/study/plan/estimate.h"
+#include "gnomon/study/results/judge.h"
+#include "gnomon/study/results/versus.h"
+#include "gnomon/study/settings/scale.h"
 
 namespace gnomon::cli {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "gnomon/lab/conduct.h"
+#include "gnomon/study/conduct.h"
 
 namespace gnomon::cli {
 

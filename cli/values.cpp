@@ -5,12 +5,12 @@
 
 #include "cli/completion.h"
 #include "gnomon/claims/claim.h"
-#include "gnomon/combine/combination.h"
 #include "gnomon/core/error.h"
-#include "gnomon/families/extend.h"
-#include "gnomon/families/lint.h"
-#include "gnomon/families/resolved.h"
-#include "gnomon/lab/presets.h"
+#include "gnomon/models/extend/extend.h"
+#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/resolve/resolved.h"
+#include "gnomon/spec/combination.h"
+#include "gnomon/study/settings/presets.h"
 
 namespace gnomon::cli {
 namespace {

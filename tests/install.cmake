@@ -32,7 +32,7 @@ endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 file(GLOB_RECURSE headers ${prefix}/include/gnomon/*.h)
-if(NOT headers OR (NOT LAB AND headers MATCHES "gnomon/(lab|lens|claims|checkpoint|report)/"))
+if(NOT headers OR (NOT LAB AND headers MATCHES "gnomon/(study|lens|models|files|report)/"))
   message(FATAL_ERROR "the headers of the components ${components} are installed, found: ${headers}")
 endif()
 

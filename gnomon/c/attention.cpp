@@ -1,8 +1,8 @@
 // Attention: what it is, forward and backward.
 #include "gnomon/c/handles.h"
-#include "gnomon/combine/spec.h"
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
+#include "gnomon/spec/spec.h"
 
 using namespace gnomon;
 using c::call;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gnomon/core/error.h"
-#include "gnomon/lab/family.h"
+#include "gnomon/study/statistics/comparisons.h"
 
 namespace gnomon::claims {
 namespace {

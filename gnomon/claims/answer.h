@@ -24,7 +24,7 @@ struct Answered {
   }
 };
 
-// p_holm of the answers that have a p: those are the family (lab/family.h).
+// p_holm of the answers that have a p: those are the family (study/statistics/comparisons.h).
 void correct(std::vector<Answered>& answers);
 
 // Finds the rates, trains what the claims need, then measures them in order. nullopt: stopped. Throws Error(bug) for a

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "gnomon/claims/models/desk.h"
 #include "gnomon/claims/sentence.h"
 #include "gnomon/claims/verdict.h"
-#include "gnomon/lab/desk.h"
 #include "gnomon/report/figure.h"
 
 namespace gnomon::claims {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/core/error.h"
+#include "gnomon/files/json-inl.h"
 
 namespace gnomon::claims {
 

@@ -5,7 +5,7 @@
 #include "gnomon/core/distributions.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/lab/statistics.h"
+#include "gnomon/study/statistics/statistics.h"
 
 namespace gnomon::claims {
 namespace {

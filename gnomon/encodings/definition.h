@@ -13,7 +13,7 @@ struct Defined {
   std::span<const double> w;
 };
 
-// The attention of a layer by the formulas of its encodings, in double, stage by stage as a plan runs (combine/plan.h):
+// The attention of a layer by the formulas of its encodings, in double, stage by stage as a plan runs (spec/plan.h):
 // rows are mapped, scored, terms added, keys hidden, and rows of logits become weights. Slow; what fast paths are compared
 // with, and what pages and lenses show. It refers to the arrays of the scene, whose `w` is not looked at.
 class Definition final : private Scores {

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/combine/spec.h"
 #include "gnomon/encodings/definition.h"
+#include "gnomon/spec/spec.h"
 
 // An encoding seen through its definition, in double: numbers of it.
 namespace gnomon {

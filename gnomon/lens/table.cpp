@@ -5,8 +5,8 @@
 #include <numbers>
 #include <numeric>
 
-#include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/combine/plan.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/spec/plan.h"
 
 namespace gnomon {
 namespace {

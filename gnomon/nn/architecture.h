@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "gnomon/combine/spec.h"
 #include "gnomon/kernels/norm.h"
 #include "gnomon/kernels/pointwise.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon {
 

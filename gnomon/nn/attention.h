@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/combine/spec.h"
 #include "gnomon/core/view.h"
 #include "gnomon/kernels/key_cache.h"
 #include "gnomon/nn/execute.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon {
 

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "gnomon/combine/plan.h"
 #include "gnomon/kernels/attend.h"
 #include "gnomon/nn/taps_at.h"
+#include "gnomon/spec/plan.h"
 
 namespace gnomon {
 

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "gnomon/combine/plan.h"
 #include "gnomon/core/array.h"
+#include "gnomon/spec/plan.h"
 
 namespace gnomon {
 namespace {

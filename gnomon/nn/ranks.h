@@ -17,7 +17,7 @@ struct Incoming {
 
 // The processes that train one model together, each with all of its parameters; this one is number rank() of size(). What is
 // called of a training is called on all ranks, in the same order and from one thread each. This says what they talk about;
-// how they reach each other is the derived class (lab/ranks.h: over MPI).
+// how they reach each other is the derived class (study/run/ranks.h: over MPI).
 class Ranks {
  public:
   virtual ~Ranks() = default;

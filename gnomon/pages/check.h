@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/families/check.h"
+#include "gnomon/models/check/check.h"
 
 namespace gnomon::pages {
 

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gnomon/combine/spec.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon::pages {
 

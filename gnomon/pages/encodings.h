@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/combine/combination.h"
+#include "gnomon/spec/combination.h"
 
 // What the registries say of every encoding and combination, as documents.
 namespace gnomon::pages {

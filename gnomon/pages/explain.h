@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/families/differences.h"
-#include "gnomon/families/explain.h"
+#include "gnomon/models/explain/differences.h"
+#include "gnomon/models/explain/explain.h"
 
 namespace gnomon::pages {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/families/explain.h"
+#include "gnomon/models/explain/explain.h"
 
 namespace gnomon::pages {
 

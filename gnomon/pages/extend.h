@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "gnomon/families/extend.h"
+#include "gnomon/models/extend/extend.h"
 
 namespace gnomon::pages {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "gnomon/families/lint.h"
-#include "gnomon/families/place.h"
+#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/resolve/place.h"
 
 // The rules about position settings, and what they found in a file, as documents.
 namespace gnomon::pages {

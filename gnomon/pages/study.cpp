@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/checkpoint/safetensors.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
-#include "gnomon/lab/results.h"
+#include "gnomon/files/safetensors.h"
 #include "gnomon/pages/portrait.h"
 #include "gnomon/pages/study_answers.h"
 #include "gnomon/pages/study_predictions.h"
 #include "gnomon/pages/study_words.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/page.h"
+#include "gnomon/study/results/results.h"
 
 namespace gnomon::pages {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "gnomon/lab/summary.h"
 #include "gnomon/pages/made_by.h"
+#include "gnomon/study/results/summary.h"
 
 namespace gnomon::pages {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/lab/summary.h"
+#include "gnomon/study/results/summary.h"
 
 namespace gnomon::pages {
 

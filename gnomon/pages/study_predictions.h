@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/lab/judge.h"
+#include "gnomon/study/results/judge.h"
 
 namespace gnomon::pages {
 

@@ -5,10 +5,10 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/lab/results.h"
-#include "gnomon/lab/task.h"
 #include "gnomon/pages/study_words.h"
 #include "gnomon/report/page.h"
+#include "gnomon/study/data/task.h"
+#include "gnomon/study/results/results.h"
 
 namespace gnomon::pages {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/files/sha256.h"
 #include "gnomon/report/chart.h"
 #include "gnomon/report/picture.h"
 

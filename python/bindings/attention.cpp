@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "bindings.h"
-#include "gnomon/combine/plan.h"
 #include "gnomon/core/check.h"
+#include "gnomon/spec/plan.h"
 
 namespace gnomon::python {
 namespace {

@@ -1,5 +1,5 @@
 // What attention executes, as arrays: for printing, and for other devices, whose gradients come back to parameters here.
-#include "gnomon/combine/plan.h"
+#include "gnomon/spec/plan.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>

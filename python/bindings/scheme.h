@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/combine/spec.h"
 #include "gnomon/nn/attention.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon::python {
 

@@ -1,9 +1,9 @@
 // What a user of the installed library writes: README's lines, an encoding, its numbers, and a wrong spec.
-#include <gnomon/combine/spec.h>
 #include <gnomon/core/error.h>
 #include <gnomon/nn/attention.h>
 #include <gnomon/nn/block.h>
 #include <gnomon/nn/train.h>
+#include <gnomon/spec/spec.h>
 
 #include <cmath>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // What a user of the lab library writes: a file of tensors, there and back, and a study as it would be.
-#include <gnomon/checkpoint/safetensors.h>
 #include <gnomon/core/error.h>
-#include <gnomon/lab/config.h>
+#include <gnomon/files/safetensors.h>
+#include <gnomon/study/settings/config.h>
 
 #include <cstdio>
 #include <vector>

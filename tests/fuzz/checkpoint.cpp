@@ -2,10 +2,10 @@
 // one step and stops, and what it then keeps has to lie within the run. The shape is that of make_corpus.py.
 #include <nlohmann/json.hpp>
 
-#include "gnomon/checkpoint/safetensors.h"
-#include "gnomon/lab/corpus.h"
-#include "gnomon/lab/run.h"
-#include "gnomon/lab/study.h"
+#include "gnomon/files/safetensors.h"
+#include "gnomon/study/data/corpus.h"
+#include "gnomon/study/plan/study.h"
+#include "gnomon/study/run/run.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

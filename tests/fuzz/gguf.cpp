@@ -1,6 +1,6 @@
 // Any bytes as a GGUF file: opened, or refused as malformed. Of what was opened, every key has a kind, every number can be
 // read, and rows are those of the whole.
-#include "gnomon/checkpoint/gguf.h"
+#include "gnomon/files/gguf.h"
 
 #include "tests/fuzz/stored.h"
 

@@ -1,5 +1,5 @@
 // Any bytes as lines of question and answer: read, or refused as malformed. What was read makes windows that are whole.
-#include "gnomon/lab/lines.h"
+#include "gnomon/study/data/lines.h"
 
 #include "gnomon/core/error.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,11 +1,11 @@
 // Any bytes as a stranger's config.json: refused as malformed, or all rules look at it, and the line of each finding is one of
 // the file's. The keys of a GGUF file may stand in it as well.
-#include "gnomon/families/lint.h"
+#include "gnomon/models/lint/lint.h"
 
 #include <algorithm>
 
 #include "gnomon/core/error.h"
-#include "gnomon/families/place.h"
+#include "gnomon/models/resolve/place.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

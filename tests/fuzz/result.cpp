@@ -1,8 +1,8 @@
 // Any bytes as the result.json of a run: read, or refused as malformed. What was read is a fixed point of
 // writing and reading.
-#include "gnomon/checkpoint/sha256.h"
 #include "gnomon/core/error.h"
-#include "gnomon/lab/run.h"
+#include "gnomon/files/sha256.h"
+#include "gnomon/study/run/run.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

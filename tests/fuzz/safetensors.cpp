@@ -1,5 +1,5 @@
 // Any bytes as a safetensors file: read, or refused as malformed. What was read is written and read back equal.
-#include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/files/safetensors.h"
 
 #include <cstring>
 

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <optional>
 
-#include "gnomon/checkpoint/kinds.h"
-#include "gnomon/checkpoint/weights.h"
 #include "gnomon/core/error.h"
+#include "gnomon/files/kinds.h"
+#include "gnomon/files/weights.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

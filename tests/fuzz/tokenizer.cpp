@@ -1,5 +1,5 @@
 // Any bytes as a tokenizer.json: read, or refused as malformed. What was read makes tokens that it knows of any text.
-#include "gnomon/checkpoint/tokenizer.h"
+#include "gnomon/files/tokenizer.h"
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "gnomon/core/error.h"
-#include "gnomon/lab/token_file.h"
+#include "gnomon/study/data/token_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

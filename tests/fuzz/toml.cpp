@@ -1,6 +1,6 @@
 // Any bytes as a study.toml, or as a file of several studies: read and checked, or refused as a usage error. What was read, printed and read again is equal.
 #include "gnomon/core/error.h"
-#include "gnomon/lab/suite.h"
+#include "gnomon/study/suite.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

@@ -1,8 +1,8 @@
 // Any bytes as a vocabulary: read, or refused as malformed. What was read prints as the file, and brings any bytes back.
-#include "gnomon/lab/vocabulary.h"
+#include "gnomon/study/data/vocabulary.h"
 
-#include "gnomon/checkpoint/json-inl.h"
 #include "gnomon/core/error.h"
+#include "gnomon/files/json-inl.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

@@ -2,7 +2,7 @@
 // refused as malformed. What was opened can be read, and is what the reader of gnomon's own files makes of it.
 #include <fstream>
 
-#include "gnomon/checkpoint/safetensors.h"
+#include "gnomon/files/safetensors.h"
 #include "tests/fuzz/stored.h"
 
 namespace gnomon::fuzz {

@@ -1,7 +1,7 @@
 """What the scripts of this folder share: random numbers, writing cases, reading one definition out of a stranger's file.
 
 A case names the spec, the inputs and what somebody else's code made of them, its source with the version, and `wrong`:
-specs of other conventions, which must NOT reproduce it. tests/unit/golden_test.cpp reads the files.
+specs of other conventions, which must NOT reproduce it. tests/golden/golden_test.cpp reads the files.
 """
 
 import ast

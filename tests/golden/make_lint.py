@@ -4,7 +4,7 @@
 
 transformers 5.23.0, torch 2.15.0. Each class is built in a small size from a file that runs, with one thing changed, and run on
 twelve tokens. `bases`: the files; `cases`: [model_type, what is changed, what is taken out, the error or null]. A file that cannot run
-must have an error of lint (tests/unit/lint_runs_test.cpp); one that runs must have none of those that say it cannot. `written`: files
+must have an error of lint (tests/models/lint_runs_test.cpp); one that runs must have none of those that say it cannot. `written`: files
 as classes of other families write them, all of which build: they must have no error.
 """
 

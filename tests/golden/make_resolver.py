@@ -7,7 +7,7 @@ torch 2.15.0. Each configuration is read by the family's own class, its rotary m
 its attention made (without weights) for the factor of q·k. One line each: the configuration as a file would hold it, and for
 chosen layers the frequencies of some pairs, a checksum over all of them, the factor of cos and sin and that of q·k, at one
 length or several; or ALiBi's slopes, or the rows of a learned table. `refused`: transformers raises that error, or computes what is no
-number. `difference`: gnomon's answer is another, and the rule of `gnomon lint` of that name tells it. tests/unit/resolver_test.cpp
+number. `difference`: gnomon's answer is another, and the rule of `gnomon lint` of that name tells it. tests/models/resolver_test.cpp
 and lint_differences_test.cpp read the lines.
 """
 

@@ -1,4 +1,4 @@
-"""gnomon check: what it prints, its JSON and its exit codes. What it finds is tested in tests/unit/check_test.cpp."""
+"""gnomon check: what it prints, its JSON and its exit codes. What it finds is tested in tests/models/check_test.cpp."""
 
 import json
 

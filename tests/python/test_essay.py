@@ -1,4 +1,4 @@
-"""Essays: docs/NAME.md is the template gnomon/pages/NAME.md with the numbers of records and of the full run, and no other number."""
+"""Essays: docs/NAME.md is the template gnomon/claims/essays/NAME.md with the numbers of records and of the full run, and no other number."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def pattern(form, places):
 
 
 def template(essay):
-    return (ROOT / "gnomon" / "pages" / f"{essay}.md").read_text()
+    return (ROOT / "gnomon" / "claims" / "essays" / f"{essay}.md").read_text()
 
 
 def told(essay):

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "gnomon/claims/parts.h"
-#include "gnomon/claims/parts_meaning.h"
+#include "gnomon/claims/measures/meaning.h"
+#include "gnomon/claims/measures/measures.h"
 #include "gnomon/lens/decode.h"
 #include "gnomon/lens/subspace.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "gnomon/claims/parts.h"
+#include "gnomon/claims/measures/measures.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/erase.h"
 #include "gnomon/lens/probe.h"

@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "gnomon/claims/parts.h"
-#include "gnomon/claims/parts_links.h"
+#include "gnomon/claims/measures/links.h"
+#include "gnomon/claims/measures/measures.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/subspace.h"

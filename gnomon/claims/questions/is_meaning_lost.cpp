@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/claims/parts.h"
-#include "gnomon/claims/parts_meaning.h"
+#include "gnomon/claims/measures/meaning.h"
+#include "gnomon/claims/measures/measures.h"
 #include "gnomon/lens/decode.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/subspace.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/claims/parts.h"
+#include "gnomon/claims/measures/measures.h"
 #include "gnomon/lens/order.h"
 #include "gnomon/lens/probe.h"
 

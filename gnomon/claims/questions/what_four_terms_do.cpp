@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gnomon/claims/parts.h"
-#include "gnomon/claims/parts_terms.h"
+#include "gnomon/claims/measures/measures.h"
+#include "gnomon/claims/measures/terms.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/importance.h"
 #include "gnomon/lens/subspace.h"

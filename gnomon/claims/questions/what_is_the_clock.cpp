@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "gnomon/claims/parts.h"
+#include "gnomon/claims/measures/measures.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/lens/rotary_use.h"
 #include "gnomon/lens/stream.h"

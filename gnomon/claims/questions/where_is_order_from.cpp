@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "gnomon/claims/parts.h"
-#include "gnomon/claims/recurrent.h"
-#include "gnomon/claims/untrained.h"
+#include "gnomon/claims/measures/measures.h"
+#include "gnomon/claims/measures/recurrent.h"
+#include "gnomon/claims/measures/untrained.h"
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/order.h"
 #include "gnomon/lens/probe.h"

@@ -3,8 +3,8 @@
 #include <cctype>
 #include <cmath>
 
-#include "gnomon/claims/parts_joining.h"
-#include "gnomon/combine/spec.h"
+#include "gnomon/claims/measures/joining.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon::claims {
 

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <map>
 
-#include "gnomon/claims/parts_index.h"
-#include "gnomon/combine/spec.h"
+#include "gnomon/claims/measures/index.h"
 #include "gnomon/encodings/definition.h"
-#include "gnomon/lab/task.h"
 #include "gnomon/lens/attention.h"
+#include "gnomon/spec/spec.h"
+#include "gnomon/study/data/task.h"
 
 namespace gnomon::claims {
 

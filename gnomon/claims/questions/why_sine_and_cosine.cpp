@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "gnomon/claims/parts.h"
+#include "gnomon/claims/measures/measures.h"
 #include "gnomon/lens/attention.h"
 
 namespace gnomon::claims {

@@ -1,5 +1,5 @@
 """Attention under a plan by operations of PyTorch: for devices that gnomon has no kernels for. It makes the matrix of logits, so
-its memory is O(T²). Order and meaning of the stages: gnomon/combine/plan.h and gnomon/kernels/attend.h."""
+its memory is O(T²). Order and meaning of the stages: gnomon/spec/plan.h and gnomon/kernels/attend.h."""
 
 import numpy as np
 import torch

@@ -1,0 +1,206 @@
+#include "gnomon/claims/models/desk.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <span>
+
+#include "gnomon/claims/models/threads.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/study/data/symbol_text.h"
+#include "gnomon/study/data/task.h"
+
+namespace gnomon {
+
+Desk::Desk(const Corpus* text, bool quick_run, Path models)
+    : quick(quick_run),
+      text_(text),
+      one_byte_(text && text->content().find_first_not_of(text->content().front()) == std::string_view::npos),
+      folder_(std::move(models)) {}
+
+namespace {
+std::string tuned_as(const Recipe& r) {
+  return text(r.spec,
+              !r.of_text()         ? text(" on ", r.data, ", ", counted(std::size_t(r.layers), "layer"))
+              : r.data == "pieces" ? " on pieces"
+                                   : "",
+              r.causal ? "" : ", encoder");
+}
+std::span<const double> rates_of(const Recipe& r) {
+  if (!r.of_text()) return Desk::kTaskRates;
+  return r.causal ? std::span<const double>(Desk::kRates) : Desk::kEncoderRates;
+}
+}  // namespace
+
+Recipe Desk::on_text(std::string_view spec, bool causal) const {
+  Recipe r{.data = "text", .spec = std::string(spec), .causal = causal, .steps = 800};
+  if (quick) r.steps = 100, r.batch = 8;
+  if (!causal) r.steps *= 2;  // a seventh of the targets a window
+  r.learning_rate = rate_of(r, kRates[0]);
+  return r;
+}
+double Desk::rate_of(const Recipe& r, double otherwise) const {
+  const auto found = rates_.find(tuned_as(r));
+  return found == rates_.end() ? otherwise : found->second;
+}
+Recipe Desk::language(std::string_view spec) const { return on_text(spec, true); }
+Recipe Desk::encoder(std::string_view spec) const { return on_text(spec, false); }
+Recipe Desk::pieces(std::string_view spec) const {
+  Recipe r = on_text(spec, true);
+  r.data = "pieces";
+  r.learning_rate = rate_of(r, kRates[0]);
+  return r;
+}
+Recipe Desk::task(std::string_view data, std::string_view spec, std::int64_t layers, bool causal) const {
+  Recipe r{.data = std::string(data), .spec = std::string(spec), .layers = layers, .causal = causal};
+  const std::int64_t own = task_length(data);
+  r.length = own ? own : 32, r.batch = own ? 64 : 16, r.steps = quick ? 250 : 500;
+  r.learning_rate = rate_of(r, r.learning_rate);
+  return r;
+}
+
+namespace {
+struct Tried {
+  Recipe base;
+  std::map<double, double> loss;  // by rate, of seed 1; infinite where it diverged
+};
+double best_of(const std::map<double, double>& loss) {
+  return std::min_element(loss.begin(), loss.end(), [](auto& a, auto& b) { return a.second < b.second; })
+      ->first;
+}
+// What is to be tried next: the grid, then what lies beyond an edge that is best.
+std::vector<double> next_rates(const Tried& t) {
+  const auto grid = rates_of(t.base);
+  if (t.loss.empty()) return {grid.begin(), grid.end()};
+  const double best = best_of(t.loss);
+  if (best == t.loss.rbegin()->first) return {2 * best};
+  if (best == t.loss.begin()->first) return {best / 2};
+  return {};
+}
+}  // namespace
+
+bool Desk::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
+  if (quick) return true;
+  cut_pieces(recipes);
+  std::map<std::string, Tried> open;
+  for (const Recipe& r : recipes) {
+    if (lacking(r).empty())
+      open.try_emplace(tuned_as(r), Tried{r.data == "text" ? on_text(r.spec, r.causal) : r, {}});
+  }
+  for (int round = 0; round <= kWidenings; ++round) {
+    std::vector<Recipe> tries;
+    for (const auto& [name, tried] : open) {
+      for (const double rate : next_rates(tried)) {
+        tries.push_back(tried.base);
+        tries.back().learning_rate = rate, tries.back().seeds = 1;
+      }
+    }
+    if (!train(tries, hooks)) return false;
+    for (const Recipe& r : tries) {
+      const auto& kept = kept_[r.print()];
+      open[tuned_as(r)].loss[r.learning_rate] =
+          kept.empty() ? std::numeric_limits<double>::infinity() : kept.front().nats;
+    }
+  }
+  for (const auto& [name, tried] : open) rates_[name] = best_of(tried.loss);
+  return true;
+}
+
+void Desk::cut_pieces(const std::vector<Recipe>& recipes) {
+  const bool wanted = std::any_of(recipes.begin(), recipes.end(), [](auto& r) { return r.data == "pieces"; });
+  if (!wanted || pieces_ || !no_pieces_.empty() || !text_) return;
+  try {
+    pieces_ = std::make_unique<SymbolText>(*text_, kPieces, 256);
+  } catch (const Error& e) {
+    if (e.fault() != Fault::input) throw;
+    no_pieces_ = e.what();
+  }
+}
+
+std::string Desk::lacking(const Recipe& recipe) const {
+  if (one_byte_ && recipe.of_text())
+    return "The text repeats one byte: it needs at least two for a model to learn anything.";
+  if (recipe.data == "pieces" && !pieces_)
+    return gnomon::text("The text has too little for ", kPieces, " byte-pair symbols: ", no_pieces_, ".");
+  return "";
+}
+
+const Data* Desk::data_of(const Recipe& recipe) const {
+  return recipe.data == "pieces" ? pieces_.get() : text_;
+}
+
+bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
+  cut_pieces(recipes);
+  std::vector<std::pair<const Recipe*, std::int64_t>> open;  // recipe, seed
+  for (std::int64_t seed = 1; seed <= seeds(); ++seed) {
+    for (const Recipe& r : recipes) {
+      auto& kept = kept_[r.print()];
+      if (!lacking(r).empty() || seed > r.seeds || std::int64_t(kept.size()) >= seed) continue;
+      kept.resize(std::size_t(seed));
+      open.emplace_back(&r, seed);
+    }
+  }
+  if (!open.empty()) make_folders(folder_);
+  std::size_t done = 0;
+  std::mutex guard;
+  const bool all = on_threads(open.size(), [&](std::size_t n, const std::function<bool()>& stopped) {
+    const auto& [recipe, seed] = open[n];
+    const TrainHooks of_one{.stop = [&] { return stopped() || hooks.stop(); },
+                            .progress = {},
+                            .note =
+                                [&](const std::string& sentence) {
+                                  const std::lock_guard lock(guard);
+                                  if (hooks.note) hooks.note(sentence);
+                                }};
+    Outcome o = train_or_load(*recipe, seed, data_of(*recipe), folder_, of_one);
+    if (!o.model) return false;
+    const std::lock_guard lock(guard);
+    trained_ += !o.found;
+    kept_[recipe->print()][std::size_t(seed - 1)] = std::move(o);
+    hooks.progress(++done, open.size(), recipe->print());
+    return true;
+  });
+  for (auto& [recipe, outcomes] : kept_) {
+    std::erase_if(outcomes, [&, &name = recipe](const Outcome& o) {
+      if (!o.failure.empty()) diverged_.push_back(gnomon::text(name, ", seed ", o.seed));
+      return !o.failure.empty();
+    });
+  }
+  return all;
+}
+
+const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
+  if (auto what = lacking(recipe); !what.empty()) throw NotMeasurable(std::move(what));
+  const auto found = kept_.find(recipe.print());
+  if (found == kept_.end())
+    throw Error(Fault::bug, gnomon::text("a claim asks for a model that it did not name: ", recipe.print()));
+  if (found->second.empty())
+    throw Error(Fault::input, gnomon::text("every training diverged: ", recipe.print()));
+  return found->second;
+}
+
+const Corpus& Desk::text() const {
+  if (!text_) throw Error(Fault::usage, "this needs a text: give one with --text FILE");
+  return *text_;
+}
+
+Sample Desk::held_out(const Recipe& recipe, std::int64_t windows) const {
+  return test_windows(recipe, data_of(recipe), recipe.length, windows, 1);
+}
+
+std::vector<double> losses(Desk& desk, const Recipe& recipe) {
+  return each(desk, recipe, [](const Outcome& o) { return o.nats; });
+}
+Estimate loss(Desk& desk, const Recipe& recipe) { return mean_interval(losses(desk, recipe)); }
+Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b) {
+  std::vector<double> x, y;
+  for (const Outcome& one : desk.models(a)) {
+    for (const Outcome& other : desk.models(b)) {
+      if (one.seed == other.seed) x.push_back(one.nats), y.push_back(other.nats);
+    }
+  }
+  return paired_interval(x, y);
+}
+
+}  // namespace gnomon

@@ -1,0 +1,92 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gnomon/claims/models/kept.h"
+#include "gnomon/study/data/corpus.h"
+#include "gnomon/study/statistics/statistics.h"
+
+namespace gnomon {
+
+// Thrown by a measurement that needs more of the text than there is; says what. It is a verdict, not a fault.
+struct NotMeasurable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Where measurements are made: the text, the size of the run, and the trained models.
+class Desk {
+ public:
+  // text may be null: then only what needs none can be measured.
+  Desk(const Corpus* text, bool quick, Path models);
+
+  const bool quick;
+  std::int64_t seeds() const { return quick ? 1 : 5; }
+  std::int64_t draws(std::int64_t full) const { return quick ? full / 4 : full; }
+
+  // A language model under this spec at the size of this run, at the rate that tune() found for the spec.
+  Recipe language(std::string_view spec) const;
+  Recipe encoder(std::string_view spec) const;  // the same, bidirectional: masked tokens are predicted
+  // A language model of kPieces byte-pair symbols that are learned on the text: many more words than channels.
+  Recipe pieces(std::string_view spec) const;
+  static constexpr std::int64_t kPieces = 4000;
+  // A model on a task, at the rate that was found for this spec, task and depth.
+  Recipe task(std::string_view data, std::string_view spec, std::int64_t layers = 2,
+              bool causal = true) const;
+
+  // Finds the learning rate of every spec that these recipes give a text or a task: of the grid the one with which seed 1 has
+  // the lowest held-out loss; where that is at an edge, the next beyond it is tried, kWidenings times. On the text it is that
+  // of the model which language() or encoder() gives, and models of other depths take it over. A quick run keeps the first
+  // rate of a text, and a recipe's of a task. false = stopped.
+  bool tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
+  static constexpr double kRates[] = {4e-3, 8e-3, 16e-3}, kEncoderRates[] = {1e-3, 2e-3, 4e-3},
+                          kTaskRates[] = {1.5e-3, 3e-3, 6e-3};
+  static constexpr int kWidenings = 2;
+  // The rates found, by spec: "sinusoidal", "sinusoidal, encoder", "rope on order, 1 layer".
+  const std::map<std::string, double>& rates() const { return rates_; }
+
+  // Trains what is not there yet, several at a time. stop() is asked between steps; false = stopped.
+  bool train(const std::vector<Recipe>& recipes, const TrainHooks& hooks);
+  // The recipe's models, in order of seed; without those whose training diverged, which diverged() names. Throws
+  // NotMeasurable for models of a text that repeats one byte, or has too few byte pairs.
+  const std::vector<Outcome>& models(const Recipe& recipe);
+  const std::vector<std::string>& diverged() const { return diverged_; }
+  std::int64_t trained() const { return trained_; }  // models, not found
+  const Corpus& text() const;                        // throws Error(usage) where there is none
+
+  // Held-out windows of the text for models of this recipe; examples of a task.
+  Sample held_out(const Recipe& recipe, std::int64_t windows) const;
+
+ private:
+  Recipe on_text(std::string_view spec, bool causal) const;
+  double rate_of(const Recipe& recipe, double otherwise) const;
+  void cut_pieces(const std::vector<Recipe>& recipes);  // where one of them needs them
+  std::string lacking(const Recipe& recipe) const;      // what the text has too little of; empty: nothing
+  const Data* data_of(const Recipe& recipe) const;
+
+  const Corpus* text_;
+  std::unique_ptr<Data> pieces_;
+  std::string no_pieces_;  // why there are none
+  const bool one_byte_;    // the text is one byte again and again: no model learns anything from it
+  const Path folder_;
+  std::map<std::string, std::vector<Outcome>> kept_;
+  std::map<std::string, double> rates_;
+  std::vector<std::string> diverged_;
+  std::int64_t trained_ = 0;
+};
+
+// The held-out losses of the recipe's models, by seed; their mean; the paired difference of two.
+std::vector<double> losses(Desk& desk, const Recipe& recipe);
+Estimate loss(Desk& desk, const Recipe& recipe);
+Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b);
+// f(model) for every seed.
+template <class F>
+std::vector<double> each(Desk& desk, const Recipe& recipe, F&& f) {
+  std::vector<double> out;
+  for (const Outcome& o : desk.models(recipe)) out.push_back(f(o));
+  return out;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,44 @@
+#include "gnomon/claims/models/recipe.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/study/data/task_data.h"
+
+namespace gnomon {
+
+Recipe Recipe::deep(std::int64_t n) const {
+  Recipe r = *this;
+  r.layers = n;
+  r.seeds = 3;
+  return r;
+}
+
+std::string Recipe::print() const {
+  return text(data, " | ", Spec::parse(spec).print(), " | ", layers, "x", width, " H", heads, " T", length,
+              causal ? " causal" : " encoder", " | ", steps, " steps of ", batch, ", rate ",
+              shortest(learning_rate), frozen_words ? ", words frozen" : "", snapshots ? ", snapshots" : "");
+}
+
+Job Recipe::job(std::int64_t seed, const Data* text) const {
+  Job j;
+  j.model.layers = layers, j.model.width = width, j.model.heads = heads, j.model.length = length;
+  j.model.causal = causal;
+  if (of_text() && text) j.model.vocabulary = text->vocabulary();
+  j.train.steps = steps, j.train.batch = batch, j.train.learning_rate = learning_rate;
+  j.lengths.clear(), j.score = length, j.windows = 256, j.points = 16;
+  j.data = of_text() ? text : &claim_task(data), j.spec = Spec::parse(spec), j.seed = seed,
+  j.frozen_words = frozen_words;
+  j.keep = {.windows = j.windows, .start = true, .snapshots = snapshots, .reach = length + 1};
+  return j;
+}
+
+Architecture Recipe::model() const { return job(1, nullptr).architecture(); }
+
+Sample test_windows(const Recipe& recipe, const Data* text, std::int64_t T, std::int64_t count,
+                    std::uint64_t draw) {
+  const Job job = recipe.job(1, text);
+  if (!job.data) throw Error(Fault::usage, "this needs a text: give one with --text FILE");
+  return job.data->held_out({T, count, Held::all, recipe.causal, draw, T + 1});
+}
+
+}  // namespace gnomon

@@ -1,0 +1,232 @@
+#include "gnomon/models/check/rotary_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+constexpr double kFarthest = 131072;  // where a context may begin, if no positions are given
+
+// An option of a spec of one encoding, as it is written there.
+struct Place {
+  std::size_t at = std::string::npos, end = 0;  // of "name=value"
+  bool there() const { return at != std::string::npos; }
+};
+Place find(const std::string& spec, const std::string& name) {
+  for (std::size_t at = spec.find(name + "="); at != spec.npos; at = spec.find(name + "=", at + 1))
+    if (at > 0 && (spec[at - 1] == '(' || spec[at - 1] == ' ')) return {at, spec.find_first_of(",)", at)};
+  return {};
+}
+std::optional<double> option_in(const std::string& spec, const std::string& name) {
+  const Place p = find(spec, name);
+  if (!p.there()) return std::nullopt;
+  const std::size_t value = p.at + name.size() + 1;
+  return number(std::string_view(spec).substr(value, p.end - value), name);
+}
+// With another value; an empty one takes the option out. None of that name: as it was.
+std::string with(std::string spec, const std::string& name, const std::string& value) {
+  const Place p = find(spec, name);
+  if (!p.there()) return spec;
+  if (!value.empty()) return spec.replace(p.at, p.end - p.at, name + "=" + value);
+  const bool first = spec[p.at - 1] == '(';
+  return first ? spec.erase(p.at, p.end - p.at) : spec.erase(p.at - 2, p.end - p.at + 2);
+}
+bool begins(const std::string& spec, std::string_view name) {
+  return spec.compare(0, name.size(), name) == 0;
+}
+
+}  // namespace
+
+bool is_rotary(const Encoding& e) { return dynamic_cast<const Rotary*>(&e) != nullptr; }
+
+std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t D) {
+  try {
+    auto made = make_encoding(spec, {D, 1, D, 2048, true});
+    if (is_rotary(*made)) return made;
+  } catch (const Error&) {  // a window beyond the head: no hypothesis
+  }
+  return nullptr;
+}
+const Rotary& as_rotary(const Encoding& e) { return dynamic_cast<const Rotary&>(e); }
+
+namespace {
+
+// How well the turns of all tokens agree with the hypothesis, at most 1: by phases alone.
+double agreement(const Hypothesis& h, const Turned& turned, std::int64_t D) {
+  const auto made = rotary_of(h.spec, D);
+  if (!made) return -1;
+  const auto z = factors_of(as_rotary(*made), h, turned.positions, Role::q);
+  if (z.size() != turned.z.size()) return -1;
+  double sum = 0;
+  for (std::size_t n = 0; n < z.size(); ++n) {
+    const double size = std::abs(z[n]) * std::abs(turned.z[n]);
+    if (size > 0) sum += (z[n] * std::conj(turned.z[n])).real() / size;
+  }
+  return sum / double(z.size());
+}
+
+// So many of the tokens, evenly spread; `positions` holds theirs.
+Turned some_of(const Turned& turned, std::int64_t most, std::vector<double>& positions) {
+  Turned some{std::min(turned.T, most), turned.N, {}, {}, turned.noise};
+  for (std::int64_t n = 0; n < some.T; ++n) {
+    const std::int64_t t = n * turned.T / some.T;
+    positions.push_back(turned.positions[std::size_t(t)]);
+    const auto from = turned.z.begin() + std::ptrdiff_t(t * turned.N);
+    some.z.insert(some.z.end(), from, from + std::ptrdiff_t(turned.N));
+  }
+  some.positions = positions;
+  return some;
+}
+
+// At far positions a base that is a little off is an angle that is far off: the base near the fitted one at which all turns
+// agree best, to several numbers of digits.
+std::vector<Hypothesis> with_finer_theta(const Hypothesis& fitted, const Turned& all_turned, std::int64_t D,
+                                         double resolution) {
+  const double theta = option_in(fitted.spec, "theta").value_or(0);
+  if (!(theta > 2)) return {};
+  std::vector<double> positions;
+  const Turned turned = some_of(all_turned, 64, positions);
+  double farthest = 1;
+  for (const double p : positions) farthest = std::max(farthest, std::abs(p + fitted.shift));
+  const auto with_theta = [&](double log_theta, int digits) {
+    Hypothesis h = fitted;
+    h.spec = with(h.spec, "theta", shortest(to_digits(std::exp(log_theta), digits)));
+    return h;
+  };
+  // The angle p·θ^(−x), x = 2n/r, changes by p·x·θ^(−x), at most p/(e·ln θ), with ln θ.
+  const double changes = farthest / (std::exp(1.0) * std::log(theta)),
+               reach = std::min(0.05, 16 * resolution * std::log(theta));
+  double best = std::log(theta), step = 0.5 / changes;
+  std::int64_t steps = std::min<std::int64_t>(128, std::int64_t(std::ceil(reach / step)));
+  for (; step > 1e-3 * turned.noise / changes; step /= 8, steps = 8) {
+    const double middle = best;
+    double most = -1;
+    for (std::int64_t s = -steps; s <= steps; ++s) {
+      const double here = agreement(with_theta(middle + double(s) * step, 15), turned, D);
+      if (here > most) most = here, best = middle + double(s) * step;
+    }
+  }
+  std::vector<Hypothesis> all;
+  for (int digits = 3; digits <= 7; ++digits) {
+    all.push_back(with_theta(best, digits));
+    all.back().cost +=
+        cost_of_theta(to_digits(std::exp(best), digits)) - cost_of_theta(theta) + 0.1 * (digits - 3);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked) {
+  const Measured m = measure(turned, asked.positions_given ? 64 : kFarthest);
+  const double noise = 4 * turned.noise + 1e-6;
+  const bool scaled = std::abs(m.factor - 1) > 4 * noise;
+  auto all = rotary_rules(window, {m.frequencies, m.resolution, m.factor, noise, asked.theta});
+  for (Hypothesis& h : all) {
+    h.shift = m.shift, h.shift_is_fault = asked.positions_given, h.backwards = m.backwards;
+    if (scaled && !begins(h.spec, "yarn")) h.scale = m.factor;
+  }
+  // Of the bases that come nearest without being ones that models have: of the plain rotation, and of any kind.
+  std::vector<Hypothesis> odd;
+  for (const bool plain : {true, false}) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Hypothesis& h) {
+      const auto theta = option_in(h.spec, "theta");
+      return theta && cost_of_theta(*theta) > 0 && begins(h.spec, "rope(") == plain;
+    });
+    if (found != all.end() && !m.frequencies.empty()) odd.push_back(*found);
+  }
+  for (Hypothesis& h : odd) {
+    if (asked.positions_given) h.shift = 0;  // far away a rough frequency tells no shift
+    const std::vector<Hypothesis> finer = with_finer_theta(h, turned, window.head, m.resolution);
+    all.insert(all.end(), finer.begin(), finer.end());
+  }
+  if (m.shift == 0) return all;
+  const std::size_t found = all.size();
+  for (std::size_t n = 0; n < found; ++n) {
+    all.push_back(all[n]);
+    all.back().shift = 0;
+  }
+  return all;
+}
+
+std::vector<Hypothesis> confused(const Hypothesis& best, std::int64_t D) {
+  std::vector<Hypothesis> all;
+  const auto add = [&](const std::string& spec) {
+    if (spec == best.spec) return;
+    all.push_back(best);
+    all.back().spec = spec;
+  };
+  for (const char* pairing : {"halves", "adjacent"}) add(with(best.spec, "pairing", pairing));
+  for (const double theta : {1e4, 5e5, 1e6}) add(with(best.spec, "theta", shortest(theta)));
+  add(with(best.spec, "side", ""));
+  add(with(with(best.spec, "channels", ""), "side", ""));
+  const auto theta = option_in(best.spec, "theta"), channels = option_in(best.spec, "channels"),
+             share = option_in(best.spec, "share");
+  if (!theta) return all;
+  // Partial and proportional; what an extension of the context is without it.
+  const std::string pairing =
+      find(best.spec, "pairing").there() && best.spec.find("adjacent") != best.spec.npos
+          ? ", pairing=adjacent"
+          : ", pairing=halves";
+  if (channels)
+    add(text("proportional(theta=", shortest(*theta), pairing, ", share=", shortest(*channels / double(D)),
+             ")"));
+  if (share) add(text("rope(theta=", shortest(*theta), pairing, ", fraction=", shortest(*share), ")"));
+  if (!begins(best.spec, "rope")) add(text("rope(theta=", shortest(*theta), pairing, ")"));
+  if (begins(best.spec, "yarn")) {
+    add(with(best.spec, "attention_factor", ""));
+    if (!find(best.spec, "attention_factor").there())
+      add(best.spec.substr(0, best.spec.size() - 1) + ", attention_factor=1)");
+    add(with(best.spec, "truncate", ""));
+  }
+  if (const auto factor = option_in(best.spec, "factor"))
+    add(text("linear(theta=", shortest(*theta), pairing, ", factor=", shortest(*factor), ")"));
+  return all;
+}
+
+namespace {
+
+void remark_on_factor(Checked& c) {
+  const auto found = option_in(c.best.spec, "attention_factor"), factor = option_in(c.best.spec, "factor");
+  if (!found || !factor || !begins(c.best.spec, "yarn")) return;
+  const double rule = 0.1 * std::log(*factor) + 1;
+  if (*found == 1)
+    c.remarks.push_back(
+        text("YaRN's rule has a factor of ", fixed(rule, 4), " here: it was dropped, or the file says 1"));
+  else if (std::abs(*found - rule * rule) < 1e-3)
+    c.remarks.push_back(
+        text("the factor is the square of YaRN's ", fixed(rule, 4), ": it was applied twice"));
+}
+
+// A base that no model has, but whose power is one that many have: the exponents were formed otherwise.
+void remark_on_theta(std::int64_t D, Checked& c) {
+  const auto theta = option_in(c.best.spec, "theta"), channels = option_in(c.best.spec, "channels");
+  const auto usual = [](double x) {
+    const auto known = known_thetas();
+    return std::any_of(known.begin(), known.end(), [x](double k) { return std::abs(x / k - 1) < 1e-3; });
+  };
+  if (!theta || usual(*theta)) return;
+  if (usual(*theta * *theta))
+    c.remarks.push_back(text(shortest(*theta), " is the root of ", shortest(std::round(*theta * *theta)),
+                             ": the exponents may be −i/r instead of −2i/r"));
+  if (!channels) return;
+  const double whole = std::pow(*theta, double(D) / *channels);
+  if (usual(whole))
+    c.remarks.push_back(text("the frequencies are those of a base of ", shortest(std::round(whole)),
+                             " over all ", D, " channels of the head, of which ", shortest(*channels),
+                             " turn"));
+}
+
+}  // namespace
+
+void remark_on_numbers(std::int64_t D, Checked& c) {
+  if (!c.named) return;
+  remark_on_factor(c), remark_on_theta(D, c);
+}
+
+}  // namespace gnomon

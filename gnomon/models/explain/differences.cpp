@@ -1,0 +1,212 @@
+#include "gnomon/models/explain/differences.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+bool same(double x, double y) {
+  if (x == y) return true;
+  return x * y > 0 && std::max(x / y, y / x) < kSameRatio;
+}
+bool same(const std::vector<double>& x, const std::vector<double>& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](double s, double t) { return same(s, t); });
+}
+
+struct Largest {
+  double ratio = 1;
+  std::size_t pair = 0;
+};
+// Infinite where one of the two does not turn.
+Largest largest_ratio(const std::vector<double>& x, const std::vector<double>& y) {
+  Largest most;
+  for (std::size_t n = 0; n < std::min(x.size(), y.size()); ++n) {
+    if (x[n] == y[n]) continue;
+    const double ratio = std::max(x[n], y[n]) / std::min(x[n], y[n]);
+    if (ratio > most.ratio) most = {ratio, n};
+  }
+  return most;
+}
+
+// One pair of groups, told as differences without layers.
+class Pairwise {
+ public:
+  Pairwise(const Explanation& a, const Explanation& b) : a_(a), b_(b) {}
+
+  std::vector<Difference> of(const LayerGroup& x, const LayerGroup& y) {
+    found_.clear();
+    const LayerPosition &p = x.position, &q = y.position;
+    whole("heads", p.heads, q.heads);
+    whole("heads of keys and values", p.kv_heads, q.kv_heads);
+    whole("head_dim", p.head_dim, q.head_dim);
+    if (p.causal != q.causal)
+      add("mask", p.causal ? "causal" : "both ways", q.causal ? "causal" : "both ways");
+    number("scale of the softmax", scale(p), scale(q));
+    if (x.window != y.window) add("window", window(x), window(y));
+    const bool rotations = rotation(x, y);
+    for (const std::int64_t length : lengths()) at_length(x, y, length, rotations);
+    if (x.numbers().slopes.size() == y.numbers().slopes.size() &&
+        !same(x.numbers().slopes, y.numbers().slopes))
+      add("slopes", listed(x.numbers().slopes), listed(y.numbers().slopes));
+    rest(x, y);
+    return found_;
+  }
+  std::set<std::string> notes;
+
+ private:
+  void add(const std::string& what, const std::string& x, const std::string& y, double ratio = 0) {
+    for (const Difference& d : found_)
+      if (d.what == what) return;
+    found_.push_back({"", {}, what, x, y, ratio});
+  }
+  void whole(const char* what, std::int64_t x, std::int64_t y) {
+    if (x != y) add(what, text(x), text(y));
+  }
+  void number(const std::string& what, double x, double y) {
+    if (!same(x, y)) add(what, text(x), text(y));
+  }
+  static double scale(const LayerPosition& p) {
+    return p.scale == 0 ? 1 / std::sqrt(double(p.head_dim)) : p.scale;
+  }
+  static std::string window(const LayerGroup& g) { return g.window ? text(*g.window, " tokens") : "none"; }
+  static std::string listed(const std::vector<double>& x) {
+    return x.empty() ? "none" : text(x.front(), " ... ", x.back());
+  }
+  static std::string pairing(const Numbers& n) {
+    return n.pairing == Pairing::halves ? "halves" : "adjacent";
+  }
+
+  // Whether both turn the same channels, so that their frequencies compare.
+  bool rotation(const LayerGroup& x, const LayerGroup& y) {
+    const Numbers &n = x.numbers(), &m = y.numbers();
+    if (n.inv_freq.empty() != m.inv_freq.empty()) {
+      add("rotation", n.inv_freq.empty() ? "none" : turns(x), m.inv_freq.empty() ? "none" : turns(y));
+      return false;
+    }
+    if (n.inv_freq.empty()) return false;
+    whole("rotated channels", n.rotary_dim, m.rotary_dim);
+    whole("first rotated channel", n.first, m.first);
+    if (n.pairing != m.pairing) {
+      const bool permuted = a_.gguf != b_.gguf && (a_.gguf ? n : m).pairing == Pairing::adjacent;
+      if (permuted)
+        notes.insert(
+            "Pairs are adjacent in the GGUF file and halves in the other: the converter permuted the rows of "
+            "q and k "
+            "to fit, so the function is the same.");
+      else
+        add("pairing", pairing(n), pairing(m));
+    }
+    return n.rotary_dim == m.rotary_dim;
+  }
+  static std::string turns(const LayerGroup& g) {
+    return text(g.numbers().rotary_dim, " channels", g.theta ? text(", theta ", shortest(*g.theta)) : "");
+  }
+
+  std::set<std::int64_t> lengths() const {
+    std::set<std::int64_t> all(a_.lengths.begin(), a_.lengths.end());
+    all.insert(b_.lengths.begin(), b_.lengths.end());
+    return all;
+  }
+  // The first length at which something differs is told.
+  void at_length(const LayerGroup& x, const LayerGroup& y, std::int64_t length, bool rotations) {
+    const Numbers s = numbers_of(x.position, double(length)), t = numbers_of(y.position, double(length));
+    const std::string where = text(" at ", length, " tokens");
+    if (rotations && !same(s.inv_freq, t.inv_freq)) {
+      const Largest most = largest_ratio(s.inv_freq, t.inv_freq);
+      add("frequencies", text(s.inv_freq[most.pair], " of pair ", most.pair, ", theta ", theta(x)),
+          text(t.inv_freq[most.pair], ", theta ", theta(y), where), most.ratio);
+    }
+    if (rotations) number("factor of cos and sin", s.attention_factor, t.attention_factor);
+    number("factor of the softmax", s.softmax_factor, t.softmax_factor);
+    const double warm = temperature_at(x.position, length), warmer = temperature_at(y.position, length);
+    if (!same(warm, warmer)) add("temperature", text(warm), text(warmer, where));
+  }
+  static std::string theta(const LayerGroup& g) { return g.theta ? shortest(*g.theta) : "none"; }
+
+  // Encodings whose numbers are not compared above, by their options.
+  void rest(const LayerGroup& x, const LayerGroup& y) {
+    const auto others = [](const LayerGroup& g) {
+      std::string all;
+      for (const Named& n : g.position.spec.attention) {
+        const unsigned acts = find_encoding(n.name).acts;
+        const bool compared = (acts == kQk && !g.numbers().inv_freq.empty()) || (acts & kMask) ||
+                              (acts == kLogits && !g.numbers().slopes.empty()) || g.kind == "temperature";
+        if (!compared) all += (all.empty() ? "" : "+") + text(Spec{{"add", {}}, {}, {n}, {}, {}}.print());
+      }
+      return all;
+    };
+    const std::string p = others(x), q = others(y);
+    if (p != q) add("relative position", p.empty() ? "none" : p, q.empty() ? "none" : q);
+    if (found_.empty() && x.numbers().pairing == y.numbers().pairing && !(x.position.spec == y.position.spec))
+      notes.insert(text("Written as ", x.position.spec.print(), " and as ", y.position.spec.print(),
+                        ": the same numbers."));
+  }
+
+  const Explanation &a_, &b_;
+  std::vector<Difference> found_;
+};
+
+std::map<std::string, std::vector<const LayerGroup*>> by_layer(const Explanation& e) {
+  std::map<std::string, std::vector<const LayerGroup*>> all;
+  for (const LayerGroup& g : e.groups) {
+    auto& of = all[g.position.component];
+    for (const std::int64_t layer : g.layers) {
+      of.resize(std::max(of.size(), std::size_t(layer) + 1));
+      of[std::size_t(layer)] = &g;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Differences differences(const Explanation& a, const Explanation& b) {
+  Differences out;
+  Pairwise pairwise(a, b);
+  if (!(a.model.input == b.model.input))
+    out.computed.push_back({"", {}, "beside the words", a.model.input.print(), b.model.input.print()});
+  const auto layers_a = by_layer(a), layers_b = by_layer(b);
+  std::set<std::string> components;
+  for (const auto& [name, of] : layers_a) components.insert(name);
+  for (const auto& [name, of] : layers_b) components.insert(name);
+  for (const std::string& name : components) {
+    const auto found_a = layers_a.find(name), found_b = layers_b.find(name);
+    const std::size_t n = found_a == layers_a.end() ? 0 : found_a->second.size(),
+                      m = found_b == layers_b.end() ? 0 : found_b->second.size();
+    if (n != m) out.computed.push_back({name, {}, "layers", text(n), text(m)});
+    std::map<std::pair<const LayerGroup*, const LayerGroup*>, std::vector<std::int64_t>> met;
+    std::vector<std::pair<const LayerGroup*, const LayerGroup*>> order;
+    for (std::size_t l = 0; l < std::min(n, m); ++l) {
+      const std::pair both{found_a->second[l], found_b->second[l]};  // null: no such component in this layer
+      if (!both.first || !both.second) {
+        const auto there = [](const LayerGroup* g) { return g ? g->position.spec.print() : "none"; };
+        if (both.first || both.second)
+          out.computed.push_back(
+              {name, {std::int64_t(l)}, "component", there(both.first), there(both.second)});
+        continue;
+      }
+      auto& layers = met[both];
+      if (layers.empty()) order.push_back(both);
+      layers.push_back(std::int64_t(l));
+    }
+    for (const auto& both : order) {
+      for (Difference& d : pairwise.of(*both.first, *both.second)) {
+        d.component = name, d.layers = met[both];
+        out.computed.push_back(std::move(d));
+      }
+    }
+  }
+  out.notes.assign(pairwise.notes.begin(), pairwise.notes.end());
+  if (a.model.trained_length != b.model.trained_length)
+    out.notes.push_back(text("Before any extension ", a.model.trained_length, " tokens, and ",
+                             b.model.trained_length, ", as the files say it (0: they do not)."));
+  return out;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,97 @@
+// What is asked of an extension, which way to take, and the file with it.
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
+#include "gnomon/core/text.h"
+#include "gnomon/files/json-inl.h"
+#include "gnomon/models/extend/parts.h"
+
+namespace gnomon {
+namespace {
+
+constexpr double kMostTokens = 1e9;
+
+const Extension* possible(const ExtensionPlan& plan, std::string_view name) {
+  for (const Extension& e : plan.ways)
+    if (e.method->name == name && e.refused.empty()) return &e;
+  return nullptr;
+}
+
+}  // namespace
+
+std::int64_t tokens_in(std::string_view words, std::int64_t promised) {
+  const auto wrong = [&] {
+    return Error(Fault::usage, text("--to: found ", excerpt(words),
+                                    ", allowed are 1 to 1000000000 tokens, as 16384, as 16k or 1M (of 1024 "
+                                    "and 1048576 tokens), or as 4x (times "
+                                    "the length that the file promises)"));
+  };
+  std::string_view digits = words;
+  double unit = 1;
+  if (!words.empty()) {
+    const char last = words.back();
+    unit = last == 'k' || last == 'K'   ? 1024
+           : last == 'm' || last == 'M' ? 1048576
+           : last == 'x'                ? double(promised)
+                                        : 1;
+    if (unit != 1 || last == 'x') digits.remove_suffix(1);
+  }
+  if (digits.empty() || digits.find_first_not_of("0123456789.") != digits.npos) throw wrong();
+  double tokens = 0;
+  try {
+    tokens = number(digits, "--to") * unit;
+  } catch (const Error&) {
+    throw wrong();
+  }
+  const bool whole = digits.size() != words.size() || tokens == std::floor(tokens);
+  if (!(tokens >= 1 && tokens <= kMostTokens) || !whole) throw wrong();
+  return std::llround(tokens);
+}
+
+// The first of these that the model can have: YaRN has published numbers on both sides of the trained length; dynamic NTK is made
+// for models that are not trained; NTK ends before its factor does; linear blurs near tokens until the model is trained.
+ExtensionAdvice advice_for(const ExtensionPlan& plan) {
+  if (plan.ways.empty()) return {};
+  if (plan.now.model.longest >= plan.to)
+    return {nullptr, text("Change nothing: the file promises ", grouped(double(plan.now.model.longest)),
+                          " tokens as it is.")};
+  const std::string scaled = scaling_of(plan);
+  const std::string lost = scaled.empty() ? ""
+                                          : text(" It replaces the file's own scaling (", scaled,
+                                                 "): try the model as it is first.");
+  constexpr std::pair<std::string_view, std::string_view> kChoice[] = {
+      {"yarn",
+       "Take yarn if you do not train: it has the lowest published perplexity beyond the trained length."},
+      {"dynamic", "Take dynamic if you do not train: this model cannot have yarn."},
+      {"ntk",
+       "Take ntk if you do not train: this model can have neither yarn nor dynamic. Its reach ends before "
+       "the factor does."},
+      {"linear", "linear is the only way for this model. Train with it: near tokens blur otherwise."}};
+  for (const auto& [name, says] : kChoice)
+    if (const Extension* way = possible(plan, name)) return {way->method, std::string(says) + lost};
+  return {nullptr, "No way has a published number for a model like this one: train with whichever you take."};
+}
+
+ExtendedFile extended_file(const Config& config, const Extension& way) {
+  const auto cannot = [&](const std::string& why) {
+    return Error(Fault::usage, text("--write: ", way.method->name, " is not written: ", why));
+  };
+  if (config.gguf()) throw cannot("a GGUF file stays as it is; give its program the options above");
+  if (!way.refused.empty()) throw cannot(way.refused);
+  const ExtensionSnippet* best = nullptr;
+  for (const ExtensionSnippet& s : way.snippets) {
+    const auto as_announced = [](const SnippetReading& r) { return r.differs.empty(); };
+    if (!s.json || s.readings.empty() || !as_announced(s.readings.front())) continue;
+    // Snippets of transformers 4 come first; they do for both where 5 reads them as well.
+    if (!best || !std::all_of(best->readings.begin(), best->readings.end(), as_announced)) best = &s;
+  }
+  if (!best) throw cannot("no program would compute it from the file");
+  ExtendedFile out{config.with(best->part, best->text).json() + "\n", {}};
+  for (const SnippetReading& r : best->readings)
+    if (r.differs.empty()) out.readers.push_back(r.reader);
+  return out;
+}
+
+}  // namespace gnomon

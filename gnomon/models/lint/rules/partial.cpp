@@ -1,0 +1,285 @@
+// Heads of which only a part turns.
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/models/lint/rules/rule.h"
+
+namespace gnomon {
+namespace {
+
+// What files call the part of the head that turns, as a share or as channels.
+constexpr std::array<std::string_view, 7> kPartKeys{
+    "partial_rotary_factor", "rotary_pct", "rotary_dim",     "rotary_emb_fraction",
+    "rotary_percentage",     "rope_pct",   "rope_percentage"};
+
+std::optional<double> share_of(const LintContext& file, const RopeDictionary* dict) {
+  if (dict && file.has(*dict, "partial_rotary_factor")) return file.number(*dict, "partial_rotary_factor");
+  return file.number("partial_rotary_factor");
+}
+const RopeDictionary* live(const LintContext& file) {
+  for (const RopeDictionary& dict : file.ropes())
+    if (dict.live) return &dict;
+  return nullptr;
+}
+std::string part_key(const LintContext& file, const RopeDictionary* dict) {
+  return dict && file.has(*dict, "partial_rotary_factor") ? dict->key + ".partial_rotary_factor"
+                                                          : file.at("partial_rotary_factor");
+}
+bool is_rotary(const LintContext& file) { return file.family() && file.family()->method == Method::rotary; }
+
+Findings dropped_by_default(const LintContext& file) {
+  const RopeDictionary* dict = live(file);
+  const auto share = share_of(file, dict);
+  if (!share || *share >= 1 || !is_rotary(file) || file.has("qk_rope_head_dim")) return {};
+  if (file.family()->rope.plain_partial || file.family()->rope.partial > 0 || (dict && scales(file, *dict)))
+    return {};
+  return {finding(
+      file, part_key(file, dict), "a class whose code reads it, or no such key",
+      text(
+          "the class's own plain rotation does not look at it: transformers 5.23 turns the whole head, 4.57 ",
+          shortest(*share), " of it"))};
+}
+
+Findings with_scaling(const LintContext& file) {
+  return remarked(file, "partial-rotation-with-scaling",
+                  "no such key, or a class whose attention turns a part");
+}
+
+Findings part_twice(const LintContext& file) {
+  Findings all;
+  const auto outer = file.number("partial_rotary_factor");
+  for (const RopeDictionary& dict : file.ropes()) {
+    const auto own = file.number(dict, "partial_rotary_factor");
+    if (!outer || !own || *outer == *own || !dict.live) continue;
+    all.push_back(finding(file, file.at("partial_rotary_factor"), "the same number in both places",
+                          text("the dictionary says ", shortest(*own), ": transformers up to 5.16 takes ",
+                               shortest(*outer), ", from 5.17 on ", shortest(*own))));
+  }
+  return all;
+}
+
+// MiniMax-M2's class makes a share of rotary_dim.
+bool reads_key(const LintContext& file, std::string_view key) {
+  const RopeFacts& rope = file.family()->rope;
+  return key == rope.partial_key || key == rope.width_key ||
+         (key == "rotary_dim" && file.type() == "minimax_m2");
+}
+Findings key_unread(const LintContext& file) {
+  Findings all;
+  const auto dim = file.head_dim();
+  for (const std::string_view key : kPartKeys) {
+    const auto value = file.number(key);
+    if (!value || !is_rotary(file) || reads_key(file, key)) continue;
+    const double share = *value > 1 && dim ? *value / double(*dim) : *value;
+    if (share == 1) continue;
+    all.push_back(finding(
+        file, file.at(key), text("\"partial_rotary_factor\": ", shortest(share), ", if the class reads that"),
+        text("the class of ", file.type(), " does not read ", key, ": it turns ",
+             file.family()->rope.partial > 0 ? shortest(file.family()->rope.partial) : std::string("all"),
+             " of the head")));
+  }
+  return all;
+}
+
+Findings part_of_class(const LintContext& file) {
+  if (!is_rotary(file) || file.gguf()) return {};
+  const double own = file.family()->rope.partial;
+  if (own == 0 || own == 1) return {};
+  for (const std::string_view key : kPartKeys)
+    if (file.has(key)) return {};
+  for (const RopeDictionary& dict : file.ropes())
+    if (file.has(dict, "partial_rotary_factor")) return {};
+  const std::string key = std::string(file.family()->rope.partial_key);
+  return {finding(
+      file, file.at(key), text("\"", key, "\": ", shortest(own)),
+      text("the class turns ", shortest(own), " of the head; a reader without the class turns all of it"))};
+}
+
+// Phi's and StableLM's attention cuts the head at the width as it is said, and their tables have the pairs rounded up.
+bool cuts_as_said(const LintContext& file) {
+  return file.family()->name == "phi" || file.family()->name == "stablelm";
+}
+Findings odd_width(const LintContext& file) {
+  const auto dim = file.head_dim();
+  if (!dim || file.gguf() || !is_rotary(file)) return {};
+  const RopeDictionary* dict = live(file);
+  const RopeFacts& rope = file.family()->rope;
+  const std::string_view part = rope.partial_key;
+  const bool own = dict && file.has(*dict, "partial_rotary_factor");  // else the class's word for it
+  const bool forgets = rope.partial == 0 && !rope.plain_partial && !(dict && scales(file, *dict));
+  const double said = (own ? file.number(*dict, "partial_rotary_factor") : file.number(part))
+                          .value_or(rope.partial == 0 ? 1 : rope.partial);
+  const double share = forgets ? 1 : said;
+  if (share <= 0 || share > 1) return {};  // partial-rotation-impossible says it
+  const auto width = std::int64_t(double(*dim) * share);
+  if (width % 2 == 0 && width > 0) return {};
+  return {finding(file,
+                  width == *dim ? file.at("head_dim")
+                  : own         ? part_key(file, dict)
+                                : file.at(part),
+                  "a part of the head with an even number of channels, at least 2",
+                  text("of ", *dim, " channels ", width, " turn, and channels turn in pairs",
+                       width == *dim && *dim > 4 ? ": transformers 5.23 refuses the file"
+                       : cuts_as_said(file) ? ": transformers 5.23 raises RuntimeError when the model runs"
+                                            : ": transformers 5.23 rounds up without a word"))};
+}
+
+Findings part_above_one(const LintContext& file) {
+  Findings all;
+  const auto look = [&](const std::string& key) {
+    const Config::Kind kind = file.config().kind(key);
+    const bool number = kind == Config::Kind::number, null = kind == Config::Kind::null;
+    const bool inner = key != file.at("partial_rotary_factor") && key != file.at("rotary_pct");
+    if (null && inner)
+      all.push_back(finding(file, key, "a number, or no such key",
+                            "null is not an absent key: what computes the part multiplies it and fails"));
+    if (number && (*file.config().number(key) > 1 || *file.config().number(key) <= 0))
+      all.push_back(finding(file, key, "above 0, at most 1: a share of the head, not a number of channels",
+                            "the rotated width would not be within the head"));
+  };
+  for (const std::string_view key : {"partial_rotary_factor", "rotary_pct"}) look(file.at(key));
+  for (const RopeDictionary& dict : file.ropes()) look(dict.key + ".partial_rotary_factor");
+  return all;
+}
+
+Findings proportional(const LintContext& file) {
+  for (const RopeDictionary& dict : file.ropes()) {
+    const auto share = file.number(dict, "partial_rotary_factor");
+    if (!dict.live || file.type_of(dict) != "proportional" || !share || *share >= 1) continue;
+    return {finding(
+        file, dict.key + ".rope_type", "nothing; check that what serves it knows proportional",
+        text("the first ", shortest(*share),
+             " of the pairs of the whole head turn, with exponents over the whole head: not the first ",
+             shortest(*share), " of the channels"))};
+  }
+  return {};
+}
+
+const Rule kRules[] = {
+    {.id = "partial-rotation-dropped",
+     .severity = Severity::error,
+     .title = "partial_rotary_factor in a class whose plain rotation does not read it.",
+     .explains = "In transformers 5 the type default is computed by each class for itself, and 144 of the "
+                 "186 that 5.23 has turn the whole head whatever "
+                 "partial_rotary_factor says, where every default of 4.57 honoured it. Linear scaling and "
+                 "YaRN compute the part, and Llama's class then fails when it runs. "
+                 "MiniMax-M2 turned whole heads where half was meant.",
+     .fix = "Use a class that reads it; otherwise the file describes a model that transformers 5 does not "
+            "compute.",
+     .link = "https://github.com/huggingface/transformers/issues/48241",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "partial_rotary_factor": 0.5})",
+     .passes =
+         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+ "rotary_emb_base": 10000, "rotary_pct": 0.5})",
+     .find = dropped_by_default},
+    {.id = "partial-rotation-with-scaling",
+     .severity = Severity::error,
+     .title = "partial_rotary_factor with a scaling, in a class that turns whole heads.",
+     .explains = "The functions of linear, dynamic, YaRN, LongRoPE and Llama 3 scaling compute as many "
+                 "frequencies as the share says, and the attention of Llama, Qwen3, Mistral and most others "
+                 "multiplies the whole head by them: transformers 5.23 opens the file and raises "
+                 "RuntimeError at the first token. `gnomon explain` tells the part that the key means.",
+     .fix = "Take the key out if the model was trained on whole heads.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .find = with_scaling,
+     .departs = true},
+    {.id = "partial-rotation-twice",
+     .severity = Severity::warning,
+     .title = "Two different shares of the head that turns.",
+     .explains = "Up to transformers 5.16 the top level overwrote the dictionary, from 5.17 on the "
+                 "dictionary wins; GPT-NeoX's class in 5.0.0 always overwrote.",
+     .fix = "Write the same number in both places, or one of them.",
+     .link = "https://github.com/AI-Hypercomputer/maxtext/issues/4616",
+     .fails =
+         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+ "partial_rotary_factor": 0.5, "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
+     .passes =
+         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+ "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
+     .find = part_twice},
+    {.id = "rotary-key-unread",
+     .severity = Severity::error,
+     .title = "A key for the part of the head that turns, of another family.",
+     .explains =
+         "rotary_dim, rotary_pct, rotary_emb_fraction and partial_rotary_factor mean the same in different "
+         "classes, and each class reads its own. Written for another, the whole head turns: "
+         "MiniMax-M2's rotary_dim was dropped so.",
+     .fix = "Write the key of the class.",
+     .link = "https://github.com/ml-explore/mlx-lm/issues/1698",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rotary_dim": 32})",
+     .passes =
+         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+ "rotary_pct": 0.5})",
+     .find = key_unread},
+    {.id = "partial-rotation-of-class",
+     .severity = Severity::note,
+     .title = "No key says it, and the class turns a part of the head.",
+     .explains = "GLM without partial_rotary_factor means 0.5, GPT-NeoX without rotary_pct 0.25. Readers "
+                 "with a default of 1 turn the whole head.",
+     .fix = "Write the share into the file.",
+     .link = "https://github.com/AI-Hypercomputer/maxtext/issues/4616",
+     .fails =
+         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+ "rotary_emb_base": 10000})",
+     .passes =
+         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+ "rotary_emb_base": 10000, "rotary_pct": 0.25})",
+     .find = part_of_class},
+    {.id = "rotated-width-odd",
+     .severity = Severity::error,
+     .title = "An odd number of channels turns.",
+     .explains = "Channels turn in pairs. transformers 5.23 refuses an odd head that turns whole (above 4 "
+                 "channels), and rounds an odd part up; other readers round down.",
+     .fix = "Choose a share that gives an even number.",
+     .link = "https://github.com/vllm-project/vllm/issues/43676",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 504, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
+     .find = odd_width},
+    {.id = "partial-rotation-impossible",
+     .severity = Severity::error,
+     .title = "The share of the head that turns is not between 0 and 1.",
+     .explains = "partial_rotary_factor and rotary_pct are shares; a number of channels in their place makes "
+                 "the rotated width larger than the head. Kernels that trust it read past the table: "
+                 "gsm8k 0 of 1319.",
+     .fix = "Divide by the head's width.",
+     .link = "https://github.com/vllm-project/vllm/issues/43676",
+     .fails =
+         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048, "rotary_pct": 16})",
+     .passes =
+         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048, "rotary_pct": 0.25})",
+     .find = part_above_one},
+    {.id = "proportional-is-not-partial",
+     .severity = Severity::note,
+     .title = "Proportional rotation: the same share as partial, other channels and other frequencies.",
+     .explains =
+         "Gemma 4's full layers turn a quarter of the pairs (i, i + d/2) of the whole head, theta^(-2i/d). "
+         "Partial rotation turns the first quarter of the channels, theta^(-2i/r). Readers "
+         "took one for the other: fluent and wrong.",
+     .fix = "Check that what serves the model knows proportional.",
+     .link = "https://github.com/jagmarques/nexusquant/pull/12",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_parameters": {"rope_type": "proportional", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_parameters": {"rope_type": "default", "rope_theta": 10000}})",
+     .find = proportional},
+};
+
+}  // namespace
+
+std::span<const Rule> partial_rules() { return kRules; }
+
+}  // namespace gnomon

@@ -1,0 +1,59 @@
+#pragma once
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/lint/lint.h"
+
+// What the files of rules share: how a finding is written.
+namespace gnomon {
+
+// About a key of the whole file, which may be missing.
+inline Finding finding(const LintContext& file, std::string key, std::string expected, std::string says) {
+  std::string found = file.config().printed(key);
+  return {std::move(key), std::move(found), std::move(expected), std::move(says)};
+}
+
+// What the resolver itself remarks under the name of this rule, so that the two cannot part.
+inline Findings remarked(const LintContext& file, std::string_view rule, std::string_view expected) {
+  Findings all;
+  const Resolved* read = file.gguf() ? nullptr : file.read_by(Reader::v5);
+  if (!read) return all;
+  for (const Remark& remark : read->remarks)
+    if (remark.rule == rule) all.push_back(finding(file, remark.key, std::string(expected), remark.says));
+  return all;
+}
+
+// Where files keep the base of the rotation outside the dictionaries.
+constexpr std::array<std::string_view, 7> kThetaKeys{
+    "rope_theta",           "rotary_emb_base", "rotary_base",     "global_rope_theta",
+    "rope_local_base_freq", "rope_base",       "layer_rope_theta"};
+inline bool theta_outside(const LintContext& file) {
+  for (const std::string_view key : kThetaKeys)
+    if (file.has(key)) return true;
+  return false;
+}
+// The dictionary's own type is one that changes frequencies.
+inline bool scales(const LintContext& file, const RopeDictionary& dict) {
+  const std::string type = file.type_of(dict);
+  return type != "default" && type != "mrope" && type != "axial";
+}
+// The share of the head that turns by the dictionary, else by the top level; 1 where neither says one that can be.
+inline double share_of_head(const LintContext& file, const RopeDictionary& dict) {
+  const auto said = file.has(dict, "partial_rotary_factor") ? file.number(dict, "partial_rotary_factor")
+                                                            : file.number("partial_rotary_factor");
+  return said && *said > 0 && *said <= 1 ? *said : 1;
+}
+// Classes whose windows use_sliding_window switches on; without it their window is null, whatever the file says.
+inline bool switches_window(const LintContext& file) {
+  return file.family() && (!file.family()->windows.use_key.empty() || file.family()->name == "qwen3_moe");
+}
+// The base of a class whose files leave it out.
+inline double class_theta(const LintContext& file) {
+  return file.family() ? file.family()->rope.theta : 10000;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,486 @@
+// The kinds of scaling, what they need, and what no model was trained with.
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/names.h"
+#include "gnomon/models/lint/rules/rule.h"
+
+namespace gnomon {
+namespace {
+
+// ROPE_INIT_FUNCTIONS of transformers 5.23, and what single classes add.
+constexpr std::array<std::string_view, 11> kTypes{"default",  "linear", "dynamic",      "yarn",
+                                                  "longrope", "llama3", "proportional", "axial",
+                                                  "mrope",    "su",     "deepseek_yarn"};
+
+Findings type_unknown(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    const bool su = type == "su" && !(file.family() && file.family()->rope.dicts == RopeDicts::phi3);
+    if (!su && std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) continue;
+    const std::string_view meant = su ? "longrope" : nearest(type, kTypes);
+    const std::string key = dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type");
+    all.push_back(finding(file, key,
+                          meant.empty() ? text("one of ", join(kTypes, ", ")) : text("\"", meant, "\""),
+                          text("transformers 5.23 warns when it reads the file and fails when it builds the "
+                               "model: there is no method '",
+                               type, "'")));
+  }
+  return all;
+}
+
+Findings type_missing(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    if (file.type_of(dict) != "default" || !dict.live) continue;
+    const std::string old = file.config().printed(dict.key + ".type");
+    if (!file.has(dict, "rope_type") && file.has(dict, "type") && old != "\"default\"")
+      continue;  // type-unread-by-kind says it
+    for (const std::string_view key : {"factor", "short_factor", "low_freq_factor", "beta_fast", "alpha"}) {
+      if (!file.has(dict, key) || file.number(dict, key) == 1) continue;
+      all.push_back(finding(
+          file, text(dict.key, ".", key), "\"rope_type\": the method that it belongs to",
+          text("the type is ",
+               file.has(dict, "rope_type") || file.has(dict, "type") ? "default" : "not said, hence default",
+               ": the rotation is not scaled")));
+      break;
+    }
+  }
+  return all;
+}
+
+Findings type_refused(const LintContext& file) {
+  if (!file.family()) return {};
+  const std::vector<std::string_view>& taken = file.family()->rope.types.names;
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    const bool renamed = file.family()->rope.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn");
+    if (!dict.live || taken.empty() || type == "default" || renamed ||
+        std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end() ||
+        std::find(taken.begin(), taken.end(), type) != taken.end())
+      continue;
+    all.push_back(finding(
+        file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"),
+        text("default or ", join(taken, ", ")),
+        text("transformers has ", type, ", and the class of ", file.type(), " raises ValueError for it")));
+  }
+  return all;
+}
+
+struct Needed {
+  std::string_view type;
+  std::array<std::string_view, 3> keys;
+};
+constexpr std::array<Needed, 5> kNeeded{{{"linear", {"factor"}},
+                                         {"dynamic", {"factor"}},
+                                         {"yarn", {"factor"}},
+                                         {"llama3", {"factor", "low_freq_factor", "high_freq_factor"}},
+                                         {"longrope", {"short_factor", "long_factor"}}}};
+
+// The length before the extension, as transformers 5 finds it, and the key that says it.
+std::pair<std::optional<double>, std::string> original_of(const LintContext& file,
+                                                          const RopeDictionary& dict) {
+  constexpr std::string_view name = "original_max_position_embeddings";
+  if (const auto outer = file.number(name); outer && dict.label.empty()) return {outer, file.at(name)};
+  if (const auto own = file.number(dict, name)) return {own, text(dict.key, ".", name)};
+  return {std::nullopt, dict.key};
+}
+bool needs_original(std::string_view type) {
+  return type == "yarn" || type == "llama3" || type == "longrope" || type == "su";
+}
+// Gemma 4's class puts nothing into its dictionaries.
+bool fills_nothing(const LintContext& file) {
+  return file.family() && file.family()->rope.dicts == RopeDicts::as_written;
+}
+
+Findings key_missing(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    constexpr std::string_view original = "original_max_position_embeddings";
+    if (fills_nothing(file) && needs_original(type) && !file.has(dict, original))
+      all.push_back(finding(file, dict.key, text("\"", original, "\": the tokens of training"),
+                            text(type, " needs ", original,
+                                 " in the dictionary itself: transformers 5.23 fails "
+                                 "with a KeyError")));
+    if (file.has(dict, "alpha") || file.has(dict, "short_factor"))
+      continue;  // HunYuan's, Phi-3's words for other methods
+    for (const Needed& needed : kNeeded) {
+      if (needed.type != type) continue;
+      for (const std::string_view key : needed.keys)
+        if (!key.empty() && !file.has(dict, key))
+          all.push_back(finding(file, dict.key, text("\"", key, "\": a number"),
+                                text(type, " needs ", key, ": transformers 5.23 fails with a KeyError")));
+    }
+  }
+  return all;
+}
+
+Findings factor_below_one(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const bool hunyuan = file.family() && file.family()->rope.dicts == RopeDicts::hunyuan;
+    if (const auto alpha = file.number(dict, "alpha"); hunyuan && alpha && *alpha != 0 && *alpha < 1)
+      all.push_back(finding(file, dict.key + ".alpha", "a number of at least 1",
+                            "the base is multiplied by a power of it, and becomes smaller"));
+    const bool null =
+        file.type_of(dict) == "proportional" &&
+        file.config().kind(dict.key + ".factor") == Config::Kind::null;  // others: scaling-key-missing
+    if (!scales(file, dict) || (!file.has(dict, "factor") && !null)) continue;
+    const auto factor = file.number(dict, "factor");
+    if (factor && *factor >= 1) continue;
+    const bool inverse = factor && *factor > 0;
+    all.push_back(finding(
+        file, dict.key + ".factor", inverse ? shortest(1 / *factor) : std::string("a number of at least 1"),
+        inverse
+            ? text("transformers divides frequencies by it: ", shortest(*factor), " makes every pair turn ",
+                   shortest(1 / *factor), " times as fast, the context shorter")
+            : std::string("transformers 5.23 only warns; the frequencies cannot be computed")));
+  }
+  return all;
+}
+
+Findings original_impossible(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    const std::string key = original_of(file, dict).second;
+    const Config::Kind kind = file.config().kind(key);
+    if (!dict.live || !needs_original(type) || key == dict.key) {
+      const std::string inner = dict.key + ".original_max_position_embeddings";
+      if (!dict.live || !needs_original(type) || file.config().kind(inner) != Config::Kind::null) continue;
+      all.push_back(finding(file, inner, "a whole number of tokens, or no such key",
+                            "null is not an absent key: transformers 5.23 divides by it and fails"));
+      continue;
+    }
+    const double tokens = kind == Config::Kind::number ? *file.config().number(key) : 0;
+    const double least = type == "longrope" || type == "su" ? 2 : 1;
+    if (tokens >= least && tokens == std::floor(tokens)) continue;
+    all.push_back(finding(file, key, "a whole number of tokens",
+                          tokens == 1 ? "LongRoPE divides by ln of it, 0"
+                                      : "pairs are told apart by their turns within this length"));
+  }
+  return all;
+}
+
+Findings original_missing(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    if (!dict.live || !needs_original(file.type_of(dict)) || original_of(file, dict).first) continue;
+    if (fills_nothing(file)) continue;  // scaling-key-missing says it
+    if (!dict.label.empty() && file.has("original_max_position_embeddings"))
+      continue;                                                   // original-length-unread says it
+    if (file.family() && file.family()->rope.original) continue;  // Phi-3's class has one of its own
+    const std::int64_t longest = file.longest().value_or(0);
+    all.push_back(finding(file, dict.key, "\"original_max_position_embeddings\": the tokens of training",
+                          text("transformers takes max_position_embeddings, ", longest,
+                               ", for the length before the extension")));
+  }
+  return all;
+}
+
+Findings original_unread(const LintContext& file) {
+  Findings all;
+  const auto outer = file.number("original_max_position_embeddings");
+  if (!outer) return all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    if (dict.label.empty() || !needs_original(file.type_of(dict)) ||
+        file.has(dict, "original_max_position_embeddings"))
+      continue;
+    all.push_back(finding(file, file.at("original_max_position_embeddings"),
+                          text("\"original_max_position_embeddings\": ", shortest(*outer), " in ", dict.key),
+                          text("in a nested dictionary transformers 5.23 asks only the dictionary, and takes "
+                               "max_position_embeddings, ",
+                               file.longest().value_or(0), ", instead")));
+  }
+  return all;
+}
+
+Findings original_twice(const LintContext& file) {
+  Findings all;
+  auto outer = file.number("original_max_position_embeddings");
+  const bool of_class = !outer && file.family() && file.family()->rope.original;
+  if (of_class) outer = double(file.family()->rope.original);
+  for (const RopeDictionary& dict : file.ropes()) {
+    const auto own = file.number(dict, "original_max_position_embeddings");
+    if (!outer || !own || *outer == *own || !dict.live || !needs_original(file.type_of(dict))) continue;
+    const double wins = dict.label.empty() ? *outer : *own;
+    all.push_back(finding(file, dict.key + ".original_max_position_embeddings",
+                          "the same number in both places",
+                          text(of_class ? "the class has " : "the top level says ", shortest(*outer),
+                               ", the dictionary ", shortest(*own), ": transformers 5 takes ", shortest(wins),
+                               ", readers of the dictionary ", shortest(*own))));
+  }
+  return all;
+}
+
+Findings original_too_long(const LintContext& file) {
+  Findings all;
+  const auto longest = file.longest();
+  for (const RopeDictionary& dict : file.ropes()) {
+    const auto [original, key] = original_of(file, dict);
+    if (!original || !longest || *original <= double(*longest)) continue;
+    all.push_back(finding(
+        file, key, text("at most max_position_embeddings, ", *longest),
+        text("the length before the extension, ", shortest(*original), ", is above the one after it")));
+  }
+  return all;
+}
+
+Findings linear_over_trained(const LintContext& file) {
+  Findings all;
+  if (file.reads_by_kind()) return all;  // Gemma 3 was trained so
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string type = file.type_of(dict);
+    const auto theta =
+        file.has(dict, "rope_theta") ? file.number(dict, "rope_theta") : file.number("rope_theta");
+    if (!dict.live || type != "linear" || theta.value_or(class_theta(file)) < 500000 ||
+        file.has(dict, "alpha"))
+      continue;
+    all.push_back(finding(file, dict.key, "the scaling that the model was published with: llama3 or yarn",
+                          text("a base of ", shortest(theta.value_or(class_theta(file))),
+                               " belongs to a model trained for long contexts; ", type,
+                               " scaling changes all pairs, the fast ones too")));
+  }
+  return all;
+}
+
+Findings dynamic_cache(const LintContext& file) {
+  for (const RopeDictionary& dict : file.ropes())
+    if (dict.live && file.type_of(dict) == "dynamic" && !file.has(dict, "alpha"))
+      return {finding(file, dict.key, "yarn, if there is a choice",
+                      text("beyond ", file.longest().value_or(0),
+                           " tokens the base grows with the context, and keys in the cache were turned with "
+                           "smaller ones"))};
+  return {};
+}
+
+Findings alpha(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    if (!file.has(dict, "alpha")) continue;
+    const bool hunyuan = file.type().starts_with("hunyuan") ||
+                         (file.family() && file.family()->rope.dicts == RopeDicts::hunyuan);
+    const auto alpha = file.number(dict, "alpha");
+    const auto dim = file.head_dim();
+    const double theta = file.number("rope_theta").value_or(file.number(dict, "rope_theta").value_or(10000));
+    const double base =
+        alpha && dim && *dim > 2 ? theta * std::pow(*alpha, double(*dim) / double(*dim - 2)) : 0;
+    all.push_back(finding(file, dict.key + ".alpha",
+                          base > 0 ? text("without it, \"rope_theta\": ", shortest(std::round(base)))
+                                   : std::string("a rope_theta that says the same"),
+                          hunyuan
+                              ? text("this class multiplies the base once, to ", shortest(std::round(base)),
+                                     "; readers that take dynamic at its word keep ", shortest(theta),
+                                     " up to the trained length")
+                              : std::string("only HunYuan's classes read it")));
+  }
+  return all;
+}
+
+const Rule kRules[] = {
+    {.id = "scaling-type-unknown",
+     .severity = Severity::error,
+     .title = "The kind of scaling is none that there is.",
+     .explains = "transformers 5.23 only warns when it reads the file; the model fails later, and readers "
+                 "with an else branch compute without scaling.",
+     .fix = "Correct the name.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linaer", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .find = type_unknown},
+    {.id = "scaling-type-refused",
+     .severity = Severity::error,
+     .title = "A kind of scaling that there is, and that this class refuses.",
+     .explains =
+         "Phi-3's configuration takes default and longrope (and su and yarn for it) and raises "
+         "ValueError for linear, dynamic and llama3, under transformers 5.23 as before. A loader that "
+         "stretches any model's context by one of them cannot open it.",
+     .fix = "Use longrope with two lists of factors, or another class.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/phi3/"
+             "configuration_phi3.py",
+     .fails =
+         R"({"model_type": "phi3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000,
+ "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "original_max_position_embeddings": 4096, "rope_theta": 10000, "rope_scaling": {"rope_type": "longrope", "short_factor": [1, 1, 1, 1], "long_factor": [1, 2, 3, 4]}})",
+     .find = type_refused},
+    {.id = "scaling-type-missing",
+     .severity = Severity::error,
+     .title = "Numbers of a scaling without its kind.",
+     .explains = "A dictionary without rope_type and type is of the type default, which reads no factor: the "
+                 "model runs unscaled, with one line of warning.",
+     .fix = "Write rope_type.",
+     .link = "https://github.com/ggml-org/llama.cpp/issues/2402",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"factor": 2.0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .find = type_missing},
+    {.id = "scaling-key-missing",
+     .severity = Severity::error,
+     .title = "A scaling lacks a number that it cannot do without.",
+     .explains = "transformers 5.23 refuses the file with a KeyError; readers with defaults of their own go "
+                 "on with a factor of 1.",
+     .fix = "Add the key.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
+ "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 8192}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
+ "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+ "original_max_position_embeddings": 8192}})",
+     .find = key_missing},
+    {.id = "factor-below-one",
+     .severity = Severity::error,
+     .title = "The factor of a scaling is below 1, or no number.",
+     .explains = "config.json has the factor by which the context grows; llama.cpp's --rope-freq-scale is "
+                 "its inverse, and people write one for the other. transformers only warns.",
+     .fix = "Write the factor by which the context grows.",
+     .link = "https://github.com/ggml-org/llama.cpp/issues/2530",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 0.125}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 8}})",
+     .find = factor_below_one},
+    {.id = "original-length-impossible",
+     .severity = Severity::error,
+     .title = "The length before the extension is no number of tokens.",
+     .explains =
+         "transformers 5.23 takes its logarithm or divides by it: 0 and null fail when the model is "
+         "built, while a negative or broken number goes through for Llama 3 and LongRoPE. gnomon refuses "
+         "the file.",
+     .fix = "Write the tokens of training.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096.5}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
+     .find = original_impossible},
+    {.id = "original-length-missing",
+     .severity = Severity::warning,
+     .title = "The length before the extension is not said.",
+     .explains = "YaRN, Llama 3 and LongRoPE divide pairs by their turns within the length of training. "
+                 "Without it transformers takes max_position_embeddings, which is often already the "
+                 "extended length: too many pairs are then taken for fast ones and left alone.",
+     .fix = "Write original_max_position_embeddings into the dictionary.",
+     .link = "https://github.com/huggingface/transformers/issues/38224",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
+     .find = original_missing},
+    {.id = "original-length-unread",
+     .severity = Severity::error,
+     .title = "The length before the extension stands where a nested dictionary does not look.",
+     .explains = "At the top level it counts for one dictionary of all layers. For dictionaries by kind of "
+                 "layer transformers 5.23 reads it only inside them, and silently takes "
+                 "max_position_embeddings.",
+     .fix = "Move it into the dictionary.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
+     .fails =
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 16384,
+ "sliding_window": 512, "original_max_position_embeddings": 4096,
+ "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
+     .passes =
+         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 16384,
+ "sliding_window": 512, "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0, "original_max_position_embeddings": 4096}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
+     .find = original_unread},
+    {.id = "original-length-twice",
+     .severity = Severity::warning,
+     .title = "Two different lengths before the extension.",
+     .explains = "In one dictionary for all layers transformers 5 lets the top level win, a rule made for "
+                 "Phi-3; readers that look into the dictionary get the other.",
+     .fix = "Write the same number in both places, or one of them.",
+     .link = "https://github.com/huggingface/transformers/issues/38224",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "original_max_position_embeddings": 8192,
+ "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "original_max_position_embeddings": 4096,
+ "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
+     .find = original_twice},
+    {.id = "original-length-too-long",
+     .severity = Severity::warning,
+     .title = "The length before the extension is above max_position_embeddings.",
+     .explains = "An extension then shortens. The two numbers are usually exchanged; LongRoPE's factor, "
+                 "their ratio, falls below 1 and its attention factor becomes 1.",
+     .fix = "Write the tokens of training there, the extended length as max_position_embeddings.",
+     .link = "https://github.com/huggingface/transformers/issues/38224",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16384}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
+ "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
+     .find = original_too_long},
+    {.id = "linear-over-trained-scaling",
+     .severity = Severity::warning,
+     .title = "Linear scaling on a model that was trained for long contexts.",
+     .explains = "It usually stands in the place of llama3 or yarn, put there by a loader asked for a longer "
+                 "context. Llama 3.1 so changed: perplexity 166 at position 65000 and "
+                 "2134 at 195000, where the scaling that it was trained with keeps working.",
+     .fix = "Keep the published scaling and raise max_position_embeddings.",
+     .link = "https://github.com/unslothai/unsloth/pull/7028",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 262144,
+ "rope_theta": 500000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
+ "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+ "original_max_position_embeddings": 8192}})",
+     .find = linear_over_trained},
+    {.id = "dynamic-with-a-cache",
+     .severity = Severity::note,
+     .title = "Dynamic scaling changes the base while keys wait in the cache.",
+     .explains = "The base depends on the length so far. Keys that were turned earlier keep the older base, "
+                 "so generating token by token differs from one pass over the text.",
+     .fix = "Know it, or use a scaling that does not depend on the length.",
+     .link = "https://github.com/huggingface/transformers/issues/25104",
+     .fails =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}})",
+     .passes =
+         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
+ "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+     .find = dynamic_cache},
+    {.id = "alpha-means-a-larger-base",
+     .severity = Severity::note,
+     .title = "alpha multiplies the base once, whatever the type says.",
+     .explains = "HunYuan's files say dynamic and mean a base of theta * alpha^(d/(d-2)), at every length. "
+                 "Read as dynamic, the base stays 10000 within the trained length.",
+     .fix = "For other readers: type default and the larger rope_theta.",
+     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/hunyuan_v1_dense/"
+             "modeling_hunyuan_v1_dense.py",
+     .fails =
+         R"({"model_type": "hunyuan_v1_dense", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
+ "max_position_embeddings": 32768, "rope_theta": 10000, "rope_scaling": {"type": "dynamic", "factor": 1.0, "alpha": 1000.0}})",
+     .passes =
+         R"({"model_type": "hunyuan_v1_dense", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
+ "max_position_embeddings": 32768, "rope_theta": 11158840})",
+     .find = alpha},
+};
+
+}  // namespace
+
+std::span<const Rule> scaling_rules() { return kRules; }
+
+}  // namespace gnomon

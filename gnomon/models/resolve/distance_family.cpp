@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/resolve/methods.h"
+#include "gnomon/models/resolve/numbers.h"
+
+namespace gnomon {
+namespace {
+
+void fill_layers(const Resolving& task, const SpecPart& part) {
+  for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
+    LayerPosition layer = make_layer(task, {}, {part});
+    layer.scale = attention_scale(task, l, layer);
+    layer.number = l;
+    task.answer.layers.push_back(std::move(layer));
+  }
+}
+Because own_code(std::string_view what, std::string_view value, std::string_view rule) {
+  return {std::string(what), std::string(value), "", std::string(rule)};
+}
+SpecPart alibi() {
+  return {"alibi(slopes=authors",
+          {own_code("encoding", "alibi", "this family always has it"),
+           own_code("slopes", "authors", "the authors' rule for head counts that are no power of two")},
+          {}};
+}
+void close(SpecPart& part) { part.text += ")"; }
+
+// bfloat16 has the upper half of a float's bits.
+bool rounded_by_bfloat16(const std::vector<double>& slopes) {
+  return std::any_of(slopes.begin(), slopes.end(), [](double slope) {
+    return (std::bit_cast<std::uint32_t>(float(slope)) & 0xffffU) != 0;
+  });
+}
+
+SpecPart t5_part(const Resolving& task, bool scaled) {
+  FileReading& file = task.file;
+  const auto buckets = file.whole("relative_attention_num_buckets", 2, 1 << 20);
+  const auto distance = file.whole("relative_attention_max_distance", 2, 1 << 24);
+  SpecPart part{text("t5(buckets=", buckets.value_or(32), ", distance=", distance.value_or(128),
+                     ", scale=", scaled ? "on" : "off", ")"),
+                {},
+                {}};
+  const auto say = [&](std::string_view what, std::int64_t x, bool said, std::string_view key) {
+    part.because.push_back({std::string(what), text(x), said ? file.at(key) : "",
+                            said ? "the file's own" : "no key says it: the class's own"});
+  };
+  say("buckets", buckets.value_or(32), buckets.has_value(), "relative_attention_num_buckets");
+  say("distance", distance.value_or(128), distance.has_value(), "relative_attention_max_distance");
+  if (!scaled)
+    part.because.push_back(own_code("scale", "1", "this family does not scale q·k; the spec says it"));
+  return part;
+}
+
+}  // namespace
+
+void resolve_alibi(const Resolving& task) {
+  SpecPart part = alibi();
+  if (task.family.name == "mpt") {
+    part.because.push_back(own_code("bias_max", "8", "transformers 5.23, build_mpt_alibi_tensor: always"));
+    if (const auto most = task.file.number("attn_config.alibi_bias_max"); most && *most != 8)
+      task.answer.remarks.push_back({task.file.at("attn_config.alibi_bias_max"),
+                                     "not looked at by transformers, which has 8; MosaicML's own code has it",
+                                     "alibi-most-unread"});
+    if (const auto on = task.file.flag("attn_config.alibi"); on && !*on)
+      task.answer.remarks.push_back(
+          {task.file.at("attn_config.alibi"),
+           "not looked at by transformers, which always has ALiBi; MosaicML's own code has it",
+           "alibi-off-unread"});
+  }
+  close(part);
+  fill_layers(task, part);
+}
+
+void resolve_baichuan(const Resolving& task) {
+  constexpr std::int64_t kLayersOf13B = 40;
+  if (task.sizes.layers != kLayersOf13B) return resolve_rotary(task);
+  SpecPart part = alibi();
+  part.because.front() = {"encoding", "alibi", task.file.at(task.family.keys.layers),
+                          "the model of 40 layers, 13B, has it; the others turn"};
+  close(part);
+  fill_layers(task, part);
+}
+
+void resolve_falcon(const Resolving& task) {
+  FileReading& file = task.file;
+  Sizes sizes = task.sizes;
+  const bool new_design = file.flag("new_decoder_architecture").value_or(false);
+  if (!new_design && file.flag("multi_query").value_or(true)) {
+    sizes.kv_heads = 1;
+    task.answer.because.push_back({"kv_heads", "1", file.at("multi_query"), "one head of keys for all"});
+  }
+  const Resolving own{file, task.family, sizes, task.answer};
+  if (!file.flag("alibi").value_or(false)) return resolve_rotary(own);
+  SpecPart part = alibi();
+  part.text += ", scaled=on";
+  part.because.front() = {"encoding", "alibi", file.at("alibi"), "ALiBi in place of RoPE"};
+  part.because.push_back(
+      own_code("scaled", "on", "this family divides the sum of q·k and bias by sqrt(head_dim)"));
+  close(part);
+  fill_layers(own, part);
+  std::vector<double> slopes = numbers_of(task.answer.layers.front(), 1).slopes;
+  for (double& slope : slopes)
+    slope *= std::sqrt(double(task.sizes.head_dim));  // as they are before the scale
+  if (rounded_by_bfloat16(slopes))
+    task.answer.remarks.push_back(
+        {file.at("alibi"), "transformers rounds the slopes to bfloat16 (build_alibi_tensor); these are exact",
+         "alibi-slopes-rounded"});
+}
+
+void resolve_t5(const Resolving& task) {
+  const SpecPart part = t5_part(task, false);
+  task.answer.because.push_back(
+      own_code("input", "none", "words alone: this family has no absolute position"));
+  const auto decoder = task.file.whole("num_decoder_layers", 0, 4096);
+  for (const std::string_view component : {"encoder", "decoder"}) {
+    const bool decodes = component == "decoder";
+    const std::int64_t layers = decodes ? decoder.value_or(task.sizes.layers) : task.sizes.layers;
+    for (std::int64_t l = 0; l < layers; ++l) {
+      LayerPosition layer = make_layer(task, {}, {part});
+      layer.component = component;
+      layer.number = l;
+      layer.causal = decodes;
+      task.answer.layers.push_back(std::move(layer));
+    }
+  }
+}
+
+void resolve_mpnet(const Resolving& task) {
+  resolve_table(task);
+  task.answer.layers.clear();
+  SpecPart part{"t5(buckets=32, distance=128)",
+                {own_code("buckets", "32", "compute_position_bias, whatever the file says"),
+                 own_code("distance", "128", "the class's own")},
+                {}};
+  if (const auto buckets = task.file.whole("relative_attention_num_buckets"); buckets && *buckets != 32)
+    task.answer.remarks.push_back({task.file.at("relative_attention_num_buckets"),
+                                   "sizes the table alone: transformers counts 32 buckets",
+                                   "bucket-count-unread"});
+  fill_layers(task, part);
+}
+
+}  // namespace gnomon

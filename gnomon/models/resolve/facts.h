@@ -1,0 +1,50 @@
+#pragma once
+// What the blocks of families are read with. Internal to families.
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gnomon/models/resolve/reading.h"
+#include "gnomon/models/resolve/resolved.h"
+#include "gnomon/nn/architecture.h"
+
+namespace gnomon {
+
+// A file's keys, with what stands for those that are absent. A GGUF file has other words for some and none for most: what the
+// family has, always.
+struct Facts {
+  FileReading& file;  // of a GGUF file, the keys of its architecture
+  const Resolved& resolved;
+  bool gguf;
+
+  double number(std::string_view key, double standard);
+  // Null is 0, absent is `standard`: Gemma 2's soft-caps.
+  double number_or_none(std::string_view key, double standard);
+  std::int64_t whole(std::string_view key, std::int64_t standard);
+  bool flag(std::string_view key, bool standard) { return file.flag(key).value_or(standard); }
+  Activation activation(std::string_view key, std::string_view standard);
+  double epsilon(std::string_view key, double standard);
+  // Of the feed-forward part. Throws Error(input) where neither the file nor the class's own rule (0: none) says it.
+  std::int64_t hidden(std::string_view key, std::int64_t standard = 0);
+  // Of a matrix that may be the word table.
+  Head head(bool tied_standard);
+  [[noreturn]] void refuse(std::string_view key, std::string_view why) const;
+};
+// By transformers' names (activations.py, ACT2FN); nullopt: none that gnomon has.
+std::optional<Activation> activation_named(std::string_view name);
+
+// Each fills in what its family has: the rest is there already.
+void block_bert(Facts& f, Architecture& a);
+void block_deberta_v2(Facts& f, Architecture& a);
+void block_gemma2(Facts& f, Architecture& a);
+void block_gemma3(Facts& f, Architecture& a);
+void block_gpt2(Facts& f, Architecture& a);
+void block_gpt_neox(Facts& f, Architecture& a);
+void block_gptj(Facts& f, Architecture& a);
+void block_llama(Facts& f, Architecture& a);
+void block_modernbert(Facts& f, Architecture& a);
+void block_qwen2(Facts& f, Architecture& a);
+void block_qwen3(Facts& f, Architecture& a);
+void block_t5(Facts& f, Architecture& a);
+
+}  // namespace gnomon

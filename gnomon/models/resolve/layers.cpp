@@ -1,0 +1,344 @@
+#include "gnomon/models/resolve/layers.h"
+
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/readable.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/resolve/layer_overrides.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::int64_t kMostLayers = 4096, kMostHeads = 65536, kMostWidth = 1 << 24,
+                       kMostTokens = 1'000'000'000;
+
+class SizeReader {
+ public:
+  SizeReader(FileReading& file, std::vector<Because>& because) : file_(file), because_(because) {}
+
+  std::int64_t size(std::string_view what, std::string_view key, std::int64_t standard, std::int64_t most) {
+    if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, most))
+      return say(what, *x, file_.at(key), "the file's own");
+    if (standard == 0) file_.wrong(key, "a whole number: nothing else says it");
+    return say(what, standard, "", "no key says it: the class's own");
+  }
+  // The same, of a size that the class also has under a common name, which wins (its attribute_map).
+  std::int64_t size_by(std::string_view common, std::string_view what, std::string_view key,
+                       std::int64_t standard, std::int64_t most) {
+    if (common == key) return size(what, key, standard, most);
+    if (const auto x = file_.whole(common, 1, most))
+      return say(what, *x, file_.at(common), text("another name of ", key, " (attribute_map)"));
+    return size(what, key, standard, most);
+  }
+  std::int64_t say(std::string_view what, std::int64_t x, std::string key, std::string rule) {
+    because_.push_back({std::string(what), text(x), std::move(key), std::move(rule)});
+    return x;
+  }
+
+ private:
+  FileReading& file_;
+  std::vector<Because>& because_;
+};
+
+// The head of q·k: what carries no position, and the slice that turns.
+std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
+  const std::int64_t nope = file.whole("qk_nope_head_dim", 0, kMostHeads).value_or(mla.nope);
+  const std::int64_t rope = file.whole("qk_rope_head_dim", 0, kMostHeads).value_or(mla.rope);
+  if (nope + rope < 1) file.wrong("qk_rope_head_dim", "a head of at least one channel");
+  return read.say("head_dim", nope + rope, file.at("qk_rope_head_dim"),
+                  "qk_nope_head_dim + qk_rope_head_dim");
+}
+
+}  // namespace
+
+bool says_two_sided(FileReading& file, const Family& family) {
+  if (family.two_sided_key.empty()) return false;
+  switch (file.kind(family.two_sided_key)) {
+    case Config::Kind::flag:
+      return *file.flag(family.two_sided_key);
+    case Config::Kind::text:
+      return *file.text(family.two_sided_key) == "all";
+    default:
+      return false;
+  }
+}
+bool two_sided(FileReading& file, const Family& family) {
+  return !family.causal || (says_two_sided(file, family) && !family.two_sided_by_kernel);
+}
+
+Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
+  const SizeKeys& keys = family.keys;
+  const Sizes& own = family.sizes;
+  SizeReader read(file, because);
+  Sizes s;
+  const SizeKeys common;
+  const std::string_view width = width_key(keys, [&](std::string_view key) { return file.has(key); });
+  s.width = width == keys.first_width
+                ? read.size("width", width, own.width, kMostWidth)
+                : read.size_by(common.width, "width", keys.width, own.width, kMostWidth);
+  s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
+  s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
+  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
+    s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
+  } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
+    s.kv_heads = read.say("kv_heads", s.heads, "", "no key says it: as many as heads");
+  } else {
+    s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);
+  }
+  if (family.mla.rope) {
+    s.head_dim = mla_head(file, family.mla, read);
+  } else if (!file.has(keys.head_dim) && own.head_dim == 0) {
+    if (s.width < s.heads) file.wrong(keys.width, text("as many as heads or more, ", s.heads));
+    s.head_dim = read.say("head_dim", s.width / s.heads, "", text(keys.width, " / ", keys.heads));
+  } else {
+    s.head_dim = read.size("head_dim", keys.head_dim, own.head_dim, kMostHeads);
+  }
+  // MPT has no second name for max_seq_len.
+  const std::string_view longest = keys.longest == "n_positions" ? common.longest : keys.longest;
+  if (own.longest || file.has(keys.longest) || file.has(longest))
+    s.longest = read.size_by(longest, "longest", keys.longest, own.longest, kMostTokens);
+  return s;
+}
+
+namespace {
+
+class LayerReader {
+ public:
+  LayerReader(FileReading& file, const Family& family, const Sizes& sizes)
+      : file_(file),
+        windows_(family.windows),
+        family_(family),
+        sizes_(sizes),
+        kinds_(std::size_t(sizes.layers)) {}
+
+  std::vector<LayerKind> read() {
+    if (!windows_.use_key.empty()) file_.has(windows_.key);  // read, if only to be switched off
+    types();
+    for (LayerKind& kind : kinds_) limits(kind);
+    without_position();
+    full_heads();
+    return std::move(kinds_);
+  }
+
+ private:
+  using Which = WindowRule::Which;
+
+  void types() {
+    if (windows_.typed && file_.has("layer_types")) return named_types();
+    switch (windows_.which) {
+      case Which::none:
+        break;
+      case Which::all:
+        for (LayerKind& kind : kinds_) kind.type = "sliding_attention";
+        break;
+      case Which::all_but:
+        all_but();
+        break;
+      case Which::from_layer:
+        from_layer();
+        break;
+      case Which::without_position:  // known no sooner than what turns: listed()
+        break;
+    }
+  }
+  void named_types() {
+    const auto types = *file_.texts("layer_types");
+    if (types.size() != kinds_.size())
+      file_.wrong("layer_types",
+                  text("a list of ", kinds_.size(), " kinds, one for each layer, not ", types.size()));
+    for (std::size_t l = 0; l < types.size(); ++l) {
+      kinds_[l].type = types[l] == "attention" ? "full_attention" : types[l];  // an older word
+      say(l, "kind", kinds_[l].type, file_.at("layer_types"), "one for each layer");
+    }
+  }
+  void all_but() {
+    if (!windows_.every_key.empty() && file_.kind(windows_.every_key) == Config::Kind::list)
+      return each_named();
+    std::int64_t every = windows_.every;
+    std::string key;
+    if (!windows_.every_key.empty()) {
+      if (const auto x = file_.whole(windows_.every_key, 1, 4096))
+        every = *x, key = file_.at(windows_.every_key);
+    }
+    const std::int64_t at = windows_.full_at ? every - 1 : 0;
+    for (std::int64_t l = 0; l < sizes_.layers; ++l) {
+      const bool full = l % every == at;
+      kinds_[std::size_t(l)].type = full ? "full_attention" : "sliding_attention";
+      say(std::size_t(l), "kind", kinds_[std::size_t(l)].type, key,
+          text("every ", ordinal(every), " layer sees everything", at ? "" : ", from the first",
+               key.empty() ? ": the class's own" : ""));
+    }
+  }
+  void each_named() {  // of GGUF: true where a layer has a window
+    const auto slides = *file_.flags(windows_.every_key);
+    if (slides.size() != kinds_.size())
+      file_.wrong(windows_.every_key, text("a list of ", kinds_.size(), " flags, one for each layer"));
+    for (std::size_t l = 0; l < slides.size(); ++l) {
+      kinds_[l].type = slides[l] ? "sliding_attention" : "full_attention";
+      say(l, "kind", kinds_[l].type, file_.at(windows_.every_key), "one for each layer");
+    }
+  }
+  bool used() { return windows_.use_key.empty() || file_.flag(windows_.use_key).value_or(false); }
+  void from_layer() {
+    const std::int64_t first = file_.whole("max_window_layers", 0, 1 << 20).value_or(28);
+    for (std::int64_t l = first; used() && l < sizes_.layers; ++l) {
+      kinds_[std::size_t(l)].type = "sliding_attention";
+      say(std::size_t(l), "kind", "sliding_attention", file_.at("max_window_layers"),
+          "layers from this one on");
+    }
+  }
+
+  void limits(LayerKind& kind) {
+    if (kind.type == "sliding_attention" || kind.type == "hybrid_sliding") window(kind);
+    if (kind.type == "chunked_attention") chunk(kind);
+  }
+  void window(LayerKind& kind) {
+    if (windows_.unused_is_none && !used()) return;
+    const auto own = file_.whole(windows_.key, 1, kMostTokens);
+    const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
+    std::int64_t tokens = own ? *own : said ? 0 : windows_.standard;
+    if (tokens == 0) return;
+    std::string rule = said ? "keys nearer than this" : "no key says it: the class's own";
+    if (windows_.divisor != 1)
+      tokens = tokens / windows_.divisor + windows_.more, rule = "half of it to each side, and the query";
+    if (windows_.two_sided_more && two_sided(file_, family_))
+      tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it to each side";
+    kind.window = tokens;
+    kind.because.push_back({"window", text(tokens), said ? file_.at(windows_.key) : "", rule});
+  }
+  void chunk(LayerKind& kind) {
+    const auto own = file_.whole("attention_chunk_size", 1, kMostTokens);
+    const bool said = file_.kind("attention_chunk_size") != Config::Kind::absent;
+    kind.chunk = own ? *own : said ? 0 : windows_.chunk;
+    if (kind.chunk)
+      kind.because.push_back({"chunk", text(kind.chunk), said ? file_.at("attention_chunk_size") : "",
+                              said ? "the file's own" : "no key says it: the class's own"});
+  }
+
+  void without_position() {
+    switch (family_.no_position) {
+      case NoPosition::never:
+        break;
+      case NoPosition::listed:
+        listed();
+        break;
+      case NoPosition::theta_zero:
+        theta_zero();
+        break;
+      case NoPosition::full_if_windows:
+        for (std::size_t l = 0; any_window_key() && l < kinds_.size(); ++l)
+          if (kinds_[l].type == "full_attention")
+            nowhere(l, file_.at("layer_types"),
+                    "where others have a window, layers that see everything do not turn");
+        break;
+    }
+  }
+  bool any_window_key() {
+    return file_.has(windows_.key) || (file_.kind(windows_.key) == Config::Kind::absent && windows_.standard);
+  }
+  void nowhere(std::size_t l, std::string key, std::string rule) {
+    kinds_[l].position = false;
+    say(l, "position", "none", std::move(key), std::move(rule));
+  }
+  void listed() {
+    const auto list = file_.wholes("no_rope_layers");
+    const std::int64_t every = file_.whole("no_rope_layer_interval", 1, 1 << 20).value_or(4);
+    const bool own = list && !list->empty();
+    if (own && list->size() != kinds_.size())
+      file_.wrong("no_rope_layers",
+                  text("a list of ", kinds_.size(), " numbers, one for each layer, not ", list->size()));
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const bool turns = own ? (*list)[l] != 0 : (std::int64_t(l) + 1) % every != 0;
+      const bool said = own || file_.has("no_rope_layer_interval");
+      const std::string key = own ? "no_rope_layers" : "no_rope_layer_interval";
+      if (!turns)
+        nowhere(l, said ? file_.at(key) : "",
+                own ? "0: without RoPE (1 is with it)" : text("every ", ordinal(every), " layer"));
+      if (!file_.has("layer_types")) sees_by_turning(kinds_[l]);
+    }
+  }
+  // Llama 4 and SmolLM3 derive what a layer sees from the same list.
+  void sees_by_turning(LayerKind& kind) {
+    if (windows_.chunk && kind.position) kind.type = "chunked_attention", chunk(kind);
+    if (windows_.which != Which::without_position || kind.position || !used() || !file_.has(windows_.key))
+      return;
+    kind.type = "sliding_attention";
+    kind.because.push_back(
+        {"kind", kind.type, file_.at(windows_.use_key), "layers that do not turn have the window"});
+    window(kind);
+  }
+  void theta_zero() {
+    const auto list = file_.numbers("layer_rope_theta");
+    if (!list) return;
+    if (list->size() != kinds_.size())
+      file_.wrong("layer_rope_theta",
+                  text("a list of ", kinds_.size(), " numbers, one for each layer, not ", list->size()));
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      if ((*list)[l] == 0) {
+        nowhere(l, file_.at("layer_rope_theta"), "0: without RoPE");
+      } else {
+        kinds_[l].theta = (*list)[l];
+      }
+    }
+  }
+
+  // Gemma 4: the last layer sees everything, and those that do have a head of another size.
+  void full_heads() {
+    const FullHeads& own = family_.full;
+    if (own.last && kinds_.back().type != "full_attention") {
+      kinds_.back().type = "full_attention", kinds_.back().window = 0, kinds_.back().because.clear();
+      say(kinds_.size() - 1, "kind", "full_attention", file_.at("layer_types"),
+          "the last layer always sees everything");
+    }
+    if (own.head_dim == 0) return;
+    if (file_.kind("per_layer_config") != Config::Kind::absent) return heads_by_layer();
+    const auto dim = file_.whole(own.head_dim_key, 1, kMostHeads);
+    const bool shared = file_.flag(own.kv_heads_if).value_or(false);
+    const auto kv = shared ? file_.whole(own.kv_heads_key, 1, kMostHeads) : std::nullopt;
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      if (kinds_[l].type != "full_attention") continue;
+      kinds_[l].head_dim = dim.value_or(own.head_dim);
+      say(l, "head_dim", text(kinds_[l].head_dim), dim ? file_.at(own.head_dim_key) : "",
+          dim ? "of layers that see everything"
+              : "no key says it: the class's own, of layers that see everything");
+      if (!kv) continue;
+      kinds_[l].kv_heads = *kv;
+      say(l, "kv_heads", text(*kv), file_.at(own.kv_heads_key), "of layers that see everything");
+    }
+  }
+
+  void heads_by_layer() {
+    const auto objects = layer_overrides(file_, sizes_.layers);
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      if (objects[l].empty()) continue;
+      own_size(l, "head_dim", text(objects[l], ".head_dim"), kinds_[l].head_dim);
+      own_size(l, "kv_heads", text(objects[l], ".num_key_value_heads"), kinds_[l].kv_heads);
+    }
+  }
+  void own_size(std::size_t l, std::string_view what, const std::string& key, std::int64_t& size) {
+    if (file_.kind(key) == Config::Kind::absent) return;
+    const auto x = file_.whole(key, 1, kMostHeads);
+    if (!x) file_.wrong(key, "a whole number");
+    size = *x;
+    say(l, what, text(size), file_.at(key), "of this layer");
+  }
+
+  void say(std::size_t l, std::string_view what, std::string value, std::string key, std::string rule) {
+    kinds_[l].because.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
+  }
+
+  FileReading& file_;
+  const WindowRule& windows_;
+  const Family& family_;
+  const Sizes& sizes_;
+  std::vector<LayerKind> kinds_;
+};
+
+}  // namespace
+
+std::vector<LayerKind> read_layers(FileReading& file, const Family& family, const Sizes& sizes) {
+  return LayerReader(file, family, sizes).read();
+}
+
+}  // namespace gnomon

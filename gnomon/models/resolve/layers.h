@@ -1,0 +1,29 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gnomon/models/resolve/family.h"
+#include "gnomon/models/resolve/reading.h"
+
+namespace gnomon {
+
+// What one layer sees, and whether it turns, before RoPE's own settings are looked at.
+struct LayerKind {
+  std::string type = "full_attention";  // as in layer_types
+  std::int64_t window = 0, chunk = 0;   // tokens; 0 = none
+  bool position = true;
+  std::optional<double> theta;                         // its own, over the dictionary's
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;  // 0 = the model's
+  std::vector<Because> because;
+  bool full() const { return window == 0 && chunk == 0; }
+};
+
+// The file's own word that no query is kept from the keys after it; that none is.
+bool says_two_sided(FileReading& file, const Family& family);
+bool two_sided(FileReading& file, const Family& family);
+Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because);
+// One for each layer. Throws Error(input) for lists of another length than the layers.
+std::vector<LayerKind> read_layers(FileReading& file, const Family& family, const Sizes& sizes);
+
+}  // namespace gnomon

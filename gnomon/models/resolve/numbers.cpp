@@ -1,0 +1,43 @@
+#include "gnomon/models/resolve/numbers.h"
+
+#include "gnomon/encodings/rotary.h"
+
+namespace gnomon {
+namespace {
+
+void read_rotation(const Rotary& rotary, double length, Numbers& n) {
+  const Turns turns = rotary.turns_at(length);
+  n.inv_freq = turns.frequencies;
+  n.attention_factor = turns.factor;
+  n.softmax_factor *= rotary.softmax_factor_at(length);
+  n.rotary_dim = rotary.window().channels;
+  n.first = rotary.window().first;
+  n.pairing = rotary.window().pairing;
+}
+
+// b(i − j = 1), which is the slope of a bias without parameters that grows with distance.
+std::vector<double> slopes_of(const Encoding& encoding, std::int64_t heads) {
+  const BiasPart* bias = part<BiasPart>(encoding);
+  std::vector<double> slopes;
+  if (!bias || encoding.param_count() != 0) return slopes;
+  const double two[] = {0, 1};
+  const Scene scene{two, {}, {}, {}};
+  for (std::int64_t h = 0; h < heads; ++h) slopes.push_back(-bias->bias(scene, h, 1, 0));
+  return slopes;
+}
+
+}  // namespace
+
+Numbers numbers_of(const LayerPosition& layer, double length) {
+  Numbers n;
+  const Shape shape{layer.heads * layer.head_dim, layer.heads, layer.head_dim, 1, layer.causal};
+  for (const Named& named : layer.spec.attention) {
+    const auto encoding = make_encoding(named, shape);
+    if (const auto* rotary = dynamic_cast<const Rotary*>(encoding.get())) read_rotation(*rotary, length, n);
+    if (const auto* terms = part<TermsPart>(*encoding)) n.softmax_factor *= terms->content_scale();
+    if (auto slopes = slopes_of(*encoding, layer.heads); !slopes.empty()) n.slopes = std::move(slopes);
+  }
+  return n;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/resolve/methods.h"
+
+namespace gnomon {
+
+// Inkling: profiles of the distance mixed by content, in place of a rotation. transformers 5.23, modeling_inkling.py.
+void resolve_profile(const Resolving& task) {
+  FileReading& file = task.file;
+  const auto whole = [&](std::string_view key, std::int64_t standard) {
+    return file.whole(key, 1, 1'000'000'000).value_or(standard);
+  };
+  std::vector<LayerKind> kinds = read_layers(file, task.family, task.sizes);
+  const auto local = file.wholes("local_layer_ids");
+  for (std::size_t l = 0; l < kinds.size(); ++l) {
+    LayerKind& kind = kinds[l];
+    if (local && !file.has("layer_types")) {
+      const bool slides = std::find(local->begin(), local->end(), std::int64_t(l)) != local->end();
+      if (!slides) kind.window = 0, kind.because.clear();
+      if (slides && !kind.window) kind.window = whole("sliding_window_size", 512);
+      kind.because.push_back(
+          {"window", text(kind.window), file.at("local_layer_ids"),
+           slides ? "a layer of the list" : "a layer that is not in the list sees everything"});
+    }
+    const bool slides = kind.window != 0;
+    if (slides) {
+      kind.heads = whole("swa_num_attention_heads", 64), kind.kv_heads = whole("swa_num_key_value_heads", 16);
+      kind.head_dim = whole("swa_head_dim", 128);
+    }
+    const std::int64_t extent = slides ? kind.window : whole("rel_extent", 1024);
+    const auto floor = file.whole("log_scaling_n_floor", 1, 1'000'000'000);
+    const double alpha = file.number("log_scaling_alpha").value_or(0.1);
+    const bool warm = !slides && floor;
+    SpecPart profile{text("content_profile(width=", whole("d_rel", 16), ", extent=", extent,
+                          warm ? text(", scale=", shortest(alpha), ", floor=", *floor) : "", ")"),
+                     {},
+                     {}};
+    profile.because.push_back({"extent", text(extent), file.at(slides ? "sliding_window_size" : "rel_extent"),
+                               "tokens from which on the bias is 0"});
+    profile.because.push_back(
+        {"width", text(whole("d_rel", 16)), file.at("d_rel"), "profiles that each head of queries mixes"});
+    std::vector<SpecPart> parts{std::move(profile)};
+    if (warm) {
+      parts.push_back({text("log_n(rule=inkling, scale=", shortest(alpha), ", floor=", *floor, ")"), {}, {}});
+      parts.back().because.push_back(
+          {"temperature", shortest(alpha), file.at("log_scaling_alpha"), "of q, and of the bias"});
+      parts.back().because.push_back({"floor", text(*floor), file.at("log_scaling_n_floor"), "tokens"});
+    }
+    LayerPosition layer = make_layer(task, kind, parts);
+    layer.scale = attention_scale(task, std::int64_t(l), layer);
+    layer.number = std::int64_t(l);
+    task.answer.layers.push_back(std::move(layer));
+  }
+}
+
+}  // namespace gnomon

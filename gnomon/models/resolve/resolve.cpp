@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/resolve/layer_overrides.h"
+#include "gnomon/models/resolve/methods.h"
+#include "gnomon/models/resolve/numbers.h"
+#include "gnomon/models/resolve/unread.h"
+
+namespace gnomon {
+namespace {
+
+// Where the files of models of several kinds keep the language part.
+constexpr std::array<std::string_view, 4> kParts{"text_config", "language_config", "llm_config",
+                                                 "thinker_config.text_config"};
+
+}  // namespace
+
+std::string language_part(const Config& config) {
+  for (const std::string_view part : kParts)
+    if (config.kind(part) == Config::Kind::object && !config.keys(part).empty()) return std::string(part);
+  return {};
+}
+
+namespace {
+
+constexpr std::string_view kOwnCode = "family-has-its-own-code";
+
+// What is found in a file of a family that is not in the list: the keys that other families use for the same.
+Family guessed(const Config& config, const std::string& part) {
+  const auto first = [&](std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names)
+      if (config.has(part.empty() ? std::string(name) : text(part, ".", name))) return name;
+    return *names.begin();
+  };
+  Family family;
+  family.name = "unknown";
+  family.keys = {.width = first({"hidden_size", "n_embd", "d_model", "n_embed", "dim"}),
+                 .layers = first({"num_hidden_layers", "n_layer", "num_layers", "n_layers"}),
+                 .heads = first({"num_attention_heads", "n_head", "num_heads", "n_heads"}),
+                 .kv_heads = first({"num_key_value_heads", "num_kv_heads", "n_kv_heads"}),
+                 .head_dim = first({"head_dim", "d_kv"}),
+                 .longest = first({"max_position_embeddings", "n_positions", "max_seq_len", "n_ctx"})};
+  const std::string_view rotary = first({"rope_theta", "rotary_emb_base", "rope_parameters", "rope_scaling",
+                                         "rotary_dim", "rotary_pct", "partial_rotary_factor"});
+  const bool turns = config.has(part.empty() ? std::string(rotary) : text(part, ".", rotary));
+  family.method = turns ? Method::rotary : Method::table;
+  family.rope.theta_key = first({"rope_theta", "rotary_emb_base"});
+  family.rope.partial_key = first({"partial_rotary_factor", "rotary_pct"});
+  family.rope.plain_partial = true, family.rope.width_by_sections = true;
+  return family;
+}
+
+}  // namespace
+
+namespace {
+
+void check_layer(const Config& config, const LayerPosition& layer) {
+  try {
+    numbers_of(layer, 1);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::usage) throw;
+    throw Error(Fault::input,
+                text(config.where(), ": it says ", layer.spec.print(), ", which cannot be: ", error.what()));
+  }
+}
+
+// What one file may ask to be computed: layers that differ, and the channels and heads of those together.
+constexpr std::size_t kMostKinds = 512;
+constexpr std::int64_t kMostChannels = 1 << 18;
+
+}  // namespace
+
+void check_layers(const Config& config, const std::vector<LayerPosition>& layers) {
+  const auto kinds = different_layers(layers, kMostKinds);
+  if (kinds.size() > kMostKinds)
+    throw Error(Fault::input, text(config.where(), ": more than ", kMostKinds,
+                                   " layers differ; allowed are at most ", kMostKinds));
+  std::int64_t channels = 0;
+  for (const LayerPosition* kind : kinds) channels += kind->head_dim + kind->heads;
+  if (channels > kMostChannels)
+    throw Error(Fault::input, text(config.where(), ": the layers that differ have ", channels,
+                                   " channels and heads in all; allowed are at most ", kMostChannels));
+  for (const LayerPosition* kind : kinds) check_layer(config, *kind);
+}
+
+LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std::vector<SpecPart>& parts) {
+  LayerPosition layer;
+  layer.heads = kind.heads ? kind.heads : task.sizes.heads;
+  layer.kv_heads = kind.kv_heads ? kind.kv_heads : task.sizes.kv_heads;
+  layer.head_dim = kind.head_dim ? kind.head_dim : task.sizes.head_dim;
+  layer.causal = task.answer.causal;
+  layer.because = kind.because;
+  std::string spec = "add(none, scale=off)";
+  for (const SpecPart& part : parts) {
+    spec += "+" + part.text;
+    layer.because.insert(layer.because.end(), part.because.begin(), part.because.end());
+  }
+  if (kind.window) spec += text("+window(size=", kind.window, ")");
+  if (kind.chunk) spec += text("+chunk(size=", kind.chunk, ")");
+  try {
+    layer.spec = Spec::parse(spec);
+  } catch (const Error& error) {
+    throw Error(Fault::input,
+                text(task.file.config().where(), ": it says ", spec, ", which cannot be: ", error.what()));
+  }
+  return layer;
+}
+
+double attention_scale(const Resolving& task, std::int64_t number, LayerPosition& layer) {
+  FileReading& file = task.file;
+  const auto say = [&](double x, std::string key, std::string rule) {
+    layer.because.push_back({"scale", shortest(x), std::move(key), std::move(rule)});
+    return x;
+  };
+  const double root = 1 / std::sqrt(double(layer.head_dim));
+  switch (task.family.scale) {
+    case AttentionScale::root:
+      break;
+    case AttentionScale::by_head:
+      return say(1 / double(layer.head_dim), "", "1/head_dim: this family normalises q and k");
+    case AttentionScale::one:
+      return say(1, "", "this family does not scale q·k");
+    case AttentionScale::by_scalar:
+      if (const auto x = file.number("query_pre_attn_scalar"); x && *x > 0)
+        return say(1 / std::sqrt(*x), file.at("query_pre_attn_scalar"), "1/sqrt of it");
+      return say(1.0 / 16, "", "no key says it: 1/sqrt of the class's query_pre_attn_scalar, 256");
+    case AttentionScale::multiplier:
+      if (const auto x = file.number("attention_multiplier"))
+        return say(*x, file.at("attention_multiplier"), "the file's own");
+      return say(1, "", "no key says it: the class's attention_multiplier");
+    case AttentionScale::mpt:
+      if (const auto x = file.number("attn_config.softmax_scale")) {
+        if (*x == 0) file.wrong("attn_config.softmax_scale", "a number other than 0");
+        return say(*x, file.at("attn_config.softmax_scale"), "the file's own");
+      }
+      break;
+    case AttentionScale::gpt2: {
+      const bool rooted = file.flag("scale_attn_weights").value_or(true);
+      const bool by_layer = file.flag("scale_attn_by_inverse_layer_idx").value_or(false);
+      if (!rooted && !by_layer) return say(1, file.at("scale_attn_weights"), "q·k is not scaled");
+      if (by_layer)
+        return say((rooted ? root : 1) / double(number + 1), file.at("scale_attn_by_inverse_layer_idx"),
+                   "divided by the layer's number");
+      break;
+    }
+  }
+  layer.because.push_back({"scale", shortest(root), "", "1/sqrt(head_dim)"});
+  return 0;
+}
+
+namespace {
+
+// Heads of queries share those of keys in equal groups. Latent attention makes keys for all heads, and transformers repeats them as
+// often as the heads of keys go into those of queries.
+void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
+  if (family.keys.kv_heads.empty()) return;
+  const bool latent = family.mla.rope != 0;
+  for (const LayerPosition& layer : answer.layers) {
+    const bool shares = latent ? layer.heads / layer.kv_heads <= 1 : layer.heads % layer.kv_heads == 0;
+    if (shares || layer.component == "indexer") continue;
+    answer.remarks.push_back(
+        {file.at(family.keys.kv_heads),
+         text("layer ", layer.number, " has ", layer.kv_heads, " heads of keys for ", layer.heads,
+              latent ? " of queries, and this class repeats keys that it has for every head"
+                     : " of queries, which they do not divide",
+              ": transformers 5.23 raises an error when the model runs"),
+         "key-heads-not-shared"});
+    return;
+  }
+}
+
+// Where the mask that a model makes says one thing, and the arguments of a flash kernel another.
+void remark_kernels(FileReading& file, const Family& family, std::vector<Remark>& remarks) {
+  if (family.two_sided_by_kernel && says_two_sided(file, family))
+    remarks.push_back({file.at(family.two_sided_key),
+                       "transformers 5.23 gives it to the attention kernel alone, and its mask stays causal: "
+                       "eager attention sees no later key, a flash kernel may",
+                       "mask-depends-on-kernel"});
+  const WindowRule& windows = family.windows;
+  if (windows.which != WindowRule::Which::without_position || !file.has("layer_types") ||
+      !file.has(windows.key) || file.flag(windows.use_key).value_or(false))
+    return;
+  const auto types = *file.texts("layer_types");
+  if (std::find(types.begin(), types.end(), "sliding_attention") != types.end())
+    remarks.push_back({file.at(windows.use_key),
+                       "not true, so a flash kernel gets no window; the mask has the window of layer_types: "
+                       "eager attention sees keys nearer than it",
+                       "mask-depends-on-kernel"});
+}
+
+using Resolver = void (*)(const Resolving&);
+Resolver resolver_of(const Family& family) {
+  switch (family.method) {
+    case Method::rotary:
+      return resolve_rotary;
+    case Method::table:
+      return resolve_table;
+    case Method::alibi:
+      return resolve_alibi;
+    case Method::falcon:
+      return resolve_falcon;
+    case Method::t5:
+      return resolve_t5;
+    case Method::mpnet:
+      return resolve_mpnet;
+    case Method::deberta:
+    case Method::deberta2:
+      return resolve_deberta;
+    case Method::profile:
+      return resolve_profile;
+    case Method::baichuan:
+      return resolve_baichuan;
+    case Method::deepseek_v4:
+      return resolve_deepseek_v4;
+  }
+  throw Error(Fault::bug, "a method of position without a resolver");
+}
+
+}  // namespace
+
+Resolved resolve(const Config& config) {
+  return resolve(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
+}
+
+Resolved resolve(const Config& config, Reader reader) {
+  if (config.gguf() != (reader == Reader::llama_cpp)) {
+    throw Error(Fault::usage,
+                text(config.where(), ": the reader ", reader_names()[std::size_t(reader)], " reads ",
+                     reader == Reader::llama_cpp
+                         ? "a .gguf file, not a config.json: convert the model, then compare the two with "
+                           "`gnomon explain CONFIG MODEL.gguf`"
+                         : "a config.json, not a .gguf file"));
+  }
+  if (config.gguf()) return resolve_gguf(config);
+  const std::string part = language_part(config);
+  FileReading file(config, part);
+  Resolved answer;
+  answer.reader = reader;
+  const std::string outer = config.text("model_type").value_or("");
+  std::string type = file.text("model_type").value_or(outer);
+  const Family* family = find_family(type, outer, config.kind("layer_types") != Config::Kind::absent);
+  const bool jina =
+      family && family->name == "bert" && file.text("position_embedding_type").value_or("") == "alibi";
+  if (jina) family = find_family("jina_bert");  // the type that its own code goes by
+  const Family guess = family ? Family{} : guessed(config, part);
+  answer.known = family != nullptr;
+  answer.family = family ? std::string(family->name) : type.empty() ? "unknown" : type;
+  if (!part.empty())
+    answer.because.push_back({"part", part, part, "the language part of a model of several kinds"});
+  answer.because.push_back(
+      {"family", answer.family, file.has("model_type") ? file.at("model_type") : "model_type",
+       family ? "model_type" : "not in the list of families: explained from its keys alone"});
+  if (!family) {
+    answer.remarks.push_back({"model_type",
+                              text("'", type,
+                                   "' is not a family that gnomon knows: what follows is guessed from keys "
+                                   "that other families have"),
+                              "family-unknown"});
+    family = &guess;
+  }
+  if (jina) {
+    answer.remarks.push_back({file.at("position_embedding_type"),
+                              "transformers 5.23 does not look at it and adds a learned table: this is what "
+                              "the model's own code computes",
+                              kOwnCode});
+  } else if (std::find(family->own_code.begin(), family->own_code.end(), type) != family->own_code.end()) {
+    answer.remarks.push_back(
+        {file.has("model_type") ? file.at("model_type") : "model_type",
+         "transformers 5.23 has no class of this name: this is what the model's own code computes",
+         kOwnCode});
+  }
+  answer.causal = !two_sided(file, *family);
+  const Sizes sizes = read_sizes(file, *family, answer.because);
+  if (family->width_by_heads &&
+      (reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24) &&
+      sizes.width % sizes.heads)
+    file.wrong(width_key(family->keys, [&](std::string_view key) { return file.has(key); }),
+               text("a multiple of the heads, ", sizes.heads));
+  answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
+  answer.input = Spec::parse("add(none, scale=off)");
+  const Resolving task{file, *family, sizes, answer};
+  const Resolver fill = resolver_of(*family);
+  fill(task);
+  if (answer.known && reader == Reader::v5) {
+    remark_groups(file, *family, answer);
+    remark_kernels(file, *family, answer.remarks);
+    remark_layer_overrides(file, *family, sizes, answer.remarks);
+  }
+  remark_unread(file, answer);
+  check_layers(config, answer.layers);
+  return answer;
+}
+
+}  // namespace gnomon

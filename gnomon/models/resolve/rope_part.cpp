@@ -1,0 +1,374 @@
+#include "gnomon/models/resolve/rope_part.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+std::string slashed(const std::vector<double>& list) {
+  std::string out;
+  for (const double x : list) out += (out.empty() ? "" : "/") + shortest(x);
+  return out;
+}
+
+class Rope {
+ public:
+  Rope(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts, const RopeRules& rules)
+      : dict_(dict), head_(head), facts_(facts), rules_(rules), type_(*dict.word("rope_type")) {}
+
+  SpecPart part() {
+    const auto known = kTypes;
+    const auto row = std::find_if(known.begin(), known.end(), [&](const Type& t) { return t.name == type_; });
+    if (row == known.end()) dict_.wrong("rope_type", names(known));
+    name_ = row->encoding;
+    note("encoding", name_, "rope_type");
+    theta();
+    pairing();
+    channels();
+    (this->*row->options)();
+    unread();
+    return {text(name_, "(", options_, ")"), std::move(because_), std::move(remarks_)};
+  }
+
+ private:
+  struct Type {
+    std::string_view name, encoding;
+    void (Rope::*options)();
+  };
+  static const std::array<Type, 7> kTypes;
+  static std::string names(const std::array<Type, 7>& types) {
+    std::vector<std::string_view> all;
+    for (const Type& t : types) all.push_back(t.name);
+    return join(all, ", ");
+  }
+
+  void unread() {
+    constexpr std::string_view elsewhere[] = {"type",
+                                              "finetuned",
+                                              "llama_4_scaling_beta",
+                                              "max_position_embeddings",
+                                              "mrope_section",
+                                              "mrope_interleaved",
+                                              "original_max_position_embeddings"};
+    for (const auto& [name, value] : dict_.unread()) {
+      if (std::find(std::begin(elsewhere), std::end(elsewhere), name) != std::end(elsewhere)) continue;
+      if (type_ == "yarn" && is_vllm_yarn_key(name)) {
+        if (value.printed != "1" && value.printed != "1.0")
+          remarks_.push_back(
+              {value.key, "vLLM 0.24 reads it; transformers and vLLM 0.33 do not", "yarn-key-of-vllm"});
+        continue;
+      }
+      const std::string near = misspelt_rope_key(name, type_);
+      remarks_.push_back(
+          {value.key,
+           text("the type ", type_, " does not read it", near.empty() ? "" : text(": was ", near, " meant?")),
+           near.empty() ? "scaling-key-unread" : "rope-key-misspelt"});
+    }
+  }
+  void because(std::string_view what, std::string value, std::string key, std::string rule) {
+    because_.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
+  }
+  void note(std::string_view what, std::string value, std::string_view name) {
+    const RopeValue* from = dict_.find(name);
+    because(what, std::move(value), from ? from->key : "", from ? from->rule : rules_.source);
+  }
+  void write(std::string_view option, const std::string& value) {
+    options_ += text(options_.empty() ? "" : ", ", option, "=", value);
+  }
+  // An option that is a member of the dictionary, and nothing else.
+  void option(std::string_view option_name, const std::string& value, std::string_view name) {
+    write(option_name, value);
+    note(option_name, value, name);
+  }
+
+  void theta() {
+    const auto x = dict_.number("rope_theta");
+    if (!x || !(*x > 0)) dict_.wrong("rope_theta", "a number above 0");
+    option("theta", shortest(*x), "rope_theta");
+  }
+  void pairing() {
+    const std::string word = facts_.pairing == Pairing::halves ? "halves" : "adjacent";
+    write("pairing", word);
+    because("pairing", word, facts_.pairing_key,
+            facts_.pairing_key.empty() ? "no key says it: the family's own" : "true: adjacent");
+  }
+  void channels() {
+    if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
+    if (const auto pairs = pairs_of_sections()) {
+      because("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
+              "twice the sum of its parts: no share of the head is said");
+      return rotate(2 * *pairs);
+    }
+    const double part = dict_.number("partial_rotary_factor").value_or(1);
+    const bool null = dict_.holds("partial_rotary_factor") && !dict_.find("partial_rotary_factor");
+    const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
+    if (null && !forgotten) dict_.wrong("partial_rotary_factor", "a number, or no such key");
+    if (type_ == "proportional") return rotate(head_.rotated);
+    if (forgotten && part != 1) {
+      remarks_.push_back({dict_.find("partial_rotary_factor")->key,
+                          "not looked at: this family's default type rotates the whole head",
+                          head_.trailing         ? "rotary-slice-turns-whole"
+                          : part > 0 && part < 1 ? "partial-rotation-dropped"
+                                                 : "partial-rotation-impossible"});
+    }
+    if (type_ != "default" && part > 0 && part < 1 && whole_head())
+      remarks_.push_back({dict_.find("partial_rotary_factor")->key,
+                          "this type computes the part, and the class's attention turns the whole head: "
+                          "transformers 5.23 raises RuntimeError when the model runs",
+                          "partial-rotation-with-scaling"});
+    const std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
+    if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));
+    if (n < 2 || n > head_.rotated || n % 2) {
+      dict_.wrong("partial_rotary_factor",
+                  text("a share of the head of ", head_.rotated, " that is an even number of channels"));
+    }
+    if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
+    rotate(n);
+  }
+  std::optional<std::int64_t> pairs_of_sections() const {
+    if (!facts_.width_by_sections || dict_.holds("partial_rotary_factor")) return std::nullopt;
+    const auto parts = dict_.list("mrope_section");
+    if (!parts) return std::nullopt;
+    const double pairs = std::accumulate(parts->begin(), parts->end(), 0.0);
+    const bool fits = pairs >= 1 && 2 * pairs < double(head_.rotated) && pairs == std::floor(pairs);
+    return fits ? std::optional(std::int64_t(pairs)) : std::nullopt;
+  }
+  // The class knows no part of the head, but for the one that is its own.
+  bool whole_head() const {
+    return rules_.plain_forgets_part && !facts_.plain_partial && facts_.partial == 0 && !head_.trailing;
+  }
+  void named_channels(double given) {
+    const std::int64_t n = given == 0 ? head_.rotated : std::int64_t(given);
+    if (n < 2 || n > head_.rotated || n % 2 || double(n) != given + (given == 0 ? double(n) : 0))
+      dict_.wrong("rotary_dim", text("an even number of channels up to ", head_.rotated));
+    note("rotary_dim", text(n), "rotary_dim");
+    rotate(n);
+  }
+  void rotate(std::int64_t n) {
+    if (n != head_.attended) write("channels", text(n));
+    if (n != head_.attended && head_.trailing) write("side", "trailing");
+    rotated_ = n;
+  }
+  double needed(std::string_view name) {
+    const auto x = dict_.number(name);
+    if (!x) dict_.wrong(name, "a number");
+    return *x;
+  }
+  double factor() {
+    const double x = needed("factor");
+    if (!(x >= 1)) dict_.wrong("factor", "a number from 1 on");
+    return x;
+  }
+  double original() {
+    const double x = needed("original_max_position_embeddings");
+    if (!(x >= 1) || x != std::floor(x))
+      dict_.wrong("original_max_position_embeddings", "a whole number of tokens");
+    return x;
+  }
+
+  void plain() {
+    if (facts_.sections.empty()) return;
+    name_ = facts_.interleaved ? "mrope_interleaved" : "mrope";
+    const auto own = dict_.list("mrope_section");
+    option("sections", own ? slashed(*own) : std::string(facts_.sections), "mrope_section");
+  }
+  void linear() { option("factor", shortest(factor()), "factor"); }
+  void dynamic() {
+    // Hunyuan: alpha takes the place of factor and of the length (compute_ntk_alpha_rope_parameters).
+    if (const auto alpha = dict_.number("alpha");
+        alpha && *alpha != 0 && facts_.dicts == RopeDicts::hunyuan) {
+      name_ = "ntk";
+      dict_.find("factor");  // stands beside alpha in every file of the family, and says nothing
+      return option("factor", shortest(*alpha), "alpha");
+    }
+    if (rules_
+            .static_dynamic) {  // the base of a context of factor times the length: factor·factor − (factor − 1)
+      const double s = factor();
+      name_ = "ntk";
+      return option("factor", shortest(s * s - s + 1), "factor");
+    }
+    option("factor", shortest(factor()), "factor");
+    write("original", text(head_.longest));
+    because("original", text(head_.longest), "max_position_embeddings",
+            "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
+    if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
+      remarks_.push_back({other->key, "not looked at by the type dynamic", "scaling-key-unread"});
+  }
+  void yarn() {
+    double s = 0;
+    if (dict_.find("factor")) {
+      s = factor();
+      option("factor", shortest(s), "factor");
+    } else {
+      s = double(head_.longest) / original();
+      write("factor", shortest(s));
+      because("factor", shortest(s), "max_position_embeddings",
+              "the file has none: max_position_embeddings / original");
+    }
+    option("original", shortest(original()), "original_max_position_embeddings");
+    optional("beta_fast", 32), optional("beta_slow", 1);
+    truncate();
+    yarn_temperature(s);
+    sections_of_text();
+  }
+  void yarn_temperature(double s) {
+    const double own = rules_.authors_keys ? authors_factor(s) : 1;
+    switch (rules_.yarn_factor) {
+      case YarnFactor::said:
+        return said_temperature();
+      case YarnFactor::plain:
+        for (const char* name : {"attention_factor", "mscale", "mscale_all_dim"}) unread(name);
+        if (own != 1) computed(own * yarn_factor(1, s), "attn_factor", "times 0.1 ln(factor) + 1");
+        return;
+      case YarnFactor::by_ratio: {
+        unread("attention_factor");
+        const double m = dict_.number("mscale").value_or(1), all = dict_.number("mscale_all_dim").value_or(0);
+        if (own * m == 1 && all == 0) return softmax_temperature();
+        if (own == 1 && m != 0 && all != 0) return said_temperature();
+        computed(
+            own * yarn_factor(m, s) / yarn_factor(all, s), "mscale",
+            "the ratio of two of YaRN's factors: mscale is 1 and mscale_all_dim 0 where they are absent");
+        return softmax_temperature();
+      }
+    }
+  }
+  static double yarn_factor(double m, double s) { return s <= 1 ? 1 : 0.1 * m * std::log(s) + 1; }
+  void computed(double factor, std::string_view name, std::string rule) {
+    write("attention_factor", shortest(factor));
+    const RopeValue* from = dict_.find(name);
+    because("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
+  }
+  void unread(const char* name) {
+    if (const RopeValue* dropped = dict_.find(name))
+      remarks_.push_back({dropped->key, "not looked at by this reader", {}});
+  }
+  // What the keys of YaRN's authors multiply by; their extrapolation_factor becomes an option.
+  double authors_factor(double s) {
+    if (const auto e = dict_.number("extrapolation_factor"); e && *e != 1)
+      option("extrapolation", shortest(*e), "extrapolation_factor");
+    const bool scales = !dict_.find("apply_yarn_scaling") || *dict_.flag("apply_yarn_scaling");
+    return dict_.number("attn_factor").value_or(1) / (scales ? 1 : yarn_factor(1, s));
+  }
+  void softmax_temperature() {
+    const double all = dict_.number("mscale_all_dim").value_or(0);
+    if (rules_.softmax_mscale && all != 0) option("softmax_mscale", shortest(all), "mscale_all_dim");
+  }
+  void said_temperature() {
+    if (const auto a = dict_.number("attention_factor"); a && rules_.yarn_factor == YarnFactor::said) {
+      if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");
+      option("attention_factor", shortest(*a), "attention_factor");
+    }
+    const double m = dict_.number("mscale").value_or(0), all = dict_.number("mscale_all_dim").value_or(0);
+    if (m != 0 && all != 0)
+      option("mscale", shortest(m), "mscale"), option("mscale_all_dim", shortest(all), "mscale_all_dim");
+    softmax_temperature();
+  }
+  void optional(std::string_view name, double standard) {
+    const double x = dict_.number(name).value_or(0);
+    option(name, shortest(x == 0 ? standard : x), name);
+  }
+  void truncate() {
+    const RopeValue* own = dict_.find("truncate");
+    bool on = own ? *dict_.flag("truncate") : !dict_.holds("truncate");  // null is not true
+    if (rules_.truncate) {
+      if (own && on != *rules_.truncate) {
+        remarks_.push_back({own->key,
+                            "not looked at: transformers reads truncate beside the dictionaries of the layer "
+                            "types, where it is absent, so the ends of the ramp are rounded",
+                            "truncate-unread-when-nested"});
+      }
+      on = *rules_.truncate, own = nullptr;
+    }
+    write("truncate", on ? "on" : "off");
+    because("truncate", on ? "on" : "off", own ? own->key : "", own ? own->rule : rules_.source);
+  }
+  void longrope() {
+    for (const auto& [name, option_name] : {std::pair{"short_factor", "short"}, {"long_factor", "long"}}) {
+      const auto list = dict_.list(name);
+      if (!list || std::int64_t(list->size()) != rotated_ / 2)
+        dict_.wrong(name, text("a list of ", rotated_ / 2, " numbers, one for each pair"));
+      option(option_name, slashed(*list), name);
+    }
+    const double L0 = original();
+    if (L0 == 1)
+      dict_.wrong("original_max_position_embeddings", "more than one token: it is divided by ln of it");
+    double s = double(head_.longest) / L0;
+    if (dict_.find("factor") && !rules_.longrope_by_ratio) {
+      s = needed("factor");
+      note("factor", shortest(s), "factor");
+    } else {
+      because("factor", shortest(s), "max_position_embeddings",
+              "max_position_embeddings / original" +
+                  std::string(dict_.find("factor") ? ", whatever factor says" : ""));
+    }
+    write("factor", shortest(std::max(s, 1.0)));  // below 1 the factor of q and k is 1, too
+    option("original", shortest(L0), "original_max_position_embeddings");
+    if (const auto a = dict_.number("attention_factor")) {
+      if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");
+      option("attention_factor", shortest(*a), "attention_factor");
+    }
+    sections_of_text();
+  }
+  void llama3() {
+    option("factor", shortest(factor()), "factor");
+    option("original", shortest(original()), "original_max_position_embeddings");
+    option("low", shortest(needed("low_freq_factor")), "low_freq_factor");
+    option("high", shortest(needed("high_freq_factor")), "high_freq_factor");
+    sections_of_text();
+  }
+  void proportional() {
+    option("share", shortest(dict_.number("partial_rotary_factor").value_or(1)), "partial_rotary_factor");
+    if (dict_.holds("factor")) option("factor", shortest(factor()), "factor");  // null is not absent
+  }
+  void linear_of_text() {
+    linear();
+    sections_of_text();
+  }
+  void dynamic_of_text() {
+    dynamic();
+    sections_of_text();
+  }
+  // No encoding has both M-RoPE's sections and scaled frequencies.
+  void sections_of_text() {
+    if (facts_.sections.empty()) return;
+    remarks_.push_back(
+        {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,
+         "the spec is that of text, where the coordinates are equal; images turn these frequencies by "
+         "section",
+         "sections-with-scaling"});
+  }
+
+  const RopeDict& dict_;
+  const RopeHead& head_;
+  const RopeFacts& facts_;
+  const RopeRules& rules_;
+  const std::string type_;
+  std::string name_, options_;
+  std::int64_t rotated_ = 0;
+  std::vector<Because> because_;
+  std::vector<Remark> remarks_;
+};
+
+const std::array<Rope::Type, 7> Rope::kTypes{{{"default", "rope", &Rope::plain},
+                                              {"linear", "linear", &Rope::linear_of_text},
+                                              {"dynamic", "dynamic_ntk", &Rope::dynamic_of_text},
+                                              {"yarn", "yarn", &Rope::yarn},
+                                              {"longrope", "longrope", &Rope::longrope},
+                                              {"llama3", "llama3", &Rope::llama3},
+                                              {"proportional", "proportional", &Rope::proportional}}};
+
+}  // namespace
+
+SpecPart rope_part(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts,
+                   const RopeRules& rules) {
+  return Rope(dict, head, facts, rules).part();
+}
+
+}  // namespace gnomon

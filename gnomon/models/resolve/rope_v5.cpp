@@ -1,0 +1,297 @@
+#include <algorithm>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/resolve/rope_readers.h"
+
+namespace gnomon {
+
+namespace {
+
+constexpr std::string_view kConvert = "transformers 5.23, convert_rope_params_to_dict: ";
+constexpr std::string_view kFull = "full_attention", kSliding = "sliding_attention";
+
+bool filled(FileReading& file, std::string_view key) {
+  if (file.has(key) && file.kind(key) != Config::Kind::object)
+    file.wrong(key, "an object, in braces, or null");
+  return file.kind(key) == Config::Kind::object && !file.keys(key).empty();
+}
+
+class V5 {
+ public:
+  V5(FileReading& file, const Family& family, const std::vector<std::string>& labels, std::int64_t longest)
+      : file_(file),
+        known_(family.name != "unknown"),
+        rope_(family.rope),
+        own_head_(family.sizes.head_dim != 0),
+        slice_(family.mla.rope != 0),
+        labels_(labels),
+        longest_(longest) {
+    own_file_rules();
+  }
+
+  RopeReading read() {
+    switch (rope_.dicts) {
+      case RopeDicts::by_kind:
+      case RopeDicts::both_kinds:
+        by_kind();
+        break;
+      case RopeDicts::as_written:
+        as_written();
+        break;
+      case RopeDicts::none:
+        none();
+        break;
+      default:
+        standard();
+    }
+    for (auto& [label, dict] : out_.kinds)
+      if (dict) complete(*dict, !label.empty());
+    null_head();
+    return std::move(out_);
+  }
+
+ private:
+  void own_file_rules() { out_.rules.source = "the rule of transformers 5.23 (modeling_rope_utils.py)"; }
+  static std::string rule(std::string_view what) { return std::string(kConvert) + std::string(what); }
+  void remark(std::string_view key, std::string_view says, std::string_view rule) {
+    out_.remarks.push_back({file_.at(key), std::string(says), rule});
+  }
+
+  // Dictionary, top level, class: the first that has it.
+  RopeValue theta(std::string_view key, double standard) {
+    if (const auto x = file_.number(key))
+      return rope_number(*x, file_.at(key), rule("the top level's, for the dictionary has none"));
+    return rope_number(standard, "", rule("no key says it: the class's default_theta"));
+  }
+  std::optional<RopeValue> partial() {
+    if (const auto x = file_.number(rope_.partial_key))
+      return rope_number(*x, file_.at(rope_.partial_key),
+                         rule("the top level's, for the dictionary has none"));
+    if (rope_.partial == 0) return std::nullopt;
+    return rope_number(rope_.partial, "", rule("no key says it: the class's own"));
+  }
+  void fill(RopeDict& dict, const RopeValue& theta_value) {
+    dict.set_default("rope_theta", theta_value);
+    if (const auto p = partial()) dict.set_default("partial_rotary_factor", *p);
+  }
+
+  void standard() {
+    std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
+    if (object == "rope_scaling" && filled(file_, "rope_parameters"))
+      remark("rope_parameters", "replaced as a whole by rope_scaling, which stands beside it",
+             "two-dictionaries");
+    if (!filled(file_, object) && !rope_.standard.empty() && !file_.has("rope_parameters")) {
+      RopeDict dict = RopeDict::standard(rope_.standard, "no key says it: the class's own rope_parameters");
+      fill(dict, theta(rope_.theta_key, rope_.theta));
+      out_.kinds.emplace_back("", std::move(dict));
+      return;
+    }
+    std::vector<std::string> nested;
+    if (filled(file_, object)) nested = nested_keys(object);
+    if (known_ && !nested.empty())
+      file_.wrong(object, "one dictionary for all layers: this class has one rotation, and raises KeyError");
+    for (const std::string& label : nested) one(text(object, ".", label), label);
+    if (nested.empty()) one(object, "");
+    for (const std::string& label : labels_)
+      if (!nested.empty() && std::find(nested.begin(), nested.end(), label) == nested.end())
+        file_.wrong(
+            object,
+            text("one dictionary for all layers, or one for each layer type: there is none for ", label));
+  }
+  std::vector<std::string> nested_keys(std::string_view object) {
+    std::vector<std::string> nested;
+    for (const std::string& key : file_.keys(object))
+      if (std::find(labels_.begin(), labels_.end(), key) != labels_.end()) nested.push_back(key);
+    return nested;
+  }
+  void one(std::string_view object, std::string_view label) {
+    if (!label.empty() && file_.kind(object) == Config::Kind::null) {
+      out_.kinds.emplace_back(label, std::nullopt);
+      return;
+    }
+    RopeDict dict = RopeDict::read(file_, object, rule("the dictionary's own"));
+    fill(dict, theta(rope_.theta_key, rope_.theta));
+    out_.kinds.emplace_back(label, std::move(dict));
+  }
+
+  // Gemma 3, OLMo 3, ModernBERT.
+  void by_kind() {
+    RopeDict full = kind(kFull), sliding = kind(kSliding);
+    if (file_.has("rope_parameters") && !file_.has("rope_parameters.full_attention") &&
+        !file_.has("rope_parameters.sliding_attention") && filled(file_, "rope_parameters")) {
+      remark("rope_parameters", "not looked at: this family reads full_attention and sliding_attention in it",
+             "flat-dictionary-unread");
+    }
+    scale_kinds(full, sliding);
+    fill(full, theta(rope_.theta_key, rope_.theta));
+    fill(sliding, sliding_theta());
+    out_.kinds.emplace_back(kFull, std::move(full));
+    out_.kinds.emplace_back(kSliding, std::move(sliding));
+  }
+  void scale_kinds(RopeDict& full, RopeDict& sliding) {
+    const RopeDict scaling =
+        RopeDict::read(file_, "rope_scaling", rule("rope_scaling goes over the dictionary"));
+    if (scaling.empty()) return;
+    std::vector<RopeDict*> scaled{&full};
+    if (rope_.dicts == RopeDicts::both_kinds) scaled.push_back(&sliding);
+    for (RopeDict* dict : scaled)
+      for (const auto& [name, value] : scaling.values()) dict->set(name, value);
+    const RopeValue* old = scaling.find("type");
+    if (old && !scaling.find("rope_type") && full.find("rope_type") &&
+        scaling.word("type") != full.word("rope_type"))
+      out_.remarks.push_back({old->key,
+                              text("not looked at: this class begins with rope_type ",
+                                   *full.word("rope_type"), ", and type beside it says nothing"),
+                              "type-unread-by-kind"});
+  }
+  RopeDict kind(std::string_view label) {
+    if (!file_.has("rope_parameters"))
+      return RopeDict::standard(R"({"rope_type": "default"})", "no key says it: the class's own");
+    const std::string object = text("rope_parameters.", label);
+    // rope_scaling goes over a dictionary that is there.
+    if (file_.kind(object) != Config::Kind::object && filled(file_, "rope_scaling") &&
+        (label == kFull || rope_.dicts == RopeDicts::both_kinds))
+      file_.wrong(object, "a dictionary, for rope_scaling goes over it; or no rope_parameters");
+    return RopeDict::read(file_, object, rule("the dictionary's own"));
+  }
+  RopeValue sliding_theta() {
+    if (!rope_.sliding_theta_key.empty()) return theta(rope_.sliding_theta_key, rope_.sliding_theta);
+    // OLMo 3 takes rope_theta out of the file for the full layers; for the sliding ones it is no longer there.
+    if (const auto x = file_.number(rope_.theta_key); x && *x != rope_.theta) {
+      remark(rope_.theta_key,
+             text("of the full layers alone: transformers 5.23 takes it out of the file for them, and the "
+                  "sliding layers get the class's ",
+                  shortest(rope_.theta)),
+             "theta-for-half-the-layers");
+    }
+    return rope_number(rope_.theta, "", rule("no key says it: the class's default_theta"));
+  }
+
+  // GPT-J: no dictionary and no base, only how many channels turn.
+  void none() {
+    RopeDict dict(file_.config().where());
+    dict.set("rope_theta", rope_number(rope_.theta, "", "no key says it: the class's own"));
+    if (file_.kind(rope_.width_key) == Config::Kind::null)
+      file_.wrong(rope_.width_key, "a whole number: the class of transformers 5.23 refuses null");
+    if (const auto x = file_.whole(rope_.width_key)) {
+      dict.set("rotary_dim", rope_number(double(*x), file_.at(rope_.width_key), "the file's own"));
+    } else {
+      dict.set("rotary_dim", rope_number(64, "", "no key says it: the class's own"));
+    }
+    out_.kinds.emplace_back("", std::move(dict));
+  }
+
+  // Gemma 4.
+  void as_written() {
+    const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
+    for (const std::string& label : labels_) {
+      if (file_.has(in)) {
+        const std::string object = text(in, ".", label);
+        if (file_.kind(object) == Config::Kind::absent)
+          file_.wrong(in,
+                      text("an object with a dictionary for each kind of layer: there is none for ", label));
+        if (file_.kind(object) == Config::Kind::null) {
+          out_.kinds.emplace_back(label, std::nullopt);
+          continue;
+        }
+        out_.kinds.emplace_back(label, RopeDict::read(file_, object, "the dictionary's own"));
+      } else {
+        const std::string_view own =
+            label == kSliding ? R"({"rope_type": "default", "rope_theta": 10000})" : rope_.standard;
+        out_.kinds.emplace_back(label,
+                                RopeDict::standard(own, "no key says it: the class's own rope_parameters"));
+      }
+    }
+  }
+
+  // standardize_rope_params: the type, and the length before the extension.
+  void complete(RopeDict& dict, bool nested) {
+    if (!dict.find("rope_type")) {
+      const RopeValue* old = dict.find("type");
+      dict.set("rope_type", old ? *old : rope_word("default", "", rule("no key says it")));
+    }
+    const std::string type = *dict.word("rope_type");
+    if (rope_.dicts == RopeDicts::mrope && type == "mrope")
+      dict.set("rope_type",
+               rope_word("default", dict.find("rope_type")->key, "this family: mrope is its default"));
+    if (rope_.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn"))
+      dict.set("rope_type", rope_word("longrope", dict.find("rope_type")->key,
+                                      text("this family: ", type, " is longrope")));
+    if (rope_.dicts == RopeDicts::phi3 && type == "su" && !dict.find("original_max_position_embeddings"))
+      out_.remarks.push_back({dict.find("rope_type")->key,
+                              "transformers 5.23 puts the original length into the dictionary only for the "
+                              "name longrope, and then raises KeyError; it is longrope's first name",
+                              "longrope-named-su"});
+    const std::string now = *dict.word("rope_type");
+    const auto& taken = rope_.types.names;
+    if (!taken.empty() && now != "default" && std::find(taken.begin(), taken.end(), now) == taken.end())
+      dict.wrong("rope_type", text("default or ", taken.front(), " (the class's validate_rope)"));
+    if (now == "yarn" || now == "longrope" || now == "llama3") length(dict, nested);
+    if (nested)
+      out_.rules.truncate = file_.flag("rope_parameters.truncate")
+                                .value_or(file_.kind("rope_parameters.truncate") != Config::Kind::null);
+  }
+  // Classes with a head_dim of their own refuse null; of the others those types multiply it which do not ask for width / heads.
+  void null_head() {
+    if (!known_ || slice_ || rope_.dicts == RopeDicts::none) return;
+    const bool null = file_.kind("head_dim") == Config::Kind::null;
+    const bool refused = null && own_head_;
+    const bool kept = (null || file_.kind("head_dim") == Config::Kind::absent) && rope_.null_head;
+    const bool multiplied = (kept || (null && !rope_.fills_null_head)) &&
+                            std::any_of(out_.kinds.begin(), out_.kinds.end(), [](const auto& kind) {
+                              if (!kind.second) return false;
+                              const auto type = kind.second->word("rope_type");
+                              return type == "dynamic" || type == "yarn" || type == "longrope";
+                            });
+    if (refused || multiplied)
+      remark("head_dim",
+             refused
+                 ? "transformers 5.23 refuses null, which is not an absent key; read here as absent"
+                 : "transformers 5.23 multiplies it for this type and raises TypeError, for it is null; read "
+                   "here as the width divided by the heads",
+             "head-dim-null");
+  }
+  void length(RopeDict& dict, bool nested) {
+    const std::string_view name = "original_max_position_embeddings";
+    const RopeValue* own = dict.find(name);
+    const auto top = file_.number(name);
+    if (nested && top && !(own && dict.number(name) == top))
+      remark(name, "not looked at: the dictionaries are those of layer types, and only they are asked",
+             own ? "original-length-twice" : "original-length-unread");
+    // Phi-3's class has a length of its own, which counts as the top level's.
+    const double over = top ? *top : double(rope_.original);
+    if (!nested && (top || over != 0)) {
+      if (own && dict.number(name) != over)
+        out_.remarks.push_back(
+            {own->key,
+             text("overwritten by the top level's ", shortest(over), top ? "" : ", the class's own"),
+             "original-length-twice"});
+      dict.set(name,
+               rope_number(
+                   over, top ? file_.at(name) : "",
+                   "transformers 5.23, standardize_rope_params: the top level's goes over the dictionary's"));
+    }
+    dict.set_default(
+        name,
+        rope_number(double(longest_), file_.at("max_position_embeddings"),
+                    "transformers 5.23, standardize_rope_params: the dictionary has none, so the longest"));
+  }
+
+  FileReading& file_;
+  const bool known_;
+  const RopeFacts& rope_;
+  const bool own_head_, slice_;  // the class has a head_dim of its own; one that is no width of the rotation
+  const std::vector<std::string>& labels_;
+  const std::int64_t longest_;
+  RopeReading out_;
+};
+
+}  // namespace
+
+RopeReading read_rope_v5(FileReading& file, const Family& family, const std::vector<std::string>& labels,
+                         std::int64_t longest) {
+  return V5(file, family, labels, longest).read();
+}
+
+}  // namespace gnomon

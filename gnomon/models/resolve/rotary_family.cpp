@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/resolve/methods.h"
+#include "gnomon/models/resolve/rope_readers.h"
+
+namespace gnomon {
+namespace {
+
+void add_new(std::vector<Remark>& to, const std::vector<Remark>& remarks) {
+  for (const Remark& remark : remarks) {
+    const bool there = std::any_of(
+        to.begin(), to.end(), [&](const Remark& r) { return r.key == remark.key && r.says == remark.says; });
+    if (!there) to.push_back(remark);
+  }
+}
+
+class RotaryLayers {
+ public:
+  explicit RotaryLayers(const Resolving& task)
+      : task_(task), facts_(task.family.rope), kinds_(read_layers(task.file, task.family, task.sizes)) {
+    read_pairing();
+    reading_ = read_rope(task.answer.reader, task.file, task.family, labels(), task.sizes.longest);
+    softmax_scale();
+    add_new(task.answer.remarks, reading_.remarks);
+  }
+
+  void resolve() {
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const LayerKind& kind = kinds_[l];
+      std::vector<SpecPart> parts;
+      if (const SpecPart* rope = rope_of(kind)) parts.push_back(*rope);
+      if (auto part = temperature(kind)) parts.push_back(std::move(*part));
+      for (const SpecPart& part : parts) written_ += part.text.size();
+      if (written_ > kMostWritten)
+        throw Error(Fault::input,
+                    text(task_.file.config().where(), ": the settings of ", kinds_.size(),
+                         " layers with their lists are more than ", kMostWritten, " characters"));
+      LayerPosition layer = make_layer(task_, kind, parts);
+      layer.scale = attention_scale(task_, std::int64_t(l), layer);
+      layer.number = std::int64_t(l);
+      task_.answer.layers.push_back(std::move(layer));
+      if (!task_.family.mla.indexer_dim) continue;
+      task_.answer.layers.push_back(indexer(kind));
+      task_.answer.layers.back().number = std::int64_t(l);
+    }
+    // The length before any extension: what a layer that sees everything calls original.
+    for (const auto& [key, part] : made_)
+      for (const Because& b : part.because)
+        if (b.what == "original") task_.answer.trained_length = std::stoll(b.value);
+  }
+
+ private:
+  void softmax_scale() {
+    const bool forgets = task_.family.mla.unscaled_in_v4 && task_.answer.reader == Reader::v4;
+    reading_.rules.softmax_mscale = task_.family.mla.rope != 0 && !forgets;
+    if (forgets && task_.file.has("rope_scaling.mscale_all_dim"))
+      task_.answer.remarks.push_back(
+          {task_.file.at("rope_scaling.mscale_all_dim"),
+           "transformers 4.57 multiplies cos and sin alone by it, and forgets q·k (corrected in 5)"});
+  }
+  std::vector<std::string> labels() const {
+    std::vector<std::string> labels;
+    for (const LayerKind& kind : kinds_)
+      if (task_.family.windows.typed && std::find(labels.begin(), labels.end(), kind.type) == labels.end())
+        labels.push_back(kind.type);
+    return labels;
+  }
+  void read_pairing() {
+    const std::string_view key = task_.family.mla.pairing_key;
+    if (key.empty()) return;
+    if (const auto adjacent = task_.file.flag(key)) {
+      facts_.pairing = *adjacent ? Pairing::adjacent : Pairing::halves;
+      facts_.pairing_key = task_.file.at(key);
+    }
+  }
+
+  RopeHead head(const LayerKind& kind) {
+    const std::int64_t dim = kind.head_dim ? kind.head_dim : task_.sizes.head_dim;
+    RopeHead head{dim, dim, false, task_.sizes.longest};
+    if (const Mla& mla = task_.family.mla; mla.rope) {
+      head.rotated = task_.file.whole("qk_rope_head_dim").value_or(mla.rope);
+      head.trailing = true;
+    }
+    return head;
+  }
+  // Null: the layer does not turn.
+  const SpecPart* rope_of(const LayerKind& kind) {
+    const auto& dict = reading_.of(kind.type);
+    const RopeHead turning = head(kind);
+    if (!kind.position || !dict || turning.rotated == 0) return nullptr;
+    const Key key{kind.type, kind.theta.value_or(0), turning.attended};
+    const auto there = made_.find(key);
+    if (there != made_.end()) return &there->second;
+    RopeDict own = *dict;
+    if (kind.theta)
+      own.set("rope_theta", rope_number(*kind.theta, task_.file.at("layer_rope_theta"), "of this layer"));
+    const SpecPart part = rope_part(own, turning, facts_, reading_.rules);
+    add_new(task_.answer.remarks, part.remarks);
+    return &made_.emplace(key, part).first->second;
+  }
+
+  std::optional<SpecPart> temperature(const LayerKind& kind) {
+    switch (task_.family.temperature) {
+      case Temperature::none:
+        return std::nullopt;
+      case Temperature::llama4:
+        return llama4(kind);
+      case Temperature::ministral3:
+        return ministral3(kind);
+    }
+    return std::nullopt;
+  }
+  std::optional<SpecPart> llama4(const LayerKind& kind) {
+    FileReading& file = task_.file;
+    // A number in the files of Llama 4, a flag in its class.
+    const bool on = file.kind("attn_temperature_tuning") == Config::Kind::number
+                        ? *file.number("attn_temperature_tuning") != 0
+                        : file.flag("attn_temperature_tuning").value_or(true);
+    if (kind.position || !on) return std::nullopt;
+    const double scale = file.number("attn_scale").value_or(0.1);
+    const std::int64_t floor = file.whole("floor_scale", 1, 1'000'000'000).value_or(8192);
+    SpecPart part{text("log_n(rule=llama4, scale=", shortest(scale), ", floor=", floor, ")"), {}, {}};
+    part.because.push_back({"temperature", shortest(scale), file.at("attn_scale"),
+                            "q grows with position where it does not turn"});
+    part.because.push_back({"floor", text(floor), file.at("floor_scale"), "tokens"});
+    return part;
+  }
+  std::optional<SpecPart> ministral3(const LayerKind& kind) {
+    const auto& dict = reading_.of(kind.type);
+    const auto beta = dict ? dict->number("llama_4_scaling_beta") : std::nullopt;
+    const auto L0 = dict ? dict->number("original_max_position_embeddings") : std::nullopt;
+    if (!beta || *beta == 0 || !L0) return std::nullopt;
+    SpecPart part{
+        text("log_n(rule=ministral3, scale=", shortest(*beta), ", floor=", shortest(*L0), ")"), {}, {}};
+    const auto say = [&](std::string_view what, double x, std::string_view name) {
+      const RopeValue& from = *dict->find(name);
+      part.because.push_back({std::string(what), shortest(x), from.key, from.rule});
+    };
+    say("temperature", *beta, "llama_4_scaling_beta");
+    say("floor", *L0, "original_max_position_embeddings");
+    return part;
+  }
+
+  // The attention of DeepSeek V3.2 that chooses keys: other heads, halved pairs at the beginning of the head.
+  LayerPosition indexer(const LayerKind& kind) {
+    const Mla& mla = task_.family.mla;
+    Sizes sizes = task_.sizes;
+    sizes.heads = task_.file.whole("index_n_heads", 1, 65536).value_or(mla.indexer_heads);
+    sizes.head_dim = task_.file.whole("index_head_dim", 1, 65536).value_or(mla.indexer_dim);
+    sizes.kv_heads = 1;
+    RopeFacts facts = facts_;
+    facts.pairing = Pairing::halves, facts.pairing_key.clear();
+    RopeRules rules = reading_.rules;
+    rules.softmax_mscale = false;
+    RopeHead turning = head(kind);
+    turning.attended = sizes.head_dim, turning.trailing = false;
+    const Resolving own{task_.file, task_.family, sizes, task_.answer};
+    LayerPosition layer = make_layer(own, kind, {rope_part(*reading_.of(kind.type), turning, facts, rules)});
+    layer.component = "indexer";
+    layer.because.push_back({"heads", text(sizes.heads), task_.file.at("index_n_heads"),
+                             "of the indexer, which has one head of keys"});
+    layer.because.push_back(
+        {"head_dim", text(sizes.head_dim), task_.file.at("index_head_dim"), "of the indexer"});
+    return layer;
+  }
+
+  using Key = std::tuple<std::string, double, std::int64_t>;  // type, base of its own, head
+  const Resolving& task_;
+  RopeFacts facts_;
+  const std::vector<LayerKind> kinds_;
+  RopeReading reading_;
+  std::map<Key, SpecPart> made_;
+  // The specs of all layers, in characters: lists of every pair for every layer.
+  static constexpr std::size_t kMostWritten = 2 << 20;
+  std::size_t written_ = 0;
+};
+
+}  // namespace
+
+void resolve_rotary(const Resolving& task) { RotaryLayers(task).resolve(); }
+
+}  // namespace gnomon

@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+
+#include "gnomon/models/resolve/config.h"
+#include "gnomon/models/resolve/resolved.h"
+#include "gnomon/nn/architecture.h"
+
+namespace gnomon {
+
+// The Transformer that a file describes, where its family is one of runnable_families() (names.h): norms, activation, biases,
+// head and sizes from its keys and what transformers 5.23.0 takes for absent ones (models/NAME/configuration_NAME.py), heads and
+// positions as resolved. Of T5 it is the encoder. GGUF files do not say whether the head is the word table, and not always how
+// many tokens and token types there are: it is, there are 256 and none, until the weights say otherwise (open.h). Throws Error(input) for families that are explained only, and for what is no part of an
+// Architecture: experts, layers whose heads differ.
+Architecture architecture_of(const Config& config, const Resolved& resolved);
+
+// What resolve() says of all layers as one spec of a model: [a, b] where they differ. Of layers of several components, those of
+// the encoder. Throws Error(input).
+Spec position_of(const Config& config, const Resolved& resolved);
+
+// The block of that Transformer as text for any size (nn/block.h), as a study trains it: of a model without a head with a matrix.
+// Throws as architecture_of().
+std::string block_of(const Config& config, const Resolved& resolved);
+
+}  // namespace gnomon

@@ -1,0 +1,119 @@
+// What transformers calls the tensors of encoders: models/NAME/modeling_NAME.py, 5.23.0.
+#include "gnomon/models/run/name_tables.h"
+
+namespace gnomon {
+namespace {
+
+const std::vector<std::string_view> kHeadsForOtherTasks{"pooler.*", "classifier.*", "qa_outputs.*"};
+
+std::vector<std::string_view> beside(std::vector<std::string_view> more) {
+  more.insert(more.end(), kHeadsForOtherTasks.begin(), kHeadsForOtherTasks.end());
+  return more;
+}
+
+// What BERT and those that took its file over share: norms after the sums, "encoder.layer.N".
+Sources bert_layers(const std::string& layer, const std::string& attention_norm) {
+  return norm_names(kAttentionNames + "norm_after", layer + attention_norm) +
+         dense_names(kForwardNames + "up", layer + "intermediate.dense") +
+         dense_names(kForwardNames + "down", layer + "output.dense") +
+         norm_names(kForwardNames + "norm_after", layer + "output.LayerNorm");
+}
+Sources bert_body(const Architecture& a, const std::string& prefix) {
+  const std::string layer = prefix + "encoder.layer.{}.", embed = prefix + "embeddings.";
+  return Sources{{"embed.word", embed + "word_embeddings.weight"},
+                 {"position.input.table", embed + "position_embeddings.weight"},
+                 {"embed.type", embed + "token_type_embeddings.weight"}} +
+         norm_names("embed.norm", embed + "LayerNorm") +
+         qkv_names(a, layer + "attention.self.", "query", "key", "value") +
+         dense_names(kAttentionNames + "out", layer + "attention.output.dense") +
+         bert_layers(layer, "attention.output.LayerNorm");
+}
+// RoBERTa's head, MPNet's too: BERT's in other words. Its decoder is the word table, its bias the logits'.
+Sources roberta_head() {
+  return Sources{{"head.bias", "lm_head.bias"}} + dense_names("head.transform", "lm_head.dense") +
+         norm_names("head.transform.norm", "lm_head.layer_norm");
+}
+
+}  // namespace
+
+Names names_bert(const Architecture& a) {
+  const std::string head = "cls.predictions.";
+  return {bert_body(a, "bert.") + Sources{{"head.bias", head + "bias"}} +
+              dense_names("head.transform", head + "transform.dense") +
+              norm_names("head.transform.norm", head + "transform.LayerNorm"),
+          "bert.",
+          beside({"embeddings.position_ids", "embeddings.token_type_ids", "cls.seq_relationship.*",
+                  "cls.predictions.decoder.*"})};
+}
+
+Names names_roberta(const Architecture& a) {
+  return {bert_body(a, "roberta.") + roberta_head(), "roberta.",
+          beside({"embeddings.position_ids", "embeddings.token_type_ids", "lm_head.decoder.*"})};
+}
+
+Names names_mpnet(const Architecture& a) {
+  const std::string layer = "mpnet.encoder.layer.{}.", embed = "mpnet.embeddings.";
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"position.input.table", embed + "position_embeddings.weight"},
+                  {"position.attention.0.bias", "mpnet.encoder.relative_attention_bias.weight"}} +
+              norm_names("embed.norm", embed + "LayerNorm") +
+              qkv_names(a, layer + "attention.attn.", "q", "k", "v") +
+              dense_names(kAttentionNames + "out", layer + "attention.attn.o") +
+              bert_layers(layer, "attention.LayerNorm") + roberta_head(),
+          "mpnet.", beside({"embeddings.position_ids", "lm_head.decoder.*"})};
+}
+
+Names names_deberta_v2(const Architecture& a) {
+  const std::string layer = "deberta.encoder.layer.{}.";
+  const std::string embed = "deberta.embeddings.";
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"embed.type", embed + "token_type_embeddings.weight"},
+                  {"position.input.table", embed + "position_embeddings.weight"},
+                  {"position.attention.0.table", "deberta.encoder.rel_embeddings.weight"}} +
+              norm_names("embed.norm", embed + "LayerNorm") +
+              norm_names("position.attention.0.norm", "deberta.encoder.LayerNorm") +
+              qkv_names(a, layer + "attention.self.", "query_proj", "key_proj", "value_proj") +
+              dense_names(kAttentionNames + "out", layer + "attention.output.dense") +
+              bert_layers(layer, "attention.output.LayerNorm"),
+          "deberta.",
+          beside({"embeddings.position_ids", "embeddings.position_embeddings.weight", "cls.*",
+                  "lm_predictions.*", "mask_predictions.*"})};
+}
+
+Names names_modernbert(const Architecture&) {
+  const std::string layer = "model.layers.{}.";
+  return {Sources{{"embed.word", "model.embeddings.tok_embeddings.weight"}, {"head.bias", "decoder.bias"}} +
+              norm_names("embed.norm", "model.embeddings.norm") +
+              norm_names(kAttentionNames + "norm", layer + "attn_norm") +
+              dense_names(kAttentionNames + "qkv", layer + "attn.Wqkv") +
+              dense_names(kAttentionNames + "out", layer + "attn.Wo") +
+              norm_names(kForwardNames + "norm", layer + "mlp_norm") +
+              dense_names(kForwardNames + "up", layer + "mlp.Wi") +
+              dense_names(kForwardNames + "down", layer + "mlp.Wo") +
+              norm_names("head.norm", "model.final_norm") + dense_names("head.transform", "head.dense") +
+              norm_names("head.transform.norm", "head.norm"),
+          "model.", beside({"decoder.weight"})};
+}
+
+Names names_t5(const Architecture& a) {
+  const std::string block = "encoder.block.{}.", attention = block + "layer.0.SelfAttention.",
+                    mlp = block + "layer.1.DenseReluDense.";
+  const std::string bias = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight";
+  Sources all =
+      Sources{{"embed.word", "shared.weight"},
+              {"embed.word", "encoder.embed_tokens.weight"},
+              {"position.attention.0.bias", bias}} +
+      norm_names(kAttentionNames + "norm", block + "layer.0.layer_norm") +
+      qkv_names(a, attention, "q", "k", "v") + dense_names(kAttentionNames + "out", attention + "o") +
+      norm_names(kForwardNames + "norm", block + "layer.1.layer_norm") +
+      dense_names(kForwardNames + "down", mlp + "wo") + norm_names("head.norm", "encoder.final_layer_norm");
+  if (a.feed_forward.gated) {
+    all = all + dense_names(kForwardNames + "up", mlp + "wi_0") +
+          dense_names(kForwardNames + "up", mlp + "wi_1", a.feed_forward.hidden);
+  } else {
+    all = all + dense_names(kForwardNames + "up", mlp + "wi");
+  }
+  return {all, "", {"encoder.embed_tokens.weight", "decoder.*", "lm_head.weight"}};
+}
+
+}  // namespace gnomon

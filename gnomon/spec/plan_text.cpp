@@ -1,0 +1,66 @@
+// A plan in words.
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/kernels/terms.h"
+#include "gnomon/spec/plan.h"
+
+namespace gnomon {
+namespace {
+
+std::string channels(std::int64_t first, std::int64_t count) {
+  return text("channels ", first, " to ", first + count - 1);
+}
+std::string over(std::int64_t heads, std::int64_t tokens) {
+  return text(heads > 1 ? "each head its own" : "all heads alike", tokens == 1 ? ", whatever the token" : "");
+}
+std::string say(const Rotate& r) {
+  const std::string pairs = r.stride == 2 && r.gap == 1 ? "(2i, 2i+1)" : text("(i, i+", r.gap, ")");
+  return text("rotate ", r.pairs, " pairs ", pairs, " from channel ", r.first, ", ", over(r.heads, r.tokens));
+}
+std::string say(const Scale& s) { return text("scale ", channels(0, s.width), " by token"); }
+std::string say(const Softplus& s) { return text("softplus of ", channels(0, s.width)); }
+std::string say(const TurnPlane& p) {
+  return text("turn a plane of ", channels(0, p.width), ", each head its own");
+}
+std::string say(const Widen& w) { return text("widen by ", channels(w.first, w.width)); }
+std::string say(const Repeat& r) { return text("repeat ", channels(0, r.width), " from channel ", r.to); }
+
+std::string roles(const Step& step) {
+  std::string out;
+  for (const auto& [role, name] :
+       {std::pair{Role::q, "q"}, {Role::k, "k"}, {Role::v, "v"}, {Role::out, "output"}}) {
+    if (step.acts_on(role)) out += (out.empty() ? "" : ", ") + std::string(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string describe(const Plan& plan) {
+  std::string out;
+  const auto line = [&](std::string_view stage, const std::string& what) {
+    out += text("  ", stage, std::string(stage.size() < 16 ? 16 - stage.size() : 1, ' '), what, "\n");
+  };
+  for (const Step& step : plan.steps) {
+    const std::string what = std::visit([](const auto& s) { return say(s); }, step.what);
+    line(roles(step), what + (step.learns ? "; learned" : ""));
+  }
+  const Terms& t = plan.terms;
+  std::string score = "scale*q*k";
+  if (t.content_scale != 1)
+    score += text(", times ", shortest(std::round(double(t.content_scale) * 1e6) / 1e6));
+  if (std::isfinite(t.far_from))
+    score += text("; from distance ", shortest(t.far_from), " on the product with the repeated channels");
+  line("score", score);
+  for (const TermArray& a : kTermArrays) {
+    const Floats& numbers = t.*a.at;
+    if (!numbers.empty()) line("term", text(a.name, ", ", numbers.size(), " numbers"));
+  }
+  if (!t.first_key.empty()) line("mask", "each query sees a run of keys");
+  line("weights", t.weights == Weighting::softmax ? "softmax" : "broken sticks, no softmax");
+  return out;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,285 @@
+#include "gnomon/spec/spec.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
+#include "gnomon/core/text.h"
+#include "gnomon/spec/together.h"
+
+namespace gnomon {
+namespace {
+
+// A recursive reader of  spec = part { "+" part },  part = name [ "(" argument { "," argument } ")" ] |
+// "[" layer { "," layer } "]",  layer = encoding { "+" encoding },  argument = name "=" value | part (the first one of a combination).
+class Reader {
+ public:
+  explicit Reader(std::string_view spec) : all_(spec), rest_(spec) {}
+
+  Spec spec() {
+    Spec result{{std::string(combinations().front()->name), {}}, {}, {}, {}, {}};
+    bool combined = false;
+    do {
+      if (take('[')) {
+        layers(result);
+        continue;
+      }
+      const std::string_view name = word("an encoding or a combination");
+      if (const CombinationEntry* entry = find_combination(name)) {
+        if (combined || result.input)
+          fail("words and position are joined once, but this is the second way to do it");
+        combined = true;
+        combination(*entry, result);
+      } else {
+        place(encoding(name), result);
+      }
+    } while (take('+'));
+    if (!rest_.empty()) expected("'+' or the end");
+    result.combination.options =
+        Options::completed(result.combination.name, find_combination(result.combination.name)->options,
+                           result.combination.options)
+            .all();
+    return result;
+  }
+
+ private:
+  // Before `rest`, which is part of the text.
+  std::string at(std::string_view rest) const {
+    return text("spec '", all_, "', column ", rest.data() - all_.data() + 1);
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error(Fault::usage, text(at(rest_), ": ", why), {.place = at(rest_)});
+  }
+  [[noreturn]] void expected(const std::string& what) const {
+    const std::string found = rest_.empty() ? "the end" : text("'", rest_.front(), "'");
+    throw Error(Fault::usage, text(at(rest_), ": expected ", what, ", found ", found),
+                {at(rest_), found, what, {}});
+  }
+  bool take(char c) {
+    skip();
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    skip();
+    return true;
+  }
+  void skip() {
+    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
+  }
+  std::string_view word(std::string_view what) {
+    skip();
+    std::size_t n = 0;
+    const auto part_of_word = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+             c == '.' || c == '-' || c == '/';
+    };
+    while (n < rest_.size() &&
+           (part_of_word(rest_[n]) || (rest_[n] == '+' && n > 0 && rest_[n - 1] == 'e' && rest_[0] <= '9')))
+      ++n;
+    if (n == 0) expected(std::string(what));
+    const std::string_view found = rest_.substr(0, n);
+    rest_.remove_prefix(n);
+    skip();
+    return found;
+  }
+  Named encoding(std::string_view name) {
+    const Entry& entry = known(name);
+    Named named{std::string(name), {}};
+    if (take('(')) {
+      while (!take(')')) option(named);
+    }
+    named.options = Options::completed(named.name, entry.options, named.options).all();
+    return named;
+  }
+  const Entry& known(std::string_view name) const {
+    for (const Entry* entry : encodings()) {
+      if (entry->name == name) return *entry;
+    }
+    if (find_combination(name))
+      fail(text("'", name, "' joins word and position; here an encoding is expected"));
+    std::vector<Name> names = encoding_names();
+    for (Name& joining : combination_names()) names.push_back(std::move(joining));
+    throw unknown("encoding or combination", name, names, kEncodingsLister).at(at(name));
+  }
+  void option(Named& named) {
+    const std::string_view name = word("an option");
+    if (!take('=')) expected(text("'=' after '", name, "'"));
+    named.options.emplace_back(name, word("a value"));
+    if (!take(',') && (rest_.empty() || rest_.front() != ')')) expected("',' or ')'");
+  }
+  void combination(const CombinationEntry& entry, Spec& result) {
+    result.combination = {std::string(entry.name), {}};
+    if (!take('('))
+      expected(text("'(', as in ", entry.name, "(sinusoidal), which joins words with an encoding"));
+    const Named inner = encoding(word("an encoding"));
+    const Entry& encoding_entry = find_encoding(inner.name);
+    if (inner.name != "none" && !(encoding_entry.acts & kInput)) {
+      fail(text("'", inner.name, "' acts on ", site_names(encoding_entry.acts), ", not on the input; write ",
+                inner.name, " by itself or after '+'"));
+    }
+    if (inner.name == "none" && entry.needs_position)
+      fail(text(entry.name, " needs an encoding to join with the words"));
+    if (inner.name != "none") result.input = inner;
+    if (!take(',') && (rest_.empty() || rest_.front() != ')')) expected("',' or ')'");
+    while (!take(')')) option(result.combination);
+  }
+  void layers(Spec& result) {
+    if (!result.layers.empty()) fail("one list of layers is allowed");
+    do {
+      result.layers.emplace_back();
+      do {
+        Named named = encoding(word("an encoding"));
+        const unsigned acts = find_encoding(named.name).acts;
+        if (acts & (kInput | kPositions)) {
+          fail(text("'", named.name, "' acts on ", site_names(acts),
+                    ", before the first layer; write it outside [ ]"));
+        }
+        if (acts != 0) result.layers.back().push_back(std::move(named));
+      } while (take('+'));
+    } while (take(','));
+    if (!take(']')) expected("',' or ']'");
+  }
+  void place(Named named, Spec& result) {
+    const unsigned acts = find_encoding(named.name).acts;
+    if (acts & kInput) {
+      if (result.input) fail(text("'", named.name, "' is a second input encoding; one is allowed"));
+      result.input = std::move(named);
+    } else if (acts & kPositions) {
+      result.samplers.push_back(std::move(named));
+    } else if (acts != 0) {
+      result.attention.push_back(std::move(named));
+    }
+  }
+  const std::string_view all_;
+  std::string_view rest_;
+};
+
+// What is not standard, as "name=value" joined by ", ".
+std::string differing(const Named& named, const std::vector<OptionSpec>& specs) {
+  std::string out;
+  for (const auto& [name, value] : named.options) {
+    const auto spec =
+        std::find_if(specs.begin(), specs.end(),
+                     [&, key = std::string_view(name)](const OptionSpec& s) { return s.name == key; });
+    if (spec != specs.end() && spec->standard == value) continue;
+    out += (out.empty() ? "" : ", ") + name + "=" + value;
+  }
+  return out;
+}
+std::string print_named(const Named& named) {
+  const std::string options = differing(named, find_encoding(named.name).options);
+  return options.empty() ? named.name : named.name + "(" + options + ")";
+}
+
+}  // namespace
+
+Spec Spec::parse(std::string_view text) { return Reader(trim(text)).spec(); }
+
+std::string Spec::print() const {
+  const CombinationEntry* entry = find_combination(combination.name);
+  const std::string options = entry ? differing(combination, entry->options) : "";
+  const bool plain = entry == combinations().front() && options.empty();
+  std::string out;
+  if (!plain)
+    out = combination.name + "(" + (input ? print_named(*input) : "none") +
+          (options.empty() ? "" : ", " + options) + ")";
+  if (plain && input) out = print_named(*input);
+  const auto append = [](std::string& to, const std::vector<Named>& all) {
+    for (const Named& named : all) to += (to.empty() ? "" : "+") + print_named(named);
+  };
+  append(out, attention);
+  if (!layers.empty()) {
+    std::vector<std::string> each;
+    for (const auto& layer : layers) {
+      each.emplace_back();
+      append(each.back(), layer);
+      if (each.back().empty()) each.back() = "none";
+    }
+    const std::vector<std::string_view> views(each.begin(), each.end());
+    out += (out.empty() ? "[" : "+[") + join(views, ", ") + "]";
+  }
+  append(out, samplers);
+  return out.empty() ? "none" : out;
+}
+
+std::unique_ptr<Encoding> make_encoding(const Named& named, const Shape& shape) {
+  shape.check();
+  const Entry& entry = find_encoding(named.name);
+  return entry.make(Options(named.name, entry.options, named.options), shape);
+}
+std::unique_ptr<Encoding> make_encoding(std::string_view spec, const Shape& shape) {
+  const Spec parsed = Spec::parse(spec);
+  std::vector<Named> all = parsed.attention;
+  if (parsed.input) all.push_back(*parsed.input);
+  all.insert(all.end(), parsed.samplers.begin(), parsed.samplers.end());
+  if (all.size() == 1 && parsed.layers.empty()) return make_encoding(all.front(), shape);
+  if (all.empty() && parsed.layers.empty()) return make_encoding(Named{"none", {}}, shape);
+  throw Error(Fault::usage, text("'", spec, "' is more than one encoding"));
+}
+
+namespace {
+
+std::unique_ptr<Encoding> make_checked(const Named& named, const Shape& shape) {
+  const Entry& entry = find_encoding(named.name);
+  if (entry.causal_only && !shape.causal) {
+    throw Error(Fault::usage,
+                text(named.name, " has no meaning for keys after the query: it needs a causal model"));
+  }
+  return make_encoding(named, shape);
+}
+
+}  // namespace
+
+Scheme make_scheme(const Spec& spec, const Shape& shape) {
+  shape.check();
+  const CombinationEntry* entry = find_combination(spec.combination.name);
+  if (!entry) throw unknown("combination", spec.combination.name, combination_names(), kEncodingsLister);
+  Scheme scheme;
+  scheme.combination = entry->make(Options(entry->name, entry->options, spec.combination.options), shape);
+  if (spec.input) {
+    Shape inner = shape;
+    inner.C = scheme.combination->position_width();
+    scheme.input = make_checked(*spec.input, inner);
+  }
+  std::vector<Named> names;
+  const auto add = [&](const Named& named) {
+    names.push_back(named);
+    scheme.attention.push_back({make_checked(named, shape), find_encoding(named.name).acts});
+    return scheme.attention.size() - 1;
+  };
+  std::vector<std::size_t> everywhere;
+  for (const Named& named : spec.attention) everywhere.push_back(add(named));
+  scheme.patterns.assign(std::max<std::size_t>(spec.layers.size(), 1), everywhere);
+  for (std::size_t l = 0; l < scheme.patterns.size(); ++l) {
+    for (std::size_t n = 0; l < spec.layers.size() && n < spec.layers[l].size(); ++n)
+      scheme.patterns[l].push_back(add(spec.layers[l][n]));
+    std::vector<Member> members;
+    for (const std::size_t n : scheme.patterns[l]) {
+      const Named& named = names[n];
+      members.push_back({named.name, scheme.attention[n].encoding.get(), scheme.attention[n].acts});
+    }
+    check_together(members);
+    // `+` has no order: both spellings run in the same one.
+    std::sort(scheme.patterns[l].begin(), scheme.patterns[l].end(), [&](std::size_t n, std::size_t m) {
+      return std::tie(names[n].name, names[n].options) < std::tie(names[m].name, names[m].options);
+    });
+    // Who copies q and k for far keys copies what the others made of them.
+    std::stable_partition(scheme.patterns[l].begin(), scheme.patterns[l].end(),
+                          [&](std::size_t n) { return widths(*scheme.attention[n].encoding).far == 0; });
+  }
+  for (const Named& named : spec.samplers) scheme.samplers.push_back(make_checked(named, shape));
+  return scheme;
+}
+
+std::optional<std::int64_t> Scheme::positions_end() const {
+  std::optional<std::int64_t> end = input ? input->positions_end() : std::nullopt;
+  const auto narrow = [&](const Encoding& encoding) {
+    const auto other = encoding.positions_end();
+    if (other && (!end || *other < *end)) end = other;
+  };
+  for (const auto& at : attention) narrow(*at.encoding);
+  for (const auto& sampler : samplers) narrow(*sampler);
+  return end;
+}
+
+}  // namespace gnomon

@@ -1,0 +1,106 @@
+#include "gnomon/spec/together.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/spec/plan.h"
+
+namespace gnomon {
+namespace {
+
+Plan alone(const Member& member) {
+  const Encoding* const one[] = {member.encoding};
+  return outline(one, Placement::consecutive(0, 1));
+}
+
+// Channels of the head that steps change in a way of their own: a factor of a whole row goes with everything.
+std::set<std::int64_t> changed(const Plan& plan, unsigned roles, std::int64_t D) {
+  std::set<std::int64_t> all;
+  const auto add = [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t c = first; c < first + count && c < D; ++c) all.insert(c);
+  };
+  for (const Step& step : plan.steps) {
+    if (!(step.roles & roles)) continue;
+    if (const auto* r = std::get_if<Rotate>(&step.what)) {
+      for (std::int64_t n = 0; n < r->pairs; ++n) add(r->low(n), 1), add(r->low(n) + r->gap, 1);
+    }
+    if (const auto* s = std::get_if<Softplus>(&step.what)) add(0, s->width);
+    if (const auto* p = std::get_if<TurnPlane>(&step.what)) add(0, p->width);
+  }
+  return all;
+}
+
+// What a plan has room for once, and what it is.
+std::string_view once(const Terms& a, const Terms& b) {
+  if (!a.curve_rate.empty() && !b.curve_rate.empty()) return "add a curve of the distance";
+  if (!a.profile.empty() && !b.profile.empty()) return "mix profiles of the distance";
+  if (!a.tilt.empty() && !b.tilt.empty()) return "tilt the distance by gates";
+  if (!a.forget_query.empty() && !b.forget_query.empty()) return "sum forget gates along the keys";
+  if (!a.counted.empty() && !b.counted.empty()) return "count keys by gates";
+  if (a.mixes() && b.mixes()) return "mix the heads";
+  if (std::isfinite(a.far_from) && std::isfinite(b.far_from)) return "have another product for far keys";
+  if (a.weights != Weighting::softmax && b.weights != Weighting::softmax)
+    return "make weights without a softmax";
+  return "";
+}
+
+// Terms that are linear in q or k as projected.
+bool multiplies_rows(const Plan& plan) {
+  return !plan.terms.query_cross.empty() || !plan.terms.key_cross.empty();
+}
+// Rules that read the score, and steps that put a product of positions into it.
+bool reads_scores(const Plan& plan) { return !plan.terms.counted.empty() || plan.terms.mixes(); }
+bool widens(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) { return std::holds_alternative<Widen>(step.what); });
+}
+[[noreturn]] void refuse_product(const Member& one, std::string_view does, const Member& wide) {
+  throw Error(Fault::usage, text(one.name, " ", does, " the product of q and k, to which ", wide.name,
+                                 " adds one of positions in the same layer: the two do not go together"));
+}
+
+[[noreturn]] void refuse(const Member& a, const Member& b, std::string_view why) {
+  throw Error(Fault::usage, text(a.name, " and ", b.name, " ", why, " in the same layer; one may"));
+}
+
+void check_pair(const Member& a, const Member& b) {
+  const auto reads = [](const Member& x, const Plan& of_x, const Member& y) {
+    if (multiplies_rows(of_x) && (y.acts & kQk)) {
+      throw Error(Fault::usage, text(x.name, " multiplies q and k as projected, but ", y.name,
+                                     " maps them in the same layer: the two do not go together"));
+    }
+  };
+  const Plan of_a = alone(a), of_b = alone(b);
+  reads(a, of_a, b), reads(b, of_b, a);
+  const auto meets = [](const Member& x, const Plan& of_x, const Member& wide, const Plan& of_wide) {
+    if (!widens(of_wide)) return;
+    if (reads_scores(of_x)) refuse_product(x, "reads", wide);
+    if (of_x.terms.content_scale != 1) refuse_product(x, "scales", wide);
+  };
+  meets(a, of_a, b, of_b), meets(b, of_b, a, of_a);
+  for (const unsigned roles : {Role::q | Role::k, Role::v | Role::out}) {
+    const auto first = changed(of_a, roles, a.encoding->shape().D),
+               second = changed(of_b, roles, b.encoding->shape().D);
+    for (const std::int64_t channel : first) {
+      if (second.count(channel))
+        refuse(a, b,
+               text("both change channel ", channel, " of ",
+                    roles & unsigned(Role::q) ? "q and k" : "the values", ", and the order would matter,"));
+    }
+  }
+  const std::string_view both = once(of_a.terms, of_b.terms);
+  if (!both.empty()) refuse(a, b, text("both ", both));
+}
+
+}  // namespace
+
+void check_together(std::span<const Member> members) {
+  for (std::size_t n = 0; n < members.size(); ++n) {
+    for (std::size_t m = n + 1; m < members.size(); ++m) check_pair(members[n], members[m]);
+  }
+}
+
+}  // namespace gnomon

@@ -1,0 +1,179 @@
+#include "gnomon/study/plan/study.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/core/text.h"
+#include "gnomon/files/json-inl.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 40;
+
+std::int64_t share_of(std::int64_t steps, double share) {
+  return std::max<std::int64_t>(1, std::llround(share * double(steps)));
+}
+
+Trial tuning_trial(const StudyConfig& c, const Arm& arm, double rate, std::int64_t n) {
+  return {arm.print(), kTuningSeeds + n, steps_at(c, arm, c.tuning.share), rate};
+}
+
+}  // namespace
+
+bool extends(const StudyConfig& c, const Trial& trial) {
+  const auto& given = c.tuning.rates;
+  return tunes(trial) && std::find(given.begin(), given.end(), trial.learning_rate) == given.end();
+}
+
+std::int64_t steps_at(const StudyConfig& c, const Arm& arm, double share) {
+  return share_of(settings_of(arm, c, Spec::parse(c.baseline)).train.steps, share);
+}
+
+Job job_of(const StudyConfig& config, const Data& data, const Trial& trial) {
+  const Arm arm = Arm::parse(trial.arm);
+  Job job;
+  static_cast<RunSettings&>(job) = settings_of(arm, config, Spec::parse(config.baseline));
+  const bool largest = trial.steps == job.train.steps;
+  job.train.steps = trial.steps, job.train.learning_rate = trial.learning_rate;
+  job.data = &data, job.spec = arm.spec, job.seed = trial.seed;
+  job.held = tunes(trial) ? Held::validation : Held::test;
+  job.keep.reach = config.longest();  // the same windows whatever is evaluated
+  if (!largest || tunes(trial)) job.lengths.clear();
+  return job;
+}
+
+RunPlan plan_of(const StudyConfig& config, const Data& data, const Trial& trial) {
+  RunPlan plan = plan_of(job_of(config, data, trial), threads_granted(int(config.threads)));
+  plan.arm = trial.arm;
+  return plan;
+}
+
+Tuned tuned(const StudyConfig& c, const Data& data, const Arm& arm, const Found& found) {
+  if (!c.tuning.seeds) return {{}, {}, c.train.learning_rate, false};
+  const auto plan = [&](const Trial& trial) { return plan_of(c, data, trial); };
+  std::vector<TriedRate> tried;
+  for (;;) {
+    const Tuned t = tune(c.tuning, tried);
+    bool more = false;
+    for (const double rate : t.open) {
+      TriedRate here{rate, {}};
+      for (std::int64_t n = 0; n < c.tuning.seeds; ++n) {
+        const auto it = found.find(plan(tuning_trial(c, arm, rate, n)).key);
+        if (it != found.end()) here.nats.push_back(it->second.failure.empty() ? it->second.nats : INFINITY);
+      }
+      if (std::int64_t(here.nats.size()) < c.tuning.seeds) continue;
+      tried.push_back(here), more = true;
+    }
+    if (!more) return t;
+  }
+}
+
+std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Found& found) {
+  const auto plan = [&](const Trial& trial) { return plan_of(c, data, trial); };
+  std::vector<Arm> arms;
+  std::vector<Tuned> rates;
+  for (const auto& words : c.arms) {
+    arms.push_back(Arm::parse(words));
+    rates.push_back(tuned(c, data, arms.back(), found));
+  }
+  std::vector<RunPlan> all;
+  std::size_t most = 0;
+  for (const Tuned& t : rates) most = std::max(most, t.tried.size());
+  for (std::size_t r = 0; r < most; ++r) {
+    for (std::size_t a = 0; a < arms.size(); ++a) {
+      if (r >= rates[a].tried.size()) continue;
+      for (std::int64_t n = 0; n < c.tuning.seeds; ++n)
+        all.push_back(plan(tuning_trial(c, arms[a], rates[a].tried[r].rate, n)));
+    }
+  }
+  std::stable_partition(all.begin(), all.end(), [&](const RunPlan& run) { return extends(c, run); });
+  for (std::int64_t seed = 1; seed <= c.seeds; ++seed) {
+    for (auto share = c.budgets.rbegin(); share != c.budgets.rend(); ++share) {
+      for (std::size_t a = 0; a < arms.size(); ++a) {
+        if (rates[a].chosen)
+          all.push_back(plan({arms[a].print(), seed, steps_at(c, arms[a], *share), *rates[a].chosen}));
+      }
+    }
+  }
+  return all;
+}
+
+Work to_come(const StudyConfig& c, const Data& data, const Found& found) {
+  Work work;
+  for (const auto& words : c.arms) {
+    const Arm arm = Arm::parse(words);
+    if (tuned(c, data, arm, found).chosen) continue;
+    work.runs += std::size_t(c.seeds) * c.budgets.size();
+    for (const double share : c.budgets) work.steps += double(c.seeds * steps_at(c, arm, share));
+  }
+  return work;
+}
+
+namespace {
+
+// The runs that a results.json shows; none of a file that cannot be read: it is written anew, from the run folders.
+std::vector<RunPlan> runs_shown(const Path& results) {
+  std::vector<RunPlan> all;
+  std::error_code none;
+  if (!std::filesystem::exists(results, none)) return all;
+  try {
+    const StrictJson json = parse_json(read_file(results), results.string());
+    for (const JsonValue& arm : JsonValue(json, results.string()).member("arms").list()) {
+      for (const JsonValue& run : arm.member("runs").list())
+        all.push_back({{run.member("arm").text(), run.member("seed").whole(1, kTuningSeeds - 1),
+                        run.member("steps").whole(1, kMostSteps), run.member("learning_rate").number()},
+                       run.member("key").text(),
+                       run.member("asked").text(),
+                       run.member("numerics").text()});
+    }
+  } catch (const Error&) {
+    all.clear();
+  }
+  return all;
+}
+
+// Whether this study has a run like that one, whoever computed it; then what it would be here.
+std::optional<RunPlan> same_here(const StudyConfig& c, const Data& data, const RunPlan& shown) {
+  for (const auto& words : c.arms) {
+    if (Arm::parse(words).print() != shown.arm) continue;
+    if (shown.seed > c.seeds && (!tunes(shown) || shown.seed >= kTuningSeeds + c.tuning.seeds)) return {};
+    if (!c.tuning.seeds && shown.learning_rate != c.train.learning_rate) return {};
+    const RunPlan here = plan_of(c, data, shown);
+    if (here.asked == shown.asked) return here;
+  }
+  return {};
+}
+
+}  // namespace
+
+Leftovers leftovers(const StudyConfig& c, const Data& data, const StudyFolder& folder) {
+  Leftovers left;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.runs(), none)) {
+    const Path result = RunFolder{entry.path()}.result();
+    if (!std::filesystem::exists(result)) continue;
+    try {
+      const RunPlan found = result_from_json(result).plan;
+      const auto here = same_here(c, data, found);
+      if (!here || here->key == found.key) continue;
+      ++left.other_numerics, left.found = found.numerics;
+    } catch (const Error&) {  // of another version of gnomon; one of this plan is met when it is collected
+    }
+  }
+  for (const RunPlan& run : runs_shown(folder.json())) {
+    if (!same_here(c, data, run)) left.lost.push_back(text(run.arm, ", seed ", run.seed));
+  }
+  return left;
+}
+
+std::string Leftovers::in_the_way(const StudyFolder& folder) const {
+  if (lost.empty()) return {};
+  return text(folder.report().string(), " shows ", lost.size(), " runs that this command does not have (",
+              lost.front(), lost.size() > 1 ? ", ..." : "",
+              "): give another folder with --out, the same settings with more arms or seeds, or --replace");
+}
+
+}  // namespace gnomon

@@ -1,0 +1,22 @@
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "gnomon/study/run/job.h"
+
+namespace gnomon {
+
+// The training of a job, step by step, without files. The job outlives it.
+class Learner {
+ public:
+  explicit Learner(const Job& job, Ranks* ranks = nullptr);  // throws what Trainer does
+  // The next step, as Trainer::train(); `stop` is asked before every layer.
+  double step(const std::function<bool()>& stop);
+  Trainer trainer;
+
+ private:
+  const Job& job_;
+  std::vector<float> words_;  // as they started, where they are frozen
+};
+
+}  // namespace gnomon

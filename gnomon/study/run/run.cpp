@@ -1,0 +1,503 @@
+#include "gnomon/study/run/run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/files/json-inl.h"
+#include "gnomon/files/safetensors.h"
+#include "gnomon/files/sha256.h"
+#include "gnomon/kernels/loss.h"
+#include "gnomon/study/run/learner.h"
+
+namespace gnomon {
+namespace {
+
+using Json = StrictJson;
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::int64_t peak_memory_bytes() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t(usage.ru_maxrss) * 1024;
+}
+
+// The state of a run between two steps: everything that the next step depends on.
+struct Progress {
+  std::vector<CurvePoint> curve;
+  double loss_sum = 0;  // since the last point of the curve
+  std::int64_t loss_count = 0;
+  double training_seconds = 0;
+};
+
+Json to_json(const std::vector<CurvePoint>& curve) {
+  Json all = Json::array();
+  for (const auto& p : curve) all.push_back({p.step, p.training, p.held_out});
+  return all;
+}
+Json to_json(const Tally& c) { return {c.right, c.asked}; }
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Throws Error(input) for points that are out of order or after `last`.
+std::vector<CurvePoint> curve_from(const JsonValue& json, std::int64_t last) {
+  std::vector<CurvePoint> curve;
+  for (const JsonValue& point : json.list()) {
+    const auto parts = point.list(3);
+    const std::int64_t least = curve.empty() ? 0 : curve.back().step + 1;
+    curve.push_back({parts[0].whole(least, last), parts[1].number_or_nan(), parts[2].number_or_nan()});
+  }
+  return curve;
+}
+
+// What the curve is of: a study looks at its test when it is over, and not before.
+Held watched(const Job& job) { return job.held == Held::test ? Held::validation : job.held; }
+
+struct Means {
+  explicit Means(std::int64_t n) : sums(std::size_t(n)), counts(std::size_t(n)) {}
+  std::vector<double> sums, counts;
+  void add(std::int64_t at, double x, double weight) {
+    sums[std::size_t(at)] += x, counts[std::size_t(at)] += weight;
+  }
+  std::vector<double> means() const {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      all.push_back(counts[i] > 0 ? sums[i] / counts[i] : std::nan(""));
+    return all;
+  }
+};
+
+// Mean losses of held-out windows.
+struct Losses {
+  double mean = 0;                            // NaN: nothing was scored
+  std::vector<double> by_position, by_block;  // NaN where nothing was scored
+};
+
+class Run {
+ public:
+  Run(const Job& job, const RunPlan& plan, const RunFolder& folder, const RunHooks& hooks, Ranks* ranks)
+      : job_(job),
+        plan_(plan),
+        folder_(folder),
+        hooks_(hooks),
+        learner_(job, ranks),
+        trainer_(learner_.trainer),
+        curve_windows_(
+            held_out(job, job.model.length, std::min(job.windows, job.keep.windows), watched(job))) {}
+
+  std::optional<RunResult> perform() {
+    try {
+      resume();
+      trainer_.share();
+      return finish();
+    } catch (const Stopped&) {  // asked for in the middle of a pass, which is done again
+      write_checkpoint();
+      return std::nullopt;
+    } catch (const Error& e) {
+      if (e.fault() == Fault::lost)
+        write_checkpoint();  // nothing of the step that a rank left was taken over
+      throw;
+    }
+  }
+
+ private:
+  RunResult finish() {
+    RunResult result{plan_,
+                     "",
+                     trainer_.model.param_count(),
+                     trainer_.model.training_flops_per_token(job_.model.length),
+                     0,
+                     {},
+                     {},
+                     {},
+                     {},
+                     "",
+                     {}};
+    train(result.failure);
+    result.curve = state_.curve;
+    result.cost.training_seconds = state_.training_seconds;
+    result.cost.tokens_per_second = double(trainer_.step * job_.train.batch * job_.model.length) /
+                                    std::max(state_.training_seconds, 1e-9);
+    if (result.failure.empty()) {
+      const auto start = Clock::now();
+      evaluate(result);
+      result.cost.evaluation_seconds = seconds_since(start);
+      if (result.failure.empty()) write_safetensors(folder_.model(), tensors(false), named());
+    }
+    result.weights_sha256 =
+        sha256({reinterpret_cast<const char*>(trainer_.w.data()), trainer_.w.size() * sizeof(float)});
+    result.cost.peak_memory_bytes = peak_memory_bytes();
+    write_file(folder_.result(), result_json(result));
+    folder_.forget_checkpoints();
+    return result;
+  }
+
+  // --- Training
+
+  // A failure is told and ends the training.
+  void train(std::string& failure) {
+    auto last_checkpoint = Clock::now(), last_told = last_checkpoint;
+    for (;;) {
+      const auto start = Clock::now();
+      if (point_is_due()) failure = add_point();
+      if (!failure.empty() || trainer_.step == job_.train.steps) return;
+      if (hooks_.stop()) throw Stopped{};
+      const double loss = learner_.step(hooks_.stop);
+      if (!std::isfinite(loss)) {
+        failure = text(trainer_.not_finite, " was not finite at step ", trainer_.step);
+        return;
+      }
+      state_.loss_sum += loss;
+      ++state_.loss_count;
+      state_.training_seconds += seconds_since(start);
+      if (seconds_since(last_told) > 0.2) {
+        last_told = Clock::now();
+        hooks_.progress(
+            {trainer_.step, job_.train.steps, loss,
+             double(trainer_.step * job_.train.batch * job_.model.length) / state_.training_seconds});
+      }
+      if (seconds_since(last_checkpoint) > hooks_.checkpoint_seconds) {
+        write_checkpoint();
+        last_checkpoint = Clock::now();
+      }
+    }
+  }
+  // The curve has a point every so many steps and at the end; a run that was stopped within one still owes it.
+  bool point_is_due() const {
+    const std::int64_t step = trainer_.step,
+                       interval = std::max<std::int64_t>(1, job_.train.steps / job_.points);
+    return (step > 0 ? step % interval == 0 || step == job_.train.steps : job_.keep.start) &&
+           (state_.curve.empty() || state_.curve.back().step < step);
+  }
+
+  // What failed; empty: nothing.
+  std::string add_point() {
+    const double held_out = losses_over(curve_windows_, job_.model.length).mean;
+    if (!std::isfinite(held_out)) return text("the held-out loss was not finite at step ", trainer_.step);
+    if (job_.keep.snapshots) write_safetensors(folder_.snapshot(trainer_.step), tensors(false), named());
+    state_.curve.push_back({trainer_.step, state_.loss_sum / double(state_.loss_count), held_out});
+    state_.loss_sum = 0;
+    state_.loss_count = 0;
+    return "";
+  }
+
+  // --- Evaluation
+
+  // Of the last `score` positions of these windows.
+  Losses losses_over(const Sample& windows, std::int64_t score) {
+    const std::int64_t T = windows.T, count = windows.count(),
+                       at_once = std::max<std::int64_t>(
+                           1, job_.train.batch / job_.train.shards * job_.model.length / T);
+    Means by_position(T), by_block(std::min(count, kBlocks)), all(1);
+    for (std::int64_t first = 0; first < count; first += at_once) {
+      const std::int64_t B = std::min(at_once, count - first);
+      Tokens tokens = windows.tokens(first, B);
+      std::vector<std::int32_t> targets(tokens.targets.begin(), tokens.targets.end());
+      for (std::int64_t n = 0; n < B * T; ++n) {
+        if (n % T < T - score) targets[n] = kUnscored;
+      }
+      losses_.resize(B * T);
+      tokens.targets = targets;
+      tokens.draw = std::uint64_t(first),
+      tokens.drop_positions = trainer_.dropped();  // samplers that draw in evaluation too
+      tokens.stop = &hooks_.stop;
+      trainer_.session.loss(tokens, trainer_.w, losses_);
+      for (std::int64_t n = 0; n < B * T; ++n) {
+        if (targets[n] == kUnscored) continue;
+        const double bytes = job_.data->bytes(targets[n]);
+        by_position.add(n % T, losses_[n], bytes);
+        by_block.add((first + n / T) * std::int64_t(by_block.sums.size()) / count, losses_[n], bytes);
+      }
+    }
+    for (std::int64_t t = 0; t < T; ++t)
+      all.sums[0] += by_position.sums[t], all.counts[0] += by_position.counts[t];
+    return {all.means()[0], by_position.means(), by_block.means()};
+  }
+
+  // Why it failed; empty: it did not.
+  std::string not_finite(double nats, std::int64_t T) const {
+    return std::isfinite(nats) ? ""
+                               : text("the held-out loss over windows of ", T,
+                                      " tokens was not finite after step ", trainer_.step);
+  }
+
+  void evaluate(RunResult& result) {
+    const std::int64_t own = job_.model.length;
+    const Losses losses = losses_over(held_out(job_, own, job_.windows, job_.held), own);
+    result.failure = not_finite(losses.mean, own);
+    if (!result.failure.empty()) return;
+    result.nats = losses.mean, result.by_position = losses.by_position, result.by_block = losses.by_block;
+    if (job_.lengths.empty()) return;
+    job_.data->metric() ? evaluate_answers(result) : evaluate_lengths(result);
+  }
+
+  bool is_defined(std::int64_t T) const {
+    const auto end = trainer_.model.positions_end();
+    return !end || T <= *end;
+  }
+
+  void evaluate_lengths(RunResult& result) {
+    for (const double factor : job_.lengths) {
+      const std::int64_t T = job_.tokens_at(factor);
+      result.by_length.push_back({factor, T, std::nullopt, {}});
+      if (!is_defined(T)) continue;
+      const Losses at = losses_over(held_out(job_, T, job_.windows, job_.held), job_.score);
+      result.failure = not_finite(at.mean, T);
+      if (!result.failure.empty()) return;
+      result.by_length.back().nats = at.mean, result.by_length.back().by_block = at.by_block;
+    }
+  }
+
+  void evaluate_answers(RunResult& result) {
+    constexpr std::int64_t kDepths = 5;
+    const Metric metric = *job_.data->metric();
+    for (const std::int64_t payload : job_.data->payloads()) {
+      const Examples examples =
+          job_.data->examples(payload, windows_of(job_, job_.model.length, job_.windows, job_.held));
+      result.by_length.push_back({double(payload), examples.T, std::nullopt, {}});
+      if (!is_defined(examples.T)) continue;
+      const Losses at = losses_over(examples, examples.T);
+      result.failure = not_finite(at.mean, examples.T);
+      if (!result.failure.empty()) return;
+      const Answers found =
+          answers(trainer_.session, trainer_.w, examples, {trainer_.dropped(), &hooks_.stop});
+      LengthLoss& here = result.by_length.back();
+      here.nats = at.mean, here.by_block = at.by_block;
+      here.right = metric == Metric::symbols ? found.symbols
+                   : metric == Metric::pairs ? found.pairs
+                                             : found.whole;
+      here.symbols = found.symbols;
+      if (!examples.sources.empty() && metric == Metric::whole)
+        here.by_depth = by_depth(found, examples, kDepths);
+    }
+  }
+
+  // --- Files
+
+  std::vector<Tensor> tensors(bool with_optimiser) const {
+    std::vector<Tensor> all;
+    const auto add = [&](const std::string& prefix, const Floats& values) {
+      for (const auto& p : trainer_.model.params())
+        all.push_back(
+            {prefix + p.spec.name, p.spec.shape, std::span(values).subspan(p.offset, p.spec.size())});
+    };
+    add(with_optimiser ? "model." : "", trainer_.w);
+    if (with_optimiser) add("optimiser.m.", trainer_.m), add("optimiser.v.", trainer_.v);
+    return all;
+  }
+  Metadata named() const {
+    return {{"format", "pt"},
+            {"gnomon.arm", plan_.arm},
+            {"gnomon.key", plan_.key},
+            {"gnomon.seed", text(plan_.seed)}};
+  }
+  void write_checkpoint() {
+    const Json state{{"step", trainer_.step},
+                     {"loss_sum", state_.loss_sum},
+                     {"loss_count", state_.loss_count},
+                     {"training_seconds", state_.training_seconds},
+                     {"curve", to_json(state_.curve)}};
+    std::error_code none_yet;  // the intact one before stays as the fallback
+    std::filesystem::rename(folder_.checkpoint(), folder_.previous(), none_yet);
+    write_safetensors(folder_.checkpoint(), tensors(true),
+                      {{"gnomon.key", plan_.key}, {"gnomon.state", state.dump()}});
+  }
+  void resume() {
+    for (const Path& path : {folder_.checkpoint(), folder_.previous()}) {
+      if (!std::filesystem::exists(path)) continue;
+      try {
+        load(path);
+        return;
+      } catch (const Error& e) {
+        if (e.fault() != Fault::input) throw;
+        hooks_.note(text("damaged checkpoint passed over: ", e.what()));
+        std::filesystem::remove(path);
+      }
+    }
+  }
+  void load(const Path& path) {
+    // Everything is looked at before anything is taken over: what is passed over must leave no trace.
+    const TensorFile file = read_safetensors(path, Digest::required);
+    const auto state = file.metadata.find("gnomon.state"), key = file.metadata.find("gnomon.key");
+    if (state == file.metadata.end() || key == file.metadata.end() || key->second != plan_.key)
+      throw Error(Fault::input, text(path.string(), ": not a checkpoint of run ", plan_.key));
+    const auto values = [&](const std::string& prefix, Floats to) {
+      for (const auto& p : trainer_.model.params()) {
+        const Tensor& t = file.at(prefix + p.spec.name, path);
+        if (t.shape != p.spec.shape)
+          throw Error(Fault::input,
+                      text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
+        std::copy(t.data.begin(), t.data.end(), to.begin() + p.offset);
+      }
+      return to;
+    };
+    Floats w = values("model.", trainer_.w), m = values("optimiser.m.", trainer_.m),
+           v = values("optimiser.v.", trainer_.v);
+    const std::string where = text(path.string(), ": gnomon.state");
+    const Json json = parse_json(state->second, where);
+    const JsonValue kept(json, where);
+    const std::int64_t step = kept.member("step").whole(0, job_.train.steps);
+    Progress progress{curve_from(kept.member("curve"), step), kept.member("loss_sum").number(),
+                      kept.member("loss_count").whole(0, step), kept.member("training_seconds").number()};
+    trainer_.step = step, trainer_.w = std::move(w), trainer_.m = std::move(m), trainer_.v = std::move(v);
+    state_ = std::move(progress);
+  }
+
+  const Job& job_;
+  const RunPlan& plan_;
+  const RunFolder& folder_;
+  const RunHooks& hooks_;
+  Learner learner_;
+  Trainer& trainer_;
+  const Sample curve_windows_;
+  Progress state_;
+  Floats losses_;
+};
+
+}  // namespace
+
+std::optional<RunResult> perform(const Job& job, const RunPlan& plan, const RunFolder& folder,
+                                 const RunHooks& hooks, Ranks* ranks) {
+  make_own_folder(folder.folder);
+  const FileLock lock(folder.lock(), text("run ", plan.key), hooks.patience_ms);
+  if (std::filesystem::exists(folder.result())) return result_of(plan, folder);
+  return Run(job, plan, folder, hooks, ranks).perform();
+}
+
+Path RunFolder::snapshot(std::int64_t step) const { return folder / text("step-", step, ".safetensors"); }
+
+void RunFolder::forget_checkpoints() const {
+  std::error_code ignored;
+  std::filesystem::remove(checkpoint(), ignored);
+  std::filesystem::remove(previous(), ignored);
+}
+
+RunResult result_of(const RunPlan& plan, const RunFolder& folder) {
+  RunResult found = result_from_json(folder.result());
+  const RunPlan& p = found.plan;
+  if (p.key != plan.key || p.arm != plan.arm || p.seed != plan.seed) {
+    throw Error(Fault::input, text(folder.result().string(), ": the result of '", p.arm, "', seed ", p.seed,
+                                   ", key ", p.key, ", where that of '", plan.arm, "', seed ", plan.seed,
+                                   ", key ", plan.key, " belongs; remove the file to run it again"));
+  }
+  return found;
+}
+
+Floats parameters_in(const Model& model, const Path& path, const std::string& key) {
+  if (!std::filesystem::exists(path)) throw Error(Fault::input, text(path.string(), ": it is missing"));
+  const TensorFile file = read_safetensors(path, Digest::required);
+  const auto said = file.metadata.find("gnomon.key");
+  if (said == file.metadata.end() || said->second != key)
+    throw Error(Fault::input, text(path.string(), ": not a model of run ", key));
+  Floats w(std::size_t(model.param_count()));
+  for (const Param& p : model.params()) {
+    const Tensor& t = file.at(p.spec.name, path);
+    if (t.shape != p.spec.shape)
+      throw Error(Fault::input,
+                  text(path.string(), ": tensor '", t.name, "' has another shape than the model"));
+    std::copy(t.data.begin(), t.data.end(), w.begin() + p.offset);
+  }
+  return w;
+}
+
+std::string result_json(const RunResult& r) {
+  Json j{{"key", r.plan.key},
+         {"asked", r.plan.asked},
+         {"numerics", r.plan.numerics},
+         {"arm", r.plan.arm},
+         {"seed", r.plan.seed},
+         {"steps", r.plan.steps},
+         {"learning_rate", r.plan.learning_rate},
+         {"failure", r.failure},
+         {"parameters", r.parameters},
+         {"flops_per_token", r.flops_per_token}};
+  j["nats"] = r.nats;
+  j["by_block"] = r.by_block;
+  j["curve"] = to_json(r.curve);
+  j["by_length"] = Json::array();
+  for (const auto& l : r.by_length) {
+    j["by_length"].push_back({{"factor", l.factor},
+                              {"tokens", l.tokens},
+                              {"nats", l.nats ? Json(*l.nats) : Json()},
+                              {"by_block", l.by_block},
+                              {"right", l.right ? to_json(*l.right) : Json()},
+                              {"by_depth", Json::array()}});
+    if (l.symbols) j["by_length"].back()["symbols"] = to_json(*l.symbols);
+    for (const Tally& c : l.by_depth) j["by_length"].back()["by_depth"].push_back(to_json(c));
+  }
+  j["by_position"] = r.by_position;
+  j["weights_sha256"] = r.weights_sha256;
+  j["cost"] = {{"training_seconds", r.cost.training_seconds},
+               {"evaluation_seconds", r.cost.evaluation_seconds},
+               {"tokens_per_second", r.cost.tokens_per_second},
+               {"peak_memory_bytes", r.cost.peak_memory_bytes}};
+  return sealed(j.dump(1));
+}
+
+namespace {
+Tally count_from(const JsonValue& json) {
+  const auto two = json.list(2);
+  const std::int64_t asked = two[1].whole(0, kMost);
+  return {two[0].whole(0, asked), asked};
+}
+std::vector<double> numbers_from(const JsonValue& json) {
+  std::vector<double> all;
+  for (const JsonValue& x : json.list()) all.push_back(x.number_or_nan());
+  return all;
+}
+RunResult result_from(const JsonValue& j) {
+  RunResult r{{{j.member("arm").text(), j.member("seed").whole(0, kMost), j.member("steps").whole(0, kMost),
+                j.member("learning_rate").number()},
+               j.member("key").text(),
+               j.member("asked").text(),
+               j.member("numerics").text()},
+              j.member("failure").text(),
+              j.member("parameters").whole(0, kMost),
+              j.member("flops_per_token").number(),
+              j.member("nats").number_or_nan(),
+              numbers_from(j.member("by_block")),
+              curve_from(j.member("curve"), kMost),
+              {},
+              {},
+              j.member("weights_sha256").text(),
+              {}};
+  for (const JsonValue& l : j.member("by_length").list()) {
+    const JsonValue nats = l.member("nats");
+    r.by_length.push_back({l.member("factor").number(),
+                           l.member("tokens").whole(1, kMost),
+                           nats.null() ? std::nullopt : std::optional(nats.number()),
+                           numbers_from(l.member("by_block")),
+                           {},
+                           {}});
+    if (const JsonValue right = l.member("right"); !right.null())
+      r.by_length.back().right = count_from(right),
+      r.by_length.back().symbols = count_from(l.member("symbols"));
+    for (const JsonValue& c : l.member("by_depth").list())
+      r.by_length.back().by_depth.push_back(count_from(c));
+  }
+  r.by_position = numbers_from(j.member("by_position"));
+  const JsonValue cost = j.member("cost");
+  r.cost = {cost.member("training_seconds").number(), cost.member("evaluation_seconds").number(),
+            cost.member("tokens_per_second").number(), cost.member("peak_memory_bytes").whole(0, kMost)};
+  return r;
+}
+}  // namespace
+
+RunResult result_from_json(const Path& path) {
+  const std::string bytes = read_file(path);
+  try {
+    const StrictJson json = parse_sealed_json(bytes, path.string());
+    return result_from(JsonValue(json, path.string()));
+  } catch (const Error& e) {
+    throw Error(e.fault(), text(e.what(), "; remove the file to run it again"));
+  }
+}
+
+}  // namespace gnomon

@@ -1,0 +1,137 @@
+#include "gnomon/study/settings/prediction.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
+#include "gnomon/core/text.h"
+#include "gnomon/files/sha256.h"
+#include "gnomon/study/settings/arm.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::array<std::string_view, 5> kMeasures{"loss", "growth", "right", "symbols", "previous"};
+constexpr double kLongest = 1e6;  // unmeasurable() says more
+
+[[noreturn]] void refuse(std::string_view key, const std::string& found, std::string_view allowed) {
+  throw Error(Fault::usage, text("prediction.", key, ": found ", found, ", ", allowed));
+}
+
+void check_words(std::string_view key, const std::string& words) {
+  if (!is_one_line(words))
+    refuse(key, excerpt(words), "allowed is one line of UTF-8 without control characters");
+}
+
+void check_arm(std::string_view key, const std::string& words) {
+  try {
+    Arm::parse(words);
+  } catch (const Error& e) {
+    throw e.at(text("prediction.", key));
+  }
+}
+
+void check_number(std::string_view key, const std::optional<double>& x, double least, double most) {
+  if (x && !(*x >= least && *x <= most))  // NaN is not
+    refuse(key, shortest(*x), text("allowed are ", shortest(least), " to ", shortest(most)));
+}
+
+}  // namespace
+
+std::span<const std::string_view> measure_names() { return kMeasures; }
+
+std::vector<Field> fields(Prediction& p) {
+  return {
+      {"prediction.says", "what is expected, in a sentence", &p.says},
+      {"prediction.from", "where that comes from; may be left out", &p.from},
+      {"prediction.measure",
+       "loss; growth: how much more the loss is at `length` than at the training length; of a task, right: "
+       "the "
+       "share of right answers, symbols: of right symbols; previous: weight on the token before where words "
+       "say nothing",
+       &p.measure},
+      {"prediction.arm", "of this arm", &p.arm},
+      {"prediction.minus", "less that of this arm; may be left out", &p.minus},
+      {"prediction.length",
+       "one of evaluate.lengths: of the last bytes of such windows; without it, of whole training windows; "
+       "of a "
+       "task, symbols of its payload",
+       &p.length},
+      {"prediction.budget", "one of study.budgets: after so much of the training; without it, after all",
+       &p.budget},
+      {"prediction.above", "nats a byte, or a share, that it is said to be above", &p.above},
+      {"prediction.below", "the same below", &p.below},
+      {"prediction.within", "away from 0 at most", &p.within},
+      {"prediction.exactly", "the share that every run is said to have, to the last bit", &p.exactly},
+      {"prediction.after", "written by gnomon: runs that had finished before this prediction stood here",
+       &p.after},
+  };
+}
+
+void Prediction::check() const {
+  check_words("says", says), check_words("from", from);
+  if (says.empty()) refuse("says", "nothing", "a sentence is needed");
+  if (std::find(kMeasures.begin(), kMeasures.end(), measure) == kMeasures.end())
+    throw unknown("prediction.measure", measure, kMeasures);
+  check_arm("arm", arm);
+  if (!minus.empty()) check_arm("minus", minus);
+  if (!minus.empty() && Arm::parse(arm) == Arm::parse(minus))
+    refuse("minus", minus, "which is the arm itself");
+  check_number("length", length, 1e-6, kLongest);
+  check_number("budget", budget, 1e-9, 1);
+  check_number("above", above, -1e3, 1e3);
+  check_number("below", below, -1e3, 1e3);
+  check_number("within", within, 1e-9, 1e3);
+  if (length && budget)
+    refuse("budget", shortest(*budget), "beside a length, which is measured after the whole training alone");
+  if (is_growth() && (!length || *length == 1))
+    refuse("length", length ? "1" : "nothing", "growth is to another length than 1");
+  check_number("exactly", exactly, 0, 1);
+  if (!above && !below && !within && !exactly)
+    refuse("above", "no bound", "needed is above, below, both, within, or exactly");
+  if (exactly && (above || below || within)) refuse("exactly", shortest(*exactly), "beside another bound");
+  if (exactly && (!is_share() || !minus.empty()))
+    refuse("exactly", shortest(*exactly), "of what is no share of answers, and varies");
+  if (budget && (is_share() || is_weight()))
+    refuse("budget", shortest(*budget), "beside what is measured after the whole training alone");
+  if (is_weight() && !minus.empty()) refuse("minus", minus, "beside a weight, which is no difference");
+  if (within && (above || below)) refuse("within", shortest(*within), "beside another bound");
+  if (above && below && *above >= *below)
+    refuse("above", shortest(*above), text("which is not less than below = ", shortest(*below)));
+  if (within && !is_growth() && minus.empty())
+    refuse("within", shortest(*within), "of a loss alone, which is never near 0; give above and below");
+  if (after && *after < 1) refuse("after", text(*after), "allowed are 1 and more");
+}
+
+bool Prediction::same(const Prediction& other) const { return fingerprint({*this}) == fingerprint({other}); }
+
+std::string measured_text(const Prediction& p) {
+  if (p.is_weight()) return "weight on the token before, " + Arm::parse(p.arm).print();
+  std::string out = p.is_share() ? p.measure : "loss";
+  if (p.length) out += text(" at ", shortest(*p.length), p.is_share() ? "" : "×");
+  if (p.budget) out += text(" after ", shortest(*p.budget), " of the steps");
+  if (p.is_growth()) out += " less loss at 1×";
+  out += ", " + Arm::parse(p.arm).print();
+  return p.minus.empty() ? out : text(out, " − ", Arm::parse(p.minus).print());
+}
+
+std::string bound_text(const Prediction& p) {
+  if (p.within) return "within ±" + shortest(*p.within);
+  if (p.exactly) return "exactly " + shortest(*p.exactly);
+  const std::string above = p.above ? "above " + shortest(*p.above) : "",
+                    below = p.below ? "below " + shortest(*p.below) : "";
+  return above + (p.above && p.below ? " and " : "") + below;
+}
+
+std::string fingerprint(const std::vector<Prediction>& predictions) {
+  std::string printed;
+  for (Prediction p : predictions) {
+    p.after.reset();
+    printed += print_table("prediction", fields(p));
+  }
+  return sha256(printed).substr(0, 16);
+}
+
+}  // namespace gnomon

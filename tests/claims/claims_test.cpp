@@ -1,0 +1,515 @@
+// The claims: complete, consistent, and those that need no training measured in full.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "gnomon/claims/measures/measures.h"
+#include "gnomon/claims/page/page.h"
+#include "gnomon/claims/page/words.h"
+#include "gnomon/core/error.h"
+#include "gnomon/core/parallel.h"
+#include "gnomon/kernels/loss.h"
+#include "gnomon/study/data/task.h"
+
+namespace gnomon::claims {
+namespace {
+
+TEST(Claims, EveryStatementOfTheTextsHasARecord) {
+  std::set<std::string> ids, keys;
+  for (const Question* q : questions()) EXPECT_TRUE(keys.insert(std::string(q->key)).second) << q->key;
+  for (const Claim* c : all_claims()) {
+    EXPECT_TRUE(ids.insert(std::string(c->id)).second) << c->id;
+    EXPECT_TRUE(keys.contains(std::string(c->question->key))) << c->id;
+    for (const auto text : {c->says, c->method, c->expects, c->advice}) EXPECT_FALSE(text.empty()) << c->id;
+    EXPECT_NE(c->measure, nullptr) << c->id;
+    EXPECT_NE(c->recorded, Verdict::differs);
+    EXPECT_NE(c->recorded, Verdict::no_inference);
+    EXPECT_TRUE(!needs_seeds(c->verdicts) || c->recipes) << c->id;
+  }
+  // Of each text the claims are numbered without a gap.
+  std::map<std::string, int> of_text;
+  for (const std::string& id : ids) {
+    const int n = ++of_text[id.substr(0, 3)];
+    EXPECT_EQ(id.substr(3), text(n < 10 ? "-0" : "-", n)) << id;
+  }
+  EXPECT_EQ(of_text.size(), pages::texts().size());
+  for (const auto source : pages::texts())
+    EXPECT_TRUE(of_text.contains(std::string(source.substr(0, 3)))) << source;
+  for (const Question* q : questions()) {
+    const auto leads = [&](const Claim& c) { return c.id == q->lead; };
+    EXPECT_TRUE(std::any_of(q->claims.begin(), q->claims.end(), leads)) << q->key;
+  }
+#define QUESTION(name) \
+  EXPECT_TRUE(keys.contains(#name)) << "the key of a question is the name of its file: " #name;
+#include "gnomon/claims/questions/list.def"
+#undef QUESTION
+}
+
+TEST(Claims, AreChosenByIdTextOrAll) {
+  const auto count = [](std::vector<std::string> names) { return select_claims(names).size(); };
+  const auto of_text = [](std::string_view text) {
+    return std::size_t(std::count_if(all_claims().begin(), all_claims().end(),
+                                     [&](const Claim* c) { return c->id.substr(0, 3) == text; }));
+  };
+  EXPECT_EQ(count({"all"}), all_claims().size());
+  EXPECT_EQ(count({"000"}), of_text("000"));
+  EXPECT_EQ(count({"000-05", "000", "000-05"}), of_text("000"));
+  EXPECT_EQ(select_claims(std::vector<std::string>{"004-16"}).front()->id, "004-16");
+  for (const char* wrong : {"", "00", "005", "000-14", "000-1"}) EXPECT_THROW(count({wrong}), Error) << wrong;
+}
+
+TEST(Claims, ACurveIsReadBetweenItsPoints) {
+  Outcome o;
+  o.curve = {{0, 5}, {100, 3}, {200, 3.5}, {400, 2}}, o.nats = 2.1;
+  EXPECT_DOUBLE_EQ(loss_after(o, 0), 5);
+  EXPECT_DOUBLE_EQ(loss_after(o, .125), 4);
+  EXPECT_DOUBLE_EQ(loss_after(o, .75), 2.75);
+  EXPECT_DOUBLE_EQ(loss_after(o, 1), 2.1) << "the end is measured on all windows";
+  EXPECT_DOUBLE_EQ(tokens_to(o, 4), 50);
+  EXPECT_DOUBLE_EQ(tokens_to(o, 3.2), 90) << "the first time";
+  EXPECT_DOUBLE_EQ(tokens_to(o, 6), 0);
+  EXPECT_TRUE(std::isinf(tokens_to(o, 1.9)));
+  o.curve.erase(o.curve.begin());
+  EXPECT_THROW(loss_after(o, .1), Error);
+  EXPECT_THROW(loss_after(o, 1.1), Error);
+  EXPECT_THROW(loss_after(Outcome{}, .5), Error);
+}
+
+class Deterministic : public testing::TestWithParam<const Claim*> {};
+TEST_P(Deterministic, ComesOutAsRecorded) {
+  Desk desk(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
+  const Finding f = GetParam()->measure(desk);
+  for (const Number& n : f.numbers)
+    EXPECT_TRUE(n.fits()) << n.name << ": " << n.value << " is not in " << n.low << " to " << n.high;
+  EXPECT_EQ(name(judge(*GetParam(), f, false)), name(GetParam()->recorded)) << answer_of(*GetParam(), f);
+  EXPECT_FALSE(answer_of(*GetParam(), f).empty());
+  EXPECT_GE(f.numbers.size(), 1u);
+}
+std::vector<const Claim*> without_models() {
+  std::vector<const Claim*> out;
+  for (const Claim* c : all_claims()) {
+    if (!c->recipes) out.push_back(c);
+  }
+  return out;
+}
+std::string id_of(const testing::TestParamInfo<const Claim*>& claim) {
+  std::string id(claim.param->id);
+  id[3] = '_';
+  return id;
+}
+INSTANTIATE_TEST_SUITE_P(Claims, Deterministic, testing::ValuesIn(without_models()), id_of);
+
+TEST(Claims, ANumberThatDoesNotFitIsTold) {
+  Claim argued{}, measured{};
+  argued.recorded = Verdict::wrong, argued.rests_on = argument("so it is");
+  measured.recorded = Verdict::holds, measured.verdicts = {{Verdict::holds, {asked("two")}}};
+  Finding f;
+  f.near("two", "two", 2, 2, 1e-9);
+  f.number("free", "free", std::nan(""));
+  EXPECT_EQ(judge(measured, f, false), Verdict::holds);
+  EXPECT_EQ(judge(argued, f, false), Verdict::wrong);
+  f.near("three", "three", 3.1, 3, .05);
+  EXPECT_EQ(judge(measured, f, false), Verdict::differs);
+  EXPECT_EQ(judge(argued, f, false), Verdict::differs) << "an argument does not outlive its numbers";
+  f.numbers.back().value = std::nan("");
+  EXPECT_FALSE(f.fits());
+  EXPECT_THROW(f.number("two", "again", 2), Error);
+}
+
+TEST(Claims, TasksAskWhatTheySay) {
+  for (const char* task : {"order", "binding"}) {
+    const Sample s = make_task(task, 0, 200, Random(1, "t"));
+    for (std::int64_t n = 0; n < s.count();
+         n += 2) {  // two windows of the same symbols in another order, other answers
+      const auto window = [&](std::int64_t k) {
+        return std::multiset<std::int32_t>(s.inputs.begin() + k * s.T, s.inputs.begin() + (k + 1) * s.T);
+      };
+      EXPECT_EQ(window(n), window(n + 1)) << task;
+      EXPECT_NE(s.targets[std::size_t((n + 1) * s.T - 1)], s.targets[std::size_t((n + 2) * s.T - 1)]) << task;
+      EXPECT_EQ(window(n).count(s.targets[std::size_t((n + 1) * s.T - 1)]), 1u) << task;
+    }
+  }
+  const Sample before = make_task("previous", 9, 5, Random(1, "t")),
+               eight = make_task("offset8", 20, 5, Random(1, "t"));
+  for (std::size_t n = 0; n < before.inputs.size(); ++n)
+    EXPECT_EQ(before.targets[n], n % 9 ? before.inputs[n - 1] : kUnscored);
+  for (std::size_t n = 0; n < eight.inputs.size(); ++n)
+    EXPECT_EQ(eight.targets[n], n % 20 < 8 ? kUnscored : eight.inputs[n - 8]);
+  const Sample most = make_task("majority", 0, 50, Random(1, "t"));
+  int asked = 0;
+  for (std::int64_t n = 0; n < most.count(); ++n) {
+    const auto answer = most.targets[std::size_t(n * 10 + 9)];
+    if (answer == kUnscored) continue;
+    ++asked;
+    const auto of = [&](std::int32_t letter) {
+      return std::count(most.inputs.begin() + n * 10, most.inputs.begin() + n * 10 + 9, letter);
+    };
+    for (const std::int32_t other : {'a', 'b', 'c'}) EXPECT_TRUE(other == answer || of(other) < of(answer));
+  }
+  EXPECT_GT(asked, 30);
+  EXPECT_THROW(make_task("nonsense", 4, 1, Random(1, "t")), Error);
+}
+
+TEST(Claims, AModelIsTrainedOnceAndReadBack) {
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-models-", getpid());
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  Recipe r{.data = "order",
+           .spec = "sinusoidal",
+           .layers = 1,
+           .width = 16,
+           .heads = 2,
+           .length = 4,
+           .steps = 20,
+           .batch = 4,
+           .snapshots = true};
+  const Outcome first = train_or_load(r, 3, nullptr, folder, {}),
+                again = train_or_load(r, 3, nullptr, folder, {});
+  EXPECT_EQ(first.w, again.w);
+  EXPECT_EQ(first.snapshots.size(), again.snapshots.size());
+  EXPECT_EQ(first.snapshots.back().second, first.w);
+  EXPECT_EQ(again.snapshots.front().second, again.model->initial(3));
+  EXPECT_EQ(first.curve, again.curve);
+  EXPECT_EQ(first.nats, again.nats);
+  EXPECT_TRUE(again.found && !first.found);
+  EXPECT_NE(train_or_load(r, 4, nullptr, folder, {}).w, first.w);
+  r.frozen_words = true;
+  const Outcome frozen = train_or_load(r, 3, nullptr, folder, {});
+  const Param& words = frozen.model->param("embed.word");
+  const Floats start = frozen.model->initial(3);
+  for (std::int64_t n = 0; n < words.spec.size(); ++n)
+    ASSERT_EQ(frozen.w[std::size_t(words.offset + n)], start[std::size_t(words.offset + n)]);
+  EXPECT_NE(frozen.w, start);
+  r.seeds = 2;
+  EXPECT_EQ(train_or_load(r, 5, nullptr, folder, {.stop = [] { return true; }, .progress = {}}).model,
+            nullptr)
+      << "stopped";
+  r.data = "text";
+  EXPECT_THROW(train_or_load(r, 1, nullptr, folder, {}), Error);
+}
+
+TEST(Claims, AModelTrainedBesideOthersIsTheSame) {
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-beside-", getpid());
+  std::filesystem::remove_all(folder);
+  std::vector<Recipe> recipes;
+  for (const char* spec : {"sinusoidal", "rope", "none", "project(sinusoidal)"})
+    recipes.push_back(
+        {.data = "previous", .spec = spec, .width = 48, .heads = 2, .length = 32, .steps = 40, .seeds = 2});
+  const int threads = thread_count();
+  set_thread_count(4);  // more at once than a small machine has
+  Desk desk(nullptr, false, folder);
+  EXPECT_TRUE(desk.train(recipes, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  set_thread_count(1);
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  for (const Recipe& r : recipes) {
+    ASSERT_EQ(desk.models(r).size(), 2u);
+    for (const Outcome& o : desk.models(r))
+      EXPECT_EQ(train_or_load(r, o.seed, nullptr, folder, {}).w, o.w) << r.print();
+  }
+  set_thread_count(threads);
+}
+
+TEST(Claims, ARateIsTheBestOfAGridThatIsWidened) {
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-rates-", getpid());
+  std::filesystem::remove_all(folder);
+  Desk desk(nullptr, false, folder);
+  Recipe r = desk.task("previous", "sinusoidal");
+  r.width = 16, r.heads = 2, r.steps = 20, r.batch = 4, r.seeds = 1;
+  ASSERT_TRUE(desk.tune({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  ASSERT_EQ(desk.rates().size(), 1u);
+  const auto& [name, best] = *desk.rates().begin();
+  EXPECT_EQ(name, "sinusoidal on previous, 2 layers");
+  EXPECT_EQ(desk.task("previous", "sinusoidal").learning_rate, best);
+  EXPECT_NE(desk.task("previous", "sinusoidal", 1).learning_rate, best) << "another depth";
+  std::map<double, double> tried;
+  for (double rate = Desk::kTaskRates[0] / 8; rate < 0.1; rate *= 2) {
+    r.learning_rate = rate;
+    const Outcome o = train_or_load(r, 1, nullptr, folder, {.stop = [] { return true; }, .progress = {}});
+    if (o.model) tried[rate] = o.nats;
+  }
+  for (const double rate : Desk::kTaskRates) EXPECT_TRUE(tried.count(rate)) << rate;
+  for (const auto& [rate, loss] : tried) EXPECT_GE(loss, tried.at(best)) << rate;
+  const bool at_edge = best == tried.begin()->first || best == tried.rbegin()->first;
+  if (at_edge) {
+    EXPECT_EQ(tried.size(), std::size(Desk::kTaskRates) + Desk::kWidenings);
+  }
+  EXPECT_GT(tried.size(), std::size(Desk::kTaskRates)) << "so short a training is best at a high rate";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Claims, ATextOfTooFewBytePairsSaysSo) {
+  const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-pieces-", getpid());
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::string little;
+  for (int n = 0; n < 400; ++n) little += text("verse ", n, " of a small book\n");
+  write_file(folder / "text", little);
+  const Corpus corpus(folder / "text", 256, Cut::whole);
+  Desk desk(&corpus, true, folder / "models");
+  const Recipe r = desk.pieces("none");
+  EXPECT_TRUE(desk.train({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  EXPECT_EQ(desk.trained(), 0);
+  EXPECT_THROW(desk.models(r), NotMeasurable);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Claims, AFolderKeepsThePageThatItHas) {
+  const Path out = std::filesystem::temp_directory_path() / text("gnomon-claims-folder-", getpid());
+  std::filesystem::remove_all(out);
+  const auto config_of = [](std::vector<std::string> ids) { return ClaimsConfig{select_claims(ids), ""}; };
+  const ClaimsConfig two = config_of({"004-15", "004-16"}), one = config_of({"004-16"});
+  const MeasureHooks silent{{[] { return false; }, {}}, [] {}, [](const Answered&) {}};
+  EXPECT_EQ(Conduct(two, nullptr, "", false).folder(), nullptr) << "nothing is trained";
+  {
+    Conduct conduct(two, nullptr, out, false);
+    EXPECT_THROW(Conduct(two, nullptr, out, false), Error) << "in use";
+    const ClaimsSummary summary = *conduct.perform(silent);
+    EXPECT_EQ(summary.answers.size(), 2u);
+    EXPECT_EQ(summary.differing, 0u);
+    write_file(conduct.folder()->json(), pages::claims_json(summary, {"command", "machine"}));
+  }
+  EXPECT_THROW(Conduct(one, nullptr, out, false), Error) << "004-15 would be lost";
+  EXPECT_NO_THROW(Conduct(one, nullptr, out, true));
+  ClaimsConfig quick = two;
+  quick.quick = true;
+  EXPECT_THROW(Conduct(quick, nullptr, out, false), Error) << "of a full run";
+  EXPECT_NO_THROW(Conduct(two, nullptr, out, false));
+  EXPECT_EQ(Conduct(two, nullptr, out, false).folder()->models(), out / "models");
+  std::filesystem::remove_all(out);
+}
+
+TEST(Claims, SentencesTakeTheirNumbersFromFindingsAndRecords) {
+  Finding f;
+  f.number("x", "the number x", 1.25, 2);
+  f.estimate("e", "an estimate", {-.5, .25, 5}, 2);
+  Claim c = *all_claims().front(), lacking = c;
+  c.id = "009-01", lacking.id = "009-02";
+  const std::vector<Answered> answers{{&c, f, Verdict::holds, 0}, {&lacking, {}, Verdict::unmeasurable, 0}};
+  const std::vector<Source> sources{
+      {"minilm", "a model", "a command", {{"norm", "a norm", 1234.5, .5, 9, 1}}}};
+  const auto told = [&](std::string_view sentence) {
+    return pages::interpolated(sentence, answers, sources);
+  };
+  EXPECT_EQ(told("It is {009-01|x}, and {009-01|e}."), "It is 1.25, and −0.50 ± 0.25.");
+  EXPECT_EQ(told("{minilm|norm}"), "1,234.5 ± 0.5");
+  EXPECT_EQ(told("{004-16|any} and {009-02|any} and {009-01|x}"), "Not measured in this run: 004-16, 009-02.")
+      << "was not; could not be";
+  EXPECT_EQ(told("no number, and } alone"), "no number, and } alone");
+  for (const char* wrong :
+       {"{009-01|y}", "{minilm|y}", "{maxilm|norm}", "{009-03|x}", "{009-01|x", "{009-01}", "{"})
+    EXPECT_THROW(told(wrong), Error) << wrong;
+}
+
+TEST(Claims, WhatAQuestionTakesIsAClaimsOrStandsInARecord) {
+  std::size_t taken = 0;
+  for (const Question* q : questions()) {
+    for (const auto sentence : {q->answer, q->evidence.algebra, q->evidence.models, q->evidence.real,
+                                q->evidence.change_our_mind}) {
+      for (const std::string& number : taken_by(sentence)) {
+        const std::string from = number.substr(0, number.find('|')), key = number.substr(from.size() + 1);
+        const auto is_claim = [&](const Claim* c) { return c->id == from; };
+        const auto has = [&](const Source& s) {
+          return s.key == from && std::any_of(s.numbers.begin(), s.numbers.end(),
+                                              [&](const Number& n) { return n.key == key; });
+        };
+        EXPECT_TRUE(std::any_of(all_claims().begin(), all_claims().end(), is_claim) ||
+                    std::any_of(recorded().begin(), recorded().end(), has))
+            << q->key << ": " << number;
+        ++taken;
+      }
+    }
+  }
+  EXPECT_GT(taken, 5u);
+}
+
+Answered found(const Claim& c, double value, double half_width, bool quick = false) {
+  Finding f;
+  f.estimate("x", "the number x", {value, half_width, quick ? 1 : 5});
+  Answered a{&c, f, judge(c, f, quick), 0};
+  if (needs_seeds(c.verdicts) && !quick) a.p = p_value(c.verdicts, f.numbers);
+  return a;
+}
+
+TEST(Claims, HowSureAVerdictIsFollowsFromItsRule) {
+  const auto claim = [](std::vector<Rule> rules, bool trains) {
+    Claim c{};
+    c.id = "009-01", c.recorded = rules.front().verdict, c.verdicts = std::move(rules);
+    if (trains) c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };
+    return c;
+  };
+  const Rule otherwise_wrong = otherwise(Verdict::wrong);
+  const Claim tested = claim({{Verdict::holds, {above("x")}}, otherwise_wrong}, true),
+              mean = claim({{Verdict::holds, {at_least("x", 1)}}, otherwise_wrong}, true),
+              value = claim({{Verdict::holds, {at_least("x", 1)}}, otherwise_wrong}, false);
+  std::vector<Answered> two{found(tested, 1, .1), found(tested, 1, .9)};
+  correct(two);
+  EXPECT_EQ(pages::statistical(two), 2u);
+  const std::string sure = pages::how_sure(two[0], 2), less = pages::how_sure(two[1], 2);
+  EXPECT_EQ(sure,
+            "Intervals decide, p < 0.0001 of 5 seeds; after Holm over 2 statistical verdicts p < 0.0001: it "
+            "survives the correction.");
+  EXPECT_NE(less.find("p = 0.037 of 5 seeds"), less.npos) << less;
+  two.push_back(found(tested, 1, .95)), two.push_back(found(tested, 1, .95));
+  correct(two);
+  EXPECT_TRUE(pages::survives(two[0]));
+  EXPECT_FALSE(pages::survives(two[1]));
+  EXPECT_NE(pages::how_sure(two[1], 4).find("it does not survive the correction."), std::string::npos);
+  EXPECT_NE(pages::how_sure(found(tested, -1, .1), 4).find("No interval decides it"), std::string::npos);
+  EXPECT_NE(pages::how_sure(found(tested, 1, std::nan(""), true), 0).find("a quick run"), std::string::npos);
+  EXPECT_EQ(pages::how_sure(found(mean, 1, .1), 0), "Means of 5 models, no interval asked.");
+  EXPECT_EQ(pages::how_sure(found(value, 1, .1), 0),
+            "Computed without a trained model: the rule compares values.");
+  EXPECT_EQ(pages::how_sure(found(value, 0, .1), 0),
+            "No other rule applies: this is the verdict in every other case.");
+
+  Claim exact = claim({{Verdict::holds, {asked("y")}}}, false), argued{};
+  Finding f;
+  f.near("y", "the number y", 1, 1, .1);
+  EXPECT_EQ(pages::how_sure({&exact, f, Verdict::holds, 0}, 0),
+            "Algebra, checked without a trained model: 1 number lies in the range asked for.");
+  f.numbers.front().value = 2;
+  EXPECT_EQ(pages::how_sure({&exact, f, Verdict::differs, 0}, 0),
+            "No verdict: a number is not what was asked for.");
+  argued.rests_on = citation("who and when");
+  EXPECT_EQ(pages::how_sure({&argued, {}, Verdict::holds, 0}, 0),
+            "The verdict rests on a citation: who and when; the numbers stand beside it.");
+}
+
+ClaimsSummary run_of(std::vector<Answered> answers) {
+  correct(answers);
+  return {.config = {{}, "folder/book.txt", false},
+          .text_sha256 = "",
+          .answers = std::move(answers),
+          .differing = 1,
+          .seeds = 5,
+          .causal = {.data = "text", .spec = "none", .steps = 1000},
+          .masked = {.data = "text", .spec = "none", .steps = 2000},
+          .rates = {{"rope", .008}},
+          .minutes = 2,
+          .trained = 3,
+          .diverged = {}};
+}
+
+// A verdict that the correction, or a second text, does not carry reads “leaning”, everywhere.
+TEST(Claims, AVerdictThatIsNotCarriedLeans) {
+  Claim c{};
+  c.question = all_claims().front()->question, c.id = "009-01", c.says = "It is so.",
+  c.recorded = Verdict::holds;
+  c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(Verdict::wrong)};
+  const auto reads = [&](const Answered& a, const ClaimsSummary& s) {
+    const std::string reading = pages::reading(a, s),
+                      json = pages::claims_json(s, {"a command", "a machine"});
+    EXPECT_NE(pages::claims_markdown(s, {"a command", "a machine"}).find("**" + reading + "**"),
+              std::string::npos);
+    EXPECT_NE(pages::claims_page(s, {"a command", "a machine"}).find(">" + reading + "<"), std::string::npos);
+    EXPECT_NE(json.find("\"reading\": \"" + reading + "\""), std::string::npos);
+    return reading;
+  };
+  const ClaimsSummary alone = run_of({found(c, 1, .9)}),
+                      many = run_of({found(c, 1, .9), found(c, 1, .9), found(c, 1, .1)}),
+                      wrong = run_of({found(c, -1, .1)});
+  EXPECT_EQ(reads(alone.answers[0], alone), "holds");
+  EXPECT_EQ(reads(many.answers[0], many), "leaning: holds") << "p = 0.037, of three";
+  EXPECT_EQ(reads(many.answers[2], many), "holds");
+  EXPECT_EQ(reads(wrong.answers[0], wrong), "leaning: wrong") << "no interval gave it";
+  Claim values = c;
+  values.verdicts = {
+      {Verdict::wrong, {above("x", 5)}}, {Verdict::holds, {at_least("x", 1)}}, otherwise(Verdict::answered)};
+  const ClaimsSummary by_value = run_of({found(values, 1, .9)});
+  EXPECT_EQ(reads(by_value.answers[0], by_value), "holds") << "no interval was asked";
+  const Claim& other = **std::find_if(all_claims().begin(), all_claims().end(), [](const Claim* one) {
+    const auto* there = second_text().find(one->id);
+    return there && there->verdict == "open" && there->decides == explained(one->verdicts, {});
+  });
+  Answered a{&other, {}, Verdict::holds, 0, 1e-9, 1e-9};
+  EXPECT_EQ(pages::reading(a, alone), "leaning: holds") << "open on a second text";
+  a.verdict = Verdict::open;
+  EXPECT_EQ(pages::reading(a, alone), "open");
+}
+
+// What was judged by another rule says nothing of today's: neither for a verdict nor against it.
+TEST(Claims, ASecondTextTestsNoRuleThatIsYounger) {
+  const Claim& changed = **std::find_if(all_claims().begin(), all_claims().end(), [](const Claim* one) {
+    const auto* there = second_text().find(one->id);
+    return there && needs_seeds(one->verdicts) && there->decides != explained(one->verdicts, {});
+  });
+  Answered a{&changed, {}, Verdict::holds, 0, 1e-9, 1e-9};
+  ASSERT_NE(second_text().find(changed.id)->verdict, name(a.verdict));
+  ClaimsSummary run = run_of({a});
+  run.text_sha256 = "of a text";
+  EXPECT_EQ(pages::on_second_text(a, run),
+            text("“", second_text().find(changed.id)->verdict, "” by a rule that was changed since."));
+}
+
+TEST(Claims, ARunIsToldAgainFromItsJson) {
+  const Claim& c = **std::find_if(all_claims().begin(), all_claims().end(),
+                                  [](const Claim* one) { return one->id == "004-16"; });
+  Desk desk(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
+  Finding f = c.measure(desk);
+  f.figures.clear();
+  f.share("s", "a share", {.share = .5, .low = .4, .high = .7, .n = 5});
+  f.number("none", "no number", std::nan(""));
+  ClaimsSummary run = run_of({{&c, f, judge(c, f, false), 0, std::nan(""), std::nan(""), answer_of(c, f)}});
+  const std::string json = pages::claims_json(run, {"a command", "a machine"});
+  const auto [again, how] = pages::claims_again(json, "folder/claims.json");
+  EXPECT_EQ(pages::claims_json(again, {"a command", "a machine"}),
+            std::regex_replace(json, std::regex("\"figures\": [0-9]+"), "\"figures\": 0"));
+  EXPECT_EQ(how.machine, "a machine, words written again from claims.json");
+  EXPECT_THROW(pages::claims_again("{}", "claims.json"), Error);
+}
+
+TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
+  Claim c{};
+  c.question = all_claims().front()->question, c.id = "009-01", c.says = "It is so.", c.method = "a method";
+  c.expects = "a prediction", c.advice = "do it", c.recorded = Verdict::wrong;
+  c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(Verdict::wrong)};
+  c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };
+  const ClaimsConfig config{{&c}, "folder/book.txt", false};
+  std::vector<Answered> answers{found(c, 1, .9)};
+  correct(answers);
+  const ClaimsSummary summary{.config = config,
+                              .text_sha256 = "",
+                              .answers = answers,
+                              .differing = 1,
+                              .seeds = 5,
+                              .causal = {.data = "text", .spec = "none", .steps = 1000},
+                              .masked = {.data = "text", .spec = "none", .steps = 2000},
+                              .rates = {{"rope", .008}},
+                              .minutes = 2,
+                              .trained = 3,
+                              .diverged = {}};
+  const std::string page = pages::claims_page(summary, {"a command", "a machine"}),
+                    markdown = pages::claims_markdown(summary, {"a command", "a machine"}),
+                    json = pages::claims_json(summary, {"a command", "a machine"});
+  for (const char* words :
+       {"p = 0.037 of 5 seeds; after Holm over 1 statistical verdict p = 0.037: it survives the correction.",
+        "one text, book.txt", "1,000 steps of 16 windows of 64 bytes, 1.02 MB in all", "encoders 2,000 steps",
+        "the best of 0.004, 0.008, 0.016, of an encoder of 0.001, 0.002, 0.004, by the loss of seed 1",
+        "they are not held out from the choice of the rate", "1 verdict has one", "1 survives", "0.008",
+        "rope", "a prediction"}) {
+    EXPECT_NE(page.find(words), page.npos) << words;
+    EXPECT_NE(markdown.find(words), markdown.npos) << words;
+  }
+  EXPECT_NE(page.find("not as recorded (wrong)"), page.npos);
+  EXPECT_NE(markdown.find("- the number x: 1.000 ± 0.900 (n = 5)\n"), markdown.npos);
+  for (const char* words :
+       {"\"as_recorded\": false", "\"p_holm\": 0.03", "\"rope\": 0.008", "\"steps\": 1000"})
+    EXPECT_NE(json.find(words), json.npos) << words;
+}
+
+TEST(Claims, RulesAreTheSameWithoutResults) {
+  const std::string rules = pages::rules_json();
+  for (const char* result : {"\"recorded\"", "\"value\"", "\"answer\""})
+    EXPECT_EQ(rules.find(result), rules.npos);
+  for (const Claim* c : all_claims()) EXPECT_NE(rules.find(c->id), rules.npos);
+  EXPECT_EQ(pages::rules_sha256().size(), 64u);
+}
+
+}  // namespace
+}  // namespace gnomon::claims

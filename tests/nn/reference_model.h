@@ -1,0 +1,360 @@
+// The Transformer of nn/model.h once more, slowly and in double, from the definitions of the encodings and
+// the combinations alone: the oracle of the model tests. It shares the names of the parameters with the
+// model, no code.
+#pragma once
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gnomon/encodings/definition.h"
+#include "gnomon/encodings/gates.h"
+#include "gnomon/kernels/loss.h"
+#include "gnomon/nn/session.h"
+#include "tests/kernels/activation.h"
+
+namespace gnomon {
+
+class ReferenceModel {
+ public:
+  ReferenceModel(const Model& model, const std::vector<double>& w)
+      : model_(model), c_(model.architecture()), w_(w) {
+    scheme_ = make_scheme(c_.position, c_.shape());
+  }
+
+  // Mean loss in nats over the scored targets.
+  double loss(const Tokens& tokens) const {
+    double sum = 0, scored = 0;
+    for (std::int64_t b = 0; b < tokens.B; ++b) {
+      const auto z = logits(tokens, b);
+      for (std::int64_t t = 0; t < tokens.T; ++t) {
+        const auto target = tokens.targets[b * tokens.T + t];
+        if (target == kUnscored) continue;
+        double normaliser = 0;
+        for (const double x : z[t]) normaliser += std::exp(x);
+        sum += std::log(normaliser) - z[t][target];
+        scored += 1;
+      }
+    }
+    return sum / scored;
+  }
+
+  using Matrix = std::vector<std::vector<double>>;  // (T, channels)
+  // Called with the values of a pass over one sequence, by the names of nn/taps.h.
+  std::function<void(const std::string& name, const std::vector<double>& values)> note;
+
+  // The rows that the head reads.
+  Matrix hidden(const Tokens& tokens, std::int64_t b) const {
+    const std::int64_t T = tokens_ = tokens.T, d = c_.width;
+    const Placement place = tokens.placement ? *tokens.placement : Placement::consecutive(0, T);
+    const Positions positions = Positions(place).row(b);
+    const std::int64_t dw = scheme_.combination->word_width();
+    std::vector<double> words;
+    for (std::int64_t t = 0; t < T; ++t) {
+      const double* word = at("embed.word") + tokens.inputs[b * T + t] * dw;
+      for (std::int64_t i = 0; i < dw; ++i) words.push_back(c_.word_scale * word[i]);
+    }
+    tell("words", words);
+    e_.clear();
+    for (std::int64_t n = 0; scheme_.input && n < T * scheme_.input->shape().C; ++n) {
+      const std::int64_t C = scheme_.input->shape().C;
+      e_.push_back(scheme_.at_input().input({positions, {}, {}, tail("position.input.")}, n / C, n % C));
+    }
+    if (scheme_.input) tell("positions", e_);
+    Matrix h(T);
+    for (std::int64_t n = 0; n < T * d; ++n)
+      h[n / d].push_back(scheme_.combination->at({words, e_, tail("embed.combination."), T}, n / d, n % d));
+    for (std::int64_t n = 0; c_.token_types > 0 && n < T * d; ++n) {
+      const std::int64_t type = tokens.types.empty() ? 0 : tokens.types[b * T + n / d];
+      h[n / d][n % d] += at("embed.type")[type * d + n % d];
+    }
+    tell("embedded", h);
+    if (c_.norm.embedding) h = norm(h, "embed.norm.");
+    for (std::int64_t l = 0; l < c_.layers; ++l) {
+      for (std::int64_t n = 0; injects(Injection::every_layer) && l > 0 && n < T * d; ++n)
+        h[n / d][n % d] += e_[n];
+      tell(of_layer(l, "before"), h);
+      layer(l, positions, tokens, b, h);
+      tell(of_layer(l, "after"), h);
+    }
+    if (c_.norm.last) h = norm(h, "head.norm.");
+    tell("last", h);
+    return h;
+  }
+  Matrix logits(const Tokens& tokens, std::int64_t b) const {
+    Matrix h = hidden(tokens, b);
+    if (c_.head.form == HeadForm::transform) {
+      h = times(h, at("head.transform.weight"), maybe("head.transform.bias"), c_.width);
+      for (auto& row : h) {
+        for (double& z : row) z = activation_by_definition(c_.head_activation(), z);
+      }
+      h = norm(h, "head.transform.norm.");
+      tell("transformed", h);
+    }
+    Matrix z = times(h, at(c_.head.tied ? "embed.word" : "head.weight"), maybe("head.bias"), c_.vocabulary);
+    for (auto& row : z) {
+      for (double& x : row) x = capped(x, c_.head.soft_cap);
+    }
+    tell("logits", z);
+    return z;
+  }
+
+ private:
+  static std::string of_layer(std::int64_t l, const std::string& name) {
+    return "layers." + std::to_string(l) + "." + name;
+  }
+  void tell(const std::string& name, const std::vector<double>& values) const {
+    if (note) note(name, values);
+  }
+  void tell(const std::string& name, const Matrix& rows) const {
+    std::vector<double> all;
+    for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
+    tell(name, all);
+  }
+  // Rows (T, heads·D) as (heads,T,D).
+  void tell_heads(const std::string& name, const Matrix& rows) const {
+    const std::int64_t D = c_.attention.head_size, H = std::int64_t(rows[0].size()) / D;
+    std::vector<double> all;
+    for (std::int64_t h = 0; h < H; ++h) {
+      for (const auto& row : rows) all.insert(all.end(), row.begin() + h * D, row.begin() + (h + 1) * D);
+    }
+    tell(name, all);
+  }
+  const double* at(const std::string& name) const { return w_.data() + model_.param(name).offset; }
+  const double* maybe(const std::string& name) const {
+    for (const auto& p : model_.params()) {
+      if (p.spec.name == name) return w_.data() + p.offset;
+    }
+    return nullptr;
+  }
+  double activated(double x) const { return activation_by_definition(c_.feed_forward.activation, x); }
+  static double capped(double x, double cap) { return cap == 0 ? x : cap * std::tanh(x / cap); }
+  std::span<const double> tail(const std::string& prefix) const {
+    for (const auto& p : model_.params()) {
+      if (p.spec.name.rfind(prefix, 0) == 0) return std::span(w_).subspan(p.offset);
+    }
+    return {};
+  }
+  Matrix times(const Matrix& x, const double* weight, const double* bias, std::int64_t out) const {
+    Matrix y(x.size(), std::vector<double>(out));
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::int64_t o = 0; o < out; ++o) {
+        y[t][o] = bias ? bias[o] : 0;
+        for (std::size_t i = 0; i < x[t].size(); ++i)
+          y[t][o] += weight[o * std::int64_t(x[t].size()) + std::int64_t(i)] * x[t][i];
+      }
+    }
+    return y;
+  }
+  Matrix linear(const Matrix& x, const std::string& name, std::int64_t out) const {
+    return times(x, at(name + ".weight"), maybe(name + ".bias"), out);
+  }
+  Matrix norm(const Matrix& x, const std::string& name) const {
+    Matrix y = x;
+    for (auto& row : y) {
+      const double n = double(row.size());
+      double mean = 0, squares = 0;
+      const bool layer = c_.norm.form == NormForm::layer || c_.norm.form == NormForm::layer_no_bias;
+      const double one = c_.norm.form == NormForm::rms_one_plus ? 1 : 0;
+      const double* bias = maybe(name + "bias");
+      if (layer) {
+        for (const double v : row) mean += v / n;
+      }
+      for (const double v : row) squares += (v - mean) * (v - mean) / n;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        row[i] = (row[i] - mean) / std::sqrt(squares + c_.norm.epsilon) * (one + at(name + "gain")[i]) +
+                 (bias ? bias[i] : 0);
+      }
+    }
+    return y;
+  }
+  bool injects(Injection where) const { return scheme_.input && scheme_.combination->injection() == where; }
+  // The encodings of layer l, with their parameters.
+  std::vector<Defined> encodings_of(std::int64_t l) const {
+    std::vector<Defined> all;
+    for (const std::size_t n : scheme_.in_layer(l)) {
+      const Encoding& e = *scheme_.attention[n].encoding;
+      const std::string prefix = "position.attention." + std::to_string(n) + ".";
+      all.push_back({&e, tail(e.per_layer() ? prefix + std::to_string(l) + "." : prefix)});
+    }
+    return all;
+  }
+  // q, k and v (heads,T,head_size) of all query heads: k and v as each of them reads them.
+  struct Projected {
+    std::vector<double> q, k, v;
+  };
+  Projected project(const Matrix& asked, const Matrix& x, const std::string& name) const {
+    const AttentionRule& a = c_.attention;
+    const std::int64_t T = std::int64_t(x.size()), D = a.head_size, group = a.heads / a.kv_heads;
+    const double* weight = at(name + "qkv.weight");
+    const double* whole = maybe(name + "qkv.bias");
+    const auto part = [&](const Matrix& from, std::int64_t first, std::int64_t heads,
+                          const std::string& which) {
+      const double* bias = whole ? whole + first : maybe(name + which + ".bias");
+      Matrix rows = times(from, weight + first * c_.width, bias, heads * D);
+      for (std::int64_t h = 0; c_.norm.heads && which != "v" && h < heads; ++h) {
+        for (auto& row : rows) {
+          const Matrix one =
+              norm({{row.begin() + h * D, row.begin() + (h + 1) * D}}, name + which + ".norm.");
+          std::copy(one[0].begin(), one[0].end(), row.begin() + h * D);
+        }
+      }
+      return rows;
+    };
+    const Matrix q = part(asked, 0, a.heads, "q"), k = part(asked, a.q_width(), a.kv_heads, "k"),
+                 v = part(x, a.q_width() + a.kv_width(), a.kv_heads, "v");
+    tell_heads(name + "q", q), tell_heads(name + "k", k), tell_heads(name + "v", v);
+    Projected p;
+    for (std::int64_t n = 0; n < a.heads * T * D; ++n) {
+      const std::int64_t h = n / (T * D), t = n / D % T, own = h * D + n % D, shared = h / group * D + n % D;
+      // The scale is in q: the definitions divide by √D themselves.
+      p.q.push_back(q[t][own] * (a.scale == 0 ? 1 : a.scale * std::sqrt(double(D))));
+      p.k.push_back(k[t][shared]), p.v.push_back(v[t][shared]);
+    }
+    return p;
+  }
+  Matrix attention(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
+                   const Matrix& normed) const {
+    const std::string name = "layers." + std::to_string(l) + ".attention.";
+    const AttentionRule& a = c_.attention;
+    const std::int64_t T = tokens.T, d = c_.width, D = a.head_size;
+    Matrix asked = normed;
+    for (std::int64_t n = 0; injects(Injection::queries_and_keys) && n < T * d; ++n)
+      asked[n / d][n % d] += e_[n];
+    const Projected p = project(asked, normed, name);
+    std::vector<double> x;
+    for (const auto& row : asked) x.insert(x.end(), row.begin(), row.end());
+    const double *weight = at(name + "qkv.weight"), *whole = maybe(name + "qkv.bias");
+    const std::int64_t Q = a.q_width();
+    const double *q_bias = whole ? whole : maybe(name + "q.bias"),
+                 *k_bias = whole ? whole + Q : maybe(name + "k.bias");
+    const Scene scene{positions, p.q, p.k, {}, x, p.v, {weight, weight + Q * d, q_bias, k_bias}};
+    const Definition definition(c_.shape(), encodings_of(l), scene);
+    const std::int32_t* document = nullptr;
+    if (tokens.placement && !tokens.placement->document.empty())
+      document = &tokens.placement->document[tokens.placement->rows > 1 ? b * T : 0];
+    Matrix mixed(T, std::vector<double>(Q));
+    for (std::int64_t head = 0; head < a.heads; ++head) {
+      for (std::int64_t i = 0; i < T; ++i) {
+        const auto row = output(definition, head, i, name, [&](std::int64_t j) {
+          return (tokens.padding && tokens.padding[b * T + j]) || (document && document[i] != document[j]);
+        });
+        std::copy(row.begin(), row.end(), mixed[i].begin() + head * D);
+      }
+    }
+    if (note) {
+      tell_pairs(name, definition, [&](std::int64_t i, std::int64_t j) {
+        return definition.sees(i, j) && !(tokens.padding && tokens.padding[b * T + j]) &&
+               !(document && document[i] != document[j]);
+      });
+    }
+    tell_heads(name + "attended", mixed);
+    return linear(mixed, name + "out", d);
+  }
+  // Logits and weights (heads,T,T); sees(i, j) knows all that hides a key.
+  template <class Sees>
+  void tell_pairs(const std::string& name, const Definition& definition, const Sees& sees) const {
+    const AttentionRule& a = c_.attention;
+    const bool softmax = definition.weights() == Weighting::softmax;
+    std::vector<double> logits, weights;
+    for (std::int64_t n = 0; n < a.heads * tokens_; ++n) {
+      const std::int64_t h = n / tokens_, i = n % tokens_;
+      double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
+      for (std::int64_t j = 0; j < tokens_; ++j) {
+        logits.push_back(ln_weight(definition, h, i, j, [&](std::int64_t u) { return sees(i, u); }));
+        sum += std::exp(logits.back());
+      }
+      for (std::int64_t j = 0; j < tokens_; ++j) {
+        const double w = std::exp(logits[std::size_t(n * tokens_ + j)]);
+        weights.push_back(w == 0 ? 0 : softmax ? w / sum : w);
+      }
+    }
+    tell(name + "logits", logits), tell(name + "weights", weights);
+  }
+  // Definition::ln_weight with a soft-cap, which it does not know; sees(key) knows all that hides it.
+  template <class Sees>
+  double ln_weight(const Definition& definition, std::int64_t h, std::int64_t i, std::int64_t j,
+                   const Sees& sees) const {
+    const auto logit = [&](std::int64_t u) {
+      return capped(definition.logit(h, i, u), c_.attention.soft_cap);
+    };
+    if (!sees(j)) return -INFINITY;
+    if (definition.weights() == Weighting::softmax) return logit(j);
+    double log = -softplus(-logit(j));
+    for (std::int64_t u = j + 1; u <= i; ++u) log -= sees(u) ? softplus(logit(u)) : 0;
+    return log;
+  }
+  // With a soft-cap and sinks, which a definition does not know. What it gives for a key that alone is seen is the value
+  // times its weight there, which of a softmax is 1.
+  std::vector<double> output(const Definition& definition, std::int64_t h, std::int64_t i,
+                             const std::string& name, const Definition::Hidden& hidden) const {
+    const AttentionRule& a = c_.attention;
+    if (a.soft_cap == 0 && !a.sinks) return definition.output(h, i, hidden);
+    const bool softmax = definition.weights() == Weighting::softmax;
+    std::vector<double> weights, out(std::size_t(a.head_size));
+    double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
+    for (std::int64_t j = 0; j < (c_.causal ? i + 1 : tokens_); ++j) {
+      const auto sees = [&](std::int64_t u) { return definition.sees(i, u) && !hidden(u); };
+      weights.push_back(std::exp(ln_weight(definition, h, i, j, sees)));
+      sum += weights.back();
+    }
+    for (std::int64_t j = 0; j < std::int64_t(weights.size()); ++j) {
+      const double weight = weights[std::size_t(j)];
+      if (weight == 0) continue;
+      const auto others = [&](std::int64_t u) { return u != j; };
+      const auto given = definition.output(h, i, others);
+      const double of = softmax ? sum : std::exp(definition.ln_weight(h, i, j, others));
+      for (std::size_t d = 0; d < out.size(); ++d) out[d] += weight / of * given[d];
+    }
+    return out;
+  }
+  Matrix feed_forward(const Matrix& x, const std::string& name) const {
+    const std::int64_t hidden = c_.feed_forward.hidden;
+    const Matrix up = linear(x, name + "up", c_.feed_forward.gated ? 2 * hidden : hidden);
+    tell(name + "read", x), tell(name + "up", up);
+    Matrix rows(x.size());
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::int64_t n = 0; n < hidden; ++n)
+        rows[t].push_back(activated(up[t][n]) * (c_.feed_forward.gated ? up[t][hidden + n] : 1));
+    }
+    tell(name + "hidden", rows);
+    return linear(rows, name + "down", c_.width);
+  }
+  void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
+             Matrix& h) const {
+    const std::string name = "layers." + std::to_string(l) + ".", first = name + "attention.",
+                      second = name + "feed_forward.";
+    const NormPlace place = c_.norm.place;
+    const bool before = place == NormPlace::before || place == NormPlace::before_and_after;
+    const auto in = [&](const Matrix& x, const std::string& at) {
+      return before ? norm(x, at + "norm.") : x;
+    };
+    const auto out = [&](const Matrix& x, const std::string& at, Matrix& to) {
+      const bool of_x = place == NormPlace::before_and_after || place == NormPlace::after_sublayer;
+      const Matrix written = of_x ? norm(x, at + "norm_after.") : x;
+      tell(at + "written", written);
+      add(written, to);
+      if (place == NormPlace::after_sum) to = norm(to, at + "norm_after.");
+    };
+    const Matrix x = l == 0 && !c_.norm.first ? h : in(h, first);
+    tell(first + "read", x);
+    const Matrix old = h;
+    out(attention(l, positions, tokens, b, x), first, h);
+    tell(name + "middle", h);
+    if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), second), second, h);
+    out(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), second, h);
+  }
+  static void add(const Matrix& x, Matrix& h) {
+    for (std::size_t t = 0; t < h.size(); ++t) {
+      for (std::size_t c = 0; c < h[t].size(); ++c) h[t][c] += x[t][c];
+    }
+  }
+  const Model& model_;
+  const Architecture c_;
+  const std::vector<double>& w_;
+  Scheme scheme_;
+  mutable std::int64_t tokens_ = 0;  // of the sequence at hand
+  mutable std::vector<double> e_;    // position vectors (T, width) of the sequence at hand
+};
+
+}  // namespace gnomon
