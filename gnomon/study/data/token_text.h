@@ -1,4 +1,6 @@
 #pragma once
+#include <memory>
+
 #include "gnomon/study/data/parts.h"
 #include "gnomon/study/data/token_file.h"
 
@@ -8,10 +10,10 @@ namespace gnomon {
 class TokenText : public Data {
  public:
   // Throws Error(input) for a file too short for windows of `longest` tokens.
-  TokenText(TokenFile file, std::int64_t longest);
+  TokenText(std::unique_ptr<const TokenFile> file, std::int64_t longest);
 
   std::string print() const override;
-  std::int64_t vocabulary() const override { return file_.vocabulary(); }
+  std::int64_t vocabulary() const override { return file_->vocabulary(); }
   Sample training(const StepBatch& batch) const override;
   Sample held_out(const Windows& windows) const override;
   std::vector<std::int32_t> encode(std::string_view words) const override;  // throws, as decode does
@@ -22,7 +24,7 @@ class TokenText : public Data {
 
  private:
   std::int32_t symbol(std::int64_t at) const;
-  TokenFile file_;
+  const std::unique_ptr<const TokenFile> file_;
   std::string sha256_;
   Parts parts_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 // The tokens of a file, of which none can be a mask.
 std::unique_ptr<Data> tokens_of(const StudyConfig& c, std::int64_t longest) {
-  TokenFile file(c.text_path, c.data == "ids16" ? 2 : 4, c.model.vocabulary);
+  auto file = std::make_unique<const TokenFile>(c.text_path, c.data == "ids16" ? 2 : 4, c.model.vocabulary);
   if (!c.model.is_causal())
     throw Error(Fault::usage,
                 text("study.data ", c.data,
