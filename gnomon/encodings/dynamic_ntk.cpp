@@ -5,7 +5,7 @@
 //   channels of the window
 //
 // Every pair turns with the base of the whole context, also the keys of its beginning: a cache that keeps keys turned
-// with an older base computes something else (re-rotate it: rerotate.h). So a shift of all positions is not without effect.
+// with an older base computes something else (re-rotate it: turns.h). So a shift of all positions is not without effect.
 // Acts on q and k. No parameters.
 #include <algorithm>
 #include <cmath>

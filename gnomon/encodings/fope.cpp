@@ -31,6 +31,7 @@ class Fope final : public Encoding, public MapPart {
   }
   std::vector<double> frequencies() const override { return frequencies_; }
   bool per_layer() const override { return true; }
+  bool keeps_keys() const override { return true; }
   std::vector<ParamSpec> params() const override {
     const std::int64_t P = window_.pairs();
     std::vector<double> eye(std::size_t(shape_.H * P * P));

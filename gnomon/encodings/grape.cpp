@@ -19,6 +19,7 @@ class Grape final : public Encoding, public MapPart {
   Grape(const Options& options, const Shape& shape)
       : Encoding(shape), frequency_(options.number("frequency")) {}
   bool per_layer() const override { return true; }
+  bool keeps_keys() const override { return true; }
   std::vector<ParamSpec> params() const override {
     const double deviation = std::sqrt(frequency_ / double(shape_.D));
     return {{"a", {shape_.H, shape_.D}, 0, deviation, false},

@@ -29,6 +29,7 @@ class LogN final : public Encoding, public MapPart {
         original_(std::max(2.0, original_length(options, shape))),
         scale_(options.number("scale")),
         floor_(options.number("floor")) {}
+  bool keeps_keys() const override { return true; }
 
   void map_row(const Scene& s, Role role, std::int64_t, std::int64_t t,
                std::vector<double>& row) const override {

@@ -7,6 +7,7 @@
 #include "gnomon/core/array.h"
 #include "gnomon/core/random.h"
 #include "gnomon/encodings/positions.h"
+#include "gnomon/encodings/turns.h"
 #include "gnomon/kernels/attend.h"
 #include "gnomon/kernels/steps.h"
 
@@ -128,6 +129,13 @@ class MapPart {
   // From its own steps and their gradients, in the order in which map() appended them.
   virtual void map_backward(const Batch&, std::span<const Step> /*steps*/, std::span<const Step> /*dsteps*/,
                             const BatchGrad&) const {}
+};
+// Site qk: a map that turns pairs of channels, by frequencies and a factor that may follow the context. It says which, and a
+// cache turns its keys on from one context to the next (rerotate).
+class TurnPart : public MapPart {
+ public:
+  // In a context of positions 0..length−1.
+  virtual Turns turns_at(double length) const = 0;
 };
 // Site value: a map of the values and of what attention returns. Its steps are among those of the map of q and k.
 class ValueMapPart {

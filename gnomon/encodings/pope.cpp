@@ -25,6 +25,7 @@ class Pope final : public Encoding, public MapPart {
   }
   std::vector<double> frequencies() const override { return frequencies_; }
   bool per_layer() const override { return true; }
+  bool keeps_keys() const override { return true; }
   std::vector<ParamSpec> params() const override {
     std::vector<double> start;
     const Random random(1, "pope phases");

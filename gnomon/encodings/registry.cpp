@@ -85,6 +85,10 @@ std::int64_t Encoding::param_count() const {
   return n;
 }
 
+bool Encoding::keeps_keys() const {
+  return !reads_content() && (!part<MapPart>(*this) || part<TurnPart>(*this));
+}
+
 Widths widths(const Encoding& encoding) {
   const auto* map = part<MapPart>(encoding);
   return map ? map->widths() : Widths{};

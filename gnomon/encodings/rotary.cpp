@@ -161,12 +161,6 @@ void Rotary::map_row(const Scene& s, Role role, std::int64_t, std::int64_t t,
   for (std::int64_t d = 0; d < shape_.D; ++d) row[std::size_t(d)] *= softmax_scale(reach);
 }
 
-Rotate RotaryWindow::empty(std::int64_t heads, std::int64_t tokens) const {
-  const bool far = pairing == Pairing::halves;
-  const Floats none(std::size_t(heads * tokens * pairs()));
-  return {first, pairs(), far ? 1 : 2, far ? pairs() : 1, heads, tokens, none, none};
-}
-
 Rotate Rotary::rotation(const Positions& p, Role role) const {
   const std::int64_t pairs = window_.pairs(), T = p.T();
   Rotate r = window_.empty(1, p.size());
@@ -245,24 +239,7 @@ double StreamRotary::turn(const Positions& p, std::int64_t t, std::int64_t pair)
 
 Turns Rotary::turns_at(double length) const {
   const Reach reach{0, length - 1};
-  return {frequencies_in(reach), scale(Role::k, 0, reach, 0)};
-}
-
-void rerotate(const RotaryWindow& window, const Positions& p, const Turns& from, const Turns& to,
-              const RowLayout& rows, float* keys) {
-  const std::int64_t pairs = window.pairs(), size = p.size() * pairs;
-  if (std::int64_t(from.frequencies.size()) != pairs || std::int64_t(to.frequencies.size()) != pairs) {
-    throw Error(Fault::usage, text("rerotate: ", from.frequencies.size(), " and ", to.frequencies.size(),
-                                   " frequencies for a window of ", pairs, " pairs"));
-  }
-  Floats table(2 * size);
-  for (std::int64_t n = 0; n < size; ++n) {
-    const Angle angle(p[n / pairs], to.frequencies[n % pairs] - from.frequencies[n % pairs]);
-    table[n] = float(to.factor / from.factor * angle.cos());
-    table[size + n] = float(to.factor / from.factor * angle.sin());
-  }
-  rotate({window.pairing, pairs, table.data(), table.data() + size, p.rows > 1}, rows, +1,
-         keys + window.first);
+  return {window_, frequencies_in(reach), scale(Role::k, 0, reach, 0), softmax_scale(reach)};
 }
 
 void LearnedRotary::map_row(const Scene& s, Role, std::int64_t h, std::int64_t t,

@@ -7,20 +7,6 @@ namespace gnomon {
 // scale(). The channels that turn are a window of the head; the others pass through. Written once here; a
 // member says what its frequencies, coordinates and scales are.
 
-// The window of the head that turns, and which of its channels form a pair.
-struct RotaryWindow {
-  Pairing pairing;
-  std::int64_t first, channels;
-  std::int64_t pairs() const { return channels / 2; }
-  std::int64_t low(std::int64_t n) const { return first + (pairing == Pairing::halves ? n : 2 * n); }
-  std::int64_t high(std::int64_t n) const {
-    return first + (pairing == Pairing::halves ? n + pairs() : 2 * n + 1);
-  }
-  bool holds(std::int64_t d) const { return d >= first && d < first + channels; }
-  // A rotation of it with empty tables over so many heads and tokens.
-  Rotate empty(std::int64_t heads, std::int64_t tokens) const;
-};
-
 // Options that the whole family shares: theta, pairing and the window; `more` come after them.
 std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more = {});
 // The window that the options name: `channels` of the head, or the `fraction` of it by the rule `rounding`, from channel
@@ -47,28 +33,20 @@ struct Reach {
 };
 Reach reach_of(const Positions& row);
 
-// What turns the keys of a context of some length: pair n by p·frequencies[n], times factor.
-struct Turns {
-  std::vector<double> frequencies;
-  double factor = 1;
-};
-
-class Rotary : public Encoding, public MapPart {
+class Rotary : public Encoding, public TurnPart {
  public:
   Rotary(const Shape& shape, const RotaryWindow& window) : Encoding(shape), window_(window) {}
 
-  const RotaryWindow& window() const { return window_; }
-  // How the keys of a context of positions 0..length−1 turn. For those whose factor is the same for every pair.
-  Turns turns_at(double length) const;
-  // The factor of all of q·k in a context of positions 0..length−1, which stands in q.
-  double softmax_factor_at(double length) const { return softmax_scale(Reach{0, length - 1}); }
+  // The factor is that of the first pair of k at position 0: a member whose pairs have others keeps no keys.
+  Turns turns_at(double length) const override;
   void map_row(const Scene& s, Role role, std::int64_t h, std::int64_t t,
                std::vector<double>& row) const override;
-  // The turn of q or k at these positions, times its scale.
-  Rotate rotation(const Positions& positions, Role role) const;
   void map(const Batch& b, const OwnChannels&, std::vector<Step>& steps) const override;
 
  protected:
+  const RotaryWindow& window() const { return window_; }
+  // The turn of q or k at these positions, times its scale.
+  Rotate rotation(const Positions& positions, Role role) const;
   // Frequencies of a sequence of these positions: those of frequencies(), unless the context decides.
   virtual std::vector<double> frequencies_in(const Reach&) const { return frequencies(); }
   virtual double turn(const Positions& p, std::int64_t t, std::int64_t /*pair*/) const { return p[t]; }
@@ -108,16 +86,6 @@ class StreamRotary : public Rotary {
   const std::vector<std::int64_t> sections_;
 };
 
-// Cached keys, turned with `from`, become in place what `to` would have made of them: R(p·(θ' − θ))·k times the ratio
-// of the factors. For a context whose frequencies changed (dynamic NTK, dynamic YaRN, the switch of LongRoPE). The
-// angle is taken in double, so the error is one rounding. Throws Error(usage) for frequencies that do not fit the
-// window.
-//
-// Exact for the rotation of the same keys. It is not a new prefill: from the second layer on, keys (and all values)
-// were computed from attention under the old frequencies, and stay so.
-void rerotate(const RotaryWindow& window, const Positions& positions, const Turns& from, const Turns& to,
-              const RowLayout& rows, float* keys);
-
 // Rotations whose frequencies are parameters: w (axes, heads or 1, pairs); pair n of head h turns by
 // Σ_a coordinate_a·θ(w[a,h,n]).
 class LearnedRotary : public Encoding, public MapPart {
@@ -125,6 +93,7 @@ class LearnedRotary : public Encoding, public MapPart {
   LearnedRotary(const Shape& shape, const RotaryWindow& window, const Grid& grid, bool shared)
       : Encoding(shape), window_(window), grid_(grid), shared_(shared) {}
   bool per_layer() const override { return true; }
+  bool keeps_keys() const override { return true; }
   std::int64_t axes() const override { return grid_.axes; }
 
   void map_row(const Scene& s, Role role, std::int64_t h, std::int64_t t,

@@ -40,6 +40,7 @@ class Tupe final : public Encoding, public MapPart, public BiasPart {
             {"to_first", {shape_.H}, 0, 0, false},
             {"bias", {buckets_.count, shape_.H}, 0, deviation, false}};
   }
+  bool keeps_keys() const override { return true; }
   Widths widths() const override { return {shape_.D + 2, 0}; }
 
   double content_scale() const override { return 1 / std::sqrt(2.0); }

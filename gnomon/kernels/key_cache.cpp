@@ -68,6 +68,7 @@ double KeyCache::position(std::int64_t b, std::int64_t j) const {
   check_extents("KeyCache", {{"the key", j, 0, s.stored - 1}});
   return positions_[b * slots_ + slot(s.total - s.stored + j)];
 }
+double KeyCache::context(std::int64_t b) const { return at(b).context; }
 std::int64_t KeyCache::key_block(std::int64_t b, std::int64_t h, std::int64_t slot) const {
   return ((b * shape_.heads + h) * slots_ + slot / kBlock * kBlock) * shape_.K;
 }
@@ -85,6 +86,7 @@ void KeyCache::check_rows_and_room(const NewKeys& x) const {
         false);
   };
   rows("k", x.k, shape_.K), rows("v", x.v, shape_.D);
+  if (!x.contexts.empty()) check_size("KeyCache::append", "contexts", x.contexts.size(), shape_.B);
   for (std::int64_t b = 0; shape_.window == 0 && b < shape_.B; ++b) {
     const std::int64_t more = tokens_of(b, x.n, x.padding);
     if (sequences_[b].stored + more <= shape_.capacity) continue;
@@ -126,6 +128,7 @@ void KeyCache::append(const NewKeys& x) {
   appended_ = x.n;
   parallel_for(shape_.B, [&](std::int64_t b) {
     Sequence& s = sequences_[b];
+    if (!x.contexts.empty()) s.context = x.contexts[b];
     for (std::int64_t t = 0; t < x.n; ++t) {
       if (x.padding && x.padding[b * x.n + t]) continue;
       const double p = positions[b * x.n + t];

@@ -25,6 +25,8 @@ struct NewKeys {
   std::span<const double> positions =
       {};  // (n) for all, or (B,n). Empty: each follows the one before by 1, from 0 on
   const std::uint8_t* padding = nullptr;  // (B,n): 1 = no token, which is not stored
+  // (B): tokens of the context that all keys of a sequence are now made for, where what makes them follows it.
+  std::span<const double> contexts = {};
 };
 
 // Some cached keys of one sequence, as rows.
@@ -55,7 +57,7 @@ class KeyCache {
   std::int64_t keys_with(std::int64_t n, const std::uint8_t* padding = nullptr) const;
 
   // f is given all cached keys, some tokens at a time, oldest first, and may change them: what it leaves is kept. For keys
-  // whose rotation changes (rerotate, encodings/rotary.h). What f throws leaves this function; the keys that f was given
+  // whose rotation changes (rerotate, encodings/turns.h). What f throws leaves this function; the keys that f was given
   // before keep what it made of them.
   void rewrite_keys(const std::function<void(const CachedKeys&)>& f);
 
@@ -68,6 +70,7 @@ class KeyCache {
   std::int64_t length(std::int64_t b) const;
   std::int64_t keys() const;
   double position(std::int64_t b, std::int64_t j) const;
+  double context(std::int64_t b) const;  // as the last append said; 0 before
   // Which key of its sequence the i-th token of the last append is; −1: it was padding.
   std::int64_t key_of(std::int64_t b, std::int64_t i) const;
   std::int64_t appended() const { return appended_; }  // n of the last append
@@ -80,6 +83,7 @@ class KeyCache {
     bool tame = true;         // every value is below 2^50
     bool whole = true;        // every position is a whole number
     double last = -1;         // position
+    double context = 0;
   };
   void check_rows_and_room(const NewKeys& tokens) const;
   std::vector<double> positions_of(const NewKeys& tokens) const;  // (B,n); throws as append does

@@ -8,7 +8,6 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/random.h"
 #include "gnomon/core/text.h"
-#include "gnomon/encodings/rotary.h"
 #include "gnomon/lens/bias.h"
 
 namespace gnomon {
@@ -160,8 +159,8 @@ void frequency_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& ou
                  {"pairs", "of"},
                  {{"full turns", {double(whole), double(w.size())}}},
                  0});
-  const auto* rotary = dynamic_cast<const Rotary*>(&s.encoding);
-  if (const double factor = rotary ? rotary->turns_at(double(length)).factor : 1; factor != 1)
+  const auto* map = part<TurnPart>(s.encoding);
+  if (const double factor = map ? map->turns_at(double(length)).factor : 1; factor != 1)
     out.push_back({"factor",
                    "Factor of q and of k, and of their product",
                    {"of each", "of q·k"},

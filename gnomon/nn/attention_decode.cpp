@@ -5,7 +5,6 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/encodings/rotary.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/nn/attention_saved.h"
 #include "gnomon/nn/decode.h"
@@ -26,24 +25,38 @@ Placement new_places(const AttentionInput& in, const KeyCache& cache) {
   }
   return Placement::of(std::move(all), B);
 }
-double last_of(const Positions& places) {
-  return *std::max_element(places.values.begin(), places.values.end());
+// Tokens of the context of each sequence with the new ones, as the plan of these sees it; of one that gets none, as before.
+std::vector<double> contexts_with(const NewKeys& tokens, const Placement& places, const KeyCache& cache) {
+  std::vector<double> contexts;
+  for (std::int64_t b = 0; b < cache.shape().B; ++b) {
+    const std::uint8_t* padding = tokens.padding ? tokens.padding + b * tokens.n : nullptr;
+    const bool none = padding && std::count(padding, padding + tokens.n, 0) == 0;
+    const Positions row = Positions(places).row(b);
+    contexts.push_back(none ? cache.context(b) : *std::max_element(row.values.begin(), row.values.end()) + 1);
+  }
+  return contexts;
 }
 
-// Rotations whose frequencies follow the context: cached keys turn on to the new ones.
-void turn_on(std::span<const Acting> acting, double length, KeyCache& cache) {
-  double before = 0;
-  for (std::int64_t b = 0; b < cache.shape().B; ++b) {
-    if (cache.length(b)) before = std::max(before, cache.position(b, cache.length(b) - 1) + 1);
-  }
-  if (before == 0) return;
+// Maps that follow the context: cached keys turn on to the new one.
+void turn_on(std::span<const Acting> acting, std::span<const double> contexts, KeyCache& cache) {
+  struct Change {
+    Turns from, to;
+    bool turns;
+  };
   for (const Acting& a : acting) {
-    const auto* rotary = dynamic_cast<const Rotary*>(a.encoding);
-    if (!rotary) continue;
-    const Turns from = rotary->turns_at(before), to = rotary->turns_at(std::max(before, length));
-    if (from.frequencies == to.frequencies && from.factor == to.factor) continue;
+    const auto* map = part<TurnPart>(*a.encoding);
+    if (!map) continue;
+    std::vector<Change> of_sequence;
+    for (std::int64_t b = 0; b < cache.shape().B; ++b) {
+      Change c{map->turns_at(cache.context(b)), map->turns_at(contexts[b]), false};
+      c.turns = cache.length(b) > 0 && !c.from.keep_keys(c.to);
+      of_sequence.push_back(std::move(c));
+    }
+    if (std::none_of(of_sequence.begin(), of_sequence.end(), [](const Change& c) { return c.turns; }))
+      continue;
     cache.rewrite_keys([&](const CachedKeys& keys) {
-      rerotate(rotary->window(), {keys.positions, 1, 1}, from, to, keys.rows, keys.keys);
+      const Change& c = of_sequence[std::size_t(keys.b)];
+      if (c.turns) rerotate(c.from, c.to, {keys.positions, 1, 1}, keys.rows, keys.keys);
     });
   }
 }
@@ -215,11 +228,13 @@ void decode(const Decoding& d, const AttentionInput& in, KeyCache& cache, const 
   const Mapped q = mapped(plan, Role::q, in.q), k = mapped(plan, Role::k, in.k),
                v = mapped(plan, Role::v, in.v);
   const std::vector<std::uint8_t> padding = padding_of(in, places);
-  const NewKeys tokens{n, heads_of(k, in.k), heads_of(v, in.v), places.values,
-                       padding.empty() ? nullptr : padding.data()};
+  NewKeys tokens{n, heads_of(k, in.k), heads_of(v, in.v), places.values,
+                 padding.empty() ? nullptr : padding.data()};
+  const std::vector<double> contexts = contexts_with(tokens, places, cache);
+  tokens.contexts = contexts;
   Extras extras{d.soft_cap, in.bias, in.mask, in.sinks};
   check_decode(d, plan, cache, {extras, tokens});
-  turn_on(d.acting, last_of(places) + 1, cache);
+  turn_on(d.acting, contexts, cache);
   cache.append(tokens);
 
   AttendShape shape = d.shape;

@@ -112,10 +112,10 @@ TEST(Rerotation, MovesCachedKeysToNewFrequencies) {
                            "longrope(short=1.25, long=8, original=4096)"}) {
     SCOPED_TRACE(spec);
     const auto encoding = make_encoding(spec, {D, 1, D, 4096, true});
-    const auto& rotary = dynamic_cast<const Rotary&>(*encoding);
+    const auto& map = *part<TurnPart>(*encoding);
     std::vector<double> positions;
     for (std::int64_t t = 0; t < T; ++t) positions.push_back(double(t * 8191));
-    const Turns before = rotary.turns_at(2048), after = rotary.turns_at(131072);
+    const Turns before = map.turns_at(2048), after = map.turns_at(131072);
     const Floats key = normals(T * D, 3);
     const RowLayout rows{1, T, 1, 0, D, D};
     const auto turned = [&](const Turns& turns) {  // of halves, by complex numbers
@@ -129,17 +129,20 @@ TEST(Rerotation, MovesCachedKeysToNewFrequencies) {
       }
       return y;
     };
-    ASSERT_EQ(rotary.window().pairing, Pairing::halves);
+    ASSERT_EQ(before.window.pairing, Pairing::halves);
     const Floats old = turned(before), want = turned(after);
     Floats found = old;
-    rerotate(rotary.window(), positions, before, after, rows, found.data());
+    rerotate(before, after, positions, rows, found.data());
     double stale = 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
       ASSERT_NEAR(found[i], want[i], 2e-6);
       stale = std::max(stale, double(std::abs(old[i] - want[i])));
     }
     EXPECT_GT(stale, 0.1);  // the control: kept as they were
-    EXPECT_THROW(rerotate(rotary.window(), positions, {{1.0}, 1}, after, rows, found.data()), Error);
+    EXPECT_THROW(rerotate({before.window, {1.0}}, after, positions, rows, found.data()), Error);
+    EXPECT_THROW(
+        rerotate({{Pairing::adjacent, 0, D}, before.frequencies}, after, positions, rows, found.data()),
+        Error);
   }
 }
 

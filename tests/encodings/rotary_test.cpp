@@ -193,7 +193,7 @@ TEST(RotaryWindow, FrequenciesAreThoseOfTransformers) {
     const std::int64_t D = c.at("size");
     const auto turns = [&](const std::string& named, std::int64_t size) {
       const auto e = make_encoding(named, {size, 1, size, 32, true});
-      return dynamic_cast<const Rotary&>(*e).turns_at(golden.at("length"));
+      return part<TurnPart>(*e)->turns_at(golden.at("length"));
     };
     if (!c.contains("values")) {
       EXPECT_NE(answer(spec, D).find("allowed are even numbers"), std::string::npos) << spec << " of " << D;

@@ -60,9 +60,8 @@ TEST(Acceptance, Llama3KeepsBlendsAndDivides) {
 
 TEST(Acceptance, LongRopeSwitchesAboveTheOriginalLength) {
   const auto e = make_encoding("longrope(short=1, long=2, factor=1, original=4096)", {8, 1, 8, 64, true});
-  const auto& rotary = dynamic_cast<const Rotary&>(*e);
-  EXPECT_EQ(rotary.turns_at(4096).frequencies[0], 1);
-  EXPECT_EQ(rotary.turns_at(4097).frequencies[0], 0.5);
+  EXPECT_EQ(part<TurnPart>(*e)->turns_at(4096).frequencies[0], 1);
+  EXPECT_EQ(part<TurnPart>(*e)->turns_at(4097).frequencies[0], 0.5);
 }
 
 TEST(Acceptance, AlibiSlopesWhereHeadsAreNoPowerOfTwo) {
@@ -231,7 +230,7 @@ TEST(Acceptance, XposDecodesWhatItPrefills) {
   const auto e = make_encoding("xpos", {D, 1, D, 64, true});
   const auto product = [&](std::int64_t T) {  // of pair 0 at positions 40 and 3, in a context of T tokens
     const auto size = [&](Role role, std::int64_t p) {
-      const Rotate turn = dynamic_cast<const Rotary&>(*e).rotation(Placement::consecutive(0, T), role);
+      const Rotate turn = turn_of(*e, Placement::consecutive(0, T), role);
       return std::hypot(turn.cos[p * D / 2], turn.sin[p * D / 2]);
     };
     return size(Role::q, 40) * size(Role::k, 3);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gnomon/core/parallel.h"
-#include "gnomon/encodings/rotary.h"
+#include "gnomon/encodings/encoding.h"
 #include "gnomon/spec/spec.h"
 #include "tests/support/door.h"
 #include "tests/support/support.h"
@@ -247,9 +247,9 @@ TEST_P(Cache, PositionsMayLeaveGaps) {
 // Keys that were turned under one context and are turned in place to another are those of the other.
 TEST_P(Cache, KeysAreTurnedInPlace) {
   const auto encoding = make_encoding("dynamic_ntk(factor=4, original=4096)", {H * K, H, K, 4096, true});
-  const auto& rotary = dynamic_cast<const Rotary&>(*encoding);
-  const Turns none{std::vector<double>(K / 2, 0.0), 1}, before = rotary.turns_at(2048),
-                                                        after = rotary.turns_at(131072);
+  const auto& map = *part<TurnPart>(*encoding);
+  const Turns before = map.turns_at(2048), after = map.turns_at(131072),
+              none{before.window, std::vector<double>(K / 2, 0.0)};
   for (const std::int64_t window : {0, 80}) {
     Text t(500, 0);
     std::vector<double> positions;
@@ -257,8 +257,7 @@ TEST_P(Cache, KeysAreTurnedInPlace) {
     const auto turned = [&](const Turns& turns) {
       Text other = t;
       for (std::int64_t b = 0; b < B; ++b)
-        rerotate(rotary.window(), positions, none, turns, {1, t.T, G, 0, G * K, K},
-                 &other.k[b * t.T * G * K]);
+        rerotate(none, turns, positions, {1, t.T, G, 0, G * K, K}, &other.k[b * t.T * G * K]);
       return other;
     };
     const auto filled = [&](const Text& text) {
@@ -277,7 +276,7 @@ TEST_P(Cache, KeysAreTurnedInPlace) {
     moved.rewrite_keys([&](const CachedKeys& keys) {
       EXPECT_EQ(keys.positions[0], moved.position(keys.b, tokens % moved.length(0)));
       tokens += keys.rows.T;
-      rerotate(rotary.window(), Positions(keys.positions, 1, 1), before, after, keys.rows, keys.keys);
+      rerotate(before, after, Positions(keys.positions, 1, 1), keys.rows, keys.keys);
     });
     EXPECT_EQ(tokens, B * moved.length(0));
     const auto found = t.decoded(moved, 480, 20), want = t.decoded(wanted, 480, 20);
@@ -372,12 +371,15 @@ TEST(DoorKeyCache, WhatIsRefusedChangesNothing) {
          [&](NewKeys& x) { x.positions = earlier; });
   refuse("positions has 2 numbers for 2 sequences of 3 tokens",
          [&](NewKeys& x) { x.positions = std::span(earlier).first(2); });
+  refuse("contexts has 3", [&](NewKeys& x) { x.contexts = earlier; });
   EXPECT_EQ(cache.length(0), 3);
+  EXPECT_EQ(cache.context(0), 0);
   EXPECT_EQ(t.decoded(cache, 0, 3).out, before.out);
   refused("the key is 3; allowed are 0 to 2", [&] { cache.position(0, 3); });
   refused("the sequence is 2; allowed are 0 to 1", [&] { cache.length(2); });
-  append([](NewKeys&) {});
+  append([&](NewKeys& x) { x.contexts = std::span(earlier).first(2); });
   EXPECT_EQ(cache.position(1, 5), 9);  // follow on
+  EXPECT_EQ(cache.context(1), 6);
 }
 
 TEST(DoorKeyCache, AttentionFitsItsCache) {

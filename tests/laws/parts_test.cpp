@@ -22,6 +22,7 @@ class Falling final : public Encoding, public BiasPart {
 class Shrinking final : public Encoding, public MapPart {
  public:
   using Encoding::Encoding;
+  bool keeps_keys() const override { return true; }
   void map_row(const Scene& s, Role, std::int64_t, std::int64_t t, std::vector<double>& row) const override {
     for (double& x : row) x /= 1 + s.positions[t];
   }

@@ -48,8 +48,12 @@ MUTANTS = [
      "asks ? s.place(0) : 0,", "asks ? 0 * s.place(0) : 0,", "encodings_test"),
     ("a decoded token stands where the first one did", "gnomon/nn/attention_decode.cpp",
      "all.push_back(last + 1 + double(t));", "all.push_back(double(t) + 0 * last);", "attention_test"),
-    ("cached keys keep the frequencies of a shorter context", "gnomon/nn/attention_decode.cpp",
-     "if (from.frequencies == to.frequencies && from.factor == to.factor) continue;", "if (from.factor == to.factor) continue;", "attention_test"),
+    ("cached keys keep the frequencies of a shorter context", "gnomon/encodings/turns.h",
+     "return frequencies == other.frequencies && factor == other.factor;", "return factor == other.factor;", "attention_test"),
+    ("cached keys turn on to the context of another sequence", "gnomon/nn/attention_decode.cpp",
+     "map->turns_at(contexts[b])", "map->turns_at(contexts[0 * b])", "attention_test"),
+    ("a cache keeps keys of a map that says nothing of them", "gnomon/encodings/registry.cpp",
+     "(!part<MapPart>(*this) || part<TurnPart>(*this))", "true", "attention_test"),
     ("a group reads its neighbour's keys", "gnomon/kernels/attend.h",
      "return kv_heads ? h / (H / kv_heads) : h;", "return kv_heads ? h % kv_heads : h;", "attention_test"),
     ("values of the cache are those of the next token", "gnomon/kernels/key_cache.cpp",
@@ -87,7 +91,7 @@ MUTANTS = [
      "if (b < from) {", "if (b < 0) {", "positions_test"),
     ("parameters do not start where they should", "gnomon/nn/parameters.cpp",
      "params.back().spec.start = s.start;", "", "model_test"),
-    ("re-rotation turns the wrong way", "gnomon/encodings/rotary.cpp",
+    ("re-rotation turns the wrong way", "gnomon/encodings/turns.cpp",
      "to.frequencies[n % pairs] - from.frequencies[n % pairs]",
      "(from.frequencies[n % pairs] - to.frequencies[n % pairs])", "positions_test"),
     ("GELU gradient loses a term", "gnomon/kernels/pointwise.cpp",
@@ -207,6 +211,8 @@ MUTANTS = [
      "mark(from, std::min(past, slots)), mark(0, past - slots);", "mark(from, std::min(past, slots));", "attention_test"),
     ("a cache serves other windows", "gnomon/nn/attention_decode.cpp",
      'text("\'", spec, "\' in windows of ", encodings.front()->shape().length, " tokens")', 'text("\'", spec, "\'")', "attention_test"),
+    ("an inspection ends its part before it stops", "gnomon/models/inspect/inspect.cpp",
+     "if (hooks_.stop) sample.stop = &hooks_.stop;", "", "inspect_test"),
     ("masked tokens are those that stay", "gnomon/lens/masked.cpp",
      "if (fate < Masking::kMask)", "if (fate >= Masking::kMask)", "inspection_test"),
     ("a sentence calls touching intervals apart", "gnomon/claims/sentence.cpp",
@@ -258,6 +264,7 @@ DUMMIES = {
     add_by_distance(t, shape_.H, [&](std::int64_t, std::int64_t delta) { return -0.5 * double(std::abs(delta)); });
   }"""),
     "dummy_map": ("MapPart", False, """
+  bool keeps_keys() const override { return true; }
   void map_row(const Scene& s, Role, std::int64_t, std::int64_t t, std::vector<double>& row) const override {
     for (double& x : row) x /= 1 + std::abs(s.positions[t]);
   }

@@ -7,6 +7,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/half.h"
 #include "gnomon/core/text.h"
+#include "gnomon/encodings/rotary.h"
 #include "gnomon/spec/spec.h"
 
 namespace gnomon {
@@ -96,20 +97,22 @@ std::vector<Hypothesis> faults_of_angles(const Hypothesis& plain) {
   return all;
 }
 
-std::vector<Complex> factors_of(const Rotary& rotary, const Hypothesis& h, std::span<const double> positions,
-                                Role role) {
-  const RotaryWindow& window = rotary.window();
-  const std::int64_t N = window.pairs(), T = std::int64_t(positions.size());
+std::vector<Complex> factors_of(const Encoding& rotary, const Hypothesis& h,
+                                std::span<const double> positions, Role role) {
+  const std::int64_t T = std::int64_t(positions.size());
   std::vector<double> places;
   for (const double p : positions) places.push_back(rounded(p + h.shift, h.positions));
   const bool by_rounding = h.frequencies != Rounded::no || h.angles != Rounded::no;
-  const Turns turns = by_rounding ? rotary.turns_at(reach_of(places).length()) : Turns{};
+  const TurnPart& map = *part<TurnPart>(rotary);
+  const Turns turns = map.turns_at(reach_of(places).length());
+  const RotaryWindow& window = turns.window;
+  const std::int64_t N = window.pairs();
   std::vector<Complex> z(std::size_t(T * N));
   const Scene scene{places, {}, {}, {}};
   for (std::int64_t t = 0; t < T; ++t) {
     std::vector<double> row(std::size_t(rotary.shape().D));
     for (std::int64_t n = 0; n < N; ++n) row[std::size_t(window.low(n))] = 1;
-    if (!by_rounding) rotary.map_row(scene, role, 0, t, row);
+    if (!by_rounding) map.map_row(scene, role, 0, t, row);
     for (std::int64_t n = 0; n < N; ++n) {
       const Complex one =
           by_rounding

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/encodings/rotary.h"
+#include "gnomon/encodings/encoding.h"
 #include "gnomon/models/check/check.h"
 
 namespace gnomon {
@@ -54,8 +54,8 @@ class Misfit {
 using Judge = std::function<Misfit(const Hypothesis&)>;
 HeldHypothesis held(const Hypothesis& hypothesis, const Misfit& misfit);
 
-// What pair n of token t of q or k is multiplied by (T, pairs), by the hypothesis.
-std::vector<Complex> factors_of(const Rotary& rotary, const Hypothesis& hypothesis,
+// What pair n of token t of q or k is multiplied by (T, pairs), by the hypothesis; of an encoding that turns pairs (rotary_of).
+std::vector<Complex> factors_of(const Encoding& rotary, const Hypothesis& hypothesis,
                                 std::span<const double> positions, Role role);
 
 // Fills in best, also, ruled_out, follows, named and words from all that was held against the dump; `tried` are those and what

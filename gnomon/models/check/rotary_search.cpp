@@ -42,7 +42,7 @@ bool begins(const std::string& spec, std::string_view name) {
 
 }  // namespace
 
-bool is_rotary(const Encoding& e) { return dynamic_cast<const Rotary*>(&e) != nullptr; }
+bool is_rotary(const Encoding& e) { return part<TurnPart>(e) != nullptr; }
 
 std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t D) {
   try {
@@ -52,7 +52,6 @@ std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t D) {
   }
   return nullptr;
 }
-const Rotary& as_rotary(const Encoding& e) { return dynamic_cast<const Rotary&>(e); }
 
 namespace {
 
@@ -60,7 +59,7 @@ namespace {
 double agreement(const Hypothesis& h, const Turned& turned, std::int64_t D) {
   const auto made = rotary_of(h.spec, D);
   if (!made) return -1;
-  const auto z = factors_of(as_rotary(*made), h, turned.positions, Role::q);
+  const auto z = factors_of(*made, h, turned.positions, Role::q);
   if (z.size() != turned.z.size()) return -1;
   double sum = 0;
   for (std::size_t n = 0; n < z.size(); ++n) {

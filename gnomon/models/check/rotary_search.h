@@ -13,10 +13,9 @@ namespace gnomon {
 // Angles of float32: frequency, product and cosine have a relative error of a few 2^−24 of the angle.
 inline constexpr double kAngle = 0x1p-21;
 
-bool is_rotary(const Encoding& encoding);
+bool is_rotary(const Encoding& encoding);  // it turns pairs: a TurnPart
 // The rotation of a spec for heads of this size; null: its window does not fit the head.
 std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t head_size);
-const Rotary& as_rotary(const Encoding& encoding);
 
 // The rules of a reading, as hypotheses that begin where the turns say.
 std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked);

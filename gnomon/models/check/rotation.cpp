@@ -135,11 +135,11 @@ Misfit misfit(const Rows& rows, const Hypothesis& h, std::span<const double> pos
     m.add(INFINITY, 1);
     return m;
   }
-  const RotaryWindow w = as_rotary(*made).window();
-  const auto frequencies = as_rotary(*made).frequencies();
+  const RotaryWindow w = part<TurnPart>(*made)->turns_at(1).window;
+  const auto frequencies = made->frequencies();
   std::vector<double> places;
   for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
-  const auto z = factors_of(as_rotary(*made), h, places, rows.role);
+  const auto z = factors_of(*made, h, places, rows.role);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Complex* turns = &z[i * std::size_t(w.pairs())];
     // What a channel of a pair is multiplied by.

@@ -47,14 +47,14 @@ Misfit misfit(const Tables& s, const Hypothesis& h, std::span<const double> posi
               const std::vector<std::int64_t>& tokens) {
   Misfit m;
   const auto made = rotary_of(h.spec, 2 * s.N);
-  if (!made || as_rotary(*made).window().pairs() != s.N) {
+  if (!made || part<TurnPart>(*made)->turns_at(1).window.pairs() != s.N) {
     m.add(INFINITY, 1);
     return m;
   }
-  const auto frequencies = as_rotary(*made).frequencies();
+  const auto frequencies = made->frequencies();
   std::vector<double> places;
   for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
-  const auto z = factors_of(as_rotary(*made), h, places, Role::k);
+  const auto z = factors_of(*made, h, places, Role::k);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     for (std::int64_t n = 0; n < s.N; ++n) {
       const Complex by = z[i * std::size_t(s.N) + std::size_t(n)],
@@ -149,7 +149,7 @@ Checked check_inv_freq(const DumpedArray& a, const Asked& asked) {
   const Judge judge = [&](const Hypothesis& h) {
     Misfit m;
     const auto made = rotary_of(h.spec, 2 * N);
-    const auto found = made ? as_rotary(*made).frequencies() : std::vector<double>{};
+    const auto found = made ? made->frequencies() : std::vector<double>{};
     for (std::size_t n = 0; n < w.size(); ++n) {
       if (found.size() != w.size()) return m.add(INFINITY, 1), m;
       const double want = rounded(found[n], h.frequencies);

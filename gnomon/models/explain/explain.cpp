@@ -158,8 +158,7 @@ double temperature_at(const LayerPosition& p, std::int64_t length) {
   for (const Named& n : p.spec.attention) {
     const auto encoding = make_encoding(n, shape_of(p));
     const MapPart* map = part<MapPart>(*encoding);
-    if (!map || dynamic_cast<const Rotary*>(encoding.get()) || encoding->param_count() || encoding->reads())
-      continue;
+    if (!map || part<TurnPart>(*encoding) || encoding->param_count() || encoding->reads()) continue;
     const double places[] = {0, double(length - 1)};
     std::vector<double> row(std::size_t(p.head_dim), 1.0);
     map->map_row(Scene{places, {}, {}, {}}, Role::q, 0, 1, row);

@@ -1,18 +1,17 @@
 #include "gnomon/models/resolve/numbers.h"
 
-#include "gnomon/encodings/rotary.h"
+#include "gnomon/encodings/encoding.h"
 
 namespace gnomon {
 namespace {
 
-void read_rotation(const Rotary& rotary, double length, Numbers& n) {
-  const Turns turns = rotary.turns_at(length);
+void read_rotation(const Turns& turns, Numbers& n) {
   n.inv_freq = turns.frequencies;
   n.attention_factor = turns.factor;
-  n.softmax_factor *= rotary.softmax_factor_at(length);
-  n.rotary_dim = rotary.window().channels;
-  n.first = rotary.window().first;
-  n.pairing = rotary.window().pairing;
+  n.softmax_factor *= turns.softmax_factor;
+  n.rotary_dim = turns.window.channels;
+  n.first = turns.window.first;
+  n.pairing = turns.window.pairing;
 }
 
 // b(i − j = 1), which is the slope of a bias without parameters that grows with distance.
@@ -33,7 +32,7 @@ Numbers numbers_of(const LayerPosition& layer, double length) {
   const Shape shape{layer.heads * layer.head_dim, layer.heads, layer.head_dim, 1, layer.causal};
   for (const Named& named : layer.spec.attention) {
     const auto encoding = make_encoding(named, shape);
-    if (const auto* rotary = dynamic_cast<const Rotary*>(encoding.get())) read_rotation(*rotary, length, n);
+    if (const auto* map = part<TurnPart>(*encoding)) read_rotation(map->turns_at(length), n);
     if (const auto* terms = part<TermsPart>(*encoding)) n.softmax_factor *= terms->content_scale();
     if (auto slopes = slopes_of(*encoding, layer.heads); !slopes.empty()) n.slopes = std::move(slopes);
   }
