@@ -19,7 +19,7 @@ struct Seen {
 
 // A plan, and what it was made of.
 struct Compiled {
-  std::shared_ptr<Scheme> scheme;
+  std::shared_ptr<BoundScheme> scheme;
   Placement places;
   Floats w, x, projections, q, k;
   std::int64_t B;
@@ -42,7 +42,7 @@ void take(std::string_view name, const std::optional<Dense<float>>& from, std::i
   to.assign(from->data(), from->data() + from->size());
 }
 
-std::unique_ptr<Compiled> compiled(std::shared_ptr<Scheme> scheme, const Dense<double>& positions,
+std::unique_ptr<Compiled> compiled(std::shared_ptr<BoundScheme> scheme, const Dense<double>& positions,
                                    const Dense<float>& w, std::int64_t B, const Seen& seen) {
   auto c = std::make_unique<Compiled>();
   c->places = placement_of(positions, scheme->axes());

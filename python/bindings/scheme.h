@@ -11,10 +11,10 @@
 namespace gnomon::python {
 
 // A spec made for one layer of a model: its attention, what joins the words, its samplers.
-class Scheme {
+class BoundScheme {
  public:
   // `width` of the vectors beside the words; `layer` chooses among [layers]. Throws Error(usage).
-  Scheme(std::string_view spec, const AttentionConfig& config, std::int64_t layer);
+  BoundScheme(std::string_view spec, const AttentionConfig& config, std::int64_t layer);
 
   const Spec& spec() const { return spec_; }
   const Attention& attention() const { return attention_; }
@@ -22,7 +22,9 @@ class Scheme {
   const Encoding* input() const { return input_.get(); }
   const std::vector<std::unique_ptr<Encoding>>& samplers() const { return samplers_; }
   // The encodings inside attention.
-  const std::vector<gnomon::Scheme::InAttention>& inside() const { return attention_.scheme().attention; }
+  const std::vector<gnomon::BoundScheme::InAttention>& inside() const {
+    return attention_.scheme().attention;
+  }
   // What of the spec attention by itself does not do, in words; empty: nothing.
   std::vector<std::string> beside_attention() const;
   // The most coordinates of a position that one of them reads, and which content of a layer (kReads...).

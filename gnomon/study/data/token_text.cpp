@@ -5,7 +5,8 @@
 
 namespace gnomon {
 
-TokenText::TokenText(TokenFile file, std::int64_t longest) : file_(std::move(file)), sha256_(file_.sha256()) {
+TokenText::TokenText(const Path& path, std::int64_t id_bytes, std::int64_t vocabulary, std::int64_t longest)
+    : file_(path, id_bytes, vocabulary), sha256_(file_.sha256()) {
   const std::int64_t least = 30 * (longest + 2);
   if (file_.size() < least)
     throw Error(Fault::input,

@@ -7,8 +7,8 @@ namespace gnomon {
 // A file of token ids as data. What a token stands for is not known, so losses are by the token.
 class TokenText : public Data {
  public:
-  // Throws Error(input) for a file too short for windows of `longest` tokens.
-  TokenText(TokenFile file, std::int64_t longest);
+  // Throws as TokenFile does, and Error(input) for a file too short for windows of `longest` tokens.
+  TokenText(const Path& path, std::int64_t id_bytes, std::int64_t vocabulary, std::int64_t longest);
 
   std::string print() const override;
   std::int64_t vocabulary() const override { return file_.vocabulary(); }
