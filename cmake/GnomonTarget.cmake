@@ -22,15 +22,6 @@ function(gnomon_target target)
   target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 endfunction()
 
-# The headers of the standard library (and `ARGN`) that nearly every file of a target includes are parsed once. A file includes
-# what it needs all the same: other builds (core, clang) have it off.
-function(gnomon_precompiles target)
-  if(GNOMON_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <limits> <map>
-                              <memory> <numeric> <optional> <set> <span> <string> <string_view> <utility> <vector> ${ARGN})
-  endif()
-endfunction()
-
 # Where a target that is installed finds this project's libraries, both as built and as installed: folders from $ORIGIN. What
 # lies outside the system's folders (another oneDNN) is found where it was linked.
 function(gnomon_finds target)
