@@ -59,7 +59,7 @@ class Distances : protected Packed {
   // The columns of the arrays over distances; with places.
   const std::int32_t* columns(const Tile& tile, const Seen& r) {
     columns_.resize(std::size_t(ld_));
-    const double place = t_.places[tile.i0 + r.a + shift_] - double(t_.terms.first_distance),
+    const double place = t_.places[tile.i0 + r.a + shift_] - double(t_.given->first_distance),
                  *key = t_.places + tile.j0;
     for (std::int64_t b = r.from; b < r.n; ++b) columns_[std::size_t(b)] = std::int32_t(place - key[b]);
     return columns_.data();

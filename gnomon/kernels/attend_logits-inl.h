@@ -15,8 +15,10 @@ namespace gnomon::HWY_NAMESPACE {
 class Logits : public Distances {
  public:
   // A sum along the keys, of the score or of the logits: each row has to learn its total before the tiles are gone through.
-  bool counts() const { return t_.terms.counted || t_.terms.forget_query; }
-  bool sticks() const { return t_.weights != Weighting::softmax; }
+  bool counts() const {
+    return t_.terms.of<&CountedTerm::counted>() || t_.terms.of<&ForgetTerm::forget_query>();
+  }
+  bool sticks() const { return t_.given->weights != Weighting::softmax; }
   float* logits(std::int64_t a) { return &logits_[a * ld_]; }
 
   // scale·q·kᵀ, or the product of far keys where it is theirs.
@@ -31,17 +33,17 @@ class Logits : public Distances {
       float *s = logits(r.a), *other = &far_[r.a * ld_];
       const float* delta = distances(tile, r);
       r.each_vector([&](std::int64_t b) {
-        const auto is_far = hn::Ge(hn::LoadU(F(), delta + b), set(float(t_.far_from)));
+        const auto is_far = hn::Ge(hn::LoadU(F(), delta + b), set(float(t_.given->far_from)));
         hn::StoreU(hn::IfThenElse(is_far, hn::LoadU(F(), other + b), hn::LoadU(F(), s + b)), F(), s + b);
       });
     });
   }
   // The totals of each row that its sums along the keys need: of the score, then of what the stick is broken by.
   void learn(const Tile& tile) {
-    if (t_.terms.forget_query) forget_scores(tile);
+    if (t_.terms.of<&ForgetTerm::forget_query>()) forget_scores(tile);
     each_row(tile, [&](const Seen& r) {
-      if (t_.terms.counted) count_.gate(r, logits(r.a), hides(tile, r)), count_.learn(r);
-      if (t_.terms.forget_query) forget_.learn(gates(tile, r));
+      if (t_.terms.of<&CountedTerm::counted>()) count_.gate(r, logits(r.a), hides(tile, r)), count_.learn(r);
+      if (t_.terms.of<&ForgetTerm::forget_query>()) forget_.learn(gates(tile, r));
     });
   }
   void learn_stick(const Tile& tile) {
@@ -49,7 +51,7 @@ class Logits : public Distances {
   }
   // From the score to the logits, but for what soften() adds as it goes.
   void add_terms(const Tile& tile) {
-    if (t_.terms.counted) {  // first: it counts by the score alone
+    if (t_.terms.of<&CountedTerm::counted>()) {  // first: it counts by the score alone
       each_row(tile, [&](const Seen& r) {
         count_.gate(r, logits(r.a), hides(tile, r)), count_.add(r, logits(r.a));
       });
@@ -57,11 +59,11 @@ class Logits : public Distances {
     if (t_.places) {
       add_cross_by_places(tile);
     } else {
-      if (t_.terms.query_cross) add_of_query(tile, query_cross());
-      if (t_.terms.profile) add_of_query(tile, profiles());
-      if (t_.terms.key_cross) add_key_cross(tile);
+      if (t_.terms.of<&QueryCrossTerm::query_cross>()) add_of_query(tile, query_cross());
+      if (t_.terms.of<&ProfileTerm::profile>()) add_of_query(tile, profiles());
+      if (t_.terms.of<&KeyCrossTerm::key_cross>()) add_key_cross(tile);
     }
-    if (t_.terms.forget_query) forget_scores(tile);
+    if (t_.terms.of<&ForgetTerm::forget_query>()) forget_scores(tile);
     if (rules()) each_row(tile, [&](const Seen& r) { add_rules(tile, r); });
   }
   void break_stick(const Tile& tile) {
@@ -71,19 +73,21 @@ class Logits : public Distances {
   // What the queries i0..i0+ni bring.
   void begin_rows(std::int64_t i0, std::int64_t ni) {
     pack_queries(i0, ni);
-    if (t_.terms.profile) {
-      const std::int64_t w = t_.terms.profile_width;
-      pack_rows({t_.terms.profile_query + (i0 + shift_) * w, w}, {ni, w, Pp()}, 1, nullptr, profile_query_);
+    if (t_.terms.of<&ProfileTerm::profile>()) {
+      const std::int64_t w = t_.given->profile_width;
+      pack_rows({t_.terms.of<&ProfileTerm::profile_query>() + (i0 + shift_) * w, w}, {ni, w, Pp()}, 1,
+                nullptr, profile_query_);
     }
     forget_.start(bq_), stick_.start(bq_);
-    if (t_.terms.counted) {
+    if (t_.terms.of<&CountedTerm::counted>()) {
       count_.start(bq_);
       product({ni, count_rows(), s_.D}, {q_.data(), Kp_, 1}, counted_t_.data(), reads_step(),
               count_.reads.data(), reads_step(), false);
     }
-    if (t_.terms.forget_query) {
-      const std::int64_t w = t_.terms.forget_width;
-      pack_rows({t_.terms.forget_query + (i0 + shift_) * w, w}, {ni, w, Wp()}, 1, nullptr, forget_q_);
+    if (t_.terms.of<&ForgetTerm::forget_query>()) {
+      const std::int64_t w = t_.given->forget_width;
+      pack_rows({t_.terms.of<&ForgetTerm::forget_query>() + (i0 + shift_) * w, w}, {ni, w, Wp()}, 1, nullptr,
+                forget_q_);
     }
   }
   // The sums along the keys begin, with their totals left.
@@ -96,26 +100,27 @@ class Logits : public Distances {
     pack_keys();
     logits_.resize(bq_ * ld_);
     if (far()) far_.resize(bq_ * ld_);
-    const HeadTerms& t = t_.terms;
-    if (t.curve_rate) {
-      curve_.emplace(t.curve_knots, t.curve_slope, t.curve_intercept, t.pieces);
-      warp_ = make_warp(*t.curve_rate);
+    if (t_.terms.of<&CurveTerm::curve_rate>()) {
+      curve_.emplace(t_.given->curve_knots.data(), t_.terms.of<&CurveTerm::curve_slope>(),
+                     t_.terms.of<&CurveTerm::curve_intercept>(), t_.given->pieces());
+      warp_ = make_warp(*t_.terms.of<&CurveTerm::curve_rate>());
       x_.resize(ld_), dx_.resize(ld_);
     }
-    if (t.forget_query) {
-      const Strided<float> keys{t.forget_key, t.forget_width};
+    if (t_.terms.of<&ForgetTerm::forget_query>()) {
+      const Strided<float> keys{t_.terms.of<&ForgetTerm::forget_key>(), t_.given->forget_width};
       forget_.resize(bq_, ld_);
-      pack_rows(keys, {s_.keys, t.forget_width, Wp()}, 1, t_.padding, forget_k_);
-      pack_transposed(keys, s_.keys, t.forget_width, forget_k_t_);
+      pack_rows(keys, {s_.keys, t_.given->forget_width, Wp()}, 1, t_.padding, forget_k_);
+      pack_transposed(keys, s_.keys, t_.given->forget_width, forget_k_t_);
     }
-    if (t.tilt) {
+    if (t_.terms.of<&TiltTerm::tilt>()) {
       tilt_key_.assign(keys_, 0.0f);
       for (std::int64_t j = 0; j < s_.keys; ++j)
-        tilt_key_[j] = t_.padding && t_.padding[j] ? 0.0f : t.tilt_key[j];
+        tilt_key_[j] = t_.padding && t_.padding[j] ? 0.0f : t_.terms.of<&TiltTerm::tilt_key>()[j];
     }
-    if (t.counted) prepare_count();
+    if (t_.terms.of<&CountedTerm::counted>()) prepare_count();
     if (sticks()) stick_.resize(bq_, ld_);
-    if (t_.places && t.key_cross) pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_);
+    if (t_.places && t_.terms.of<&KeyCrossTerm::key_cross>())
+      pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_);
   }
 
   // --- Rows
@@ -126,20 +131,22 @@ class Logits : public Distances {
       if (const Seen r = seen(tile, a); r.from < r.n) f(r);
     }
   }
-  bool rules() const { return t_.terms.curve_rate || t_.terms.tilt || counts(); }
+  bool rules() const {
+    return t_.terms.of<&CurveTerm::curve_rate>() || t_.terms.of<&TiltTerm::tilt>() || counts();
+  }
   // The query's own token may lie outside of the tile.
   Forget::Gates gates(const Tile& tile, const Seen& r) {
     return {r, tile.i0 + r.a + shift_ - tile.j0, hides(tile, r)};
   }
 
   void add_rules(const Tile& tile, const Seen& r) {
-    const HeadTerms& t = t_.terms;
     float* s = logits(r.a);
-    if (t.forget_query) forget_.add(gates(tile, r), s);
-    if (t.curve_rate) curve_->add(r, curve_x(tile, r), s);
-    if (!t.tilt) return;
+    if (t_.terms.of<&ForgetTerm::forget_query>()) forget_.add(gates(tile, r), s);
+    if (t_.terms.of<&CurveTerm::curve_rate>()) curve_->add(r, curve_x(tile, r), s);
+    if (!t_.terms.of<&TiltTerm::tilt>()) return;
     const float *delta = distances(tile, r), *key = &tilt_key_[tile.j0];
-    const V query = set(t.tilt_query[tile.i0 + r.a + shift_]), slope = set(*t.tilt);
+    const V query = set(t_.terms.of<&TiltTerm::tilt_query>()[tile.i0 + r.a + shift_]),
+            slope = set(*t_.terms.of<&TiltTerm::tilt>());
     r.each_vector([&](std::int64_t b) {
       const V gates = hn::Add(query, hn::LoadU(F(), key + b));
       hn::StoreU(hn::MulAdd(hn::Mul(slope, hn::LoadU(F(), delta + b)), gates, hn::LoadU(F(), s + b)), F(),
@@ -149,18 +156,19 @@ class Logits : public Distances {
   // x = ln(1 + rate·|δ|)·(number of the query)
   const float* curve_x(const Tile& tile, const Seen& r) {
     const float* warped = row(warp_, tile, r);
-    const V factor = set(t_.terms.curve_by_token[tile.i0 + r.a + shift_]);
+    const V factor = set(t_.terms.of<&CurveTerm::curve_by_token>()[tile.i0 + r.a + shift_]);
     r.each_vector(
         [&](std::int64_t b) { hn::StoreU(hn::Mul(factor, hn::LoadU(F(), warped + b)), F(), &x_[b]); });
     return x_.data();
   }
   void forget_scores(const Tile& tile) {
-    times_columns(tile, {forget_q_.data(), Wp(), 1}, forget_k_t_, t_.terms.forget_width, forget_.z());
+    times_columns(tile, {forget_q_.data(), Wp(), 1}, forget_k_t_, t_.given->forget_width, forget_.z());
   }
-  std::int64_t Wp() const { return round_up(t_.terms.forget_width, N_); }
+  std::int64_t Wp() const { return round_up(t_.given->forget_width, N_); }
 
   // Rows of the table that a query can reach, and their place in a row of readings.
-  std::int64_t count_rows() const { return std::min(t_.terms.count, s_.keys + 2); }
+  std::int64_t count() const { return t_.given->CountedTerm::own(s_); }
+  std::int64_t count_rows() const { return std::min(count(), s_.keys + 2); }
   std::int64_t reads_step() const { return round_up(count_rows(), 2 * N_); }
   // q is packed with the scale of the logits, which the table does not have.
   void prepare_count() {
@@ -168,10 +176,11 @@ class Logits : public Distances {
     counted_.assign(rows * Kp_, 0.0f), counted_t_.assign(s_.D * reads_step(), 0.0f);
     for (std::int64_t p = 0; p < rows; ++p) {
       for (std::int64_t c = 0; c < s_.D; ++c)
-        counted_[p * Kp_ + c] = counted_t_[c * reads_step() + p] = t_.terms.counted[p * s_.D + c] / s_.scale;
+        counted_[p * Kp_ + c] = counted_t_[c * reads_step() + p] =
+            t_.terms.of<&CountedTerm::counted>()[p * s_.D + c] / s_.scale;
     }
     check_tame(counted_.data(), rows * Kp_);
-    count_.resize(bq_, ld_, t_.terms.count - 1, reads_step());
+    count_.resize(bq_, ld_, count() - 1, reads_step());
   }
 
   // --- Which keys are far
@@ -180,8 +189,8 @@ class Logits : public Distances {
   Reach reach_of(const Tile& tile) const {
     if (t_.places) return Reach::both;
     const std::int64_t i = tile.i0 + shift_;
-    if (double(i + tile.ni - 1 - tile.j0) < t_.far_from) return Reach::near;
-    return double(i - (tile.j0 + tile.nj - 1)) >= t_.far_from ? Reach::far : Reach::both;
+    if (double(i + tile.ni - 1 - tile.j0) < t_.given->far_from) return Reach::near;
+    return double(i - (tile.j0 + tile.nj - 1)) >= t_.given->far_from ? Reach::far : Reach::both;
   }
 
   // --- Cross terms
@@ -193,8 +202,8 @@ class Logits : public Distances {
     std::int64_t width, padded;
   };
   OfQuery query_cross() const { return {q_, query_cross_, query_cross_t_, s_.K, Kp_}; }
-  OfQuery profiles() const { return {profile_query_, profile_, profile_t_, t_.terms.profile_width, Pp()}; }
-  std::int64_t Pp() const { return round_up(t_.terms.profile_width, N_); }
+  OfQuery profiles() const { return {profile_query_, profile_, profile_t_, t_.given->profile_width, Pp()}; }
+  std::int64_t Pp() const { return round_up(t_.given->profile_width, N_); }
 
   void add_of_query(const Tile& tile, const OfQuery& x) {
     each_panel(tile, [&](const Panel& panel) {
@@ -230,7 +239,9 @@ class Logits : public Distances {
   }
 
   void add_cross_by_places(const Tile& tile) {
-    if (!t_.terms.query_cross && !t_.terms.key_cross && !t_.terms.profile) return;
+    if (!t_.terms.of<&QueryCrossTerm::query_cross>() && !t_.terms.of<&KeyCrossTerm::key_cross>() &&
+        !t_.terms.of<&ProfileTerm::profile>())
+      return;
     each_row(tile, [&](const Seen& r) {
       const std::int32_t* at = columns(tile, r);
       float* s = logits(r.a);
@@ -238,9 +249,10 @@ class Logits : public Distances {
         return dot(&x.numbers[r.a * x.padded], &x.rows[at[b] * x.padded], x.padded);
       };
       for (std::int64_t b = r.from; b < r.n; ++b) {
-        if (t_.terms.query_cross) s[b] += of_query(query_cross(), b);
-        if (t_.terms.profile) s[b] += of_query(profiles(), b);
-        if (t_.terms.key_cross) s[b] += dot(&k_[(tile.j0 + b) * Kp_], &key_cross_[at[b] * Kp_], Kp_);
+        if (t_.terms.of<&QueryCrossTerm::query_cross>()) s[b] += of_query(query_cross(), b);
+        if (t_.terms.of<&ProfileTerm::profile>()) s[b] += of_query(profiles(), b);
+        if (t_.terms.of<&KeyCrossTerm::key_cross>())
+          s[b] += dot(&k_[(tile.j0 + b) * Kp_], &key_cross_[at[b] * Kp_], Kp_);
       }
     });
   }
@@ -266,9 +278,10 @@ class Logits : public Distances {
   };
   RowBias row_bias(const Tile& tile, std::int64_t a) {
     RowBias bias{};
-    if (t_.terms.by_distance) bias.distance = distance_row(tile, a);
+    if (t_.terms.of<&ByDistanceTerm::by_distance>()) bias.distance = distance_row(tile, a);
     if (!by_key_.empty()) bias.key = &by_key_[tile.j0];
-    bias.query = t_.terms.by_query ? t_.terms.by_query[tile.i0 + a] : 0.0f;
+    bias.query =
+        t_.terms.of<&ByTokenTerm::by_query>() ? t_.terms.of<&ByTokenTerm::by_query>()[tile.i0 + a] : 0.0f;
     return bias;
   }
 

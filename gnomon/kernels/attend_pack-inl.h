@@ -64,7 +64,7 @@ class Packed : protected Tiles {
     pack_rows({t_.q.row(i0), t_.q.step}, {ni, s_.K, Kp_}, s_.scale, nullptr, q_);
     if (far()) pack_rows(far_rows({t_.q.row(i0), t_.q.step}, ni), {ni, s_.K, Kp_}, s_.scale, nullptr, far_q_);
   }
-  bool far() const { return std::isfinite(t_.far_from); }
+  bool far() const { return std::isfinite(t_.given->far_from); }
   // The rows of q or k that far keys take: the channels beside, then those of the product that none of them replaces.
   Strided<float> far_rows(const Strided<float>& x, std::int64_t n) {
     far_rows_.resize(n * s_.K);
@@ -78,37 +78,44 @@ class Packed : protected Tiles {
   void pack_keys() {
     pack_transposed(t_.k, s_.keys, s_.K, k_t_);
     if (far()) pack_transposed(far_rows(t_.k, s_.keys), s_.keys, s_.K, far_k_t_);
-    const HeadTerms& terms = t_.terms;
-    if (terms.by_query || terms.by_key || t_.padding) {
+    if (t_.terms.of<&ByTokenTerm::by_query>() || t_.terms.of<&ByTokenTerm::by_key>() || t_.padding) {
       by_key_.assign(keys_, 0.0f);
-      if (terms.by_key) check_tame(terms.by_key, s_.keys);
-      if (terms.by_query) check_tame(terms.by_query, s_.queries);
+      if (t_.terms.of<&ByTokenTerm::by_key>()) check_tame(t_.terms.of<&ByTokenTerm::by_key>(), s_.keys);
+      if (t_.terms.of<&ByTokenTerm::by_query>())
+        check_tame(t_.terms.of<&ByTokenTerm::by_query>(), s_.queries);
       for (std::int64_t j = 0; j < s_.keys; ++j) {
-        by_key_[j] = t_.padding && t_.padding[j] ? kMinusInfinity : terms.by_key ? terms.by_key[j] : 0.0f;
+        by_key_[j] = t_.padding && t_.padding[j]           ? kMinusInfinity
+                     : t_.terms.of<&ByTokenTerm::by_key>() ? t_.terms.of<&ByTokenTerm::by_key>()[j]
+                                                           : 0.0f;
       }
     }
-    if (terms.by_distance) {
+    if (t_.terms.of<&ByDistanceTerm::by_distance>()) {
       by_distance_.assign(span_, 0.0f);
-      check_tame(terms.by_distance, terms.distances);
-      each_distance([&](std::int64_t r, std::int64_t x) { by_distance_[x] = terms.by_distance[r]; });
+      check_tame(t_.terms.of<&ByDistanceTerm::by_distance>(), t_.given->distances);
+      each_distance([&](std::int64_t r, std::int64_t x) {
+        by_distance_[x] = t_.terms.of<&ByDistanceTerm::by_distance>()[r];
+      });
     }
     // q is packed with the scale of the logits, which the cross term does not have.
-    if (terms.query_cross)
-      pack_distances(terms.query_cross, s_.K, 1 / s_.scale, query_cross_, query_cross_t_);
-    if (terms.key_cross) pack_distances(terms.key_cross, s_.K, 1, key_cross_, key_cross_t_);
-    if (terms.profile) pack_distances(terms.profile, terms.profile_width, 1, profile_, profile_t_);
+    if (t_.terms.of<&QueryCrossTerm::query_cross>())
+      pack_distances(t_.terms.of<&QueryCrossTerm::query_cross>(), s_.K, 1 / s_.scale, query_cross_,
+                     query_cross_t_);
+    if (t_.terms.of<&KeyCrossTerm::key_cross>())
+      pack_distances(t_.terms.of<&KeyCrossTerm::key_cross>(), s_.K, 1, key_cross_, key_cross_t_);
+    if (t_.terms.of<&ProfileTerm::profile>())
+      pack_distances(t_.terms.of<&ProfileTerm::profile>(), t_.given->profile_width, 1, profile_, profile_t_);
   }
 
   // f(column r of the caller's array, entry x in the order of e) for every distance that can occur. With places the order
   // stays the caller's.
   template <class Body>
   void each_distance(const Body& f) const {
-    for (std::int64_t r = 0; r < t_.terms.distances; ++r) {
+    for (std::int64_t r = 0; r < t_.given->distances; ++r) {
       if (t_.places) {
         f(r, r);
         continue;
       }
-      const std::int64_t e = -(t_.terms.first_distance + r);
+      const std::int64_t e = -(t_.given->first_distance + r);
       if (e > -s_.place(s_.queries) && e < s_.keys - shift_) f(r, e + zero_);
     }
   }
@@ -117,7 +124,7 @@ class Packed : protected Tiles {
     const std::int64_t padded = round_up(width, N_);
     rows.assign(span_ * padded, 0.0f);
     transposed.assign(t_.places ? 0 : width * span_, 0.0f);
-    check_tame(x, t_.terms.distances * width);
+    check_tame(x, t_.given->distances * width);
     each_distance([&](std::int64_t r, std::int64_t at) {
       for (std::int64_t c = 0; c < width; ++c) {
         rows[at * padded + c] = factor * x[r * width + c];

@@ -14,7 +14,8 @@ namespace gnomon::HWY_NAMESPACE {
 
 class Head : public Logits {
  public:
-  explicit Head(const HeadTask& t, bool mixed) : Logits(t), mixed_(mixed) {}
+  explicit Head(const HeadTask& t) : Logits(t), mixed_(t.given->mixes()) {}
+  bool mixed() const { return mixed_; }  // a network changes the scores
   const AttendShape& shape() const { return s_; }
   std::int64_t query_tile() const { return bq_; }
   std::int64_t row_step() const { return ld_; }
@@ -32,7 +33,8 @@ class Head : public Logits {
     prepare();
     check_tame(k_t_.data(), s_.K * keys_);
     pack_rows(t_.v, {s_.keys, s_.D, Dp_}, 1, t_.padding, v_);
-    if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
+    if (t_.terms.of<&ValueTerm::value>())
+      pack_distances(t_.terms.of<&ValueTerm::value>(), s_.D, 1, value_, value_t_);
     out_.resize(bq_ * Dp_), most_.resize(bq_), total_.resize(bq_);
   }
   void begin_forward(std::int64_t i0, std::int64_t ni) {
@@ -47,7 +49,7 @@ class Head : public Logits {
   void forward(const Tile& tile) {
     for (std::int64_t a = 0; a < tile.ni; ++a) soften(tile, a, most_[a], total_[a], &out_[a * Dp_]);
     rows_times(tile, logits_.data(), &v_[tile.j0 * Dp_], Dp_, out_.data());
-    if (!t_.terms.value) return;
+    if (!t_.terms.of<&ValueTerm::value>()) return;
     if (t_.places) return add_values_by_places(tile);
     each_panel(tile, [&](const Panel& panel) {
       to_band(panel, logits_.data());
@@ -71,7 +73,8 @@ class Head : public Logits {
     pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_);
     if (far()) pack_rows(far_rows(t_.k, s_.keys), {s_.keys, s_.K, Kp_}, 1, t_.padding, far_k_);
     pack_rows(t_.dout, {s_.queries, s_.D, Dp_}, 1, nullptr, dout_);
-    if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
+    if (t_.terms.of<&ValueTerm::value>())
+      pack_distances(t_.terms.of<&ValueTerm::value>(), s_.D, 1, value_, value_t_);
     dp_.resize(bq_ * ld_);
     if (t_.extras.soft_cap != 0) slope_.resize(bq_ * ld_);
     start_gradients();
@@ -80,18 +83,18 @@ class Head : public Logits {
     begin_rows(i0, ni);
     dq_.assign(bq_ * Kp_, 0.0f);
     if (far()) dfar_q_.assign(bq_ * Kp_, 0.0f);
-    if (t_.terms.profile) dprofile_query_.assign(bq_ * Pp(), 0.0f);
-    if (t_.terms.forget_query) dforget_q_.assign(bq_ * Wp(), 0.0f);
+    if (t_.terms.of<&ProfileTerm::profile>()) dprofile_query_.assign(bq_ * Pp(), 0.0f);
+    if (t_.terms.of<&ForgetTerm::forget_query>()) dforget_q_.assign(bq_ * Wp(), 0.0f);
   }
   // From the logits to their gradient, and that of what was added to the score but by the network that mixes heads.
   void backward_to_score(const Tile& tile) {
     times_columns(tile, {&dout_[tile.i0 * Dp_], Dp_, 1}, v_t_, s_.D, dp_);
-    if (t_.terms.value) value_scores(tile);
+    if (t_.terms.of<&ValueTerm::value>()) value_scores(tile);
     for (std::int64_t a = 0; a < tile.ni; ++a) soften_backward(tile, a);
     // logits_ now holds p, dp_ holds ds.
     if (!separate()) return;
     std::copy_n(dp_.begin(), tile.ni * ld_, dscore_.begin());
-    if (t_.terms.counted)
+    if (t_.terms.of<&CountedTerm::counted>())
       each_row(tile, [&](const Seen& r) { count_.backward(r, &dp_[r.a * ld_], dscore(r.a)); });
   }
   const float* ds(std::int64_t a) const { return &dp_[a * ld_]; }
@@ -100,15 +103,17 @@ class Head : public Logits {
     const float* dout = &dout_[tile.i0 * Dp_];
     columns_times(tile, logits_.data(), dout, Dp_, &dv_[tile.j0 * Dp_]);
     score_backward(tile);
-    if (t_.terms.value && t_.dterms.value) value_backward(tile);
+    if (t_.terms.of<&ValueTerm::value>() && t_.dterms.of<&ValueTerm::value>()) value_backward(tile);
     if (t_.places) return cross_backward_by_places(tile);
     // dq is scaled when it is written, and query_cross_ carries 1/scale.
-    if (t_.terms.query_cross) of_query_backward(tile, query_cross(), dp_, dq_, dquery_cross_);
-    if (t_.terms.profile) of_query_backward(tile, profiles(), dp_, dprofile_query_, dprofile_);
-    if (t_.terms.key_cross) key_cross_backward(tile);
+    if (t_.terms.of<&QueryCrossTerm::query_cross>())
+      of_query_backward(tile, query_cross(), dp_, dq_, dquery_cross_);
+    if (t_.terms.of<&ProfileTerm::profile>())
+      of_query_backward(tile, profiles(), dp_, dprofile_query_, dprofile_);
+    if (t_.terms.of<&KeyCrossTerm::key_cross>()) key_cross_backward(tile);
   }
   void end_backward(std::int64_t i0, std::int64_t ni) {
-    if (t_.terms.counted) reads_backward(ni);
+    if (t_.terms.of<&CountedTerm::counted>()) reads_backward(ni);
     for (std::int64_t a = 0; a < ni; ++a) {
       write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.row(i0 + a));
       write_far(dfar_q_, a, s_.scale, t_.dq.row(i0 + a));
@@ -117,8 +122,8 @@ class Head : public Logits {
       for (std::int64_t n = 0; to && n < ni * width; ++n)
         to[(i0 + shift_) * width + n] += rows[n / width * padded + n % width];
     };
-    collect(t_.dterms.forget_query, dforget_q_, t_.terms.forget_width, Wp());
-    collect(t_.dterms.profile_query, dprofile_query_, t_.terms.profile_width, Pp());
+    collect(t_.dterms.of<&ForgetTerm::forget_query>(), dforget_q_, t_.given->forget_width, Wp());
+    collect(t_.dterms.of<&ProfileTerm::profile_query>(), dprofile_query_, t_.given->profile_width, Pp());
   }
   void finish_backward() {
     if (t_.extras.dsink) *t_.extras.dsink = sink_gradient();
@@ -134,7 +139,7 @@ class Head : public Logits {
   // Whether weights are divided by their sum.
   bool summed() const { return !sticks() && !t_.extras.of_weights; }
   // The gradient of the score is not that of the logits.
-  bool separate() const { return mixed_ || t_.terms.counted || far(); }
+  bool separate() const { return mixed_ || t_.terms.of<&CountedTerm::counted>() || far(); }
   // No logit can be anything but a number, given the numbers that were packed.
   bool sure() const { return tame_ && !mixed_ && !rules() && !sticks(); }
   // What was not added before a stick was broken.
@@ -222,17 +227,17 @@ class Head : public Logits {
   void start_gradients() {
     dk_.assign(s_.keys * Kp_, 0.0f);
     dv_.assign(s_.keys * Dp_, 0.0f);
-    if (t_.dterms.by_distance) dby_distance_.assign(span_, 0.0f);
-    if (t_.dterms.by_key) dby_key_.assign(keys_, 0.0f);
-    if (t_.dterms.query_cross) dquery_cross_.assign(span_ * Kp_, 0.0f);
-    if (t_.dterms.key_cross) dkey_cross_.assign(span_ * Kp_, 0.0f);
-    if (t_.dterms.profile) dprofile_.assign(span_ * Pp(), 0.0f);
-    if (t_.dterms.tilt_key) dtilt_key_.assign(keys_, 0.0f);
-    if (t_.terms.forget_query) dforget_k_.assign(s_.keys * Wp(), 0.0f);
-    if (t_.terms.counted) dcounted_.assign(count_rows() * Kp_, 0.0f);
+    if (t_.dterms.of<&ByDistanceTerm::by_distance>()) dby_distance_.assign(span_, 0.0f);
+    if (t_.dterms.of<&ByTokenTerm::by_key>()) dby_key_.assign(keys_, 0.0f);
+    if (t_.dterms.of<&QueryCrossTerm::query_cross>()) dquery_cross_.assign(span_ * Kp_, 0.0f);
+    if (t_.dterms.of<&KeyCrossTerm::key_cross>()) dkey_cross_.assign(span_ * Kp_, 0.0f);
+    if (t_.dterms.of<&ProfileTerm::profile>()) dprofile_.assign(span_ * Pp(), 0.0f);
+    if (t_.dterms.of<&TiltTerm::tilt_key>()) dtilt_key_.assign(keys_, 0.0f);
+    if (t_.terms.of<&ForgetTerm::forget_query>()) dforget_k_.assign(s_.keys * Wp(), 0.0f);
+    if (t_.terms.of<&CountedTerm::counted>()) dcounted_.assign(count_rows() * Kp_, 0.0f);
     if (far()) dfar_k_.assign(s_.keys * Kp_, 0.0f);
     if (separate()) dscore_.resize(bq_ * ld_);
-    if (t_.dterms.value) dvalue_.assign(span_ * Dp_, 0.0f);
+    if (t_.dterms.of<&ValueTerm::value>()) dvalue_.assign(span_ * Dp_, 0.0f);
   }
 
   void value_scores(const Tile& tile) {
@@ -319,9 +324,11 @@ class Head : public Logits {
   }
   void bias_backward(const Tile& tile, const Seen& r) {
     const float* ds = &dp_[r.a * ld_];
-    float* by_key = t_.dterms.by_key ? &dby_key_[tile.j0] : nullptr;
-    float* by_distance = t_.dterms.by_distance && !t_.places ? &dby_distance_[band_of(tile, r.a)] : nullptr;
-    if (by_key || by_distance || t_.dterms.by_query) {
+    float* by_key = t_.dterms.of<&ByTokenTerm::by_key>() ? &dby_key_[tile.j0] : nullptr;
+    float* by_distance = t_.dterms.of<&ByDistanceTerm::by_distance>() && !t_.places
+                             ? &dby_distance_[band_of(tile, r.a)]
+                             : nullptr;
+    if (by_key || by_distance || t_.dterms.of<&ByTokenTerm::by_query>()) {
       V row_sum = hn::Zero(F());
       for (std::int64_t b = 0; b < r.n; b += N_) {
         const V d = hn::LoadU(F(), ds + b);
@@ -329,20 +336,22 @@ class Head : public Logits {
         if (by_key) hn::StoreU(hn::Add(d, hn::LoadU(F(), by_key + b)), F(), by_key + b);
         row_sum = hn::Add(row_sum, d);
       }
-      if (t_.dterms.by_query) t_.dterms.by_query[tile.i0 + r.a] += sum(row_sum);
+      if (t_.dterms.of<&ByTokenTerm::by_query>())
+        t_.dterms.of<&ByTokenTerm::by_query>()[tile.i0 + r.a] += sum(row_sum);
     }
-    if (!t_.dterms.by_distance || !t_.places) return;
+    if (!t_.dterms.of<&ByDistanceTerm::by_distance>() || !t_.places) return;
     const std::int32_t* at = columns(tile, r);
     for (std::int64_t b = r.from; b < r.n; ++b) dby_distance_[at[b]] += ds[b];
   }
   void rules_backward(const Tile& tile, const Seen& r) {
     const float* ds = &dp_[r.a * ld_];
-    if (t_.terms.forget_query) forget_.backward(gates(tile, r), ds);
+    if (t_.terms.of<&ForgetTerm::forget_query>()) forget_.backward(gates(tile, r), ds);
     if (curve_) curve_backward(tile, r, ds);
-    if (!t_.terms.tilt) return;
+    if (!t_.terms.of<&TiltTerm::tilt>()) return;
     const float *delta = distances(tile, r), *key = &tilt_key_[tile.j0];
     const std::int64_t token = tile.i0 + r.a + shift_;
-    const V query = set(t_.terms.tilt_query[token]), slope = set(*t_.terms.tilt);
+    const V query = set(t_.terms.of<&TiltTerm::tilt_query>()[token]),
+            slope = set(*t_.terms.of<&TiltTerm::tilt>());
     V of_slope = hn::Zero(F()), of_query = of_slope;
     r.each_vector([&](std::int64_t b) {
       const V d = hn::Mul(first(hn::LoadU(F(), ds + b), r.n - b), hn::LoadU(F(), delta + b));
@@ -350,12 +359,13 @@ class Head : public Logits {
       const V gates = hn::IfThenZeroElse(hn::Eq(d, hn::Zero(F())), hn::Add(query, hn::LoadU(F(), key + b)));
       of_slope = hn::MulAdd(d, gates, of_slope);
       of_query = hn::Add(d, of_query);
-      if (!t_.dterms.tilt_key) return;
+      if (!t_.dterms.of<&TiltTerm::tilt_key>()) return;
       float* to = &dtilt_key_[tile.j0 + b];
       hn::StoreU(hn::MulAdd(d, slope, hn::LoadU(F(), to)), F(), to);
     });
     dtilt_ += double(sum(of_slope));
-    if (t_.dterms.tilt_query) t_.dterms.tilt_query[token] += *t_.terms.tilt * sum(of_query);
+    if (t_.dterms.of<&TiltTerm::tilt_query>())
+      t_.dterms.of<&TiltTerm::tilt_query>()[token] += *t_.terms.of<&TiltTerm::tilt>() * sum(of_query);
   }
   // d ln(1 + rate·n)/d rate = n/(1 + rate·n)
   void curve_backward(const Tile& tile, const Seen& r, const float* ds) {
@@ -368,8 +378,9 @@ class Head : public Logits {
       of_factor = hn::MulAdd(d, hn::LoadU(F(), warped + b), of_factor);
       of_rate = hn::MulAdd(d, hn::Div(n, hn::MulAdd(set(warp_.rate), n, set(1))), of_rate);
     });
-    if (t_.dterms.curve_by_token) t_.dterms.curve_by_token[token] += sum(of_factor);
-    drate_ += double(sum(of_rate)) * double(t_.terms.curve_by_token[token]);
+    if (t_.dterms.of<&CurveTerm::curve_by_token>())
+      t_.dterms.of<&CurveTerm::curve_by_token>()[token] += sum(of_factor);
+    drate_ += double(sum(of_rate)) * double(t_.terms.of<&CurveTerm::curve_by_token>()[token]);
   }
 
   // What ds gives to q and k, each product its keys, and to what the gates are made from.
@@ -386,7 +397,7 @@ class Head : public Logits {
       columns_times(tile, far, far_q_.data(), Kp_, &dfar_k_[tile.j0 * Kp_]);
       rows_times(tile, far, &far_k_[tile.j0 * Kp_], Kp_, dfar_q_.data());
     }
-    if (!t_.terms.forget_query) return;
+    if (!t_.terms.of<&ForgetTerm::forget_query>()) return;
     Scratch& dz = forget_.z();
     const std::int64_t end = round_up(tile.nj, 2 * N_);
     for (std::int64_t a = 0; a < tile.ni; ++a) {
@@ -405,7 +416,7 @@ class Head : public Logits {
       const float* delta = distances(tile, r);
       r.each_vector([&](std::int64_t b) {
         const V d = first(hn::LoadU(F(), near + b), r.n - b);
-        const auto is_far = hn::Ge(hn::LoadU(F(), delta + b), set(float(t_.far_from)));
+        const auto is_far = hn::Ge(hn::LoadU(F(), delta + b), set(float(t_.given->far_from)));
         hn::StoreU(hn::IfThenElseZero(is_far, d), F(), other + b);
         hn::StoreU(hn::IfThenZeroElse(is_far, d), F(), near + b);
       });
@@ -428,32 +439,35 @@ class Head : public Logits {
       }
       product({c.n, Kp_, c.width}, {key_band_.data(), ldg_, 1}, key_cross_.data() + c.start * Kp_, Kp_,
               &dk_[(tile.j0 + c.b0) * Kp_], Kp_, true);
-      if (!t_.dterms.key_cross) return;
+      if (!t_.dterms.of<&KeyCrossTerm::key_cross>()) return;
       product({c.width, Kp_, c.n}, {key_band_.data(), 1, ldg_}, &k_[(tile.j0 + c.b0) * Kp_], Kp_,
               dkey_cross_.data() + c.start * Kp_, Kp_, true);
     });
   }
 
   void cross_backward_by_places(const Tile& tile) {
-    if (!t_.terms.query_cross && !t_.terms.key_cross && !t_.terms.profile) return;
+    if (!t_.terms.of<&QueryCrossTerm::query_cross>() && !t_.terms.of<&KeyCrossTerm::key_cross>() &&
+        !t_.terms.of<&ProfileTerm::profile>())
+      return;
     each_row(tile, [&](const Seen& r) {
       const std::int32_t* at = columns(tile, r);
       const float *ds = &dp_[r.a * ld_], *q = &q_[r.a * Kp_];
       for (std::int64_t b = r.from; b < r.n; ++b) {
         const std::int64_t j = tile.j0 + b, x = at[b] * Kp_;
         if (ds[b] == 0) continue;  // what a hidden key holds may be no number
-        if (t_.terms.query_cross) add(ds[b], &query_cross_[x], Kp_, &dq_[r.a * Kp_]);
-        if (t_.dterms.query_cross) add(ds[b], q, Kp_, &dquery_cross_[x]);
-        if (t_.terms.profile) add(ds[b], &profile_[at[b] * Pp()], Pp(), &dprofile_query_[r.a * Pp()]);
-        if (t_.dterms.profile) add(ds[b], &profile_query_[r.a * Pp()], Pp(), &dprofile_[at[b] * Pp()]);
-        if (t_.terms.key_cross) add(ds[b], &key_cross_[x], Kp_, &dk_[j * Kp_]);
-        if (t_.dterms.key_cross) add(ds[b], &k_[j * Kp_], Kp_, &dkey_cross_[x]);
+        if (t_.terms.of<&QueryCrossTerm::query_cross>()) add(ds[b], &query_cross_[x], Kp_, &dq_[r.a * Kp_]);
+        if (t_.dterms.of<&QueryCrossTerm::query_cross>()) add(ds[b], q, Kp_, &dquery_cross_[x]);
+        if (t_.terms.of<&ProfileTerm::profile>())
+          add(ds[b], &profile_[at[b] * Pp()], Pp(), &dprofile_query_[r.a * Pp()]);
+        if (t_.dterms.of<&ProfileTerm::profile>())
+          add(ds[b], &profile_query_[r.a * Pp()], Pp(), &dprofile_[at[b] * Pp()]);
+        if (t_.terms.of<&KeyCrossTerm::key_cross>()) add(ds[b], &key_cross_[x], Kp_, &dk_[j * Kp_]);
+        if (t_.dterms.of<&KeyCrossTerm::key_cross>()) add(ds[b], &k_[j * Kp_], Kp_, &dkey_cross_[x]);
       }
     });
   }
 
   void finish_gradients() {
-    const HeadTerms& d = t_.dterms;
     struct Width {
       std::int64_t given, padded;
     };
@@ -464,28 +478,31 @@ class Head : public Logits {
           to[r * width.given + c] += factor * from[x * width.padded + c];
       });
     };
-    collect(d.by_distance, dby_distance_, {1, 1}, 1);
-    collect(d.query_cross, dquery_cross_, {s_.K, Kp_}, 1 / s_.scale);
-    collect(d.key_cross, dkey_cross_, {s_.K, Kp_}, 1);
-    collect(d.profile, dprofile_, {t_.terms.profile_width, Pp()}, 1);
-    collect(d.value, dvalue_, {s_.D, Dp_}, 1);
-    for (std::int64_t j = 0; d.forget_key && j < s_.keys; ++j) {
-      for (std::int64_t c = 0; c < t_.terms.forget_width; ++c)
-        d.forget_key[j * t_.terms.forget_width + c] += dforget_k_[j * Wp() + c];
+    collect(t_.dterms.of<&ByDistanceTerm::by_distance>(), dby_distance_, {1, 1}, 1);
+    collect(t_.dterms.of<&QueryCrossTerm::query_cross>(), dquery_cross_, {s_.K, Kp_}, 1 / s_.scale);
+    collect(t_.dterms.of<&KeyCrossTerm::key_cross>(), dkey_cross_, {s_.K, Kp_}, 1);
+    collect(t_.dterms.of<&ProfileTerm::profile>(), dprofile_, {t_.given->profile_width, Pp()}, 1);
+    collect(t_.dterms.of<&ValueTerm::value>(), dvalue_, {s_.D, Dp_}, 1);
+    for (std::int64_t j = 0; t_.dterms.of<&ForgetTerm::forget_key>() && j < s_.keys; ++j) {
+      for (std::int64_t c = 0; c < t_.given->forget_width; ++c)
+        t_.dterms.of<&ForgetTerm::forget_key>()[j * t_.given->forget_width + c] += dforget_k_[j * Wp() + c];
     }
-    for (std::int64_t p = 0; d.counted && p < count_rows(); ++p) {
-      for (std::int64_t c = 0; c < s_.D; ++c) d.counted[p * s_.D + c] += dcounted_[p * Kp_ + c] / s_.scale;
+    for (std::int64_t p = 0; t_.dterms.of<&CountedTerm::counted>() && p < count_rows(); ++p) {
+      for (std::int64_t c = 0; c < s_.D; ++c)
+        t_.dterms.of<&CountedTerm::counted>()[p * s_.D + c] += dcounted_[p * Kp_ + c] / s_.scale;
     }
-    if (curve_) curve_->collect(d.curve_slope, d.curve_intercept);
-    if (d.curve_rate) *d.curve_rate += float(drate_);
-    if (d.tilt) *d.tilt += float(dtilt_);
-    for (std::int64_t j = 0; d.tilt_key && j < s_.keys; ++j) d.tilt_key[j] += dtilt_key_[j];
-    if (d.by_key) {
-      for (std::int64_t j = 0; j < s_.keys; ++j) d.by_key[j] += dby_key_[j];
+    if (curve_)
+      curve_->collect(t_.dterms.of<&CurveTerm::curve_slope>(), t_.dterms.of<&CurveTerm::curve_intercept>());
+    if (t_.dterms.of<&CurveTerm::curve_rate>()) *t_.dterms.of<&CurveTerm::curve_rate>() += float(drate_);
+    if (t_.dterms.of<&TiltTerm::tilt>()) *t_.dterms.of<&TiltTerm::tilt>() += float(dtilt_);
+    for (std::int64_t j = 0; t_.dterms.of<&TiltTerm::tilt_key>() && j < s_.keys; ++j)
+      t_.dterms.of<&TiltTerm::tilt_key>()[j] += dtilt_key_[j];
+    if (t_.dterms.of<&ByTokenTerm::by_key>()) {
+      for (std::int64_t j = 0; j < s_.keys; ++j) t_.dterms.of<&ByTokenTerm::by_key>()[j] += dby_key_[j];
     }
   }
 
-  const bool mixed_;  // a network changes the scores
+  const bool mixed_;
   Scratch out_, most_, total_, dp_, dscore_;
   Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
   Scratch dprofile_query_, dprofile_;

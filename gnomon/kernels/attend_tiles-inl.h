@@ -36,7 +36,7 @@ class Tiles {
         ld_(round_up(bk_, 2 * N_) + 2 * N_),
         ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
         zero_(s_.place(s_.queries) + bq_ + 2 * N_),
-        span_(t.places ? t.terms.distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
+        span_(t.places ? t.given->distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
 
   Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const {
     return {i0, ni, j0, nj, ni + nj - 1};
@@ -52,7 +52,7 @@ class Tiles {
   std::int64_t end_of(std::int64_t i) const {
     std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
     if (s_.right >= 0) end = std::min(end, i + shift_ + s_.right + 1);
-    if (t_.weights == Weighting::stick) --end;
+    if (t_.given->weights == Weighting::stick) --end;
     return std::min<std::int64_t>(end, t_.end_key ? t_.end_key[i + shift_] : s_.keys);
   }
   // Row a of the tile sees its columns from hidden() on, before visible().

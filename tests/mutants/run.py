@@ -50,7 +50,7 @@ MUTANTS = [
      "all.push_back(last + 1 + double(t));", "all.push_back(double(t) + 0 * last);", "attention_test"),
     ("cached keys keep the frequencies of a shorter context", "gnomon/nn/attention_decode.cpp",
      "if (from.frequencies == to.frequencies && from.factor == to.factor) continue;", "if (from.factor == to.factor) continue;", "attention_test"),
-    ("a group reads its neighbour's keys", "gnomon/kernels/attend.h",
+    ("a group reads its neighbour's keys", "gnomon/kernels/attend_shape.h",
      "return kv_heads ? h / (H / kv_heads) : h;", "return kv_heads ? h % kv_heads : h;", "attention_test"),
     ("values of the cache are those of the next token", "gnomon/kernels/key_cache.cpp",
      "for (std::int64_t d = 0; d < shape_.D; ++d) row[d] = value[d],", "for (std::int64_t d = 0; d < shape_.D; ++d) row[d] = key[d],", "key_cache_test"),
