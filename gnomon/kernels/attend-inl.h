@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "gnomon/kernels/attend_mix-inl.h"
+#include "gnomon/kernels/attend_softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -93,7 +93,7 @@ class Together {
 
   const std::span<const HeadTask> tasks_;
   std::vector<Head> heads_;
-  std::optional<Mixer> mixer_;
+  std::optional<Mixer<Head>> mixer_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

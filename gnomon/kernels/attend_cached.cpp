@@ -131,7 +131,7 @@ class CachedAttention {
     if (s_.firsts || s_.left >= 0 || s_.right >= 0) refuse("firsts, left or right is given; allowed is none");
     if (s_.first) refuse("first is given; the queries stand where they were appended, allowed is none");
     if (s_.padding) refuse("padding is given; allowed is null: what is padding is not in the cache");
-    if (!terms_.places.empty() || any_term(terms_, [](const TermFacts& kind) { return !kind.cached; }))
+    if (!terms_.places.empty() || any_term(terms_, [](const TermKind& kind) { return !kind.cached; }))
       refuse(
           "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
           "are these");

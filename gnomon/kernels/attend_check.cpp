@@ -94,7 +94,7 @@ void check_kinds(const AttendShape& s, const Terms& t) {
 // What multiplies a query beside is divided by the scale, because the query carries it.
 void check_scale(const AttendShape& s, const Terms& t) {
   const float scale = s.scale * t.content_scale;
-  const bool divides = any_term(t, [](const TermFacts& kind) { return kind.divides_by_scale; });
+  const bool divides = any_term(t, [](const TermKind& kind) { return kind.facts.divides_by_scale; });
   if (std::isfinite(scale) && (!divides || std::isfinite(1 / scale))) return;
   std::string names;
   for (const TermKind& kind : kTermKinds) {

@@ -21,8 +21,20 @@ struct Tile {
   std::int64_t width;  // of the band: ni + nj − 1
 };
 
+// Rows a0..a0+m of a tile with the columns that they see: row a reads entry b − (a − a0) + m − 1 of a band that
+// begins at `start` of an array over distances. Few rows waste little of the band.
+struct Panel {
+  std::int64_t a0, m, n, width, start;
+  std::int64_t at(std::int64_t a) const { return m - 1 - (a - a0); }
+};
+// The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
+// b − b0 − a + ni − 1 of a band that begins at `start`.
+struct Columns {
+  std::int64_t b0, n, a0, width, start;
+};
+// Its members are open to the kinds of terms (attend_terms-inl.h).
 class Tiles {
- protected:
+ public:
   explicit Tiles(const HeadTask& t)
       : t_(t),
         s_(t.shape),
@@ -85,6 +97,18 @@ class Tiles {
   }
   bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
 
+  float dot(const float* a, const float* b, std::int64_t n) const {
+    V total = hn::Zero(F());
+    for (std::int64_t c = 0; c < n; c += N_)
+      total = hn::MulAdd(load(a + c, n - c), load(b + c, n - c), total);
+    return sum(total);
+  }
+  // y += x·factor
+  void add(float factor, const float* x, std::int64_t n, float* y) const {
+    for (std::int64_t c = 0; c < n; c += N_)
+      hn::StoreU(hn::MulAdd(set(factor), hn::LoadU(F(), x + c), hn::LoadU(F(), y + c)), F(), y + c);
+  }
+
   // c (rows of the tile, columns) = left·right, for the columns that each panel of rows can see.
   void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, Scratch& c) const {
     const float* b = &right[tile.j0];
@@ -131,12 +155,6 @@ class Tiles {
     }
   }
 
-  // Rows a0..a0+m of a tile with the columns that they see: row a reads entry b − (a − a0) + m − 1 of a band that
-  // begins at `start` of an array over distances. Few rows waste little of the band.
-  struct Panel {
-    std::int64_t a0, m, n, width, start;
-    std::int64_t at(std::int64_t a) const { return m - 1 - (a - a0); }
-  };
   template <class Body>
   void each_panel(const Tile& tile, const Body& f) {
     constexpr std::int64_t kPanel = 2 * kRows;
@@ -164,11 +182,6 @@ class Tiles {
       std::fill(band + panel.at(a) + panel.n, band + round_up(panel.width, 2 * N_), 0.0f);
     }
   }
-  // The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
-  // b − b0 − a + ni − 1 of a band that begins at `start`.
-  struct Columns {
-    std::int64_t b0, n, a0, width, start;
-  };
   template <class Body>
   void each_columns(const Tile& tile, const Body& f) {
     constexpr std::int64_t kColumns = 2 * kRows;

@@ -7,8 +7,22 @@
 // The records of all kinds of terms (terms/kind.h) as tables, for whoever does the same with each of them.
 namespace gnomon {
 
+template <class Kind>
+concept CachedProduct = requires(const Kind& kind, const CachedPair& pair, float& s) {
+  kind.cached_product(pair, s);
+};
+template <class Kind>
+concept CachedLate = requires(const Kind& kind, const CachedPair& pair, float& s) {
+  kind.cached_late(pair, s);
+};
+template <class Kind>
+concept CachedValue = requires(const Kind& kind, const CachedPair& pair, float* out) {
+  kind.cached_value(pair, 0, out);
+};
+
 struct TermKind {
   TermFacts facts;
+  bool cached;  // attention to a key cache knows it
   std::string_view width_name;
   std::int64_t Terms::*width;  // null: it has none
   bool (*given)(const Terms&);
@@ -64,8 +78,9 @@ struct TermRows {
     const Kind& kind = t;
     if constexpr (requires { kind.check(s); }) kind.check(s);
   }
+  static constexpr bool kCached = CachedProduct<Kind> || CachedLate<Kind> || CachedValue<Kind>;
   static constexpr TermKind kind() {
-    TermKind row{Kind::kFacts, {}, nullptr, given, own, check};
+    TermKind row{Kind::kFacts, kCached, {}, nullptr, given, own, check};
     if constexpr (requires { Kind::kWidth; }) row.width_name = Kind::kWidth.name, row.width = Kind::kWidth.at;
     return row;
   }
@@ -113,11 +128,16 @@ inline constexpr auto kTermKinds = term_kinds(TermKinds{});
 inline constexpr auto kTermArrays = term_arrays(TermKinds{});  // those that have gradients
 inline constexpr auto kTermFixed = term_fixed(TermKinds{});    // those that have none
 
+// f(record), for each kind.
+template <class... Kinds, class F>
+void each_record(const TermRecords<KindList<Kinds...>>& terms, const F& f) {
+  (f(static_cast<const Kinds&>(terms)), ...);
+}
 // Whether a kind is given of which this is true.
 template <class F>
 bool any_term(const Terms& terms, const F& is) {
   for (const TermKind& kind : kTermKinds) {
-    if (is(kind.facts) && kind.given(terms)) return true;
+    if (is(kind) && kind.given(terms)) return true;
   }
   return false;
 }

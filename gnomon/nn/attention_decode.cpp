@@ -102,7 +102,7 @@ std::vector<std::int64_t> first_seen(std::span<const Acting> acting, const KeyCa
 }
 // What the kernel of cached keys does not know: such terms are of whole rows of keys.
 bool of_rows(const Terms& terms) {
-  return any_term(terms, [](const TermFacts& kind) { return !kind.cached; });
+  return any_term(terms, [](const TermKind& kind) { return !kind.cached; });
 }
 // Attention of the last n tokens of each sequence, whose keys become rows again: O(keys) copied.
 struct Unpacked {

@@ -42,7 +42,7 @@ std::string_view once(const Terms& a, const Terms& b) {
 }
 
 bool reads(const Plan& plan, TermReads what) {
-  return any_term(plan.terms, [&](const TermFacts& kind) { return kind.reads == what; });
+  return any_term(plan.terms, [&](const TermKind& kind) { return kind.facts.reads == what; });
 }
 // Steps that put a product of positions into the score.
 bool widens(const Plan& plan) {

@@ -15,7 +15,9 @@ namespace gnomon {
 //   kArrays                    its arrays that have gradients, with their extents
 //   kFixed                     arrays without
 //   kWidth, own(s), given(), check(s)             where there is something to say
-//   AtWork<Kind>               under attend.cpp alone: both directions of its inner loop (work-inl.h)
+//   cached_product(pair, s), cached_late(pair, s), cached_value(pair, p, out)
+//                              what it adds in attention to a key cache; a kind with none of them is refused there
+//   AtWork<Kind>               under attend.cpp alone: both directions of its inner loop (attend_terms-inl.h)
 
 // What an axis of an array counts.
 enum class Dim {
@@ -60,9 +62,17 @@ struct TermFacts {
   // A plan has room for it once: what two encodings would both do. Empty: those of several are added up.
   std::string_view once = {};
   TermReads reads = TermReads::nothing;
-  bool cached = false;            // attention to a key cache knows it
   bool divides_by_scale = false;  // it multiplies queries that carry the scale, so it is divided by that
   bool mixes_heads = false;       // the heads of a sequence are computed together
+};
+
+// A query and a cached key: what is little beside reading the keys, so kinds add it one number after the other.
+struct CachedPair {
+  const AttendShape& s;
+  std::int64_t bh, i, j;  // b·H + head of the query; the query; the key, counted from the oldest
+  std::int64_t at;        // head·R + the column of their distance
+  const float *q, *k;     // (K), as they came; number c of the key is k[c·step]
+  std::int64_t step;
 };
 
 template <class... Kinds>

@@ -1,5 +1,5 @@
 // All kinds of terms: the one list. In this order they are added to the logits, told of in plans, and exported. It is included
-// by attend.h, and once more for each SIMD target (work-inl.h), where each file gives its inner loops.
+// by attend.h, and once more for each SIMD target (attend_terms-inl.h), where each file gives its inner loops.
 // clang-format off
 #include "gnomon/kernels/terms/by_distance.h"
 #include "gnomon/kernels/terms/by_token.h"
