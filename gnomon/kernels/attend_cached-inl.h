@@ -7,6 +7,8 @@
 #endif
 #include <hwy/cache_control.h>
 
+#include <vector>
+
 #include "gnomon/kernels/extras-inl.h"
 #include "gnomon/kernels/product-inl.h"
 #include "gnomon/kernels/terms.h"
@@ -121,6 +123,7 @@ class CachedHead {
     const std::int64_t n = c.n - c.from, j = tile.index + c.from - t_.oldest;
     s += c.from;
     const Row row{i, h, j, tile.slot + c.from, n};
+    find_distances(row);
     add_products(row, s);
     const auto& x = *t_.extras;
     const RowExtras extras{x.soft_cap, x.bias.data ? x.bias.row(t_.b, h, i) + j : nullptr,
@@ -176,47 +179,57 @@ class CachedHead {
                 [&]<class Kind>(const Kind& kind) { found |= is(kind) && TermRows<Kind>::given(terms); });
     return found;
   }
-  // Column b.
-  CachedPair pair(const Row& row, std::int64_t b) const {
-    const std::int64_t slot = row.slot + b, R = t_.terms->distances;
+  // Where the distances of a row are in arrays of all heads.
+  void find_distances(const Row& row) {
+    if (!over_distances_) return;
     const double here = t_.positions[t_.queries[row.i] % t_.slots];
-    const std::int64_t at =
-        over_distances_ ? std::int64_t(here - t_.positions[slot]) - t_.terms->first_distance : 0;
-    return {s_,
-            t_.b * s_.H + row.h,
-            row.i,
-            row.j + b,
-            row.h * R + at,
-            t_.q.row(t_.b, row.i, row.h),
-            t_.k + slot / kBlock * kBlock * s_.K + slot % kBlock,
-            kBlock};
+    const std::int64_t first = row.h * t_.terms->distances - t_.terms->first_distance;
+    for (std::int64_t b = 0; b < row.n; ++b)
+      at_[std::size_t(b)] = first + std::int64_t(here - t_.positions[row.slot + b]);
+  }
+  // f(pair, column b) for the columns of a row, if such a term is given.
+  template <class Kind, class F>
+  void each_pair(const Row& row, const F& f) const {
+    if (!TermRows<Kind>::given(*t_.terms)) return;
+    CachedPair pair{s_, t_.b * s_.H + row.h, row.i, 0, 0, t_.q.row(t_.b, row.i, row.h), nullptr, kBlock};
+    for (std::int64_t b = 0; b < row.n; ++b) {
+      const std::int64_t slot = row.slot + b;
+      pair.j = row.j + b, pair.at = at_[std::size_t(b)];
+      pair.k = t_.k + slot / kBlock * kBlock * s_.K + slot % kBlock;
+      f(pair, b);
+    }
   }
   // What may be −∞ to hide a key; null: nothing.
   const float* added(const Row& row) {
     if (!late_) return nullptr;
     added_.assign(kTileKeys + kWidest, 0.0f);
-    for (std::int64_t b = 0; b < row.n; ++b) {
-      each_record(*t_.terms, [&, at = pair(row, b)]<class Kind>(const Kind& kind) {
-        if constexpr (CachedLate<Kind>) kind.cached_late(at, added_[b]);
-      });
-    }
+    each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
+      if constexpr (CachedLate<Kind>) {
+        each_pair<Kind>(row,
+                        [&](const CachedPair& pair, std::int64_t b) { kind.cached_late(pair, added_[b]); });
+      }
+    });
     return added_.data();
   }
-  void add_products(const Row& row, float* s) const {
-    for (std::int64_t b = 0; products_ && b < row.n; ++b) {
-      float sum = 0;
-      each_record(*t_.terms, [&, at = pair(row, b)]<class Kind>(const Kind& kind) {
-        if constexpr (CachedProduct<Kind>) kind.cached_product(at, sum);
-      });
-      s[b] += sum;
-    }
+  void add_products(const Row& row, float* s) {
+    if (!products_) return;
+    added_.assign(kTileKeys + kWidest, 0.0f);
+    each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
+      if constexpr (CachedProduct<Kind>) {
+        each_pair<Kind>(
+            row, [&](const CachedPair& pair, std::int64_t b) { kind.cached_product(pair, added_[b]); });
+      }
+    });
+    for (std::int64_t b = 0; b < row.n; ++b) s[b] += added_[b];
   }
   void add_values_of_terms(const Row& row, const float* p, float* out) const {
-    for (std::int64_t b = 0; values_ && b < row.n; ++b) {
-      each_record(*t_.terms, [&, at = pair(row, b)]<class Kind>(const Kind& kind) {
-        if constexpr (CachedValue<Kind>) kind.cached_value(at, p[b], out);
-      });
-    }
+    if (!values_) return;
+    each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
+      if constexpr (CachedValue<Kind>) {
+        each_pair<Kind>(row,
+                        [&](const CachedPair& pair, std::int64_t b) { kind.cached_value(pair, p[b], out); });
+      }
+    });
   }
 
   const CachedTask& t_;
@@ -226,6 +239,7 @@ class CachedHead {
   const bool late_ = any(*t_.terms, []<class Kind>(const Kind&) { return CachedLate<Kind>; });
   const bool products_ = any(*t_.terms, []<class Kind>(const Kind&) { return CachedProduct<Kind>; });
   const bool values_ = any(*t_.terms, []<class Kind>(const Kind&) { return CachedValue<Kind>; });
+  std::vector<std::int64_t> at_ = std::vector<std::int64_t>(kTileKeys, 0);
   Scratch q_, logits_, added_;
 };
 

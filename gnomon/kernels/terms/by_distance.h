@@ -11,9 +11,7 @@ struct ByDistanceTerm {
   static constexpr TermFacts kFacts{.name = "by_distance"};
   static constexpr std::array kArrays{
       ArrayOf<ByDistanceTerm>{"by_distance", &ByDistanceTerm::by_distance, {Dim::heads, Dim::distances}}};
-  void cached_late(const CachedPair& pair, float& s) const {
-    if (!by_distance.empty()) s += by_distance[pair.at];
-  }
+  void cached_late(const CachedPair& pair, float& s) const { s += by_distance[pair.at]; }
   bool operator==(const ByDistanceTerm&) const = default;
 };
 

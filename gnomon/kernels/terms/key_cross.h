@@ -12,8 +12,10 @@ struct KeyCrossTerm {
   static constexpr std::array kArrays{
       ArrayOf<KeyCrossTerm>{"key_cross", &KeyCrossTerm::key_cross, {Dim::heads, Dim::distances, Dim::K}}};
   void cached_product(const CachedPair& pair, float& s) const {
-    const std::int64_t K = key_cross.empty() ? 0 : pair.s.K;
-    for (std::int64_t c = 0; c < K; ++c) s += pair.k[c * pair.step] * key_cross[pair.at * K + c];
+    const float *k = pair.k, *row = &key_cross[pair.at * pair.s.K];
+    float sum = s;
+    for (std::int64_t c = 0; c < pair.s.K; ++c) sum += k[c * pair.step] * row[c];
+    s = sum;
   }
   bool operator==(const KeyCrossTerm&) const = default;
 };

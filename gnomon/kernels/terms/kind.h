@@ -16,7 +16,7 @@ namespace gnomon {
 //   kFixed                     arrays without
 //   kWidth, own(s), given(), check(s)             where there is something to say
 //   cached_product(pair, s), cached_late(pair, s), cached_value(pair, p, out)
-//                              what it adds in attention to a key cache; a kind with none of them is refused there
+//                              what it adds in attention to a key cache, where it is given; a kind with none is refused there
 //   AtWork<Kind>               under attend.cpp alone: both directions of its inner loop (attend_terms-inl.h)
 
 // What an axis of an array counts.

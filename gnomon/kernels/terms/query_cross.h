@@ -13,8 +13,10 @@ struct QueryCrossTerm {
   static constexpr std::array kArrays{ArrayOf<QueryCrossTerm>{
       "query_cross", &QueryCrossTerm::query_cross, {Dim::heads, Dim::distances, Dim::K}}};
   void cached_product(const CachedPair& pair, float& s) const {
-    const std::int64_t K = query_cross.empty() ? 0 : pair.s.K;
-    for (std::int64_t c = 0; c < K; ++c) s += pair.q[c] * query_cross[pair.at * K + c];
+    const float *q = pair.q, *row = &query_cross[pair.at * pair.s.K];
+    float sum = s;
+    for (std::int64_t c = 0; c < pair.s.K; ++c) sum += q[c] * row[c];
+    s = sum;
   }
   bool operator==(const QueryCrossTerm&) const = default;
 };

@@ -12,8 +12,9 @@ struct ValueTerm {
   static constexpr std::array kArrays{
       ArrayOf<ValueTerm>{"value", &ValueTerm::value, {Dim::heads, Dim::distances, Dim::D}}};
   void cached_value(const CachedPair& pair, float p, float* out) const {
-    const std::int64_t D = value.empty() || p == 0 ? 0 : pair.s.D;
-    for (std::int64_t d = 0; d < D; ++d) out[d] += p * value[pair.at * D + d];
+    if (p == 0) return;
+    const float* row = &value[pair.at * pair.s.D];
+    for (std::int64_t d = 0; d < pair.s.D; ++d) out[d] += p * row[d];
   }
   bool operator==(const ValueTerm&) const = default;
 };
