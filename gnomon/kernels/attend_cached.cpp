@@ -9,6 +9,7 @@
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/cached_head.h"
 #include "gnomon/kernels/key_cache.h"
+#include "gnomon/kernels/terms.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gnomon/kernels/attend_cached.cpp"
@@ -130,10 +131,7 @@ class CachedAttention {
     if (s_.firsts || s_.left >= 0 || s_.right >= 0) refuse("firsts, left or right is given; allowed is none");
     if (s_.first) refuse("first is given; the queries stand where they were appended, allowed is none");
     if (s_.padding) refuse("padding is given; allowed is null: what is padding is not in the cache");
-    const Terms& t = terms_;
-    if (!t.places.empty() || !t.curve_rate.empty() || !t.tilt.empty() || !t.forget_query.empty() ||
-        !t.profile.empty() || !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) ||
-        t.weights != Weighting::softmax)
+    if (!terms_.places.empty() || any_term(terms_, [](const TermKind& kind) { return !kind.cached; }))
       refuse(
           "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
           "are these");
