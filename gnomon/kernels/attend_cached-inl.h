@@ -171,17 +171,10 @@ class CachedHead {
       return numbers ? hn::Add(s, hn::LoadU(F(), numbers + b)) : s;
     }
   };
-  // Whether terms are given for which this is so.
-  template <class F>
-  static bool any(const Terms& terms, const F& is) {
-    bool found = false;
-    each_record(terms,
-                [&]<class Kind>(const Kind& kind) { found |= is(kind) && TermRows<Kind>::given(terms); });
-    return found;
-  }
   // Where the distances of a row are in arrays of all heads.
   void find_distances(const Row& row) {
-    if (!over_distances_) return;
+    if (!t_.given.over_distances) return;
+    at_.resize(std::size_t(kTileKeys));
     const double here = t_.positions[t_.queries[row.i] % t_.slots];
     const std::int64_t first = row.h * t_.terms->distances - t_.terms->first_distance;
     for (std::int64_t b = 0; b < row.n; ++b)
@@ -194,14 +187,14 @@ class CachedHead {
     CachedPair pair{s_, t_.b * s_.H + row.h, row.i, 0, 0, t_.q.row(t_.b, row.i, row.h), nullptr, kBlock};
     for (std::int64_t b = 0; b < row.n; ++b) {
       const std::int64_t slot = row.slot + b;
-      pair.j = row.j + b, pair.at = at_[std::size_t(b)];
+      pair.j = row.j + b, pair.at = t_.given.over_distances ? at_[std::size_t(b)] : 0;
       pair.k = t_.k + slot / kBlock * kBlock * s_.K + slot % kBlock;
       f(pair, b);
     }
   }
   // What may be −∞ to hide a key; null: nothing.
   const float* added(const Row& row) {
-    if (!late_) return nullptr;
+    if (!t_.given.late) return nullptr;
     added_.assign(kTileKeys + kWidest, 0.0f);
     each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
       if constexpr (CachedLate<Kind>) {
@@ -212,7 +205,7 @@ class CachedHead {
     return added_.data();
   }
   void add_products(const Row& row, float* s) {
-    if (!products_) return;
+    if (!t_.given.products) return;
     added_.assign(kTileKeys + kWidest, 0.0f);
     each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
       if constexpr (CachedProduct<Kind>) {
@@ -223,7 +216,7 @@ class CachedHead {
     for (std::int64_t b = 0; b < row.n; ++b) s[b] += added_[b];
   }
   void add_values_of_terms(const Row& row, const float* p, float* out) const {
-    if (!values_) return;
+    if (!t_.given.values) return;
     each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
       if constexpr (CachedValue<Kind>) {
         each_pair<Kind>(row,
@@ -235,11 +228,7 @@ class CachedHead {
   const CachedTask& t_;
   const AttendShape& s_;
   const std::int64_t N_;
-  const bool over_distances_ = t_.terms->over_distances();
-  const bool late_ = any(*t_.terms, []<class Kind>(const Kind&) { return CachedLate<Kind>; });
-  const bool products_ = any(*t_.terms, []<class Kind>(const Kind&) { return CachedProduct<Kind>; });
-  const bool values_ = any(*t_.terms, []<class Kind>(const Kind&) { return CachedValue<Kind>; });
-  std::vector<std::int64_t> at_ = std::vector<std::int64_t>(kTileKeys, 0);
+  std::vector<std::int64_t> at_;
   Scratch q_, logits_, added_;
 };
 

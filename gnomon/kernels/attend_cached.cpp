@@ -162,6 +162,16 @@ class CachedAttention {
     }
   }
 
+  static CachedStages stages_of(const Terms& terms) {
+    CachedStages given{.over_distances = terms.over_distances()};
+    each_record(terms, [&]<class Kind>(const Kind&) {
+      if (!TermRows<Kind>::given(terms)) return;
+      given.late |= CachedLate<Kind>, given.products |= CachedProduct<Kind>,
+          given.values |= CachedValue<Kind>;
+    });
+    return given;
+  }
+
   // Everything but the slots and where their result goes.
   CachedTask task_of(std::int64_t b, std::int64_t g) const {
     const KeyCache::Sequence& sequence = cache_.sequences_[b];
@@ -176,7 +186,7 @@ class CachedAttention {
     t.window = cache_.shape_.window, t.tame = sequence.tame;
     t.queries = cache_.last_.data() + b * cache_.appended_ + cache_.appended_ - s_.queries;
     t.first_key = q_.first_key.empty() ? nullptr : q_.first_key.data() + b * s_.queries;
-    t.terms = &terms_, t.extras = &extras_;
+    t.terms = &terms_, t.given = given_, t.extras = &extras_;
     return t;
   }
 
@@ -184,6 +194,7 @@ class CachedAttention {
   const CachedQueries& q_;
   const KeyCache& cache_;
   const Terms& terms_;
+  const CachedStages given_ = stages_of(terms_);
   const Extras& extras_;
 };
 
