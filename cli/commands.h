@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gnomon/encodings/search.h"
+#include "gnomon/models/inspect/inspect.h"
 
 // The commands of the program. Each takes its parsed options and returns the exit code; errors are thrown.
 namespace gnomon::cli {
@@ -86,13 +87,12 @@ struct SampleOptions {
 };
 int sample(const SampleOptions& options);
 
-struct InspectOptions {
+struct InspectCommand {
   std::string model, text, ids, out;
-  long long window = 256, windows = 8, longest = 2048;
-  double beyond = 0;  // factor of the trained length; 0 = not
-  bool each_head = false, quiet = false, json = false;
+  InspectOptions options;
+  bool quiet = false, json = false;
 };
-int inspect(const InspectOptions& options);
+int inspect(const InspectCommand& command);
 
 struct ClaimsOptions {
   std::vector<std::string> ids;  // none: list

@@ -85,7 +85,8 @@ void describe_check(CLI::App& app, CheckCommand& o) {
       "Exit code 0: it follows a convention, or the expected one; 1: it does not, or with a fault.");
 }
 
-void describe_inspect(CLI::App& app, InspectOptions& o) {
+void describe_inspect(CLI::App& app, InspectCommand& o) {
+  const auto within = [](const InspectOptions::Bounds& b) { return CLI::Range(b.first, b.second); };
   app.add_option("MODEL", o.model,
                  "a folder with config.json, safetensors and tokenizer.json, or a .gguf file")
       ->required()
@@ -94,19 +95,19 @@ void describe_inspect(CLI::App& app, InspectOptions& o) {
   app.add_option("--ids", o.ids,
                  "the same as token ids, whole numbers with spaces between them, for other tokenisers")
       ->type_name("FILE");
-  app.add_option("--window", o.window, "tokens of a window")
+  app.add_option("--window", o.options.window, "tokens of a window")
       ->capture_default_str()
-      ->check(CLI::Range(16, 4096));
-  app.add_option("--windows", o.windows, "how many of them")
+      ->check(within(InspectOptions::kWindow));
+  app.add_option("--windows", o.options.windows, "how many of them")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--longest", o.longest, "tokens of the windows whose loss is told by place")
+      ->check(within(InspectOptions::kWindows));
+  app.add_option("--longest", o.options.longest, "tokens of the windows whose loss is told by place")
       ->capture_default_str()
-      ->check(CLI::Range(64, 1 << 20));
-  app.add_option("--beyond", o.beyond,
+      ->check(within(InspectOptions::kLongest));
+  app.add_option("--beyond", o.options.beyond,
                  "also windows so many times the trained length, in six ways without training; minutes each "
                  "for long ones");
-  app.add_flag("--each-head", o.each_head,
+  app.add_flag("--each-head", o.options.each_head,
                "also take the position from one head at a time: a run of the model for each head");
   app.add_option("--out", o.out, "write the page to this file")->type_name("FILE");
   app.add_flag("--json", o.json, "every number as JSON");

@@ -1,13 +1,13 @@
 #pragma once
 #include <optional>
 
-#include "cli/commands.h"
-#include "gnomon/pages/inspect.h"
+#include "gnomon/models/inspect/inspect.h"
 
 namespace gnomon::cli {
 
-// The model of these options, looked at as `inspect` does; progress goes to standard error. Nothing: interrupted, which was told.
+// inspect() with its progress on standard error, unless `quiet`, and signals as what stops it. Nothing: interrupted, which was told.
 // The caller waits for signals (Patient).
-std::optional<pages::Inspected> look_at_model(const InspectOptions& options);
+std::optional<Inspected> inspect_or_stop(const InspectFiles& files, const InspectOptions& options,
+                                         bool quiet);
 
 }  // namespace gnomon::cli

@@ -11,7 +11,7 @@ namespace gnomon::cli {
 void describe_encodings(CLI::App& app, EncodingsOptions& o);
 void describe_show(CLI::App& app, ShowOptions& o);
 void describe_check(CLI::App& app, CheckCommand& o);
-void describe_inspect(CLI::App& app, InspectOptions& o);
+void describe_inspect(CLI::App& app, InspectCommand& o);
 void describe_lint(CLI::App& app, LintOptions& o);
 void describe_explain(CLI::App& app, ExplainOptions& o);
 void describe_extend(CLI::App& app, ExtendOptions& o);
@@ -42,7 +42,7 @@ class Program {
   EncodingsOptions encodings_;
   ShowOptions show_;
   CheckCommand check_;
-  InspectOptions inspect_;
+  InspectCommand inspect_;
   LintOptions lint_;
   ExplainOptions explain_;
   ExtendOptions extend_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/commands.h"
 #include "cli/inspect.h"
 #include "cli/signals.h"
 #include "cli/wrapped.h"
@@ -12,6 +13,7 @@
 #include "gnomon/claims/real.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/unprintable.h"
+#include "gnomon/pages/inspect.h"
 
 namespace gnomon::cli {
 namespace {
@@ -26,7 +28,7 @@ Json json_of(const FoundNumber& n) {
           {"n", n.n},         {"digits", n.digits}};
 }
 
-void print_json(const pages::Inspected& in, const std::vector<RealNumbers>& all) {
+void print_json(const Inspected& in, const std::vector<RealNumbers>& all) {
   Json j{{"schema", 1},
          {"model", in.model},
          {"family", in.family},
@@ -47,7 +49,7 @@ void print_json(const pages::Inspected& in, const std::vector<RealNumbers>& all)
   fmt::print("{}\n", without_unprintables(j.dump(1)));
 }
 
-void print(const pages::Inspected& in, const std::vector<RealNumbers>& all) {
+void print(const Inspected& in, const std::vector<RealNumbers>& all) {
   fmt::print("{}: {}, {} layers, {} heads, {}\n", printable(in.model), printable(in.family), in.layers,
              in.heads, in.spec);
   for (const RealNumbers& r : all) {
@@ -66,10 +68,8 @@ void print(const pages::Inspected& in, const std::vector<RealNumbers>& all) {
 int real_claims(const ClaimsOptions& o) {
   if (!o.ids.empty() || !o.out.empty() || o.quick || o.replace || o.text.empty())
     throw Error(Fault::usage, "claims: --model takes --text, and beside it --json and --quiet alone");
-  InspectOptions what;
-  what.model = o.model, what.text = o.text, what.quiet = o.quiet;
   const Patient until_it_stops;
-  const auto in = look_at_model(what);
+  const auto in = inspect_or_stop({o.model, o.text}, {}, o.quiet);
   if (!in) return 128 + last_signal();
   const auto all = claims::real_numbers(in->found);
   o.json ? print_json(*in, all) : print(*in, all);

@@ -17,6 +17,8 @@ set(models/lint core files models/resolve)
 set(models/extend core encodings files models/resolve models/explain)
 set(models/check core encodings spec files)
 set(models/run core nn files models/resolve)
+# Lenses look at a model and open none; this room opens one and says which windows of a text each lens is shown.
+set(models/inspect core kernels nn files lens models/run)
 # A study: what is learned from, how, and the doing of it; statistics know no study.
 set(study/statistics core)
 set(study/data core kernels nn files)
@@ -26,7 +28,7 @@ set(study/plan core nn files study/statistics study/data study/settings study/ru
 set(study/results core encodings study/statistics study/data study/settings study/run study/plan)
 set(study core study/plan study/results)
 set(pages core encodings spec nn c files lens models/resolve models/explain models/lint models/extend models/check
-          study/statistics study/data study/settings study/run study/plan study/results study report)
+          models/inspect study/statistics study/data study/settings study/run study/plan study/results study report)
 # Claims are a library of their own, which is not installed.
 set(claims/models core study/statistics study/data study/run)
 set(claims core files lens study/statistics claims/models report)
@@ -34,7 +36,7 @@ set(claims/measures core encodings spec nn lens study/data claims)
 set(claims/questions core kernels encodings spec lens study/data claims claims/measures)
 set(claims/page core files report pages claims)
 set(rooms core kernels encodings spec nn c files lens report models/resolve models/explain models/lint models/extend models/check
-          models/run study/statistics study/data study/settings study/run study/plan study/results study pages claims/models
+          models/run models/inspect study/statistics study/data study/settings study/run study/plan study/results study pages claims/models
           claims/measures claims/questions claims/page claims)
 
 # The core library is these folders; SIMD is all that it needs of others, oneDNN and OpenMP it may have.

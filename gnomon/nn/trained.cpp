@@ -11,7 +11,7 @@ Tokens Sample::tokens(std::int64_t first, std::int64_t B) const {
     return std::span(all).subspan(std::size_t(first * T), std::size_t(B * T));
   };
   Tokens tokens{B, T, part(inputs), part(targets)};
-  tokens.placement = placement, tokens.drop_positions = drop_positions;
+  tokens.placement = placement, tokens.drop_positions = drop_positions, tokens.stop = stop;
   return tokens;
 }
 
@@ -39,7 +39,8 @@ Sample Sample::first(std::int64_t windows) const {
           {inputs.begin(), inputs.begin() + std::ptrdiff_t(n)},
           {targets.begin(), targets.begin() + std::ptrdiff_t(n)},
           placement,
-          drop_positions};
+          drop_positions,
+          stop};
 }
 
 }  // namespace gnomon

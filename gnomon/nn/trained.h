@@ -17,8 +17,9 @@ struct Trained {
 struct Sample {
   std::int64_t T;
   std::vector<std::int32_t> inputs, targets;
-  const Placement* placement = nullptr;  // one row for all windows; null: 0..T−1
-  bool drop_positions = false;           // as in Tokens
+  const Placement* placement = nullptr;         // one row for all windows; null: 0..T−1
+  bool drop_positions = false;                  // as in Tokens
+  const std::function<bool()>* stop = nullptr;  // as in Tokens, of every pass over it
   std::int64_t count() const { return std::int64_t(inputs.size()) / T; }
   // Views of the windows first..first+B−1.
   Tokens tokens(std::int64_t first, std::int64_t B) const;

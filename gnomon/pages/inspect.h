@@ -2,18 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/lens/inspection.h"
+#include "gnomon/models/inspect/inspect.h"
 
 namespace gnomon::pages {
-
-// A model that was inspected, and on what.
-struct Inspected {
-  std::string model, family, text;  // file names, as typed
-  std::int64_t parameters = 0, layers = 0, heads = 0, width = 0, trained_length = 0;
-  std::string spec;
-  bool causal = true;
-  Inspection found;
-};
 
 // "0.123 ± 0.004", or "0.123" where there is no interval.
 std::string within(double value, double half_width, int digits);

@@ -11,5 +11,6 @@ void bind_rows(nb::module_& m);       // rotations of rows of q, k, v
 void bind_attention(nb::module_& m);  // attention, forward, backward, with a cache
 void bind_plan(nb::module_& m);       // what attention executes, as arrays
 void bind_documents(nb::module_& m);  // the registry, and what files of models say, as JSON
+void bind_inspect(nb::module_& m);    // what a trained model does with position, as JSON and a page
 
 }  // namespace gnomon::python

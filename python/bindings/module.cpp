@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
   bind_attention(m);
   bind_plan(m);
   bind_documents(m);
+  bind_inspect(m);
   m.def("set_threads", set_threads, nb::arg("n"));
   m.def("threads", gnomon::thread_count);
 }

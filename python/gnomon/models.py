@@ -5,17 +5,16 @@ from __future__ import annotations
 import html
 import json
 import os
-import pathlib
 import re
-import tempfile
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from . import _core, program, settings
+from . import _core, settings
 from .arrays import is_torch, numpy_of
-from .encoding import Encoding, make, whole
+from .encoding import Encoding, _number, make, whole
 from .errors import Error
 
 _UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}  # relative error of one rounding
@@ -224,15 +223,25 @@ class Inspection(_Document):
         return _frame(self._page)
 
 
-def inspect(model: Any, *, text: Any, **options: Any) -> Inspection:
-    """Measures what a trained model does with position on a text. model: a folder or file of weights; text: a UTF-8 file; options
-    of `gnomon inspect --help`, such as windows=8. Takes minutes; its progress goes to standard error."""
+def inspect(model: Any, *, text: Any = None, ids: Any = None, window: int = 256, windows: int = 8, longest: int = 2048,
+            beyond: float = 0.0, each_head: bool = False, quiet: bool = False) -> Inspection:
+    """Measures what a trained model does with position on a text. model: a folder or file of weights; text: a UTF-8 file, or ids: a
+    file of token ids; the others as in `gnomon inspect --help`. Takes minutes, in this process, which an interruption ends within
+    a layer; its progress goes to standard error unless `quiet`."""
     model = _path("model", model, "a folder and a file of weights, as save_pretrained() writes them")
-    flags = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    with tempfile.TemporaryDirectory() as folder:
-        page = pathlib.Path(folder) / "inspect.html"
-        printed = program.run("inspect", model, "--text", text, "--out", page, "--json", *flags)
-        return Inspection(json.loads(printed), page.read_text())
+    if (text is None) == (ids is None):
+        raise Error("inspect: exactly one of text and ids says what the model reads", place="text")
+    read = _path("text", text, "paths") if ids is None else _path("ids", ids, "paths")
+    options = _core.InspectOptions()
+    options.window, options.windows, options.longest = whole("window", window), whole("windows", windows), whole("longest", longest)
+    options.beyond, options.each_head = _number("beyond", beyond), bool(each_head)
+    printed, page = _core.inspect(model, read, ids is not None, options, None if quiet else _tell)
+    return Inspection(json.loads(printed), page)
+
+
+def _tell(sentence: str) -> None:
+    """Progress, as the program tells it; a notebook shows it."""
+    print(f"gnomon: {sentence}", file=sys.stderr, flush=True)
 
 
 def _beside(spec: str) -> str:

@@ -5,12 +5,14 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 import gnomon as gn
 
+ROOT = pathlib.Path(__file__).parents[2]
 SETTINGS = {"study.data": "copy", "model.layers": 1, "model.width": 24, "model.heads": 2, "train.steps": 200_000, "train.batch": 2,
             "study.budgets": "1", "tune.rates": "0.002, 0.004", "study.workers": 2}
 CODE = f"""
@@ -66,6 +68,31 @@ def test_an_interrupted_study_ends(tmp_path, number, whom):
             except ProcessLookupError:
                 pass
         process.wait()
+
+
+def test_an_interrupted_inspection_ends_within_a_layer(monkeypatch, tmp_path):
+    """The core asks the interpreter before every layer: the signal comes while no line of Python runs."""
+    ids = tmp_path / "ids.txt"
+    ids.write_text(" ".join(str(4 + n * n % 19) for n in range(400_000)))
+    told = []
+
+    def tell(sentence):
+        told.append(sentence)
+        threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+
+    monkeypatch.setattr(gn.models, "_tell", tell)
+    with pytest.raises(KeyboardInterrupt):
+        gn.inspect(ROOT / "tests/golden/opened/llama", ids=ids, window=64, windows=1000, longest=64, each_head=True)
+        pytest.fail("it came to its end")
+    assert told == ["heads"]
+
+
+def test_what_fails_in_telling_is_raised(monkeypatch, tmp_path):
+    ids = tmp_path / "ids.txt"
+    ids.write_text(" ".join(str(4 + n * n % 19) for n in range(3000)))
+    monkeypatch.setattr(gn.models, "_tell", lambda sentence: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        gn.inspect(ROOT / "tests/golden/opened/llama", ids=ids)
 
 
 def test_a_program_that_does_not_end_is_ended(monkeypatch, tmp_path):

@@ -316,15 +316,29 @@ def test_a_study_and_its_results(tmp_path):
     assert isinstance(results.to_pandas(), pandas.DataFrame)
 
 
-def test_a_trained_model_is_inspected(tmp_path):
+def test_a_trained_model_is_inspected(tmp_path, capsys):
     found = importlib.util.spec_from_file_location("of_the_program", ROOT / "tests/python/conftest.py")
     of_the_program = importlib.util.module_from_spec(found)
     found.loader.exec_module(of_the_program)
     text = tmp_path / "text.txt"
     text.write_text("the cat sat on the mat . a dog ran far away ; rain fell all night . we sang . " * 200)
-    inspection = gn.inspect(of_the_program.tiny_bert(tmp_path / "bert"), text=text)
-    assert inspection["layers"]
+    model = of_the_program.tiny_bert(tmp_path / "bert")
+    inspection = gn.inspect(model, text=text, windows=4)
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "gnomon: position table beside word table" and all(" s left)" in line for line in told[1:])
     assert inspection.page().startswith("<!") and "<iframe" in inspection._repr_html_()
+    # What the program prints of it.
+    printed = gn.program.run("inspect", model, "--text", text, "--windows", 4, "--json", quiet=True)
+    assert inspection.data == json.loads(printed) and inspection["layers"]
+    ids = tmp_path / "ids.txt"
+    ids.write_text(" ".join(str(4 + n * n % 17) for n in range(3000)))
+    of_ids = gn.inspect(ROOT / "tests/golden/opened/llama", ids=ids, each_head=True, quiet=True)
+    assert of_ids["without_head"] and of_ids["text"] == str(ids) and capsys.readouterr().err == ""
+    for wrong, words in ((dict(text=text, ids=ids), "exactly one"), ({}, "exactly one"), (dict(text=text, window=5), "window is 5"),
+                         (dict(text=text, windows=1.5), "windows: found 1.5"), (dict(text=text, beyond="2"), "beyond: found"),
+                         (dict(text=text, beyond=float("inf")), "beyond is inf"), (dict(text=3), "text: found int")):
+        with pytest.raises(gn.Error, match=words):
+            gn.inspect(model, **wrong)
     with pytest.raises(gn.Error, match="no/such|cannot"):
         gn.inspect("/no/such", text=text)
 

@@ -1,0 +1,73 @@
+#include "gnomon/models/inspect/text.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "gnomon/core/error.h"
+#include "gnomon/files/gguf.h"
+#include "gnomon/files/weights.h"
+#include "gnomon/kernels/loss.h"
+
+namespace gnomon {
+namespace {
+
+Path tokenizer_file(const Path& model) { return model / "tokenizer.json"; }
+
+}  // namespace
+
+ModelText read_text(const Path& model, const Path& file) {
+  const Tokenizer tokenizer = model.extension() == ".gguf" ? Tokenizer::from(*Weights::open(model).gguf())
+                                                           : Tokenizer::read(tokenizer_file(model));
+  ModelText t{tokenizer.encode(read_file(file), Tokenizer::Ends::bare), {}, {}, tokenizer};
+  const auto ends = tokenizer.encode("a"), bare = tokenizer.encode("a", Tokenizer::Ends::bare);
+  const auto at = std::search(ends.begin(), ends.end(), bare.begin(), bare.end());
+  if (at != ends.end())
+    t.before.assign(ends.begin(), at), t.after.assign(at + std::ptrdiff_t(bare.size()), ends.end());
+  return t;
+}
+
+ModelText read_ids(const Path& model, const Path& file) {
+  ModelText t;
+  std::istringstream in(read_file(file));
+  std::int64_t id = 0;
+  while (in >> id) {
+    if (id < 0 || id > INT32_MAX) throw Error(Fault::input, text(file.string(), ": ", id, " is no token id"));
+    t.ids.push_back(std::int32_t(id));
+  }
+  if (!in.eof())
+    throw Error(Fault::input, text(file.string(), ": not whole numbers with spaces between them"));
+  try {
+    t.tokenizer = Tokenizer::read(tokenizer_file(model));
+  } catch (const Error&) {  // another tokeniser made them, or none is there
+  }
+  return t;
+}
+
+Sample windows_of_text(const ModelText& t, bool causal, std::int64_t T, std::int64_t most) {
+  const std::int64_t frame = causal ? 0 : std::int64_t(t.before.size() + t.after.size()), body = T - frame;
+  if (body < 1)
+    throw Error(Fault::usage, text("a window of ", T, " tokens has no room for a text beside the ", frame,
+                                   " that the model has around it"));
+  const std::int64_t enough = (std::int64_t(t.ids.size()) - (causal ? 1 : 0)) / body;
+  Sample s{T, {}, {}};
+  for (std::int64_t w = 0; w < std::min(most, enough); ++w) {
+    const auto begin = t.ids.begin() + w * body;
+    if (causal) {
+      s.inputs.insert(s.inputs.end(), begin, begin + T),
+          s.targets.insert(s.targets.end(), begin + 1, begin + T + 1);
+      continue;
+    }
+    s.inputs.insert(s.inputs.end(), t.before.begin(), t.before.end());
+    s.inputs.insert(s.inputs.end(), begin, begin + body);
+    s.inputs.insert(s.inputs.end(), t.after.begin(), t.after.end());
+    s.targets.resize(s.targets.size() + t.before.size(), kUnscored);
+    for (auto id = begin; id < begin + body; ++id) s.targets.push_back(t.is_word(*id) ? *id : kUnscored);
+    s.targets.resize(s.inputs.size(), kUnscored);
+  }
+  if (s.inputs.empty())
+    throw Error(Fault::usage,
+                text("the text has ", t.ids.size(), " tokens; a window takes ", body + (causal ? 1 : 0)));
+  return s;
+}
+
+}  // namespace gnomon
