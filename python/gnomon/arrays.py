@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from types import ModuleType
 from typing import Any, Union
 
 import numpy as np
@@ -23,11 +21,6 @@ def is_torch(x: object) -> bool:
     """Whether x is a tensor, of a subclass of torch.Tensor as well."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
-
-
-def for_torch() -> ModuleType:
-    """gnomon.torch, which is imported with the first tensor. It imports those who ask for it here, and not the other way round."""
-    return importlib.import_module("gnomon.torch")
 
 
 def _is_jax(x: object) -> bool:

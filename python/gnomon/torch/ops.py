@@ -11,7 +11,6 @@ from torch.autograd.forward_ad import unpack_dual
 from .. import _core
 from ..encoding import made
 from ..errors import Error
-from . import plain
 from .once import once
 
 Tensor = torch.Tensor
@@ -265,6 +264,7 @@ _map_rows.register_autograd(_back_rows, setup_context=_keep_rows)
 def map_rows(pe, x, role, positions, w):
     """Rows x (B, heads, T, head_dim) of q, k, v or out as the encoding maps them, with gradients of x and of w (None: constants)."""
     if x.device.type != "cpu":
+        from . import plain
         return plain.map_rows(pe, x, role, positions, parameters_of(pe, w))
     refuse_other_derivatives(x, w)
     places = places_of(positions)

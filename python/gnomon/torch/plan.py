@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 
-from .. import _core
 from ..encoding import positions_of
 from .once import once
 
@@ -16,6 +15,7 @@ class Arrays(torch.autograd.Function):
         read = (q, k, x, projections)
         ctx.save_for_backward(w, *read)
         numbers = [None if t is None else t.detach().cpu().float().numpy() for t in read]
+        from .. import _core
         seen = _core.Seen()
         dense = lambda a: None if a is None else np.ascontiguousarray(a).reshape(-1)
         seen.q, seen.k, seen.x, seen.projections = map(dense, numbers)
