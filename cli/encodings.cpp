@@ -71,7 +71,7 @@ void describe_all(const std::string& spec) {
 
 // As it is written, so that a column of sites and one of titles stand beside the name.
 void list(const std::vector<const Entry*>& entries) {
-  Table table({"encoding", "acts on", "year", "title"});
+  TextTable table({"encoding", "acts on", "year", "title"});
   table.words(1).words(2).words(3);
   for (const Entry* e : entries)
     table.add({std::string(e->name), site_names(e->acts), text(e->year), std::string(e->title)});
@@ -79,7 +79,7 @@ void list(const std::vector<const Entry*>& entries) {
 }
 
 void list_combinations() {
-  Table table({"joined by", "title"});
+  TextTable table({"joined by", "title"});
   table.words(1);
   for (const CombinationEntry* e : combinations()) table.add({std::string(e->name), std::string(e->title)});
   fmt::print("\n{}", table.print());

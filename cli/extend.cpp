@@ -151,7 +151,7 @@ std::string programs_of(const Extension& e) {
 // Every way in a line, what is known of it, and which to take.
 void print_ways(const ExtensionPlan& plan) {
   fmt::print("\n");
-  Table table({"way", "within", "beyond", "programs that compute it"});
+  TextTable table({"way", "within", "beyond", "programs that compute it"});
   table.words(1).words(2).words(3);
   for (const Extension& e : plan.ways)
     table.add({std::string(e.method->name), std::string(e.method->within), std::string(e.method->beyond),

@@ -16,14 +16,14 @@ void say(const std::string& sentence, std::size_t indent = 0) {
 
 void list_rules() {
   constexpr std::size_t kId = 9;  // the column where ids, and below them what they say, begin
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     fmt::print("{:<{}}{}\n", severity_name(rule->severity), kId, rule->id);
     say(std::string(rule->title), kId);
   }
   fmt::print("\n{} rules; `gnomon lint --rule ID` explains one.\n", lint_rules().size());
 }
 // The two files as they are: they are there to be copied.
-void explain(const Rule& r) {
+void explain(const LintRule& r) {
   say(text(severity_name(r.severity), ": ", r.id));
   say(std::string(r.title), 2);
   for (const std::string_view part : {r.explains, r.fix}) fmt::print("\n"), say(std::string(part));
@@ -71,7 +71,7 @@ int lint(const LintOptions& o) {
     return 0;
   }
   if (!o.rule.empty()) {
-    const Rule& rule = find_rule(o.rule);
+    const LintRule& rule = find_rule(o.rule);
     if (o.json) {
       fmt::print("{}\n", pages::lint_rule_json(rule));
     } else {

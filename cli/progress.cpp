@@ -18,7 +18,7 @@ constexpr std::int64_t kMostSeeds = 5;  // columns of the grid; later ones share
 
 void tell(const std::string& sentence) { fmt::print(stderr, "gnomon: {}\n", printable(sentence)); }
 
-Progress::Progress(bool quiet, const StudyConfig& config, const Conduct& conduct)
+Progress::Progress(bool quiet, const StudyConfig& config, const StudyConduct& conduct)
     : quiet_(quiet),
       terminal_(isatty(STDERR_FILENO)),
       colour_(!std::getenv("NO_COLOR")),
@@ -31,7 +31,7 @@ Progress::Progress(bool quiet, const StudyConfig& config, const Conduct& conduct
       lines_(std::size_t(config.workers)),
       steps_(std::size_t(config.workers)) {
   for (const auto& arm : config.arms)
-    cells_[Arm::parse(arm).print()].resize(std::size_t(std::min(config.seeds, kMostSeeds)) + 1);
+    cells_[arm.print()].resize(std::size_t(std::min(config.seeds, kMostSeeds)) + 1);
   if (!quiet_ && runs_done_)
     note(fmt::format("{} of {} runs are finished already", runs_done_, conduct.planned().runs));
 }
@@ -54,14 +54,14 @@ std::string Progress::summary() const {
 
 std::vector<std::string> Progress::grid() const {
   std::size_t width = 3;
-  for (const auto& arm : config_.arms) width = std::max(width, Arm::parse(arm).print().size());
+  for (const auto& arm : config_.arms) width = std::max(width, arm.print().size());
   std::string head = fmt::format("{:<{}}  {:<16}", "arm", width, "tuning");
   for (std::size_t seed = 1; seed < cells_.begin()->second.size(); ++seed)
     head += fmt::format("  {:<12}", fmt::format("seed {}", seed));
   std::vector<std::string> all{head};
   for (const auto& arm : config_.arms) {
-    const auto& cells = cells_.at(Arm::parse(arm).print());
-    std::string row = fmt::format("{:<{}}  {:<16}", Arm::parse(arm).print(), width, cells[0]);
+    const auto& cells = cells_.at(arm.print());
+    std::string row = fmt::format("{:<{}}  {:<16}", arm.print(), width, cells[0]);
     for (std::size_t seed = 1; seed < cells.size(); ++seed) row += fmt::format("  {:<12}", cells[seed]);
     all.push_back(row);
   }
@@ -121,7 +121,7 @@ void Progress::finished(std::size_t slot, const RunResult& result) {
   lines_[slot].clear();
   const std::string nats = result.failure.empty() ? fixed(result.nats, 3) : "failed";
   std::string& cell = cells_.at(plan.arm)[column(plan)];
-  const bool largest = plan.steps == steps_at(config_, Arm::parse(plan.arm), 1);
+  const bool largest = plan.steps == steps_at(config_, Arm(plan.arm), 1);
   if (tunes(plan)) {
     cell = fmt::format("{} {}", shortest(plan.learning_rate), nats);
   } else if (largest) {

@@ -16,7 +16,7 @@ void tell(const std::string& sentence);
 class Progress {
  public:
   // config and conduct outlive it.
-  Progress(bool quiet, const StudyConfig& config, const Conduct& conduct);
+  Progress(bool quiet, const StudyConfig& config, const StudyConduct& conduct);
   ~Progress();
   void update(std::size_t slot, const RunPlan& plan, const RunProgress& progress);
   void finished(std::size_t slot, const RunResult& result);
@@ -33,7 +33,7 @@ class Progress {
 
   const bool quiet_, terminal_, colour_;
   const StudyConfig& config_;
-  const Conduct& conduct_;
+  const StudyConduct& conduct_;
   const double steps_before_;
   double steps_since_ = 0;  // of runs that finished
   std::size_t runs_done_;

@@ -20,7 +20,7 @@ StudyConfig configure(const RankOptions& o) {
   if (!o.config.empty()) read_toml(config, o.config);
   if (!o.text.empty()) config.text_path = o.text;
   for (const auto& assignment : o.set) set(config, assignment);
-  config.arms = {o.arm}, config.baseline = o.arm, config.budgets = {1}, config.tuning.seeds = 0;
+  config.arms = {o.arm}, config.baseline = config.arms.front(), config.budgets = {1}, config.tuning.seeds = 0;
   settle(config);
   return config;
 }

@@ -18,11 +18,11 @@
 namespace gnomon::cli {
 namespace {
 
-using claims::Number;
+using claims::FoundNumber;
 using claims::RealNumbers;
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Number& n) {
+Json json_of(const FoundNumber& n) {
   return {{"key", n.key},     {"name", n.name},
           {"value", n.value}, {"half_width", std::isnan(n.half_width) ? Json() : Json(n.half_width)},
           {"n", n.n},         {"digits", n.digits}};
@@ -42,7 +42,7 @@ void print_json(const Inspected& in, const std::vector<RealNumbers>& all) {
     j["masking"] = {{"says", pages::how_masked(in.found)}, {"seed", m->seed}, {"mask_token", m->mask}};
   for (const RealNumbers& r : all) {
     Json numbers = Json::array();
-    for (const Number& n : r.numbers) numbers.push_back(json_of(n));
+    for (const FoundNumber& n : r.numbers) numbers.push_back(json_of(n));
     j["questions"].push_back({{"question", r.question}, {"numbers", numbers}});
   }
   for (const auto& l : in.found.left_out) j["left_out"].push_back({{"part", l.part}, {"why", l.why}});
@@ -55,7 +55,7 @@ void print(const Inspected& in, const std::vector<RealNumbers>& all) {
   for (const RealNumbers& r : all) {
     for (const claims::Question* q : claims::questions())
       if (q->key == r.question) fmt::print("\n{}\n", q->title);
-    for (const Number& n : r.numbers) fmt::print("  {:>20}  {}\n", shown(n), n.name);
+    for (const FoundNumber& n : r.numbers) fmt::print("  {:>20}  {}\n", shown(n), n.name);
   }
   if (in.found.masking) fmt::print("\n{}\n", wrapped(pages::how_masked(in.found)));
   if (!in.found.left_out.empty()) fmt::print("\n");

@@ -26,7 +26,7 @@ void print(const Fact& f) {
   if (!f.note.empty()) return fmt::print("  {}\n", wrapped(f.note, 2));
   std::vector<std::string> head{""};
   head.insert(head.end(), f.head.begin(), f.head.end());
-  Table table(head, 2);
+  TextTable table(head, 2);
   const std::size_t rows = f.rows.size();
   for (std::size_t n = 0; n < rows; ++n) {
     if (rows > kMostRows && n > 1 && n != rows / 2 && n + 1 != rows) continue;

@@ -107,7 +107,7 @@ Suite configure(const StudyOptions& o) {
 }
 
 // Does what is not done yet; returns the number of runs that crashed.
-std::size_t perform(const StudyOptions& o, Conduct& conduct, const StudyConfig& config,
+std::size_t perform(const StudyOptions& o, StudyConduct& conduct, const StudyConfig& config,
                     const StudyFolder& folder) {
   const Patient until_workers_have_ended;
   Progress progress(o.quiet, config, conduct);
@@ -159,7 +159,7 @@ int show(const std::vector<Done>& all, const SuiteFolder& suite, const std::stri
 std::optional<Done> conduct(const StudyOptions& o, const Part& part, const StudyFolder& folder) {
   const auto data = open_data(part.config);
   for (const auto& note : data->notes()) tell(about(part.name, note));
-  Conduct conduct(part.config, *data, folder, o.replace);
+  StudyConduct conduct(part.config, *data, folder, o.replace);
   for (const std::string& sentence : conduct.said()) tell(about(part.name, sentence));
   const std::size_t crashed = perform(o, conduct, part.config, folder);
   if (interruptions()) return {};
@@ -218,7 +218,7 @@ int study_export(const StudyOptions& o) {
     const StudyFolder own = folder.part(part.name);
     const auto data = open_data(part.config);
     for (const auto& note : data->notes()) tell(about(part.name, note));
-    const Conduct conduct(part.config, *data, own, o.replace);
+    const StudyConduct conduct(part.config, *data, own, o.replace);
     const SlurmJobs jobs = slurm_jobs(part.config, *data, o.program);
     make_folders(own.logs());
     write_file(own.sbatch(), slurm_task(jobs));

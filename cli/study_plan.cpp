@@ -80,8 +80,7 @@ StudyPlan plan_study(const std::string& name, const StudyConfig& c, const Data& 
   StudyPlan p{
       .name = name, .folder = folder.folder.string(), .config = c, .arms = {}, .data = data.describe()};
   double largest = 0;
-  for (const auto& words : c.arms) {
-    const Arm arm = Arm::parse(words);
+  for (const Arm& arm : c.arms) {
     const RunEstimate run = estimate(c, arm, data);
     p.arms.push_back({arm.print(), run});
     p.seconds += run.seconds * runs_an_arm(c), p.flops += run.training_flops * runs_an_arm(c);
@@ -106,7 +105,7 @@ void print(const StudyPlan& p) {
                   c.model.layers, c.model.width, c.model.heads, c.model.length, c.train.steps, c.train.batch,
                   p.tokens / 1e6));
   for (const std::string& sentence : c.derived) fmt::print("  {}\n", wrapped(sentence, 4));
-  Table table({"arm", "parameters", "TFLOP a run", "a run", "memory"});
+  TextTable table({"arm", "parameters", "TFLOP a run", "a run", "memory"});
   for (const auto& [arm, run] : p.arms)
     table.add({arm, grouped(double(run.parameters)), fixed(run.training_flops / 1e12, 2),
                duration(run.seconds), bytes_text(double(run.memory_bytes))});

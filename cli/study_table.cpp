@@ -56,8 +56,8 @@ std::string score_text(const pages::Score& score) {
               score.seeds.empty() ? "" : " (" + score.seeds + ")");
 }
 
-Table losses(const StudySummary& s) {
-  Table table({"arm", "nats", "rate", "to baseline", "verdict"});
+TextTable losses(const StudySummary& s) {
+  TextTable table({"arm", "nats", "rate", "to baseline", "verdict"});
   table.words(4);
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const ArmSummary& a = s.arms[i];
@@ -76,12 +76,12 @@ Table losses(const StudySummary& s) {
   return table;
 }
 
-Table lengths(const StudySummary& s) {
+TextTable lengths(const StudySummary& s) {
   std::vector<std::string> head{"arm"};
   for (const auto& l : s.arms.front().by_length)
     head.push_back("at " + shortest(l.factor) + (s.metric ? "" : "x"));
   head.insert(head.end(), {"parameters", "tokens/s"});
-  Table table(head);
+  TextTable table(head);
   for (const ArmSummary& a : s.arms) {
     if (a.largest().runs.empty()) continue;
     std::vector<std::string> row{a.arm};
@@ -128,10 +128,10 @@ void print_suite(const std::vector<Told>& studies) {
   for (const std::string& sentence : pages::suite_answers(studies)) fmt::print("{}\n", wrapped(sentence));
   for (const auto& [name, s] : studies) {
     fmt::print("\n{}\n", name);
-    Table table({"", "", ""}, 2);  // within the lengths of training, and beyond
+    TextTable table({"", "", ""}, 2);  // within the lengths of training, and beyond
     table.words(1).words(2);
     for (const ArmSummary& a : s->arms) {
-      const pages::Scores scores = pages::scores_of(*s, a);
+      const pages::SuiteScores scores = pages::scores_of(*s, a);
       table.add({a.arm, scores.within ? score_text(*scores.within) : "no result",
                  scores.beyond ? score_text(*scores.beyond) : ""});
     }
@@ -145,7 +145,7 @@ void print_suite(const std::vector<Told>& studies) {
 void print_status(const StudySummary& s) {
   std::vector<std::string> head{"arm", "tuned", "rate"};
   for (const double share : s.config.budgets) head.push_back("budget " + shortest(share));
-  Table table(head);
+  TextTable table(head);
   for (const ArmSummary& a : s.arms) {
     std::vector<std::string> row{a.arm, text(a.tuning.size()), rate_text(a.rate)};
     for (const AtBudget& b : a.budgets)
@@ -164,7 +164,7 @@ void print_comparison(const StudySummary& a, const StudySummary& b) {
     const auto value = [](const std::string& v) { return v.empty() ? "not set" : v; };
     fmt::print("{}\n", wrapped(text(c.key, ": ", value(c.a), " in A, ", value(c.b), " in B")));
   }
-  Table table({"arm", "A", "B", "B - A", "B is"});
+  TextTable table({"arm", "A", "B", "B - A", "B is"});
   table.words(4);
   for (const Versus& v : versus(a, b)) {
     const auto loss = [](const ArmSummary& arm) {

@@ -19,24 +19,25 @@ void end_line(std::string& out) {
 
 }  // namespace
 
-Table::Table(std::vector<std::string> head, std::size_t indent) : indent_(indent), columns_(head.size()) {
+TextTable::TextTable(std::vector<std::string> head, std::size_t indent)
+    : indent_(indent), columns_(head.size()) {
   columns_[0].words = true;
   add(std::move(head));
 }
 
-Table& Table::words(std::size_t column) {
+TextTable& TextTable::words(std::size_t column) {
   columns_[column].words = true;
   return *this;
 }
 
-void Table::add(std::vector<std::string> row) {
+void TextTable::add(std::vector<std::string> row) {
   row.resize(columns_.size());
   for (std::size_t c = 0; c < row.size(); ++c)
     columns_[c].width = std::max(columns_[c].width, columns(row[c]));
   rows_.push_back(std::move(row));
 }
 
-std::size_t Table::room(std::size_t from, std::size_t to) const {
+std::size_t TextTable::room(std::size_t from, std::size_t to) const {
   std::size_t width = indent_ + columns_[0].width;
   for (std::size_t c = from; c < to; ++c) {
     const bool wraps = columns_[c].words && c + 1 == columns_.size();
@@ -45,7 +46,7 @@ std::size_t Table::room(std::size_t from, std::size_t to) const {
   return width;
 }
 
-std::string Table::line(const std::vector<std::string>& row, std::size_t from, std::size_t to) const {
+std::string TextTable::line(const std::vector<std::string>& row, std::size_t from, std::size_t to) const {
   std::string out = std::string(indent_, ' ') + wrapped(row[0], indent_);
   std::size_t at = indent_ + columns_[0].width, written = indent_ + columns(row[0]);
   if (written > at) end_line(out), written = 0;
@@ -59,7 +60,7 @@ std::string Table::line(const std::vector<std::string>& row, std::size_t from, s
   return out;
 }
 
-std::string Table::print() {
+std::string TextTable::print() {
   if (room(1, columns_.size()) > screen_width()) columns_[0].width = std::min(columns_[0].width, kLead);
   std::string out;
   for (std::size_t from = 1, to = from; from < columns_.size(); from = to) {

@@ -7,11 +7,11 @@ namespace gnomon::cli {
 
 // Rows of columns for the screen: as wide as what stands in them, the first on the left, the others on the right unless they are
 // `words`. What does not fit beside each other stands below, with the first column again; words are wrapped.
-class Table {
+class TextTable {
  public:
-  explicit Table(std::vector<std::string> head, std::size_t indent = 0);
+  explicit TextTable(std::vector<std::string> head, std::size_t indent = 0);
   // With this column on the left.
-  Table& words(std::size_t column);
+  TextTable& words(std::size_t column);
   void add(std::vector<std::string> row);
   std::string print();
 

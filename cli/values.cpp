@@ -63,7 +63,7 @@ const ValueKind kKinds[] = {
     {"KEY=VALUE", Offered::words, setting_words},
     {"PRESET", Offered::words, [] { return each(presets(), [](const Preset& p) { return p.name; }); }},
     {"CLAIM", Offered::words, claim_words},
-    {"RULE", Offered::words, [] { return each(lint_rules(), [](const Rule* r) { return r->id; }); }},
+    {"RULE", Offered::words, [] { return each(lint_rules(), [](const LintRule* r) { return r->id; }); }},
     {"READER", Offered::words, [] { return same(reader_names()); }},
     {"WAY", Offered::words,
      [] { return each(extension_methods(), [](const ExtensionMethod& m) { return m.name; }); }},

@@ -56,31 +56,31 @@ std::vector<const Claim*> select_claims(std::span<const std::string> names) {
   return out;
 }
 
-Number& Finding::number(std::string key, std::string what, double value, int digits) {
-  if (std::any_of(numbers.begin(), numbers.end(), [&](const Number& n) { return n.key == key; }))
+FoundNumber& Finding::number(std::string key, std::string what, double value, int digits) {
+  if (std::any_of(numbers.begin(), numbers.end(), [&](const FoundNumber& n) { return n.key == key; }))
     throw Error(Fault::bug, text("two numbers of a finding are called '", key, "'"));
-  return numbers.emplace_back(Number{std::move(key), std::move(what), value, std::nan(""), 1, digits});
+  return numbers.emplace_back(FoundNumber{std::move(key), std::move(what), value, std::nan(""), 1, digits});
 }
 void Finding::near(std::string key, std::string what, double value, double expected, double tolerance,
                    int digits) {
   between(std::move(key), std::move(what), value, expected - tolerance, expected + tolerance, digits);
 }
 void Finding::between(std::string key, std::string what, double value, double low, double high, int digits) {
-  Number& n = number(std::move(key), std::move(what), value, digits);
+  FoundNumber& n = number(std::move(key), std::move(what), value, digits);
   n.low = low, n.high = high;
 }
-Number& Finding::estimate(std::string key, std::string what, const Estimate& e, int digits) {
-  Number& n = number(std::move(key), std::move(what), e.mean, digits);
+FoundNumber& Finding::estimate(std::string key, std::string what, const Estimate& e, int digits) {
+  FoundNumber& n = number(std::move(key), std::move(what), e.mean, digits);
   n.half_width = e.half_width, n.n = e.n;
   return n;
 }
-Number& Finding::share(std::string key, std::string what, const ShareEstimate& e, int digits) {
-  Number& n = number(std::move(key), std::move(what), e.share, digits);
+FoundNumber& Finding::share(std::string key, std::string what, const ShareEstimate& e, int digits) {
+  FoundNumber& n = number(std::move(key), std::move(what), e.share, digits);
   n.from = e.low, n.to = e.high, n.n = e.n;
   return n;
 }
 bool Finding::fits() const {
-  return std::all_of(numbers.begin(), numbers.end(), [](const Number& n) { return n.fits(); });
+  return std::all_of(numbers.begin(), numbers.end(), [](const FoundNumber& n) { return n.fits(); });
 }
 
 std::string_view name(Basis::Kind k) {
@@ -91,7 +91,7 @@ void require_decidable(const Claim& c) {
   const auto refuse = [&](const char* why) { throw Error(Fault::bug, text("claim ", c.id, " ", why)); };
   const bool measured = c.rests_on.kind == Basis::Kind::measurement;
   const auto may_be = [&](Verdict v) {
-    const auto gives = [&](const Rule& r) { return r.verdict == v; };
+    const auto gives = [&](const VerdictRule& r) { return r.verdict == v; };
     return c.recorded == v || std::any_of(c.verdicts.begin(), c.verdicts.end(), gives);
   };
   if (may_be(Verdict::holds_if) == c.condition.empty()) refuse("gives a condition if it may hold under one");
@@ -101,10 +101,10 @@ void require_decidable(const Claim& c) {
   if (!measured) return;
   if (c.verdicts.empty() || c.verdicts.front().checks.empty())
     refuse("rests on measurement and declares no check");
-  const auto gives = [&](const Rule& r) { return r.verdict == c.recorded; };
+  const auto gives = [&](const VerdictRule& r) { return r.verdict == c.recorded; };
   if (std::none_of(c.verdicts.begin(), c.verdicts.end(), gives))
     refuse("records a verdict that no rule gives");
-  for (const Rule& r : c.verdicts) {
+  for (const VerdictRule& r : c.verdicts) {
     if (r.checks.empty() && &r != &c.verdicts.back()) refuse("has rules after the one for every other case");
   }
 }
@@ -118,13 +118,13 @@ Verdict judge(const Claim& c, const Finding& f, bool quick) {
 }
 
 std::string answer_of(const Claim& c, const Finding& f) {
-  for (const Number& n : f.numbers) {
+  for (const FoundNumber& n : f.numbers) {
     if (!n.fits())
       return text("No answer: “", n.name, "” came out as ", shown(n), ", which is not what was asked for.");
   }
-  const Said s = said(c.answer, [&](std::string_view from, std::string_view key) -> const Number* {
+  const Said s = said(c.answer, [&](std::string_view from, std::string_view key) -> const FoundNumber* {
     const auto at =
-        std::find_if(f.numbers.begin(), f.numbers.end(), [&](const Number& n) { return n.key == key; });
+        std::find_if(f.numbers.begin(), f.numbers.end(), [&](const FoundNumber& n) { return n.key == key; });
     return from.empty() && at != f.numbers.end() ? &*at : nullptr;
   });
   if (!s.missing.empty())

@@ -15,16 +15,16 @@ namespace gnomon::claims {
 
 // What a measurement found. It is data: the claim's rules make the verdict of it, the report draws it.
 struct Finding {
-  std::vector<Number> numbers;
+  std::vector<FoundNumber> numbers;
   std::vector<report::Figure> figures;
 
   // They throw Error(bug) for a key that is taken.
-  Number& number(std::string key, std::string name, double value, int digits = 4);
+  FoundNumber& number(std::string key, std::string name, double value, int digits = 4);
   void near(std::string key, std::string name, double value, double expected, double tolerance,
             int digits = 4);
   void between(std::string key, std::string name, double value, double low, double high, int digits = 4);
-  Number& estimate(std::string key, std::string name, const Estimate& e, int digits = 3);
-  Number& share(std::string key, std::string name, const ShareEstimate& e, int digits = 4);
+  FoundNumber& estimate(std::string key, std::string name, const Estimate& e, int digits = 3);
+  FoundNumber& share(std::string key, std::string name, const ShareEstimate& e, int digits = 4);
   bool fits() const;  // every number that was asked for something
 };
 
@@ -53,8 +53,8 @@ struct Claim {
   std::string_view condition = {};  // what "holds if" goes on with: asked for where a rule gives it
   std::string_view settles =
       {};  // what would close the claim and what that costs: asked for where it may stay open
-  std::vector<Rule> verdicts = {};  // which verdict follows from which checks; the first that applies
-  Basis rests_on = {};              // an argument or a citation has no rules
+  std::vector<VerdictRule> verdicts = {};  // which verdict follows from which checks; the first that applies
+  Basis rests_on = {};                     // an argument or a citation has no rules
   std::string_view amended =
       {};  // when the rule was changed after numbers had been seen, and why; told with the verdict
   std::vector<Recipe> (*recipes)(const Desk&) = nullptr;  // the models it needs

@@ -7,7 +7,7 @@
 
 namespace gnomon::claims {
 
-Conduct::Conduct(const ClaimsConfig& config, const Corpus* corpus, const Path& out, bool replace)
+ClaimsConduct::ClaimsConduct(const ClaimsConfig& config, const Corpus* corpus, const Path& out, bool replace)
     : config_(config),
       corpus_(corpus),
       folder_{out.empty() ? "claims" : out},
@@ -18,14 +18,14 @@ Conduct::Conduct(const ClaimsConfig& config, const Corpus* corpus, const Path& o
   if (!replace) respect();
 }
 
-bool Conduct::needs_models() const {
+bool ClaimsConduct::needs_models() const {
   return std::any_of(config_.chosen.begin(), config_.chosen.end(),
                      [&](const Claim* c) { return c->recipes && !c->recipes(desk_).empty(); });
 }
 
 // The page that stands in a folder is replaced by one that has all of its claims, measured on the same text in the same
 // way, or by none.
-void Conduct::respect() const {
+void ClaimsConduct::respect() const {
   if (!std::filesystem::exists(folder_.json())) return;
   const std::string bytes = read_file(folder_.json());
   std::string why;
@@ -51,7 +51,7 @@ void Conduct::respect() const {
                                    why, "): name them too, give another folder with --out, or --replace"));
 }
 
-std::optional<ClaimsSummary> Conduct::perform(const MeasureHooks& hooks) {
+std::optional<ClaimsSummary> ClaimsConduct::perform(const MeasureHooks& hooks) {
   auto answers = answer(desk_, config_.chosen, hooks);
   if (!answers) return std::nullopt;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start_;

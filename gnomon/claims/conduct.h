@@ -42,12 +42,12 @@ struct ClaimsSummary {
 };
 
 // Claims that are being measured: while one lives, their folder is this process's alone.
-class Conduct {
+class ClaimsConduct {
  public:
   // Takes the folder `out`; where that is empty, "claims" if models are needed, and no folder if none are. What the folder
   // shows of other claims, of another text or measured in another way stays, unless `replace`. Throws Error(usage) for
   // a page that would lose some of that; Error(busy) for a folder in use. corpus may be null and outlives it, as config does.
-  Conduct(const ClaimsConfig& config, const Corpus* corpus, const Path& out, bool replace);
+  ClaimsConduct(const ClaimsConfig& config, const Corpus* corpus, const Path& out, bool replace);
 
   const ClaimsFolder* folder() const { return lock_ ? &folder_ : nullptr; }  // null: there is none
   // Does what answer() does. nullopt: stopped.

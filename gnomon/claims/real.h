@@ -10,7 +10,7 @@ namespace gnomon::claims {
 // What a real model says of one question of the texts.
 struct RealNumbers {
   std::string_view question;  // its key
-  std::vector<Number> numbers;
+  std::vector<FoundNumber> numbers;
 };
 
 // The numbers of an inspection under short keys, none of them twice, each under the question that it speaks to. In the order of

@@ -16,19 +16,19 @@ constexpr Embedded kEvidence[] = {
 };
 constexpr std::string_view kLiterature = "literature", kSecondText = "second-text", kEarlier = "earlier-run";
 
-Number number_of(const Json& j) {
-  Number n{.key = j.at("key"), .name = j.at("name"), .value = j.at("value")};
+FoundNumber number_of(const Json& j) {
+  FoundNumber n{.key = j.at("key"), .name = j.at("name"), .value = j.at("value")};
   if (!j.at("half_width").is_null()) n.half_width = j.at("half_width");
   n.n = j.at("n"), n.digits = j.at("digits");
   return n;
 }
 
-std::vector<Source> read_sources() {
-  std::vector<Source> all;
+std::vector<NumberSource> read_sources() {
+  std::vector<NumberSource> all;
   for (const Embedded& e : kEvidence) {
     if (e.name == kLiterature || e.name == kSecondText || e.name == kEarlier) continue;
     const Json j = Json::parse(e.json);
-    Source s{std::string(e.name), j.at("what"), j.at("command"), {}};
+    NumberSource s{std::string(e.name), j.at("what"), j.at("command"), {}};
     for (const Json& n : j.at("numbers")) s.numbers.push_back(number_of(n));
     all.push_back(std::move(s));
   }
@@ -70,8 +70,8 @@ std::vector<Paper> read_papers() {
 
 }  // namespace
 
-std::span<const Source> recorded() {
-  static const std::vector<Source> all = read_sources();
+std::span<const NumberSource> recorded() {
+  static const std::vector<NumberSource> all = read_sources();
   return all;
 }
 

@@ -9,12 +9,12 @@
 namespace gnomon::claims {
 
 // What the library has in it from measurements that take models or hours: evidence/KEY.json, written by scripts/evidence.
-struct Source {
-  std::string key;              // "minilm"
-  std::string what, command;    // of what it was measured, and how
-  std::vector<Number> numbers;  // no key twice
+struct NumberSource {
+  std::string key;                   // "minilm"
+  std::string what, command;         // of what it was measured, and how
+  std::vector<FoundNumber> numbers;  // no key twice
 };
-std::span<const Source> recorded();
+std::span<const NumberSource> recorded();
 
 // What a full run on another text found, of the claims that intervals decide: evidence/second-text.json, written by
 // scripts/evidence.

@@ -39,28 +39,28 @@ std::vector<std::string_view> split(std::string_view s, char at) {
   return out;
 }
 
-Piece::Ref number_named(std::string_view name) {
+FormPiece::Ref number_named(std::string_view name) {
   const auto bar = name.find('|');
-  Piece::Ref r = bar == name.npos
-                     ? Piece::Ref{"", std::string(name)}
-                     : Piece::Ref{std::string(name.substr(0, bar)), std::string(name.substr(bar + 1))};
+  FormPiece::Ref r =
+      bar == name.npos ? FormPiece::Ref{"", std::string(name)}
+                       : FormPiece::Ref{std::string(name.substr(0, bar)), std::string(name.substr(bar + 1))};
   if (r.key.empty() || r.key.find_first_of("{}|?") != r.key.npos || (bar == 0))
     refuse("names no number", name);
   return r;
 }
-std::string name_of(const Piece::Ref& r) { return r.from.empty() ? r.key : text(r.from, "|", r.key); }
+std::string name_of(const FormPiece::Ref& r) { return r.from.empty() ? r.key : text(r.from, "|", r.key); }
 
-Piece choice(std::string_view asks, std::string_view alternatives) {
-  Piece p;
+FormPiece choice(std::string_view asks, std::string_view alternatives) {
+  FormPiece p;
   std::size_t wanted = 2;
   if (asks.ends_with('!')) {
-    p.kind = Piece::Kind::there, p.number = number_named(asks.substr(0, asks.size() - 1));
+    p.kind = FormPiece::Kind::there, p.number = number_named(asks.substr(0, asks.size() - 1));
   } else if (const auto at = asks.find_first_of(">~"); at != asks.npos) {
-    p.kind = asks[at] == '>' ? Piece::Kind::above : Piece::Kind::within;
+    p.kind = asks[at] == '>' ? FormPiece::Kind::above : FormPiece::Kind::within;
     p.number = number_named(asks.substr(0, at)), p.bound = asks.substr(at + 1);
   } else {
     const auto less = asks.find(" - ");
-    p.kind = Piece::Kind::sign, p.number = number_named(asks.substr(0, less)), wanted = 3;
+    p.kind = FormPiece::Kind::sign, p.number = number_named(asks.substr(0, less)), wanted = 3;
     if (less != asks.npos) p.less = number_named(asks.substr(less + 3));
   }
   for (const std::string_view a : split(alternatives, '|')) p.alternatives.push_back(parsed(a));
@@ -68,11 +68,15 @@ Piece choice(std::string_view asks, std::string_view alternatives) {
   return p;
 }
 
-Piece slot(std::string_view inner) {
+FormPiece slot(std::string_view inner) {
   if (const auto ask = inner.find('?'); ask != inner.npos && ask < inner.find('{'))
     return choice(inner.substr(0, ask), inner.substr(ask + 1));
-  Piece p{
-      .kind = Piece::Kind::number, .words = "", .number = {}, .less = {}, .bound = "", .alternatives = {}};
+  FormPiece p{.kind = FormPiece::Kind::number,
+              .words = "",
+              .number = {},
+              .less = {},
+              .bound = "",
+              .alternatives = {}};
   const auto colon = inner.find(':');
   p.number = number_named(inner.substr(0, colon));
   if (colon != inner.npos) p.words = inner.substr(colon + 1);
@@ -80,14 +84,14 @@ Piece slot(std::string_view inner) {
 }
 
 constexpr const char* kWhen[] = {".at.0.25", ".at.0.5", ".at.1"};
-bool is_way(const Piece& p) { return p.kind == Piece::Kind::number && p.words.starts_with("way"); }
+bool is_way(const FormPiece& p) { return p.kind == FormPiece::Kind::number && p.words.starts_with("way"); }
 
-void collect(const std::vector<Piece>& form, std::vector<std::string>& out) {
+void collect(const std::vector<FormPiece>& form, std::vector<std::string>& out) {
   const auto add = [&](std::string name) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
   };
-  for (const Piece& p : form) {
-    if (p.kind == Piece::Kind::words) continue;
+  for (const FormPiece& p : form) {
+    if (p.kind == FormPiece::Kind::words) continue;
     if (is_way(p)) {
       for (const char* when : kWhen) add(name_of(p.number) + when);
     } else {
@@ -100,12 +104,12 @@ void collect(const std::vector<Piece>& form, std::vector<std::string>& out) {
 
 // The 95 % interval of a difference: −1 below 0, 1 above, 0 neither or none. Of two numbers, the intervals of both added:
 // it excludes 0 where the two do not overlap.
-int side(const Number& a, const Number* less) {
+int side(const FoundNumber& a, const FoundNumber* less) {
   const double low = a.least() - (less ? less->most() : 0), high = a.most() - (less ? less->least() : 0);
   return high < 0 ? -1 : low > 0 ? 1 : 0;  // 0 of NaN
 }
 
-std::string against(const Number& n, std::string_view other, int digits) {
+std::string against(const FoundNumber& n, std::string_view other, int digits) {
   const int s = side(n, nullptr);
   if (s == 0)
     return text("not told apart", other.empty() ? "" : text(" from ", other), ": ",
@@ -117,53 +121,53 @@ std::string against(const Number& n, std::string_view other, int digits) {
 class Speaker {
  public:
   explicit Speaker(const Lookup& numbers) : numbers_(numbers) {}
-  std::string speak(const std::vector<Piece>& form) {
+  std::string speak(const std::vector<FormPiece>& form) {
     std::string out;
-    for (const Piece& p : form) out += p.kind == Piece::Kind::words ? p.words : of_number(p);
+    for (const FormPiece& p : form) out += p.kind == FormPiece::Kind::words ? p.words : of_number(p);
     return out;
   }
   std::vector<std::string> missing;
 
  private:
-  const Number* find(const Piece::Ref& r) {
-    const Number* n = numbers_(r.from, r.key);
+  const FoundNumber* find(const FormPiece::Ref& r) {
+    const FoundNumber* n = numbers_(r.from, r.key);
     if (!n && std::find(missing.begin(), missing.end(), name_of(r)) == missing.end())
       missing.push_back(name_of(r));
     return n;
   }
-  double bound(const Piece& p) {
+  double bound(const FormPiece& p) {
     double value = 0;
     const auto [end, error] = std::from_chars(p.bound.data(), p.bound.data() + p.bound.size(), value);
     if (error == std::errc() && end == p.bound.data() + p.bound.size()) return value;
-    const Number* n = find(number_named(p.bound));
+    const FoundNumber* n = find(number_named(p.bound));
     return n ? n->value : std::nan("");
   }
-  std::string of_way(const Piece& p) {
+  std::string of_way(const FormPiece& p) {
     const std::string_view rest = std::string_view(p.words).substr(3);
     const std::string_view other = rest.empty() ? rest : rest.substr(1);
     constexpr const char* kTold[] = {"after a quarter of the training ", ", after half of it ",
                                      ", and at its end "};
     std::string out;
     for (std::size_t k = 0; k < 3; ++k) {
-      const Number* n = find({p.number.from, p.number.key + kWhen[k]});
+      const FoundNumber* n = find({p.number.from, p.number.key + kWhen[k]});
       if (n) out += kTold[k] + against(*n, k == 0 ? other : "", 3);
     }
     return out;
   }
-  std::string of_number(const Piece& p) {
+  std::string of_number(const FormPiece& p) {
     if (is_way(p)) return of_way(p);
-    const Number* n = find(p.number);
+    const FoundNumber* n = find(p.number);
     if (!n) return "";
-    const Number* less = p.less.key.empty() ? nullptr : find(p.less);
+    const FoundNumber* less = p.less.key.empty() ? nullptr : find(p.less);
     if (!p.less.key.empty() && !less) return "";
     switch (p.kind) {
-      case Piece::Kind::sign:
+      case FormPiece::Kind::sign:
         return speak(p.alternatives[std::size_t(side(*n, less) + 1)]);
-      case Piece::Kind::above:
+      case FormPiece::Kind::above:
         return speak(p.alternatives[n->value > bound(p) ? 0 : 1]);
-      case Piece::Kind::within:
+      case FormPiece::Kind::within:
         return speak(p.alternatives[n->least() > -bound(p) && n->most() < bound(p) ? 0 : 1]);
-      case Piece::Kind::there:
+      case FormPiece::Kind::there:
         return speak(p.alternatives[std::isnan(n->value) ? 1 : 0]);
       default:
         break;
@@ -188,8 +192,8 @@ std::string tiny(double x) {
 
 }  // namespace
 
-std::vector<Piece> parsed(std::string_view form) {
-  std::vector<Piece> out;
+std::vector<FormPiece> parsed(std::string_view form) {
+  std::vector<FormPiece> out;
   for (auto open = form.find('{'); open != form.npos; open = form.find('{')) {
     if (open)
       out.push_back({.words = std::string(form.substr(0, open)),
@@ -218,7 +222,7 @@ Said said(std::string_view form, const Lookup& numbers) {
   return {std::move(told), std::move(speaker.missing)};
 }
 
-std::string shown(const Number& n, std::string_view format) {
+std::string shown(const FoundNumber& n, std::string_view format) {
   const auto has = [&](char c) { return format.find(c) != format.npos; };
   const double times = has('%') ? 100 : has('k') ? 1e-3 : 1;
   int digits = has('%') ? 0 : n.digits;

@@ -24,25 +24,25 @@
 namespace gnomon::claims {
 
 // A piece of a form: words, a number, or a choice.
-struct Piece {
+struct FormPiece {
   enum class Kind { words, number, sign, above, within, there };
   // A number by name; `from` is empty where it is the claim's own.
   struct Ref {
     std::string from, key;
   };
   Kind kind = Kind::words;
-  std::string words;                             // or the format of a number
-  Ref number, less;                              // less.key is empty where nothing is taken off
-  std::string bound;                             // a number or a key
-  std::vector<std::vector<Piece>> alternatives;  // three of a sign, two of the others
+  std::string words;                                 // or the format of a number
+  Ref number, less;                                  // less.key is empty where nothing is taken off
+  std::string bound;                                 // a number or a key
+  std::vector<std::vector<FormPiece>> alternatives;  // three of a sign, two of the others
 };
 // Throws Error(bug) for a form that is not closed, or a choice with other than its alternatives.
-std::vector<Piece> parsed(std::string_view form);
+std::vector<FormPiece> parsed(std::string_view form);
 // All numbers that a form may take, in order, each once: "key", "FROM|key".
 std::vector<std::string> taken_by(std::string_view form);
 
 // A number by name; null: it was not measured. May throw for a name that there cannot be.
-using Lookup = std::function<const Number*(std::string_view from, std::string_view key)>;
+using Lookup = std::function<const FoundNumber*(std::string_view from, std::string_view key)>;
 
 struct Said {
   std::string text;
@@ -51,6 +51,6 @@ struct Said {
 Said said(std::string_view form, const Lookup& numbers);
 
 // "−1.573 ± 0.037", "0.999 (0.998 to 0.999, n = 5)"; the format as above.
-std::string shown(const Number& n, std::string_view format = "");
+std::string shown(const FoundNumber& n, std::string_view format = "");
 
 }  // namespace gnomon::claims

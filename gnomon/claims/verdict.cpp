@@ -10,21 +10,21 @@
 namespace gnomon::claims {
 namespace {
 
-const Number* find(std::span<const Number> numbers, std::string_view key) {
+const FoundNumber* find(std::span<const FoundNumber> numbers, std::string_view key) {
   const auto found =
-      std::find_if(numbers.begin(), numbers.end(), [&](const Number& n) { return n.key == key; });
+      std::find_if(numbers.begin(), numbers.end(), [&](const FoundNumber& n) { return n.key == key; });
   return found == numbers.end() ? nullptr : &*found;
 }
-const Number& get(std::span<const Number> numbers, std::string_view key) {
-  if (const Number* n = find(numbers, key)) return *n;
+const FoundNumber& get(std::span<const FoundNumber> numbers, std::string_view key) {
+  if (const FoundNumber* n = find(numbers, key)) return *n;
   throw Error(Fault::bug,
               text("a check looks at the number '", key, "', which the measurement did not find"));
 }
 
 // The numbers that asked(key) is about.
-std::vector<const Number*> group(std::span<const Number> numbers, std::string_view key) {
-  std::vector<const Number*> out;
-  for (const Number& n : numbers) {
+std::vector<const FoundNumber*> group(std::span<const FoundNumber> numbers, std::string_view key) {
+  std::vector<const FoundNumber*> out;
+  for (const FoundNumber& n : numbers) {
     const bool member = std::string_view(n.key).substr(0, key.size()) == key &&
                         (n.key.size() == key.size() || n.key[key.size()] == '.');
     if (member && n.asked()) out.push_back(&n);
@@ -32,19 +32,19 @@ std::vector<const Number*> group(std::span<const Number> numbers, std::string_vi
   return out;
 }
 
-double value_of(const Bound& b, std::span<const Number> numbers) {
+double value_of(const Bound& b, std::span<const FoundNumber> numbers) {
   return b.key.empty() ? b.factor : b.factor * get(numbers, b.key).value;
 }
 
-std::string quoted(std::span<const Number> numbers, std::string_view key) {
-  const Number* n = find(numbers, key);
+std::string quoted(std::span<const FoundNumber> numbers, std::string_view key) {
+  const FoundNumber* n = find(numbers, key);
   return text("“", n ? std::string_view(n->name) : key, "”");
 }
-std::string explained(const Bound& b, std::span<const Number> numbers) {
+std::string explained(const Bound& b, std::span<const FoundNumber> numbers) {
   if (b.key.empty()) return shortest(b.factor);
   return text(b.factor == 1 ? "" : text(shortest(b.factor), " times "), quoted(numbers, b.key));
 }
-std::string explained(const Check& c, std::span<const Number> numbers) {
+std::string explained(const Check& c, std::span<const FoundNumber> numbers) {
   const std::string number = quoted(numbers, c.key), bound = explained(c.bound, numbers);
   switch (c.kind) {
     case Check::Kind::asked: {
@@ -94,14 +94,14 @@ std::string_view name(Verdict v) {
   return "a number did not come out";
 }
 
-bool passes(const Check& c, std::span<const Number> numbers) {
+bool passes(const Check& c, std::span<const FoundNumber> numbers) {
   if (c.kind == Check::Kind::asked) {
     const auto all = group(numbers, c.key);
     if (all.empty())
       throw Error(Fault::bug, text("a check looks at '", c.key, "': nothing is asked of such a number"));
-    return std::all_of(all.begin(), all.end(), [](const Number* n) { return n->fits(); });
+    return std::all_of(all.begin(), all.end(), [](const FoundNumber* n) { return n->fits(); });
   }
-  const Number& n = get(numbers, c.key);
+  const FoundNumber& n = get(numbers, c.key);
   const double bound = value_of(c.bound, numbers), low = n.least(), high = n.most();
   switch (c.kind) {
     case Check::Kind::at_least:
@@ -123,15 +123,15 @@ bool passes(const Check& c, std::span<const Number> numbers) {
 }
 
 namespace {
-bool applies(const Rule& rule, std::span<const Number> numbers) {
+bool applies(const VerdictRule& rule, std::span<const FoundNumber> numbers) {
   bool all = true;
   for (const Check& c : rule.checks) all &= passes(c, numbers);
   return all;
 }
 
 // Of a check of an interval.
-double p_value(const Check& c, std::span<const Number> numbers) {
-  const Number& n = get(numbers, c.key);
+double p_value(const Check& c, std::span<const FoundNumber> numbers) {
+  const FoundNumber& n = get(numbers, c.key);
   const double freedom = double(n.n - 1), quantile = t_quantile(.025, freedom),
                error = (n.of_share() ? (log_odds(n.to) - log_odds(n.from)) / 2 : n.half_width) / quantile;
   // On the scale that the interval is of: a share lies above 0 and below 1 whatever it is.
@@ -154,21 +154,21 @@ double p_value(const Check& c, std::span<const Number> numbers) {
 }
 }  // namespace
 
-const Rule* applied(std::span<const Rule> rules, std::span<const Number> numbers) {
-  const Rule* found = nullptr;
+const VerdictRule* applied(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers) {
+  const VerdictRule* found = nullptr;
   for (std::size_t n = rules.size(); n-- > 0;) {
     if (applies(rules[n], numbers)) found = &rules[n];
   }
   return found;
 }
 
-Verdict decide(std::span<const Rule> rules, std::span<const Number> numbers) {
-  const Rule* rule = applied(rules, numbers);
+Verdict decide(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers) {
+  const VerdictRule* rule = applied(rules, numbers);
   return rule ? rule->verdict : Verdict::differs;
 }
 
-double p_value(std::span<const Rule> rules, std::span<const Number> numbers) {
-  const Rule* rule = applied(rules, numbers);
+double p_value(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers) {
+  const VerdictRule* rule = applied(rules, numbers);
   if (!rule || std::none_of(rule->checks.begin(), rule->checks.end(), of_interval)) return 1;
   double p = 0;
   for (const Check& c : rule->checks) {
@@ -177,16 +177,16 @@ double p_value(std::span<const Rule> rules, std::span<const Number> numbers) {
   return p;
 }
 
-bool needs_seeds(std::span<const Rule> rules) {
-  return std::any_of(rules.begin(), rules.end(), [](const Rule& r) {
+bool needs_seeds(std::span<const VerdictRule> rules) {
+  return std::any_of(rules.begin(), rules.end(), [](const VerdictRule& r) {
     return std::any_of(r.checks.begin(), r.checks.end(), of_interval);
   });
 }
 
-std::string explained(std::span<const Rule> rules, std::span<const Number> numbers) {
+std::string explained(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers) {
   std::string out;
-  const Rule* before = nullptr;
-  for (const Rule& r : rules) {
+  const VerdictRule* before = nullptr;
+  for (const VerdictRule& r : rules) {
     std::string when;
     for (const Check& c : r.checks) when += text(when.empty() ? " if " : " and ", explained(c, numbers));
     if (before && before->verdict == r.verdict) {

@@ -22,7 +22,7 @@ enum class Verdict {
 std::string_view name(Verdict v);  // "answered", "holds if", ...
 
 // A number that was found, with what it should be.
-struct Number {
+struct FoundNumber {
   std::string key;   // short, one of its kind in a finding: what checks and the answers to questions call it
   std::string name;  // for readers
   double value;
@@ -72,27 +72,27 @@ inline Check apart(std::string_view key, double margin = 0) { return {Check::Kin
 inline Check equal(std::string_view key, double margin) { return {Check::Kind::equal, key, margin}; }
 
 // The verdict where all checks pass; without checks: in every other case.
-struct Rule {
+struct VerdictRule {
   Verdict verdict;
   std::vector<Check> checks;
 };
-inline Rule otherwise(Verdict v) { return {v, {}}; }
+inline VerdictRule otherwise(Verdict v) { return {v, {}}; }
 
 // Throws Error(bug) for a number that the finding does not have.
-bool passes(const Check& check, std::span<const Number> numbers);
+bool passes(const Check& check, std::span<const FoundNumber> numbers);
 // The first rule that applies; null where none does. Every check is looked at, so a number that is missing is told
 // wherever the rule stands.
-const Rule* applied(std::span<const Rule> rules, std::span<const Number> numbers);
+const VerdictRule* applied(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers);
 // Its verdict; `differs` where none applies.
-Verdict decide(std::span<const Rule> rules, std::span<const Number> numbers);
+Verdict decide(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers);
 // A check of an interval; a rule looks at one, so that one seed decides nothing.
 inline bool of_interval(const Check& c) { return c.kind >= Check::Kind::above; }
-bool needs_seeds(std::span<const Rule> rules);
+bool needs_seeds(std::span<const VerdictRule> rules);
 // Two-sided p value of the first rule that applies: it is below 0.05 exactly where the rule's checks of intervals pass. A
 // rule of several is as sure as the least sure of them (intersection-union: Berger 1982). 1 where that rule looks at no interval.
-double p_value(std::span<const Rule> rules, std::span<const Number> numbers);
+double p_value(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers);
 // "wrong if the interval of “a” lies above 0; otherwise open". Names stand for the keys that
 // `numbers` has, and keys for the others.
-std::string explained(std::span<const Rule> rules, std::span<const Number> numbers);
+std::string explained(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers);
 
 }  // namespace gnomon::claims

@@ -1,16 +1,16 @@
 #pragma once
-#include <locale>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "gnomon/core/text.h"
+
 namespace gnomon {
 
 // What went wrong, in the classes that a caller treats differently. The numbers are the exit codes of the
-// command line (DESIGN.md, section 6).
+// command line.
 enum class Fault {
   usage = 2,     // a spec, an option or a configuration that cannot be
   input = 3,     // a file whose content is malformed or unsupported
@@ -47,15 +47,5 @@ class Error : public std::runtime_error {
   Fault fault_;
   ErrorDetails details_;
 };
-
-// The arguments, written one after the other, whatever locale the host has set: 2000 is never 2.000.
-template <class... Parts>
-std::string text(Parts&&... parts) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out.exceptions(std::ios::badbit);  // a stream keeps bad_alloc to itself and leaves the rest out
-  (out << ... << std::forward<Parts>(parts));
-  return out.str();
-}
 
 }  // namespace gnomon

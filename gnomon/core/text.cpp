@@ -8,6 +8,32 @@
 
 namespace gnomon {
 
+void TextPart::write(double x) {
+  const auto end = std::to_chars(digits_, digits_ + sizeof digits_, x, std::chars_format::general, 6).ptr;
+  words_ = {digits_, std::size_t(end - digits_)};
+}
+void TextPart::write(char c) {
+  digits_[0] = c;
+  words_ = {digits_, 1};
+}
+void TextPart::write(long long x) {
+  const auto end = std::to_chars(digits_, digits_ + sizeof digits_, x).ptr;
+  words_ = {digits_, std::size_t(end - digits_)};
+}
+void TextPart::write(unsigned long long x) {
+  const auto end = std::to_chars(digits_, digits_ + sizeof digits_, x).ptr;
+  words_ = {digits_, std::size_t(end - digits_)};
+}
+
+std::string joined(std::span<const TextPart> parts) {
+  std::size_t size = 0;
+  for (const TextPart& part : parts) size += part.words().size();
+  std::string all;
+  all.reserve(size);
+  for (const TextPart& part : parts) all += part.words();
+  return all;
+}
+
 std::string shortest(double x) {
   char buffer[64];
   if (x == std::floor(x) && std::abs(x) < 1e15) {  // 100000, not 1e+05

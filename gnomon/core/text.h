@@ -3,9 +3,46 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace gnomon {
+
+// A part of a message: words, a character or a number. Numbers have six digits at most, as %g prints them, whatever locale the
+// host has set: 2000 is never 2.000. Of its own type, so that a thousand calls of text() share one piece of code.
+class TextPart {
+ public:
+  TextPart(std::string_view words) : words_(words) {}
+  template <class Number>
+  requires std::is_arithmetic_v<Number> TextPart(Number x) {
+    if constexpr (std::is_floating_point_v<Number>)
+      write(double(x));
+    else if constexpr (sizeof(Number) == 1 && !std::is_same_v<Number, bool>)
+      write(char(x));
+    else if constexpr (std::is_signed_v<Number>)
+      write((long long)(x));
+    else
+      write((unsigned long long)(x));
+  }
+  TextPart(const TextPart&) = delete;  // words_ may lie in digits_
+  std::string_view words() const { return words_; }
+
+ private:
+  void write(double x);
+  void write(char c);
+  void write(long long x);
+  void write(unsigned long long x);
+  char digits_[24];
+  std::string_view words_;
+};
+std::string joined(std::span<const TextPart> parts);
+
+// The arguments, written one after the other.
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  const TextPart all[] = {TextPart(parts)...};
+  return joined(all);
+}
 
 // The shortest decimal text that reads back as the same number: 10000, 0.25, 1e-05, nan.
 std::string shortest(double x);

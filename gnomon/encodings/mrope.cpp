@@ -24,7 +24,7 @@ class Mrope final : public StreamRotary {
     if (alternating_ && (sections().size() != 3 || sections()[1] != sections()[2])) {
       throw Error(Fault::usage,
                   text("mrope: order=alternating deals pairs to h and w in turn; found sections=",
-                       options.word("sections"), "; allowed are three, the last two equal"));
+                       options.value("sections").print(), "; allowed are three, the last two equal"));
     }
   }
 

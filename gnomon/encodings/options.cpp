@@ -38,36 +38,66 @@ std::vector<Name> words_of(const OptionSpec& spec) {
   return words;
 }
 
-// The value in the form that prints and compares: numbers in their shortest form.
-std::string checked(std::string_view owner, const OptionSpec& spec, std::string_view value) {
-  const std::string place = text(owner, ": option '", spec.name, "'");
-  if (!spec.words.empty()) {
-    if (std::find(spec.words.begin(), spec.words.end(), value) != spec.words.end()) return std::string(value);
-    throw unknown("value", value, words_of(spec)).at(place);
-  }
-  if (spec.list && value.find('/') != std::string_view::npos) {
-    OptionSpec one = spec;
-    one.list = false;
-    std::string all;
-    for (const std::string_view part : parts_of(value))
-      all += (all.empty() ? "" : "/") + checked(owner, one, part);
-    return all;
-  }
-  const double x = number(value, place);
+// A number as it was given: as it is, or as the word that stands for it.
+double number_in(const OptionValue& value, std::string_view place) {
+  return value.is_word() ? number(value.word(), place) : value.number();
+}
+
+double checked_number(const OptionSpec& spec, const OptionValue& value, const std::string& place) {
+  const double x = number_in(value, place);
+  const bool ok = x >= spec.least && x <= spec.most && (!spec.whole || x == std::floor(x));  // NaN is not ok
+  if (ok) return x;
   const std::string allowed = text("a ", spec.whole ? "whole " : "", "number from ", shortest(spec.least),
                                    " to ", shortest(spec.most));
-  const bool ok = x >= spec.least && x <= spec.most && (!spec.whole || x == std::floor(x));  // NaN is not ok
-  if (!ok) {
-    throw Error(Fault::usage, text(place, ": found ", value, ", allowed is ", allowed),
-                {place, std::string(value), allowed, {}});
+  throw Error(Fault::usage, text(place, ": found ", value.print(), ", allowed is ", allowed),
+              {place, value.print(), allowed, {}});
+}
+
+// The value in the kind that its option has: a word as it is, numbers as numbers.
+OptionValue checked(std::string_view owner, const OptionSpec& spec, const OptionValue& value) {
+  const std::string place = text(owner, ": option '", spec.name, "'");
+  if (!spec.words.empty()) {
+    const std::string word = value.print();
+    if (std::find(spec.words.begin(), spec.words.end(), word) != spec.words.end()) return word;
+    throw unknown("value", word, words_of(spec)).at(place);
   }
-  return shortest(x);
+  if (!spec.list) return checked_number(spec, value, place);
+  std::vector<double> all;
+  if (value.is_word()) {
+    for (const std::string_view part : parts_of(value.word()))
+      all.push_back(checked_number(spec, part, place));
+  } else {
+    for (const double x : value.numbers()) all.push_back(checked_number(spec, x, place));
+  }
+  return all;
 }
 
 }  // namespace
 
-Options::Options(std::string_view owner, std::span<const OptionSpec> specs,
-                 std::span<const std::pair<std::string, std::string>> given) {
+const std::string& OptionValue::word() const {
+  if (const auto* word = std::get_if<std::string>(&value_)) return *word;
+  throw Error(Fault::bug, text("an option of ", print(), " is no word"));
+}
+double OptionValue::number() const {
+  const auto* list = std::get_if<std::vector<double>>(&value_);
+  if (const auto* x = std::get_if<double>(&value_)) return *x;
+  if (list && list->size() == 1) return list->front();
+  throw Error(Fault::bug, text("an option of ", print(), " is no number"));
+}
+std::vector<double> OptionValue::numbers() const {
+  if (const auto* list = std::get_if<std::vector<double>>(&value_)) return *list;
+  return {number()};
+}
+std::string OptionValue::print() const {
+  if (is_word()) return word();
+  std::string all;
+  for (const double x : numbers()) all += (all.empty() ? "" : "/") + shortest(x);
+  return all;
+}
+
+OptionValue OptionSpec::standard_value() const { return checked("its entry", *this, standard); }
+
+Options::Options(std::string_view owner, std::span<const OptionSpec> specs, const NamedOptions& given) {
   std::vector<Name> names;
   for (const auto& spec : specs) names.push_back({spec.name, spec.aliases});
   for (const auto& [name, value] : given) {
@@ -79,12 +109,12 @@ Options::Options(std::string_view owner, std::span<const OptionSpec> specs,
     throw unknown(text("option of ", owner), name, names);
   }
   for (const auto& spec : specs) {
-    const std::string* found = nullptr;
+    const OptionValue* found = nullptr;
     for (const auto& [name, value] : given) {
       if (name != spec.name) continue;
       if (found)
         throw Error(Fault::usage, text(owner, ": option '", name, "' is given twice"),
-                    {text(owner, ": option '", name, "'"), value, "to be given once", {}});
+                    {text(owner, ": option '", name, "'"), value.print(), "to be given once", {}});
       found = &value;
     }
     if (!found && spec.must_be_named) {
@@ -93,12 +123,11 @@ Options::Options(std::string_view owner, std::span<const OptionSpec> specs,
                        "' has no silent default; name one of: ", join(spec.words, ", ")),
                   {text(owner, ": option '", spec.name, "'"), "nothing", join(spec.words, ", "), {}});
     }
-    values_.emplace_back(spec.name, checked(owner, spec, found ? std::string_view(*found) : spec.standard));
+    values_.emplace_back(spec.name, checked(owner, spec, found ? *found : OptionValue(spec.standard)));
   }
 }
 
-Options Options::completed(std::string_view owner, std::span<const OptionSpec> specs,
-                           std::vector<std::pair<std::string, std::string>> given) {
+Options Options::completed(std::string_view owner, std::span<const OptionSpec> specs, NamedOptions given) {
   for (const OptionSpec& spec : specs) {
     const bool present =
         std::any_of(given.begin(), given.end(), [&](const auto& pair) { return pair.first == spec.name; });
@@ -107,18 +136,15 @@ Options Options::completed(std::string_view owner, std::span<const OptionSpec> s
   return Options(owner, specs, given);
 }
 
-const std::string& Options::word(std::string_view name) const {
+const OptionValue& Options::value(std::string_view name) const {
   for (const auto& [key, value] : values_) {
     if (key == name) return value;
   }
   throw Error(Fault::bug, text("no option '", name, "'"));
 }
-double Options::number(std::string_view name) const { return gnomon::number(word(name), name); }
-std::vector<double> Options::numbers(std::string_view name) const {
-  std::vector<double> all;
-  for (const std::string_view part : parts_of(word(name))) all.push_back(gnomon::number(part, name));
-  return all;
-}
+const std::string& Options::word(std::string_view name) const { return value(name).word(); }
+double Options::number(std::string_view name) const { return value(name).number(); }
+std::vector<double> Options::numbers(std::string_view name) const { return value(name).numbers(); }
 std::int64_t Options::whole(std::string_view name) const { return std::int64_t(number(name)); }
 
 }  // namespace gnomon

@@ -34,14 +34,14 @@ std::vector<std::int64_t> axes_of(const Options& options, const RotaryWindow& wi
                                    " channels has no two equal sets of pairs; allowed are multiples of 4"));
   }
   if (axes.size() < 2 || axes.size() > 4 || sum != window.pairs()) {
-    throw Error(Fault::usage, text("rope_axial: sections=", options.word("sections"), " are ", axes.size(),
-                                   " numbers of sum ", sum,
+    throw Error(Fault::usage, text("rope_axial: sections=", options.value("sections").print(), " are ",
+                                   axes.size(), " numbers of sum ", sum,
                                    "; allowed are two to four that sum to the pairs, ", window.pairs()));
   }
   if (options.word("index") == "alternating" && (axes.size() != 2 || axes[0] != axes[1])) {
     throw Error(Fault::usage,
                 text("rope_axial: index=alternating deals frequencies to two axes; found sections=",
-                     options.word("sections"), "; allowed are two equal ones"));
+                     options.value("sections").print(), "; allowed are two equal ones"));
   }
   return axes;
 }

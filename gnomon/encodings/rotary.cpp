@@ -91,8 +91,8 @@ std::int64_t turning(std::string_view owner, const Options& options, std::int64_
   const std::int64_t named = options.whole("channels");
   const double fraction = options.number("fraction");
   if (named > 0 && fraction != 1) {
-    throw Error(Fault::usage, text(owner, ": channels=", named, " and fraction=", options.word("fraction"),
-                                   " both size the window; give one"));
+    throw Error(Fault::usage, text(owner, ": channels=", named, " and fraction=",
+                                   options.value("fraction").print(), " both size the window; give one"));
   }
   if (named == 0 && fraction == 1) {
     if (D % 2 == 0) return D;
@@ -104,8 +104,8 @@ std::int64_t turning(std::string_view owner, const Options& options, std::int64_
       options.word("rounding") == "down" ? std::int64_t(std::floor(exact)) : std::llround(exact);
   const std::int64_t r = named > 0 ? named : share;
   if (r % 2 == 0 && r > 0 && r <= D) return r;
-  const std::string how = named > 0 ? std::string("channels=") + options.word("channels")
-                                    : text("fraction ", options.word("fraction"));
+  const std::string how = named > 0 ? std::string("channels=") + options.value("channels").print()
+                                    : text("fraction ", options.value("fraction").print());
   throw Error(Fault::usage, text(owner, ": ", how, " of a head of ", D, " channels rotates ", r,
                                  "; allowed are even numbers from 2 to ", D));
 }
@@ -205,8 +205,8 @@ std::vector<std::int64_t> sections_of(std::string_view owner, const Options& opt
   std::int64_t sum = 0;
   for (const std::int64_t x : sections) sum += x;
   if (sections.size() < 3 || sections.size() > most || sum != pairs) {
-    throw Error(Fault::usage, text(owner, ": sections=", options.word("sections"), " are ", sections.size(),
-                                   " numbers of sum ", sum, "; allowed are three ",
+    throw Error(Fault::usage, text(owner, ": sections=", options.value("sections").print(), " are ",
+                                   sections.size(), " numbers of sum ", sum, "; allowed are three ",
                                    most > 3 ? "or four " : "", "that sum to the pairs, ", pairs));
   }
   return sections;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "gnomon/kernels/attend_mix-inl.h"
+#include "gnomon/kernels/attend_softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -16,9 +16,9 @@ namespace gnomon::HWY_NAMESPACE {
 // One head, or all heads of a sequence that a network mixes: tile by tile, each stage of all heads before the next.
 class Together {
  public:
-  Together(std::span<const HeadTask> tasks, const MixTask* mix) : mix_(mix) {
+  explicit Together(std::span<const HeadTask> tasks) : tasks_(tasks) {
     heads_.reserve(tasks.size());
-    for (const HeadTask& task : tasks) heads_.emplace_back(task, mix != nullptr);
+    for (const HeadTask& task : tasks) heads_.emplace_back(task);
   }
   void forward() {
     for (Head& h : heads_) h.start_forward();
@@ -58,7 +58,7 @@ class Together {
     for (std::int64_t i0 = 0; i0 < queries; i0 += rows) f(i0, std::min(rows, queries - i0));
   }
   void start_mixer() {
-    if (mix_) mixer_.emplace(*mix_, heads_[0]);
+    if (heads_[0].mixed()) mixer_.emplace(tasks_[0], heads_[0]);
   }
   // Sums along the keys cross the tiles: what is summed is gone through once before.
   void learn(std::int64_t i0, std::int64_t ni) {
@@ -91,9 +91,9 @@ class Together {
     for (Head& h : heads_) h.break_stick(tile);
   }
 
-  const MixTask* mix_;
+  const std::span<const HeadTask> tasks_;
   std::vector<Head> heads_;
-  std::optional<Mixer> mixer_;
+  std::optional<Mixer<Head>> mixer_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

@@ -20,10 +20,8 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
-void AttendHeads(std::span<const HeadTask> tasks, const MixTask* mix) { Together(tasks, mix).forward(); }
-void AttendHeadsBackward(std::span<const HeadTask> tasks, const MixTask* mix) {
-  Together(tasks, mix).backward();
-}
+void AttendHeads(std::span<const HeadTask> tasks) { Together(tasks).forward(); }
+void AttendHeadsBackward(std::span<const HeadTask> tasks) { Together(tasks).backward(); }
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -34,6 +32,10 @@ HWY_EXPORT(AttendHeadsBackward);
 
 namespace {
 
+struct HeadIndex {
+  std::int64_t b, h;
+};
+
 // Null stays null: rows that are none have no place in memory.
 Strided<float> rows(Heads<const float> heads, std::int64_t b, std::int64_t h) {
   return {heads.data ? const_cast<float*>(heads.row(b, 0, h)) : nullptr, heads.token};
@@ -42,57 +44,38 @@ Strided<float> rows(Heads<float> heads, std::int64_t b, std::int64_t h) {
   return rows(Heads<const float>{heads.data, heads.batch, heads.token, heads.head}, b, h);
 }
 
-HeadTerms head_terms(const AttendShape& s, const Terms& t, std::int64_t b, std::int64_t h) {
-  const auto at = [](const Floats& a, std::int64_t index) {
-    return a.empty() ? nullptr : const_cast<float*>(a.data()) + index;
-  };
-  const std::int64_t R = t.distances, bh = b * s.H + h, pieces = curve_pieces(t), w = t.forget_width;
-  const bool rows = std::int64_t(t.curve_by_token.size()) > s.keys;
-  HeadTerms to{};
-  to.first_distance = t.first_distance, to.distances = R;
-  to.by_distance = at(t.by_distance, h * R);
-  to.by_query = at(t.by_query, bh * s.queries), to.by_key = at(t.by_key, bh * s.keys);
-  to.query_cross = at(t.query_cross, h * R * s.K), to.key_cross = at(t.key_cross, h * R * s.K);
-  to.profile_width = t.profile_width;
-  to.profile_query = at(t.profile_query, bh * s.keys * t.profile_width);
-  to.profile = at(t.profile, h * R * t.profile_width);
-  to.value = at(t.value, h * R * s.D);
-  to.pieces = pieces;
-  to.curve_rate = at(t.curve_rate, 0), to.curve_by_token = at(t.curve_by_token, rows ? b * s.keys : 0);
-  to.curve_knots = at(t.curve_knots, 0);
-  to.curve_slope = at(t.curve_slope, h * pieces), to.curve_intercept = at(t.curve_intercept, h * pieces);
-  to.tilt = at(t.tilt, h);
-  to.tilt_query = at(t.tilt_query, bh * s.keys), to.tilt_key = at(t.tilt_key, bh * s.keys);
-  to.forget_width = w;
-  to.forget_query = at(t.forget_query, bh * s.keys * w), to.forget_key = at(t.forget_key, bh * s.keys * w);
-  to.count = std::int64_t(t.counted.size()) / s.D;
-  to.counted = at(t.counted, 0);
+// What head h of sequence b has of an array of `size` numbers begins here.
+std::int64_t begin_of(TermOf of, const AttendShape& s, std::size_t size, const HeadIndex& at) {
+  const auto n = std::int64_t(size);
+  switch (of) {
+    case TermOf::head_of_sequence:
+      return (at.b * s.H + at.h) * (n / (s.B * s.H));
+    case TermOf::head:
+      return at.h * (n / s.H);
+    case TermOf::tokens:
+      return n > s.keys ? at.b * s.keys : 0;
+    case TermOf::all:
+      return 0;
+  }
+  return 0;
+}
+HeadArrays head_arrays(const AttendShape& s, const Terms& t, const HeadIndex& at) {
+  HeadArrays to;
+  for (std::size_t n = 0; n < kTermArrays.size(); ++n) {
+    const TermArray& a = kTermArrays[n];
+    const Floats& x = t.*a.at;
+    if (!x.empty()) to.at[n] = const_cast<float*>(x.data()) + begin_of(a.of, s, x.size(), at);
+  }
   return to;
 }
-
-// Pointers at the gradients that a head adds to. Sizes are those of the terms.
-HeadTerms head_gradients(const AttendShape& s, Terms& own, SharedGradients& shared, const Terms& terms,
-                         std::int64_t b, std::int64_t h) {
-  const auto at = [](Floats& a, std::int64_t index) { return a.empty() ? nullptr : a.data() + index; };
-  Terms &sequence = shared.of_sequence(b), &head = shared.of_head(b, h);
-  const std::int64_t R = terms.distances, pieces = curve_pieces(terms), bh = b * s.H + h,
-                     w = terms.forget_width;
-  HeadTerms to{};
-  to.by_query = at(own.by_query, bh * s.queries), to.by_key = at(own.by_key, bh * s.keys);
-  to.tilt_query = at(own.tilt_query, bh * s.keys), to.tilt_key = at(own.tilt_key, bh * s.keys);
-  to.forget_query = at(own.forget_query, bh * s.keys * w),
-  to.forget_key = at(own.forget_key, bh * s.keys * w);
-  to.profile_query = at(own.profile_query, bh * s.keys * terms.profile_width);
-  to.profile = at(sequence.profile, h * R * terms.profile_width);
-  to.by_distance = at(sequence.by_distance, h * R);
-  to.query_cross = at(sequence.query_cross, h * R * s.K);
-  to.key_cross = at(sequence.key_cross, h * R * s.K);
-  to.value = at(sequence.value, h * R * s.D);
-  to.curve_slope = at(sequence.curve_slope, h * pieces);
-  to.curve_intercept = at(sequence.curve_intercept, h * pieces);
-  to.tilt = at(sequence.tilt, h);
-  to.curve_rate = at(head.curve_rate, 0), to.curve_by_token = at(head.curve_by_token, 0);
-  to.counted = at(head.counted, 0);
+// Of the gradients that a head adds to; of one row of tokens it has its own.
+HeadArrays head_gradients(const AttendShape& s, SharedGradients& shared, const HeadIndex& at) {
+  HeadArrays to;
+  for (std::size_t n = 0; n < kTermArrays.size(); ++n) {
+    const TermArray& a = kTermArrays[n];
+    Floats& x = shared.of(a, at.b, at.h).*a.at;
+    if (!x.empty()) to.at[n] = x.data() + begin_of(a.of, s, x.size(), at);
+  }
   return to;
 }
 
@@ -145,24 +128,6 @@ class GroupGradients {
   Scratch own_;
 };
 
-MixTask mix_task(const AttendShape& s, const Terms& t, Terms& d) {
-  const auto at = [](const Floats& a) { return a.empty() ? nullptr : const_cast<float*>(a.data()); };
-  return {s.H,
-          mix_hidden(t),
-          at(t.mix_up),
-          at(t.mix_up_bias),
-          at(t.mix_down),
-          at(t.mix_down_bias),
-          at(t.mix_size),
-          at(t.mix_rate),
-          at(d.mix_up),
-          at(d.mix_up_bias),
-          at(d.mix_down),
-          at(d.mix_down_bias),
-          at(d.mix_size),
-          at(d.mix_rate)};
-}
-
 // What a head needs beside its rows and its gradients.
 HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::int64_t h) {
   const auto of_sequence = [&](const auto& x) {
@@ -175,8 +140,8 @@ HeadTask head_task(const AttendShape& s, const Terms& t, std::int64_t b, std::in
   task.padding = s.padding ? s.padding + b * s.keys : nullptr;
   task.first_key = of_sequence(t.first_key), task.end_key = of_sequence(t.end_key);
   task.places = of_sequence(t.places);
-  task.far_from = t.far_from, task.weights = t.weights;
-  task.terms = head_terms(s, t, b, h);
+  task.given = &t;
+  task.terms = head_arrays(s, t, {b, h});
   return task;
 }
 
@@ -221,9 +186,7 @@ void attend(const AttendShape& s, Heads<const float> q, Heads<const float> k, He
       task.extras = head_extras(extras, {}, b, h);
       task.lse = lse + (b * s.H + h) * s.queries;
     }
-    Terms none;
-    const MixTask mix = mix_task(s, terms, none);
-    HWY_DYNAMIC_DISPATCH(AttendHeads)(tasks, terms.mixes() ? &mix : nullptr);
+    HWY_DYNAMIC_DISPATCH(AttendHeads)(tasks);
   });
 }
 
@@ -259,12 +222,11 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
                 task.out = rows(f.out, b, h), task.dout = rows(f.dout, b, h);
                 task.dq = rows(grad.dq, b, h), task.dk = dk.of(b, h), task.dv = dv.of(b, h);
                 task.lse = const_cast<float*>(f.lse) + n * s.queries;
-                task.dterms = head_gradients(s, dterms, shared, terms, b, h);
+                task.dterms = head_gradients(s, shared, {b, h});
                 task.extras = head_extras(f.extras, grad.dextras, b, h);
                 if (!dsinks.empty()) task.extras.dsink = &dsinks[std::size_t(n)];
               }
-              const MixTask mix = mix_task(s, terms, shared.of_head(b, 0));
-              HWY_DYNAMIC_DISPATCH(AttendHeadsBackward)(tasks, terms.mixes() ? &mix : nullptr);
+              HWY_DYNAMIC_DISPATCH(AttendHeadsBackward)(tasks);
             });
   shared.collect(), dk.collect(), dv.collect();
   for (std::size_t n = 0; n < dsinks.size(); ++n)

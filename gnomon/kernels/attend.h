@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <vector>
 
 #include "gnomon/core/array.h"
+#include "gnomon/kernels/attend_shape.h"
+#include "gnomon/kernels/terms/list.h"
 
 namespace gnomon {
 
@@ -18,54 +18,16 @@ struct Heads {
   }
 };
 
-// How the logits of a row become weights. Stick-breaking: w_ij = σ(s_ij)·Π_{u>j} (1 − σ(s_iu)) over the keys that i
-// sees, among which it is itself only with stick_current; no sum of weights is divided by, so no sink can stand in it, and
-// lse is 0. A hidden key breaks nothing off.
-enum class Weighting { softmax, stick, stick_current };
-
-// Everything that position adds to attention, as plain arrays. An empty array is absent. B sequences, H
+// Everything that position adds to attention, as plain arrays. It is the records of all kinds of terms (terms/list.h), whose
+// files say what each array does, and what the kinds share. An empty array is absent. B sequences, H
 // heads, query i, key j, distance δ = p_i − p_j of their places; column r of an array over distances is
 // δ = first_distance + r. A gradient of Terms is a Terms of the same shapes. s starts as the *score*,
 // scale·content_scale·q_i·k_j; all that is added sees the score at most, so the order of terms is nothing.
-struct Terms {
+struct Terms : TermRecords<TermKinds> {
   std::int64_t first_distance = 0;
   std::int64_t distances = 0;  // R
-  // (H,R): s[h,i,j] += by_distance[h,δ]. ALiBi, T5, KERPLE, Sandwich
-  Floats by_distance;
-  // (B,H,queries), (B,H,tokens): s[h,i,j] += by_query[h,i] + by_key[h,j]. FoX, Transformer-XL's u·k
-  Floats by_query, by_key;
-  // (H,R,K): s[h,i,j] += q[h,i]·query_cross[h,δ] + k[h,j]·key_cross[h,δ]. Shaw, Transformer-XL, DeBERTa
-  Floats query_cross, key_cross;
-  // (B,H,tokens,width), (H,R,width): s[h,i,j] += profile_query[h,i]·profile[h,δ]. Inkling
-  std::int64_t profile_width = 0;
-  Floats profile_query, profile;
-  // (H,R,D): o[h,i] += Σ_j p[h,i,j] value[h,δ]. Shaw
-  Floats value;
-
-  // s[h,i,j] += f_h(x), x = ln(1 + rate·|δ|)·by_token[i]: curve_rate (1), curve_by_token (tokens) or (B,tokens). f_h is
-  // continuous, and linear between curve_knots (N − 1), which rise: slope·x + intercept of piece n of N, arrays (H,N).
-  // rate and x are not below 0. FIRE
-  Floats curve_rate, curve_by_token, curve_knots, curve_slope, curve_intercept;
-  // s[h,i,j] += tilt[h]·δ·(tilt_query[h,i] + tilt_key[h,j]): (H), (B,H,tokens) twice. Additive GRAPE
-  Floats tilt, tilt_query, tilt_key;
-  // s[h,i,j] += Σ_l ln σ(forget_query[h,i]·forget_key[h,l]) over the keys j ≤ l < i that i sees: (B,H,tokens,width) both.
-  // Data-dependent ALiBi
-  std::int64_t forget_width = 0;
-  Floats forget_query, forget_key;
-  // (count,D): s[h,i,j] += q[h,i]·counted[P], interpolated between rows, where P = min(Σ_{u≥j} σ(score[h,i,u]), count − 1)
-  // over the keys u that i sees. Of q the first D channels. CoPE
-  Floats counted;
-  // s[·,i,j] += b + down·leaky(up·[score ; b] + up_bias) + down_bias, columns over the heads: up (hidden,2H), up_bias
-  // (hidden), down (H,hidden), down_bias (H); leaky has slope 0.01 below 0. b_h = −size[h]·ln(1 + rate[h]·|δ|), arrays
-  // (H); without mix_rate b_h = −size[h]·|δ|. DAPE
-  Floats mix_up, mix_up_bias, mix_down, mix_down_bias, mix_size, mix_rate;
-
   // Factor of scale·q·k, before anything is added. DeBERTa, TUPE
   float content_scale = 1;
-  // From this distance on the score is another product: the channels `beside` of q and k stand in the place of their first.
-  // ReRoPE, Self-Extend
-  double far_from = std::numeric_limits<double>::infinity();
-  Weighting weights = Weighting::softmax;
   // (B,tokens), or (1,tokens) for all: query i sees the keys first_key[i] ≤ j < end_key[i] and no others.
   // Both do not fall with i (where they do, what is seen is not defined). Packed documents, windows, chunks
   std::vector<std::int32_t> first_key, end_key;
@@ -73,38 +35,11 @@ struct Terms {
   // follow each other by 1.
   std::vector<double> places;
 
-  bool over_distances() const;
+  bool over_distances() const;  // some array is over distances
   bool mixes() const { return !mix_down.empty(); }
   Terms zeros() const;  // the arrays of numbers, of the same shapes, filled with 0; no masks and no places
   void add(const Terms& other);  // its arrays of numbers to those that this has
   bool operator==(const Terms&) const = default;
-};
-
-struct AttendShape {
-  std::int64_t B, H;                      // sequences, heads
-  std::int64_t queries, keys;             // tokens
-  std::int64_t K, D;                      // width of q and k, width of v
-  float scale;                            // of q·k; the terms are not scaled
-  bool causal;                            // query at i sees keys j ≤ i
-  const std::uint8_t* padding = nullptr;  // (B,keys): 1 = nobody sees this key
-  std::int64_t beside = 0;                // channels of q and k after the K of the product, terms.far_from
-  std::int64_t query_tile = 0,
-               key_tile = 0;  // 0 = chosen for the machine; the result does not depend on them
-  std::int64_t kv_heads = 0;  // heads of k and v, 0 = H; query head h reads head h / (H/kv_heads)
-  // The place of query 0 among the keys. Not given: keys − queries, the last ones. 0: masks are aligned top-left; query
-  // places may lie before the keys or beyond them, and queries may be more than keys.
-  std::optional<std::int64_t> first = {};
-  const std::int64_t* firsts = nullptr;  // (B): the same for each sequence, instead of `first`
-  // A query at p sees keys p − left ≤ j ≤ p + right, counted in tokens; −1: without end.
-  std::int64_t left = -1, right = -1;
-
-  std::int64_t place(std::int64_t i) const { return first.value_or(keys - queries) + i; }  // of query i
-  std::int64_t key_head(std::int64_t h) const { return kv_heads ? h / (H / kv_heads) : h; }
-  AttendShape of_keys() const {  // whose H counts the heads of k and v
-    AttendShape s = *this;
-    if (kv_heads) s.H = kv_heads;
-    return s;
-  }
 };
 
 // Numbers of pairs of query and key: those of (b,h,i) start at data + b·batch + h·head + i·query, one for each key. A

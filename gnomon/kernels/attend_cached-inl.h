@@ -7,8 +7,11 @@
 #endif
 #include <hwy/cache_control.h>
 
+#include <vector>
+
 #include "gnomon/kernels/extras-inl.h"
 #include "gnomon/kernels/product-inl.h"
+#include "gnomon/kernels/terms.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
@@ -120,7 +123,8 @@ class CachedHead {
     const std::int64_t n = c.n - c.from, j = tile.index + c.from - t_.oldest;
     s += c.from;
     const Row row{i, h, j, tile.slot + c.from, n};
-    add_cross(row, s);
+    find_distances(row);
+    add_products(row, s);
     const auto& x = *t_.extras;
     const RowExtras extras{x.soft_cap, x.bias.data ? x.bias.row(t_.b, h, i) + j : nullptr,
                            x.mask.data ? x.mask.row(t_.b, h, i) + j : nullptr};
@@ -152,7 +156,7 @@ class CachedHead {
                 t_.Dp, true);
       });
     }
-    add_value_terms(row, s, out);
+    add_values_of_terms(row, s, out);
   }
 
   // --- Terms, one number after the other: what is added by position is little beside the keys themselves.
@@ -167,48 +171,64 @@ class CachedHead {
       return numbers ? hn::Add(s, hn::LoadU(F(), numbers + b)) : s;
     }
   };
-  // The entry of arrays over distances for column b.
-  std::int64_t distance(const Row& row, std::int64_t b) const {
-    const double p = t_.positions[t_.queries[row.i] % t_.slots];
-    return std::int64_t(p - t_.positions[row.slot + b]) - t_.terms->first_distance;
+  // Where the distances of a row are in arrays of all heads.
+  void find_distances(const Row& row) {
+    if (!t_.given.over_distances) return;
+    at_.resize(std::size_t(kTileKeys));
+    const double here = t_.positions[t_.queries[row.i] % t_.slots];
+    const std::int64_t first = row.h * t_.terms->distances - t_.terms->first_distance;
+    for (std::int64_t b = 0; b < row.n; ++b)
+      at_[std::size_t(b)] = first + std::int64_t(here - t_.positions[row.slot + b]);
+  }
+  // f(pair, column b) for the columns of a row, if such a term is given.
+  template <class Kind, class F>
+  void each_pair(const Row& row, const F& f) const {
+    if (!TermRows<Kind>::given(*t_.terms)) return;
+    CachedPair pair{s_, t_.b * s_.H + row.h, row.i, 0, 0, t_.q.row(t_.b, row.i, row.h), nullptr, kBlock};
+    for (std::int64_t b = 0; b < row.n; ++b) {
+      const std::int64_t slot = row.slot + b;
+      pair.j = row.j + b, pair.at = t_.given.over_distances ? at_[std::size_t(b)] : 0;
+      pair.k = t_.k + slot / kBlock * kBlock * s_.K + slot % kBlock;
+      f(pair, b);
+    }
   }
   // What may be −∞ to hide a key; null: nothing.
   const float* added(const Row& row) {
-    const Terms& t = *t_.terms;
-    if (t.by_distance.empty() && t.by_query.empty() && t.by_key.empty()) return nullptr;
-    const std::int64_t head = t_.b * s_.H + row.h;
+    if (!t_.given.late) return nullptr;
     added_.assign(kTileKeys + kWidest, 0.0f);
-    for (std::int64_t b = 0; b < row.n && !t.by_distance.empty(); ++b)
-      added_[b] = t.by_distance[row.h * t.distances + distance(row, b)];
-    const float query = t.by_query.empty() ? 0.0f : t.by_query[head * s_.queries + row.i];
-    for (std::int64_t b = 0; b < row.n; ++b)
-      added_[b] += query + (t.by_key.empty() ? 0.0f : t.by_key[head * s_.keys + row.j + b]);
+    each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
+      if constexpr (CachedLate<Kind>) {
+        each_pair<Kind>(row,
+                        [&](const CachedPair& pair, std::int64_t b) { kind.cached_late(pair, added_[b]); });
+      }
+    });
     return added_.data();
   }
-  void add_cross(const Row& row, float* s) const {
-    const Terms& t = *t_.terms;
-    const float* q = t_.q.row(t_.b, row.i, row.h);
-    for (std::int64_t b = 0; b < row.n && !(t.query_cross.empty() && t.key_cross.empty()); ++b) {
-      const std::int64_t at = (row.h * t.distances + distance(row, b)) * s_.K, slot = row.slot + b;
-      const float* key = t_.k + slot / kBlock * kBlock * s_.K + slot % kBlock;
-      float sum = 0;
-      for (std::int64_t c = 0; c < s_.K && !t.query_cross.empty(); ++c) sum += q[c] * t.query_cross[at + c];
-      for (std::int64_t c = 0; c < s_.K && !t.key_cross.empty(); ++c)
-        sum += key[c * kBlock] * t.key_cross[at + c];
-      s[b] += sum;
-    }
+  void add_products(const Row& row, float* s) {
+    if (!t_.given.products) return;
+    added_.assign(kTileKeys + kWidest, 0.0f);
+    each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
+      if constexpr (CachedProduct<Kind>) {
+        each_pair<Kind>(
+            row, [&](const CachedPair& pair, std::int64_t b) { kind.cached_product(pair, added_[b]); });
+      }
+    });
+    for (std::int64_t b = 0; b < row.n; ++b) s[b] += added_[b];
   }
-  void add_value_terms(const Row& row, const float* p, float* out) const {
-    const Terms& t = *t_.terms;
-    for (std::int64_t b = 0; b < row.n && !t.value.empty(); ++b) {
-      const float* value = &t.value[(row.h * t.distances + distance(row, b)) * s_.D];
-      for (std::int64_t d = 0; d < s_.D && p[b] != 0; ++d) out[d] += p[b] * value[d];
-    }
+  void add_values_of_terms(const Row& row, const float* p, float* out) const {
+    if (!t_.given.values) return;
+    each_record(*t_.terms, [&]<class Kind>(const Kind& kind) {
+      if constexpr (CachedValue<Kind>) {
+        each_pair<Kind>(row,
+                        [&](const CachedPair& pair, std::int64_t b) { kind.cached_value(pair, p[b], out); });
+      }
+    });
   }
 
   const CachedTask& t_;
   const AttendShape& s_;
   const std::int64_t N_;
+  std::vector<std::int64_t> at_;
   Scratch q_, logits_, added_;
 };
 

@@ -9,6 +9,7 @@
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/cached_head.h"
 #include "gnomon/kernels/key_cache.h"
+#include "gnomon/kernels/terms.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gnomon/kernels/attend_cached.cpp"
@@ -130,10 +131,7 @@ class CachedAttention {
     if (s_.firsts || s_.left >= 0 || s_.right >= 0) refuse("firsts, left or right is given; allowed is none");
     if (s_.first) refuse("first is given; the queries stand where they were appended, allowed is none");
     if (s_.padding) refuse("padding is given; allowed is null: what is padding is not in the cache");
-    const Terms& t = terms_;
-    if (!t.places.empty() || !t.curve_rate.empty() || !t.tilt.empty() || !t.forget_query.empty() ||
-        !t.profile.empty() || !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) ||
-        t.weights != Weighting::softmax)
+    if (!terms_.places.empty() || any_term(terms_, [](const TermKind& kind) { return !kind.cached; }))
       refuse(
           "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
           "are these");
@@ -164,6 +162,16 @@ class CachedAttention {
     }
   }
 
+  static CachedStages stages_of(const Terms& terms) {
+    CachedStages given{.over_distances = terms.over_distances()};
+    each_record(terms, [&]<class Kind>(const Kind&) {
+      if (!TermRows<Kind>::given(terms)) return;
+      given.late |= CachedLate<Kind>, given.products |= CachedProduct<Kind>,
+          given.values |= CachedValue<Kind>;
+    });
+    return given;
+  }
+
   // Everything but the slots and where their result goes.
   CachedTask task_of(std::int64_t b, std::int64_t g) const {
     const KeyCache::Sequence& sequence = cache_.sequences_[b];
@@ -178,7 +186,7 @@ class CachedAttention {
     t.window = cache_.shape_.window, t.tame = sequence.tame;
     t.queries = cache_.last_.data() + b * cache_.appended_ + cache_.appended_ - s_.queries;
     t.first_key = q_.first_key.empty() ? nullptr : q_.first_key.data() + b * s_.queries;
-    t.terms = &terms_, t.extras = &extras_;
+    t.terms = &terms_, t.given = given_, t.extras = &extras_;
     return t;
   }
 
@@ -186,6 +194,7 @@ class CachedAttention {
   const CachedQueries& q_;
   const KeyCache& cache_;
   const Terms& terms_;
+  const CachedStages given_ = stages_of(terms_);
   const Extras& extras_;
 };
 

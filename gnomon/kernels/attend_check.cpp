@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <string>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -62,61 +62,46 @@ void check_distances(const AttendShape& s, const Terms& t) {
                                  ", attention needs ", shortest(needed.least), "..", shortest(needed.most)));
 }
 
-// All of the named arrays are there, or none.
-void together(std::initializer_list<std::pair<std::string_view, const Floats*>> arrays) {
-  for (const auto& [name, array] : arrays) {
-    if (array->empty() == arrays.begin()->second->empty()) continue;
-    throw Error(Fault::usage, text("attend: terms.", name, " has ", array->size(), " numbers, and terms.",
-                                   arrays.begin()->first, " has ", arrays.begin()->second->size()));
+// The arrays of each kind, all there or none, with their extents.
+void check_arrays(const AttendShape& s, const Terms& t) {
+  for (const TermArray& a : kTermArrays) {
+    if (!a.with || a.optional || (t.*a.at).empty() == (t.*a.with).empty()) continue;
+    const auto* with = std::find_if(kTermArrays.begin(), kTermArrays.end(),
+                                    [&](const TermArray& other) { return other.at == a.with; });
+    throw Error(Fault::usage, text("attend: terms.", a.name, " has ", (t.*a.at).size(),
+                                   " numbers, and terms.", with->name, " has ", (t.*a.with).size()));
+  }
+  for (const TermArray& a : kTermArrays) {
+    const std::size_t size = (t.*a.at).size();
+    if (size == 0) continue;
+    if (a.of == TermOf::tokens) {
+      one_or_each(s, size, a.name);
+      continue;
+    }
+    const TermExtents extents = term_extents(s, t, a);
+    const std::int64_t wanted = count_numbers("attend", std::span(extents).first(a.axes()));
+    if (std::int64_t(size) != wanted) check_size("attend", text("terms.", a.name), size, wanted);
+  }
+}
+void check_kinds(const AttendShape& s, const Terms& t) {
+  for (const TermKind& kind : kTermKinds) {
+    if (kind.width && (t.*kind.width < 0 || t.*kind.width > kMostWidth))
+      check_extents("attend", {{text("terms.", kind.width_name), t.*kind.width, 0, kMostWidth}});
+    kind.check(s, t);
   }
 }
 
-void check_curve(const AttendShape& s, const Terms& t) {
-  together({{"curve_rate", &t.curve_rate},
-            {"curve_by_token", &t.curve_by_token},
-            {"curve_slope", &t.curve_slope},
-            {"curve_intercept", &t.curve_intercept}});
-  if (t.curve_rate.empty()) return;
-  check_size("attend", "terms.curve_rate", t.curve_rate.size(), 1);
-  one_or_each(s, t.curve_by_token.size(), "curve_by_token");
-  check_size("attend", "terms.curve_slope", t.curve_slope.size(),
-             count_numbers("attend", {s.H, curve_pieces(t)}));
-  check_size("attend", "terms.curve_intercept", t.curve_intercept.size(), s.H * curve_pieces(t));
-  // NaN comes from parameters, and is for who reads the result.
-  for (std::size_t n = 1; n < t.curve_knots.size(); ++n) {
-    if (t.curve_knots[n] < t.curve_knots[n - 1])
-      throw Error(Fault::usage, text("attend: terms.curve_knots fall from ", t.curve_knots[n - 1], " to ",
-                                     t.curve_knots[n]));
+// What multiplies a query beside is divided by the scale, because the query carries it.
+void check_scale(const AttendShape& s, const Terms& t) {
+  const float scale = s.scale * t.content_scale;
+  const bool divides = any_term(t, [](const TermKind& kind) { return kind.facts.divides_by_scale; });
+  if (std::isfinite(scale) && (!divides || std::isfinite(1 / scale))) return;
+  std::string names;
+  for (const TermKind& kind : kTermKinds) {
+    if (kind.facts.divides_by_scale) names += text(names.empty() ? "" : " or ", kind.facts.name);
   }
-}
-
-void check_mix(const AttendShape& s, const Terms& t) {
-  together({{"mix_down", &t.mix_down},
-            {"mix_up", &t.mix_up},
-            {"mix_up_bias", &t.mix_up_bias},
-            {"mix_down_bias", &t.mix_down_bias},
-            {"mix_size", &t.mix_size}});
-  if (!t.mixes()) return;
-  const std::int64_t hidden = mix_hidden(t);
-  check_size("attend", "terms.mix_up", t.mix_up.size(), count_numbers("attend", {hidden, 2 * s.H}));
-  check_size("attend", "terms.mix_down", t.mix_down.size(), count_numbers("attend", {s.H, hidden}));
-  check_size("attend", "terms.mix_down_bias", t.mix_down_bias.size(), s.H);
-  check_size("attend", "terms.mix_size", t.mix_size.size(), s.H);
-  if (!t.mix_rate.empty()) check_size("attend", "terms.mix_rate", t.mix_rate.size(), s.H);
-}
-
-// What reads q and k by more than their product.
-void check_reading(const AttendShape& s, const Terms& t) {
-  if (std::isnan(t.far_from) || (std::isfinite(t.far_from) && (s.beside < 1 || s.beside > s.K))) {
-    throw Error(Fault::usage,
-                text("attend: beside is ", s.beside, " and terms.far_from is ", shortest(t.far_from),
-                     "; allowed are 1 to K = ", s.K, " channels with a distance, or infinity"));
-  }
-  if (!t.counted.empty() &&
-      (std::int64_t(t.counted.size()) % s.D || std::int64_t(t.counted.size()) < 2 * s.D || s.D > s.K))
-    throw Error(Fault::usage,
-                text("attend: terms.counted has ", t.counted.size(),
-                     " numbers; allowed are 2 rows or more of D = ", s.D, ", no wider than K = ", s.K));
+  throw Error(Fault::usage, text("attend: scale·content_scale is ", scale,
+                                 "; allowed is a finite number, and none so near 0 with a ", names));
 }
 
 }  // namespace
@@ -148,57 +133,25 @@ void check_shape(const AttendShape& s) {
 void check_terms(const AttendShape& s, const Terms& t) {
   check_extents("attend", {{"terms.first_distance", t.first_distance, -kFarthest, kFarthest},
                            {"terms.distances", t.distances, 0, 2 * kMostTokens}});
-  const auto expect = [](const Floats& array, std::string_view name,
-                         std::initializer_list<std::int64_t> extents) {
-    if (!array.empty()) check_size("attend", name, array.size(), count_numbers("attend", extents));
-  };
-  expect(t.by_distance, "terms.by_distance", {s.H, t.distances});
-  expect(t.by_query, "terms.by_query", {s.B, s.H, s.queries});
-  expect(t.by_key, "terms.by_key", {s.B, s.H, s.keys});
-  expect(t.query_cross, "terms.query_cross", {s.H, t.distances, s.K});
-  expect(t.key_cross, "terms.key_cross", {s.H, t.distances, s.K});
-  check_extents("attend", {{"terms.profile_width", t.profile_width, 0, kMostWidth}});
-  together({{"profile", &t.profile}, {"profile_query", &t.profile_query}});
-  expect(t.profile, "terms.profile", {s.H, t.distances, t.profile_width});
-  expect(t.profile_query, "terms.profile_query", {s.B, s.H, s.keys, t.profile_width});
-  expect(t.value, "terms.value", {s.H, t.distances, s.D});
+  check_kinds(s, t);
+  check_arrays(s, t);
   one_or_each(s, t.first_key.size(), "first_key");
   one_or_each(s, t.end_key.size(), "end_key");
   one_or_each(s, t.places.size(), "places");
   const bool by_token =
-      !(t.first_key.empty() && t.end_key.empty() && t.places.empty() && t.curve_rate.empty() &&
-        t.tilt.empty() && t.forget_query.empty() && t.profile_query.empty());
+      !(t.first_key.empty() && t.end_key.empty() && t.places.empty()) || any_array_over(t, Dim::tokens);
   if (by_token && (s.place(0) < 0 || s.place(s.queries) > s.keys)) {
     throw Error(Fault::usage,
                 text("attend: terms say something of each of ", s.keys, " tokens; the queries stand at ",
                      s.place(0), "..", s.place(s.queries) - 1, ", allowed are 0 to ", s.keys - 1));
   }
-  if (s.firsts && (by_token || t.over_distances() || std::isfinite(t.far_from)))
+  if (s.firsts && (by_token || t.over_distances() || t.FarTerm::given()))
     throw Error(Fault::usage,
                 "attend: terms by distance or token are for queries that stand at the same place in every "
                 "sequence: firsts is given");
   check_places(t);
   check_distances(s, t);
-  check_curve(s, t);
-  together({{"tilt", &t.tilt}, {"tilt_query", &t.tilt_query}, {"tilt_key", &t.tilt_key}});
-  expect(t.tilt, "terms.tilt", {s.H});
-  expect(t.tilt_query, "terms.tilt_query", {s.B, s.H, s.keys});
-  expect(t.tilt_key, "terms.tilt_key", {s.B, s.H, s.keys});
-  check_extents("attend", {{"terms.forget_width", t.forget_width, 0, kMostWidth}});
-  together({{"forget_query", &t.forget_query}, {"forget_key", &t.forget_key}});
-  expect(t.forget_query, "terms.forget_query", {s.B, s.H, s.keys, t.forget_width});
-  expect(t.forget_key, "terms.forget_key", {s.B, s.H, s.keys, t.forget_width});
-  check_mix(s, t);
-  if (t.weights != Weighting::softmax && !s.causal)
-    throw Error(Fault::usage, "attend: terms.weights break a stick; allowed is that with a causal mask only");
-  check_reading(s, t);
-  // What multiplies a query beside is divided by the scale, because the query carries it.
-  const float scale = s.scale * t.content_scale;
-  if (!std::isfinite(scale) || (!(t.query_cross.empty() && t.counted.empty()) && !std::isfinite(1 / scale))) {
-    throw Error(Fault::usage,
-                text("attend: scale·content_scale is ", scale,
-                     "; allowed is a finite number, and none so near 0 with a query_cross or counted"));
-  }
+  check_scale(s, t);
 }
 
 namespace {

@@ -13,8 +13,9 @@ namespace gnomon::HWY_NAMESPACE {
 
 // Numbers that depend on δ alone, for the columns of a row: where tokens follow each other by 1, a row of a table in the
 // order of e; with places, computed for each pair.
-class Distances : protected Packed {
+class Distances : public Packed {
  public:
+  using Packed::Packed;
   // ln(1 + rate·|δ|)
   struct Warp {
     float rate;
@@ -59,7 +60,7 @@ class Distances : protected Packed {
   // The columns of the arrays over distances; with places.
   const std::int32_t* columns(const Tile& tile, const Seen& r) {
     columns_.resize(std::size_t(ld_));
-    const double place = t_.places[tile.i0 + r.a + shift_] - double(t_.terms.first_distance),
+    const double place = t_.places[tile.i0 + r.a + shift_] - double(t_.given->first_distance),
                  *key = t_.places + tile.j0;
     for (std::int64_t b = r.from; b < r.n; ++b) columns_[std::size_t(b)] = std::int32_t(place - key[b]);
     return columns_.data();
@@ -75,15 +76,42 @@ class Distances : protected Packed {
     return hidden_.data();
   }
   Seen seen(const Tile& tile, std::int64_t a) const { return {a, hidden(tile, a), visible(tile, a)}; }
-
- protected:
-  using Packed::Packed;
+  // f(row) for those that see a column of the tile.
+  template <class Body>
+  void each_row(const Tile& tile, const Body& f) const {
+    for (std::int64_t a = 0; a < tile.ni; ++a) {
+      if (const Seen r = seen(tile, a); r.from < r.n) f(r);
+    }
+  }
+  float* logits(std::int64_t a) { return &logits_[a * ld_]; }
   std::int64_t band_of(const Tile& tile, std::int64_t a) const { return band_start(tile) + tile.ni - 1 - a; }
 
  private:
   Scratch delta_;
   std::vector<std::int32_t> columns_;
   std::vector<std::uint8_t> hidden_;
+};
+
+// What a kind sees of the head that it works for, under the head's own names.
+class TermAtWork {
+ protected:
+  explicit TermAtWork(Distances& head)
+      : head_(head),
+        t_(head.t_),
+        s_(head.s_),
+        N_(head.N_),
+        shift_(head.shift_),
+        bq_(head.bq_),
+        Kp_(head.Kp_),
+        Dp_(head.Dp_),
+        keys_(head.keys_),
+        ld_(head.ld_),
+        ldg_(head.ldg_),
+        span_(head.span_) {}
+  Distances& head_;
+  const HeadTask& t_;
+  const AttendShape& s_;
+  const std::int64_t N_, shift_, bq_, Kp_, Dp_, keys_, ld_, ldg_, span_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

@@ -10,8 +10,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
-class Packed : protected Tiles {
- protected:
+struct Queries {
+  std::int64_t i0, ni;
+};
+
+class Packed : public Tiles {
+ public:
   using Tiles::Tiles;
 
   // --- Packing: rows padded with zeros to whole vectors, so that no product has a tail in n. A row that is padding
@@ -62,53 +66,19 @@ class Packed : protected Tiles {
   }
   void pack_queries(std::int64_t i0, std::int64_t ni) {
     pack_rows({t_.q.row(i0), t_.q.step}, {ni, s_.K, Kp_}, s_.scale, nullptr, q_);
-    if (far()) pack_rows(far_rows({t_.q.row(i0), t_.q.step}, ni), {ni, s_.K, Kp_}, s_.scale, nullptr, far_q_);
   }
-  bool far() const { return std::isfinite(t_.far_from); }
-  // The rows of q or k that far keys take: the channels beside, then those of the product that none of them replaces.
-  Strided<float> far_rows(const Strided<float>& x, std::int64_t n) {
-    far_rows_.resize(n * s_.K);
-    for (std::int64_t t = 0; t < n; ++t) {
-      std::copy_n(x.row(t) + s_.K, s_.beside, &far_rows_[t * s_.K]);
-      std::copy_n(x.row(t) + s_.beside, s_.K - s_.beside, &far_rows_[t * s_.K + s_.beside]);
-    }
-    return {far_rows_.data(), s_.K};
-  }
-
-  void pack_keys() {
-    pack_transposed(t_.k, s_.keys, s_.K, k_t_);
-    if (far()) pack_transposed(far_rows(t_.k, s_.keys), s_.keys, s_.K, far_k_t_);
-    const HeadTerms& terms = t_.terms;
-    if (terms.by_query || terms.by_key || t_.padding) {
-      by_key_.assign(keys_, 0.0f);
-      if (terms.by_key) check_tame(terms.by_key, s_.keys);
-      if (terms.by_query) check_tame(terms.by_query, s_.queries);
-      for (std::int64_t j = 0; j < s_.keys; ++j) {
-        by_key_[j] = t_.padding && t_.padding[j] ? kMinusInfinity : terms.by_key ? terms.by_key[j] : 0.0f;
-      }
-    }
-    if (terms.by_distance) {
-      by_distance_.assign(span_, 0.0f);
-      check_tame(terms.by_distance, terms.distances);
-      each_distance([&](std::int64_t r, std::int64_t x) { by_distance_[x] = terms.by_distance[r]; });
-    }
-    // q is packed with the scale of the logits, which the cross term does not have.
-    if (terms.query_cross)
-      pack_distances(terms.query_cross, s_.K, 1 / s_.scale, query_cross_, query_cross_t_);
-    if (terms.key_cross) pack_distances(terms.key_cross, s_.K, 1, key_cross_, key_cross_t_);
-    if (terms.profile) pack_distances(terms.profile, terms.profile_width, 1, profile_, profile_t_);
-  }
+  void pack_keys() { pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_); }
 
   // f(column r of the caller's array, entry x in the order of e) for every distance that can occur. With places the order
   // stays the caller's.
   template <class Body>
   void each_distance(const Body& f) const {
-    for (std::int64_t r = 0; r < t_.terms.distances; ++r) {
+    for (std::int64_t r = 0; r < t_.given->distances; ++r) {
       if (t_.places) {
         f(r, r);
         continue;
       }
-      const std::int64_t e = -(t_.terms.first_distance + r);
+      const std::int64_t e = -(t_.given->first_distance + r);
       if (e > -s_.place(s_.queries) && e < s_.keys - shift_) f(r, e + zero_);
     }
   }
@@ -117,7 +87,7 @@ class Packed : protected Tiles {
     const std::int64_t padded = round_up(width, N_);
     rows.assign(span_ * padded, 0.0f);
     transposed.assign(t_.places ? 0 : width * span_, 0.0f);
-    check_tame(x, t_.terms.distances * width);
+    check_tame(x, t_.given->distances * width);
     each_distance([&](std::int64_t r, std::int64_t at) {
       for (std::int64_t c = 0; c < width; ++c) {
         rows[at * padded + c] = factor * x[r * width + c];
@@ -132,20 +102,29 @@ class Packed : protected Tiles {
     for (std::int64_t c = 0; c < width; c += N_)
       store(hn::Mul(set(factor), hn::LoadU(F(), row + c)), to + c, width - c);
   }
-  // A row of dq or dk: what the near keys gave, and where it belongs what the far ones did.
-  void write_far(const Scratch& rows, std::int64_t t, float factor, float* to) const {
-    if (!far()) return void(std::fill_n(to + s_.K, s_.beside, 0.0f));
-    const float* row = &rows[t * Kp_];
-    for (std::int64_t c = 0; c < s_.K; ++c) {
-      if (c < s_.beside) to[s_.K + c] = factor * row[c];
-      if (c >= s_.beside) to[c] += factor * row[c];
-    }
+  // The numbers of an array over distances, from the order of e; from rows of `padded` for `width`. Null: nobody asks.
+  struct Width {
+    std::int64_t given, padded;
+  };
+  void collect_distances(float* to, const Scratch& from, const Width& width, float factor) const {
+    if (!to) return;
+    each_distance([&](std::int64_t r, std::int64_t x) {
+      for (std::int64_t c = 0; c < width.given; ++c)
+        to[r * width.given + c] += factor * from[x * width.padded + c];
+    });
+  }
+  // Those of the tokens of queries i0..i0+ni, from rows of a tile.
+  void collect_queries(float* to, const Scratch& from, const Width& width, const Queries& at) const {
+    for (std::int64_t n = 0; to && n < at.ni * width.given; ++n)
+      to[(at.i0 + shift_) * width.given + n] += from[n / width.given * width.padded + n % width.given];
   }
 
-  Scratch q_, k_, k_t_, v_, v_t_, dout_, by_key_, by_distance_;
-  Scratch far_q_, far_k_, far_k_t_, far_rows_;
-  Scratch query_cross_, query_cross_t_, key_cross_, key_cross_t_, value_, value_t_;
-  Scratch profile_query_, profile_, profile_t_;
+  // Rows of queries of a tile, of keys and of values.
+  Scratch q_, k_, k_t_, v_, v_t_, dout_;
+  // Of a tile: logits, which become weights; the output; the gradient of the weights, which becomes that of the logits; and
+  // that of the score, where it is another.
+  Scratch logits_, out_, dp_, dscore_;
+  Scratch dq_, dk_, dv_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

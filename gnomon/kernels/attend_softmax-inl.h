@@ -14,7 +14,8 @@ namespace gnomon::HWY_NAMESPACE {
 
 class Head : public Logits {
  public:
-  explicit Head(const HeadTask& t, bool mixed) : Logits(t), mixed_(mixed) {}
+  explicit Head(const HeadTask& t) : Logits(t), mixed_(t.given->mixes()) {}
+  bool mixed() const { return mixed_; }  // a network changes the scores
   const AttendShape& shape() const { return s_; }
   std::int64_t query_tile() const { return bq_; }
   std::int64_t row_step() const { return ld_; }
@@ -32,7 +33,6 @@ class Head : public Logits {
     prepare();
     check_tame(k_t_.data(), s_.K * keys_);
     pack_rows(t_.v, {s_.keys, s_.D, Dp_}, 1, t_.padding, v_);
-    if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
     out_.resize(bq_ * Dp_), most_.resize(bq_), total_.resize(bq_);
   }
   void begin_forward(std::int64_t i0, std::int64_t ni) {
@@ -47,12 +47,8 @@ class Head : public Logits {
   void forward(const Tile& tile) {
     for (std::int64_t a = 0; a < tile.ni; ++a) soften(tile, a, most_[a], total_[a], &out_[a * Dp_]);
     rows_times(tile, logits_.data(), &v_[tile.j0 * Dp_], Dp_, out_.data());
-    if (!t_.terms.value) return;
-    if (t_.places) return add_values_by_places(tile);
-    each_panel(tile, [&](const Panel& panel) {
-      to_band(panel, logits_.data());
-      product({panel.m, Dp_, panel.width}, {band_.data(), ldg_, 1}, value_.data() + panel.start * Dp_, Dp_,
-              &out_[panel.a0 * Dp_], Dp_, true);
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.give(tile); }) kind.give(tile);
     });
   }
   void end_forward(std::int64_t i0, std::int64_t ni) {
@@ -68,10 +64,8 @@ class Head : public Logits {
   void start_backward() {
     prepare();
     pack_transposed(t_.v, s_.keys, s_.D, v_t_);
-    pack_rows(t_.k, {s_.keys, s_.K, Kp_}, 1, t_.padding, k_);
-    if (far()) pack_rows(far_rows(t_.k, s_.keys), {s_.keys, s_.K, Kp_}, 1, t_.padding, far_k_);
+    pack_keys();
     pack_rows(t_.dout, {s_.queries, s_.D, Dp_}, 1, nullptr, dout_);
-    if (t_.terms.value) pack_distances(t_.terms.value, s_.D, 1, value_, value_t_);
     dp_.resize(bq_ * ld_);
     if (t_.extras.soft_cap != 0) slope_.resize(bq_ * ld_);
     start_gradients();
@@ -79,20 +73,23 @@ class Head : public Logits {
   void begin_backward(std::int64_t i0, std::int64_t ni) {
     begin_rows(i0, ni);
     dq_.assign(bq_ * Kp_, 0.0f);
-    if (far()) dfar_q_.assign(bq_ * Kp_, 0.0f);
-    if (t_.terms.profile) dprofile_query_.assign(bq_ * Pp(), 0.0f);
-    if (t_.terms.forget_query) dforget_q_.assign(bq_ * Wp(), 0.0f);
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.begin_gradients(); }) kind.begin_gradients();
+    });
   }
   // From the logits to their gradient, and that of what was added to the score but by the network that mixes heads.
   void backward_to_score(const Tile& tile) {
     times_columns(tile, {&dout_[tile.i0 * Dp_], Dp_, 1}, v_t_, s_.D, dp_);
-    if (t_.terms.value) value_scores(tile);
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.give_back(tile); }) kind.give_back(tile);
+    });
     for (std::int64_t a = 0; a < tile.ni; ++a) soften_backward(tile, a);
     // logits_ now holds p, dp_ holds ds.
     if (!separate()) return;
     std::copy_n(dp_.begin(), tile.ni * ld_, dscore_.begin());
-    if (t_.terms.counted)
-      each_row(tile, [&](const Seen& r) { count_.backward(r, &dp_[r.a * ld_], dscore(r.a)); });
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.to_score(tile); }) kind.to_score(tile);
+    });
   }
   const float* ds(std::int64_t a) const { return &dp_[a * ld_]; }
   float* dscore(std::int64_t a) { return &dscore_[a * ld_]; }
@@ -100,50 +97,57 @@ class Head : public Logits {
     const float* dout = &dout_[tile.i0 * Dp_];
     columns_times(tile, logits_.data(), dout, Dp_, &dv_[tile.j0 * Dp_]);
     score_backward(tile);
-    if (t_.terms.value && t_.dterms.value) value_backward(tile);
-    if (t_.places) return cross_backward_by_places(tile);
-    // dq is scaled when it is written, and query_cross_ carries 1/scale.
-    if (t_.terms.query_cross) of_query_backward(tile, query_cross(), dp_, dq_, dquery_cross_);
-    if (t_.terms.profile) of_query_backward(tile, profiles(), dp_, dprofile_query_, dprofile_);
-    if (t_.terms.key_cross) key_cross_backward(tile);
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.backward(tile); }) kind.backward(tile);
+    });
   }
   void end_backward(std::int64_t i0, std::int64_t ni) {
-    if (t_.terms.counted) reads_backward(ni);
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.end_rows(i0, ni); }) kind.end_rows(i0, ni);
+    });
+    const auto& far = kinds_.of<FarTerm>();
     for (std::int64_t a = 0; a < ni; ++a) {
-      write_row(&dq_[a * Kp_], s_.K, s_.scale, t_.dq.row(i0 + a));
-      write_far(dfar_q_, a, s_.scale, t_.dq.row(i0 + a));
+      float* to = t_.dq.row(i0 + a);
+      write_row(&dq_[a * Kp_], s_.K, s_.scale, to);
+      if (far) far->write_query(a, to);
+      if (!far) std::fill_n(to + s_.K, s_.beside, 0.0f);
     }
-    const auto collect = [&](float* to, const Scratch& rows, std::int64_t width, std::int64_t padded) {
-      for (std::int64_t n = 0; to && n < ni * width; ++n)
-        to[(i0 + shift_) * width + n] += rows[n / width * padded + n % width];
-    };
-    collect(t_.dterms.forget_query, dforget_q_, t_.terms.forget_width, Wp());
-    collect(t_.dterms.profile_query, dprofile_query_, t_.terms.profile_width, Pp());
   }
   void finish_backward() {
     if (t_.extras.dsink) *t_.extras.dsink = sink_gradient();
+    const auto& far = kinds_.of<FarTerm>();
     for (std::int64_t j = 0; j < s_.keys; ++j) {
-      write_row(&dk_[j * Kp_], s_.K, 1, t_.dk.row(j));
-      write_far(dfar_k_, j, 1, t_.dk.row(j));
+      float* to = t_.dk.row(j);
+      write_row(&dk_[j * Kp_], s_.K, 1, to);
+      if (far) far->write_key(j, to);
+      if (!far) std::fill_n(to + s_.K, s_.beside, 0.0f);
       write_row(&dv_[j * Dp_], s_.D, 1, t_.dv.row(j));
     }
-    finish_gradients();
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.finish(); }) kind.finish();
+    });
   }
 
  private:
   // Whether weights are divided by their sum.
   bool summed() const { return !sticks() && !t_.extras.of_weights; }
   // The gradient of the score is not that of the logits.
-  bool separate() const { return mixed_ || t_.terms.counted || far(); }
+  bool separate() const {
+    return mixed_ || kinds_.has<FarTerm>() ||
+           kinds_.any([]<class Kind>(const Kind&) { return GivesToScore<Kind>; });
+  }
   // No logit can be anything but a number, given the numbers that were packed.
-  bool sure() const { return tame_ && !mixed_ && !rules() && !sticks(); }
+  bool sure() const {
+    return tame_ && !mixed_ && !adds_to_rows_ && !sticks() &&
+           !kinds_.any([]<class Kind>(const Kind&) { return AddsByScore<Kind>; });
+  }
   // What was not added before a stick was broken.
-  RowBias late_bias(const Tile& tile, std::int64_t a) { return sticks() ? RowBias{} : row_bias(tile, a); }
+  Late late_bias(const Tile& tile, std::int64_t a) { return sticks() ? Late{} : kinds_.late(tile, a); }
   bool late_extras() const { return t_.extras.of_pairs && !sticks(); }
 
   // No logit of columns from..n is NaN or +∞, or has overflowed to −∞: only what is added may be −∞, to hide a key. (Where a
   // stick was broken, all that is behind: a key `may_hide`, because it may have nothing.)
-  bool all_defined(const RowBias& bias, const float* s, std::int64_t from, std::int64_t n, bool may_hide) {
+  bool all_defined(const Late& bias, const float* s, std::int64_t from, std::int64_t n, bool may_hide) {
     auto defined = all_lanes();
     for (std::int64_t b = from / N_ * N_; b < n; b += N_) {
       V v = hn::LoadU(F(), s + b);
@@ -160,7 +164,7 @@ class Head : public Logits {
   void soften(const Tile& tile, std::int64_t a, float& most, float& total, float* out) {
     float* s = &logits_[a * ld_];
     const std::int64_t from = hidden(tile, a), n = visible(tile, a), end = round_up(tile.nj, 2 * N_);
-    RowBias bias = late_bias(tile, a);
+    Late bias = late_bias(tile, a);
     const V lowest = set(kMinusInfinity);
     V top = lowest;
     bool defined;
@@ -203,66 +207,14 @@ class Head : public Logits {
     for (; b < end; b += N_) hn::StoreU(hn::Zero(F()), F(), s + b);
   }
 
-  void add_values_by_places(const Tile& tile) {
-    each_row(tile, [&](const Seen& r) {
-      const std::int32_t* at = columns(tile, r);
-      for (std::int64_t b = r.from; b < r.n; ++b) {
-        add(logits(r.a)[b], &value_[at[b] * Dp_], Dp_, &out_[r.a * Dp_]);
-      }
-    });
-  }
-  // y += x·factor
-  void add(float factor, const float* x, std::int64_t n, float* y) const {
-    for (std::int64_t c = 0; c < n; c += N_)
-      hn::StoreU(hn::MulAdd(set(factor), hn::LoadU(F(), x + c), hn::LoadU(F(), y + c)), F(), y + c);
-  }
-
   // --- Gradients
 
   void start_gradients() {
     dk_.assign(s_.keys * Kp_, 0.0f);
     dv_.assign(s_.keys * Dp_, 0.0f);
-    if (t_.dterms.by_distance) dby_distance_.assign(span_, 0.0f);
-    if (t_.dterms.by_key) dby_key_.assign(keys_, 0.0f);
-    if (t_.dterms.query_cross) dquery_cross_.assign(span_ * Kp_, 0.0f);
-    if (t_.dterms.key_cross) dkey_cross_.assign(span_ * Kp_, 0.0f);
-    if (t_.dterms.profile) dprofile_.assign(span_ * Pp(), 0.0f);
-    if (t_.dterms.tilt_key) dtilt_key_.assign(keys_, 0.0f);
-    if (t_.terms.forget_query) dforget_k_.assign(s_.keys * Wp(), 0.0f);
-    if (t_.terms.counted) dcounted_.assign(count_rows() * Kp_, 0.0f);
-    if (far()) dfar_k_.assign(s_.keys * Kp_, 0.0f);
     if (separate()) dscore_.resize(bq_ * ld_);
-    if (t_.dterms.value) dvalue_.assign(span_ * Dp_, 0.0f);
-  }
-
-  void value_scores(const Tile& tile) {
-    const float* dout = &dout_[tile.i0 * Dp_];
-    if (t_.places) {
-      return each_row(tile, [&](const Seen& r) {
-        const std::int32_t* at = columns(tile, r);
-        for (std::int64_t b = r.from; b < r.n; ++b)
-          dp_[r.a * ld_ + b] += dot(dout + r.a * Dp_, &value_[at[b] * Dp_], Dp_);
-      });
-    }
-    each_panel(tile, [&](const Panel& panel) {
-      product({panel.m, panel.width, s_.D}, {dout + panel.a0 * Dp_, Dp_, 1}, value_t_.data() + panel.start,
-              span_, band_.data(), ldg_, false);
-      from_band(panel, dp_.data());
-    });
-  }
-  void value_backward(const Tile& tile) {
-    const float* dout = &dout_[tile.i0 * Dp_];
-    if (t_.places) {
-      return each_row(tile, [&](const Seen& r) {
-        const std::int32_t* at = columns(tile, r);
-        for (std::int64_t b = r.from; b < r.n; ++b)
-          add(logits(r.a)[b], dout + r.a * Dp_, Dp_, &dvalue_[at[b] * Dp_]);
-      });
-    }
-    each_panel(tile, [&](const Panel& panel) {
-      to_band(panel, logits_.data());
-      product({panel.width, Dp_, panel.m}, {band_.data(), 1, ldg_}, dout + panel.a0 * Dp_, Dp_,
-              dvalue_.data() + panel.start * Dp_, Dp_, true);
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.start_gradients(); }) kind.start_gradients();
     });
   }
 
@@ -272,7 +224,7 @@ class Head : public Logits {
     const std::int64_t i = tile.i0 + a, end = round_up(tile.nj, 2 * N_);
     const float lse = t_.lse[i];
     const std::int64_t n = lse == kMinusInfinity ? 0 : visible(tile, a), from = hidden(tile, a);
-    RowBias bias = late_bias(tile, a);
+    Late bias = late_bias(tile, a);
     const bool may_hide = late_extras();
     if (may_hide) add_extras(tile, {a, from, n}, std::exchange(bias, {}));
     // No sum divides what the stick leaves; 0·lse is NaN where the row is.
@@ -302,10 +254,12 @@ class Head : public Logits {
       hn::StoreU(hn::Zero(F()), F(), dp + b);
     }
     if (from >= n) return;
-    if (sticks()) stick_.backward({a, from, n}, dp);
-    if (t_.extras.of_pairs) extras_backward(tile, {a, from, n}, dp);
-    bias_backward(tile, {a, from, n});
-    if (rules()) rules_backward(tile, {a, from, n});
+    const Seen r{a, from, n};
+    if (sticks()) kinds_.of<StickTerm>()->unbreak(r, dp);
+    if (t_.extras.of_pairs) extras_backward(tile, r, dp);
+    kinds_.each([&](auto& kind) {
+      if constexpr (requires { kind.backward(tile, r, dp); }) kind.backward(tile, r, dp);
+    });
   }
 
   // The weight of the sink, exp(sink − lse), has no value: its ds is −p Σ_j p dp.
@@ -317,180 +271,18 @@ class Head : public Logits {
     }
     return sum;
   }
-  void bias_backward(const Tile& tile, const Seen& r) {
-    const float* ds = &dp_[r.a * ld_];
-    float* by_key = t_.dterms.by_key ? &dby_key_[tile.j0] : nullptr;
-    float* by_distance = t_.dterms.by_distance && !t_.places ? &dby_distance_[band_of(tile, r.a)] : nullptr;
-    if (by_key || by_distance || t_.dterms.by_query) {
-      V row_sum = hn::Zero(F());
-      for (std::int64_t b = 0; b < r.n; b += N_) {
-        const V d = hn::LoadU(F(), ds + b);
-        if (by_distance) hn::StoreU(hn::Add(d, hn::LoadU(F(), by_distance + b)), F(), by_distance + b);
-        if (by_key) hn::StoreU(hn::Add(d, hn::LoadU(F(), by_key + b)), F(), by_key + b);
-        row_sum = hn::Add(row_sum, d);
-      }
-      if (t_.dterms.by_query) t_.dterms.by_query[tile.i0 + r.a] += sum(row_sum);
-    }
-    if (!t_.dterms.by_distance || !t_.places) return;
-    const std::int32_t* at = columns(tile, r);
-    for (std::int64_t b = r.from; b < r.n; ++b) dby_distance_[at[b]] += ds[b];
-  }
-  void rules_backward(const Tile& tile, const Seen& r) {
-    const float* ds = &dp_[r.a * ld_];
-    if (t_.terms.forget_query) forget_.backward(gates(tile, r), ds);
-    if (curve_) curve_backward(tile, r, ds);
-    if (!t_.terms.tilt) return;
-    const float *delta = distances(tile, r), *key = &tilt_key_[tile.j0];
-    const std::int64_t token = tile.i0 + r.a + shift_;
-    const V query = set(t_.terms.tilt_query[token]), slope = set(*t_.terms.tilt);
-    V of_slope = hn::Zero(F()), of_query = of_slope;
-    r.each_vector([&](std::int64_t b) {
-      const V d = hn::Mul(first(hn::LoadU(F(), ds + b), r.n - b), hn::LoadU(F(), delta + b));
-      // What a hidden key holds may be no number.
-      const V gates = hn::IfThenZeroElse(hn::Eq(d, hn::Zero(F())), hn::Add(query, hn::LoadU(F(), key + b)));
-      of_slope = hn::MulAdd(d, gates, of_slope);
-      of_query = hn::Add(d, of_query);
-      if (!t_.dterms.tilt_key) return;
-      float* to = &dtilt_key_[tile.j0 + b];
-      hn::StoreU(hn::MulAdd(d, slope, hn::LoadU(F(), to)), F(), to);
-    });
-    dtilt_ += double(sum(of_slope));
-    if (t_.dterms.tilt_query) t_.dterms.tilt_query[token] += *t_.terms.tilt * sum(of_query);
-  }
-  // d ln(1 + rate·n)/d rate = n/(1 + rate·n)
-  void curve_backward(const Tile& tile, const Seen& r, const float* ds) {
-    const std::int64_t token = tile.i0 + r.a + shift_;
-    curve_->backward(r, curve_x(tile, r), ds, dx_.data());
-    const float *warped = row(warp_, tile, r), *delta = distances(tile, r);
-    V of_factor = hn::Zero(F()), of_rate = of_factor;
-    r.each_vector([&](std::int64_t b) {
-      const V d = first(hn::LoadU(F(), &dx_[b]), r.n - b), n = hn::Abs(hn::LoadU(F(), delta + b));
-      of_factor = hn::MulAdd(d, hn::LoadU(F(), warped + b), of_factor);
-      of_rate = hn::MulAdd(d, hn::Div(n, hn::MulAdd(set(warp_.rate), n, set(1))), of_rate);
-    });
-    if (t_.dterms.curve_by_token) t_.dterms.curve_by_token[token] += sum(of_factor);
-    drate_ += double(sum(of_rate)) * double(t_.terms.curve_by_token[token]);
-  }
-
-  // What ds gives to q and k, each product its keys, and to what the gates are made from.
+  // What ds gives to q and k, each product its keys.
   void score_backward(const Tile& tile) {
-    Scratch& ds = separate() ? dscore_ : dp_;
-    const Reach reach = far() ? reach_of(tile) : Reach::near;
-    if (reach == Reach::both) split(tile);
-    if (reach != Reach::far) {
-      columns_times(tile, ds.data(), q_.data(), Kp_, &dk_[tile.j0 * Kp_]);
-      rows_times(tile, ds.data(), &k_[tile.j0 * Kp_], Kp_, dq_.data());
-    }
-    if (reach != Reach::near) {
-      const float* far = reach == Reach::far ? ds.data() : far_.data();
-      columns_times(tile, far, far_q_.data(), Kp_, &dfar_k_[tile.j0 * Kp_]);
-      rows_times(tile, far, &far_k_[tile.j0 * Kp_], Kp_, dfar_q_.data());
-    }
-    if (!t_.terms.forget_query) return;
-    Scratch& dz = forget_.z();
-    const std::int64_t end = round_up(tile.nj, 2 * N_);
-    for (std::int64_t a = 0; a < tile.ni; ++a) {
-      const Seen r = seen(tile, a);
-      std::fill_n(&dz[a * ld_], std::min(r.from, r.n), 0.0f);
-      std::fill(&dz[a * ld_] + r.n, &dz[a * ld_] + end, 0.0f);
-    }
-    columns_times(tile, dz.data(), forget_q_.data(), Wp(), &dforget_k_[tile.j0 * Wp()]);
-    rows_times(tile, dz.data(), &forget_k_[tile.j0 * Wp()], Wp(), dforget_q_.data());
-  }
-  // far_ takes from dscore_ what belongs to far keys.
-  void split(const Tile& tile) {
-    std::fill_n(far_.begin(), tile.ni * ld_, 0.0f);
-    each_row(tile, [&](const Seen& r) {
-      float *near = dscore(r.a), *other = &far_[r.a * ld_];
-      const float* delta = distances(tile, r);
-      r.each_vector([&](std::int64_t b) {
-        const V d = first(hn::LoadU(F(), near + b), r.n - b);
-        const auto is_far = hn::Ge(hn::LoadU(F(), delta + b), set(float(t_.far_from)));
-        hn::StoreU(hn::IfThenElseZero(is_far, d), F(), other + b);
-        hn::StoreU(hn::IfThenZeroElse(is_far, d), F(), near + b);
-      });
-    });
-  }
-  // dq is scaled when it is written, and counted_ carries 1/scale.
-  void reads_backward(std::int64_t ni) {
-    const std::int64_t rows = count_rows(), step = reads_step();
-    product({ni, Kp_, rows}, {count_.dreads.data(), step, 1}, counted_.data(), Kp_, dq_.data(), Kp_, true);
-    product({rows, Kp_, ni}, {count_.dreads.data(), 1, step}, q_.data(), Kp_, dcounted_.data(), Kp_, true);
+    auto& far = kinds_.of<FarTerm>();
+    if (far) far->score_backward(tile);
+    if (far && far->reach_of(tile) == Reach::far) return;
+    const Scratch& ds = separate() ? dscore_ : dp_;
+    columns_times(tile, ds.data(), q_.data(), Kp_, &dk_[tile.j0 * Kp_]);
+    rows_times(tile, ds.data(), &k_[tile.j0 * Kp_], Kp_, dq_.data());
   }
 
-  void key_cross_backward(const Tile& tile) {
-    each_columns(tile, [&](const Columns& c) {
-      std::fill_n(key_band_.begin(), c.n * ldg_, 0.0f);
-      for (std::int64_t a = c.a0; a < tile.ni; ++a) {
-        const float* ds = &dp_[a * ld_ + c.b0];
-        float* band = &key_band_[tile.ni - 1 - a];
-        for (std::int64_t b = 0; b < c.n; ++b) band[b * (ldg_ + 1)] = ds[b];
-      }
-      product({c.n, Kp_, c.width}, {key_band_.data(), ldg_, 1}, key_cross_.data() + c.start * Kp_, Kp_,
-              &dk_[(tile.j0 + c.b0) * Kp_], Kp_, true);
-      if (!t_.dterms.key_cross) return;
-      product({c.width, Kp_, c.n}, {key_band_.data(), 1, ldg_}, &k_[(tile.j0 + c.b0) * Kp_], Kp_,
-              dkey_cross_.data() + c.start * Kp_, Kp_, true);
-    });
-  }
-
-  void cross_backward_by_places(const Tile& tile) {
-    if (!t_.terms.query_cross && !t_.terms.key_cross && !t_.terms.profile) return;
-    each_row(tile, [&](const Seen& r) {
-      const std::int32_t* at = columns(tile, r);
-      const float *ds = &dp_[r.a * ld_], *q = &q_[r.a * Kp_];
-      for (std::int64_t b = r.from; b < r.n; ++b) {
-        const std::int64_t j = tile.j0 + b, x = at[b] * Kp_;
-        if (ds[b] == 0) continue;  // what a hidden key holds may be no number
-        if (t_.terms.query_cross) add(ds[b], &query_cross_[x], Kp_, &dq_[r.a * Kp_]);
-        if (t_.dterms.query_cross) add(ds[b], q, Kp_, &dquery_cross_[x]);
-        if (t_.terms.profile) add(ds[b], &profile_[at[b] * Pp()], Pp(), &dprofile_query_[r.a * Pp()]);
-        if (t_.dterms.profile) add(ds[b], &profile_query_[r.a * Pp()], Pp(), &dprofile_[at[b] * Pp()]);
-        if (t_.terms.key_cross) add(ds[b], &key_cross_[x], Kp_, &dk_[j * Kp_]);
-        if (t_.dterms.key_cross) add(ds[b], &k_[j * Kp_], Kp_, &dkey_cross_[x]);
-      }
-    });
-  }
-
-  void finish_gradients() {
-    const HeadTerms& d = t_.dterms;
-    struct Width {
-      std::int64_t given, padded;
-    };
-    const auto collect = [&](float* to, const Scratch& from, const Width& width, float factor) {
-      if (!to) return;
-      each_distance([&](std::int64_t r, std::int64_t x) {
-        for (std::int64_t c = 0; c < width.given; ++c)
-          to[r * width.given + c] += factor * from[x * width.padded + c];
-      });
-    };
-    collect(d.by_distance, dby_distance_, {1, 1}, 1);
-    collect(d.query_cross, dquery_cross_, {s_.K, Kp_}, 1 / s_.scale);
-    collect(d.key_cross, dkey_cross_, {s_.K, Kp_}, 1);
-    collect(d.profile, dprofile_, {t_.terms.profile_width, Pp()}, 1);
-    collect(d.value, dvalue_, {s_.D, Dp_}, 1);
-    for (std::int64_t j = 0; d.forget_key && j < s_.keys; ++j) {
-      for (std::int64_t c = 0; c < t_.terms.forget_width; ++c)
-        d.forget_key[j * t_.terms.forget_width + c] += dforget_k_[j * Wp() + c];
-    }
-    for (std::int64_t p = 0; d.counted && p < count_rows(); ++p) {
-      for (std::int64_t c = 0; c < s_.D; ++c) d.counted[p * s_.D + c] += dcounted_[p * Kp_ + c] / s_.scale;
-    }
-    if (curve_) curve_->collect(d.curve_slope, d.curve_intercept);
-    if (d.curve_rate) *d.curve_rate += float(drate_);
-    if (d.tilt) *d.tilt += float(dtilt_);
-    for (std::int64_t j = 0; d.tilt_key && j < s_.keys; ++j) d.tilt_key[j] += dtilt_key_[j];
-    if (d.by_key) {
-      for (std::int64_t j = 0; j < s_.keys; ++j) d.by_key[j] += dby_key_[j];
-    }
-  }
-
-  const bool mixed_;  // a network changes the scores
-  Scratch out_, most_, total_, dp_, dscore_;
-  Scratch dq_, dk_, dv_, dby_distance_, dby_key_, dquery_cross_, dkey_cross_, dvalue_;
-  Scratch dprofile_query_, dprofile_;
-  Scratch dfar_q_, dfar_k_, dforget_q_, dforget_k_, dcounted_, dtilt_key_;
-  double drate_ = 0, dtilt_ = 0;
+  const bool mixed_;
+  Scratch most_, total_;
 };
 
 }  // namespace gnomon::HWY_NAMESPACE

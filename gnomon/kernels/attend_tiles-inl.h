@@ -21,8 +21,20 @@ struct Tile {
   std::int64_t width;  // of the band: ni + nj − 1
 };
 
+// Rows a0..a0+m of a tile with the columns that they see: row a reads entry b − (a − a0) + m − 1 of a band that
+// begins at `start` of an array over distances. Few rows waste little of the band.
+struct Panel {
+  std::int64_t a0, m, n, width, start;
+  std::int64_t at(std::int64_t a) const { return m - 1 - (a - a0); }
+};
+// The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
+// b − b0 − a + ni − 1 of a band that begins at `start`.
+struct Columns {
+  std::int64_t b0, n, a0, width, start;
+};
+// Its members are open to the kinds of terms (attend_terms-inl.h).
 class Tiles {
- protected:
+ public:
   explicit Tiles(const HeadTask& t)
       : t_(t),
         s_(t.shape),
@@ -36,7 +48,7 @@ class Tiles {
         ld_(round_up(bk_, 2 * N_) + 2 * N_),
         ldg_(round_up(bq_ + bk_, 2 * N_) + 2 * N_),
         zero_(s_.place(s_.queries) + bq_ + 2 * N_),
-        span_(t.places ? t.terms.distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
+        span_(t.places ? t.given->distances : s_.keys + s_.queries + bq_ + bk_ + 6 * N_) {}
 
   Tile make_tile(std::int64_t i0, std::int64_t ni, std::int64_t j0, std::int64_t nj) const {
     return {i0, ni, j0, nj, ni + nj - 1};
@@ -52,7 +64,7 @@ class Tiles {
   std::int64_t end_of(std::int64_t i) const {
     std::int64_t end = s_.causal ? i + shift_ + 1 : s_.keys;
     if (s_.right >= 0) end = std::min(end, i + shift_ + s_.right + 1);
-    if (t_.weights == Weighting::stick) --end;
+    if (t_.given->weights == Weighting::stick) --end;
     return std::min<std::int64_t>(end, t_.end_key ? t_.end_key[i + shift_] : s_.keys);
   }
   // Row a of the tile sees its columns from hidden() on, before visible().
@@ -84,6 +96,18 @@ class Tiles {
     return tame_ ? hn::IfThenElseZero(hn::Ge(x, set(kNothing)), p) : p;
   }
   bool whole(const Tile& tile) const { return visible(tile, 0) == tile.nj; }
+
+  float dot(const float* a, const float* b, std::int64_t n) const {
+    V total = hn::Zero(F());
+    for (std::int64_t c = 0; c < n; c += N_)
+      total = hn::MulAdd(load(a + c, n - c), load(b + c, n - c), total);
+    return sum(total);
+  }
+  // y += x·factor
+  void add(float factor, const float* x, std::int64_t n, float* y) const {
+    for (std::int64_t c = 0; c < n; c += N_)
+      hn::StoreU(hn::MulAdd(set(factor), hn::LoadU(F(), x + c), hn::LoadU(F(), y + c)), F(), y + c);
+  }
 
   // c (rows of the tile, columns) = left·right, for the columns that each panel of rows can see.
   void times_columns(const Tile& tile, Left left, const Scratch& right, std::int64_t k, Scratch& c) const {
@@ -131,12 +155,6 @@ class Tiles {
     }
   }
 
-  // Rows a0..a0+m of a tile with the columns that they see: row a reads entry b − (a − a0) + m − 1 of a band that
-  // begins at `start` of an array over distances. Few rows waste little of the band.
-  struct Panel {
-    std::int64_t a0, m, n, width, start;
-    std::int64_t at(std::int64_t a) const { return m - 1 - (a - a0); }
-  };
   template <class Body>
   void each_panel(const Tile& tile, const Body& f) {
     constexpr std::int64_t kPanel = 2 * kRows;
@@ -164,11 +182,6 @@ class Tiles {
       std::fill(band + panel.at(a) + panel.n, band + round_up(panel.width, 2 * N_), 0.0f);
     }
   }
-  // The same for columns b0..b0+n of a tile and the rows from a0 on that see them: column b reads entry
-  // b − b0 − a + ni − 1 of a band that begins at `start`.
-  struct Columns {
-    std::int64_t b0, n, a0, width, start;
-  };
   template <class Body>
   void each_columns(const Tile& tile, const Body& f) {
     constexpr std::int64_t kColumns = 2 * kRows;

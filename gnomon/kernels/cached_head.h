@@ -8,6 +8,11 @@ inline constexpr std::int64_t kWidest =
     16;  // numbers in the widest vector: what cached rows are rounded up to
 inline constexpr std::int64_t kPiece = 1024;  // slots of the cache that go to one task
 
+// Of the terms of a call, what there is to do.
+struct CachedStages {
+  bool over_distances = false, late = false, products = false, values = false;
+};
+
 // One head of the cache with the queries of its group, as the kernel sees it. Row r of rows, and of what is returned, is
 // query r / group with head first_head + r % group. A token of the sequence has an index that counts from its first one;
 // it lies in slot index % slots.
@@ -25,6 +30,7 @@ struct CachedTask {
   const std::int64_t* queries;    // index of each query, −1: it is padding
   const std::int64_t* first_key;  // of each query, counted from the oldest; null: nothing is hidden
   const Terms* terms;
+  CachedStages given;
   const Extras* extras;
   // What these slots give: the largest logit and Σ exp(logit − largest) of each row, and its sum of values (rows,Dp).
   float *most, *sum, *out;

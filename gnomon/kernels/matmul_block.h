@@ -8,21 +8,23 @@ namespace gnomon::portable {
 inline constexpr std::int64_t kDepth = 384, kRowsOfBlock = 96, kColumnsOfBlock = 256, kColumnsAtOnce = 4096;
 
 // What is summed in registers at a time.
-struct Tile {
+struct BlockTile {
   std::int64_t rows, columns;
 };
 
 // A matrix as it lies in memory or its transpose: element (i,j) at data[i·row + j·column], one of the two steps is 1.
-struct Source {
+struct BlockSource {
   const float* data;
   std::int64_t row, column;
-  Source from(std::int64_t i, std::int64_t j) const { return {data + i * row + j * column, row, column}; }
+  BlockSource from(std::int64_t i, std::int64_t j) const {
+    return {data + i * row + j * column, row, column};
+  }
 };
 
 // c (m,n) (+)= a (m,k) b (k,n) [+ bias]; b lies in panels of Tile::columns columns, the one of column j at panels + j·k.
 struct Block {
   std::int64_t m, n, k;
-  Source a;
+  BlockSource a;
   const float* panels;
   float* c;
   std::int64_t ldc;

@@ -21,10 +21,10 @@ HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
 inline std::int64_t panel_width() { return 2 * lanes(); }
-portable::Tile RegisterTileShape() { return {kRows, panel_width()}; }
+portable::BlockTile RegisterTileShape() { return {kRows, panel_width()}; }
 
 // Columns of b that lie in memory as rows: four of them by a vector of numbers at a time, what is left one by one.
-void turn_into(float* panel, const portable::Source& b, std::int64_t k, std::int64_t columns) {
+void turn_into(float* panel, const portable::BlockSource& b, std::int64_t k, std::int64_t columns) {
   const F d;
   const std::int64_t width = panel_width(), whole = k / lanes() * lanes(), fours = columns / 4 * 4;
   HWY_ALIGN float four[4 * 16];
@@ -42,7 +42,7 @@ void turn_into(float* panel, const portable::Source& b, std::int64_t k, std::int
 }
 
 // The first `columns` columns of b (k,·) side by side, the rest of the panel 0.
-void PackPanel(const portable::Source& b, std::int64_t k, std::int64_t columns, float* panel) {
+void PackPanel(const portable::BlockSource& b, std::int64_t k, std::int64_t columns, float* panel) {
   const std::int64_t width = panel_width();
   if (columns < width) std::fill_n(panel, k * width, 0.0f);
   if (b.column != 1) return turn_into(panel, b, k, columns);
@@ -97,10 +97,10 @@ std::int64_t even_piece(std::int64_t n, std::int64_t most, std::int64_t of) {
   return round_up((n + pieces - 1) / pieces, of);
 }
 
-Tile register_tile_shape() { return HWY_DYNAMIC_DISPATCH(RegisterTileShape)(); }
+BlockTile register_tile_shape() { return HWY_DYNAMIC_DISPATCH(RegisterTileShape)(); }
 
 // All columns of b (k,n) in panels, column j of every panel first at panels + j·k.
-void pack(const Source& b, std::int64_t k, std::int64_t n, float* panels) {
+void pack(const BlockSource& b, std::int64_t k, std::int64_t n, float* panels) {
   const std::int64_t width = register_tile_shape().columns;
   parallel_ranges(n, 8 * width, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t j = begin; j < end; j += width)
@@ -127,8 +127,8 @@ void multiply_blocks(const Block& all) {
 }  // namespace
 
 void multiply(const Matmul& s, const float* a, const float* b, float* c, const float* bias) {
-  const Source left = s.a_op == Op::plain ? Source{a, s.lda, 1} : Source{a, 1, s.lda};
-  const Source right = s.b_op == Op::plain ? Source{b, s.ldb, 1} : Source{b, 1, s.ldb};
+  const BlockSource left = s.a_op == Op::plain ? BlockSource{a, s.lda, 1} : BlockSource{a, 1, s.lda};
+  const BlockSource right = s.b_op == Op::plain ? BlockSource{b, s.ldb, 1} : BlockSource{b, 1, s.ldb};
   const std::int64_t width = register_tile_shape().columns, depth = even_piece(s.K, kDepth, 1);
   thread_local Scratch packed;  // as large as this thread's largest product wants
   for (std::int64_t j = 0; j < s.N; j += kColumnsAtOnce) {

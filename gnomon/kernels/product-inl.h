@@ -83,12 +83,12 @@ constexpr std::array<RegisterTile, sizeof...(M)> tiles_of(std::integer_sequence<
 
 // c (m,n) (+)= a (m,k) b (k,n), finished; b and c row-major; n is rounded up to whole vectors, which b and c must hold.
 // Rows go into tiles of about one size: a small tile reads as much of b as a large one.
-struct Extent {
+struct ProductExtent {
   std::int64_t m, n, k;
 };
 template <class Finish = AsItIs>
-inline void product(const Extent& e, Left a, const float* b, std::int64_t ldb, float* c, std::int64_t ldc,
-                    bool accumulate) {
+inline void product(const ProductExtent& e, Left a, const float* b, std::int64_t ldb, float* c,
+                    std::int64_t ldc, bool accumulate) {
   static constexpr auto one = tiles_of<Finish, 1>(std::make_integer_sequence<int, kRows>());
   static constexpr auto two = tiles_of<Finish, 2>(std::make_integer_sequence<int, kRows>());
   const std::int64_t N = lanes(), panels = (e.m + kRows - 1) / kRows;

@@ -4,14 +4,51 @@
 
 namespace gnomon {
 
-bool Terms::over_distances() const {
-  return !(by_distance.empty() && query_cross.empty() && key_cross.empty() && profile.empty() &&
-           value.empty());
+bool any_array_over(const Terms& t, Dim dim) {
+  return std::any_of(kTermArrays.begin(), kTermArrays.end(),
+                     [&](const TermArray& a) { return a.over(dim) && !(t.*a.at).empty(); });
 }
+TermExtents term_extents(const AttendShape& s, const Terms& t, const TermArray& a) {
+  const auto extent = [&](Dim dim) -> std::int64_t {
+    switch (dim) {
+      case Dim::none:
+        return 1;
+      case Dim::sequences:
+        return s.B;
+      case Dim::heads:
+        return s.H;
+      case Dim::both:
+        return 2 * s.H;
+      case Dim::rows:
+        return std::int64_t((t.*a.at).size()) > s.keys ? s.B : 1;
+      case Dim::queries:
+        return s.queries;
+      case Dim::tokens:
+      case Dim::keys:
+        return s.keys;
+      case Dim::distances:
+        return t.distances;
+      case Dim::K:
+        return s.K;
+      case Dim::D:
+        return s.D;
+      case Dim::own:
+        return kTermKinds[a.kind].own(s, t);
+    }
+    return 1;
+  };
+  TermExtents extents{};
+  std::transform(a.dims.begin(), a.dims.end(), extents.begin(), extent);
+  return extents;
+}
+
+bool Terms::over_distances() const { return any_array_over(*this, Dim::distances); }
 Terms Terms::zeros() const {
   Terms t;
   t.first_distance = first_distance, t.distances = distances;
-  t.profile_width = profile_width, t.forget_width = forget_width;
+  for (const TermKind& kind : kTermKinds) {
+    if (kind.width) t.*kind.width = this->*kind.width;
+  }
   for (const TermArray& a : kTermArrays) (t.*a.at).resize((this->*a.at).size());
   return t;
 }

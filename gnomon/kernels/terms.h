@@ -4,55 +4,159 @@
 
 #include "gnomon/kernels/attend.h"
 
+// The records of all kinds of terms (terms/kind.h) as tables, for whoever does the same with each of them.
 namespace gnomon {
 
-// The arrays of Terms that have gradients, for what is done with each of them. Who adds to the gradient of one: each
-// head of each sequence to numbers of its own; to numbers of the head, which sequences share; to one row of tokens, which
-// heads share and perhaps sequences; to all of it.
+template <class Kind>
+concept CachedProduct = requires(const Kind& kind, const CachedPair& pair, float& s) {
+  kind.cached_product(pair, s);
+};
+template <class Kind>
+concept CachedLate = requires(const Kind& kind, const CachedPair& pair, float& s) {
+  kind.cached_late(pair, s);
+};
+template <class Kind>
+concept CachedValue = requires(const Kind& kind, const CachedPair& pair, float* out) {
+  kind.cached_value(pair, 0, out);
+};
+
+struct TermKind {
+  TermFacts facts;
+  bool cached;  // attention to a key cache knows it
+  std::string_view width_name;
+  std::int64_t Terms::*width;  // null: it has none
+  bool (*given)(const Terms&);
+  std::int64_t (*own)(const AttendShape&, const Terms&);  // an extent of its arrays
+  void (*check)(const AttendShape&, const Terms&);        // what it alone asks; throws Error(usage)
+};
+// Who adds to the gradient of an array: each head of each sequence to numbers of its own; to numbers of the head, which
+// sequences share; to one row of tokens, which heads share and perhaps sequences; to all of it.
 enum class TermOf { head_of_sequence, head, tokens, all };
 struct TermArray {
   std::string_view name;
   Floats Terms::*at;
+  Dims dims;
+  Floats Terms::*with;  // as in ArrayOf
+  bool optional;
+  std::size_t kind;  // among kTermKinds
   TermOf of;
+  constexpr bool over(Dim dim) const {
+    for (const Dim d : dims) {
+      if (d == dim) return true;
+    }
+    return false;
+  }
+  constexpr std::size_t axes() const {
+    std::size_t n = 0;
+    while (n < dims.size() && dims[n] != Dim::none) ++n;
+    return n;
+  }
 };
-inline constexpr std::array<TermArray, 24> kTermArrays{{
-    {"by_distance", &Terms::by_distance, TermOf::head},
-    {"by_query", &Terms::by_query, TermOf::head_of_sequence},
-    {"by_key", &Terms::by_key, TermOf::head_of_sequence},
-    {"query_cross", &Terms::query_cross, TermOf::head},
-    {"key_cross", &Terms::key_cross, TermOf::head},
-    {"profile_query", &Terms::profile_query, TermOf::head_of_sequence},
-    {"profile", &Terms::profile, TermOf::head},
-    {"value", &Terms::value, TermOf::head},
-    {"curve_rate", &Terms::curve_rate, TermOf::all},
-    {"curve_by_token", &Terms::curve_by_token, TermOf::tokens},
-    {"curve_slope", &Terms::curve_slope, TermOf::head},
-    {"curve_intercept", &Terms::curve_intercept, TermOf::head},
-    {"tilt", &Terms::tilt, TermOf::head},
-    {"tilt_query", &Terms::tilt_query, TermOf::head_of_sequence},
-    {"tilt_key", &Terms::tilt_key, TermOf::head_of_sequence},
-    {"forget_query", &Terms::forget_query, TermOf::head_of_sequence},
-    {"forget_key", &Terms::forget_key, TermOf::head_of_sequence},
-    {"counted", &Terms::counted, TermOf::all},
-    {"mix_up", &Terms::mix_up, TermOf::all},
-    {"mix_up_bias", &Terms::mix_up_bias, TermOf::all},
-    {"mix_down", &Terms::mix_down, TermOf::all},
-    {"mix_down_bias", &Terms::mix_down_bias, TermOf::all},
-    {"mix_size", &Terms::mix_size, TermOf::all},
-    {"mix_rate", &Terms::mix_rate, TermOf::all},
-}};
 
-// The numbers of the arrays over distances, of a curve and of a network, from their sizes.
-inline std::int64_t curve_pieces(const Terms& t) { return std::int64_t(t.curve_knots.size()) + 1; }
-inline std::int64_t mix_hidden(const Terms& t) { return std::int64_t(t.mix_up_bias.size()); }
+struct TermFixed {
+  std::string_view name;
+  Floats Terms::*at;
+};
+
+// How the tables are made of the records.
+template <class Kind>
+struct TermRows {
+  static constexpr bool given(const Terms& t) {
+    const Kind& kind = t;
+    if constexpr (requires { kind.given(); }) return kind.given();
+    for (const ArrayOf<Kind>& a : Kind::kArrays) {
+      if (!(kind.*a.at).empty() && (!a.with || a.with == a.at)) return true;
+    }
+    return false;
+  }
+  static constexpr std::int64_t own(const AttendShape& s, const Terms& t) {
+    const Kind& kind = t;
+    if constexpr (requires { kind.own(s); }) return kind.own(s);
+    return 1;
+  }
+  static void check(const AttendShape& s, const Terms& t) {
+    const Kind& kind = t;
+    if constexpr (requires { kind.check(s); }) kind.check(s);
+  }
+  static constexpr bool kCached = CachedProduct<Kind> || CachedLate<Kind> || CachedValue<Kind>;
+  static constexpr TermKind kind() {
+    TermKind row{Kind::kFacts, kCached, {}, nullptr, given, own, check};
+    if constexpr (requires { Kind::kWidth; }) row.width_name = Kind::kWidth.name, row.width = Kind::kWidth.at;
+    return row;
+  }
+  static constexpr TermOf of(const Dims& dims) {
+    if (Kind::kFacts.mixes_heads) return TermOf::all;
+    if (dims[0] == Dim::sequences) return TermOf::head_of_sequence;
+    if (dims[0] == Dim::heads) return TermOf::head;
+    return dims[0] == Dim::rows ? TermOf::tokens : TermOf::all;
+  }
+  template <std::size_t size>
+  static constexpr void add(std::array<TermArray, size>& all, std::size_t& n, std::size_t kind) {
+    for (const ArrayOf<Kind>& a : Kind::kArrays)
+      all[n++] = {a.name, a.at, a.dims, a.with, a.optional, kind, of(a.dims)};
+  }
+};
+template <class Kind>
+constexpr auto fixed_of() {
+  if constexpr (requires { Kind::kFixed; })
+    return Kind::kFixed;
+  else
+    return std::array<ArrayOf<Kind>, 0>{};
+}
+template <class... Kinds>
+constexpr auto term_fixed(KindList<Kinds...>) {
+  std::array<TermFixed, (fixed_of<Kinds>().size() + ...)> all{};
+  std::size_t n = 0;
+  const auto add = [&](const auto& arrays) {
+    for (const auto& a : arrays) all[n++] = {a.name, a.at};
+  };
+  (add(fixed_of<Kinds>()), ...);
+  return all;
+}
+template <class... Kinds>
+constexpr auto term_kinds(KindList<Kinds...>) {
+  return std::array{TermRows<Kinds>::kind()...};
+}
+template <class... Kinds>
+constexpr auto term_arrays(KindList<Kinds...>) {
+  std::array<TermArray, (Kinds::kArrays.size() + ...)> all{};
+  std::size_t n = 0, kind = 0;
+  (TermRows<Kinds>::add(all, n, kind++), ...);
+  return all;
+}
+inline constexpr auto kTermKinds = term_kinds(TermKinds{});
+inline constexpr auto kTermArrays = term_arrays(TermKinds{});  // those that have gradients
+inline constexpr auto kTermFixed = term_fixed(TermKinds{});    // those that have none
+
+// f(record), for each kind.
+template <class... Kinds, class F>
+void each_record(const TermRecords<KindList<Kinds...>>& terms, const F& f) {
+  (f(static_cast<const Kinds&>(terms)), ...);
+}
+// Whether a kind is given of which this is true.
+template <class F>
+bool any_term(const Terms& terms, const F& is) {
+  for (const TermKind& kind : kTermKinds) {
+    if (is(kind) && kind.given(terms)) return true;
+  }
+  return false;
+}
+// Whether an array is given that has such an axis.
+bool any_array_over(const Terms& terms, Dim dim);
+// The extents of an array, 1 beyond its axes.
+using TermExtents = std::array<std::int64_t, 4>;
+TermExtents term_extents(const AttendShape& shape, const Terms& terms, const TermArray& array);
 
 // Gradients of arrays that several tasks add to: each task sums into its own copy, and the copies are added in order, so
 // that the bits do not depend on who finishes first. A task is a head of a sequence, or a sequence if heads are mixed.
 class SharedGradients {
  public:
   SharedGradients(std::int64_t B, std::int64_t H, std::int64_t tokens, Terms& total);
-  Terms& of_sequence(std::int64_t b) { return per_sequence_[std::size_t(b)]; }
-  Terms& of_head(std::int64_t b, std::int64_t h) { return per_head_[std::size_t(b * H_ + h)]; }
+  // The numbers that head h of sequence b adds to.
+  Terms& of(const TermArray& array, std::int64_t b, std::int64_t h) {
+    if (array.of == TermOf::head_of_sequence) return total_;
+    return array.of == TermOf::head ? per_sequence_[std::size_t(b)] : per_head_[std::size_t(b * H_ + h)];
+  }
   void collect();
 
  private:

@@ -9,8 +9,6 @@
 namespace gnomon {
 namespace {
 
-using NamedOptions = std::vector<std::pair<std::string, std::string>>;
-
 // Every rope of the spec under another name, with more options beside its own; how many there were.
 int rename(Spec& spec, const std::string& name, const NamedOptions& more) {
   int found = 0;
@@ -32,13 +30,13 @@ std::vector<WayOfReading> extensions(const Spec& trained, double factor, std::in
   if (!(factor > 1) || original < 2)
     throw Error(Fault::usage, text("extensions: a factor of ", factor, " for ", original,
                                    " tokens; allowed are a factor above 1 and 2 tokens or more"));
-  const std::string by = shortest(factor), near = text(original / 2);
+  const OptionValue by = factor, near = original / 2;
   // Distances up to half of the trained length as they are; groups so large that the rest falls into the other half.
-  const std::string group = text(std::int64_t(std::ceil(2 * factor - 1)));
+  const OptionValue group = std::ceil(2 * factor - 1);
   const std::pair<std::string, NamedOptions> methods[] = {
       {"linear", {{"factor", by}}},
       {"ntk", {{"factor", by}}},
-      {"yarn", {{"factor", by}, {"original", text(original)}}},
+      {"yarn", {{"factor", by}, {"original", original}}},
       {"rerope", {{"window", near}}},
       {"self_extend", {{"window", near}, {"group", group}}}};
   std::vector<WayOfReading> all{{"as trained", trained}};

@@ -78,10 +78,16 @@ std::int64_t windows_of(const Matrix& rows, std::int64_t T, std::int64_t least, 
   return rows.rows / T;
 }
 
+// The eigenvalues of (0 a; aᵀ 0) are ± the singular values of a, exact to rounding of the largest (Golub and
+// Kahan 1965). Eigen compiles an SVD of its own for half a minute.
 std::vector<double> singular_values(const Matrix& a) {
-  const Eigen::BDCSVD<Dense> svd(view(a));
-  const auto& s = svd.singularValues();
-  return {s.data(), s.data() + s.size()};
+  const Eigen::Index least = std::min(a.rows, a.columns), n = a.rows + a.columns;
+  Dense both = Dense::Zero(n, n);
+  both.bottomLeftCorner(a.columns, a.rows) = view(a).transpose();
+  const Eigen::SelfAdjointEigenSolver<Dense> solver(both, Eigen::EigenvaluesOnly);
+  std::vector<double> all;
+  for (Eigen::Index k = 1; k <= least; ++k) all.push_back(std::max(0.0, solver.eigenvalues()[n - k]));
+  return all;
 }
 
 SymmetricEigen symmetric_eigen(const Matrix& a) {

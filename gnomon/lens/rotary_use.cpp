@@ -29,12 +29,7 @@ HeadRotation rotation_of(const Architecture& c, std::int64_t layer) {
   HeadRotation r{scheme.attention[active[0]].encoding->frequencies(), false};
   require(!r.w.empty(), "it turns nothing");
   require(std::int64_t(r.w.size()) * 2 == c.attention.head_size, "it does not rotate whole heads");
-  for (const OptionSpec& option : find_encoding(named.name).options) {
-    if (option.name == "pairing") r.halves = option.standard == "halves";
-  }
-  for (const auto& [key, value] : named.options) {
-    if (key == "pairing") r.halves = value == "halves";
-  }
+  r.halves = named.option("pairing") == OptionValue("halves");
   return r;
 }
 

@@ -6,6 +6,7 @@
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/terms.h"
 
 namespace gnomon {
 namespace {
@@ -134,9 +135,10 @@ void logit_table(const Alone& at, const AloneQueries& of, float* table) {
       {{"queries", Q, 0, keys}, {"first", of.first, 0, keys - Q}, {"rows of places", at.places.rows, 1, 1}});
   const Plan plan = at.attention.plan(at.places, at.w);
   const Terms& t = plan.terms;
-  const bool by_content = reads_content(at.attention.acting(at.w, {})) || !t.query_cross.empty() ||
-                          !t.key_cross.empty() || !t.profile.empty() || !t.counted.empty() || t.mixes();
-  if (by_content || plan.added != Widths{} || std::isfinite(t.far_from) || t.weights != Weighting::softmax)
+  const bool by_content =
+      reads_content(at.attention.acting(at.w, {})) ||
+      any_term(t, [](const TermKind& kind) { return kind.facts.reads != TermReads::nothing; });
+  if (by_content || plan.added != Widths{})
     refuse(at, "adds to the logits what depends on q and k: there is no table of it");
   const std::int64_t pairs = count_numbers("bias table", {H, Q, keys});
   if (pairs == 0) return;

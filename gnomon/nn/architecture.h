@@ -69,7 +69,7 @@ enum class Residual { in_turn, parallel, parallel_one_norm };
 // What makes logits of the last rows: nothing (the model ends in its rows), a matrix, or BERT's: norm(f(dense(h))), then a
 // matrix, with the model's own norm.
 enum class HeadForm { none, matrix, transform };
-struct Head {
+struct OutputHead {
   HeadForm form = HeadForm::matrix;
   bool tied = false;            // the matrix is the word table. Press, Wolf 2017, arXiv 1608.05859
   bool bias = false;            // of the logits
@@ -96,7 +96,7 @@ struct Architecture {
   Norms norm;
   Biases biases;
   Residual residual = Residual::in_turn;
-  Head head;
+  OutputHead head;
   Spec position;  // [a, b] for layers that differ
 
   Shape shape() const { return {width, attention.heads, attention.head_size, length, causal}; }

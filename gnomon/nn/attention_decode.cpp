@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/attend_check.h"
+#include "gnomon/kernels/terms.h"
 #include "gnomon/nn/attention_saved.h"
 #include "gnomon/nn/decode.h"
 
@@ -113,9 +114,8 @@ std::vector<std::int64_t> first_seen(std::span<const Acting> acting, const KeyCa
   return first;
 }
 // What the kernel of cached keys does not know: such terms are of whole rows of keys.
-bool of_rows(const Terms& t) {
-  return !t.curve_rate.empty() || !t.counted.empty() || t.mixes() || std::isfinite(t.far_from) ||
-         t.weights != Weighting::softmax;
+bool of_rows(const Terms& terms) {
+  return any_term(terms, [](const TermKind& kind) { return !kind.cached; });
 }
 // Attention of the last n tokens of each sequence, whose keys become rows again: O(keys) copied.
 struct Unpacked {

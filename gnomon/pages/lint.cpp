@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json rule_json(const Rule& rule) {
+Json rule_json(const LintRule& rule) {
   return {{"id", rule.id},       {"severity", severity_name(rule.severity)},
           {"title", rule.title}, {"explains", rule.explains},
           {"fix", rule.fix},     {"link", rule.link},
@@ -21,13 +21,13 @@ Json rule_json(const Rule& rule) {
 }
 
 // What happened to someone, or the code that does it.
-std::string link(const Rule& rule) {
+std::string link(const LintRule& rule) {
   const bool happened =
       rule.link.find("/issues/") != rule.link.npos || rule.link.find("/pull/") != rule.link.npos;
   return text("[", happened ? "Seen here" : "The code", "](", rule.link, ")");
 }
 
-std::string section(const Rule& rule) {
+std::string section(const LintRule& rule) {
   const std::string_view departs =
       rule.departs ? " Here gnomon's own answer is another than that of transformers 5.23." : "";
   return text("\n### ", rule.id, "\n\n", severity_name(rule.severity), ": ", rule.title, "\n\n",
@@ -52,11 +52,11 @@ std::string printed(const Json& j) {
   return without_unprintables(j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
-std::string sentence(const Finding& f) {
+std::string sentence(const LintFinding& f) {
   return text(f.key.empty() ? "" : f.key + ": ", f.says, ". Write: ", f.expected, ".");
 }
 
-Json sarif_rule(const Rule& rule) {
+Json sarif_rule(const LintRule& rule) {
   return {
       {"id", rule.id},
       {"shortDescription", {{"text", rule.title}}},
@@ -71,7 +71,7 @@ Json sarif_rule(const Rule& rule) {
 
 std::string lint_markdown() {
   std::array<std::size_t, 3> count{};
-  for (const Rule* rule : lint_rules()) ++count[std::size_t(rule->severity)];
+  for (const LintRule* rule : lint_rules()) ++count[std::size_t(rule->severity)];
   std::string out = text(
       "# Rules of `gnomon lint`\n\nMade from the rules by `gnomon lint --rules --markdown`; a test compares. "
       "There are ",
@@ -80,19 +80,19 @@ std::string lint_markdown() {
       "warning, by some reader that is in use, or very likely; a note is right, and has "
       "been read wrongly. Numbers of transformers were seen with 5.23.0 and 4.57.6.\n\n| rule | severity | "
       "what it is |\n|---|---|---|\n");
-  for (const Rule* rule : lint_rules())
+  for (const LintRule* rule : lint_rules())
     out += text("| [", rule->id, "](#", rule->id, ") | ", severity_name(rule->severity), " | ", rule->title,
                 " |\n");
-  for (const Rule* rule : lint_rules()) out += section(*rule);
+  for (const LintRule* rule : lint_rules()) out += section(*rule);
   return out;
 }
 
 std::string lint_rules_json() {
   Json all = Json::array();
-  for (const Rule* rule : lint_rules()) all.push_back(rule_json(*rule));
+  for (const LintRule* rule : lint_rules()) all.push_back(rule_json(*rule));
   return all.dump(1);
 }
-std::string lint_rule_json(const Rule& rule) { return rule_json(rule).dump(1); }
+std::string lint_rule_json(const LintRule& rule) { return rule_json(rule).dump(1); }
 
 std::string lint_json(const LintReport& r) {
   Json findings = Json::array();
@@ -116,7 +116,7 @@ std::string lint_json(const LintReport& r) {
 
 std::string lint_sarif(const LintReport& r) {
   Json rules = Json::array(), results = Json::array();
-  for (const Rule* rule : lint_rules()) rules.push_back(sarif_rule(*rule));
+  for (const LintRule* rule : lint_rules()) rules.push_back(sarif_rule(*rule));
   for (const auto& [rule, f] : r.results) {
     const auto index = std::find(lint_rules().begin(), lint_rules().end(), rule) - lint_rules().begin();
     Json place{{"artifactLocation", {{"uri", uri(r.context.config().where())}}}};

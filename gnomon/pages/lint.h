@@ -10,9 +10,9 @@
 // The rules about position settings, and what they found in a file, as documents.
 namespace gnomon::pages {
 
-std::string lint_markdown();                   // docs/lint.md
-std::string lint_rules_json();                 // a list of objects
-std::string lint_rule_json(const Rule& rule);  // one of them
+std::string lint_markdown();                       // docs/lint.md
+std::string lint_rules_json();                     // a list of objects
+std::string lint_rule_json(const LintRule& rule);  // one of them
 
 // What was found in one file, whose text is `bytes`; empty: no text, as a GGUF file has none.
 struct LintReport {

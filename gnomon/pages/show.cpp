@@ -51,7 +51,7 @@ Json json(const Shown::One& one) {
          {"parameters", one.standing.encoding->param_count()},
          {"options", Json::object()},
          {"facts", Json::array()}};
-  for (const auto& [key, value] : one.standing.named.options) j["options"][key] = value;
+  for (const auto& [key, value] : one.standing.named.options) j["options"][key] = value.print();
   for (const Fact& f : one.facts) j["facts"].push_back(json(f));
   return j;
 }
@@ -60,7 +60,7 @@ Json json(const Shown::One& one) {
 
 std::string options_text(const Named& named) {
   std::string all;
-  for (const auto& [key, value] : named.options) all += (all.empty() ? "" : ", ") + key + "=" + value;
+  for (const auto& [key, value] : named.options) all += (all.empty() ? "" : ", ") + key + "=" + value.print();
   return all;
 }
 

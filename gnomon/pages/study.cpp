@@ -23,7 +23,7 @@ using report::Series;
 // The place of an arm in the configuration fixes its colour: it does not change with the ranking.
 int style_of(const StudySummary& s, const std::string& arm) {
   for (std::size_t i = 0; i < s.config.arms.size(); ++i) {
-    if (Arm::parse(s.config.arms[i]).print() == arm) return int(i);
+    if (s.config.arms[i].print() == arm) return int(i);
   }
   return 0;
 }
@@ -331,8 +331,8 @@ std::string within_window(const StudySummary& s) {
 
 // The arm's encodings with the parameters that the first seed has learned, or as they start.
 std::string portraits(const StudySummary& s, const StudyFolder& folder, const ArmSummary& a) {
-  const Arm arm = Arm::parse(a.arm);
-  const Model model(model_of(settings_of(arm, s.config, Spec::parse(s.config.baseline)), arm.spec));
+  const Arm arm = Arm(a.arm);
+  const Model model(model_of(settings_of(arm, s.config, s.config.base()), arm.spec));
   const std::vector<RunResult>& runs = a.largest().runs;
   const Architecture& config = model.architecture();
   const Scheme& scheme = model.scheme();

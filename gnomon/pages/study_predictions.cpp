@@ -30,7 +30,7 @@ std::string found_text(const Judged& j, int digits) {
                 ? ""
                 : text(" [", fixed(j.share->low, digits), ", ", fixed(j.share->high, digits), "]"));
   if (p.is_weight()) return fixed(j.found.mean, digits);
-  if (!p.is_growth() && p.minus.empty()) return interval_text(j.found, digits);
+  if (!p.is_growth() && !p.minus) return interval_text(j.found, digits);
   return signed_text(j.found.mean, digits) +
          (std::isnan(j.found.half_width) ? "" : " ± " + fixed(j.found.half_width, digits));
 }

@@ -40,8 +40,8 @@ std::optional<Score> score_of(const StudySummary& s, const ArmSummary& a, const 
 std::vector<std::string> arms_of(const std::vector<Told>& studies) {
   std::vector<std::string> all;
   for (const Told& t : studies) {
-    for (const std::string& words : t.summary->config.arms) {
-      const std::string arm = Arm::parse(words).print();
+    for (const Arm& one : t.summary->config.arms) {
+      const std::string arm = one.print();
       if (std::find(all.begin(), all.end(), arm) == all.end()) all.push_back(arm);
     }
   }
@@ -55,7 +55,7 @@ const ArmSummary* find(const StudySummary& s, const std::string& arm) {
 }
 
 // A row a study, a column an arm.
-report::Table table(const std::vector<Told>& studies, std::optional<Score> Scores::*which) {
+report::Table table(const std::vector<Told>& studies, std::optional<Score> SuiteScores::*which) {
   const std::vector<std::string> arms = arms_of(studies);
   report::Table t;
   t.head = {"study", "length"};
@@ -110,7 +110,7 @@ std::string solved_by(const std::vector<Told>& studies, const AtLength* Ends::*e
 
 }  // namespace
 
-Scores scores_of(const StudySummary& s, const ArmSummary& a) {
+SuiteScores scores_of(const StudySummary& s, const ArmSummary& a) {
   if (a.largest().runs.empty()) return {};
   const Ends ends = ends_of(s, a);
   return {score_of(s, a, ends.within), score_of(s, a, ends.beyond)};
@@ -139,8 +139,8 @@ std::string suite_page(const std::vector<Told>& studies, const MadeBy& how) {
       "or "
       "more; of a text, nats per byte. n/d: the encoding is not defined there.";
   page.section("Within the lengths of training",
-               report::draw(table(studies, &Scores::within)) + report::paragraph(legend));
-  if (const report::Table beyond = table(studies, &Scores::beyond); !beyond.rows.empty())
+               report::draw(table(studies, &SuiteScores::within)) + report::paragraph(legend));
+  if (const report::Table beyond = table(studies, &SuiteScores::beyond); !beyond.rows.empty())
     page.section("Beyond them", report::draw(beyond));
   if (const std::string predicted = predictions_table(studies); !predicted.empty())
     page.section("Predicted before the run", predicted);

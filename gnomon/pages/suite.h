@@ -21,9 +21,9 @@ struct Score {
   std::string seeds = {};  // "4 of 5" that solved it; empty: of a text
 };
 // Within the lengths of training, and at the longest test beyond them. nullopt: none, or not defined there.
-struct Scores {
+struct SuiteScores {
   std::optional<Score> within, beyond;
 };
-Scores scores_of(const StudySummary& summary, const ArmSummary& arm);
+SuiteScores scores_of(const StudySummary& summary, const ArmSummary& arm);
 
 }  // namespace gnomon::pages

@@ -20,7 +20,7 @@ struct Series {
   bool line = true;
 };
 
-struct Axis {
+struct ChartAxis {
   std::string label;               // with its unit
   bool logarithmic = false;        // base 2
   std::vector<double> ticks = {};  // empty: chosen
@@ -31,7 +31,7 @@ struct Axis {
 // too many or too long names for that. Points that are not finite are left out and break the line.
 struct LineChart {
   std::string title, note;
-  Axis x, y;
+  ChartAxis x, y;
   std::vector<Series> series;
 };
 std::string draw(const LineChart& chart);

@@ -41,7 +41,7 @@ std::vector<std::string> written(const IntervalChart& chart, int digits) {
 }
 
 // The estimate with its bar, the points under it; an arrow at the edge for what lies beyond.
-std::string draw_row(const IntervalChart::Row& r, const Scale& sx, double y) {
+std::string draw_row(const IntervalChart::Row& r, const AxisScale& sx, double y) {
   if (!std::isfinite(r.value)) return "";
   const double low = sx.low, high = sx.high;
   std::string out;
@@ -75,7 +75,7 @@ std::string drawn(const IntervalChart& chart, Size size) {
   const double left = wide ? std::min(names + 14, width / 2) : kMargin,
                right = wide ? width - values - 20 : width - kMargin,
                bottom = kTop + row * double(chart.rows.size());
-  const Scale sx{range.low, range.high, left, right, false};
+  const AxisScale sx{range.low, range.high, left, right, false};
   std::string out;
   for (const double t : ticks) {
     const std::string number = grouped(t, coarse);

@@ -41,7 +41,7 @@ double covered(const Box& box, const std::vector<Line>& lines) {
 
 // Up and down from the end of its line, the least covering place that no label has.
 Point beside(const Label& l, const std::vector<Line>& lines, const std::vector<Box>& taken,
-             const Field& field, Size size) {
+             const LabelField& field, Size size) {
   const double gap = gap_of(size);
   Point best = l.end;
   double least = INFINITY;
@@ -82,7 +82,7 @@ std::vector<double> spread(const std::vector<double>& wanted, double gap, double
   return at;
 }
 
-void place(std::vector<Label>& labels, const std::vector<Line>& lines, const Field& field, Size size) {
+void place(std::vector<Label>& labels, const std::vector<Line>& lines, const LabelField& field, Size size) {
   constexpr double kNear = 40;  // of the right edge: such a line has reached it
   std::vector<Label*> column, early;
   for (Label& l : labels) (l.end.x > field.right - kNear ? column : early).push_back(&l);

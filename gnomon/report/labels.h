@@ -23,12 +23,12 @@ struct Label {
 // of squared moves (isotonic regression by pooling adjacent violators).
 std::vector<double> spread(const std::vector<double>& wanted, double gap, double low, double high);
 
-struct Field {  // of the lines
+struct LabelField {  // of the lines
   double left, top, right, bottom;
 };
 
 // Where labels stand: in a column to the right of the field, moved apart, or, for a line that ends early, beside its end,
 // where it covers the least of other lines.
-void place(std::vector<Label>& labels, const std::vector<Line>& lines, const Field& field, Size size);
+void place(std::vector<Label>& labels, const std::vector<Line>& lines, const LabelField& field, Size size);
 
 }  // namespace gnomon::report

@@ -61,11 +61,11 @@ std::string tick_text(double t, const std::vector<double>& ticks, bool given) {
   return given ? significant(t) : grouped(t, ticks.size() > 1 ? digits_of(ticks[1] - ticks[0]) : 0);
 }
 
-std::vector<double> ticks_of(const Axis& axis, const Scale& s, int count) {
+std::vector<double> ticks_of(const ChartAxis& axis, const AxisScale& s, int count) {
   return axis.ticks.empty() ? round_ticks(s.low, s.high, count) : axis.ticks;
 }
 
-std::string axes(const LineChart& chart, const Scale& sx, const Scale& sy, const Frame& frame) {
+std::string axes(const LineChart& chart, const AxisScale& sx, const AxisScale& sy, const Frame& frame) {
   const double bottom = sy.from, right = sx.to;
   std::string out;
   const auto xs = ticks_of(chart.x, sx, frame.size == Size::wide ? 8 : 5), ys = ticks_of(chart.y, sy, kRows);
@@ -107,7 +107,7 @@ bool cut(Point& a, Point& b, double top, double bottom) {
 }
 
 // The connected parts of a series that lie in the picture.
-std::vector<Line> lines_of(const Series& s, const Scale& sx, const Scale& sy) {
+std::vector<Line> lines_of(const Series& s, const AxisScale& sx, const AxisScale& sy) {
   std::vector<Line> lines;
   bool open = false;
   for (std::size_t i = 0; i < s.points.size(); ++i) {
@@ -144,7 +144,7 @@ std::string draw_line(const Series& s, const std::vector<Line>& lines) {
 }
 
 // At every point, or at about four that differ from style to style.
-std::string draw_markers(const Series& s, const Scale& sx, const Scale& sy) {
+std::string draw_markers(const Series& s, const AxisScale& sx, const AxisScale& sy) {
   std::string out;
   const std::size_t step = s.markers ? 1 : std::max<std::size_t>(s.points.size() / 4, 1),
                     first = s.markers ? 0 : std::size_t(s.style % 8) * step / 8;
@@ -233,7 +233,7 @@ std::string drawn(const LineChart& chart, const Extent& e, const Frame& frame) {
   std::vector<Label> labels = labels_of(chart, e, frame);
   double column = kMargin;
   for (const Label& l : labels) column = std::max(column, 36 + width_of(l.name, frame.size));
-  const Scale sx{e.x.low, e.x.high, left_of(chart, e, frame), frame.width - column, chart.x.logarithmic},
+  const AxisScale sx{e.x.low, e.x.high, left_of(chart, e, frame), frame.width - column, chart.x.logarithmic},
       sy{e.y.low, e.y.high, frame.height - kBottom, kTop, chart.y.logarithmic};
   std::string thin, thick, names;
   std::vector<Line> all;

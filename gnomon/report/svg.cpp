@@ -123,7 +123,7 @@ std::string marker(int style, double x, double y, double r) {
               "\"/>");
 }
 
-double Scale::operator()(double x) const {
+double AxisScale::operator()(double x) const {
   const auto at = [&](double v) { return logarithmic ? std::log2(v) : v; };
   return from + (at(x) - at(low)) / (at(high) - at(low)) * (to - from);
 }

@@ -42,7 +42,7 @@ const char* colour(int style);
 std::string dash(int style);  // an attribute; solid: none
 std::string marker(int style, double x, double y, double radius);
 
-struct Scale {
+struct AxisScale {
   double low, high, from, to;
   bool logarithmic;
   double operator()(double x) const;

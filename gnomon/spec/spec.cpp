@@ -1,7 +1,6 @@
 #include "gnomon/spec/spec.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
@@ -36,10 +35,7 @@ class Reader {
       }
     } while (take('+'));
     if (!rest_.empty()) expected("'+' or the end");
-    result.combination.options =
-        Options::completed(result.combination.name, find_combination(result.combination.name)->options,
-                           result.combination.options)
-            .all();
+    result.combination = completed(result.combination);
     return result;
   }
 
@@ -83,13 +79,11 @@ class Reader {
     return found;
   }
   Named encoding(std::string_view name) {
-    const Entry& entry = known(name);
-    Named named{std::string(name), {}};
+    Named named{std::string(known(name).name), {}};
     if (take('(')) {
       while (!take(')')) option(named);
     }
-    named.options = Options::completed(named.name, entry.options, named.options).all();
-    return named;
+    return completed(named);
   }
   const Entry& known(std::string_view name) const {
     for (const Entry* entry : encodings()) {
@@ -161,8 +155,9 @@ std::string differing(const Named& named, const std::vector<OptionSpec>& specs) 
     const auto spec =
         std::find_if(specs.begin(), specs.end(),
                      [&, key = std::string_view(name)](const OptionSpec& s) { return s.name == key; });
-    if (spec != specs.end() && spec->standard == value) continue;
-    out += (out.empty() ? "" : ", ") + name + "=" + value;
+    const std::string printed = value.print();
+    if (spec != specs.end() && spec->standard == printed) continue;
+    out += (out.empty() ? "" : ", ") + name + "=" + printed;
   }
   return out;
 }
@@ -172,6 +167,30 @@ std::string print_named(const Named& named) {
 }
 
 }  // namespace
+
+std::optional<OptionValue> Named::option(std::string_view option_name) const {
+  for (const auto& [key, value] : options)
+    if (key == option_name) return value;
+  const CombinationEntry* joining = find_combination(name);
+  for (const OptionSpec& spec : joining ? joining->options : find_encoding(name).options)
+    if (spec.name == option_name) return spec.standard_value();
+  return std::nullopt;
+}
+double Named::number(std::string_view option_name) const {
+  const auto value = option(option_name);
+  if (!value) throw Error(Fault::bug, text(name, " has no option ", option_name));
+  return value->number();
+}
+std::string Named::print_given() const {
+  std::string all;
+  for (const auto& [key, value] : options) all += (all.empty() ? "" : ", ") + key + "=" + value.print();
+  return all.empty() ? name : name + "(" + all + ")";
+}
+Named completed(const Named& named) {
+  const CombinationEntry* joining = find_combination(named.name);
+  const std::vector<OptionSpec>& specs = joining ? joining->options : find_encoding(named.name).options;
+  return {named.name, Options::completed(named.name, specs, named.options).all()};
+}
 
 Spec Spec::parse(std::string_view text) { return Reader(trim(text)).spec(); }
 
@@ -228,6 +247,13 @@ std::unique_ptr<Encoding> make_checked(const Named& named, const Shape& shape) {
   return make_encoding(named, shape);
 }
 
+// The name, and the options as text, by which encodings are put in order.
+std::pair<std::string, std::vector<std::string>> written(const Named& named) {
+  std::vector<std::string> options;
+  for (const auto& [key, value] : named.options) options.push_back(key), options.push_back(value.print());
+  return {named.name, options};
+}
+
 }  // namespace
 
 Scheme make_scheme(const Spec& spec, const Shape& shape) {
@@ -260,9 +286,8 @@ Scheme make_scheme(const Spec& spec, const Shape& shape) {
     }
     check_together(members);
     // `+` has no order: both spellings run in the same one.
-    std::sort(scheme.patterns[l].begin(), scheme.patterns[l].end(), [&](std::size_t n, std::size_t m) {
-      return std::tie(names[n].name, names[n].options) < std::tie(names[m].name, names[m].options);
-    });
+    std::sort(scheme.patterns[l].begin(), scheme.patterns[l].end(),
+              [&](std::size_t n, std::size_t m) { return written(names[n]) < written(names[m]); });
     // Who copies q and k for far keys copies what the others made of them.
     std::stable_partition(scheme.patterns[l].begin(), scheme.patterns[l].end(),
                           [&](std::size_t n) { return widths(*scheme.attention[n].encoding).far == 0; });

@@ -13,9 +13,16 @@ namespace gnomon {
 // One name with its options, as given: `rope(theta=500)`.
 struct Named {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> options;
+  NamedOptions options;
+  // The option as it is given, otherwise its standard; none: what has this name has no such option. Throws Error(usage) for a name that is none.
+  std::optional<OptionValue> option(std::string_view option_name) const;
+  double number(std::string_view option_name) const;  // throws Error(bug) where it is none
+  // With all options that are given, standard or not: rope(theta=10000).
+  std::string print_given() const;
   bool operator==(const Named&) const = default;
 };
+// An encoding or a combination with a value for every option, checked; throws Error(usage).
+Named completed(const Named& named);
 
 // How position enters a model: one combination of the words with at most one input encoding, and any number
 // of encodings inside attention. As text:

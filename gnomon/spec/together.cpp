@@ -1,11 +1,11 @@
 #include "gnomon/spec/together.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/terms.h"
 #include "gnomon/spec/plan.h"
 
 namespace gnomon {
@@ -33,26 +33,18 @@ std::set<std::int64_t> changed(const Plan& plan, unsigned roles, std::int64_t D)
   return all;
 }
 
-// What a plan has room for once, and what it is.
+// What a plan has room for once, and both do; "" if there is none.
 std::string_view once(const Terms& a, const Terms& b) {
-  if (!a.curve_rate.empty() && !b.curve_rate.empty()) return "add a curve of the distance";
-  if (!a.profile.empty() && !b.profile.empty()) return "mix profiles of the distance";
-  if (!a.tilt.empty() && !b.tilt.empty()) return "tilt the distance by gates";
-  if (!a.forget_query.empty() && !b.forget_query.empty()) return "sum forget gates along the keys";
-  if (!a.counted.empty() && !b.counted.empty()) return "count keys by gates";
-  if (a.mixes() && b.mixes()) return "mix the heads";
-  if (std::isfinite(a.far_from) && std::isfinite(b.far_from)) return "have another product for far keys";
-  if (a.weights != Weighting::softmax && b.weights != Weighting::softmax)
-    return "make weights without a softmax";
+  for (const TermKind& kind : kTermKinds) {
+    if (!kind.facts.once.empty() && kind.given(a) && kind.given(b)) return kind.facts.once;
+  }
   return "";
 }
 
-// Terms that are linear in q or k as projected.
-bool multiplies_rows(const Plan& plan) {
-  return !plan.terms.query_cross.empty() || !plan.terms.key_cross.empty();
+bool reads(const Plan& plan, TermReads what) {
+  return any_term(plan.terms, [&](const TermKind& kind) { return kind.facts.reads == what; });
 }
-// Rules that read the score, and steps that put a product of positions into it.
-bool reads_scores(const Plan& plan) { return !plan.terms.counted.empty() || plan.terms.mixes(); }
+// Steps that put a product of positions into the score.
 bool widens(const Plan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
                      [](const Step& step) { return std::holds_alternative<Widen>(step.what); });
@@ -67,17 +59,17 @@ bool widens(const Plan& plan) {
 }
 
 void check_pair(const Member& a, const Member& b) {
-  const auto reads = [](const Member& x, const Plan& of_x, const Member& y) {
-    if (multiplies_rows(of_x) && (y.acts & kQk)) {
+  const auto multiplies = [](const Member& x, const Plan& of_x, const Member& y) {
+    if (reads(of_x, TermReads::rows) && (y.acts & kQk)) {
       throw Error(Fault::usage, text(x.name, " multiplies q and k as projected, but ", y.name,
                                      " maps them in the same layer: the two do not go together"));
     }
   };
   const Plan of_a = alone(a), of_b = alone(b);
-  reads(a, of_a, b), reads(b, of_b, a);
+  multiplies(a, of_a, b), multiplies(b, of_b, a);
   const auto meets = [](const Member& x, const Plan& of_x, const Member& wide, const Plan& of_wide) {
     if (!widens(of_wide)) return;
-    if (reads_scores(of_x)) refuse_product(x, "reads", wide);
+    if (reads(of_x, TermReads::scores)) refuse_product(x, "reads", wide);
     if (of_x.terms.content_scale != 1) refuse_product(x, "scales", wide);
   };
   meets(a, of_a, b, of_b), meets(b, of_b, a, of_a);

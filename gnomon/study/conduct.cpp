@@ -39,7 +39,8 @@ StudyConfig config_in(const StudyFolder& folder) {
 
 }  // namespace
 
-Conduct::Conduct(const StudyConfig& config, const Data& data, const StudyFolder& folder, bool replace)
+StudyConduct::StudyConduct(const StudyConfig& config, const Data& data, const StudyFolder& folder,
+                           bool replace)
     : config_(config), data_(data), folder_(folder) {
   check_memory(config, data);
   make_folders(folder.folder);
@@ -53,7 +54,7 @@ Conduct::Conduct(const StudyConfig& config, const Data& data, const StudyFolder&
 }
 
 // What a folder holds of another study stays, unless that was asked for; what other numerics computed is done again.
-void Conduct::respect_runs(bool replace) {
+void StudyConduct::respect_runs(bool replace) {
   const Leftovers left = leftovers(config_, data_, folder_);
   if (!left.lost.empty() && !replace) throw Error(Fault::usage, left.in_the_way(folder_));
   if (left.other_numerics)
@@ -85,7 +86,7 @@ const Prediction* find(const std::vector<Prediction>& all, const Prediction& p) 
 }  // namespace
 
 // A prediction is one that stood there before the runs: what is written later says so, and none goes away unseen.
-void Conduct::respect_predictions(bool replace) {
+void StudyConduct::respect_predictions(bool replace) {
   const std::vector<Prediction> standing = predictions_in(folder_, replace);
   const std::size_t runs = agenda_->done().runs;
   std::size_t added = 0;
@@ -111,7 +112,7 @@ void Conduct::respect_predictions(bool replace) {
                          " before ", counted(runs, "run"), " had finished: the page says so"));
 }
 
-std::size_t Conduct::perform(const std::vector<std::string>& command, const WorkerHooks& hooks) {
+std::size_t StudyConduct::perform(const std::vector<std::string>& command, const WorkerHooks& hooks) {
   const auto note = [&](const std::optional<std::string>& sentence) {
     if (sentence) hooks.note(*sentence);
   };
@@ -137,7 +138,7 @@ StudySummary written(const StudyConfig& config, const Data& data, const Found& f
 }
 }  // namespace
 
-StudySummary Conduct::summary(const std::function<void(const std::string&)>& note) const {
+StudySummary StudyConduct::summary(const std::function<void(const std::string&)>& note) const {
   return written(config_, data_, agenda_->found(), folder_, note);
 }
 

@@ -11,14 +11,14 @@
 namespace gnomon {
 
 // A study that is being done: while one lives, the folder is this process's to conduct; others may join its runs.
-class Conduct {
+class StudyConduct {
  public:
   // Takes the folder and writes study.toml into it. What the folder shows of another study stays, unless `replace`.
   // Throws Error(usage) for a report that has runs which this study lacks, for a study.toml that cannot be read, and for
   // predictions in it that this study lacks and of which runs have been seen; Error(resource) for more memory than there is;
   // Error(busy) for a folder in use. The data outlive it.
-  Conduct(const StudyConfig& config, const Data& data, const StudyFolder& folder, bool replace);
-  Conduct(const Conduct&) = delete;  // its agenda knows where its configuration stands
+  StudyConduct(const StudyConfig& config, const Data& data, const StudyFolder& folder, bool replace);
+  StudyConduct(const StudyConduct&) = delete;  // its agenda knows where its configuration stands
 
   // What is worth telling before it begins: why finished runs are done again, what became of predictions.
   const std::vector<std::string>& said() const { return said_; }

@@ -62,7 +62,7 @@ const std::uint8_t* padding_of(const Dense<std::uint8_t>& padding, std::int64_t 
 }
 
 // Content that no encoding would read is not left unread without a word.
-void check_read(const Scheme& scheme, unsigned what, std::string_view name) {
+void check_read(const BoundScheme& scheme, unsigned what, std::string_view name) {
   if (scheme.reads() & what) return;
   const std::string spec = scheme.spec().print();
   throw Error(Fault::usage, text(name, ": '", spec, "' does not read it; allowed is none"),
@@ -73,7 +73,7 @@ void check_read(const Scheme& scheme, unsigned what, std::string_view name) {
 // those that a cache has with them.
 class Bound {
  public:
-  Bound(const Scheme& scheme, const Call& call, const std::array<ConstView, 3>& qkv,
+  Bound(const BoundScheme& scheme, const Call& call, const std::array<ConstView, 3>& qkv,
         const KeyCache* cache = nullptr) {
     const AttentionConfig& c = scheme.attention().config();
     in.q = qkv[0], in.k = qkv[1], in.v = qkv[2];
@@ -114,8 +114,9 @@ std::array<ConstView, 3> views(const Read& q, const Read& k, const Read& v) {
 }
 
 // out (B,heads,queries,value_dim), lse (B,heads,queries) and, where output_turns, attended (as out, float32): overwritten.
-void forward(const Scheme& s, const Read& q, const Read& k, const Read& v, const Call& call, const Write& out,
-             const std::optional<DenseOut<float>>& lse, const std::optional<DenseOut<float>>& attended) {
+void forward(const BoundScheme& s, const Read& q, const Read& k, const Read& v, const Call& call,
+             const Write& out, const std::optional<DenseOut<float>>& lse,
+             const std::optional<DenseOut<float>>& attended) {
   const Bound bound(s, call, views(q, k, v));
   const View to = write("out", out);
   const nb::gil_scoped_release unlocked;
@@ -137,7 +138,8 @@ struct Done {  // a forward pass
   Dense<float> lse;
   std::optional<Dense<float>> attended;
 };
-void backward(const Scheme& s, const Done& done, const Call& call, const Read& dout, const Gradients& g) {
+void backward(const BoundScheme& s, const Done& done, const Call& call, const Read& dout,
+              const Gradients& g) {
   const Bound bound(s, call, views(done.q, done.k, done.v));
   const ConstView from = read("dout", dout);
   const AttentionConfig& c = s.attention().config();
@@ -160,8 +162,8 @@ void backward(const Scheme& s, const Done& done, const Call& call, const Read& d
   s.attention().backward(*s.attention().resume(bound.in, out, numbers), from, to);
 }
 
-void decode(const Scheme& s, const Read& q, const Read& k, const Read& v, const Call& call, KeyCache& cache,
-            const Write& out) {
+void decode(const BoundScheme& s, const Read& q, const Read& k, const Read& v, const Call& call,
+            KeyCache& cache, const Write& out) {
   const Bound bound(s, call, views(q, k, v), &cache);
   const View to = write("out", out);
   const nb::gil_scoped_release unlocked;
@@ -215,7 +217,7 @@ void bind_attention(nb::module_& m) {
   nb::class_<KeyCache>(m, "KeyCache")
       .def(
           "__init__",
-          [](KeyCache* self, const Scheme& s, std::int64_t sequences, std::int64_t capacity,
+          [](KeyCache* self, const BoundScheme& s, std::int64_t sequences, std::int64_t capacity,
              std::int64_t window) { new (self) KeyCache(s.attention().cache(sequences, capacity, window)); },
           nb::arg("scheme"), nb::arg("sequences"), nb::arg("capacity"), nb::arg("window") = 0)
       .def(

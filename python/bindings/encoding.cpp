@@ -16,17 +16,17 @@ nb::object param_list(const std::vector<ParamSpec>& params) {
   for (const ParamSpec& p : params) all.append(nb::make_tuple(p.name, p.shape));
   return all;
 }
-[[noreturn]] void refuse(const Scheme& s, std::string_view what) {
+[[noreturn]] void refuse(const BoundScheme& s, std::string_view what) {
   throw Error(Fault::usage, text("'", s.spec().print(), "' has no ", what),
               {s.spec().print(), "", std::string(what), {}});
 }
-const InputPart& input_of(const Scheme& s) {
+const InputPart& input_of(const BoundScheme& s) {
   if (!s.input()) refuse(s, "encoding beside the words");
   return *part<InputPart>(*s.input());
 }
 
 // (queries), (keys) places and parameters to (H,queries,keys).
-Numpy<double> bias(const Scheme& s, const Dense<double>& queries, const Dense<double>& keys,
+Numpy<double> bias(const BoundScheme& s, const Dense<double>& queries, const Dense<double>& keys,
                    const Dense<float>& w) {
   check_size("bias", "w", w.size(), s.attention().param_count());
   std::vector<double> all(queries.data(), queries.data() + queries.size());
@@ -54,7 +54,7 @@ Numpy<double> bias(const Scheme& s, const Dense<double>& queries, const Dense<do
   return out;
 }
 
-Numpy<double> frequencies(const Scheme& s) {
+Numpy<double> frequencies(const BoundScheme& s) {
   for (const auto& [e, acts] : s.inside())
     if (const auto all = e->frequencies(); !all.empty()) return numpy<double>(all);
   if (s.input())
@@ -63,7 +63,7 @@ Numpy<double> frequencies(const Scheme& s) {
 }
 
 // (rows·T,C) vectors beside the words.
-Numpy<float> vectors(const Scheme& s, const Dense<double>& positions, const Dense<float>& w) {
+Numpy<float> vectors(const BoundScheme& s, const Dense<double>& positions, const Dense<float>& w) {
   const InputPart& at = input_of(s);
   check_size("vectors", "w", w.size(), s.input()->param_count());
   const Placement places = placement_of(positions, s.input()->axes());
@@ -75,7 +75,7 @@ Numpy<float> vectors(const Scheme& s, const Dense<double>& positions, const Dens
   return out;
 }
 // dvectors as vectors returned; dw is added to.
-void vectors_backward(const Scheme& s, const Dense<double>& positions, const Dense<float>& w,
+void vectors_backward(const BoundScheme& s, const Dense<double>& positions, const Dense<float>& w,
                       const Dense<float>& dvectors, const DenseOut<float>& dw) {
   const InputPart& at = input_of(s);
   const Placement places = placement_of(positions, s.input()->axes());
@@ -88,8 +88,8 @@ void vectors_backward(const Scheme& s, const Dense<double>& positions, const Den
 }
 
 // Positions as its samplers draw them, of one sequence.
-Numpy<double> sampled(const Scheme& s, const Dense<double>& positions, std::uint64_t seed, std::uint64_t draw,
-                      bool training) {
+Numpy<double> sampled(const BoundScheme& s, const Dense<double>& positions, std::uint64_t seed,
+                      std::uint64_t draw, bool training) {
   if (s.samplers().empty()) refuse(s, "sampler of positions");
   Numpy<double> out = numpy<double>(span_of(positions));
   for (const auto& sampler : s.samplers())
@@ -113,13 +113,13 @@ AttentionConfig config_of(const nb::dict& d) {
 }  // namespace
 
 void bind_scheme(nb::module_& m) {
-  nb::class_<Scheme>(m, "Scheme")
-      .def("__init__", [](Scheme* self, const std::string& spec, const nb::dict& config,
-                          std::int64_t layer) { new (self) Scheme(spec, config_of(config), layer); })
-      .def_prop_ro("spec", [](const Scheme& s) { return s.spec().print(); })
-      .def_prop_ro("attention_spec", [](const Scheme& s) { return s.attention().spec(); })
+  nb::class_<BoundScheme>(m, "Scheme")
+      .def("__init__", [](BoundScheme* self, const std::string& spec, const nb::dict& config,
+                          std::int64_t layer) { new (self) BoundScheme(spec, config_of(config), layer); })
+      .def_prop_ro("spec", [](const BoundScheme& s) { return s.spec().print(); })
+      .def_prop_ro("attention_spec", [](const BoundScheme& s) { return s.attention().spec(); })
       .def_prop_ro("config",
-                   [](const Scheme& s) {
+                   [](const BoundScheme& s) {
                      const AttentionConfig& c = s.attention().config();
                      nb::dict d;
                      d["heads"] = c.heads, d["kv_heads"] = c.kv_heads, d["head_dim"] = c.head_size;
@@ -127,26 +127,27 @@ void bind_scheme(nb::module_& m) {
                      d["causal"] = c.causal, d["scale"] = c.scale, d["soft_cap"] = c.soft_cap;
                      return d;
                    })
-      .def_prop_ro("params", [](const Scheme& s) { return param_list(s.attention().params()); })
+      .def_prop_ro("params", [](const BoundScheme& s) { return param_list(s.attention().params()); })
       .def_prop_ro("input_params",
-                   [](const Scheme& s) {
+                   [](const BoundScheme& s) {
                      return param_list(s.input() ? s.input()->params() : std::vector<ParamSpec>{});
                    })
       .def("initial",
-           [](const Scheme& s, std::uint64_t seed) { return numpy<float>(s.attention().initial(seed)); })
+           [](const BoundScheme& s, std::uint64_t seed) { return numpy<float>(s.attention().initial(seed)); })
       .def("input_initial",
-           [](const Scheme& s, std::uint64_t seed) {
+           [](const BoundScheme& s, std::uint64_t seed) {
              return numpy<float>(
                  initial_numbers(s.input() ? s.input()->params() : std::vector<ParamSpec>{}, seed));
            })
-      .def_prop_ro("has_input", [](const Scheme& s) { return s.input() != nullptr; })
-      .def_prop_ro("beside_attention", [](const Scheme& s) { return s.beside_attention(); })
-      .def_prop_ro("input_width", [](const Scheme& s) { return s.input() ? s.input()->shape().C : 0; })
-      .def_prop_ro(
-          "axes",
-          [](const Scheme& s) { return std::max(s.axes(), s.input() ? s.input()->axes() : std::int64_t(1)); })
+      .def_prop_ro("has_input", [](const BoundScheme& s) { return s.input() != nullptr; })
+      .def_prop_ro("beside_attention", [](const BoundScheme& s) { return s.beside_attention(); })
+      .def_prop_ro("input_width", [](const BoundScheme& s) { return s.input() ? s.input()->shape().C : 0; })
+      .def_prop_ro("axes",
+                   [](const BoundScheme& s) {
+                     return std::max(s.axes(), s.input() ? s.input()->axes() : std::int64_t(1));
+                   })
       .def_prop_ro("reads",
-                   [](const Scheme& s) {
+                   [](const BoundScheme& s) {
                      const unsigned reads = s.reads();
                      nb::list all;
                      if (reads & kReadsInput) all.append("x");
@@ -155,20 +156,20 @@ void bind_scheme(nb::module_& m) {
                      return all;
                    })
       .def_prop_ro("acts",
-                   [](const Scheme& s) {
+                   [](const BoundScheme& s) {
                      unsigned acts = s.input() ? unsigned(kInput) : 0u;
                      for (const Named& named : Spec::parse(s.attention().spec()).attention)
                        acts |= find_encoding(named.name).acts;
                      return site_names(acts | (s.samplers().empty() ? 0u : unsigned(kPositions)));
                    })
       .def("output_turns",
-           [](const Scheme& s) {
+           [](const BoundScheme& s) {
              for (const auto& [e, acts] : s.inside())
                if (part<ValueMapPart>(*e)) return true;
              return false;
            })
       .def("added",
-           [](const Scheme& s) {
+           [](const BoundScheme& s) {
              std::int64_t more = 0;
              for (const auto& [e, acts] : s.inside()) more += widths(*e).joined + widths(*e).far;
              return more;

@@ -19,7 +19,7 @@ struct Seen {
 
 // A plan, and what it was made of.
 struct Compiled {
-  std::shared_ptr<Scheme> scheme;
+  std::shared_ptr<BoundScheme> scheme;
   Placement places;
   Floats w, x, projections, q, k;
   std::int64_t B;
@@ -42,7 +42,7 @@ void take(std::string_view name, const std::optional<Dense<float>>& from, std::i
   to.assign(from->data(), from->data() + from->size());
 }
 
-std::unique_ptr<Compiled> compiled(std::shared_ptr<Scheme> scheme, const Dense<double>& positions,
+std::unique_ptr<Compiled> compiled(std::shared_ptr<BoundScheme> scheme, const Dense<double>& positions,
                                    const Dense<float>& w, std::int64_t B, const Seen& seen) {
   auto c = std::make_unique<Compiled>();
   c->places = placement_of(positions, scheme->axes());
@@ -110,39 +110,70 @@ nb::list steps(const Compiled& c) {
   return all;
 }
 
-// The extents of an array of terms.
-Extents extents_of(const Compiled& c, const TermArray& a) {
-  const Terms& t = c.plan.terms;
-  const auto H = std::size_t(c.scheme->shape().H), R = std::size_t(t.distances), size = (t.*a.at).size(),
-             B = std::size_t(c.B), T = std::size_t(c.places.T());
-  if (a.name == "curve_slope" || a.name == "curve_intercept") return {H, size / H};
-  if (a.name == "tilt") return {H};
-  if (a.name == "counted") return {size / std::size_t(c.scheme->shape().D), std::size_t(c.scheme->shape().D)};
-  if (a.name == "mix_up") return {t.mix_up_bias.size(), 2 * H};
-  if (a.name == "mix_down") return {H, t.mix_up_bias.size()};
-  if (a.of == TermOf::head) return a.name == "by_distance" ? Extents{H, R} : Extents{H, R, size / (H * R)};
-  if (a.of == TermOf::head_of_sequence) {
-    const std::size_t sequences = size % (B * H * T) ? 1 : B;
-    const std::size_t width = size / (sequences * H * T);
-    const bool wide = a.name.starts_with("profile") || a.name.starts_with("forget");
-    return wide ? Extents{sequences, H, T, width} : Extents{sequences, H, T};
+// What the axes of arrays of terms count, by the names that plain.py knows.
+std::string_view name_of(Dim dim) {
+  switch (dim) {
+    case Dim::none:
+      return "";
+    case Dim::sequences:
+      return "sequences";
+    case Dim::heads:
+      return "heads";
+    case Dim::both:
+      return "both";
+    case Dim::rows:
+      return "rows";
+    case Dim::queries:
+      return "queries";
+    case Dim::tokens:
+      return "queries";  // all tokens are
+    case Dim::keys:
+      return "keys";
+    case Dim::distances:
+      return "distances";
+    case Dim::K:
+      return "channels";
+    case Dim::D:
+      return "channels";
+    case Dim::own:
+      return "own";
   }
-  if (a.of == TermOf::tokens) return {size / T, T};
-  return {size};
+  return "";
 }
+nb::str to_python(std::string_view name) { return nb::str(name.data(), name.size()); }
+// Arrays, and by their names what their axes count; the kinds that are given.
 nb::dict terms(const Compiled& c) {
   const Terms& t = c.plan.terms;
-  nb::dict d, arrays;
-  for (const TermArray& a : kTermArrays)
-    if (!(t.*a.at).empty())
-      arrays[nb::str(a.name.data(), a.name.size())] = numpy<float>(t.*a.at, extents_of(c, a));
+  const Shape& s = c.scheme->shape();
+  const AttendShape all{.B = c.B,
+                        .H = s.H,
+                        .queries = c.places.T(),
+                        .keys = c.places.T(),
+                        .K = s.D,
+                        .D = s.D,
+                        .scale = 1,
+                        .causal = s.causal};
+  nb::dict d, arrays, axes;
+  nb::list kinds;
+  for (const TermKind& kind : kTermKinds)
+    if (kind.given(t)) kinds.append(to_python(kind.facts.name));
+  for (const TermArray& a : kTermArrays) {
+    if ((t.*a.at).empty()) continue;
+    const TermExtents extents = term_extents(all, t, a);
+    nb::list names;
+    for (std::size_t n = 0; n < a.axes(); ++n) names.append(to_python(name_of(a.dims[n])));
+    arrays[to_python(a.name)] =
+        numpy<float>(t.*a.at, Extents(extents.begin(), extents.begin() + std::max<std::size_t>(1, a.axes())));
+    axes[to_python(a.name)] = names;
+  }
+  d["kinds"] = kinds, d["axes"] = axes;
   d["arrays"] = arrays;
   d["first_distance"] = t.first_distance, d["distances"] = t.distances;
   d["content_scale"] = t.content_scale, d["far_from"] = t.far_from;
   d["weights"] = t.weights == Weighting::softmax ? "softmax"
                  : t.weights == Weighting::stick ? "stick"
                                                  : "stick_current";
-  d["curve_knots"] = numpy<float>(t.curve_knots);
+  for (const TermFixed& a : kTermFixed) d[to_python(a.name)] = numpy<float>(t.*a.at);
   const auto T = std::size_t(c.places.T());
   if (!t.first_key.empty()) {
     d["first_key"] = numpy<std::int32_t>(t.first_key, {t.first_key.size() / T, T});

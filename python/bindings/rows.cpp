@@ -19,21 +19,21 @@ Role role_of(const std::string& name) {
 struct At {
   Placement places;
   Alone alone;
-  At(const Scheme& s, const Dense<double>& positions, const Dense<float>& w)
+  At(const BoundScheme& s, const Dense<double>& positions, const Dense<float>& w)
       : places(placement_of(positions, s.axes())), alone{s.attention(), places, span_of(w)} {}
   At(const At&) = delete;
 };
 
 // rows (B,heads,tokens,channels + added), in place.
-void map_rows(const Scheme& s, const std::string& role, const Dense<double>& positions, const Dense<float>& w,
-              const Write& rows) {
+void map_rows(const BoundScheme& s, const std::string& role, const Dense<double>& positions,
+              const Dense<float>& w, const Write& rows) {
   const At at(s, positions, w);
   const View to = write("rows", rows);
   const nb::gil_scoped_release unlocked;
   gnomon::map_rows(at.alone, role_of(role), to);
 }
 // found: rows as map_rows found them; d: of what it left, in place; dw is added to.
-void map_rows_backward(const Scheme& s, const std::string& role, const Dense<double>& positions,
+void map_rows_backward(const BoundScheme& s, const std::string& role, const Dense<double>& positions,
                        const Dense<float>& w, const Read& found, const Write& d, const DenseOut<float>& dw) {
   const At at(s, positions, w);
   const ConstView before = read("found", found);

@@ -21,14 +21,13 @@ Spec of_layer(const Spec& spec, std::int64_t layer) {
 }
 // The width that is left for the position vector: concat says its own.
 std::int64_t input_width(const Spec& spec, std::int64_t width) {
-  for (const auto& [name, value] : spec.combination.options)
-    if (name == "width" && integer(value, "width") > 0) return integer(value, "width");
-  return width;
+  const auto own = spec.combination.option("width");
+  return own && own->number() > 0 ? std::int64_t(own->number()) : width;
 }
 
 }  // namespace
 
-Scheme::Scheme(std::string_view text, const AttentionConfig& config, std::int64_t layer)
+BoundScheme::BoundScheme(std::string_view text, const AttentionConfig& config, std::int64_t layer)
     : spec_(Spec::parse(text)),
       attention_(of_layer(spec_, layer).print(), config),
       shape_{attention_.config().width, config.heads, config.head_size, config.length, config.causal} {
@@ -41,19 +40,19 @@ Scheme::Scheme(std::string_view text, const AttentionConfig& config, std::int64_
   for (const Named& named : spec_.samplers) samplers_.push_back(make_encoding(named, shape_));
 }
 
-std::vector<std::string> Scheme::beside_attention() const {
+std::vector<std::string> BoundScheme::beside_attention() const {
   std::vector<std::string> words;
   if (input_) words.emplace_back("an encoding beside the words");
   if (!spec_.layers.empty()) words.emplace_back("layers that differ");
   if (!samplers_.empty()) words.emplace_back("a sampler of positions");
   return words;
 }
-std::int64_t Scheme::axes() const {
+std::int64_t BoundScheme::axes() const {
   std::int64_t axes = 1;
   for (const auto& [e, acts] : inside()) axes = std::max(axes, e->axes());
   return axes;
 }
-unsigned Scheme::reads() const {
+unsigned BoundScheme::reads() const {
   unsigned reads = 0;
   for (const auto& [e, acts] : inside()) reads |= e->reads();
   return reads;

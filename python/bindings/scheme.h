@@ -11,10 +11,10 @@
 namespace gnomon::python {
 
 // A spec made for one layer of a model: its attention, what joins the words, its samplers.
-class Scheme {
+class BoundScheme {
  public:
   // `width` of the vectors beside the words; `layer` chooses among [layers]. Throws Error(usage).
-  Scheme(std::string_view spec, const AttentionConfig& config, std::int64_t layer);
+  BoundScheme(std::string_view spec, const AttentionConfig& config, std::int64_t layer);
 
   const Spec& spec() const { return spec_; }
   const Attention& attention() const { return attention_; }

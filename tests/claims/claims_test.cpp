@@ -84,7 +84,7 @@ class Deterministic : public testing::TestWithParam<const Claim*> {};
 TEST_P(Deterministic, ComesOutAsRecorded) {
   Desk desk(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
   const Finding f = GetParam()->measure(desk);
-  for (const Number& n : f.numbers)
+  for (const FoundNumber& n : f.numbers)
     EXPECT_TRUE(n.fits()) << n.name << ": " << n.value << " is not in " << n.low << " to " << n.high;
   EXPECT_EQ(name(judge(*GetParam(), f, false)), name(GetParam()->recorded)) << answer_of(*GetParam(), f);
   EXPECT_FALSE(answer_of(*GetParam(), f).empty());
@@ -265,22 +265,22 @@ TEST(Claims, AFolderKeepsThePageThatItHas) {
   const auto config_of = [](std::vector<std::string> ids) { return ClaimsConfig{select_claims(ids), ""}; };
   const ClaimsConfig two = config_of({"004-15", "004-16"}), one = config_of({"004-16"});
   const MeasureHooks silent{{[] { return false; }, {}}, [] {}, [](const Answered&) {}};
-  EXPECT_EQ(Conduct(two, nullptr, "", false).folder(), nullptr) << "nothing is trained";
+  EXPECT_EQ(ClaimsConduct(two, nullptr, "", false).folder(), nullptr) << "nothing is trained";
   {
-    Conduct conduct(two, nullptr, out, false);
-    EXPECT_THROW(Conduct(two, nullptr, out, false), Error) << "in use";
+    ClaimsConduct conduct(two, nullptr, out, false);
+    EXPECT_THROW(ClaimsConduct(two, nullptr, out, false), Error) << "in use";
     const ClaimsSummary summary = *conduct.perform(silent);
     EXPECT_EQ(summary.answers.size(), 2u);
     EXPECT_EQ(summary.differing, 0u);
     write_file(conduct.folder()->json(), pages::claims_json(summary, {"command", "machine"}));
   }
-  EXPECT_THROW(Conduct(one, nullptr, out, false), Error) << "004-15 would be lost";
-  EXPECT_NO_THROW(Conduct(one, nullptr, out, true));
+  EXPECT_THROW(ClaimsConduct(one, nullptr, out, false), Error) << "004-15 would be lost";
+  EXPECT_NO_THROW(ClaimsConduct(one, nullptr, out, true));
   ClaimsConfig quick = two;
   quick.quick = true;
-  EXPECT_THROW(Conduct(quick, nullptr, out, false), Error) << "of a full run";
-  EXPECT_NO_THROW(Conduct(two, nullptr, out, false));
-  EXPECT_EQ(Conduct(two, nullptr, out, false).folder()->models(), out / "models");
+  EXPECT_THROW(ClaimsConduct(quick, nullptr, out, false), Error) << "of a full run";
+  EXPECT_NO_THROW(ClaimsConduct(two, nullptr, out, false));
+  EXPECT_EQ(ClaimsConduct(two, nullptr, out, false).folder()->models(), out / "models");
   std::filesystem::remove_all(out);
 }
 
@@ -291,7 +291,7 @@ TEST(Claims, SentencesTakeTheirNumbersFromFindingsAndRecords) {
   Claim c = *all_claims().front(), lacking = c;
   c.id = "009-01", lacking.id = "009-02";
   const std::vector<Answered> answers{{&c, f, Verdict::holds, 0}, {&lacking, {}, Verdict::unmeasurable, 0}};
-  const std::vector<Source> sources{
+  const std::vector<NumberSource> sources{
       {"minilm", "a model", "a command", {{"norm", "a norm", 1234.5, .5, 9, 1}}}};
   const auto told = [&](std::string_view sentence) {
     return pages::interpolated(sentence, answers, sources);
@@ -314,9 +314,9 @@ TEST(Claims, WhatAQuestionTakesIsAClaimsOrStandsInARecord) {
       for (const std::string& number : taken_by(sentence)) {
         const std::string from = number.substr(0, number.find('|')), key = number.substr(from.size() + 1);
         const auto is_claim = [&](const Claim* c) { return c->id == from; };
-        const auto has = [&](const Source& s) {
+        const auto has = [&](const NumberSource& s) {
           return s.key == from && std::any_of(s.numbers.begin(), s.numbers.end(),
-                                              [&](const Number& n) { return n.key == key; });
+                                              [&](const FoundNumber& n) { return n.key == key; });
         };
         EXPECT_TRUE(std::any_of(all_claims().begin(), all_claims().end(), is_claim) ||
                     std::any_of(recorded().begin(), recorded().end(), has))
@@ -337,13 +337,13 @@ Answered found(const Claim& c, double value, double half_width, bool quick = fal
 }
 
 TEST(Claims, HowSureAVerdictIsFollowsFromItsRule) {
-  const auto claim = [](std::vector<Rule> rules, bool trains) {
+  const auto claim = [](std::vector<VerdictRule> rules, bool trains) {
     Claim c{};
     c.id = "009-01", c.recorded = rules.front().verdict, c.verdicts = std::move(rules);
     if (trains) c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };
     return c;
   };
-  const Rule otherwise_wrong = otherwise(Verdict::wrong);
+  const VerdictRule otherwise_wrong = otherwise(Verdict::wrong);
   const Claim tested = claim({{Verdict::holds, {above("x")}}, otherwise_wrong}, true),
               mean = claim({{Verdict::holds, {at_least("x", 1)}}, otherwise_wrong}, true),
               value = claim({{Verdict::holds, {at_least("x", 1)}}, otherwise_wrong}, false);

@@ -14,12 +14,12 @@ namespace {
 
 TEST(Recorded, KeysAreUniqueAndNumbersAreNumbers) {
   std::set<std::string> sources;
-  for (const Source& s : recorded()) {
+  for (const NumberSource& s : recorded()) {
     EXPECT_TRUE(sources.insert(s.key).second) << s.key;
     EXPECT_FALSE(s.what.empty() || s.command.empty()) << s.key;
     EXPECT_GE(s.numbers.size(), 20u) << s.key;
     std::set<std::string> keys;
-    for (const Number& n : s.numbers) {
+    for (const FoundNumber& n : s.numbers) {
       EXPECT_TRUE(keys.insert(n.key).second) << s.key << ": " << n.key;
       EXPECT_TRUE(std::isfinite(n.value) && n.n >= 1 && n.digits >= 0) << s.key << ": " << n.key;
       EXPECT_FALSE(n.name.empty() || n.key.find_first_of(" |{}") != std::string::npos)
@@ -94,12 +94,12 @@ Inspection made_up() {
 }
 
 TEST(Recorded, NumbersOfAnInspection) {
-  std::map<std::string, Number> all;
+  std::map<std::string, FoundNumber> all;
   std::set<std::string_view> known;
   for (const Question* q : questions()) known.insert(q->key);
   for (const RealNumbers& r : real_numbers(made_up())) {
     EXPECT_TRUE(known.count(r.question)) << r.question;
-    for (const Number& n : r.numbers) EXPECT_TRUE(all.emplace(n.key, n).second) << n.key;
+    for (const FoundNumber& n : r.numbers) EXPECT_TRUE(all.emplace(n.key, n).second) << n.key;
   }
   EXPECT_EQ(all.at("identity").value, 0.75);
   EXPECT_EQ(all.at("identity").n, 100);  // of 300 that are asked at most

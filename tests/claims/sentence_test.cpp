@@ -16,18 +16,18 @@
 #include "gnomon/claims/recorded.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "simulated.h"
+#include "tests/study/simulated.h"
 
 namespace gnomon::claims {
 namespace {
 
-Number number_of(double value, double half_width = std::nan(""), std::int64_t n = 1, int digits = 3) {
-  Number one{.key = "k", .name = "a number", .value = value};
+FoundNumber number_of(double value, double half_width = std::nan(""), std::int64_t n = 1, int digits = 3) {
+  FoundNumber one{.key = "k", .name = "a number", .value = value};
   one.half_width = half_width, one.n = n, one.digits = digits;
   return one;
 }
 
-const std::map<std::string, Number> kNumbers = {
+const std::map<std::string, FoundNumber> kNumbers = {
     {"low", number_of(-.5, .25, 5)},      {"high", number_of(.5, .25, 5)},
     {"open", number_of(.05, .25, 5)},     {"alone", number_of(.055)},
     {"none", number_of(std::nan(""))},    {"many", number_of(12345, std::nan(""), 1, 0)},
@@ -35,7 +35,7 @@ const std::map<std::string, Number> kNumbers = {
     {"l.at.0.25", number_of(-.2, .1, 5)}, {"l.at.0.5", number_of(.01, .1, 5)},
     {"l.at.1", number_of(.3, .1, 5)},     {"lower", number_of(-.8, .1, 5)}};
 Said tell(std::string_view form) {
-  return said(form, [](std::string_view from, std::string_view key) -> const Number* {
+  return said(form, [](std::string_view from, std::string_view key) -> const FoundNumber* {
     const auto at = kNumbers.find(from.empty() ? std::string(key) : text(from, "|", key));
     return at == kNumbers.end() ? nullptr : &at->second;
   });
@@ -113,10 +113,10 @@ const std::vector<std::pair<std::string, std::string>>& forms() {
   return out;
 }
 
-void check_choices(const std::vector<Piece>& form, const std::string& name) {
-  const auto fixed_words = [](const std::vector<Piece>& pieces) {
+void check_choices(const std::vector<FormPiece>& form, const std::string& name) {
+  const auto fixed_words = [](const std::vector<FormPiece>& pieces) {
     std::string out;
-    for (const Piece& p : pieces) out += p.kind == Piece::Kind::words ? p.words : " ";
+    for (const FormPiece& p : pieces) out += p.kind == FormPiece::Kind::words ? p.words : " ";
     return out;
   };
   const auto has = [](const std::string& said, std::initializer_list<const char*> words) {
@@ -126,10 +126,10 @@ void check_choices(const std::vector<Piece>& form, const std::string& name) {
     }
     return false;
   };
-  for (const Piece& p : form) {
+  for (const FormPiece& p : form) {
     for (std::size_t a = 0; a < p.alternatives.size(); ++a) {
       const std::string said = fixed_words(p.alternatives[a]);
-      if (p.kind == Piece::Kind::sign) {
+      if (p.kind == FormPiece::Kind::sign) {
         const bool up = has(said, {"higher", "raises", "rises", "grows", "growing", "behind", "worse",
                                    "loses", "hurts", "costs", "more"}),
                    down = has(said, {"lower", "lowers", "falls", "shrinks", "shrinking", "ahead", "better",
@@ -145,8 +145,8 @@ void check_choices(const std::vector<Piece>& form, const std::string& name) {
 TEST(Sentence, AVerbBesideANumberIsAChoiceByItsInterval) {
   for (const auto& [name, form] : forms()) {
     std::string fixed;
-    for (const Piece& p : parsed(form)) {
-      if (p.kind == Piece::Kind::words) fixed += p.words + " ";
+    for (const FormPiece& p : parsed(form)) {
+      if (p.kind == FormPiece::Kind::words) fixed += p.words + " ";
     }
     EXPECT_EQ(words_of_direction(fixed), std::multiset<std::string>{}) << name << ": " << fixed;
     check_choices(parsed(form), name);
@@ -158,8 +158,8 @@ struct World {
   Draws draws;
   double least, most;  // of the half-width over the value; NaN: no interval
   bool turned = false;
-  std::map<std::string, Number> numbers = {};
-  const Number* get(std::string_view from, std::string_view key) {
+  std::map<std::string, FoundNumber> numbers = {};
+  const FoundNumber* get(std::string_view from, std::string_view key) {
     const std::string name = text(from, "|", key);
     auto at = numbers.find(name);
     if (at == numbers.end()) {
@@ -172,7 +172,7 @@ struct World {
                                         5))
                .first;
     }
-    static thread_local Number other;
+    static thread_local FoundNumber other;
     if (!turned) return &at->second;
     other = at->second, other.value = -other.value;
     return &other;
@@ -180,9 +180,9 @@ struct World {
 };
 std::string in(World& w, const std::string& form) {
   // Two numbers of one choice are alive at once, so a turned one is kept.
-  std::map<std::string, Number> turned;
+  std::map<std::string, FoundNumber> turned;
   return said(form,
-              [&](std::string_view from, std::string_view key) -> const Number* {
+              [&](std::string_view from, std::string_view key) -> const FoundNumber* {
                 return &(turned[text(from, "|", key)] = *w.get(from, key));
               })
       .text;

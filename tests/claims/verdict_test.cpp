@@ -39,7 +39,7 @@ TEST(Verdict, ChecksLookAtValuesOrAtWholeIntervals) {
 
 TEST(Verdict, AShareHasTheIntervalOfItsLogOdds) {
   const auto p_of = [](const Check& c, const Finding& f) {
-    return p_value(std::vector<Rule>{{Verdict::holds, {c}}}, f.numbers);
+    return p_value(std::vector<VerdictRule>{{Verdict::holds, {c}}}, f.numbers);
   };
   for (const auto& shares :
        {std::vector{.9, .95, .99}, std::vector{.999, 1.0, 1.0, 1.0}, std::vector{.4, .6}}) {
@@ -88,7 +88,7 @@ TEST(Verdict, AGroupIsAskedAsOne) {
 }
 
 TEST(Verdict, TheFirstRuleThatAppliesDecides) {
-  const std::vector<Rule> rules{
+  const std::vector<VerdictRule> rules{
       {Verdict::wrong, {above("x")}}, {Verdict::holds, {below("x")}}, otherwise(Verdict::open)};
   EXPECT_EQ(decide(rules, with(1, .5).numbers), Verdict::wrong);
   EXPECT_EQ(decide(rules, with(-1, .5).numbers), Verdict::holds);
@@ -98,20 +98,21 @@ TEST(Verdict, TheFirstRuleThatAppliesDecides) {
             "wrong if the interval of “the number x” lies above 0; holds if the interval of “the number x” "
             "lies below "
             "0; otherwise open");
+  EXPECT_EQ(explained(std::vector<VerdictRule>{{Verdict::holds, {at_least("x", 1)}},
+                                               {Verdict::holds, {at_most("x", "y")}}},
+                      {}),
+            "holds if “x” is at least 1, or if “x” is at most “y”");
   EXPECT_EQ(
-      explained(
-          std::vector<Rule>{{Verdict::holds, {at_least("x", 1)}}, {Verdict::holds, {at_most("x", "y")}}}, {}),
-      "holds if “x” is at least 1, or if “x” is at most “y”");
-  EXPECT_EQ(explained(std::vector<Rule>{{Verdict::holds, {asked("x")}}, otherwise(Verdict::holds_if)}, {}),
-            "holds if “x” is as asked for; otherwise holds under its condition");
+      explained(std::vector<VerdictRule>{{Verdict::holds, {asked("x")}}, otherwise(Verdict::holds_if)}, {}),
+      "holds if “x” is as asked for; otherwise holds under its condition");
   EXPECT_TRUE(needs_seeds(rules));
-  EXPECT_FALSE(needs_seeds(std::vector<Rule>{{Verdict::holds, {asked("x"), at_most("x", 1)}}}));
+  EXPECT_FALSE(needs_seeds(std::vector<VerdictRule>{{Verdict::holds, {asked("x"), at_most("x", 1)}}}));
 }
 
 TEST(Verdict, PIsBelowFivePercentExactlyWhereAnIntervalPasses) {
   int passed = 0, failed = 0;
   for (const Check& c : {above("x", .2), below("x", -.1), apart("x"), apart("x", .3), equal("x", 1.5)}) {
-    const std::vector<Rule> rules{{Verdict::holds, {c}}, otherwise(Verdict::wrong)};
+    const std::vector<VerdictRule> rules{{Verdict::holds, {c}}, otherwise(Verdict::wrong)};
     for (const int n : {3, 5, 40}) {
       for (double value = -2; value < 2.01; value += .13) {
         for (const double half_width : {.01, .21, .7, 3.}) {
@@ -140,7 +141,7 @@ TEST(Verdict, SeveralIntervalsAreAsSureAsTheLeastSure) {
   f.estimate("y", "the number y", {.4, .3, 5});
   f.number("z", "a value", 7);
   const auto p = [&](std::vector<Check> checks) {
-    return p_value(std::vector<Rule>{{Verdict::holds, std::move(checks)}}, f.numbers);
+    return p_value(std::vector<VerdictRule>{{Verdict::holds, std::move(checks)}}, f.numbers);
   };
   EXPECT_GT(p({above("y")}), p({above("x")}));
   EXPECT_EQ(p({above("x"), above("y")}), p({above("y")}));
@@ -164,7 +165,7 @@ TEST(Verdict, PIsThatOfOthers) {
   for (const Json& c : golden("checks")) {
     Finding f;
     f.estimate("x", "x", {c.at("mean"), c.at("half_width"), c.at("n")});
-    const std::vector<Rule> rules{{Verdict::holds, {check_named(c.at("kind"), c.at("bound"))}}};
+    const std::vector<VerdictRule> rules{{Verdict::holds, {check_named(c.at("kind"), c.at("bound"))}}};
     const double p = p_value(rules, f.numbers), wanted = c.at("p");
     EXPECT_EQ(applied(rules, f.numbers) != nullptr, c.at("passes").get<bool>()) << c;
     EXPECT_NEAR(p, wanted, 1e-8 * wanted) << c;
@@ -211,14 +212,14 @@ TEST(Verdict, TheCorrectionIsHolms) {
 }
 
 TEST(Verdict, AClaimThatCannotDecideIsRefused) {
-  const Rule rule{Verdict::holds, {above("x")}}, rest = otherwise(Verdict::wrong);
-  const auto claim = [](std::vector<Rule> rules, Basis basis) {
+  const VerdictRule rule{Verdict::holds, {above("x")}}, rest = otherwise(Verdict::wrong);
+  const auto claim = [](std::vector<VerdictRule> rules, Basis basis) {
     Claim c{};
     c.id = "009-01", c.recorded = Verdict::holds, c.verdicts = std::move(rules), c.rests_on = basis;
     return c;
   };
-  const auto with_rules = [&](std::vector<Rule> rules) { return claim(std::move(rules), {}); };
-  const auto with_basis = [&](Basis basis, std::vector<Rule> rules = {}) {
+  const auto with_rules = [&](std::vector<VerdictRule> rules) { return claim(std::move(rules), {}); };
+  const auto with_basis = [&](Basis basis, std::vector<VerdictRule> rules = {}) {
     return claim(std::move(rules), basis);
   };
   EXPECT_NO_THROW(require_decidable(with_rules({rule, rest})));
@@ -253,7 +254,7 @@ TEST(Verdict, AConditionAndWhatSettlesAreToldWhereTheyAreNeededAndNowhereElse) {
 // The laws below hold for every record; numbers are made up for the checks that it declares.
 
 // A number that a check passes or, `broken`, fails by little.
-void make(Number& n, const Check& c, bool broken) {
+void make(FoundNumber& n, const Check& c, bool broken) {
   const double b = c.bound.factor, step = broken ? -.01 : .01;  // numbers that bounds name are 1
   n.half_width = .001;
   switch (c.kind) {
@@ -282,14 +283,17 @@ void make(Number& n, const Check& c, bool broken) {
 }
 
 // What passes the checks of one rule, but for the one that is broken, and no check of other numbers.
-std::vector<Number> numbers_for(const Claim& claim, const Rule& rule, const Check* broken = nullptr) {
-  std::vector<Number> out;
-  const auto get = [&](std::string_view key) -> Number& {
-    const auto found = std::find_if(out.begin(), out.end(), [&](const Number& n) { return n.key == key; });
-    return found != out.end() ? *found
-                              : out.emplace_back(Number{std::string(key), std::string(key), std::nan("")});
+std::vector<FoundNumber> numbers_for(const Claim& claim, const VerdictRule& rule,
+                                     const Check* broken = nullptr) {
+  std::vector<FoundNumber> out;
+  const auto get = [&](std::string_view key) -> FoundNumber& {
+    const auto found =
+        std::find_if(out.begin(), out.end(), [&](const FoundNumber& n) { return n.key == key; });
+    return found != out.end()
+               ? *found
+               : out.emplace_back(FoundNumber{std::string(key), std::string(key), std::nan("")});
   };
-  for (const Rule& r : claim.verdicts) {
+  for (const VerdictRule& r : claim.verdicts) {
     for (const Check& c : r.checks) {
       if (c.kind == Check::Kind::asked)
         get(c.key).ask(0, 1);
@@ -307,7 +311,7 @@ class Laws : public testing::TestWithParam<const Claim*> {};
 TEST_P(Laws, ItCanDecide) { EXPECT_NO_THROW(require_decidable(*GetParam())); }
 
 TEST_P(Laws, EveryRuleGivesItsVerdictAndEachOfItsChecksIsNeeded) {
-  for (const Rule& r : GetParam()->verdicts) {
+  for (const VerdictRule& r : GetParam()->verdicts) {
     EXPECT_EQ(name(decide(GetParam()->verdicts, numbers_for(*GetParam(), r))), name(r.verdict));
     for (const Check& c : r.checks)
       EXPECT_NE(name(decide(GetParam()->verdicts, numbers_for(*GetParam(), r, &c))), name(r.verdict))
@@ -317,11 +321,11 @@ TEST_P(Laws, EveryRuleGivesItsVerdictAndEachOfItsChecksIsNeeded) {
 
 TEST_P(Laws, AVerdictOfIntervalsNeedsSeeds) {
   const Claim& c = *GetParam();
-  for (const Rule& r : c.verdicts) {
+  for (const VerdictRule& r : c.verdicts) {
     Finding f;
     f.numbers = numbers_for(c, r);
     const bool fits = f.fits();  // an asked number of another rule does not
-    for (Number& n : f.numbers) n.half_width = std::nan("");
+    for (FoundNumber& n : f.numbers) n.half_width = std::nan("");
     EXPECT_EQ(judge(c, f, true), !fits                     ? Verdict::differs
                                  : needs_seeds(c.verdicts) ? Verdict::no_inference
                                                            : r.verdict);

@@ -33,7 +33,7 @@ TEST(Weights, EveryKindIsWhatItsOwnReaderMakesOfIt) {
   std::set<std::string> seen;
   const Json cases = golden("cases");
   for (const Json& c : cases) {
-    SCOPED_TRACE(text(c.at("file"), " ", c.at("name")));
+    SCOPED_TRACE(c.at("file").dump() + " " + c.at("name").dump());
     const Weights weights = Weights::open(kGolden / std::string(c.at("file")));
     const StoredTensor& tensor = weights.at(std::string(c.at("name")));
     EXPECT_EQ(tensor.stored, c.at("stored"));

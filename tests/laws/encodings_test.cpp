@@ -205,9 +205,8 @@ TEST(Registry, EveryEntryIsComplete) {
     EXPECT_GE(entry->year, 2017) << entry->name;
     for (const auto& option : entry->options) {
       EXPECT_FALSE(option.help.empty()) << entry->name << '.' << option.name;
-      EXPECT_NO_THROW(Options(entry->name, std::span(&option, 1),
-                              std::vector<std::pair<std::string, std::string>>{
-                                  {std::string(option.name), std::string(option.standard)}}));
+      EXPECT_NO_THROW(
+          Options(entry->name, std::span(&option, 1), {{std::string(option.name), option.standard}}));
     }
   }
 }

@@ -210,16 +210,16 @@ inline std::vector<Named> variants(const Entry& entry) {
   for (std::size_t i = 0; i < entry.options.size(); ++i) {
     const auto& o = entry.options[i];
     if (o.list) continue;
-    std::vector<std::string> values(o.words.begin(), o.words.end());
+    std::vector<OptionValue> values(o.words.begin(), o.words.end());
     if (o.words.empty()) {
-      const double at = number(o.standard, o.name);
+      const double at = o.standard_value().number();
       for (const double factor : {0.5, 2.0}) {
         const double x = std::clamp(o.whole ? std::round(at * factor) : at * factor, o.least, o.most);
-        values.push_back(shortest(x));
+        values.push_back(x);
       }
     }
     for (const auto& value : values) {
-      if (value == o.standard) continue;
+      if (value == o.standard_value()) continue;
       all.push_back(standard);
       all.back().options[i].second = value;
     }
@@ -239,7 +239,7 @@ void each_encoding(std::int64_t H, std::int64_t D, std::int64_t length, const Bo
         if (entry->causal_only && !causal) continue;
         const Shape shape{H * D, H, D, length, causal};
         std::string options;
-        for (const auto& [key, value] : named.options) options += " " + key + "=" + value;
+        for (const auto& [key, value] : named.options) options += " " + key + "=" + value.print();
         SCOPED_TRACE(testing::Message() << named.name << options << (causal ? " causal" : " bidirectional"));
         std::unique_ptr<Encoding> e;
         try {

@@ -50,7 +50,7 @@ TEST(LintDifferences, EachHasARuleThatSaysSo) {
     EXPECT_TRUE(c.finds(name)) << name << ": " << c.line.at("config");
     seen.insert(name);
   }
-  for (const Rule* rule : lint_rules())
+  for (const LintRule* rule : lint_rules())
     EXPECT_TRUE(!rule->departs || seen.contains(std::string(rule->id)))
         << rule->id << ": no configuration shows that gnomon's answer is another";
   EXPECT_GE(seen.size(), 8U);
@@ -85,7 +85,7 @@ void expect_said_once(const Linted& c) {
 }
 TEST(LintDifferences, ARefusalIsSaidOnce) {
   for (const Linted& c : golden()) expect_said_once(c);
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     const Json config = Json::parse(rule->fails);
     if (!config.contains("general.architecture")) expect_said_once(linted({{"config", config}}));
   }
@@ -107,7 +107,7 @@ void expect_remarks_told(const Linted& c) {
 }
 TEST(LintDifferences, EveryRemarkOfTheResolverIsARule) {
   for (const Linted& c : golden()) expect_remarks_told(c);
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     for (const std::string_view example : {rule->fails, rule->passes}) {
       const Json config = Json::parse(example);
       if (!config.contains("general.architecture")) expect_remarks_told(linted({{"config", config}}));

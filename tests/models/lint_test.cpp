@@ -48,7 +48,7 @@ const std::map<std::string, Ids> kAlso{
 };
 
 TEST(Lint, EveryRuleFindsItsFailingExampleAndLeavesThePassingOne) {
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     const std::string id(rule->id);
     const Ids found = ids_of(lint_text(rule->fails, weights_for(id)), rule->severity == Severity::note);
     EXPECT_TRUE(found.contains(id)) << id;
@@ -66,7 +66,7 @@ TEST(Lint, EveryRuleFindsItsFailingExampleAndLeavesThePassingOne) {
 
 TEST(Lint, RulesAreWellFormed) {
   Ids seen;
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     const std::string id(rule->id);
     EXPECT_TRUE(seen.insert(id).second) << id;
     EXPECT_TRUE(std::regex_match(id, std::regex("[a-z][a-z0-9]*(-[a-z0-9]+)+"))) << id;
@@ -357,7 +357,7 @@ TEST(Lint, NothingRestsOnAnUnknownClass) {
       EXPECT_EQ(r.finding.expected.find("no such key"), std::string::npos) << r.rule->id << document;
     }
   };
-  for (const Rule* rule : lint_rules()) look(Json::parse(rule->fails)), look(Json::parse(rule->passes));
+  for (const LintRule* rule : lint_rules()) look(Json::parse(rule->fails)), look(Json::parse(rule->passes));
   for (const auto* cases : {&kIncidents, &kSilent})
     for (const Case& c : *cases) look(Json::parse(c.json));
   EXPECT_GT(files, 200U);
@@ -413,7 +413,7 @@ void every_value(const Json& document, const Json& part, const Json::json_pointe
   }
 }
 TEST(Lint, NoValueThrows) {
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     const Json document = Json::parse(rule->fails);
     every_value(document, document, Json::json_pointer());
   }

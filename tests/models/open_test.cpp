@@ -71,7 +71,7 @@ bool turn_other_pairs(Spec& spec) {
     if (pairing == named.options.end()) {
       named.options.emplace_back("pairing", "adjacent");  // halves is standard
     } else {
-      pairing->second = pairing->second == "halves" ? "adjacent" : "halves";
+      pairing->second = pairing->second == OptionValue("halves") ? "adjacent" : "halves";
     }
   };
   for (Named& named : spec.attention) change(named);

@@ -57,11 +57,8 @@ const Named* named(const LayerPosition& layer, std::string_view name) {
   return nullptr;
 }
 std::string option(const Named& encoding, std::string_view key) {
-  for (const auto& [name, value] : encoding.options)
-    if (name == key) return value;
-  for (const OptionSpec& o : find_encoding(encoding.name).options)
-    if (o.name == key) return std::string(o.standard);
-  return {};
+  const auto value = encoding.option(key);
+  return value ? value->print() : std::string();
 }
 
 // T5: a table that holds its own row numbers tells the bucket of a distance.
@@ -78,7 +75,8 @@ std::string wrong_buckets(const LayerPosition& layer, const Json& want,
       const bool before = std::string_view(side) == "before";
       const double found = part<BiasPart>(*encoding)->bias(Scene{places, {}, {}, table}, 0, before, !before);
       if (found != want.at(side)[n].get<double>())
-        return text("bucket ", found, ", not ", want.at(side)[n], ", ", distances[n], " tokens ", side);
+        return text("bucket ", found, ", not ", want.at(side)[n].dump(), ", ", distances[n], " tokens ",
+                    side);
     }
   return {};
 }
@@ -92,15 +90,15 @@ std::string wrong_relative(const LayerPosition& layer, const Json& want) {
   for (const Json& term : want.at("terms")) terms += (terms.empty() ? "" : "_") + term.get<std::string>();
   const Named& own = bucketed ? *second : *first;
   if (option(own, "terms") != terms) return text("terms ", option(own, "terms"), ", not ", terms);
-  if (option(own, bucketed ? "distance" : "span") != text(want.at("span")))
-    return text("span, not ", want.at("span"));
-  return !bucketed || option(own, "buckets") == text(want.at("buckets")) ? "" : "other buckets";
+  if (option(own, bucketed ? "distance" : "span") != text(want.at("span").dump()))
+    return text("span, not ", want.at("span").dump());
+  return !bucketed || option(own, "buckets") == text(want.at("buckets").dump()) ? "" : "other buckets";
 }
 std::string wrong_slopes(const Numbers& found, const Json& want) {
   if (found.slopes.size() != want.size()) return text(found.slopes.size(), " slopes");
   for (std::size_t h = 0; h < want.size(); ++h)
     if (!(std::abs(found.slopes[h] - want[h].get<double>()) <= 1e-6 * found.slopes[h]))
-      return text("slope ", h, ": ", found.slopes[h], ", not ", want[h]);
+      return text("slope ", h, ": ", found.slopes[h], ", not ", want[h].dump());
   return {};
 }
 std::string wrong_turns(const Numbers& found, const Json& turned) {
@@ -125,21 +123,21 @@ std::string difference(const LayerPosition& layer, const Json& want, const Grid&
     const double scale =
         (layer.scale == 0 ? 1 / std::sqrt(double(layer.head_dim)) : layer.scale) * now.softmax_factor;
     if (!(std::abs(scale / want.at("scale").get<double>() - 1) <= 2e-7))
-      return text("scale ", scale, ", not ", want.at("scale"));
+      return text("scale ", scale, ", not ", want.at("scale").dump());
   }
   if (want.contains("turned"))
     if (const auto wrong = wrong_turns(now, want.at("turned")); !wrong.empty()) return wrong;
   for (const Json& at : want.value("at", Json::array()))
     if (const auto wrong = difference(numbers_of(layer, at.at("length")), at, tolerance(layer));
         !wrong.empty())
-      return text("length ", at.at("length"), ": ", wrong);
+      return text("length ", at.at("length").dump(), ": ", wrong);
   const double growth = temperature_at(layer, grid.tokens) / temperature_at(layer, 1);
   if (want.contains("heads") && !(std::abs(growth / want.value("growth", 1.0) - 1) <= 1e-4))
     return text("q grows by ", growth, ", not ", want.value("growth", 1.0));
   if (want.contains("extent")) {
     const Named* profile = named(layer, "content_profile");
-    if (!profile || option(*profile, "extent") != text(want.at("extent")))
-      return text("extent, not ", want.at("extent"));
+    if (!profile || option(*profile, "extent") != text(want.at("extent").dump()))
+      return text("extent, not ", want.at("extent").dump());
   }
   if (want.contains("slopes")) return wrong_slopes(now, want.at("slopes"));
   if (want.contains("buckets")) return wrong_buckets(layer, want.at("buckets"), grid.distances);
@@ -162,7 +160,7 @@ std::string difference(const Resolved& answer, const Json& c, const Grid& grid) 
     there.trained_length = there.longest = grid.tokens;
     const std::int64_t bytes = explain(std::move(there), "grid").cache->at.front();
     if (bytes != 2 * c.at("kept").get<std::int64_t>())
-      return text("keeps ", bytes, " bytes, not twice ", c.at("kept"));
+      return text("keeps ", bytes, " bytes, not twice ", c.at("kept").dump());
   }
   std::size_t told = 0;
   for (const Json& want : c.at("layers"))
@@ -261,8 +259,8 @@ TEST(Grid, TheComparisonSeesOtherAnswers) {
       layer = answer->layers[l];
       for (Named& part : layer.spec.attention)
         for (auto& [name, value] : part.options) {
-          if (part.name != "window" || std::stoi(value) > 8) continue;
-          value = std::to_string(std::stoi(value) + 1);
+          if (part.name != "window" || value.number() > 8) continue;
+          value = value.number() + 1;
           EXPECT_NE(difference(wrong, c, recorded()), "") << c.at("config");
           ++windows;
         }

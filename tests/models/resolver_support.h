@@ -18,10 +18,8 @@ inline double tolerance(const LayerPosition& layer) {
   const double ulp = std::pow(2.0, -23);
   double theta = 1e4, blend = 1;
   for (const Named& named : layer.spec.attention) {
-    for (const auto& [name, value] : named.options) {
-      if (name == "theta") theta = std::stod(value);
-      if (name == "factor" && (named.name == "yarn" || named.name == "llama3")) blend = std::stod(value);
-    }
+    if (named.option("theta")) theta = named.number("theta");
+    if (named.name == "yarn" || named.name == "llama3") blend = named.number("factor");
   }
   return ulp * (2 + std::log(theta) / 2 + blend);
 }
@@ -29,7 +27,7 @@ inline double tolerance(const LayerPosition& layer) {
 // The first difference from what transformers computes, in words; empty: none.
 inline std::string difference(const Numbers& found, const Json& want, double tolerance) {
   if (found.inv_freq.size() != want.at("pairs").get<std::size_t>())
-    return text(found.inv_freq.size(), " pairs, not ", want.at("pairs"));
+    return text(found.inv_freq.size(), " pairs, not ", want.at("pairs").dump());
   for (std::size_t n = 0; n < want.at("f").size(); ++n) {
     const std::size_t pair = want.at("at")[n];
     const double f = want.at("f")[n], own = found.inv_freq[pair];
@@ -39,9 +37,9 @@ inline std::string difference(const Numbers& found, const Json& want, double tol
   for (std::size_t i = 0; i < found.inv_freq.size(); ++i)
     if (found.inv_freq[i] > 0) sum += double(i + 1) * std::log(found.inv_freq[i]), weight += double(i + 1);
   if (!(std::abs(sum - want.at("sum").get<double>()) <= tolerance * weight))
-    return text("checksum ", sum, ", not ", want.at("sum"));
+    return text("checksum ", sum, ", not ", want.at("sum").dump());
   if (!(std::abs(found.attention_factor - want.at("a").get<double>()) <= 1e-9))
-    return text("factor of cos and sin ", found.attention_factor, ", not ", want.at("a"));
+    return text("factor of cos and sin ", found.attention_factor, ", not ", want.at("a").dump());
   return {};
 }
 

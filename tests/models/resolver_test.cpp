@@ -37,15 +37,15 @@ std::string other_than_rotary(const Resolved& answer, const LayerPosition& layer
     if (slopes.size() != want.at("slopes").size()) return text(slopes.size(), " slopes");
     for (std::size_t h = 0; h < slopes.size(); ++h)
       if (!(std::abs(slopes[h] - want.at("slopes")[h].get<double>()) <= 1e-6 * slopes[h]))
-        return text("slope ", h, ": ", slopes[h], ", not ", want.at("slopes")[h]);
+        return text("slope ", h, ": ", slopes[h], ", not ", want.at("slopes")[h].dump());
   }
   if (want.contains("rows")) {
-    const std::string input = text("add(learned(length=", want.at("rows"), "), scale=off)");
+    const std::string input = text("add(learned(length=", want.at("rows").dump(), "), scale=off)");
     if (answer.input.print() != Spec::parse(input).print()) return answer.input.print() + ", not " + input;
   }
   if (want.contains("sections")) {
     std::string sections;
-    for (const Json& part : want.at("sections")) sections += text(sections.empty() ? "" : "/", part);
+    for (const Json& part : want.at("sections")) sections += text(sections.empty() ? "" : "/", part.dump());
     if (layer.spec.print().find(sections) == std::string::npos) return "no sections " + sections;
   }
   return {};
@@ -57,16 +57,17 @@ std::string difference(const Resolved& answer, const Json& c) {
     if (const auto wrong = other_than_rotary(answer, layer, want); !wrong.empty()) return wrong;
     for (const Json& at : want.value("at", Json::array())) {
       const auto wrong = difference(numbers_of(layer, at.at("length")), at, tolerance(layer));
-      if (!wrong.empty()) return text("layer ", want.at("layer"), ", length ", at.at("length"), ": ", wrong);
+      if (!wrong.empty())
+        return text("layer ", want.at("layer").dump(), ", length ", at.at("length").dump(), ": ", wrong);
     }
     if (want.value("at", Json()).is_array() && want.at("at").empty() &&
         !numbers_of(layer, 1).inv_freq.empty())
-      return text("layer ", want.at("layer"), " turns");
+      return text("layer ", want.at("layer").dump(), " turns");
     if (!want.contains("scale")) continue;
     const double root = 1 / std::sqrt(double(layer.head_dim));
     const double scale = (layer.scale == 0 ? root : layer.scale) * numbers_of(layer, 1).softmax_factor;
     if (std::abs(scale - want.at("scale").get<double>()) > 1e-9)
-      return text("factor of q·k ", scale, ", not ", want.at("scale"));
+      return text("factor of q·k ", scale, ", not ", want.at("scale").dump());
   }
   return {};
 }

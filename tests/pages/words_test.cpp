@@ -7,7 +7,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/pages/inspect.h"
 #include "gnomon/pages/study_words.h"
-#include "simulated.h"
+#include "tests/study/simulated.h"
 
 namespace gnomon::pages {
 namespace {
@@ -36,9 +36,9 @@ StudySummary drawn(Draws& draws, int seeds) {
     return Estimate{mean, half, seeds, {{half / t_quantile(.025, seeds - 1), double(seeds - 1)}}};
   };
   std::vector<Estimate> differences;
-  for (const std::string& arm : s.config.arms) {
+  for (const Arm& arm : s.config.arms) {
     ArmSummary a;
-    a.arm = arm;
+    a.arm = arm.print();
     for (const double share : s.config.budgets)
       a.budgets.push_back({share,
                            std::int64_t(1e6 * share),

@@ -15,6 +15,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GNOMON = pathlib.Path(os.environ.get("GNOMON", ROOT / "build" / "dev" / "gnomon")).absolute()
 
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # programs of two processes of pytest share the cores
+
 sys.path.insert(0, str(ROOT / "tests"))
 from own_folder import own_folder  # noqa: E402, F401  the fixture
 
@@ -92,6 +94,14 @@ def tiny_bert(folder, of="bert_bare", mask=None):
         "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
                   "vocab": {word: n for n, word in enumerate(words)}}}))
     return folder
+
+
+def pytest_collection_modifyitems(items):
+    """Two processes share the tests by file, so that what a file prepares is prepared once. All that looks at the quick run of the
+    claims, the longest, is one group, and begins first."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("claims" if "quick" in item.fixturenames else item.path.name))
+    items.sort(key=lambda item: "quick" not in item.fixturenames)
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,8 @@ def open_page(path, width=1280, javascript=True):
         options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    driver.set_script_timeout(900)  # of a machine that does much else at the time
+    driver.set_page_load_timeout(900)
     driver.get(f"file://{path}")
     return driver
 

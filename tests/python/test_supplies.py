@@ -41,11 +41,11 @@ def test_a_lock_names_versions_and_bytes(lock):
 def test_pip_is_told_to_look():
     """Each line that installs names a lock and asks for hashes, or takes a wheel that was built here from no index."""
     lines = [line for path in (ROOT / "Makefile", *(p for p in (ROOT / "scripts").iterdir() if p.is_file()))
-             for line in path.read_text().splitlines() if re.search(r"pip install\b|\bPIP\) -r|^install -", line) and not line.lstrip().startswith(("#", '"'))]
-    assert len(lines) >= 8
+             for line in path.read_text().splitlines() if "pip install" in line and not line.lstrip().startswith(("#", '"""'))]
+    assert len(lines) >= 5
     for line in lines:
-        locked = "--require-hashes" in line and "--only-binary :all:" in line or "$(PIP)" in line
-        assert locked or "--no-index" in line or '"$@"' in line or "needs uv" in line, line
+        locked = "--require-hashes" in line and "--only-binary :all:" in line and "-r " in line
+        assert locked or "--no-index" in line or "needs uv" in line, line
 
 
 def installed(tmp_path, *words, refusals=0, why="", left=None):
@@ -65,8 +65,8 @@ def test_a_wheel_needs_no_browser(tmp_path):
     assert done.returncode == 0, done.stderr
     assert not re.search("chromium|zsh|fish|valgrind|clang|bible|gtest|slurm", asked[-1]) and "python3-dev" in asked[-1] and "libhwy-dev" in asked[-1]
     makefile = (ROOT / "Makefile").read_text()
-    for target in ("build/wheel-venv/.ready", "build/site-venv/.ready", "wheel"):
-        recipe = re.search(rf"^{target}:.*\n((\t.*\n)+)", makefile, re.M)[1]
+    for target in ("$(WHEEL_VENV)", "$(SITE_VENV)", "wheel"):
+        recipe = re.search(rf"^{re.escape(target)}:.*\n((\t.*\n)+)", makefile, re.M)[1]
         assert re.findall(r"install-deps.*", recipe) == ["install-deps --wheel"], target
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tempfile
 
 import pytest
 
@@ -68,10 +69,11 @@ def test_a_text_that_is_no_file_is_refused_at_once(tmp_path):
 
 @pytest.mark.parametrize("name, shown", [(b"two\nlines", "two\\x0Alines"), (b"\xff.txt", "\\xFF.txt")])
 def test_a_path_that_study_toml_cannot_hold_is_named(text, tmp_path, name, shown):
-    path = bytes(tmp_path) + b"/" + name
-    with open(path, "wb") as out:
-        out.write(text.read_bytes())
-    done = subprocess.run([bytes(GNOMON), b"study", b"--text", path, b"--out", bytes(tmp_path) + b"/out"],
-                          capture_output=True, timeout=60)
+    with tempfile.TemporaryDirectory(prefix="gnomon-") as folder:  # short: the message shows 80 bytes of a path
+        path = folder.encode() + b"/" + name
+        with open(path, "wb") as out:
+            out.write(text.read_bytes())
+        done = subprocess.run([bytes(GNOMON), b"study", b"--text", path, b"--out", bytes(tmp_path) + b"/out"],
+                              capture_output=True, timeout=60)
     assert done.returncode == 2
     assert b"study.text" in done.stderr and shown.encode() in done.stderr and b"study.toml" not in done.stderr

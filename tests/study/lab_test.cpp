@@ -112,7 +112,7 @@ TEST_F(Lab, ConfigurationRoundTripsAndWrongKeysAreAnswered) {
   set(config_, "study.arms=none, concat(sinusoidal, width=8), rope");
   set(config_, "train.learning_rate=0.002");
   EXPECT_EQ(config_.arms.size(), 3u);
-  EXPECT_EQ(config_.arms[1], "concat(sinusoidal, width=8)");
+  EXPECT_EQ(config_.arms[1].written, "concat(sinusoidal, width=8)");
   write_file(folder_ / "s.toml", print_toml(config_));
   StudyConfig again;
   read_toml(again, folder_ / "s.toml");

@@ -46,7 +46,8 @@ StudyConfig read(const std::string& toml) {
 }
 Prediction of(const char* measure, const char* arm, const char* minus = "") {
   Prediction p;
-  p.says = "it", p.measure = measure, p.arm = arm, p.minus = minus;
+  p.says = "it", p.measure = measure, p.arm = arm;
+  if (*minus) p.minus = minus;
   return p;
 }
 std::string why(const std::string& toml) {
@@ -116,7 +117,7 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
            Wrong{good + "above = 0\nminus = 'rope()'\n",
                  "2: prediction.minus: found rope(), which is the arm itself"},
            Wrong{good + "above = 0\nminus = 'rop'\n",
-                 "2: prediction.minus: spec 'rop', column 1: unknown encoding or combination 'rop': did you "
+                 "8: prediction.minus: spec 'rop', column 1: unknown encoding or combination 'rop': did you "
                  "mean "
                  "'rope'?"},
            Wrong{good + "exactly = 0.5\n", "2: prediction.exactly: found 0.5, of what is no share"},
@@ -133,7 +134,7 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
                  "1: unknown prediction.measure 'lose': did you mean 'loss'? There are: loss, growth, right, "
                  "symbols, previous"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'loss'\narm = 'rpoe'\nabove = 0",
-                 "1: prediction.arm: spec 'rpoe', column 1: unknown encoding or combination 'rpoe'"},
+                 "4: prediction.arm: spec 'rpoe', column 1: unknown encoding or combination 'rpoe'"},
            Wrong{"[[prediction]]\nmeasure = 'loss'\narm = 'rope'\nabove = 0",
                  "1: prediction.says: found nothing, a sentence is needed"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'growth'\narm = 'rope'\nabove = 0",
@@ -167,7 +168,7 @@ TEST(Prediction, AnyChangeChangesTheFingerprint) {
   };
   EXPECT_TRUE(changed([](auto& all) { all[0].says += "."; }));
   EXPECT_TRUE(changed([](auto& all) { all[1].from = "there"; }));
-  EXPECT_TRUE(changed([](auto& all) { all[0].minus = ""; }));
+  EXPECT_TRUE(changed([](auto& all) { all[0].minus.reset(); }));
   EXPECT_TRUE(changed([](auto& all) { all[0].below = 1e-9; }));
   EXPECT_TRUE(changed([](auto& all) { all[0].above = all[0].below, all[0].below.reset(); }));
   EXPECT_TRUE(changed([](auto& all) { all[1].budget.reset(); }));
@@ -244,7 +245,7 @@ TEST_F(Judge, NumbersArePairedBySeedAndBlock) {
   expect(p, -1);
   p = difference_, p.length = 2;
   expect(p, 2);
-  p.measure = "growth", p.minus = "";
+  p.measure = "growth", p.minus.reset();
   expect(p, 2);
   p.minus = "sinusoidal";
   expect(p, 2);
@@ -320,7 +321,7 @@ TEST_F(Judge, WhatHasNoNumberSaysWhy) {
   p = difference_, p.arm = "learned", p.length = 2;
   EXPECT_EQ(unmeasurable(p, s_.config), "");
   EXPECT_EQ(reason(p), "'learned' is not defined in windows of 2 times the training length");
-  p.measure = "growth", p.minus = "";
+  p.measure = "growth", p.minus.reset();
   EXPECT_EQ(reason(p), "'learned' is not defined in windows of 2 times the training length");
   p = difference_, p.arm = "learned", p.budget = 0.5;
   EXPECT_EQ(reason(p), "no run of 'learned' has finished");
@@ -452,7 +453,7 @@ TEST(Presets, TheirPredictionsCanBeMeasuredAndSayWhereTheyComeFrom) {
   EXPECT_GE(with, 4u);
   std::size_t files = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(Path(GNOMON_ROOT) / "gnomon" / "lab" / "presets"))
+       std::filesystem::directory_iterator(Path(GNOMON_ROOT) / "gnomon/study/settings/presets"))
     files += file.path().extension() == ".toml";
   EXPECT_EQ(files, presets().size());  // each is compiled in
 }

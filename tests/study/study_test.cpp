@@ -168,9 +168,8 @@ TEST_F(Study, WaysOfJoiningAreMatchedInParametersAndInFlops) {
     return Model(model_of(s, spec)).training_flops_per_token(s.model.length) * double(s.train.steps);
   };
   for (const char* words : {"project(sinusoidal)", "mixture(sinusoidal)"}) {
-    const Arm wide = Arm::parse(words), by_parameters = Arm::parse(text(words, " | parameters")),
-              by_flops = Arm::parse(text(words, "|flops"));
-    EXPECT_EQ(Arm::parse(by_flops.print()), by_flops);
+    const Arm wide(words), by_parameters(text(words, " | parameters")), by_flops(text(words, "|flops"));
+    EXPECT_EQ(Arm(by_flops.print()), by_flops);
     EXPECT_EQ(by_parameters.print(), text(words, " | parameters"));
     const double unmatched =
         double(Model(model_of(settings_of(wide, config_, baseline), wide.spec)).param_count());
@@ -184,7 +183,7 @@ TEST_F(Study, WaysOfJoiningAreMatchedInParametersAndInFlops) {
     EXPECT_EQ(model_of(f, wide.spec).feed_forward.hidden, model_of(config_, wide.spec).feed_forward.hidden);
   }
   for (const char* nothing : {"rope | parameters", "concat(sinusoidal) | flops"})  // it has them anyway
-    EXPECT_THROW(settings_of(Arm::parse(nothing), config_, baseline), Error) << nothing;
+    EXPECT_THROW(settings_of(Arm(nothing), config_, baseline), Error) << nothing;
 }
 
 TEST_F(Study, TwoWhoJoinShareTheRunsAndFindWhatOneFinds) {
@@ -282,7 +281,7 @@ TEST_F(Study, PredictionsStandFromBeforeTheRuns) {
       config_.predictions.push_back(p);
     }
   };
-  const auto begin = [&](bool replace = false) { return Conduct(config_, c, folder, replace).said(); };
+  const auto begin = [&](bool replace = false) { return StudyConduct(config_, c, folder, replace).said(); };
   const auto written = [&] {
     StudyConfig found;
     read_toml(found, folder.config());

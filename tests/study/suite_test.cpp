@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "files.h"
 #include "gnomon/core/error.h"
+#include "tests/support/files.h"
 
 namespace gnomon {
 namespace {

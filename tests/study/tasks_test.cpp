@@ -9,7 +9,7 @@
 #include "gnomon/files/sha256.h"
 #include "gnomon/kernels/loss.h"
 #include "gnomon/study/data/task.h"
-#include "task_solvers.h"
+#include "tests/study/task_solvers.h"
 
 namespace gnomon {
 namespace {

@@ -105,7 +105,7 @@ Images images_of_blocks(const Outcome& o, std::int64_t places, std::int64_t draw
   return {overlap_of(qkv), chance};
 }
 
-Sizes sizes_of_512() {
+JoinedSizes sizes_of_512() {
   const auto of = [](const char* spec, std::int64_t width) {
     return Model(make_block("gpt", {.layers = 6, .width = width, .heads = width / 64, .length = 512},
                             Spec::parse(spec)));

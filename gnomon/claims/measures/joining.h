@@ -22,11 +22,11 @@ struct Images {
 Images images_of_blocks(const Outcome& o, std::int64_t places, std::int64_t draws);
 
 // A model of a published size, 6 layers of width 512, by how it joins: parameters, and the computing of twice the width over it.
-struct Sizes {
+struct JoinedSizes {
   double sum, split, project, wide;
   double wide_flops;
 };
-Sizes sizes_of_512();
+JoinedSizes sizes_of_512();
 
 // A logit of an encoding of attention by its definition: random queries and keys (2 heads, 8 tokens, 16 channels) and
 // parameters; head 1, query 3, key 5.

@@ -35,7 +35,7 @@ Matrix clustered_words(std::int64_t V, std::int64_t d, double spread, std::uint6
   return x;
 }
 
-MeaningLeft meaning_left(const Matrix& x, const Matrix& e, const Asked& asked) {
+MeaningLeft meaning_left(const Matrix& x, const Matrix& e, const AskedOfMeaning& asked) {
   constexpr std::int64_t kNeighbours = kCluster - 1;
   constexpr double kShare = .999;
   std::vector<std::int64_t> words;
@@ -108,7 +108,7 @@ void nearest_words(const Desk& desk, Finding& f) {
 
 void nearest_neighbours(const Desk& desk, Finding& f) {
   std::vector<std::pair<std::string, std::vector<double>>> shown;
-  const auto left = [&](std::int64_t V, std::int64_t d, double spread, const Asked& asked) {
+  const auto left = [&](std::int64_t V, std::int64_t d, double spread, const AskedOfMeaning& asked) {
     const MeaningLeft m = meaning_left(made_up(V, d, spread), sinusoid(d, kPositions), asked);
     shown.push_back({text(V, std::isnan(spread) ? " independent words" : " words in clusters of spread ",
                           std::isnan(spread) ? "" : shortest(spread), ", d = ", d),
@@ -130,7 +130,7 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
                   {"outside the position's directions", {}, 1, false, true},
                   {"words in clusters, as the sum stands", {}, 2, false, true},
                   {"the right word itself, in clusters", {}, 3, false, true}};
-  const Asked asked{desk.quick ? 40 : 100, desk.quick ? 2 : 3};
+  const AskedOfMeaning asked{desk.quick ? 40 : 100, desk.quick ? 2 : 3};
   for (const double width : widths) {
     const auto d = std::int64_t(width);
     const MeaningLeft alone = left(kVocabularySize, d, kIndependent, asked);

@@ -26,10 +26,10 @@ struct MeaningLeft {
   std::int64_t directions;          // that were taken out
   double ratio;                     // mean |position| / mean |word|: neighbours mean little without it
 };
-struct Asked {
+struct AskedOfMeaning {
   std::int64_t words, positions;  // evenly over all of them
 };
-MeaningLeft meaning_left(const Matrix& x, const Matrix& e, const Asked& asked);
+MeaningLeft meaning_left(const Matrix& x, const Matrix& e, const AskedOfMeaning& asked);
 
 // R² of a linear probe for the position in sums of V random words and a sinusoid over 64 positions, d channels: what
 // counting alone gives, without training.

@@ -133,7 +133,7 @@ Matrix positions_of(const Outcome& o, const Sample& sample) {
 
 double found(const Finding& f, std::string_view key) {
   const auto one =
-      std::find_if(f.numbers.begin(), f.numbers.end(), [&](const Number& n) { return n.key == key; });
+      std::find_if(f.numbers.begin(), f.numbers.end(), [&](const FoundNumber& n) { return n.key == key; });
   if (one == f.numbers.end()) throw Error(Fault::bug, text("a finding has no number '", key, "'"));
   return one->value;
 }

@@ -13,10 +13,10 @@ using namespace claims;
 
 constexpr std::int64_t kMost = 1'000'000'000;
 
-Number number_of(const JsonValue& j) {
-  Number n{.key = j.member("key").text(),
-           .name = j.member("name").text(),
-           .value = j.member("value").number_or_nan()};
+FoundNumber number_of(const JsonValue& j) {
+  FoundNumber n{.key = j.member("key").text(),
+                .name = j.member("name").text(),
+                .value = j.member("value").number_or_nan()};
   n.half_width = j.member("half_width").number_or_nan();
   n.from = j.member("from").number_or_nan(), n.to = j.member("to").number_or_nan();
   n.n = j.member("n").whole(0, kMost), n.digits = int(j.member("digits").whole(0, 20));

@@ -29,7 +29,7 @@ std::string numbers(const Finding& f) {
   if (f.numbers.empty()) return "";
   report::Table t;
   t.head = {"number", "found", "n", "asked for", "in range"};
-  for (const Number& n : f.numbers)
+  for (const FoundNumber& n : f.numbers)
     t.rows.push_back({{n.name},
                       {shown(n), n.value, true},
                       {text(n.n), double(n.n), true},
@@ -75,7 +75,7 @@ std::string papers(const Layer& layer) {
 
 std::string layer_html(const Layer& layer) {
   std::string out = layer.sentences.empty() ? "" : report::paragraph(layer.sentences);
-  for (const Source* s : layer.sources)
+  for (const NumberSource* s : layer.sources)
     out += text("<p class=\"note\">", report::escape(s->what), ": <code>", report::escape(s->command),
                 "</code></p>\n");
   return report::folded({.title = report::escape(layer.title), .html = out + papers(layer), .kind = "layer"});

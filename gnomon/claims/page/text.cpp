@@ -16,7 +16,7 @@ namespace {
 using namespace claims;
 using Json = nlohmann::ordered_json;
 
-std::string number_markdown(const Number& n) {
+std::string number_markdown(const FoundNumber& n) {
   const std::string range = asked(n);
   return text(
       "- ", n.name, ": ", shown(n), n.n > 1 ? text(" (n = ", n.n, ")") : "",
@@ -36,7 +36,7 @@ std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
       c.amended.empty() ? "" : text(" *The rule was changed:* ", c.amended),
       c.settles.empty() ? "" : text(" *Would settle it:* ", c.settles, "."), " *Again:* `gnomon claims ",
       c.id, c.recipes ? " --text FILE" : "", "`\n\n");
-  for (const Number& n : a.finding.numbers) out += number_markdown(n);
+  for (const FoundNumber& n : a.finding.numbers) out += number_markdown(n);
   return out;
 }
 
@@ -47,7 +47,7 @@ std::string question_markdown(const Question& q, const ClaimsSummary& s) {
                          interpolated(q.answer, s.answers, recorded()), "**\n");
   for (const Layer& layer : layers(q, s.answers)) {
     out += text("\n### ", layer.title, "\n\n", layer.sentences, layer.sentences.empty() ? "" : "\n");
-    for (const Source* source : layer.sources)
+    for (const NumberSource* source : layer.sources)
       out += text("\n*", source->what, ":* `", source->command, "`\n");
     for (const Paper* p : layer.papers)
       out += text("- ", p->author, " (", p->year, "), [", p->title, "](", p->link, "): ", p->finding, "\n");
@@ -78,7 +78,7 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
            {"p_holm", real(a.p_holm)},
            {"figures", a.finding.figures.size()},
            {"numbers", Json::array()}};
-  for (const Number& n : a.finding.numbers)
+  for (const FoundNumber& n : a.finding.numbers)
     one["numbers"].push_back({{"key", n.key},
                               {"name", n.name},
                               {"value", real(n.value)},

@@ -36,10 +36,10 @@ std::string in_words(double p) {
   return text("p = ", fixed(p, p < .001 ? 5 : p < .01 ? 4 : p < .1 ? 3 : 2));
 }
 
-std::string of_p(const Answered& a, const Rule& rule, std::size_t family) {
+std::string of_p(const Answered& a, const VerdictRule& rule, std::size_t family) {
   std::int64_t seeds = 0;  // of the interval that has fewest
   for (const Check& c : rule.checks) {
-    for (const Number& n : a.finding.numbers) {
+    for (const FoundNumber& n : a.finding.numbers) {
       if (of_interval(c) && n.key == c.key) seeds = seeds ? std::min(seeds, n.n) : n.n;
     }
   }
@@ -49,16 +49,16 @@ std::string of_p(const Answered& a, const Rule& rule, std::size_t family) {
 }
 
 // Of a verdict that no interval gave.
-std::string of_values(const Answered& a, const Rule& rule) {
+std::string of_values(const Answered& a, const VerdictRule& rule) {
   std::int64_t most = 1;
   for (const Check& c : rule.checks) {
-    for (const Number& n : a.finding.numbers) {
+    for (const FoundNumber& n : a.finding.numbers) {
       if (n.key == c.key && std::isfinite(n.half_width)) most = std::max(most, n.n);
     }
   }
   const auto& all = a.finding.numbers;
   const std::size_t in_range =
-      std::size_t(std::count_if(all.begin(), all.end(), [](const Number& n) { return n.asked(); }));
+      std::size_t(std::count_if(all.begin(), all.end(), [](const FoundNumber& n) { return n.asked(); }));
   const bool ranges = std::all_of(rule.checks.begin(), rule.checks.end(),
                                   [](const Check& c) { return c.kind == Check::Kind::asked; });
   const std::string found =
@@ -183,7 +183,7 @@ constexpr std::string_view kTexts[] = {
 
 }  // namespace
 
-std::string asked(const Number& n) {
+std::string asked(const FoundNumber& n) {
   const bool low = std::isfinite(n.low), high = std::isfinite(n.high);
   if (low && high && n.low == n.high) return text("= ", shortest(n.low));
   const auto end = [&](double x) {
@@ -193,17 +193,18 @@ std::string asked(const Number& n) {
   return low ? text("≥ ", end(n.low)) : high ? text("≤ ", end(n.high)) : "";
 }
 
-Said told_of(std::string_view form, const std::vector<Answered>& answers, std::span<const Source> sources) {
-  return said(form, [&](std::string_view from, std::string_view key) -> const Number* {
-    const auto of = [&](const std::vector<Number>& numbers) {
-      for (const Number& n : numbers) {
+Said told_of(std::string_view form, const std::vector<Answered>& answers,
+             std::span<const NumberSource> sources) {
+  return said(form, [&](std::string_view from, std::string_view key) -> const FoundNumber* {
+    const auto of = [&](const std::vector<FoundNumber>& numbers) {
+      for (const FoundNumber& n : numbers) {
         if (n.key == key) return &n;
       }
       throw Error(Fault::bug, text("a sentence asks for {", from, "|", key, "}, which was not found"));
     };
     if (const Answered* a = find(answers, from))
       return a->verdict == Verdict::unmeasurable ? nullptr : of(a->finding.numbers);
-    for (const Source& s : sources) {
+    for (const NumberSource& s : sources) {
       if (s.key == from) return of(s.numbers);
     }
     if (!is_claim(from))
@@ -214,7 +215,7 @@ Said told_of(std::string_view form, const std::vector<Answered>& answers, std::s
 }
 
 std::string interpolated(std::string_view form, const std::vector<Answered>& answers,
-                         std::span<const Source> sources) {
+                         std::span<const NumberSource> sources) {
   std::set<std::string> differing;
   for (const std::string& taken : taken_by(form)) {
     const Answered* a = find(answers, taken.substr(0, taken.find('|')));
@@ -245,7 +246,7 @@ std::string how_sure(const Answered& a, std::size_t family) {
                 c.rests_on.because, "; the numbers stand beside it.");
   if (a.verdict == Verdict::no_inference)
     return "No verdict: a quick run trains one seed, and the rule looks at intervals over several.";
-  const Rule* rule = applied(c.verdicts, a.finding.numbers);
+  const VerdictRule* rule = applied(c.verdicts, a.finding.numbers);
   if (!rule) throw Error(Fault::bug, text("claim ", c.id, " has a verdict that no rule gave"));
   if (std::any_of(rule->checks.begin(), rule->checks.end(), of_interval)) return of_p(a, *rule, family);
   if (rule->checks.empty())
@@ -260,7 +261,7 @@ bool leans(const Answered& a, const ClaimsSummary& s) {
   if (there && s.text_sha256 != second_text().text_sha256 && by_the_same_rule(*there, *a.claim) &&
       there->verdict != name(a.verdict))
     return true;
-  const Rule* rule = applied(a.claim->verdicts, a.finding.numbers);
+  const VerdictRule* rule = applied(a.claim->verdicts, a.finding.numbers);
   const bool by_values =
       rule && !rule->checks.empty() && std::none_of(rule->checks.begin(), rule->checks.end(), of_interval);
   return !by_values && !survives(a);
@@ -331,7 +332,7 @@ std::vector<Layer> layers(const Question& q, const std::vector<Answered>& answer
   const auto layer = [&](const char* title, std::string_view sentences) {
     if (sentences.empty()) return;
     Layer one{title, interpolated(sentences, answers, recorded()), taken_by(sentences), {}, {}};
-    for (const Source& s : recorded()) {
+    for (const NumberSource& s : recorded()) {
       const auto is_from = [&](const std::string& number) { return number.starts_with(s.key + "|"); };
       if (std::any_of(one.taken.begin(), one.taken.end(), is_from)) one.sources.push_back(&s);
     }

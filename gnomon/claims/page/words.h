@@ -10,16 +10,16 @@
 // What the page of claims, its markdown and its JSON say: sentences and the order of things, without a tag.
 namespace gnomon::pages {
 
-std::string asked(const claims::Number& n);  // "2 to 3", "= 4", "≥ 1"; empty: nothing is asked of it
+std::string asked(const claims::FoundNumber& n);  // "2 to 3", "= 4", "≥ 1"; empty: nothing is asked of it
 
 // A form (claims/sentence.h) with the numbers that claims found and records have: {ID|KEY}, {SOURCE|KEY}. What it takes of a
 // claim that was not measured, or could not be, is missing. Throws Error(bug) for an unknown claim, source or key.
 claims::Said told_of(std::string_view form, const std::vector<claims::Answered>& answers,
-                     std::span<const claims::Source> sources);
+                     std::span<const claims::NumberSource> sources);
 // The same as a sentence. Where numbers are missing, or are not what was asked for, it says so of their claims and nothing
 // else: "Not measured in this run: 001-04, 002-03."
 std::string interpolated(std::string_view form, const std::vector<claims::Answered>& answers,
-                         std::span<const claims::Source> sources);
+                         std::span<const claims::NumberSource> sources);
 
 // How many verdicts of a run have a p value: the family of Holm's correction.
 std::size_t statistical(const std::vector<claims::Answered>& answers);
@@ -51,9 +51,9 @@ State state_of(const claims::Question& q, const claims::ClaimsSummary& s);
 // What an answer rests on, one layer of evidence after the other; those of which nothing is known are left out.
 struct Layer {
   std::string title;
-  std::string sentences;                       // with their numbers
-  std::vector<std::string> taken;              // the numbers that they may take
-  std::vector<const claims::Source*> sources;  // the records that some are from
+  std::string sentences;                             // with their numbers
+  std::vector<std::string> taken;                    // the numbers that they may take
+  std::vector<const claims::NumberSource*> sources;  // the records that some are from
   std::vector<const claims::Paper*> papers;
 };
 std::vector<Layer> layers(const claims::Question& q, const std::vector<claims::Answered>& answers);

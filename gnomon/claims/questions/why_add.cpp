@@ -165,7 +165,7 @@ const Record claim_001_01 = Claim{
 
 Finding orthogonal_by_concatenation(Desk& desk) {
   Finding f;
-  const Sizes size = sizes_of_512();
+  const JoinedSizes size = sizes_of_512();
   f.near("project_less_sum", "parameters of concat + projection, less the sum's", size.project - size.sum,
          2 * 512 * 512 + 512, 0, 0);
   f.number("split_less_sum", "parameters of concat within the same width, less the sum's",
@@ -317,7 +317,7 @@ const Record claim_001_05 = Claim{
 
 Finding trivial(Desk&) {
   Finding f;
-  const Sizes size = sizes_of_512();
+  const JoinedSizes size = sizes_of_512();
   const double adds = size.project - size.sum;
   f.near("adds", "parameters that the projection adds, d = 512", adds, 2 * 512 * 512 + 512, 0, 0);
   f.number("of_byte_model", "over the parameters of a byte model of that width with 6 layers, percent",

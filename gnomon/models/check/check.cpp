@@ -171,7 +171,7 @@ std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
     all.push_back(check_rotation(*dump.find("k_before"), *dump.find("k_after"), asked));
   if (all.size() == 2 && !turn_alike(dump, asked, all[0], all[1]) && (all[0].named || all[1].named)) {
     all[1].follows = false;
-    all[1].remarks.push_back("q and k do not turn alike, so their product is not that of any convention");
+    all[1].remarks.emplace_back("q and k do not turn alike, so their product is not that of any convention");
   }
   if (both(dump, "cos", "sin")) all.push_back(check_cos_sin(*dump.find("cos"), *dump.find("sin"), asked));
   if (const auto* a = dump.find("inv_freq")) all.push_back(check_inv_freq(*a, asked));

@@ -21,15 +21,6 @@ const Named* named(const LayerPosition& p, std::string_view name) {
   return nullptr;
 }
 
-// The option as a number, the standard where the spec leaves it out; none, if the encoding has no such option.
-std::optional<double> option(const Named& n, std::string_view key) {
-  for (const auto& [name, value] : n.options)
-    if (name == key) return number(value, key);
-  for (const OptionSpec& o : find_encoding(n.name).options)
-    if (o.name == key && !o.standard.empty()) return number(o.standard, key);
-  return std::nullopt;
-}
-
 std::vector<std::int64_t> lengths_of(const Resolved& m) {
   const std::int64_t T = m.trained_length > 0 ? m.trained_length : m.longest > 0 ? m.longest : kNoLength;
   std::vector<std::int64_t> all = {T, 2 * T, 4 * T};
@@ -42,7 +33,7 @@ std::string kind_of(const LayerPosition& p) {
   std::string kind;
   for (const Named& n : p.spec.attention) {
     const unsigned acts = find_encoding(n.name).acts;
-    const bool turns = (acts & kQk) && option(n, "theta");
+    const bool turns = (acts & kQk) && n.option("theta");
     const char* word = turns            ? "rotary"
                        : acts & kQk     ? "temperature"
                        : acts & kCross  ? "relative"
@@ -64,7 +55,7 @@ std::vector<SharedBucket> buckets_of(const LayerPosition& p) {
     const double places[] = {0, double(distance)};
     return std::int64_t(part<BiasPart>(*encoding)->bias(Scene{places, {}, {}, w}, 0, 1, 0));
   };
-  const auto most = std::int64_t(option(*t5, "distance").value());
+  const auto most = std::int64_t(t5->number("distance"));
   std::vector<SharedBucket> all;
   for (std::int64_t first = 0; first <= most; first = all.back().last + 1) {
     std::int64_t last = first, beyond = most + 1;  // by halves: the last distance of this bucket
@@ -92,8 +83,8 @@ std::vector<double> plain_frequencies(const LayerGroup& g, const Numbers& now) {
 LayerGroup group_of(const LayerPosition& p, const std::vector<std::int64_t>& lengths) {
   LayerGroup g{{}, p, kind_of(p), {}, {}, buckets_of(p), {}};
   for (const Named& n : p.spec.attention) {
-    if (n.name == "window" || n.name == "chunk") g.window = std::int64_t(option(n, "size").value());
-    if (find_encoding(n.name).acts & kQk && !g.theta) g.theta = option(n, "theta");
+    if (n.name == "window" || n.name == "chunk") g.window = std::int64_t(n.number("size"));
+    if (find_encoding(n.name).acts & kQk && !g.theta && n.option("theta")) g.theta = n.number("theta");
   }
   for (const std::int64_t length : lengths) {
     AtLength at{length, numbers_of(p, double(length))};

@@ -84,15 +84,19 @@ void copy_options(const Named& from, std::span<const std::string_view> names, Na
 }
 
 // Five digits: what a list in a file shows, and what is announced.
-std::string rounded(double x) { return shortest(std::stod(text(std::round(x * 1e5) / 1e5))); }
+double rounded(double x) { return std::stod(text(std::round(x * 1e5) / 1e5)); }
+std::vector<double> rounded(std::vector<double> list) {
+  for (double& x : list) x = rounded(x);
+  return list;
+}
 
 // θ_i/θ'_i of YaRN for this factor, with the standard ramp on the trained length.
 std::vector<double> yarn_division(const LayerGroup& g, double factor, double original) {
   LayerPosition p = g.position;
   Named yarn{"yarn", {}};
   copy_options(*rotation_of(p), kWindowOptions, yarn);
-  yarn.options.emplace_back("factor", shortest(factor));
-  yarn.options.emplace_back("original", shortest(original));
+  yarn.options.emplace_back("factor", factor);
+  yarn.options.emplace_back("original", original);
   p.spec.attention = {yarn};
   auto division = plain_frequencies(g);
   const Numbers n = numbers_of(p, original);
@@ -108,12 +112,6 @@ std::vector<double> division_of(const LayerGroup& g, double length) {
   return division;
 }
 
-std::string slashed(const std::vector<double>& list) {
-  std::string out;
-  for (const double x : list) out += (out.empty() ? "" : "/") + rounded(x);
-  return out;
-}
-
 // Lists on top of what the file has: up to the length that it reaches now, its own; beyond, YaRN's division of them.
 void longrope_options(const ExtensionTask& task, const LayerGroup& g, Named& to) {
   const double reached = double(std::max(task.plan.now.model.longest, task.plan.now.trained()));
@@ -122,8 +120,8 @@ void longrope_options(const ExtensionTask& task, const LayerGroup& g, Named& to)
   const double more = scaled ? std::max(1.0, double(task.plan.to) / reached) : task.plan.factor;
   auto longer = yarn_division(g, more, scaled ? reached : task.original());
   for (std::size_t i = 0; i < longer.size(); ++i) longer[i] *= today[i];
-  to.options.emplace_back("short", slashed(division_of(g, task.original())));
-  to.options.emplace_back("long", slashed(longer));
+  to.options.emplace_back("short", rounded(division_of(g, task.original())));
+  to.options.emplace_back("long", rounded(longer));
 }
 
 }  // namespace
@@ -145,14 +143,6 @@ std::string scaling_of(const ExtensionPlan& plan) {
   return scaled;
 }
 
-double option_of(const Named& named, std::string_view key) {
-  for (const auto& [name, value] : named.options)
-    if (name == key) return number(value, key);
-  for (const OptionSpec& o : find_encoding(named.name).options)
-    if (o.name == key) return number(o.standard, key);
-  throw Error(Fault::bug, text(named.name, " has no option ", key));
-}
-
 double ntk_theta(double theta, double factor, std::int64_t rotary_dim) {
   const double r = double(rotary_dim);
   return theta * std::pow(factor, r / (r - 2));
@@ -164,25 +154,25 @@ Named extended(const ExtensionTask& task, std::string_view method, const LayerGr
   if (now.name == "proportional") {
     Named to = now;
     std::erase_if(to.options, [](const auto& o) { return o.first == "factor"; });
-    to.options.emplace_back("factor", shortest(s));
+    to.options.emplace_back("factor", s);
     return to;
   }
   if (method == "ntk" && now.name.starts_with("mrope")) {
     Named to = now;
     for (auto& [key, value] : to.options)
-      if (key == "theta") value = shortest(ntk_theta(*g.theta, s, g.numbers().rotary_dim));
+      if (key == "theta") value = ntk_theta(*g.theta, s, g.numbers().rotary_dim);
     return to;
   }
   Named to{method == "dynamic" ? "dynamic_ntk" : std::string(method), {}};
   copy_options(now, kWindowOptions, to);
   if (method == "longrope") longrope_options(task, g, to);
-  to.options.emplace_back("factor", shortest(s));
-  if (method != "linear" && method != "ntk") to.options.emplace_back("original", shortest(task.original()));
+  to.options.emplace_back("factor", s);
+  if (method != "linear" && method != "ntk") to.options.emplace_back("original", task.original());
   if (method != "yarn") return to;
   if (now.name == "yarn")
     copy_options(now, kYarnOptions, to);
   else
-    to.options.insert(to.options.end(), {{"beta_fast", "32"}, {"beta_slow", "1"}, {"truncate", "on"}});
+    to.options.insert(to.options.end(), {{"beta_fast", 32}, {"beta_slow", 1}, {"truncate", "on"}});
   return to;
 }
 

@@ -20,7 +20,6 @@ struct ExtensionTask {
 
 // The rotation among the encodings of a layer; null: it does not turn.
 const Named* rotation_of(const LayerPosition& position);
-double option_of(const Named& named, std::string_view key);
 // In the announced spec's words.
 Named extended(const ExtensionTask& task, std::string_view method, const LayerGroup& group);
 // The base that NTK changes to.

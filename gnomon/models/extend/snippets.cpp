@@ -35,18 +35,6 @@ Json value_of(const Config& config, const std::string& key) {
   }
 }
 
-Json numbers_of_list(const std::string& slashed) {
-  Json list = Json::array();
-  for (const std::string_view word : split(slashed, '/')) list.push_back(number(word, "factor"));
-  return list;
-}
-
-std::string word_of(const Named& named, std::string_view key) {
-  for (const auto& [name, value] : named.options)
-    if (name == key) return value;
-  return {};
-}
-
 // The settings that one method needs, in each program's words.
 class Snippets {
  public:
@@ -155,17 +143,17 @@ class Snippets {
     if (method_ == "yarn" || method_ == "longrope") out[std::string(kOriginal)] = task_.plan.now.trained();
     if (method_ == "yarn") ramp(out);
     if (method_ == "longrope") {
-      out["short_factor"] = numbers_of_list(word_of(*after_, "short"));
-      out["long_factor"] = numbers_of_list(word_of(*after_, "long"));
+      out["short_factor"] = after_->option("short")->numbers();
+      out["long_factor"] = after_->option("long")->numbers();
     }
-    if (proportional) out["partial_rotary_factor"] = option_of(*after_, "share");
+    if (proportional) out["partial_rotary_factor"] = after_->number("share");
     keep(out);
     return out;
   }
   void ramp(Json& out) const {
     for (const auto& [name, standard] : {std::pair{"beta_fast", 32.0}, {"beta_slow", 1.0}})
-      if (const double x = option_of(*after_, name); x != standard) out[name] = x;
-    if (word_of(*after_, "truncate") == "off") out["truncate"] = false;
+      if (const double x = after_->number(name); x != standard) out[name] = x;
+    if (after_->option("truncate") == OptionValue("off")) out["truncate"] = false;
   }
   double theta() const {
     const double theta = *first_->theta;

@@ -9,7 +9,7 @@
 
 namespace gnomon {
 
-#define RULES(name) std::span<const Rule> name##_rules();
+#define RULES(name) std::span<const LintRule> name##_rules();
 #include "gnomon/models/lint/rules/list.def"
 #undef RULES
 
@@ -18,11 +18,11 @@ std::string_view severity_name(Severity severity) {
   return names[std::size_t(severity)];
 }
 
-std::span<const Rule* const> lint_rules() {
-  static const std::vector<const Rule*> all = [] {
-    std::vector<const Rule*> found;
+std::span<const LintRule* const> lint_rules() {
+  static const std::vector<const LintRule*> all = [] {
+    std::vector<const LintRule*> found;
 #define RULES(name) \
-  for (const Rule& rule : name##_rules()) found.push_back(&rule);
+  for (const LintRule& rule : name##_rules()) found.push_back(&rule);
 #include "gnomon/models/lint/rules/list.def"
 #undef RULES
     return found;
@@ -30,9 +30,9 @@ std::span<const Rule* const> lint_rules() {
   return all;
 }
 
-const Rule& find_rule(std::string_view id) {
+const LintRule& find_rule(std::string_view id) {
   std::vector<std::string_view> ids;
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     if (rule->id == id) return *rule;
     ids.push_back(rule->id);
   }
@@ -63,14 +63,14 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
   for (const auto* ids : {&choice.only, &choice.ignore})
     for (const std::string& id : *ids) find_rule(id);
   std::vector<LintResult> all;
-  for (const Rule* rule : lint_rules()) {
+  for (const LintRule* rule : lint_rules()) {
     if (named(choice.ignore, rule->id) || (!choice.only.empty() && !named(choice.only, rule->id))) continue;
     if (rule->severity == Severity::error && !rule->any_class && !context.gguf() && !context.family())
       continue;
     Findings found = rule->find(context);
     const std::size_t more = found.size() - std::min(found.size(), kMostFindings);
     if (more) found.resize(kMostFindings), found.back().says += text("; and ", more, " more like it");
-    for (Finding& finding : found) all.push_back({rule, std::move(finding)});
+    for (LintFinding& finding : found) all.push_back({rule, std::move(finding)});
   }
   std::vector<LintResult> once;
   for (const LintResult& result : all)

@@ -91,15 +91,15 @@ struct LintFile {
 // Throws Error(input) and Error(resource) as Config::open() and Weights::open() do.
 LintFile open_for_lint(const Path& path);
 
-struct Finding {
+struct LintFinding {
   std::string key;       // of the whole file; empty: no key, or one that is missing
   std::string found;     // its value as JSON
   std::string expected;  // what to write instead
   std::string says;      // what goes wrong here, in numbers
 };
-using Findings = std::vector<Finding>;
+using Findings = std::vector<LintFinding>;
 
-struct Rule {
+struct LintRule {
   std::string_view id;  // kebab-case
   Severity severity;
   std::string_view title;     // one sentence
@@ -117,12 +117,12 @@ struct Rule {
   bool any_class = false;
 };
 
-std::span<const Rule* const> lint_rules();   // in the order of rules/list.def
-const Rule& find_rule(std::string_view id);  // throws Error(usage) with the nearest name
+std::span<const LintRule* const> lint_rules();   // in the order of rules/list.def
+const LintRule& find_rule(std::string_view id);  // throws Error(usage) with the nearest name
 
 struct LintResult {
-  const Rule* rule;
-  Finding finding;
+  const LintRule* rule;
+  LintFinding finding;
 };
 struct LintChoice {
   std::vector<std::string> only, ignore;  // ids; empty `only`: all

@@ -54,8 +54,7 @@ class Deberta {
     const bool biased = file_.flag("position_biased_input").value_or(true);
     task_.answer.because.push_back({"input", biased ? "learned" : "none", file_.at("position_biased_input"),
                                     biased ? "a row for each token beside the words" : "words alone"});
-    if (biased)
-      task_.answer.input = Spec::parse(text("add(learned(length=", task_.sizes.longest, "), scale=off)"));
+    if (biased) task_.answer.input = learned_table(task_.sizes.longest);
   }
 
   // Without a relative part the terms still count in what q·k is divided by.
@@ -86,27 +85,28 @@ class Deberta {
     say("terms", both, "pos_att_type", "which of them; all are divided by their number + 1");
     const std::int64_t span = this->span(),
                        buckets = file_.whole("position_buckets", -1, 1 << 20).value_or(-1);
-    std::string spec;
+    Named spec;
     if (second_ && buckets > 0) {
       if (buckets % 2 || span - 1 <= buckets / 2)
         file_.wrong(
             "position_buckets",
             text("an even number, and a largest distance above half of it and one more; here it is ", span));
       say("buckets", text(buckets), "position_buckets", "to each side, logarithmic");
-      spec = text("deberta_v2(buckets=", buckets, ", distance=", span);
+      spec = {"deberta_v2", {{"buckets", buckets}, {"distance", span}}};
     } else {
-      spec = text("deberta(span=", span);
+      spec = {"deberta", {{"span", span}}};
     }
     const bool shared = second_ && file_.flag("share_att_key").value_or(false);
     const bool norm =
         second_ && file_.text("norm_rel_ebd").value_or("none").find("layer_norm") != std::string::npos;
     say("projections", shared ? "shared" : "own", second_ ? "share_att_key" : "", "of the table");
     if (second_) say("norm", norm ? "on" : "off", "norm_rel_ebd", "LayerNorm of the table");
-    spec +=
-        text(", terms=", both, ", projections=", shared ? "shared" : "own", ", norm=", norm ? "on" : "off");
+    spec.options.emplace_back("terms", both);
+    spec.options.emplace_back("projections", shared ? "shared" : "own");
+    spec.options.emplace_back("norm", norm ? "on" : "off");
     if (const auto epsilon = file_.number("layer_norm_eps"); norm && epsilon)
-      spec += text(", epsilon=", shortest(*epsilon));
-    return SpecPart{spec + ")", std::move(because_), {}};
+      spec.options.emplace_back("epsilon", *epsilon);
+    return SpecPart{std::move(spec), std::move(because_), {}};
   }
   std::int64_t span() {
     const auto own = file_.whole("max_relative_positions");

@@ -27,7 +27,7 @@ class DeepseekV4 {
     rules.source = "transformers 5.23";
     rules.truncate = true;
     SpecPart plain = rope_part(main(), head, task_.family.rope, rules);
-    if (plain.text.starts_with("rope(")) plain.text = "rope_value" + plain.text.substr(4);
+    if (plain.encoding.name == "rope") plain.encoding.name = "rope_value";
     const SpecPart compressed = rope_part(compress(), head, task_.family.rope, rules);
     const auto kinds = types();
     for (std::size_t l = 0; l < kinds.size(); ++l) {

@@ -22,12 +22,11 @@ Because own_code(std::string_view what, std::string_view value, std::string_view
   return {std::string(what), std::string(value), "", std::string(rule)};
 }
 SpecPart alibi() {
-  return {"alibi(slopes=authors",
+  return {{"alibi", {{"slopes", "authors"}}},
           {own_code("encoding", "alibi", "this family always has it"),
            own_code("slopes", "authors", "the authors' rule for head counts that are no power of two")},
           {}};
 }
-void close(SpecPart& part) { part.text += ")"; }
 
 // bfloat16 has the upper half of a float's bits.
 bool rounded_by_bfloat16(const std::vector<double>& slopes) {
@@ -40,8 +39,10 @@ SpecPart t5_part(const Resolving& task, bool scaled) {
   FileReading& file = task.file;
   const auto buckets = file.whole("relative_attention_num_buckets", 2, 1 << 20);
   const auto distance = file.whole("relative_attention_max_distance", 2, 1 << 24);
-  SpecPart part{text("t5(buckets=", buckets.value_or(32), ", distance=", distance.value_or(128),
-                     ", scale=", scaled ? "on" : "off", ")"),
+  SpecPart part{{"t5",
+                 {{"buckets", buckets.value_or(32)},
+                  {"distance", distance.value_or(128)},
+                  {"scale", scaled ? "on" : "off"}}},
                 {},
                 {}};
   const auto say = [&](std::string_view what, std::int64_t x, bool said, std::string_view key) {
@@ -71,7 +72,6 @@ void resolve_alibi(const Resolving& task) {
            "not looked at by transformers, which always has ALiBi; MosaicML's own code has it",
            "alibi-off-unread"});
   }
-  close(part);
   fill_layers(task, part);
 }
 
@@ -81,7 +81,6 @@ void resolve_baichuan(const Resolving& task) {
   SpecPart part = alibi();
   part.because.front() = {"encoding", "alibi", task.file.at(task.family.keys.layers),
                           "the model of 40 layers, 13B, has it; the others turn"};
-  close(part);
   fill_layers(task, part);
 }
 
@@ -96,11 +95,10 @@ void resolve_falcon(const Resolving& task) {
   const Resolving own{file, task.family, sizes, task.answer};
   if (!file.flag("alibi").value_or(false)) return resolve_rotary(own);
   SpecPart part = alibi();
-  part.text += ", scaled=on";
+  part.encoding.options.emplace_back("scaled", "on");
   part.because.front() = {"encoding", "alibi", file.at("alibi"), "ALiBi in place of RoPE"};
   part.because.push_back(
       own_code("scaled", "on", "this family divides the sum of q·k and bias by sqrt(head_dim)"));
-  close(part);
   fill_layers(own, part);
   std::vector<double> slopes = numbers_of(task.answer.layers.front(), 1).slopes;
   for (double& slope : slopes)
@@ -132,7 +130,7 @@ void resolve_t5(const Resolving& task) {
 void resolve_mpnet(const Resolving& task) {
   resolve_table(task);
   task.answer.layers.clear();
-  SpecPart part{"t5(buckets=32, distance=128)",
+  SpecPart part{{"t5", {{"buckets", 32}, {"distance", 128}}},
                 {own_code("buckets", "32", "compute_position_bias, whatever the file says"),
                  own_code("distance", "128", "the class's own")},
                 {}};

@@ -27,7 +27,7 @@ struct Facts {
   // Of the feed-forward part. Throws Error(input) where neither the file nor the class's own rule (0: none) says it.
   std::int64_t hidden(std::string_view key, std::int64_t standard = 0);
   // Of a matrix that may be the word table.
-  Head head(bool tied_standard);
+  OutputHead head(bool tied_standard);
   [[noreturn]] void refuse(std::string_view key, std::string_view why) const;
 };
 // By transformers' names (activations.py, ACT2FN); nullopt: none that gnomon has.

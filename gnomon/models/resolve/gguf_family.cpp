@@ -440,7 +440,7 @@ Resolved resolve_gguf(const Config& written) {
   for_sizes.mla = {};
   const Sizes sizes = read_sizes(file, for_sizes, answer.because);
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
-  answer.input = Spec::parse("add(none, scale=off)");
+  answer.input = words_alone();
   Family plain = family;
   plain.scale = AttentionScale::root;
   fill({file, plain, sizes, answer});

@@ -6,6 +6,10 @@
 
 namespace gnomon {
 
+// What stands beside the words: nothing, or a learned row for each of so many tokens, added as it is.
+Spec words_alone();
+Spec learned_table(std::int64_t rows);
+
 // What the methods of position fill in, one file each. `answer` has family, reader and sizes already.
 struct Resolving {
   FileReading& file;

@@ -33,17 +33,17 @@ void resolve_profile(const Resolving& task) {
     const auto floor = file.whole("log_scaling_n_floor", 1, 1'000'000'000);
     const double alpha = file.number("log_scaling_alpha").value_or(0.1);
     const bool warm = !slides && floor;
-    SpecPart profile{text("content_profile(width=", whole("d_rel", 16), ", extent=", extent,
-                          warm ? text(", scale=", shortest(alpha), ", floor=", *floor) : "", ")"),
-                     {},
-                     {}};
+    SpecPart profile{{"content_profile", {{"width", whole("d_rel", 16)}, {"extent", extent}}}, {}, {}};
+    const NamedOptions growth{{"scale", alpha}, {"floor", floor.value_or(0)}};
+    NamedOptions& options = profile.encoding.options;
+    if (warm) options.insert(options.end(), growth.begin(), growth.end());
     profile.because.push_back({"extent", text(extent), file.at(slides ? "sliding_window_size" : "rel_extent"),
                                "tokens from which on the bias is 0"});
     profile.because.push_back(
         {"width", text(whole("d_rel", 16)), file.at("d_rel"), "profiles that each head of queries mixes"});
     std::vector<SpecPart> parts{std::move(profile)};
     if (warm) {
-      parts.push_back({text("log_n(rule=inkling, scale=", shortest(alpha), ", floor=", *floor, ")"), {}, {}});
+      parts.push_back({{"log_n", {{"rule", "inkling"}, growth[0], growth[1]}}, {}, {}});
       parts.back().because.push_back(
           {"temperature", shortest(alpha), file.at("log_scaling_alpha"), "of q, and of the bias"});
       parts.back().because.push_back({"floor", text(*floor), file.at("log_scaling_n_floor"), "tokens"});

@@ -86,6 +86,17 @@ void check_layers(const Config& config, const std::vector<LayerPosition>& layers
   for (const LayerPosition* kind : kinds) check_layer(config, *kind);
 }
 
+Spec words_alone() {
+  Spec spec;
+  spec.combination = completed({"add", {{"scale", "off"}}});
+  return spec;
+}
+Spec learned_table(std::int64_t rows) {
+  Spec spec = words_alone();
+  spec.input = completed({"learned", {{"length", rows}}});
+  return spec;
+}
+
 LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std::vector<SpecPart>& parts) {
   LayerPosition layer;
   layer.heads = kind.heads ? kind.heads : task.sizes.heads;
@@ -93,16 +104,19 @@ LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std
   layer.head_dim = kind.head_dim ? kind.head_dim : task.sizes.head_dim;
   layer.causal = task.answer.causal;
   layer.because = kind.because;
-  std::string spec = "add(none, scale=off)";
+  std::vector<Named> said;
   for (const SpecPart& part : parts) {
-    spec += "+" + part.text;
+    said.push_back(part.encoding);
     layer.because.insert(layer.because.end(), part.because.begin(), part.because.end());
   }
-  if (kind.window) spec += text("+window(size=", kind.window, ")");
-  if (kind.chunk) spec += text("+chunk(size=", kind.chunk, ")");
+  if (kind.window) said.push_back({"window", {{"size", kind.window}}});
+  if (kind.chunk) said.push_back({"chunk", {{"size", kind.chunk}}});
   try {
-    layer.spec = Spec::parse(spec);
+    layer.spec = words_alone();
+    for (const Named& named : said) layer.spec.attention.push_back(completed(named));
   } catch (const Error& error) {
+    std::string spec = "add(none, scale=off)";
+    for (const Named& named : said) spec += "+" + named.print_given();
     throw Error(Fault::input,
                 text(task.file.config().where(), ": it says ", spec, ", which cannot be: ", error.what()));
   }
@@ -280,7 +294,7 @@ Resolved resolve(const Config& config, Reader reader) {
     file.wrong(width_key(family->keys, [&](std::string_view key) { return file.has(key); }),
                text("a multiple of the heads, ", sizes.heads));
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
-  answer.input = Spec::parse("add(none, scale=off)");
+  answer.input = words_alone();
   const Resolving task{file, *family, sizes, answer};
   const Resolver fill = resolver_of(*family);
   fill(task);

@@ -12,12 +12,6 @@
 namespace gnomon {
 namespace {
 
-std::string slashed(const std::vector<double>& list) {
-  std::string out;
-  for (const double x : list) out += (out.empty() ? "" : "/") + shortest(x);
-  return out;
-}
-
 class Rope {
  public:
   Rope(const RopeDict& dict, const RopeHead& head, const RopeFacts& facts, const RopeRules& rules)
@@ -27,14 +21,14 @@ class Rope {
     const auto known = kTypes;
     const auto row = std::find_if(known.begin(), known.end(), [&](const Type& t) { return t.name == type_; });
     if (row == known.end()) dict_.wrong("rope_type", names(known));
-    name_ = row->encoding;
-    note("encoding", name_, "rope_type");
+    encoding_.name = row->encoding;
+    note("encoding", encoding_.name, "rope_type");
     theta();
     pairing();
     channels();
     (this->*row->options)();
     unread();
-    return {text(name_, "(", options_, ")"), std::move(because_), std::move(remarks_)};
+    return {std::move(encoding_), std::move(because_), std::move(remarks_)};
   }
 
  private:
@@ -79,19 +73,19 @@ class Rope {
     const RopeValue* from = dict_.find(name);
     because(what, std::move(value), from ? from->key : "", from ? from->rule : rules_.source);
   }
-  void write(std::string_view option, const std::string& value) {
-    options_ += text(options_.empty() ? "" : ", ", option, "=", value);
+  void write(std::string_view option, const OptionValue& value) {
+    encoding_.options.emplace_back(option, value);
   }
   // An option that is a member of the dictionary, and nothing else.
-  void option(std::string_view option_name, const std::string& value, std::string_view name) {
+  void option(std::string_view option_name, const OptionValue& value, std::string_view name) {
     write(option_name, value);
-    note(option_name, value, name);
+    note(option_name, value.print(), name);
   }
 
   void theta() {
     const auto x = dict_.number("rope_theta");
     if (!x || !(*x > 0)) dict_.wrong("rope_theta", "a number above 0");
-    option("theta", shortest(*x), "rope_theta");
+    option("theta", *x, "rope_theta");
   }
   void pairing() {
     const std::string word = facts_.pairing == Pairing::halves ? "halves" : "adjacent";
@@ -152,7 +146,7 @@ class Rope {
     rotate(n);
   }
   void rotate(std::int64_t n) {
-    if (n != head_.attended) write("channels", text(n));
+    if (n != head_.attended) write("channels", n);
     if (n != head_.attended && head_.trailing) write("side", "trailing");
     rotated_ = n;
   }
@@ -175,27 +169,27 @@ class Rope {
 
   void plain() {
     if (facts_.sections.empty()) return;
-    name_ = facts_.interleaved ? "mrope_interleaved" : "mrope";
+    encoding_.name = facts_.interleaved ? "mrope_interleaved" : "mrope";
     const auto own = dict_.list("mrope_section");
-    option("sections", own ? slashed(*own) : std::string(facts_.sections), "mrope_section");
+    option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
   }
-  void linear() { option("factor", shortest(factor()), "factor"); }
+  void linear() { option("factor", factor(), "factor"); }
   void dynamic() {
     // Hunyuan: alpha takes the place of factor and of the length (compute_ntk_alpha_rope_parameters).
     if (const auto alpha = dict_.number("alpha");
         alpha && *alpha != 0 && facts_.dicts == RopeDicts::hunyuan) {
-      name_ = "ntk";
+      encoding_.name = "ntk";
       dict_.find("factor");  // stands beside alpha in every file of the family, and says nothing
-      return option("factor", shortest(*alpha), "alpha");
+      return option("factor", *alpha, "alpha");
     }
     if (rules_
             .static_dynamic) {  // the base of a context of factor times the length: factor·factor − (factor − 1)
       const double s = factor();
-      name_ = "ntk";
-      return option("factor", shortest(s * s - s + 1), "factor");
+      encoding_.name = "ntk";
+      return option("factor", s * s - s + 1, "factor");
     }
-    option("factor", shortest(factor()), "factor");
-    write("original", text(head_.longest));
+    option("factor", factor(), "factor");
+    write("original", head_.longest);
     because("original", text(head_.longest), "max_position_embeddings",
             "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
     if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
@@ -205,14 +199,14 @@ class Rope {
     double s = 0;
     if (dict_.find("factor")) {
       s = factor();
-      option("factor", shortest(s), "factor");
+      option("factor", s, "factor");
     } else {
       s = double(head_.longest) / original();
-      write("factor", shortest(s));
+      write("factor", s);
       because("factor", shortest(s), "max_position_embeddings",
               "the file has none: max_position_embeddings / original");
     }
-    option("original", shortest(original()), "original_max_position_embeddings");
+    option("original", original(), "original_max_position_embeddings");
     optional("beta_fast", 32), optional("beta_slow", 1);
     truncate();
     yarn_temperature(s);
@@ -241,7 +235,7 @@ class Rope {
   }
   static double yarn_factor(double m, double s) { return s <= 1 ? 1 : 0.1 * m * std::log(s) + 1; }
   void computed(double factor, std::string_view name, std::string rule) {
-    write("attention_factor", shortest(factor));
+    write("attention_factor", factor);
     const RopeValue* from = dict_.find(name);
     because("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
   }
@@ -252,27 +246,26 @@ class Rope {
   // What the keys of YaRN's authors multiply by; their extrapolation_factor becomes an option.
   double authors_factor(double s) {
     if (const auto e = dict_.number("extrapolation_factor"); e && *e != 1)
-      option("extrapolation", shortest(*e), "extrapolation_factor");
+      option("extrapolation", *e, "extrapolation_factor");
     const bool scales = !dict_.find("apply_yarn_scaling") || *dict_.flag("apply_yarn_scaling");
     return dict_.number("attn_factor").value_or(1) / (scales ? 1 : yarn_factor(1, s));
   }
   void softmax_temperature() {
     const double all = dict_.number("mscale_all_dim").value_or(0);
-    if (rules_.softmax_mscale && all != 0) option("softmax_mscale", shortest(all), "mscale_all_dim");
+    if (rules_.softmax_mscale && all != 0) option("softmax_mscale", all, "mscale_all_dim");
   }
   void said_temperature() {
     if (const auto a = dict_.number("attention_factor"); a && rules_.yarn_factor == YarnFactor::said) {
       if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");
-      option("attention_factor", shortest(*a), "attention_factor");
+      option("attention_factor", *a, "attention_factor");
     }
     const double m = dict_.number("mscale").value_or(0), all = dict_.number("mscale_all_dim").value_or(0);
-    if (m != 0 && all != 0)
-      option("mscale", shortest(m), "mscale"), option("mscale_all_dim", shortest(all), "mscale_all_dim");
+    if (m != 0 && all != 0) option("mscale", m, "mscale"), option("mscale_all_dim", all, "mscale_all_dim");
     softmax_temperature();
   }
   void optional(std::string_view name, double standard) {
     const double x = dict_.number(name).value_or(0);
-    option(name, shortest(x == 0 ? standard : x), name);
+    option(name, x == 0 ? standard : x, name);
   }
   void truncate() {
     const RopeValue* own = dict_.find("truncate");
@@ -294,7 +287,7 @@ class Rope {
       const auto list = dict_.list(name);
       if (!list || std::int64_t(list->size()) != rotated_ / 2)
         dict_.wrong(name, text("a list of ", rotated_ / 2, " numbers, one for each pair"));
-      option(option_name, slashed(*list), name);
+      option(option_name, *list, name);
     }
     const double L0 = original();
     if (L0 == 1)
@@ -308,24 +301,24 @@ class Rope {
               "max_position_embeddings / original" +
                   std::string(dict_.find("factor") ? ", whatever factor says" : ""));
     }
-    write("factor", shortest(std::max(s, 1.0)));  // below 1 the factor of q and k is 1, too
-    option("original", shortest(L0), "original_max_position_embeddings");
+    write("factor", std::max(s, 1.0));  // below 1 the factor of q and k is 1, too
+    option("original", L0, "original_max_position_embeddings");
     if (const auto a = dict_.number("attention_factor")) {
       if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");
-      option("attention_factor", shortest(*a), "attention_factor");
+      option("attention_factor", *a, "attention_factor");
     }
     sections_of_text();
   }
   void llama3() {
-    option("factor", shortest(factor()), "factor");
-    option("original", shortest(original()), "original_max_position_embeddings");
-    option("low", shortest(needed("low_freq_factor")), "low_freq_factor");
-    option("high", shortest(needed("high_freq_factor")), "high_freq_factor");
+    option("factor", factor(), "factor");
+    option("original", original(), "original_max_position_embeddings");
+    option("low", needed("low_freq_factor"), "low_freq_factor");
+    option("high", needed("high_freq_factor"), "high_freq_factor");
     sections_of_text();
   }
   void proportional() {
-    option("share", shortest(dict_.number("partial_rotary_factor").value_or(1)), "partial_rotary_factor");
-    if (dict_.holds("factor")) option("factor", shortest(factor()), "factor");  // null is not absent
+    option("share", dict_.number("partial_rotary_factor").value_or(1), "partial_rotary_factor");
+    if (dict_.holds("factor")) option("factor", factor(), "factor");  // null is not absent
   }
   void linear_of_text() {
     linear();
@@ -350,7 +343,7 @@ class Rope {
   const RopeFacts& facts_;
   const RopeRules& rules_;
   const std::string type_;
-  std::string name_, options_;
+  Named encoding_;
   std::int64_t rotated_ = 0;
   std::vector<Because> because_;
   std::vector<Remark> remarks_;

@@ -15,9 +15,9 @@ struct RopeHead {
   std::int64_t longest = 0;   // max_position_embeddings
 };
 
-// An encoding in the words of a spec, and why each option is what it is.
+// An encoding of a spec, and why each option is what it is.
 struct SpecPart {
-  std::string text;
+  Named encoding;
   std::vector<Because> because;
   std::vector<Remark> remarks;
 };

@@ -34,7 +34,7 @@ class RotaryLayers {
       std::vector<SpecPart> parts;
       if (const SpecPart* rope = rope_of(kind)) parts.push_back(*rope);
       if (auto part = temperature(kind)) parts.push_back(std::move(*part));
-      for (const SpecPart& part : parts) written_ += part.text.size();
+      for (const SpecPart& part : parts) written_ += part.encoding.print_given().size();
       if (written_ > kMostWritten)
         throw Error(Fault::input,
                     text(task_.file.config().where(), ": the settings of ", kinds_.size(),
@@ -123,7 +123,7 @@ class RotaryLayers {
     if (kind.position || !on) return std::nullopt;
     const double scale = file.number("attn_scale").value_or(0.1);
     const std::int64_t floor = file.whole("floor_scale", 1, 1'000'000'000).value_or(8192);
-    SpecPart part{text("log_n(rule=llama4, scale=", shortest(scale), ", floor=", floor, ")"), {}, {}};
+    SpecPart part{{"log_n", {{"rule", "llama4"}, {"scale", scale}, {"floor", floor}}}, {}, {}};
     part.because.push_back({"temperature", shortest(scale), file.at("attn_scale"),
                             "q grows with position where it does not turn"});
     part.because.push_back({"floor", text(floor), file.at("floor_scale"), "tokens"});
@@ -134,8 +134,7 @@ class RotaryLayers {
     const auto beta = dict ? dict->number("llama_4_scaling_beta") : std::nullopt;
     const auto L0 = dict ? dict->number("original_max_position_embeddings") : std::nullopt;
     if (!beta || *beta == 0 || !L0) return std::nullopt;
-    SpecPart part{
-        text("log_n(rule=ministral3, scale=", shortest(*beta), ", floor=", shortest(*L0), ")"), {}, {}};
+    SpecPart part{{"log_n", {{"rule", "ministral3"}, {"scale", *beta}, {"floor", *L0}}}, {}, {}};
     const auto say = [&](std::string_view what, double x, std::string_view name) {
       const RopeValue& from = *dict->find(name);
       part.because.push_back({std::string(what), shortest(x), from.key, from.rule});

@@ -34,8 +34,8 @@ std::vector<SpecPart> by_distance(const Resolving& task) {
          "relative-table-dropped"});
     return {};
   }
-  task.answer.input = Spec::parse("add(none, scale=off)");
-  return {{text(type, "(length=", task.sizes.longest, ")"),
+  task.answer.input = words_alone();
+  return {{{type, {{"length", task.sizes.longest}}},
            {{"encoding", type, key, "in place of rows beside the words"}},
            {}}};
 }
@@ -50,7 +50,7 @@ void resolve_table(const Resolving& task) {
   if (usable < 1) task.file.wrong(task.family.keys.longest, text("more than ", before, " rows"));
   answer.table_first = before;
   answer.trained_length = usable, answer.longest = usable;
-  answer.input = Spec::parse(text("add(learned(length=", usable, "), scale=off)"));
+  answer.input = learned_table(usable);
   answer.because.push_back(
       {"length", text(usable),
        task.file.has(task.family.keys.longest) ? task.file.at(task.family.keys.longest) : "",

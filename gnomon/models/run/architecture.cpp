@@ -147,8 +147,8 @@ std::int64_t Facts::hidden(std::string_view key, std::int64_t standard) {
   if (!found && standard == 0) file.wrong(name, "the hidden width of the feed-forward part");
   return found.value_or(standard);
 }
-Head Facts::head(bool tied_standard) {
-  Head head;
+OutputHead Facts::head(bool tied_standard) {
+  OutputHead head;
   head.tied = gguf || flag("tie_word_embeddings", tied_standard);
   return head;
 }

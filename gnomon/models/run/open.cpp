@@ -51,8 +51,9 @@ bool holds_head(const Names& names, const Weights& weights) {
     return of_head && weights.find(s.theirs);
   });
 }
-Head head_in(const Architecture& a, const Config& config, const std::string& family, const Weights& weights) {
-  Head head = a.head;
+OutputHead head_in(const Architecture& a, const Config& config, const std::string& family,
+                   const Weights& weights) {
+  OutputHead head = a.head;
   if (head.form == HeadForm::none) return head;
   const bool held = holds_head(names_of(family, a, config.gguf()), weights);
   if (config.gguf()) {
@@ -60,7 +61,7 @@ Head head_in(const Architecture& a, const Config& config, const std::string& fam
     return head;
   }
   if (head.form == HeadForm::matrix && head.tied) return head;
-  return held || says_it_has_a_head(config) ? head : Head{.form = HeadForm::none};
+  return held || says_it_has_a_head(config) ? head : OutputHead{.form = HeadForm::none};
 }
 
 // Of a GGUF file: how many tokens and token types there are, as its tables say.

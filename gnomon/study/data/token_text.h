@@ -1,6 +1,4 @@
 #pragma once
-#include <memory>
-
 #include "gnomon/study/data/parts.h"
 #include "gnomon/study/data/token_file.h"
 
@@ -9,11 +7,11 @@ namespace gnomon {
 // A file of token ids as data. What a token stands for is not known, so losses are by the token.
 class TokenText : public Data {
  public:
-  // Throws Error(input) for a file too short for windows of `longest` tokens.
-  TokenText(std::unique_ptr<const TokenFile> file, std::int64_t longest);
+  // Throws as TokenFile does, and Error(input) for a file too short for windows of `longest` tokens.
+  TokenText(const Path& path, std::int64_t id_bytes, std::int64_t vocabulary, std::int64_t longest);
 
   std::string print() const override;
-  std::int64_t vocabulary() const override { return file_->vocabulary(); }
+  std::int64_t vocabulary() const override { return file_.vocabulary(); }
   Sample training(const StepBatch& batch) const override;
   Sample held_out(const Windows& windows) const override;
   std::vector<std::int32_t> encode(std::string_view words) const override;  // throws, as decode does
@@ -24,7 +22,7 @@ class TokenText : public Data {
 
  private:
   std::int32_t symbol(std::int64_t at) const;
-  const std::unique_ptr<const TokenFile> file_;
+  TokenFile file_;
   std::string sha256_;
   Parts parts_;
 };

@@ -46,7 +46,7 @@ double measured_speed(const RunSettings& c, const Spec& arm) {
 }  // namespace
 
 std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Data& data) {
-  const RunSettings c = settings_of(arm, config, Spec::parse(config.baseline));
+  const RunSettings c = settings_of(arm, config, config.base());
   const Architecture model = model_of(c, arm.spec);
   const PassSize shard{c.train.batch / c.train.shards, c.model.length};
   std::int64_t most = 0;
@@ -61,9 +61,9 @@ std::int64_t memory_of_a_run(const StudyConfig& config, const Arm& arm, const Da
 
 LargestRun largest_run(const StudyConfig& c, const Data& data) {
   LargestRun largest;
-  for (const auto& words : c.arms) {
-    if (const std::int64_t bytes = memory_of_a_run(c, Arm::parse(words), data); bytes > largest.bytes)
-      largest = {words, bytes};
+  for (const Arm& arm : c.arms) {
+    if (const std::int64_t bytes = memory_of_a_run(c, arm, data); bytes > largest.bytes)
+      largest = {arm.written, bytes};
   }
   return largest;
 }
@@ -86,7 +86,7 @@ void check_memory(const StudyConfig& c, const Data& data) {
 }
 
 RunEstimate estimate(const StudyConfig& config, const Arm& arm, const Data& data) {
-  const RunSettings c = settings_of(arm, config, Spec::parse(config.baseline));
+  const RunSettings c = settings_of(arm, config, config.base());
   const Model model(model_of(c, arm.spec));
   const std::int64_t T = c.model.length, tokens = c.train.batch * T;
   double evaluated = double(c.windows * T + c.points * std::min<std::int64_t>(c.windows, 32) * T);

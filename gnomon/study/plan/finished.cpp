@@ -19,7 +19,7 @@ std::vector<RunResult> results_in(const StudyFolder& folder, const StudyConfig& 
     if (!std::filesystem::exists(run.result())) continue;
     RunResult result = result_from_json(run.result());
     const bool largest =
-        !tunes(result.plan) && result.plan.steps == steps_at(config, Arm::parse(result.plan.arm), 1);
+        !tunes(result.plan) && result.plan.steps == steps_at(config, Arm(result.plan.arm), 1);
     if (result.failure.empty() && largest) all.push_back(std::move(result));
   }
   if (all.empty()) throw Error(Fault::input, text(folder.folder.string(), ": no run has finished"));
@@ -40,7 +40,7 @@ FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
   std::vector<RunResult> runs = results_in(folder, config);
   std::set<std::string> arms, seeds;
   for (const RunResult& r : runs) arms.insert(r.plan.arm);
-  const std::string wanted = arm.empty() ? runs.front().plan.arm : Arm::parse(arm).print();
+  const std::string wanted = arm.empty() ? runs.front().plan.arm : Arm(arm).print();
   std::erase_if(runs, [&](const RunResult& r) { return r.plan.arm != wanted; });
   if (runs.empty()) throw unknown("arm", wanted, std::vector<std::string_view>(arms.begin(), arms.end()));
   std::sort(runs.begin(), runs.end(),
@@ -53,8 +53,8 @@ FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
     throw Error(Fault::usage, text("arm '", wanted, "': no finished run of seed ", *seed, "; there are: ",
                                    join(std::vector<std::string_view>(seeds.begin(), seeds.end()), ", ")));
   }
-  const Arm of = Arm::parse(wanted);
-  const Model model(model_of(settings_of(of, config, Spec::parse(config.baseline)), of.spec));
+  const Arm of(wanted);
+  const Model model(model_of(settings_of(of, config, config.base()), of.spec));
   const bool bytes = config.data == "bytes" || config.has_answers();
   return {*found, model, parameters_in(model, folder.run(found->plan).model(), found->plan.key),
           bytes ? nullptr : open_data(config)};

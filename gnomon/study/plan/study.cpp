@@ -29,13 +29,13 @@ bool extends(const StudyConfig& c, const Trial& trial) {
 }
 
 std::int64_t steps_at(const StudyConfig& c, const Arm& arm, double share) {
-  return share_of(settings_of(arm, c, Spec::parse(c.baseline)).train.steps, share);
+  return share_of(settings_of(arm, c, c.base()).train.steps, share);
 }
 
 Job job_of(const StudyConfig& config, const Data& data, const Trial& trial) {
-  const Arm arm = Arm::parse(trial.arm);
+  const Arm arm(trial.arm);
   Job job;
-  static_cast<RunSettings&>(job) = settings_of(arm, config, Spec::parse(config.baseline));
+  static_cast<RunSettings&>(job) = settings_of(arm, config, config.base());
   const bool largest = trial.steps == job.train.steps;
   job.train.steps = trial.steps, job.train.learning_rate = trial.learning_rate;
   job.data = &data, job.spec = arm.spec, job.seed = trial.seed;
@@ -73,12 +73,9 @@ Tuned tuned(const StudyConfig& c, const Data& data, const Arm& arm, const Found&
 
 std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Found& found) {
   const auto plan = [&](const Trial& trial) { return plan_of(c, data, trial); };
-  std::vector<Arm> arms;
+  const std::vector<Arm>& arms = c.arms;
   std::vector<Tuned> rates;
-  for (const auto& words : c.arms) {
-    arms.push_back(Arm::parse(words));
-    rates.push_back(tuned(c, data, arms.back(), found));
-  }
+  for (const Arm& arm : arms) rates.push_back(tuned(c, data, arm, found));
   std::vector<RunPlan> all;
   std::size_t most = 0;
   for (const Tuned& t : rates) most = std::max(most, t.tried.size());
@@ -103,8 +100,7 @@ std::vector<RunPlan> plan_runs(const StudyConfig& c, const Data& data, const Fou
 
 Work to_come(const StudyConfig& c, const Data& data, const Found& found) {
   Work work;
-  for (const auto& words : c.arms) {
-    const Arm arm = Arm::parse(words);
+  for (const Arm& arm : c.arms) {
     if (tuned(c, data, arm, found).chosen) continue;
     work.runs += std::size_t(c.seeds) * c.budgets.size();
     for (const double share : c.budgets) work.steps += double(c.seeds * steps_at(c, arm, share));
@@ -137,8 +133,8 @@ std::vector<RunPlan> runs_shown(const Path& results) {
 
 // Whether this study has a run like that one, whoever computed it; then what it would be here.
 std::optional<RunPlan> same_here(const StudyConfig& c, const Data& data, const RunPlan& shown) {
-  for (const auto& words : c.arms) {
-    if (Arm::parse(words).print() != shown.arm) continue;
+  for (const Arm& arm : c.arms) {
+    if (arm.print() != shown.arm) continue;
     if (shown.seed > c.seeds && (!tunes(shown) || shown.seed >= kTuningSeeds + c.tuning.seeds)) return {};
     if (!c.tuning.seeds && shown.learning_rate != c.train.learning_rate) return {};
     const RunPlan here = plan_of(c, data, shown);

@@ -17,8 +17,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<std::string> arms_of(const Prediction& p) {
-  std::vector<std::string> all{Arm::parse(p.arm).print()};
-  if (!p.minus.empty()) all.push_back(Arm::parse(p.minus).print());
+  std::vector<std::string> all{p.arm->print()};
+  if (p.minus) all.push_back(p.minus->print());
   return all;
 }
 
@@ -162,7 +162,7 @@ Judgement outcome_of(const Prediction& p, const Judged& j) {
 }
 
 Judged judged_weight(const Prediction& p, const StudyConfig& c) {
-  const double most = weight_on_previous(model_of(c, Arm::parse(p.arm).spec));
+  const double most = weight_on_previous(model_of(c, p.arm->spec));
   Judged j{p, {most, 0, 1}, {}, Judgement::not_measurable, ""};
   if (std::isnan(most))
     j.found = Shares().found, j.why = "it is learned, or depends on the words";
@@ -206,8 +206,7 @@ std::string_view name(Judgement outcome) {
 
 std::string unmeasurable(const Prediction& p, const StudyConfig& c) {
   for (const std::string& arm : arms_of(p)) {
-    if (std::none_of(c.arms.begin(), c.arms.end(),
-                     [&](const std::string& words) { return Arm::parse(words).print() == arm; }))
+    if (std::none_of(c.arms.begin(), c.arms.end(), [&](const Arm& one) { return one.print() == arm; }))
       return text("'", arm, "' is no arm of this study");
   }
   if (p.is_weight()) return p.length ? "it is measured at the training length alone" : "";

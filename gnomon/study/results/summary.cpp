@@ -34,8 +34,7 @@ class Collected {
   Collected(const StudyConfig& config, const Data& data, const Found& found)
       : config_(config), data_(data), found_(found) {}
 
-  ArmSummary arm(const std::string& words) const {
-    const Arm arm = Arm::parse(words);
+  ArmSummary arm(const Arm& arm) const {
     ArmSummary a;
     a.arm = arm.print();
     a.rate = tuned(config_, data_, arm, found_);
@@ -198,8 +197,8 @@ StudySummary summarise(const StudyConfig& config, const Data& data, const Found&
   s.config = config;
   s.planned = plan_runs(config, data, found).size() + to_come(config, data, found).runs;
   const Collected collected(config, data, found);
-  for (const auto& words : config.arms) {
-    s.arms.push_back(collected.arm(words));
+  for (const Arm& arm : config.arms) {
+    s.arms.push_back(collected.arm(arm));
     const ArmSummary& a = s.arms.back();
     const auto count = [&](const RunResult& r) {
       (r.failure.empty() ? s.finished : s.failed) += 1;
@@ -214,7 +213,7 @@ StudySummary summarise(const StudyConfig& config, const Data& data, const Found&
     const AtBudget &a = x.largest(), &b = y.largest();
     return a.runs.empty() != b.runs.empty() ? b.runs.empty() : !a.runs.empty() && a.nats.mean < b.nats.mean;
   });
-  const std::string base = Spec::parse(config.baseline).print();
+  const std::string base = config.base().print();
   const auto at =
       std::find_if(s.arms.begin(), s.arms.end(), [&](const ArmSummary& a) { return a.arm == base; });
   s.baseline = std::size_t(at - s.arms.begin());

@@ -1,11 +1,13 @@
 #include "gnomon/study/settings/arm.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/study/settings/config.h"
 
 namespace gnomon {
 namespace {
@@ -55,17 +57,14 @@ RunSettings with_flops(const Arm& arm, RunSettings s, const Spec& baseline) {
 
 }  // namespace
 
-Arm Arm::parse(std::string_view words) {
+Arm::Arm(std::string_view words) : written(words) {
   const auto bar = words.find(kBar);
-  Arm arm{Spec::parse(trim(words.substr(0, bar))), Match::width};
-  if (bar == std::string_view::npos) return arm;
-  const std::string_view match = trim(words.substr(bar + 1));
-  for (std::size_t i = 0; i < kWords.size(); ++i) {
-    if (match != kWords[i]) continue;
-    arm.match = Match(i);
-    return arm;
-  }
-  throw unknown("match", match, kWords);
+  spec = Spec::parse(trim(words.substr(0, bar)));
+  if (bar == std::string_view::npos) return;
+  const std::string_view wanted = trim(words.substr(bar + 1));
+  const auto found = std::find(kWords.begin(), kWords.end(), wanted);
+  if (found == kWords.end()) throw unknown("match", wanted, kWords);
+  match = Match(found - kWords.begin());
 }
 
 std::string Arm::print() const {

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "gnomon/study/settings/config.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon {
 
@@ -18,14 +18,15 @@ enum class Match {
 struct Arm {
   Spec spec;
   Match match = Match::width;
-  static Arm parse(
-      std::string_view text);  // throws Error(usage) as Spec::parse does, and for another word after |
-  std::string print() const;
-  bool operator==(const Arm&) const = default;
-};
+  std::string written;  // as it was given, which study.toml keeps
 
-// The settings under which this arm is trained where the baseline has these. Throws Error(usage) where nothing differs or
-// nothing matches.
-RunSettings settings_of(const Arm& arm, const RunSettings& baseline_settings, const Spec& baseline);
+  // Throws Error(usage) as Spec::parse does, and for another word after |.
+  Arm(std::string_view text);
+  Arm(const std::string& text) : Arm(std::string_view(text)) {}
+  Arm(const char* text) : Arm(std::string_view(text)) {}
+  explicit Arm(const Spec& its_spec) : spec(its_spec), written(its_spec.print()) {}
+  std::string print() const;  // what is standard is left out
+  bool operator==(const Arm& other) const { return spec == other.spec && match == other.match; }
+};
 
 }  // namespace gnomon

@@ -5,7 +5,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/study/data/task.h"
 #include "gnomon/study/data/vocabulary.h"
-#include "gnomon/study/settings/arm.h"
+#include "gnomon/study/settings/config.h"
 
 namespace gnomon {
 namespace {
@@ -98,24 +98,24 @@ void StudyConfig::check() const {
 }
 
 void StudyConfig::check_arms() const {
-  const Spec base = Spec::parse(baseline);
+  if (baseline && baseline->match != Match::width)
+    Spec::parse(baseline->written);  // which says what is wrong
   std::vector<std::string> printed;
-  for (const auto& words : arms) {
-    const Arm arm = Arm::parse(words);
+  for (const Arm& arm : arms) {
     printed.push_back(arm.print());
     if (std::count(printed.begin(), printed.end(), printed.back()) > 1)
       throw Error(Fault::usage, text("study.arms: '", printed.back(), "' is there twice"));
     try {
       model.with(arm.spec).check();
     } catch (const Error& e) {
-      throw e.at(text("arm '", words, "'"));
+      throw e.at(text("arm '", arm.written, "'"));
     }
   }
-  if (std::find(printed.begin(), printed.end(), base.print()) == printed.end()) {
-    throw unknown("study.baseline", base.print(),
+  if (std::find(printed.begin(), printed.end(), base().print()) == printed.end()) {
+    throw unknown("study.baseline", base().print(),
                   std::vector<std::string_view>(printed.begin(), printed.end()));
   }
-  for (const auto& words : arms) settings_of(Arm::parse(words), *this, base);
+  for (const Arm& arm : arms) settings_of(arm, *this, base());
 }
 
 }  // namespace gnomon

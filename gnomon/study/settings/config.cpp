@@ -8,7 +8,6 @@
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/study/data/task.h"
-#include "gnomon/study/settings/arm.h"
 #include "gnomon/study/settings/scale.h"
 
 namespace gnomon {
@@ -135,17 +134,18 @@ namespace {
 // Leaves out those of the standard arms that the model cannot take, and says why, a sentence for each. Arms that were asked for
 // stay: check() refuses them.
 std::vector<std::string> choose_arms(StudyConfig& c) {
-  std::vector<std::string> taken, why;
+  std::vector<Arm> taken;
+  std::vector<std::string> why;
   if (c.arms != StudyConfig().arms) return why;
   StudyModel plain = c.model;
   plain.tied = false;
   plain.with(Spec::parse("none")).check();  // a model that takes no arm has other faults than its arms
   for (const auto& arm : c.arms) {
     try {
-      c.model.with(Arm::parse(arm).spec).check();
+      c.model.with(arm.spec).check();
       taken.push_back(arm);
     } catch (const Error& e) {
-      why.push_back(text("study.arms: ", arm, " is left out: ", e.what()));
+      why.push_back(text("study.arms: ", arm.written, " is left out: ", e.what()));
     }
   }
   c.arms = taken;
@@ -154,15 +154,13 @@ std::vector<std::string> choose_arms(StudyConfig& c) {
 
 // The standard baseline if it is an arm, otherwise the first arm, and a sentence that says so.
 std::vector<std::string> choose_baseline(StudyConfig& c) {
-  if (!c.baseline.empty() || c.arms.empty()) return {};
+  if (c.baseline || c.arms.empty()) return {};
   c.baseline = "sinusoidal";
-  const std::string standard = Spec::parse(c.baseline).print();
-  for (const auto& arm : c.arms) {
-    if (Arm::parse(arm).print() == standard) return {};
-  }
-  const std::string missing = c.baseline;
-  c.baseline = Arm::parse(c.arms.front()).spec.print();
-  return {text("study.baseline: ", missing, " is no arm, so the first is the baseline: ", c.baseline)};
+  if (std::find(c.arms.begin(), c.arms.end(), *c.baseline) != c.arms.end()) return {};
+  const std::string missing = c.baseline->print();
+  c.baseline = Arm(c.arms.front().spec);
+  return {
+      text("study.baseline: ", missing, " is no arm, so the first is the baseline: ", c.baseline->print())};
 }
 
 }  // namespace
@@ -171,6 +169,11 @@ double runs_an_arm(const StudyConfig& c) {
   double shares = 0;
   for (const double share : c.budgets) shares += share;
   return double(c.seeds) * shares + double(c.tuning.seeds) * double(c.tuning.rates.size()) * c.tuning.share;
+}
+
+const Spec& StudyConfig::base() const {
+  if (!baseline) throw Error(Fault::bug, "a study without a baseline");
+  return baseline->spec;
 }
 
 bool StudyConfig::is_task() const {

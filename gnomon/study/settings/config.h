@@ -9,6 +9,7 @@
 #include "gnomon/core/file.h"
 #include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
+#include "gnomon/study/settings/arm.h"
 #include "gnomon/study/settings/fields.h"
 #include "gnomon/study/settings/prediction.h"
 
@@ -39,6 +40,9 @@ struct RunSettings {
 };
 
 Architecture model_of(const RunSettings& settings, const Spec& spec);
+// The settings under which this arm is trained where the baseline has these. Throws Error(usage) where nothing differs or
+// nothing matches.
+RunSettings settings_of(const Arm& arm, const RunSettings& baseline_settings, const Spec& baseline);
 
 // The learning rate of every arm: tried on seeds of its own, chosen on validation text, and used for all budgets.
 struct Tuning {
@@ -56,10 +60,11 @@ struct StudyConfig : RunSettings {
   bool is_task() const;        // which makes its windows itself
   bool has_text() const;       // losses are by the byte
   bool has_answers() const;    // right or wrong, beside losses
-  std::vector<std::string> arms{
+  std::vector<Arm> arms{
       "none",  "sinusoidal", "concat(sinusoidal)", "project(sinusoidal)", "add(learned, scale=off)", "rope",
-      "alibi", "t5",         "rope+alibi"};  // as arm.h says
-  std::string baseline;                      // a spec among the arms; empty: settle() chooses
+      "alibi", "t5",         "rope+alibi"};
+  std::optional<Arm> baseline;  // one of the arms, of the width; none: settle() chooses
+  const Spec& base() const;     // its spec; throws Error(bug) before settle()
   std::int64_t seeds = 5;
   double minutes = 9;                            // of two cores with AVX-512
   std::vector<double> budgets{0.0625, 0.25, 1};  // shares of train.steps

@@ -9,6 +9,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/study/settings/arm.h"
 #include "gnomon/study/settings/prediction.h"
 
 namespace gnomon {
@@ -60,8 +61,24 @@ void at(std::string_view where, const toml::node& node, const std::function<void
   }
 }
 
+// An arm; what is wrong with it is said with the key of a prediction, where it is one of many.
+std::optional<Arm> arm_in(std::string_view key, const std::string& words) {
+  if (words.empty()) return std::nullopt;
+  try {
+    return Arm(words);
+  } catch (const Error& e) {
+    if (!key.starts_with("prediction.")) throw;
+    throw e.at(key);
+  }
+}
+
 struct FromText {
   std::string_view key, word;
+  void operator()(std::optional<Arm>* x) const { *x = arm_in(key, std::string(word)); }
+  void operator()(std::vector<Arm>* x) const {
+    x->clear();
+    for (const auto& item : items(word)) x->push_back(Arm(item));
+  }
   void operator()(std::int64_t* x) const { *x = integer(word, key); }
   void operator()(double* x) const { *x = number(word, key); }
   void operator()(std::string* x) const { *x = word; }
@@ -109,6 +126,16 @@ struct FromToml {
   void operator()(std::optional<T>* x) const {
     (*this)(&x->emplace());
   }
+  void operator()(std::optional<Arm>* x) const {
+    std::string words;
+    (*this)(&words);
+    at(where, node, [&] { *x = arm_in(key, words); });
+  }
+  void operator()(std::vector<Arm>* x) const {
+    std::vector<std::string> all;
+    (*this)(&all);
+    at(where, node, [&] { x->assign(all.begin(), all.end()); });
+  }
   void operator()(std::vector<std::string>* x) const { list(x, "a list of strings"); }
   void operator()(std::vector<double>* x) const { list(x, "a list of numbers"); }
   template <class T>
@@ -155,6 +182,10 @@ struct ToToml {
   template <class T>
   std::string operator()(const std::optional<T>* x) const {
     return *x ? (*this)(&**x) : "";
+  }
+  std::string operator()(const std::optional<Arm>* x) const { return quoted(*x ? (*x)->written : ""); }
+  std::string operator()(const std::vector<Arm>* x) const {
+    return list(*x, [](const Arm& arm) { return quoted(arm.written); });
   }
   std::string operator()(const std::vector<std::string>* x) const {
     return list(*x, [](const std::string& s) { return quoted(s); });

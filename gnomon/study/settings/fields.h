@@ -11,6 +11,7 @@
 
 namespace gnomon {
 
+struct Arm;
 struct Prediction;
 
 // One value of a configuration, by its key "section.name"; tables that may be repeated, [[section]], have their section as the
@@ -18,8 +19,8 @@ struct Prediction;
 struct Field {
   std::string_view key, help;
   std::variant<std::int64_t*, double*, std::string*, std::optional<bool>*, std::optional<std::int64_t>*,
-               std::optional<double>*, std::vector<std::string>*, std::vector<double>*,
-               std::vector<Prediction>*>
+               std::optional<double>*, std::vector<std::string>*, std::vector<double>*, std::optional<Arm>*,
+               std::vector<Arm>*, std::vector<Prediction>*>
       value;
 };
 

@@ -8,7 +8,6 @@
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/files/sha256.h"
-#include "gnomon/study/settings/arm.h"
 
 namespace gnomon {
 namespace {
@@ -23,14 +22,6 @@ constexpr double kLongest = 1e6;  // unmeasurable() says more
 void check_words(std::string_view key, const std::string& words) {
   if (!is_one_line(words))
     refuse(key, excerpt(words), "allowed is one line of UTF-8 without control characters");
-}
-
-void check_arm(std::string_view key, const std::string& words) {
-  try {
-    Arm::parse(words);
-  } catch (const Error& e) {
-    throw e.at(text("prediction.", key));
-  }
 }
 
 void check_number(std::string_view key, const std::optional<double>& x, double least, double most) {
@@ -75,10 +66,8 @@ void Prediction::check() const {
   if (says.empty()) refuse("says", "nothing", "a sentence is needed");
   if (std::find(kMeasures.begin(), kMeasures.end(), measure) == kMeasures.end())
     throw unknown("prediction.measure", measure, kMeasures);
-  check_arm("arm", arm);
-  if (!minus.empty()) check_arm("minus", minus);
-  if (!minus.empty() && Arm::parse(arm) == Arm::parse(minus))
-    refuse("minus", minus, "which is the arm itself");
+  if (!arm) refuse("arm", "nothing", "the spec of an arm is needed");
+  if (minus == arm) refuse("minus", minus->written, "which is the arm itself");
   check_number("length", length, 1e-6, kLongest);
   check_number("budget", budget, 1e-9, 1);
   check_number("above", above, -1e3, 1e3);
@@ -92,15 +81,15 @@ void Prediction::check() const {
   if (!above && !below && !within && !exactly)
     refuse("above", "no bound", "needed is above, below, both, within, or exactly");
   if (exactly && (above || below || within)) refuse("exactly", shortest(*exactly), "beside another bound");
-  if (exactly && (!is_share() || !minus.empty()))
+  if (exactly && (!is_share() || minus))
     refuse("exactly", shortest(*exactly), "of what is no share of answers, and varies");
   if (budget && (is_share() || is_weight()))
     refuse("budget", shortest(*budget), "beside what is measured after the whole training alone");
-  if (is_weight() && !minus.empty()) refuse("minus", minus, "beside a weight, which is no difference");
+  if (is_weight() && minus) refuse("minus", minus->written, "beside a weight, which is no difference");
   if (within && (above || below)) refuse("within", shortest(*within), "beside another bound");
   if (above && below && *above >= *below)
     refuse("above", shortest(*above), text("which is not less than below = ", shortest(*below)));
-  if (within && !is_growth() && minus.empty())
+  if (within && !is_growth() && !minus)
     refuse("within", shortest(*within), "of a loss alone, which is never near 0; give above and below");
   if (after && *after < 1) refuse("after", text(*after), "allowed are 1 and more");
 }
@@ -108,13 +97,13 @@ void Prediction::check() const {
 bool Prediction::same(const Prediction& other) const { return fingerprint({*this}) == fingerprint({other}); }
 
 std::string measured_text(const Prediction& p) {
-  if (p.is_weight()) return "weight on the token before, " + Arm::parse(p.arm).print();
+  if (p.is_weight()) return "weight on the token before, " + p.arm->print();
   std::string out = p.is_share() ? p.measure : "loss";
   if (p.length) out += text(" at ", shortest(*p.length), p.is_share() ? "" : "×");
   if (p.budget) out += text(" after ", shortest(*p.budget), " of the steps");
   if (p.is_growth()) out += " less loss at 1×";
-  out += ", " + Arm::parse(p.arm).print();
-  return p.minus.empty() ? out : text(out, " − ", Arm::parse(p.minus).print());
+  out += ", " + p.arm->print();
+  return p.minus ? text(out, " − ", p.minus->print()) : out;
 }
 
 std::string bound_text(const Prediction& p) {

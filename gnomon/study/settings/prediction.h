@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/study/settings/arm.h"
 #include "gnomon/study/settings/fields.h"
 
 namespace gnomon {
@@ -10,10 +11,11 @@ namespace gnomon {
 // What somebody expects of a study, as data: a number that the study measures, and where it is said to lie. One [[prediction]]
 // of a preset or of study.toml.
 struct Prediction {
-  std::string says;        // a sentence
-  std::string from;        // where it comes from; may be empty
-  std::string measure;     // a name of measure_names()
-  std::string arm, minus;  // of that arm; less that of the other, where there is one
+  std::string says;     // a sentence
+  std::string from;     // where it comes from; may be empty
+  std::string measure;  // a name of measure_names()
+  std::optional<Arm> arm,
+      minus;  // of that arm, which check() asks for; less that of the other, where there is one
   // As evaluate.lengths and study.budgets have them; of a task, the symbols of its payload.
   std::optional<double> length, budget;
   std::optional<double> above, below, within, exactly;  // nats a byte, or a share

@@ -84,18 +84,19 @@ def _mapped(plan, x, role, first, of):
 
 
 class _Pairs:
-    """The distances of queries and keys, and which pairs are seen."""
+    """Queries and keys (B, H, tokens, channels), their distances, which pairs are seen, and their scores."""
 
     def __init__(self, pe, plan, q, k, mask, padding):
         t, device = plan.terms, q.device
         queries, keys = q.shape[2], k.shape[2]
+        self.pe, self.plan, self.q, self.k = pe, plan, q, k
         self.first = keys - queries
         token = torch.arange(keys, device=device)
         if "places" in t:
             places = torch.as_tensor(t["places"], dtype=torch.float64, device=device)
         else:
             places = token[None].double()
-        self.delta = places[:, self.first:, None] - places[:, None, :]  # (B or 1, Q, K)
+        self.delta = (places[:, self.first:, None] - places[:, None, :])[:, None]  # (B or 1, 1, Q, K)
         seen = torch.ones(1, queries, keys, dtype=torch.bool, device=device)
         if pe.causal:
             seen = token[None, None, :] <= token[None, self.first:, None]
@@ -107,7 +108,12 @@ class _Pairs:
         self.seen = seen[:, None]
         if mask is not None:
             self.seen = self.seen & mask.bool()
-        self.column = (self.delta - t["first_distance"]).long().clamp(0, max(t["distances"] - 1, 0))[:, None]
+        self.column = (self.delta - t["first_distance"]).long().clamp(0, max(t["distances"] - 1, 0))
+        width = pe.head_dim + plan.joined
+        self.score = self.product(q[..., :width], k[..., :width])
+
+    def product(self, q, k):
+        return self.pe.scale * self.plan.terms["content_scale"] * q @ k.transpose(2, 3)
 
     def by_distance(self, rows):
         """rows (B or 1, heads, Q or 1, R) at the distance of each pair: (B, heads, Q, K)."""
@@ -115,97 +121,124 @@ class _Pairs:
         column = self.column.expand(B, H, queries, keys)
         return rows.expand(B, H, queries, rows.shape[3]).gather(3, column)
 
-
-def _scores(pe, plan, q, k, at):
-    t = plan.terms
-    width = pe.head_dim + plan.joined
-    factor = pe.scale * t["content_scale"]
-    score = factor * q[..., :width] @ k[..., :width].transpose(2, 3)
-    if plan.far and np.isfinite(t["far_from"]):
-        swap = lambda r: torch.cat([r[..., width:], r[..., plan.far:width]], -1)
-        far = factor * swap(q) @ swap(k).transpose(2, 3)
-        score = torch.where(at.delta[:, None] >= t["far_from"], far, score)
-    return score
-
-
-def _sums(pe, plan, q, k, at):
-    """What is added that is a number of a query, a key or a distance, or linear in content."""
-    a, first, total = plan.arrays, at.first, 0
-    if "by_distance" in a:
-        total = total + at.by_distance(a["by_distance"][None, :, None])
-    if "by_query" in a:
-        total = total + a["by_query"][:, :, first:, None]
-    if "by_key" in a:
-        total = total + a["by_key"][:, :, None, :]
-    if "query_cross" in a:
-        c = a["query_cross"]
-        total = total + at.by_distance(q[..., :c.shape[2]] @ c.transpose(1, 2))
-    if "key_cross" in a:
-        c = a["key_cross"]
-        rows = k[..., :c.shape[2]] @ c.transpose(1, 2)  # (B, H, K, R)
-        column = at.column.transpose(2, 3).expand(*rows.shape[:3], at.column.shape[2])
-        total = total + rows.gather(3, column).transpose(2, 3)
-    if "profile" in a:
-        total = total + at.by_distance(a["profile_query"][:, :, first:] @ a["profile"].transpose(1, 2))
-    if "tilt" in a:
-        tilted = a["tilt_query"][:, :, first:, None] + a["tilt_key"][:, :, None, :]
-        total = total + a["tilt"][:, None, None] * at.delta[:, None].float() * tilted
-    if "curve_slope" in a:
-        total = total + _curve(plan, at)
-    return total
+    def laid_out(self, array, axes):
+        """An array by what its axes count: of heads, queries, keys and distances alone as (B or 1, H or 1, Q or 1, K or 1); with
+        channels, or with what the kind counts itself, as it is. Queries are those of the call."""
+        if "queries" in axes:
+            array = array.narrow(axes.index("queries"), self.first, self.q.shape[2])
+        if axes == ["heads", "distances"]:
+            return self.by_distance(array[None, :, None])
+        order = [("sequences", "rows"), ("heads",), ("queries",), ("keys",)]
+        if all(any(axis in names for names in order) for axis in axes):
+            return array.reshape([next((n for n, axis in zip(array.shape, axes) if axis in names), 1) for names in order])
+        return array
 
 
-def _curve(plan, at):
-    a = plan.arrays
-    x = torch.log1p(a["curve_rate"] * at.delta.abs().float()) * a["curve_by_token"][:, at.first:, None]
-    knots = torch.as_tensor(plan.terms["curve_knots"], device=x.device)
-    piece = torch.searchsorted(knots, x.detach().contiguous(), right=True)
-    of = lambda name: a[name][:, piece].movedim(0, 1)  # (H, N) -> (B, H, Q, K)
-    return of("curve_slope") * x[:, None] + of("curve_intercept")
+class _Kind:
+    """The arrays of a plan, laid out for pairs, as attributes: None where the plan has none of that name."""
+
+    def __init__(self, plan, at):
+        self._plan, self._at = plan, at
+
+    def __getattr__(self, name):
+        if name in self._plan.arrays:
+            return self._at.laid_out(self._plan.arrays[name], self._plan.terms["axes"][name])
+        value = self._plan.terms.get(name)  # what has no gradient
+        return torch.as_tensor(value, device=self._at.q.device) if isinstance(value, np.ndarray) else value
 
 
-def _rules(pe, plan, q, score, at):
-    """What is added that sees the score, or more than one pair."""
-    a, total = plan.arrays, 0
-    if "forget_query" in a:
-        gate = logsigmoid(a["forget_query"][:, :, at.first:] @ a["forget_key"].transpose(2, 3))
-        queries, keys = gate.shape[2:]
-        token = torch.arange(keys, device=gate.device)
-        counts = at.seen & (token[None, :] < token[at.first:, None])
-        total = total + torch.where(counts, gate, 0.0).flip(3).cumsum(3).flip(3)
-    if "counted" in a:
-        table = a["counted"]
-        gates = torch.where(at.seen, torch.sigmoid(score), 0.0)
-        place = gates.flip(3).cumsum(3).flip(3).clamp(max=table.shape[0] - 1)
-        low = place.detach().floor().long().clamp(max=table.shape[0] - 1)
-        at_rows = q[..., :table.shape[1]] @ table.T
-        read = lambda n: at_rows.gather(3, n)
-        part = place - low
-        total = total + read(low) * (1 - part) + read((low + 1).clamp(max=table.shape[0] - 1)) * part
-    if "mix_down" in a:
-        total = total + _mixed(plan, score, at)
-    return total
+def _by_token(a, at):
+    return sum(x for x in (a.by_query, a.by_key) if x is not None)
 
 
-def _mixed(plan, score, at):
-    a, distance = plan.arrays, at.delta.abs().float()[:, None]
-    size = a["mix_size"][:, None, None]
-    b = -size * (torch.log1p(a["mix_rate"][:, None, None] * distance) if "mix_rate" in a else distance)
-    b = b.expand(score.shape[0], *b.shape[1:])
-    both = torch.cat([score, b], 1).movedim(1, -1)
-    hidden = leaky_relu(both @ a["mix_up"].T + a["mix_up_bias"], 0.01)
-    return b + (hidden @ a["mix_down"].T + a["mix_down_bias"]).movedim(-1, 1)
+def _query_cross(a, at):
+    rows = a.query_cross
+    return at.by_distance(at.q[..., :rows.shape[2]] @ rows.transpose(1, 2))
 
 
-def _weights(plan, logits, seen, sinks):
-    if plan.terms["weights"] != "softmax":
-        queries, keys = logits.shape[2:]
-        token = torch.arange(keys, device=logits.device)
-        itself = token[None, :] == token[keys - queries:, None]
-        sees = seen if plan.terms["weights"] == "stick_current" else seen & ~itself
-        broken = torch.where(sees, logsigmoid(-logits), 0.0)
-        after = broken.flip(3).cumsum(3).flip(3) - broken
-        return torch.where(sees, (logsigmoid(logits) + after).exp(), 0.0)
+def _key_cross(a, at):
+    rows = at.k[..., :a.key_cross.shape[2]] @ a.key_cross.transpose(1, 2)  # (B, H, K, R)
+    column = at.column.transpose(2, 3).expand(*rows.shape[:3], at.column.shape[2])
+    return rows.gather(3, column).transpose(2, 3)
+
+
+def _curve(a, at):
+    x = torch.log1p(a.curve_rate * at.delta.abs().float()) * a.curve_by_token
+    piece = torch.searchsorted(a.curve_knots, x.detach().contiguous(), right=True)[:, 0]
+    of = lambda array: array[:, piece].movedim(0, 1)  # (H, N) -> (B, H, Q, K)
+    return of(a.curve_slope) * x + of(a.curve_intercept)
+
+
+def _forget(a, at):
+    gate = logsigmoid(a.forget_query @ a.forget_key.transpose(2, 3))
+    token = torch.arange(gate.shape[3], device=gate.device)
+    counts = at.seen & (token[None, :] < token[at.first:, None])
+    return torch.where(counts, gate, 0.0).flip(3).cumsum(3).flip(3)
+
+
+def _counted(a, at):
+    table = a.counted
+    gates = torch.where(at.seen, torch.sigmoid(at.score), 0.0)
+    place = gates.flip(3).cumsum(3).flip(3).clamp(max=table.shape[0] - 1)
+    low = place.detach().floor().long().clamp(max=table.shape[0] - 1)
+    at_rows = at.q[..., :table.shape[1]] @ table.T
+    read = lambda n: at_rows.gather(3, n)
+    part = place - low
+    return read(low) * (1 - part) + read((low + 1).clamp(max=table.shape[0] - 1)) * part
+
+
+def _mix(a, at):
+    distance = at.delta.abs().float()
+    b = -a.mix_size * (distance if a.mix_rate is None else torch.log1p(a.mix_rate * distance))
+    b = b.expand(at.score.shape[0], *b.shape[1:])
+    both = torch.cat([at.score, b], 1).movedim(1, -1)
+    hidden = leaky_relu(both @ a.mix_up.T + a.mix_up_bias, 0.01)
+    return b + (hidden @ a.mix_down.T).movedim(-1, 1) + a.mix_down_bias
+
+
+def _far(a, at):
+    width, far = at.pe.head_dim + at.plan.joined, at.plan.far
+    swap = lambda r: torch.cat([r[..., width:], r[..., far:width]], -1)
+    return torch.where(at.delta >= a.far_from, at.product(swap(at.q), swap(at.k)), at.score)
+
+
+def _stick(a, at, logits):
+    queries, keys = logits.shape[2:]
+    token = torch.arange(keys, device=logits.device)
+    itself = token[None, :] == token[keys - queries:, None]
+    sees = at.seen if a.weights == "stick_current" else at.seen & ~itself
+    broken = torch.where(sees, logsigmoid(-logits), 0.0)
+    after = broken.flip(3).cumsum(3).flip(3) - broken
+    return torch.where(sees, (logsigmoid(logits) + after).exp(), 0.0)
+
+
+def _value(a, at, weights):
+    column = at.column.expand(*weights.shape)
+    by_distance = weights.new_zeros(*weights.shape[:3], a.value.shape[1]).scatter_add(3, column, weights)
+    return by_distance @ a.value
+
+
+# What each kind of term does (gnomon/kernels/terms): the score in the place of at.score; what is added to the logits; the
+# weights of the logits; what is added to the output.
+SCORE = {"far": _far}
+LOGITS = {
+    "by_distance": lambda a, at: a.by_distance,
+    "by_token": _by_token,
+    "query_cross": _query_cross,
+    "key_cross": _key_cross,
+    "profile": lambda a, at: at.by_distance(a.profile_query @ a.profile.transpose(1, 2)),
+    "forget": _forget,
+    "curve": _curve,
+    "tilt": lambda a, at: a.tilt * at.delta.float() * (a.tilt_query + a.tilt_key),
+    "counted": _counted,
+    "mix": _mix,
+}
+WEIGHTS = {"stick": _stick}
+OUTPUT = {"value": _value}
+STAGES = (SCORE, LOGITS, WEIGHTS, OUTPUT)
+
+
+def _softmax(logits, seen, sinks):
     logits = torch.where(seen, logits, HIDDEN)
     if sinks is not None:
         logits = torch.cat([logits, sinks[None, :, None, None].expand(*logits.shape[:3], 1)], -1)
@@ -223,18 +256,21 @@ def attend(pe, q, k, v, w, *, positions=None, bias=None, mask=None, padding=None
     rows = [_mapped(plan, r.float(), role, at, keys) for r, role, at in ((q, "q", first), (k, "k", 0), (v, "v", 0))]
     query, key, value = rows[0], *(r.repeat_interleave(groups, 1) if groups > 1 else r for r in rows[1:])
     at = _Pairs(pe, plan, query, key, mask, padding)
-    score = _scores(pe, plan, query, key, at)
-    logits = score + _sums(pe, plan, query, key, at) + _rules(pe, plan, query, score, at)
+    arrays, kinds = _Kind(plan, at), plan.terms["kinds"]
+    of = lambda stage: [stage[kind] for kind in kinds if kind in stage]
+    unknown = [kind for kind in kinds if not any(kind in stage for stage in STAGES)]
+    if unknown:
+        raise NotImplementedError(f"terms without operations of PyTorch: {', '.join(unknown)}")
+    for far in of(SCORE):
+        at.score = far(arrays, at)
+    logits = sum((term(arrays, at) for term in of(LOGITS)), at.score)
     if pe.soft_cap:
         logits = pe.soft_cap * torch.tanh(logits / pe.soft_cap)
     if bias is not None:
         logits = logits + bias
         at.seen = at.seen & (bias != HIDDEN)
-    weights = _weights(plan, logits, at.seen, sinks)
-    out = weights @ value
-    if "value" in plan.arrays:
-        read = plan.arrays["value"]  # (H, R, D)
-        column = at.column.expand(*weights.shape)
-        by_distance = weights.new_zeros(*weights.shape[:3], read.shape[1]).scatter_add(3, column, weights)
-        out = out + by_distance @ read
+    weights = next((make(arrays, at, logits) for make in of(WEIGHTS)), None)
+    if weights is None:
+        weights = _softmax(logits, at.seen, sinks)
+    out = sum((term(arrays, at, weights) for term in of(OUTPUT)), weights @ value)
     return _mapped(plan, out, "out", first, keys).to(kind)

@@ -69,7 +69,7 @@ Findings slopes_rounded(const LintContext& file) {
   return remarked(file, "alibi-slopes-rounded", "nothing; train and serve with the same rounding");
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "alibi-most-unread",
      .severity = Severity::error,
      .title = "alibi_bias_max other than 8, which transformers does not read.",
@@ -151,6 +151,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> alibi_rules() { return kRules; }
+std::span<const LintRule> alibi_rules() { return kRules; }
 
 }  // namespace gnomon

@@ -184,7 +184,7 @@ Findings key_unread(const LintContext& file) {
   if (file.family()) return remarked(file, "scaling-key-unread", "no such key, or the type that reads it");
   Findings all;
   for (const std::string_view rule : {"scaling-key-unread", "rope-key-misspelt"})
-    for (Finding& found : remarked(file, rule, "the type that reads it, if the class does not"))
+    for (LintFinding& found : remarked(file, rule, "the type that reads it, if the class does not"))
       all.push_back(std::move(found));
   return all;
 }
@@ -197,7 +197,7 @@ Findings default_looks_like_scaling(const LintContext& file) {
   return {};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "two-dictionaries",
      .severity = Severity::warning,
      .title = "rope_scaling and rope_parameters stand side by side and say different things.",
@@ -392,6 +392,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> dictionary_rules() { return kRules; }
+std::span<const LintRule> dictionary_rules() { return kRules; }
 
 }  // namespace gnomon

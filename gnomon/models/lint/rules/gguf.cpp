@@ -105,7 +105,7 @@ Findings width(const LintContext& file) {
                   text("heads have ", *head, " channels"))};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "gguf-pairing-unknown",
      .severity = Severity::warning,
      .title = "Nothing says which channels turn together.",
@@ -235,6 +235,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> gguf_rules() { return kRules; }
+std::span<const LintRule> gguf_rules() { return kRules; }
 
 }  // namespace gnomon

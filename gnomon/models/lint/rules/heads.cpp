@@ -32,7 +32,7 @@ Findings not_shared(const LintContext& file) {
   return remarked(file, "key-heads-not-shared", "a divisor of num_attention_heads");
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "head-dim-null",
      .severity = Severity::error,
      .title = "head_dim is null, or absent where the class leaves it null.",
@@ -88,6 +88,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> heads_rules() { return kRules; }
+std::span<const LintRule> heads_rules() { return kRules; }
 
 }  // namespace gnomon

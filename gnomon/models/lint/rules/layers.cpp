@@ -87,7 +87,7 @@ Findings window_missing(const LintContext& file) {
                     text("layer_types has ", counted(std::size_t(slide), "layer"),
                          " with a window, and there is no window"))};
   Findings all = limit_missing(file, window, slide);
-  for (Finding& found : limit_missing(file, chunk, chunks)) all.push_back(std::move(found));
+  for (LintFinding& found : limit_missing(file, chunk, chunks)) all.push_back(std::move(found));
   return all;
 }
 
@@ -137,7 +137,7 @@ Findings by_layer(const LintContext& file) {
   return remarked(file, "layer-override-refused", "one value for the whole model");
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "layer-types-length",
      .severity = Severity::error,
      .title = "layer_types has another length than the layers.",
@@ -272,6 +272,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> layers_rules() { return kRules; }
+std::span<const LintRule> layers_rules() { return kRules; }
 
 }  // namespace gnomon

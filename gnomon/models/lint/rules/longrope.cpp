@@ -76,7 +76,7 @@ Findings switches(const LintContext& file) {
   return {};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "longrope-list-length",
      .severity = Severity::error,
      .title = "short_factor or long_factor has not one number for each pair that turns.",
@@ -157,6 +157,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> longrope_rules() { return kRules; }
+std::span<const LintRule> longrope_rules() { return kRules; }
 
 }  // namespace gnomon

@@ -63,7 +63,7 @@ Findings temperature(const LintContext& file) {
   return remarked(file, "yarn-temperature-added", "\"attention_factor\": 1.0 in that dictionary");
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "rotary-slice-turns-whole",
      .severity = Severity::warning,
      .title = "partial_rotary_factor in a model with a rotary slice.",
@@ -182,6 +182,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> mla_rules() { return kRules; }
+std::span<const LintRule> mla_rules() { return kRules; }
 
 }  // namespace gnomon

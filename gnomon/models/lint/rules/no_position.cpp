@@ -101,7 +101,7 @@ Findings list_unread(const LintContext& file) {
                   text("the class of ", file.type(), " does not read it: every layer turns"))};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "layers-without-position-inverted",
      .severity = Severity::warning,
      .title = "no_rope_layers leaves more than half the layers without position.",
@@ -208,6 +208,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> no_position_rules() { return kRules; }
+std::span<const LintRule> no_position_rules() { return kRules; }
 
 }  // namespace gnomon

@@ -155,7 +155,7 @@ Findings proportional(const LintContext& file) {
   return {};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "partial-rotation-dropped",
      .severity = Severity::error,
      .title = "partial_rotary_factor in a class whose plain rotation does not read it.",
@@ -280,6 +280,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> partial_rules() { return kRules; }
+std::span<const LintRule> partial_rules() { return kRules; }
 
 }  // namespace gnomon

@@ -72,7 +72,7 @@ Findings refused_by_v4(const LintContext& file) {
                   text("transformers 4.57 does not run it: ", file.refusal(Reader::v4)))};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "file-refused",
      .severity = Severity::error,
      .title = "The file cannot be resolved to positions.",
@@ -174,6 +174,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> readers_rules() { return kRules; }
+std::span<const LintRule> readers_rules() { return kRules; }
 
 }  // namespace gnomon

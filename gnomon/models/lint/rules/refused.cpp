@@ -197,7 +197,7 @@ Findings proportional_in_part(const LintContext& file) {
   return all;
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "layer-type-unknown",
      .severity = Severity::error,
      .title = "layer_types has a word that transformers does not know.",
@@ -296,6 +296,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> refused_rules() { return kRules; }
+std::span<const LintRule> refused_rules() { return kRules; }
 
 }  // namespace gnomon

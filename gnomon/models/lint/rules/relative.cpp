@@ -69,7 +69,7 @@ Findings talking_heads(const LintContext& file) {
   return remarked(file, "talking-heads-untold", "nothing; read the model's code beside what gnomon tells");
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "relative-table-dropped",
      .severity = Severity::error,
      .title = "position_embedding_type relative_key, which transformers 5 has taken out.",
@@ -190,6 +190,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> relative_rules() { return kRules; }
+std::span<const LintRule> relative_rules() { return kRules; }
 
 }  // namespace gnomon

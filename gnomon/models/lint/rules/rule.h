@@ -12,7 +12,7 @@
 namespace gnomon {
 
 // About a key of the whole file, which may be missing.
-inline Finding finding(const LintContext& file, std::string key, std::string expected, std::string says) {
+inline LintFinding finding(const LintContext& file, std::string key, std::string expected, std::string says) {
   std::string found = file.config().printed(key);
   return {std::move(key), std::move(found), std::move(expected), std::move(says)};
 }

@@ -280,7 +280,7 @@ Findings alpha(const LintContext& file) {
   return all;
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "scaling-type-unknown",
      .severity = Severity::error,
      .title = "The kind of scaling is none that there is.",
@@ -481,6 +481,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> scaling_rules() { return kRules; }
+std::span<const LintRule> scaling_rules() { return kRules; }
 
 }  // namespace gnomon

@@ -78,7 +78,7 @@ Findings named_default(const LintContext& file) {
   return all;
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "sections-do-not-add-up",
      .severity = Severity::error,
      .title = "The parts of mrope_section are not as many pairs as turn.",
@@ -129,6 +129,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> sections_rules() { return kRules; }
+std::span<const LintRule> sections_rules() { return kRules; }
 
 }  // namespace gnomon

@@ -86,7 +86,7 @@ Findings draft(const LintContext& file) {
            ", the target's; drafts of SpecForge before #270 were trained with 10000 whatever it says"))};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "table-without-its-offset",
      .severity = Severity::warning,
      .title = "A table whose first rows belong to padding has no rows for them.",
@@ -158,6 +158,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> tables_rules() { return kRules; }
+std::span<const LintRule> tables_rules() { return kRules; }
 
 }  // namespace gnomon

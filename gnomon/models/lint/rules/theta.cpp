@@ -188,7 +188,7 @@ Findings theta_by_kind(const LintContext& file) {
                   "a reader that has a base for each layer", text("bases differ by layer: ", list))};
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "scaling-without-theta",
      .severity = Severity::error,
      .title = "A scaling is set and the base of the rotation is nowhere in the file.",
@@ -349,6 +349,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> theta_rules() { return kRules; }
+std::span<const LintRule> theta_rules() { return kRules; }
 
 }  // namespace gnomon

@@ -231,7 +231,7 @@ Findings of_vllm(const LintContext& file) {
   return all;
 }
 
-const Rule kRules[] = {
+const LintRule kRules[] = {
     {.id = "yarn-betas-exchanged",
      .severity = Severity::error,
      .title = "beta_fast is not above beta_slow.",
@@ -443,6 +443,6 @@ const Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> yarn_rules() { return kRules; }
+std::span<const LintRule> yarn_rules() { return kRules; }
 
 }  // namespace gnomon

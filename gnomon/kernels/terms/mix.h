@@ -1,42 +1,64 @@
-// The network that mixes the scores of all heads at each pair of tokens: included once per SIMD target.
-#if defined(GNOMON_KERNELS_ATTEND_MIX_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef GNOMON_KERNELS_ATTEND_MIX_INL_H_
-#undef GNOMON_KERNELS_ATTEND_MIX_INL_H_
-#else
-#define GNOMON_KERNELS_ATTEND_MIX_INL_H_
+#ifndef GNOMON_KERNELS_TERMS_MIX_H_
+#define GNOMON_KERNELS_TERMS_MIX_H_
+#include "gnomon/kernels/terms/kind.h"
+
+namespace gnomon {
+
+// s[·,i,j] += b + down·leaky(up·[score ; b] + up_bias) + down_bias, columns over the heads; leaky has slope 0.01 below 0.
+// b_h = −size[h]·ln(1 + rate[h]·|δ|); without mix_rate b_h = −size[h]·|δ|. DAPE
+struct MixTerm {
+  Floats mix_up, mix_up_bias;      // (hidden,2H), (hidden)
+  Floats mix_down, mix_down_bias;  // (H,hidden), (H)
+  Floats mix_size, mix_rate;       // (H) both
+
+  static constexpr TermFacts kFacts{
+      .name = "mix", .once = "mix the heads", .reads = TermReads::scores, .mixes_heads = true};
+  static constexpr std::array kArrays{
+      ArrayOf<MixTerm>{"mix_up", &MixTerm::mix_up, {Dim::own, Dim::both}, &MixTerm::mix_down},
+      ArrayOf<MixTerm>{"mix_up_bias", &MixTerm::mix_up_bias, {Dim::own}, &MixTerm::mix_down},
+      ArrayOf<MixTerm>{"mix_down", &MixTerm::mix_down, {Dim::heads, Dim::own}, &MixTerm::mix_down},
+      ArrayOf<MixTerm>{"mix_down_bias", &MixTerm::mix_down_bias, {Dim::heads}, &MixTerm::mix_down},
+      ArrayOf<MixTerm>{"mix_size", &MixTerm::mix_size, {Dim::heads}, &MixTerm::mix_down},
+      ArrayOf<MixTerm>{"mix_rate", &MixTerm::mix_rate, {Dim::heads}, &MixTerm::mix_down, true}};
+  std::int64_t own(const AttendShape&) const { return std::int64_t(mix_up_bias.size()); }
+  bool operator==(const MixTerm&) const = default;
+};
+
+}  // namespace gnomon
 #endif
-#include <vector>
 
-#include "gnomon/kernels/attend_softmax-inl.h"
-
+#ifdef GNOMON_TERMS_AT_WORK  // attend_terms-inl.h
 HWY_BEFORE_NAMESPACE();
 namespace gnomon::HWY_NAMESPACE {
 
-// s[·] += b + down·leaky(up·[s ; b] + up_bias) + down_bias, b_h = −size[h]·ln(1 + rate[h]·|δ|), without rates −size[h]·|δ|.
-// The network reads a pair as rows: H scores; *warped* distances, one for each head or without rates the same for all, whose
-// sizes are in the weights; a 1 that carries up_bias. Behind them, for gradients alone, the slopes of what warps.
+// Of the heads of a sequence, which go through the tiles together. s[·] += b + down·leaky(up·[s ; b] + up_bias) + down_bias,
+// b_h = −size[h]·ln(1 + rate[h]·|δ|), without rates −size[h]·|δ|. The network reads a pair as rows: H scores; *warped*
+// distances, one for each head or without rates the same for all, whose sizes are in the weights; a 1 that carries up_bias.
+// Behind them, for gradients alone, the slopes of what warps.
+template <class Head>
 class Mixer {
  public:
-  Mixer(const MixTask& t, const Head& head)
-      : t_(t),
+  // `task`: of the first head.
+  Mixer(const HeadTask& task, const Head& head)
+      : t_(task),
         N_(lanes()),
-        one_(t.H + (t.rate ? t.H : 1)),
+        one_(t_.H + (t_.rate ? t_.H : 1)),
         inputs_(one_ + 1),
-        all_(inputs_ + (t.drate ? t.H : 0)),
+        all_(inputs_ + (t_.drate ? t_.H : 0)),
         rows_(head.query_tile()),
         ld_(head.row_step()),
-        scores_(t.H * rows_ * ld_) {
-    x_.resize(all_ * ld_), z_.resize(t.hidden * ld_), y_.resize(t.H * ld_), up_.resize(t.hidden * inputs_);
-    std::vector<double> of_warped(std::size_t(one_ - t.H));
-    for (std::int64_t n = 0; n < t.hidden; ++n) {
-      const float *from = t.up + n * 2 * t.H, *of_bias = from + t.H;
+        scores_(t_.H * rows_ * ld_) {
+    x_.resize(all_ * ld_), z_.resize(t_.hidden * ld_), y_.resize(t_.H * ld_), up_.resize(t_.hidden * inputs_);
+    std::vector<double> of_warped(std::size_t(one_ - t_.H));
+    for (std::int64_t n = 0; n < t_.hidden; ++n) {
+      const float *from = t_.up + n * 2 * t_.H, *of_bias = from + t_.H;
       std::fill(of_warped.begin(), of_warped.end(), 0.0);
-      for (std::int64_t h = 0; h < t.H; ++h)
-        of_warped[std::size_t(warped(h) - t.H)] -= double(t.size[h]) * double(of_bias[h]);
-      float* to = std::copy_n(from, t.H, &up_[n * inputs_]);
-      *std::copy(of_warped.begin(), of_warped.end(), to) = t.up_bias[n];
+      for (std::int64_t h = 0; h < t_.H; ++h)
+        of_warped[std::size_t(warped(h) - t_.H)] -= double(t_.size[h]) * double(of_bias[h]);
+      float* to = std::copy_n(from, t_.H, &up_[n * inputs_]);
+      *std::copy(of_warped.begin(), of_warped.end(), to) = t_.up_bias[n];
     }
-    for (std::int64_t h = 0; t.rate && h < t.H; ++h) warps_.push_back(head.make_warp(t.rate[h]));
+    for (std::int64_t h = 0; t_.rate && h < t_.H; ++h) warps_.push_back(head.make_warp(t_.rate[h]));
   }
   // Keeps the scores, which terms and sums then change.
   void read(const Tile& tile, std::vector<Head>& heads) {
@@ -104,6 +126,26 @@ class Mixer {
     return float(all);
   }
 
+  struct Network {
+    explicit Network(const HeadTask& t)
+        : H(t.shape.H),
+          hidden(t.given->MixTerm::own(t.shape)),
+          up(t.terms.of<&MixTerm::mix_up>()),
+          up_bias(t.terms.of<&MixTerm::mix_up_bias>()),
+          down(t.terms.of<&MixTerm::mix_down>()),
+          down_bias(t.terms.of<&MixTerm::mix_down_bias>()),
+          size(t.terms.of<&MixTerm::mix_size>()),
+          rate(t.terms.of<&MixTerm::mix_rate>()),
+          dup(t.dterms.of<&MixTerm::mix_up>()),
+          dup_bias(t.dterms.of<&MixTerm::mix_up_bias>()),
+          ddown(t.dterms.of<&MixTerm::mix_down>()),
+          ddown_bias(t.dterms.of<&MixTerm::mix_down_bias>()),
+          dsize(t.dterms.of<&MixTerm::mix_size>()),
+          drate(t.dterms.of<&MixTerm::mix_rate>()) {}
+    std::int64_t H, hidden;
+    float *up, *up_bias, *down, *down_bias, *size, *rate;  // rate: or null
+    float *dup, *dup_bias, *ddown, *ddown_bias, *dsize, *drate;
+  };
   struct Leaky {
     HWY_INLINE V operator()(V z, const float*) const { return hn::Max(z, hn::Mul(set(0.01f), z)); }
   };
@@ -217,12 +259,13 @@ class Mixer {
     }
   }
 
-  const MixTask& t_;
+  const Network t_;
   const std::int64_t N_, one_, inputs_, all_, rows_, ld_;
   Scratch scores_;  // (H,rows,ld) of the tile
   Scratch up_, x_, z_, y_, ds_, dx_;
   Scratch dup_, ddown_,
-      dsums_;  // gradients of up_ and down; rows of x_ times those of the logits. A vector each
+      dsums_;  // gradients of up_ and down; rows of x_ times those of the
+               // logits. A vector each
   std::vector<Distances::Warp> warps_;
 };
 
