@@ -28,10 +28,10 @@ int list_claims(bool json) {
     return 0;
   }
   for (const Question* q : questions()) {
-    fmt::print("{}\n", wrapped(std::string(q->title)));
+    fmt::print("{}\n", wrapped(std::string(q->text.title)));
     for (const Claim* c : all_claims()) {
       if (c->question == q)
-        fmt::print("  {}  {:10}{}\n", c->id, name(c->recorded), wrapped(std::string(c->says), kSays));
+        fmt::print("  {}  {:10}{}\n", c->id, name(c->recorded), wrapped(std::string(c->text.says), kSays));
     }
   }
   fmt::print(
@@ -49,13 +49,13 @@ void list_rules() {
       fmt::print("{:{}}{:{}}{}\n", "", +kBegins, name, +kName, wrapped(std::string(words), kBegins + kName));
   };
   for (const Question* q : questions()) {
-    fmt::print("{}\n", wrapped(std::string(q->title)));
+    fmt::print("{}\n", wrapped(std::string(q->text.title)));
     for (const Claim* c : all_claims()) {
       if (c->question != q) continue;
-      fmt::print("  {}  {}\n", c->id, wrapped(std::string(c->says), kBegins));
-      say("method", c->method), say("expected", c->expects), say("verdict", explained(c->verdicts, {}));
-      say("rests on", c->rests_on.because), say("if", c->condition), say("settled", c->settles);
-      say("amended", c->amended);
+      fmt::print("  {}  {}\n", c->id, wrapped(std::string(c->text.says), kBegins));
+      say("method", c->text.method), say("expected", c->text.expects), say("verdict", explained(c->verdicts, {}));
+      say("rests on", c->text.because), say("if", c->text.condition), say("settled", c->text.settles);
+      say("amended", c->text.amended);
     }
   }
   fmt::print("\n{}\n", wrapped("--json prints the same as JSON, which docs/claims-rules.json is."));
@@ -79,7 +79,7 @@ class Told {
 };
 
 void print(const Answered& a) {
-  fmt::print("{}  {}\n", a.claim->id, wrapped(text(told(*a.claim, a.verdict), ": ", a.claim->says), kFound));
+  fmt::print("{}  {}\n", a.claim->id, wrapped(text(told(*a.claim, a.verdict), ": ", a.claim->text.says), kFound));
   const auto say = [](const std::string& sentence) {
     fmt::print("{}{}\n", std::string(kFound, ' '), wrapped(sentence, kFound));
   };

@@ -54,7 +54,7 @@ void print(const Inspected& in, const std::vector<RealNumbers>& all) {
              in.heads, in.spec);
   for (const RealNumbers& r : all) {
     for (const claims::Question* q : claims::questions())
-      if (q->key == r.question) fmt::print("\n{}\n", q->title);
+      if (q->key == r.question) fmt::print("\n{}\n", q->text.title);
     for (const FoundNumber& n : r.numbers) fmt::print("  {:>20}  {}\n", shown(n), n.name);
   }
   if (in.found.masking) fmt::print("\n{}\n", wrapped(pages::how_masked(in.found)));

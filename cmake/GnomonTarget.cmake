@@ -60,3 +60,13 @@ function(gnomon_embed into)
   endforeach()
   file(CONFIGURE OUTPUT ${into} CONTENT "${rows}" @ONLY)
 endfunction()
+
+# The texts that stand beside the sources of a folder (gnomon/core/prose.h), each as an include "<path>.inc".
+function(gnomon_prose)
+  foreach(source IN LISTS ARGN)
+    string(REGEX REPLACE "\\.cpp$" ".txt" path ${source})
+    file(READ ${PROJECT_SOURCE_DIR}/${path} content)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${path}.inc CONTENT "GNOMON_PROSE(R\"file(${content})file\")\n" @ONLY)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path})
+  endforeach()
+endfunction()

@@ -83,20 +83,20 @@ bool Finding::fits() const {
   return std::all_of(numbers.begin(), numbers.end(), [](const FoundNumber& n) { return n.fits(); });
 }
 
-std::string_view name(Basis::Kind k) {
-  return k == Basis::Kind::measurement ? "measurement" : k == Basis::Kind::argument ? "argument" : "citation";
+std::string_view name(Basis b) {
+  return b == Basis::measurement ? "measurement" : b == Basis::argument ? "argument" : "citation";
 }
 
 void require_decidable(const Claim& c) {
   const auto refuse = [&](const char* why) { throw Error(Fault::bug, text("claim ", c.id, " ", why)); };
-  const bool measured = c.rests_on.kind == Basis::Kind::measurement;
+  const bool measured = c.rests_on == Basis::measurement;
   const auto may_be = [&](Verdict v) {
     const auto gives = [&](const VerdictRule& r) { return r.verdict == v; };
     return c.recorded == v || std::any_of(c.verdicts.begin(), c.verdicts.end(), gives);
   };
-  if (may_be(Verdict::holds_if) == c.condition.empty()) refuse("gives a condition if it may hold under one");
-  if (may_be(Verdict::open) == c.settles.empty()) refuse("says what would settle it if it may stay open");
-  if (measured != c.rests_on.because.empty()) refuse("gives an argument or a citation if it rests on one");
+  if (may_be(Verdict::holds_if) == c.text.condition.empty()) refuse("gives a condition if it may hold under one");
+  if (may_be(Verdict::open) == c.text.settles.empty()) refuse("says what would settle it if it may stay open");
+  if (measured != c.text.because.empty()) refuse("gives an argument or a citation if it rests on one");
   if (!measured && !c.verdicts.empty()) refuse("rests on no measurement and has rules");
   if (!measured) return;
   if (c.verdicts.empty() || c.verdicts.front().checks.empty())
@@ -112,7 +112,7 @@ void require_decidable(const Claim& c) {
 Verdict judge(const Claim& c, const Finding& f, bool quick) {
   require_decidable(c);
   if (!f.fits()) return Verdict::differs;
-  if (c.rests_on.kind != Basis::Kind::measurement) return c.recorded;
+  if (c.rests_on != Basis::measurement) return c.recorded;
   const Verdict found = decide(c.verdicts, f.numbers);
   return quick && needs_seeds(c.verdicts) ? Verdict::no_inference : found;
 }
@@ -122,7 +122,7 @@ std::string answer_of(const Claim& c, const Finding& f) {
     if (!n.fits())
       return text("No answer: “", n.name, "” came out as ", shown(n), ", which is not what was asked for.");
   }
-  const Said s = said(c.answer, [&](std::string_view from, std::string_view key) -> const FoundNumber* {
+  const Said s = said(c.text.answer, [&](std::string_view from, std::string_view key) -> const FoundNumber* {
     const auto at =
         std::find_if(f.numbers.begin(), f.numbers.end(), [&](const FoundNumber& n) { return n.key == key; });
     return from.empty() && at != f.numbers.end() ? &*at : nullptr;
@@ -134,7 +134,7 @@ std::string answer_of(const Claim& c, const Finding& f) {
 }
 
 std::string told(const Claim& c, Verdict v) {
-  return v == Verdict::holds_if ? text(name(v), " ", c.condition) : std::string(name(v));
+  return v == Verdict::holds_if ? text(name(v), " ", c.text.condition) : std::string(name(v));
 }
 
 }  // namespace gnomon::claims

@@ -9,6 +9,7 @@
 #include "gnomon/claims/models/desk.h"
 #include "gnomon/claims/sentence.h"
 #include "gnomon/claims/verdict.h"
+#include "gnomon/core/prose.h"
 #include "gnomon/report/figure.h"
 
 namespace gnomon::claims {
@@ -30,55 +31,78 @@ struct Finding {
 
 // What a verdict rests on. An argument or a citation gives the recorded verdict as long as what is asked of the numbers
 // comes out; models that were trained beside it are shown and move nothing.
-struct Basis {
-  enum class Kind { measurement, argument, citation };
-  Kind kind = Kind::measurement;
-  std::string_view because = {};  // the argument, or what is cited
+enum class Basis { measurement, argument, citation };
+std::string_view name(Basis b);  // "measurement", "argument", "citation"
+
+// The sentences of a claim: a record of the text of its question, named by the claim's id, with these fields.
+struct ClaimText {
+  std::string_view says;       // the claim, in our words
+  std::string_view method;     // how it is measured
+  std::string_view expects;    // what must come out, and why
+  std::string_view advice;     // what a user should do about it
+  std::string_view condition;  // what "holds if" goes on with: asked for where a rule gives it
+  std::string_view settles;    // what would close the claim and what that costs: asked for where it may stay open
+  std::string_view because;    // the argument, or what is cited, where no measurement decides
+  std::string_view amended;    // when the rule was changed after numbers had been seen, and why; told with the verdict
+  std::string_view answer;     // one or two sentences, as a form (sentence.h) over the finding's own numbers
 };
-inline Basis argument(std::string_view because) { return {Basis::Kind::argument, because}; }
-inline Basis citation(std::string_view because) { return {Basis::Kind::citation, because}; }
-std::string_view name(Basis::Kind k);  // "measurement", "argument", "citation"
+template <std::size_t N, std::size_t M>
+consteval ClaimText claim_text(const Prose<N, M>& file, std::string_view id) {
+  return {.says = file.at(id, "says"),
+          .method = file.at(id, "method"),
+          .expects = file.at(id, "expects"),
+          .advice = file.at(id, "advice"),
+          .condition = file.if_any(id, "condition"),
+          .settles = file.if_any(id, "settles"),
+          .because = file.if_any(id, "because"),
+          .amended = file.if_any(id, "amended"),
+          .answer = checked_form(file.at(id, "answer"))};
+}
 
 struct Question;
 
 // One statement or question of the texts.
 struct Claim {
-  Question* question;               // that it answers
-  std::string_view id;              // text and number: "000-01"
-  std::string_view says;            // the claim, in our words
-  std::string_view method;          // how it is measured
-  std::string_view expects;         // what must come out, and why
-  std::string_view advice;          // what a user should do about it
-  Verdict recorded;                 // what a full run found
-  std::string_view condition = {};  // what "holds if" goes on with: asked for where a rule gives it
-  std::string_view settles =
-      {};  // what would close the claim and what that costs: asked for where it may stay open
+  Question* question;   // that it answers
+  std::string_view id;  // text and number: "000-01"
+  ClaimText text;
+  Verdict recorded;                        // what a full run found
   std::vector<VerdictRule> verdicts = {};  // which verdict follows from which checks; the first that applies
-  Basis rests_on = {};                     // an argument or a citation has no rules
-  std::string_view amended =
-      {};  // when the rule was changed after numbers had been seen, and why; told with the verdict
+  Basis rests_on = Basis::measurement;     // an argument or a citation has no rules
   std::vector<Recipe> (*recipes)(const Desk&) = nullptr;  // the models it needs
   Finding (*measure)(Desk&) = nullptr;
-  std::string answer = {};  // one or two sentences, as a form (sentence.h) over the finding's own numbers
 };
 
-// What the answer to a question rests on, apart: forms (sentence.h) over {ID|KEY}, a number as found, and {SOURCE|KEY}, one
-// of a record (recorded.h). What the literature found stands in evidence/literature.json.
-struct Evidence {
+// The sentences of a question: the record [question] of its text. Answer and evidence are forms (sentence.h) over {ID|KEY},
+// a number as found, and {SOURCE|KEY}, one of a record (recorded.h). What the literature found stands in
+// evidence/literature.json.
+struct QuestionText {
+  std::string_view title;
+  std::string_view lead;    // the claim that is shown first, and whose first figure shows the answer
+  std::string_view answer;  // two sentences that rest on all evidence and say where it disagrees
+  // What the answer rests on, apart.
   std::string_view algebra;          // proved, or checked in double precision
   std::string_view models;           // what the models show that were trained here
   std::string_view real;             // what published models show
   std::string_view change_our_mind;  // which finding would turn the answer
+  std::size_t records = 0;           // of its file: itself and each claim
 };
+template <std::size_t N, std::size_t M>
+consteval QuestionText question_text(const Prose<N, M>& file) {
+  return {.title = file.at("question", "title"),
+          .lead = file.at("question", "lead"),
+          .answer = checked_form(file.at("question", "answer")),
+          .algebra = checked_form(file.at("question", "algebra")),
+          .models = checked_form(file.at("question", "models")),
+          .real = checked_form(file.at("question", "real")),
+          .change_our_mind = checked_form(file.at("question", "change_our_mind")),
+          .records = file.records()};
+}
 
-// What people ask, and the claims that answer it: a file of questions/.
+// What people ask, and the claims that answer it: a file of questions/, and its text beside it.
 struct Question {
   std::string_view key;  // the name of its file
-  std::string_view title;
-  std::string_view lead;  // the claim that is shown first, and whose first figure shows the answer
-  std::string_view
-      answer;  // two sentences that rest on all evidence and say where it disagrees; numbers as in Evidence
-  Evidence evidence = {};
+  QuestionText text;
   std::deque<Claim> claims = {};
 };
 // Puts a claim under its question: it is written once, beside its measurement, and in no other list.

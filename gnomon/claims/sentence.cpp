@@ -12,47 +12,17 @@
 namespace gnomon::claims {
 namespace {
 
-[[noreturn]] void refuse(const char* why, std::string_view where) {
-  throw Error(Fault::bug, text("a form of a sentence ", why, ": ", where));
-}
-
-// The closing brace of the one that stands at `open`.
-std::size_t closing(std::string_view form, std::size_t open) {
-  int depth = 0;
-  for (std::size_t n = open; n < form.size(); ++n) {
-    if (form[n] == '{') ++depth;
-    if (form[n] == '}' && --depth == 0) return n;
-  }
-  refuse("is not closed", form.substr(open));
-}
-
-// At this sign, where no brace is open.
-std::vector<std::string_view> split(std::string_view s, char at) {
-  std::vector<std::string_view> out;
-  int depth = 0;
-  std::size_t from = 0;
-  for (std::size_t n = 0; n < s.size(); ++n) {
-    depth += s[n] == '{' ? 1 : s[n] == '}' ? -1 : 0;
-    if (s[n] == at && depth == 0) out.push_back(s.substr(from, n - from)), from = n + 1;
-  }
-  out.push_back(s.substr(from));
-  return out;
-}
-
 FormPiece::Ref number_named(std::string_view name) {
   const auto bar = name.find('|');
-  FormPiece::Ref r =
-      bar == name.npos ? FormPiece::Ref{"", std::string(name)}
-                       : FormPiece::Ref{std::string(name.substr(0, bar)), std::string(name.substr(bar + 1))};
-  if (r.key.empty() || r.key.find_first_of("{}|?") != r.key.npos || (bar == 0))
-    refuse("names no number", name);
-  return r;
+  if (bar == name.npos) return {"", std::string(name)};
+  return {std::string(name.substr(0, bar)), std::string(name.substr(bar + 1))};
 }
 std::string name_of(const FormPiece::Ref& r) { return r.from.empty() ? r.key : text(r.from, "|", r.key); }
 
+std::vector<FormPiece> pieces(std::string_view form);
+
 FormPiece choice(std::string_view asks, std::string_view alternatives) {
   FormPiece p;
-  std::size_t wanted = 2;
   if (asks.ends_with('!')) {
     p.kind = FormPiece::Kind::there, p.number = number_named(asks.substr(0, asks.size() - 1));
   } else if (const auto at = asks.find_first_of(">~"); at != asks.npos) {
@@ -60,27 +30,38 @@ FormPiece choice(std::string_view asks, std::string_view alternatives) {
     p.number = number_named(asks.substr(0, at)), p.bound = asks.substr(at + 1);
   } else {
     const auto less = asks.find(" - ");
-    p.kind = FormPiece::Kind::sign, p.number = number_named(asks.substr(0, less)), wanted = 3;
+    p.kind = FormPiece::Kind::sign, p.number = number_named(asks.substr(0, less));
     if (less != asks.npos) p.less = number_named(asks.substr(less + 3));
   }
-  for (const std::string_view a : split(alternatives, '|')) p.alternatives.push_back(parsed(a));
-  if (p.alternatives.size() != wanted) refuse("has another count of alternatives", asks);
+  for (std::size_t n = alternatives_of(asks); n > 0; --n)
+    p.alternatives.push_back(pieces(cut_at(alternatives, '|')));
   return p;
 }
 
-FormPiece slot(std::string_view inner) {
-  if (const auto ask = inner.find('?'); ask != inner.npos && ask < inner.find('{'))
-    return choice(inner.substr(0, ask), inner.substr(ask + 1));
-  FormPiece p{.kind = FormPiece::Kind::number,
-              .words = "",
-              .number = {},
-              .less = {},
-              .bound = "",
-              .alternatives = {}};
-  const auto colon = inner.find(':');
-  p.number = number_named(inner.substr(0, colon));
-  if (colon != inner.npos) p.words = inner.substr(colon + 1);
+FormPiece words(std::string_view said) {
+  FormPiece p;
+  p.words = said;
   return p;
+}
+FormPiece slot(std::string_view inner) {
+  if (const auto ask = asking_end(inner); ask != inner.npos)
+    return choice(inner.substr(0, ask), inner.substr(ask + 1));
+  const auto colon = inner.find(':');
+  FormPiece p = words(colon == inner.npos ? "" : inner.substr(colon + 1));
+  p.kind = FormPiece::Kind::number, p.number = number_named(inner.substr(0, colon));
+  return p;
+}
+// Of a form that is well formed.
+std::vector<FormPiece> pieces(std::string_view form) {
+  std::vector<FormPiece> out;
+  for (auto open = form.find('{'); open != form.npos; open = form.find('{')) {
+    if (open) out.push_back(words(form.substr(0, open)));
+    const auto close = closing_brace(form, open);
+    out.push_back(slot(form.substr(open + 1, close - open - 1)));
+    form = form.substr(close + 1);
+  }
+  if (!form.empty()) out.push_back(words(form));
+  return out;
 }
 
 constexpr const char* kWhen[] = {".at.0.25", ".at.0.5", ".at.1"};
@@ -192,23 +173,11 @@ std::string tiny(double x) {
 
 }  // namespace
 
-std::vector<FormPiece> parsed(std::string_view form) {
-  std::vector<FormPiece> out;
-  for (auto open = form.find('{'); open != form.npos; open = form.find('{')) {
-    if (open)
-      out.push_back({.words = std::string(form.substr(0, open)),
-                     .number = {},
-                     .less = {},
-                     .bound = "",
-                     .alternatives = {}});
-    const auto close = closing(form, open);
-    out.push_back(slot(form.substr(open + 1, close - open - 1)));
-    form = form.substr(close + 1);
-  }
-  if (!form.empty())
-    out.push_back({.words = std::string(form), .number = {}, .less = {}, .bound = "", .alternatives = {}});
-  return out;
+void refuse_form(const char* why, std::string_view where) {
+  throw Error(Fault::bug, text("a form of a sentence ", why, ": ", where));
 }
+
+std::vector<FormPiece> parsed(std::string_view form) { return pieces(checked_form(form)); }
 
 std::vector<std::string> taken_by(std::string_view form) {
   std::vector<std::string> out;

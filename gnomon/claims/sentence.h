@@ -23,6 +23,73 @@
 // A, B and C are forms.
 namespace gnomon::claims {
 
+[[noreturn]] void refuse_form(const char* why, std::string_view where);  // throws Error(bug)
+
+// The closing brace of the one that stands at `open`.
+constexpr std::size_t closing_brace(std::string_view form, std::size_t open) {
+  int depth = 0;
+  for (std::size_t n = open; n < form.size(); ++n) {
+    if (form[n] == '{') ++depth;
+    if (form[n] == '}' && --depth == 0) return n;
+  }
+  refuse_form("is not closed", form.substr(open));
+}
+// Up to the first of these signs where no brace is open, which `s` then begins after; all of it where there is none.
+constexpr std::string_view cut_at(std::string_view& s, char sign) {
+  int depth = 0;
+  std::size_t n = 0;
+  for (; n < s.size() && !(s[n] == sign && depth == 0); ++n) depth += s[n] == '{' ? 1 : s[n] == '}' ? -1 : 0;
+  const std::string_view before = s.substr(0, n);
+  s = n < s.size() ? s.substr(n + 1) : std::string_view();
+  return before;
+}
+// The signs | where no brace is open.
+constexpr std::size_t bars(std::string_view s) {
+  std::size_t n = 0;
+  int depth = 0;
+  for (const char c : s) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    n += c == '|' && depth == 0;
+  }
+  return n;
+}
+constexpr void require_number_name(std::string_view name) {
+  const std::size_t bar = name.find('|');
+  const std::string_view key = bar == name.npos ? name : name.substr(bar + 1);
+  if (key.empty() || key.find_first_of("{}|?") != key.npos || bar == 0) refuse_form("names no number", name);
+}
+// How many alternatives a choice has that asks so: three of a sign, two of the others.
+constexpr std::size_t alternatives_of(std::string_view asks) {
+  return asks.ends_with('!') || asks.find_first_of(">~") != asks.npos ? 2 : 3;
+}
+// Whether what stands in braces is a choice: then it asks up to this sign; else npos.
+constexpr std::size_t asking_end(std::string_view inner) {
+  const std::size_t ask = inner.find('?');
+  return ask != inner.npos && ask < inner.find('{') ? ask : inner.npos;
+}
+// The form itself. Throws Error(bug), or fails the build, for a form that is not closed, a choice with other than its
+// alternatives, or one that names no number.
+constexpr std::string_view checked_form(std::string_view form) {
+  for (std::string_view rest = form; rest.find('{') != rest.npos;) {
+    const std::size_t open = rest.find('{'), close = closing_brace(rest, open);
+    const std::string_view inner = rest.substr(open + 1, close - open - 1);
+    rest = rest.substr(close + 1);
+    const std::size_t ask = asking_end(inner);
+    if (ask == inner.npos) {
+      require_number_name(inner.substr(0, inner.find(':')));
+      continue;
+    }
+    const std::string_view asks = inner.substr(0, ask);
+    const std::size_t name = asks.find_first_of(">~!"), less = asks.find(" - ");
+    require_number_name(asks.substr(0, name < less ? name : less));
+    if (name == asks.npos && less != asks.npos) require_number_name(asks.substr(less + 3));
+    std::string_view all = inner.substr(ask + 1);
+    if (bars(all) + 1 != alternatives_of(asks)) refuse_form("has another count of alternatives", asks);
+    for (std::size_t n = alternatives_of(asks); n > 0; --n) checked_form(cut_at(all, '|'));
+  }
+  return form;
+}
+
 // A piece of a form: words, a number, or a choice.
 struct FormPiece {
   enum class Kind { words, number, sign, above, within, there };
@@ -36,7 +103,7 @@ struct FormPiece {
   std::string bound;                                 // a number or a key
   std::vector<std::vector<FormPiece>> alternatives;  // three of a sign, two of the others
 };
-// Throws Error(bug) for a form that is not closed, or a choice with other than its alternatives.
+// Throws as checked_form().
 std::vector<FormPiece> parsed(std::string_view form);
 // All numbers that a form may take, in order, each once: "key", "FROM|key".
 std::vector<std::string> taken_by(std::string_view form);

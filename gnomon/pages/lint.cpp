@@ -29,7 +29,7 @@ std::string link(const LintRule& rule) {
 
 std::string section(const LintRule& rule) {
   const std::string_view departs =
-      rule.departs ? " Here gnomon's own answer is another than that of transformers 5.23." : "";
+      rule.traits.departs ? " Here gnomon's own answer is another than that of transformers 5.23." : "";
   return text("\n### ", rule.id, "\n\n", severity_name(rule.severity), ": ", rule.title, "\n\n",
               rule.explains, departs, "\n\n", rule.fix, " ", link(rule), ".\n\n```json\n", rule.fails,
               "\n```\n\ninstead of which\n\n```json\n", rule.passes, "\n```\n");

@@ -25,7 +25,7 @@ TEST(Claims, EveryStatementOfTheTextsHasARecord) {
   for (const Claim* c : all_claims()) {
     EXPECT_TRUE(ids.insert(std::string(c->id)).second) << c->id;
     EXPECT_TRUE(keys.contains(std::string(c->question->key))) << c->id;
-    for (const auto text : {c->says, c->method, c->expects, c->advice}) EXPECT_FALSE(text.empty()) << c->id;
+    for (const auto text : {c->text.says, c->text.method, c->text.expects, c->text.advice}) EXPECT_FALSE(text.empty()) << c->id;
     EXPECT_NE(c->measure, nullptr) << c->id;
     EXPECT_NE(c->recorded, Verdict::differs);
     EXPECT_NE(c->recorded, Verdict::no_inference);
@@ -41,8 +41,9 @@ TEST(Claims, EveryStatementOfTheTextsHasARecord) {
   for (const auto source : pages::texts())
     EXPECT_TRUE(of_text.contains(std::string(source.substr(0, 3)))) << source;
   for (const Question* q : questions()) {
-    const auto leads = [&](const Claim& c) { return c.id == q->lead; };
+    const auto leads = [&](const Claim& c) { return c.id == q->text.lead; };
     EXPECT_TRUE(std::any_of(q->claims.begin(), q->claims.end(), leads)) << q->key;
+    EXPECT_EQ(q->text.records, q->claims.size() + 1) << q->key << ": a record of its text is no claim's";
   }
 #define QUESTION(name) \
   EXPECT_TRUE(keys.contains(#name)) << "the key of a question is the name of its file: " #name;
@@ -106,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Claims, Deterministic, testing::ValuesIn(without_models
 
 TEST(Claims, ANumberThatDoesNotFitIsTold) {
   Claim argued{}, measured{};
-  argued.recorded = Verdict::wrong, argued.rests_on = argument("so it is");
+  argued.recorded = Verdict::wrong, argued.rests_on = Basis::argument, argued.text.because = "so it is";
   measured.recorded = Verdict::holds, measured.verdicts = {{Verdict::holds, {asked("two")}}};
   Finding f;
   f.near("two", "two", 2, 2, 1e-9);
@@ -309,8 +310,8 @@ TEST(Claims, SentencesTakeTheirNumbersFromFindingsAndRecords) {
 TEST(Claims, WhatAQuestionTakesIsAClaimsOrStandsInARecord) {
   std::size_t taken = 0;
   for (const Question* q : questions()) {
-    for (const auto sentence : {q->answer, q->evidence.algebra, q->evidence.models, q->evidence.real,
-                                q->evidence.change_our_mind}) {
+    for (const auto sentence : {q->text.answer, q->text.algebra, q->text.models, q->text.real,
+                                q->text.change_our_mind}) {
       for (const std::string& number : taken_by(sentence)) {
         const std::string from = number.substr(0, number.find('|')), key = number.substr(from.size() + 1);
         const auto is_claim = [&](const Claim* c) { return c->id == from; };
@@ -376,7 +377,7 @@ TEST(Claims, HowSureAVerdictIsFollowsFromItsRule) {
   f.numbers.front().value = 2;
   EXPECT_EQ(pages::how_sure({&exact, f, Verdict::differs, 0}, 0),
             "No verdict: a number is not what was asked for.");
-  argued.rests_on = citation("who and when");
+  argued.rests_on = Basis::citation, argued.text.because = "who and when";
   EXPECT_EQ(pages::how_sure({&argued, {}, Verdict::holds, 0}, 0),
             "The verdict rests on a citation: who and when; the numbers stand beside it.");
 }
@@ -399,7 +400,7 @@ ClaimsSummary run_of(std::vector<Answered> answers) {
 // A verdict that the correction, or a second text, does not carry reads “leaning”, everywhere.
 TEST(Claims, AVerdictThatIsNotCarriedLeans) {
   Claim c{};
-  c.question = all_claims().front()->question, c.id = "009-01", c.says = "It is so.",
+  c.question = all_claims().front()->question, c.id = "009-01", c.text.says = "It is so.",
   c.recorded = Verdict::holds;
   c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(Verdict::wrong)};
   const auto reads = [&](const Answered& a, const ClaimsSummary& s) {
@@ -466,8 +467,8 @@ TEST(Claims, ARunIsToldAgainFromItsJson) {
 
 TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
   Claim c{};
-  c.question = all_claims().front()->question, c.id = "009-01", c.says = "It is so.", c.method = "a method";
-  c.expects = "a prediction", c.advice = "do it", c.recorded = Verdict::wrong;
+  c.question = all_claims().front()->question, c.id = "009-01", c.text.says = "It is so.", c.text.method = "a method";
+  c.text.expects = "a prediction", c.text.advice = "do it", c.recorded = Verdict::wrong;
   c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(Verdict::wrong)};
   c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };
   const ClaimsConfig config{{&c}, "folder/book.txt", false};

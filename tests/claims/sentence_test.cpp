@@ -101,11 +101,11 @@ std::multiset<std::string> words_of_direction(const std::string& said, bool turn
 const std::vector<std::pair<std::string, std::string>>& forms() {
   static std::vector<std::pair<std::string, std::string>> out;
   if (!out.empty()) return out;
-  for (const Claim* c : all_claims()) out.emplace_back(c->id, c->answer);
+  for (const Claim* c : all_claims()) out.emplace_back(c->id, c->text.answer);
   for (const Question* q : questions()) {
     int n = 0;
     for (const auto form :
-         {q->answer, q->evidence.algebra, q->evidence.models, q->evidence.real, q->evidence.change_our_mind})
+         {q->text.answer, q->text.algebra, q->text.models, q->text.real, q->text.change_our_mind})
       out.emplace_back(text(q->key, " ", n++), form);
   }
   for (const pages::Essay& e : pages::essay_forms()) out.emplace_back(e.name, e.markdown);
@@ -239,12 +239,12 @@ TEST(Sentence, WithoutANumberThereIsNoAnswerButWhatWasNotMeasured) {
     };
     for (const Question* q : questions()) {
       std::set<std::string> missing;
-      for (const std::string& taken : taken_by(q->answer)) {
+      for (const std::string& taken : taken_by(q->text.answer)) {
         const std::string from = taken.substr(0, taken.find('|'));
         const bool of_claim = from.size() == 6 && from[3] == '-';
         if (of_claim && !measured(from)) missing.insert(from);
       }
-      const std::string told = pages::interpolated(q->answer, some, recorded());
+      const std::string told = pages::interpolated(q->text.answer, some, recorded());
       if (missing.empty()) {
         EXPECT_EQ(told.find("Not measured"), told.npos) << told;
       } else {  // those of alternatives that are not said may be left out

@@ -213,31 +213,34 @@ TEST(Verdict, TheCorrectionIsHolms) {
 
 TEST(Verdict, AClaimThatCannotDecideIsRefused) {
   const VerdictRule rule{Verdict::holds, {above("x")}}, rest = otherwise(Verdict::wrong);
-  const auto claim = [](std::vector<VerdictRule> rules, Basis basis) {
+  const auto claim = [](std::vector<VerdictRule> rules, Basis basis, std::string_view because) {
     Claim c{};
     c.id = "009-01", c.recorded = Verdict::holds, c.verdicts = std::move(rules), c.rests_on = basis;
+    c.text.because = because;
     return c;
   };
-  const auto with_rules = [&](std::vector<VerdictRule> rules) { return claim(std::move(rules), {}); };
-  const auto with_basis = [&](Basis basis, std::vector<VerdictRule> rules = {}) {
-    return claim(std::move(rules), basis);
+  const auto with_rules = [&](std::vector<VerdictRule> rules) {
+    return claim(std::move(rules), Basis::measurement, "");
+  };
+  const auto argued = [&](std::string_view because, std::vector<VerdictRule> rules = {}) {
+    return claim(std::move(rules), Basis::argument, because);
   };
   EXPECT_NO_THROW(require_decidable(with_rules({rule, rest})));
-  EXPECT_NO_THROW(require_decidable(with_basis(argument("so it is"))));
-  EXPECT_NO_THROW(require_decidable(with_basis(citation("who and when"))));
+  EXPECT_NO_THROW(require_decidable(argued("so it is")));
+  EXPECT_NO_THROW(require_decidable(claim({}, Basis::citation, "who and when")));
   EXPECT_THROW(require_decidable(with_rules({})), Error) << "no check";
   EXPECT_THROW(require_decidable(with_rules({otherwise(Verdict::holds)})), Error) << "a literal verdict";
   EXPECT_THROW(require_decidable(with_rules({rule, rest, rule})), Error) << "a rule that is never reached";
   EXPECT_THROW(require_decidable(with_rules({{Verdict::open, {above("x")}}, rest})), Error)
       << "no rule for what is recorded";
-  EXPECT_THROW(require_decidable(with_basis(argument(""))), Error) << "an argument that is not told";
-  EXPECT_THROW(require_decidable(with_basis(argument("so it is"), {rule})), Error) << "two bases";
+  EXPECT_THROW(require_decidable(argued("")), Error) << "an argument that is not told";
+  EXPECT_THROW(require_decidable(argued("so it is", {rule})), Error) << "two bases";
 }
 
 TEST(Verdict, AConditionAndWhatSettlesAreToldWhereTheyAreNeededAndNowhereElse) {
   const auto claim = [](Verdict verdict, std::string_view condition, std::string_view settles) {
     Claim c{};
-    c.id = "009-01", c.recorded = Verdict::holds, c.condition = condition, c.settles = settles;
+    c.id = "009-01", c.recorded = Verdict::holds, c.text.condition = condition, c.text.settles = settles;
     c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(verdict)};
     return c;
   };

@@ -51,7 +51,7 @@ TEST(LintDifferences, EachHasARuleThatSaysSo) {
     seen.insert(name);
   }
   for (const LintRule* rule : lint_rules())
-    EXPECT_TRUE(!rule->departs || seen.contains(std::string(rule->id)))
+    EXPECT_TRUE(!rule->traits.departs || seen.contains(std::string(rule->id)))
         << rule->id << ": no configuration shows that gnomon's answer is another";
   EXPECT_GE(seen.size(), 8U);
 }
@@ -60,7 +60,7 @@ TEST(LintDifferences, NoneIsSaidWhereThereIsNone) {
   for (const Linted& c : golden()) {
     if (c.line.contains("difference")) continue;
     for (const LintResult& r : c.results)
-      EXPECT_FALSE(r.rule->departs) << r.rule->id << ": " << c.line.at("config");
+      EXPECT_FALSE(r.rule->traits.departs) << r.rule->id << ": " << c.line.at("config");
   }
 }
 
@@ -98,7 +98,7 @@ void expect_remarks_told(const Linted& c) {
   for (const Remark& remark : read->remarks) {
     EXPECT_EQ(find_rule(remark.rule).id, remark.rule) << remark.says;
     EXPECT_TRUE(c.finds(remark.rule) ||
-                (find_rule(remark.rule).general &&
+                (find_rule(remark.rule).traits.general &&
                  std::any_of(c.results.begin(), c.results.end(),
                              [&](const LintResult& r) { return r.finding.key == remark.key; })))
         << remark.rule << ", " << remark.key << ": " << remark.says << "\n"

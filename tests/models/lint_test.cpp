@@ -353,7 +353,7 @@ TEST(Lint, NothingRestsOnAnUnknownClass) {
     if (document.contains("text_config")) document["text_config"]["model_type"] = "newmodel_text";
     ++files;
     for (const LintResult& r : lint_text(document.dump())) {
-      EXPECT_TRUE(r.rule->severity != Severity::error || r.rule->any_class) << r.rule->id << document;
+      EXPECT_TRUE(r.rule->severity != Severity::error || r.rule->traits.any_class) << r.rule->id << document;
       EXPECT_EQ(r.finding.expected.find("no such key"), std::string::npos) << r.rule->id << document;
     }
   };

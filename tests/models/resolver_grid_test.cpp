@@ -194,7 +194,7 @@ Outcome outcome_of(const Json& c, const Grid& grid) {
   for (const LintResult& found : lint(file)) {
     // Two answers: gnomon's own must be told. One answer: that the other has none.
     const bool tells =
-        found.rule->departs || (found.rule->severity == Severity::error && out.kind != "differs");
+        found.rule->traits.departs || (found.rule->severity == Severity::error && out.kind != "differs");
     if (tells && found.rule->id != "file-refused") out.rules.emplace(found.rule->id);
   }
   return out;

@@ -51,14 +51,14 @@ std::string claim_html(const Answered& a, const report::Figure* shown_above, con
     figures += &figure == shown_above ? "<p class=\"note\">Its first figure stands above.</p>"
                                       : report::draw(figure);
   return report::folded(
-      {.title = text(badge(a, s), " <span class=\"says\">", report::escape(c.says), "</span>"),
+      {.title = text(badge(a, s), " <span class=\"says\">", report::escape(c.text.says), "</span>"),
        .html = text(
            report::paragraph(a.answer), "<p class=\"sure\"><b>How sure:</b> ",
            report::escape(how_sure(a, statistical(s.answers))), "</p>\n", figures, numbers(a.finding), "<dl>",
-           item("How it is measured", c.method), item("Predicted, before the run", c.expects),
+           item("How it is measured", c.text.method), item("Predicted, before the run", c.text.expects),
            item("What decides", explained(c.verdicts, a.finding.numbers)),
-           item("The rule was changed", c.amended), item("On a second text", on_second_text(a, s)),
-           item("What would settle it", c.settles), item("What to do about it", c.advice),
+           item("The rule was changed", c.text.amended), item("On a second text", on_second_text(a, s)),
+           item("What would settle it", c.text.settles), item("What to do about it", c.text.advice),
            item("Beside the record", text(as_recorded(a), " (", name(c.recorded), ")")),
            item("Again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id, "</a></p>\n"),
        .id = text("c", c.id),
@@ -91,11 +91,11 @@ const report::Figure* first_figure(const std::vector<const Answered*>& answers) 
 
 std::string steps(const Question& here, const Question* before, const Question* after) {
   const auto step = [](const Question* q, const char* kind, const char* back, const char* on) {
-    return q ? text("<a class=\"", kind, "\" href=\"#", q->key, "\">", back, report::escape(q->title), on,
+    return q ? text("<a class=\"", kind, "\" href=\"#", q->key, "\">", back, report::escape(q->text.title), on,
                     "</a>")
              : "";
   };
-  return text("<nav class=\"steps\" aria-label=\"beside: ", report::escape(here.title), "\">",
+  return text("<nav class=\"steps\" aria-label=\"beside: ", report::escape(here.text.title), "\">",
               step(before, "before", "← ", ""), "<a href=\"#contents\">all questions</a>",
               step(after, "after", "", " →"), "</nav>\n");
 }
@@ -106,7 +106,7 @@ std::string question_html(const Question& q, const ClaimsSummary& s, const std::
   std::string folded, claims;
   for (const Layer& layer : layers(q, s.answers)) folded += layer_html(layer);
   for (const Answered* a : all) claims += claim_html(*a, figure, s);
-  return text("<p class=\"answer\">", report::escape(interpolated(q.answer, s.answers, recorded())), "</p>\n",
+  return text("<p class=\"answer\">", report::escape(interpolated(q.text.answer, s.answers, recorded())), "</p>\n",
               figure ? report::draw(*figure) : "", folded,
               report::folded({.title = text(counted(all.size(), "claim"), ": ", verdicts(all, s)),
                               .html = claims,
@@ -124,7 +124,7 @@ void add_questions(report::Page& page, const ClaimsSummary& s) {
     const State state = state_of(q, s);
     const std::string around =
         steps(q, n ? measured[n - 1] : nullptr, n + 1 < measured.size() ? measured[n + 1] : nullptr);
-    page.section({.title = std::string(q.title),
+    page.section({.title = std::string(q.text.title),
                   .html = question_html(q, s, around),
                   .id = std::string(q.key),
                   .mark = badge(state.told, state.kind),
@@ -145,7 +145,7 @@ std::string all_verdicts(const ClaimsSummary& s) {
   for (const Answered& a : answers)
     t.rows.push_back({{std::string(a.claim->id)},
                       {text(leans(a, s) ? "leaning: " : "", name(a.verdict))},
-                      {std::string(a.claim->says)},
+                      {std::string(a.claim->text.says)},
                       {std::string(as_recorded(a))},
                       p(a.p),
                       p(a.p_holm),

@@ -28,13 +28,13 @@ std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
   const Claim& c = *a.claim;
   const std::string second = on_second_text(a, s);
   std::string out = text(
-      "\n#### ", c.says, "\n\n<a id=\"c", c.id, "\"></a>**", reading(a, s), "**",
+      "\n#### ", c.text.says, "\n\n<a id=\"c", c.id, "\"></a>**", reading(a, s), "**",
       a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.answer, "\n\n*How sure:* ",
       how_sure(a, statistical(s.answers)), second.empty() ? "" : " *On a second text:* " + second,
-      " *Measured:* ", c.method, ". *Predicted:* ", c.expects, ". *Advice:* ", c.advice,
+      " *Measured:* ", c.text.method, ". *Predicted:* ", c.text.expects, ". *Advice:* ", c.text.advice,
       c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."),
-      c.amended.empty() ? "" : text(" *The rule was changed:* ", c.amended),
-      c.settles.empty() ? "" : text(" *Would settle it:* ", c.settles, "."), " *Again:* `gnomon claims ",
+      c.text.amended.empty() ? "" : text(" *The rule was changed:* ", c.text.amended),
+      c.text.settles.empty() ? "" : text(" *Would settle it:* ", c.text.settles, "."), " *Again:* `gnomon claims ",
       c.id, c.recipes ? " --text FILE" : "", "`\n\n");
   for (const FoundNumber& n : a.finding.numbers) out += number_markdown(n);
   return out;
@@ -43,8 +43,8 @@ std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
 std::string question_markdown(const Question& q, const ClaimsSummary& s) {
   const auto all = of_question(q, s.answers);
   if (all.empty()) return "";
-  std::string out = text("\n## ", q.title, "\n\n*", state_of(q, s).told, "*: **",
-                         interpolated(q.answer, s.answers, recorded()), "**\n");
+  std::string out = text("\n## ", q.text.title, "\n\n*", state_of(q, s).told, "*: **",
+                         interpolated(q.text.answer, s.answers, recorded()), "**\n");
   for (const Layer& layer : layers(q, s.answers)) {
     out += text("\n### ", layer.title, "\n\n", layer.sentences, layer.sentences.empty() ? "" : "\n");
     for (const NumberSource* source : layer.sources)
@@ -62,14 +62,14 @@ Json real(double x) { return std::isfinite(x) ? Json(x) : Json(); }
 Json claim_json(const Answered& a, const ClaimsSummary& s) {
   Json one{{"id", a.claim->id},
            {"question", a.claim->question->key},
-           {"says", a.claim->says},
+           {"says", a.claim->text.says},
            {"verdict", name(a.verdict)},
            {"told", told(*a.claim, a.verdict)},
            {"reading", reading(a, s)},
            {"leaning", leans(a, s)},
            {"decides", explained(a.claim->verdicts, {})},
            {"recorded", name(a.claim->recorded)},
-           {"rests_on", name(a.claim->rests_on.kind)},
+           {"rests_on", name(a.claim->rests_on)},
            {"as_recorded", a.as_recorded()},
            {"answer", a.answer},
            {"how_sure", how_sure(a, statistical(s.answers))},
@@ -95,10 +95,10 @@ Json claim_json(const Answered& a, const ClaimsSummary& s) {
 
 Json question_json(const Question& q, const ClaimsSummary& s) {
   Json one{{"key", q.key},
-           {"title", q.title},
+           {"title", q.text.title},
            {"state", state_of(q, s).told},
-           {"answer", interpolated(q.answer, s.answers, recorded())},
-           {"taken", taken_by(q.answer)},
+           {"answer", interpolated(q.text.answer, s.answers, recorded())},
+           {"taken", taken_by(q.text.answer)},
            {"layers", Json::array()}};
   for (const Layer& layer : layers(q, s.answers)) {
     Json papers = Json::array();
@@ -123,15 +123,15 @@ Json budget(const Recipe& r) {
 Json written_before(const Claim& c) {
   return {{"id", c.id},
           {"question", c.question->key},
-          {"says", c.says},
-          {"method", c.method},
-          {"expects", c.expects},
-          {"rests_on", name(c.rests_on.kind)},
-          {"because", c.rests_on.because},
+          {"says", c.text.says},
+          {"method", c.text.method},
+          {"expects", c.text.expects},
+          {"rests_on", name(c.rests_on)},
+          {"because", c.text.because},
           {"decides", explained(c.verdicts, {})},
-          {"condition", c.condition},
-          {"settles", c.settles},
-          {"amended", c.amended}};
+          {"condition", c.text.condition},
+          {"settles", c.text.settles},
+          {"amended", c.text.amended}};
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ std::string records_json() {
   auto all = Json::array();
   for (const Claim* c : all_claims()) {
     Json one = written_before(*c);
-    one["advice"] = c->advice;
+    one["advice"] = c->text.advice;
     one["recorded"] = name(c->recorded);
     one["told"] = told(*c, c->recorded);
     one["trains_models"] = c->recipes != nullptr;

@@ -132,7 +132,7 @@ std::string of_rules(const ClaimsSummary& s) {
     }
     if (then->verdict == name(a.claim->recorded)) continue;
     ++other;
-    if (a.claim->amended.empty())
+    if (a.claim->text.amended.empty())
       silent += text(silent.empty() ? "" : ", ", a.claim->id);
     else
       ++told;
@@ -240,10 +240,10 @@ std::string how_sure(const Answered& a, std::size_t family) {
   const Claim& c = *a.claim;
   if (a.verdict == Verdict::unmeasurable) return "Not measured: the text lacks what the measurement needs.";
   if (a.verdict == Verdict::differs) return "No verdict: a number is not what was asked for.";
-  if (c.rests_on.kind != Basis::Kind::measurement)
+  if (c.rests_on != Basis::measurement)
     return text("The verdict rests on ",
-                c.rests_on.kind == Basis::Kind::argument ? "an argument: " : "a citation: ",
-                c.rests_on.because, "; the numbers stand beside it.");
+                c.rests_on == Basis::argument ? "an argument: " : "a citation: ",
+                c.text.because, "; the numbers stand beside it.");
   if (a.verdict == Verdict::no_inference)
     return "No verdict: a quick run trains one seed, and the rule looks at intervals over several.";
   const VerdictRule* rule = applied(c.verdicts, a.finding.numbers);
@@ -285,7 +285,7 @@ std::string on_second_text(const Answered& a, const ClaimsSummary& s) {
 std::vector<const Answered*> of_question(const Question& q, const std::vector<Answered>& answers) {
   std::vector<const Answered*> out;
   for (const Answered& a : answers) {
-    if (a.claim->question == &q) out.insert(a.claim->id == q.lead ? out.begin() : out.end(), &a);
+    if (a.claim->question == &q) out.insert(a.claim->id == q.text.lead ? out.begin() : out.end(), &a);
   }
   return out;
 }
@@ -318,11 +318,11 @@ State state_of(const Question& q, const ClaimsSummary& s) {
   const auto is = [&](const Answered* a, Verdict v) { return a->verdict == v; };
   if (std::any_of(all.begin(), all.end(), [&](const Answered* a) { return is(a, Verdict::differs); }))
     return {std::string(name(Verdict::differs)), kind_of(Verdict::differs)};
-  if (all.empty() || all.front()->claim->id != q.lead) return {"measured in part", "unmeasurable"};
+  if (all.empty() || all.front()->claim->id != q.text.lead) return {"measured in part", "unmeasurable"};
   for (const Verdict v : {Verdict::open, Verdict::no_inference, Verdict::unmeasurable}) {
     if (is(all.front(), v)) return {std::string(name(v)), kind_of(v)};
   }
-  if (!told_of(q.answer, s.answers, recorded()).missing.empty()) return {"measured in part", "unmeasurable"};
+  if (!told_of(q.text.answer, s.answers, recorded()).missing.empty()) return {"measured in part", "unmeasurable"};
   return {text(leans(*all.front(), s) ? "leaning: " : "", name(Verdict::answered)),
           kind_of(Verdict::answered)};
 }
@@ -338,16 +338,16 @@ std::vector<Layer> layers(const Question& q, const std::vector<Answered>& answer
     }
     out.push_back(std::move(one));
   };
-  layer("What follows from algebra", q.evidence.algebra);
-  layer("What models trained here show", q.evidence.models);
-  layer("What published models show", q.evidence.real);
+  layer("What follows from algebra", q.text.algebra);
+  layer("What models trained here show", q.text.models);
+  layer("What published models show", q.text.real);
   Layer papers{"What the literature found", "", {}, {}, {}};
   for (const Paper& p : literature()) {
     if (std::find(p.questions.begin(), p.questions.end(), q.key) != p.questions.end())
       papers.papers.push_back(&p);
   }
   if (!papers.papers.empty()) out.push_back(std::move(papers));
-  layer("What would change our mind", q.evidence.change_our_mind);
+  layer("What would change our mind", q.text.change_our_mind);
   return out;
 }
 

@@ -6,30 +6,10 @@
 
 namespace gnomon::claims {
 
-Question question_how_loud = {
-    .key = "how_loud",
-    .title = "How loud should the position be?",
-    .lead = "002-09",
-    .answer =
-        "{002-09|quiet.at.1?In our training a quiet position is ahead|In our training a quiet position is "
-        "not told apart from one as loud as the paper's|In our training a quiet position is behind}: the "
-        "loss at a tenth of the paper's amplitude is {002-09|quiet.at.0.25:vs that at the paper's} after a "
-        "quarter of it and {002-09|quiet.at.1:vs} at its end. At three times the amplitude it is "
-        "{002-09|loud.at.0.25:vs} and {002-09|loud.at.1:vs}. In a study with longer trainings three times of "
-        "it changes the loss by {add-vs-concat|add_sinusoidal_amplitude_3.0.25} nats at a quarter of the "
-        "largest budget and by {add-vs-concat|add_sinusoidal_amplitude_3.1} at all of it.",
-    .evidence = {
-        .algebra = "With words of deviation 1/√d times √d the code is {002-02|start.tensor2tensor} of the "
-                   "word's length; without that factor, or with words of deviation .02, it is "
-                   "{002-02|start.unscaled} times as long.",
-        .models = "At a tenth of the amplitude the loss is {002-09|quiet:way that at amplitude 1}. At three "
-                  "times of it the loss is {002-09|loud:way that at amplitude 1}, each at its best rate. At "
-                  "a hundredth it is {002-09|faint_less_none:way that without positions}.",
-        .real = "In MiniLM positions are {minilm|ratio} times as long as the words that they are added to, "
-                "and {minilm|ratio_centred} about the means of both.",
-        .change_our_mind =
-            "A quiet position that is level with amplitude 1 in a longer training, each at its best rate.",
-    }};
+constexpr Prose kText =
+#include "gnomon/claims/questions/how_loud.txt.inc"
+    ;
+Question question_how_loud{.key = "how_loud", .text = question_text(kText)};
 
 namespace {
 
@@ -70,25 +50,13 @@ Finding comparable(Desk& desk) {
 const Record claim_002_02 = Claim{
     .question = &question_how_loud,
     .id = "002-02",
-    .says = "Words are normalised to |x_i| <= 1 and the code has amplitude one, so they are comparable.",
-    .method =
-        "mean |e|/mean |x| for the starts in use (1,000 Gaussian words, d = 512), and in trained models",
-    .expects = ".707 with tensor2tensor's √d; nothing normalises",
-    .advice = "Multiply word vectors of deviation 1/√d by √d before adding a sinusoid.",
+    .text = claim_text(kText, "002-02"),
     .recorded = holds_if,
-    .condition =
-        "the words are multiplied by √d or drawn at the scale of the code: nothing else makes them "
-        "comparable",
     .verdicts = {{holds_if, {at_most("start.tensor2tensor", 3), at_least("start.unscaled", 10)}},
                  {holds, {at_most("start.unscaled", 3)}},
                  otherwise(wrong)},
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
     .measure = comparable,
-    .answer =
-        "Comparable where the words are scaled to it: the position is {start.tensor2tensor:2} times as long "
-        "as the word with tensor2tensor's factor √d, {start.gpt2:2} with GPT-2's start and {start.bert:2} "
-        "with BERT's; in our trained models {trained:2}. Nothing keeps |x_i| below 1: without the factor the "
-        "position is {start.unscaled:0} times as long as the word.",
 };
 
 constexpr double kAmplitudes[] = {.01, .1, .3, 1, 3, 10};
@@ -186,46 +154,12 @@ Finding amplitude(Desk& desk) {
              growth);
   return f;
 }
-std::string answer_amplitude() {
-  std::string when;
-  for (const double a : kAmplitudes)
-    when += text(when.empty() ? "" : "; ", "A = ", a, " {reach.", a, "!?after {reach.", a,
-                 ":k} thousand tokens|not within the training}");
-  return text(
-      "{quiet.at.1?Within this budget the quiet position has the lower loss.|Within this budget the two are "
-      "not "
-      "told apart.|Within this budget the quiet position has the higher loss.} At A = 0.1 the loss is "
-      "{quiet:way "
-      "that at A = 1}. {growth?What separates the two was shrinking at the end.|Whether what separates the "
-      "two "
-      "changes with training is not told apart.|What separates the two was growing at the end.} At A = 3 the "
-      "loss "
-      "is {loud:way that at A = 1}. At A = 0.01 it is {faint_less_none:way that without a position}. The "
-      "loss that "
-      "A = 1 has after half of its training is reached: ",
-      when, ".");
-}
 const Record claim_002_09 = Claim{
     .question = &question_how_loud,
     .id = "002-09",
-    .says = "A code of amplitude far below one would fit the intuition better.",
-    .method =
-        "models trained with A from 0.01 to 10, each at its best rate: loss after a quarter, half and all of "
-        "the training, tokens to the loss that A = 1 has after half of it, and the ratio of lengths; the "
-        "verdict is about these budgets",
-    .expects = "a valley about A = 1; both ends worse",
-    .advice = "Begin with A = 1 to 3 and words of rms 1, and tune it: a quiet position is learned later.",
+    .text = claim_text(kText, "002-09"),
     .recorded = holds_if,
-    .condition =
-        "how a sum looks is meant, and not how soon it is learned: within these budgets the quiet position "
-        "has the higher "
-        "loss",
-    .settles = "A = 0.1, 1 and 3 with ten times the tokens: 15 runs of two minutes.",
     .verdicts = {{holds_if, {above("quiet.at.1")}}, {holds, {below("quiet.at.1")}}, otherwise(open)},
-    .amended =
-        "After full runs: a loss within a budget does not make an intuition wrong, least while the "
-        "difference still "
-        "changes.",
     .recipes =
         [](const Desk& d) {
           std::vector<Recipe> all{d.language("none")};
@@ -233,7 +167,6 @@ const Record claim_002_09 = Claim{
           return all;
         },
     .measure = amplitude,
-    .answer = answer_amplitude(),
 };
 
 Finding magnitudes(Desk& desk) {
@@ -278,23 +211,11 @@ Finding magnitudes(Desk& desk) {
   f.number("apart", "the ratio at the end, A = 10 over A = 0.1; 100 at the start", apart, 1);
   return f;
 }
-std::string answer_magnitudes() {
-  std::string all;
-  for (const double a : {.1, 1.0, 10.0})
-    all += text(all.empty() ? "" : "; ", "at A = ", a, " the ratio starts at {start.", a,
-                ":2m} and ends at {end.", a, ":2m}, which is {moved.", a, "?less|not told apart|more}");
-  return text("By amplitude: ", all,
-              ". What starts 100 times apart ends {apart:0} times apart within this budget.");
-}
 const Record claim_003_13 = Claim{
     .question = &question_how_loud,
     .id = "003-13",
-    .says = "Optimisation can adjust the magnitude of the word vectors.",
-    .method = "mean |e|/mean |x| at 17 points of training, for A = 0.1, 1 and 10, three seeds",
-    .expects = "the words move the ratio; whether to one value is reported",
-    .advice = "Do not rely on it: set the scale at the start.",
+    .text = claim_text(kText, "003-13"),
     .recorded = holds,
-    .condition = "the position is far louder than the words",
     .verdicts = {{holds, {apart("moved.0.1", .1), apart("moved.1", .1), apart("moved.10", .1)}},
                  {holds_if, {apart("moved.10", .1)}},
                  otherwise(wrong)},
@@ -309,7 +230,6 @@ const Record claim_003_13 = Claim{
           return all;
         },
     .measure = magnitudes,
-    .answer = answer_magnitudes(),
 };
 
 }  // namespace

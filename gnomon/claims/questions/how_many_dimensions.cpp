@@ -10,36 +10,10 @@
 
 namespace gnomon::claims {
 
-Question question_how_many_dimensions = {
-    .key = "how_many_dimensions",
-    .title = "How many dimensions do words and positions take?",
-    .lead = "000-07",
-    .answer =
-        "Positions take about T/π, where the width leaves room for about 4T channels: "
-        "{000-07|components.512.128.99.9} of 512 channels for 99.9 % of what varies over 128 positions, and "
-        "for 512 positions {000-07|components.2048.512.99.9} of 2,048 channels, but "
-        "{000-07|components.512.512.99.9} of 512. Words are many: the participation ratio of the trained "
-        "letters is {000-07|words}, {000-07|words - 000-07|words_by_count?below|level with|above} that of as "
-        "many random vectors, {000-07|words_by_count}. Whether they leave the channels free that the code "
-        "uses is another matter, "
-        "the rank correlation of the variances is {001-14|rho}.",
-    .evidence = {
-        .algebra = "The sinusoid of 128 positions has {000-07|components.512.128.99.9} directions with 99.9 "
-                   "% of its variance in 512 channels and {002-10|components.768} in 768; {001-13|constant} "
-                   "of its energy is one constant vector. How many channels move is the threshold's choice: "
-                   "{001-13|range.128.0.1} by more than 0.1, {001-13|range.128.1} by more than 1.",
-        .models =
-            "The letters of trained models have a participation ratio of {000-07|words}, from "
-            "{000-07|words_start} at the start; {000-07|words_by_count} is what as many Gaussian vectors "
-            "have. The rank correlation of the channels' variances is {001-14|rho} ({001-14|rho_start} at "
-            "the start), and a code in a random basis changes the loss by {001-14|loss} nats.",
-        .real = "all-MiniLM-L6-v2 has {minilm|position_directions} directions with 95 % of the variance of "
-                "its positions and {minilm|word_directions} with 95 % of that of its words, of "
-                "{minilm|width}; the effective ranks are {minilm|position_rank} and {minilm|word_rank}, and "
-                "the channels' variances have a rank correlation of {minilm|channels}.",
-        .change_our_mind =
-            "A published model in which the channels that the code leaves free are those that words use: a "
-            "rank correlation far below zero, and a loss when the code is turned into a random basis."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/how_many_dimensions.txt.inc"
+    ;
+Question question_how_many_dimensions{.key = "how_many_dimensions", .text = question_text(kText)};
 
 namespace {
 
@@ -103,31 +77,13 @@ Finding dimensions(Desk& desk) {
 const Record claim_000_07 = Claim{
     .question = &question_how_many_dimensions,
     .id = "000-07",
-    .says = "Words and positions each live in a smaller subspace.",
-    .method =
-        "principal components for 90, 95, 99 and 99.9 % of the variance about the mean; participation ratio "
-        "(Σλ)²/Σλ²; exp of the entropy of λ; words against as many Gaussian vectors",
-    .expects =
-        "the sinusoid has about T/π dimensions: its fastest frequency is 1 radian a token (Slepian's count)",
-    .advice =
-        "Budget T/π dimensions for the position in a model of 4T channels or more, and fewer in a narrower "
-        "one.",
+    .text = claim_text(kText, "000-07"),
     .recorded = holds_if,
-    .condition = "it is said of positions; words take more than half of what as many random vectors would",
-    .settles = "a table with many more words than channels, as that of a published model: no training",
     .verdicts = {{holds_if, {at_most("components.512.128.99.9", 51), above("words", {.5, "words_by_count"})}},
                  {holds, {at_most("components.512.128.99.9", 51), below("words", {.5, "words_by_count"})}},
                  otherwise(open)},
     .recipes = additive,
     .measure = dimensions,
-    .answer =
-        "Positions do: at T = 128 they take {components.512.128.99.9} of 512 dimensions, about T/π. The "
-        "width must leave room: for T = 512 it is {components.512.512.99.9} of 512 channels and "
-        "{components.2048.512.99.9} of 2,048, where T/π is {t_over_pi.512}. Of words this shows less than it "
-        "seems: the participation ratio of the {letters} letters is {words:n} in trained models and "
-        "{words_start:n} at the start, but so few vectors cannot have more than their number, and random "
-        "ones have {words_by_count}. Training {words - words_start?brings them together|does not move them "
-        "so that it could be told|spreads them}.",
 };
 
 Finding dims_move(Desk&) {
@@ -185,18 +141,10 @@ Finding dims_move(Desk&) {
 const Record claim_001_13 = Claim{
     .question = &question_how_many_dimensions,
     .id = "001-13",
-    .says = "Only about 256 of the 512 values of the code move with the position.",
-    .method = "range and deviation of every channel over T positions; counts above thresholds",
-    .expects = "any number between 200 and 450, by the threshold",
-    .advice = "Give the threshold and the length with such a count; principal components say more.",
+    .text = claim_text(kText, "001-13"),
     .recorded = holds_if,
-    .condition = "the threshold is chosen so that it comes out",
     .verdicts = {{holds_if, {at_least("range.128.0.1", 257), at_most("range.128.1", 255)}}, otherwise(holds)},
     .measure = dims_move,
-    .answer =
-        "The count is the threshold: over 128 positions {range.128.0.1} channels move by more than 0.1, "
-        "{range.128.1} by more than 1 and {range_above_0.9} by more than 0.9. {constant:%0} % of the energy "
-        "of the code is one constant vector, a bias.",
 };
 
 Finding dims_shared_out(Desk& desk) {
@@ -224,21 +172,8 @@ Finding dims_shared_out(Desk& desk) {
 const Record claim_001_14 = Claim{
     .question = &question_how_many_dimensions,
     .id = "001-14",
-    .says =
-        "The word vectors learn to use the channels that the code leaves free, so the sum is a concatenation "
-        "in disguise.",
-    .method =
-        "Spearman correlation over channels of the variance of the code and of the trained words; control: "
-        "training with the code in a random orthogonal basis, where no channel is free",
-    .expects =
-        "a negative correlation if the claim is right; and a loss in the control if the model needs it",
-    .advice =
-        "Do not read meaning into single channels: a rotation of the code changes them and not the model.",
+    .text = claim_text(kText, "001-14"),
     .recorded = holds_if,
-    .condition =
-        "only its first half is meant, the channels' variances: the code in a random basis, where no channel "
-        "is free, trains as well",
-    .settles = "both arms with fifteen more seeds: thirty trainings, six minutes",
     .verdicts = {{holds, {below("rho", -.1), above("loss", .005)}},
                  {holds_if, {below("rho", -.1)}},
                  {wrong, {above("rho", -.1)}},
@@ -248,13 +183,6 @@ const Record claim_001_14 = Claim{
           return std::vector{d.language("sinusoidal"), d.language("rotated")};
         },
     .measure = dims_shared_out,
-    .answer =
-        "{rho?Words avoid the channels that the code uses|Whether words avoid the channels that the code "
-        "uses cannot be told|Words prefer the channels that the code uses}: the rank correlation of the "
-        "variances is {rho:2n}, and {rho_start:2n} at the start; permuted channels stay within "
-        "±{rho_by_chance:2}. With the code in a random basis, where no channel is free, the loss is "
-        "{loss_quarter:vs the sinusoid's} after a quarter of the training, {loss_half:vs} after half of it "
-        "and {loss:vs} at its end.",
 };
 
 Finding degrees(Desk& desk) {
@@ -279,20 +207,10 @@ Finding degrees(Desk& desk) {
 const Record claim_002_10 = Claim{
     .question = &question_how_many_dimensions,
     .id = "002-10",
-    .says = "768 channels give twice the degrees of freedom of 384.",
-    .method = "word decoding, the ten nearest words and dimensions of the code at both widths",
-    .expects = "saturated: both decode every word, the code has 42 dimensions in both",
-    .advice = "Choose the width for the words.",
+    .text = claim_text(kText, "002-10"),
     .recorded = holds_if,
-    .condition = "degrees of freedom are counted, and not what they are needed for here",
     .verdicts = {{holds_if, {asked("word"), asked("components")}}},
     .measure = degrees,
-    .answer =
-        "The count doubles, but little comes of it for telling word and position apart: for 128 positions "
-        "the code needs {components.384} and {components.768} dimensions, the word is found in {word.384:%0} "
-        "% and {word.768:%0} % of cases, and of its ten nearest words {near.384:%0} % and {near.768:%0} % "
-        "are left in the sum, at 384 and 768 channels. The position is {ratio.768:2} times as long as a word "
-        "there.",
 };
 
 }  // namespace

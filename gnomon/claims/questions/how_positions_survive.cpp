@@ -11,36 +11,10 @@
 
 namespace gnomon::claims {
 
-Question question_how_positions_survive = {
-    .key = "how_positions_survive",
-    .title = "How do positions survive through many layers?",
-    .lead = "003-15",
-    .answer =
-        "In encoders, where no mask can make a position again, a linear probe reads it after eight layers "
-        "with R² {003-15|8.sinusoidal.encoder.last}, and with {003-15|8.sinusoidal.encoder.cuts} where the "
-        "residual stream was cut after one of the layers. The difference is at most what the stream alone "
-        "carried, for no model ever saw a cut stream. Decoders say less, because a causal mask makes "
-        "positions of its own: without any encoding R² is {003-15|8.none.causal.best} in the best of eight "
-        "layers, and {003-15|8.none.encoder.last} in encoders without one.",
-    .evidence = {
-        .algebra = "The residual stream is a sum: what enters a layer is what was added at the bottom and "
-                   "what every layer below has written. So no layer has to copy a position for it to be "
-                   "there; it is gone only where a layer writes against it.",
-        .models = "After eight layers of an encoder R² is {003-15|8.sinusoidal.encoder.last}; with the "
-                  "stream cut once {003-15|8.sinusoidal.encoder.cuts}, on average over the layers. Taking "
-                  "the position's directions out of the stream changes the loss by "
-                  "{003-15|8.sinusoidal.encoder.erased} nats on average over the layers, as many others with "
-                  "as much variance by {003-15|8.sinusoidal.encoder.erased_matched}. In decoders it is "
-                  "{003-15|8.sinusoidal.causal.erased} and {003-15|8.sinusoidal.causal.erased_matched} nats.",
-        .real = "In all-MiniLM-L6-v2, an encoder with a learned table, the position has "
-                "{minilm|position_share.input} of the variance of what enters the first layer and "
-                "{minilm|position_share.last} of what leaves the last; there a linear probe of the position "
-                "errs by {minilm|probe.last} tokens, before training by {minilm|probe_untrained.last}, and "
-                "by {minilm|probe_words} where it sees the words alone. In SmolLM2, a decoder that adds no "
-                "position, it errs by {smollm2|probe.last} tokens after the last layer.",
-        .change_our_mind =
-            "An encoder whose R² at the end does not fall when the stream is cut, or one that loses no more "
-            "by the erasing of its position's directions than by that of others with as much variance."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/how_positions_survive.txt.inc"
+    ;
+Question question_how_positions_survive{.key = "how_positions_survive", .text = question_text(kText)};
 
 namespace {
 
@@ -380,24 +354,8 @@ Finding survive(Desk& desk) {
 const Record claim_003_15 = Claim{
     .question = &question_how_positions_survive,
     .id = "003-15",
-    .says = "How do positions survive through multiple layers?",
-    .method =
-        "models of 2, 4 and 8 layers, causal and encoder, with the sinusoid and without positions, trained "
-        "on text; after each layer a linear probe for the position (R², on other sequences and at positions "
-        "that it was not fitted on) and the share of variance explained by the position; intact, with "
-        "attention writing nothing, and at 8 layers with the residual stream cut after every layer, and with "
-        "the directions of 95 % of the position's variance erased before every layer: loss and R² at the "
-        "end, against as many random directions and as many others of equal variance",
-    .expects =
-        "in encoders the residual carries it, so a cut costs R² and an erasure loss; a causal mask makes it "
-        "anew; an encoder without positions never has it",
-    .advice =
-        "Residual connections are the memory of position: mind them when pruning, or when adding norms on "
-        "the residual path. Judge it in encoders: a causal mask hides what a cut takes away.",
+    .text = claim_text(kText, "003-15"),
     .recorded = answered,
-    .settles =
-        "eight-layer encoders with the sinusoid and ten seeds instead of three: seven more trainings of the "
-        "longest kind here",
     .verdicts = {{answered,
                   {above("8.sinusoidal.encoder.last", .5), below("8.none.encoder.best", .2),
                    above("8.sinusoidal.encoder.carried", .05)}},
@@ -416,18 +374,6 @@ const Record claim_003_15 = Claim{
           return all;
         },
     .measure = survive,
-    .answer =
-        "In an encoder, where no mask can make it again, the position is read after eight layers with R² "
-        "{8.sinusoidal.encoder.last:2n}. With the stream cut after one layer, mean over the eight, it is "
-        "{8.sinusoidal.encoder.cuts:2n}: {8.sinusoidal.encoder.carried?so later layers write it again|which "
-        "is not told apart from no change|so the stream carries what no later layer writes again}. The "
-        "models never saw a cut stream, so part of that difference may be the surgery's. Erasing the "
-        "position's directions from what enters a layer changes the loss by {8.sinusoidal.encoder.erased:n} "
-        "nats, {8.sinusoidal.encoder.use?less than|not told apart from|more than} the "
-        "{8.sinusoidal.encoder.erased_matched:n} of as many other directions of equal variance. A decoder "
-        "gives {8.sinusoidal.causal.last:2n} and with cuts {8.sinusoidal.causal.cuts:2n}, but there the mask "
-        "makes positions anew: without any encoding R² is {8.none.causal.best:2n} in the best layer, in "
-        "encoders {8.none.encoder.best:2n}.",
 };
 
 }  // namespace

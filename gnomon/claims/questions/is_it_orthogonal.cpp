@@ -11,35 +11,10 @@
 
 namespace gnomon::claims {
 
-Question question_is_it_orthogonal = {
-    .key = "is_it_orthogonal",
-    .title = "Are words and positions orthogonal?",
-    .lead = "000-08",
-    .answer =
-        "Two random vectors in many dimensions are almost orthogonal, but two subspaces need not be. In the "
-        "small models trained here the first 16 directions of words and of positions overlap "
-        "{000-08|excess_trained.16?less than random ones|no other than random ones, so that it could be "
-        "told|more than random ones}: a mean cos² of {000-08|trained.16}, by chance {000-08|chance.16}. In "
-        "all-MiniLM-L6-v2 {minilm|within} of the positions' variance lies in the words' main directions, "
-        "where chance would put {minilm|within_chance}, although the mean word and the mean position have a "
-        "cosine of {minilm|mean_cosine}. Q'K links words with positions by {000-09|blocks} of what it links "
-        "within each, and directions turned at random by {000-09|blocks_by_chance}.",
-    .evidence = {
-        .algebra = "The cosine of two random vectors is {000-05|cos.512} on average at d = 512, but a random "
-                   "subspace of 42 dimensions has a mean cos² of {000-05|subspaces} with one of 256: the "
-                   "larger dimension over d.",
-        .models = "Training changes the overlap of the embeddings from {000-08|start.16} to "
-                  "{000-08|trained.16}. What the first attention and the first feed-forward part write has "
-                  "overlaps of {000-13|attention} and {000-13|feed_forward}, where strong shared directions "
-                  "alone give {000-13|attention_chance} and {000-13|feed_forward_chance}. Through eight "
-                  "layers the overlap beyond that chance changes by {000-11|change}.",
-        .real = "In all-MiniLM-L6-v2 the cosine of a word and a position is {minilm|cosine} in size, of "
-                "random vectors {minilm|cosine_random}; that of the mean word and the mean position is "
-                "{minilm|mean_cosine}. {minilm|within} of the positions' variance lies in the directions "
-                "with 95 % of the words', which are {minilm|within_chance} of all.",
-        .change_our_mind = "Small models that come as far below chance as the published one when they train "
-                           "longer: then training makes the subspaces orthogonal and ours stop too early; or "
-                           "an overlap at chance in other published models."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/is_it_orthogonal.txt.inc"
+    ;
+Question question_is_it_orthogonal{.key = "is_it_orthogonal", .text = question_text(kText)};
 
 namespace {
 
@@ -99,21 +74,12 @@ Finding nearly_orthogonal(Desk& desk) {
 const Record claim_000_05 = Claim{
     .question = &question_is_it_orthogonal,
     .id = "000-05",
-    .says = "Random vectors of high dimension are almost orthogonal.",
-    .method =
-        "|cos| of Gaussian pairs at five widths, against √(2/(πd)) and 1/√d; overlap of random subspaces",
-    .expects =
-        "E|cos| = 0.035 at d = 512; but mean cos² of random subspaces of 42 and 256 dimensions is 256/512",
-    .advice = "Never argue about subspaces from the angle of two vectors.",
+    .text = claim_text(kText, "000-05"),
     .recorded = holds_if,
-    .condition = "single vectors are meant, and not the subspaces that they span",
     .verdicts = {{holds_if, {at_most("cos.512", .05), at_least("subspaces", .25)}},
                  {holds, {at_most("cos.512", .05)}},
                  otherwise(wrong)},
     .measure = nearly_orthogonal,
-    .answer =
-        "True of pairs of vectors: at d = 512 the cosine is {cos.512} on average. It says nothing about "
-        "subspaces: one of 42 dimensions and one of 256 have a mean cos² of {subspaces}.",
 };
 
 // Overlap of the first r principal directions of words and positions of a model.
@@ -206,33 +172,13 @@ Finding subspaces_orthogonal(Desk& desk) {
 const Record claim_000_08 = Claim{
     .question = &question_is_it_orthogonal,
     .id = "000-08",
-    .says = "The two subspaces are approximately orthogonal.",
-    .method =
-        "principal angles between the first r principal directions of words and of positions, mean cos², "
-        "against 200 Haar-random subspaces and against random ones with the covariance of the sums; at the "
-        "start and after training, each model against single draws",
-    .expects = "at the start on the null; the conjecture is that training goes below it",
-    .advice = "Always print the null: at width 64, random subspaces of 16 dimensions overlap by a quarter.",
+    .text = claim_text(kText, "000-08"),
     .recorded = open,
-    .settles =
-        "models that are wider and train longer, with fifteen seeds: those here overlap by less than chance "
-        "and by more than "
-        "half of it, the published one by far less",
     .verdicts = {{holds, {below("trained.16", {.5, "chance.16"})}},
                  {wrong, {above("excess_trained.16", -.02)}},
                  otherwise(open)},
-    .amended =
-        "After full runs: “holds if less overlap than that of random subspaces is enough” was another claim "
-        "than the "
-        "text's.",
     .recipes = additive,
     .measure = subspaces_orthogonal,
-    .answer =
-        "At the start words and positions overlap by a mean cos² of {start.16:n}, random subspaces by "
-        "{chance.16} (16 directions of each). Trained it is {trained.16:n}, {excess_trained.16?less than "
-        "that, but not orthogonal|which is not told apart from that|more than that}: a single model lies "
-        "{z_trained.16:n} deviations of single random draws from chance. Random subspaces with the "
-        "covariance of the sums overlap by {like_sums:n}.",
 };
 
 Finding independent(Desk& desk) {
@@ -287,35 +233,14 @@ Finding independent(Desk& desk) {
 const Record claim_000_09 = Claim{
     .question = &question_is_it_orthogonal,
     .id = "000-09",
-    .says = "Lying in subspaces of their own, words and positions pass through Q'K independently.",
-    .method =
-        "shares of the four terms for random Q'K at the scalings in use (d = 512, means of 200 draws); in "
-        "trained models the share of the cross terms, and √(|W'MP|²|P'MW|²)/√(|W'MW|²|P'MP|²) over the first "
-        "16 principal directions W and P, geometric mean over heads, against both subspaces turned together "
-        "at random",
-    .expects =
-        "r_w², r_w·r_p, r_p·r_w, r_p² at the start, r = share of the squared norm; after training near "
-        "chance, that is, no separation",
-    .advice =
-        "Set the scales on purpose: word vectors of deviation 0.02 beside an unscaled sinusoid leave nearly "
-        "all of attention to position.",
+    .text = claim_text(kText, "000-09"),
     .recorded = open,
-    .condition = "a part is enough: Q'K links the two less than chance, but by more than half of it",
-    .settles = "the same models with fifteen more seeds: fifteen trainings, five minutes",
     .verdicts = {{holds, {below("blocks", {.5, "blocks_by_chance"})}},
                  {holds_if, {below("blocks", {.8, "blocks_by_chance"})}},
                  {wrong, {above("blocks", {.8, "blocks_by_chance"})}},
                  otherwise(open)},
     .recipes = additive,
     .measure = independent,
-    .answer =
-        "No separation shows at the start: a random Q'K gives the cross terms the product of the norms, "
-        "{start_cross:%0} % of the variance with tensor2tensor's scaling. With rows less their mean, which "
-        "is what the softmax sees, the cross terms of the models here have {cross_start:n} at the start and "
-        "{cross:n} after training. Trained Q'K links the main directions of word and position by {blocks:n} "
-        "of what it links within each. For directions turned at random it is {blocks_by_chance:n}: "
-        "{blocks_more?the trained one keeps them somewhat apart|not told apart|the trained one links the two "
-        "more than that}.",
 };
 
 Finding layers_help(Desk& desk) {
@@ -363,15 +288,8 @@ Finding layers_help(Desk& desk) {
 const Record claim_000_11 = Claim{
     .question = &question_is_it_orthogonal,
     .id = "000-11",
-    .says = "More layers and nonlinearities help to separate the two.",
-    .method =
-        "in models of 2, 4 and 8 layers, the overlap of the first 8 directions of the position means and the "
-        "token means of the residual stream after every layer, less that of random subspaces with the "
-        "stream's covariance",
-    .expects = "open; the interval decides",
-    .advice = "Look at the stream where you read it: overlap at the embedding says little about layer 8.",
+    .text = claim_text(kText, "000-11"),
     .recorded = open,
-    .settles = "eight layers with ten more seeds: ten trainings, fifteen minutes",
     .verdicts = {{holds, {below("change")}}, {wrong, {above("change")}}, otherwise(open)},
     .recipes =
         [](const Desk& d) {
@@ -379,11 +297,6 @@ const Record claim_000_11 = Claim{
           return std::vector{r, r.deep(4), r.deep(8)};
         },
     .measure = layers_help,
-    .answer =
-        "Without what strong shared directions give by chance, the overlap of what varies with the position "
-        "and with the token is {first:n} at the embedding and {last:n} after eight layers, a change of "
-        "{change:n}. {change?Layers do separate the two.|That is no separation which these seeds can "
-        "show.|Layers mix the two more than the sum did.}",
 };
 
 Finding caveat(Desk& desk) {
@@ -418,35 +331,11 @@ Finding caveat(Desk& desk) {
 const Record claim_000_13 = Claim{
     .question = &question_is_it_orthogonal,
     .id = "000-13",
-    .says = "Perhaps the orthogonality comes from the layers and not from the embeddings.",
-    .method =
-        "overlap of the embeddings trained less at the start; overlap of position and token in what the "
-        "first attention and the first feed-forward part write, less that of random subspaces with the same "
-        "covariance",
-    .expects = "open; the intervals decide",
-    .advice = "Report the embeddings and the stream apart, each against a null with its own spectrum.",
+    .text = claim_text(kText, "000-13"),
     .recorded = open,
-    .settles =
-        "an arm without the feed-forward part beside the whole model, fifteen more seeds of each: "
-        "thirty-five trainings, "
-        "ten minutes",
-    .rests_on = argument(
-        "what the first attention writes and what the first feed-forward part writes are no layer by "
-        "themselves, and no "
-        "model without one of them was trained: the numbers point to different sides and decide nothing"),
-    .amended =
-        "After full runs: the feed-forward part alone decided, while the attention lay on the other side.",
+    .rests_on = Basis::argument,
     .recipes = additive,
     .measure = caveat,
-    .answer =
-        "Training changes the overlap of the embeddings themselves by {change:n}{change?: part of the "
-        "separation is in the tables|, which is no change that these seeds can show|: the tables come "
-        "closer}. What the first attention writes of position and token overlaps by {attention:n}, "
-        "{attention_more?less than|not told apart from|more than} the {attention_chance:n} of random "
-        "subspaces with its covariance. What the first feed-forward part writes overlaps by "
-        "{feed_forward:n}, {feed_forward_more?less than|not told apart from|more than} the "
-        "{feed_forward_chance:n} of chance. No model without the feed-forward part was trained, so which "
-        "part of a layer separates the two is not known.",
 };
 
 }  // namespace

@@ -10,43 +10,10 @@
 
 namespace gnomon::claims {
 
-Question question_is_meaning_lost = {
-    .key = "is_meaning_lost",
-    .title = "Does the sum mess up the meaning?",
-    .lead = "002-03",
-    .answer =
-        "It depends on how alike words are, and on how loud the position is. Made-up words in clusters keep "
-        "{002-03|cluster_near.64} of their ten nearest in word + position at d = 64 and "
-        "{002-03|cluster_near.768} at d = 768, and {002-03|cluster_word.64} of them are found themselves at "
-        "d = 64. Independent words keep {002-03|near.64} and {002-03|near.768}, and {002-03|near_outside.64} "
-        "and {002-03|near_outside.768} where a model takes the position's directions out. There a position "
-        "is {002-03|ratio.768:2} times as long as a word. In all-MiniLM-L6-v2, where it is {minilm|ratio:2} "
-        "times as long, {minilm|neighbours} are kept; the letters of models trained here, at "
-        "{002-02|trained:2m}, keep {003-14|near}.",
-    .evidence = {
-        .algebra = "With a sinusoid of amplitude 1, {002-03|directions.768} directions hold 99.9 % of what "
-                   "varies with the position at d = 768. Where a linear map takes them out, words in "
-                   "clusters keep {002-03|cluster_near_outside.768} of their ten nearest and independent "
-                   "words {002-03|near_outside.768}, {002-03|many.outside} if there are many more of them "
-                   "than channels. A norm of the sum alone brings little back: {002-03|near_normed.768}.",
-        .models = "In the sums of trained letters {003-14|near} of the ten nearest letters are left, outside "
-                  "the position's directions {003-14|near_outside}. A linear probe reads letter and position "
-                  "({003-14|word}, R² {003-14|position}) with {003-14|room.channels} channels for "
-                  "{003-14|room.letters} letters, before training ({003-14|start_word}, R² "
-                  "{003-14|start_position}); with {003-14|narrow_width} channels it reads "
-                  "{003-14|narrow_word} and R² {003-14|narrow_position}. Of {003-14|pieces.words} byte-pair "
-                  "words in as many channels {003-14|pieces.word} stay the nearest to their sum, and "
-                  "{003-14|pieces.near} of the ten nearest are left, {003-14|pieces.start_near} before "
-                  "training.",
-        .real = "In all-MiniLM-L6-v2, whose positions are {minilm|ratio:2} times as long as its words, the "
-                "nearest word to word + position is the right one in {minilm|identity} of cases, and "
-                "{minilm|neighbours} of a word's ten nearest are among the ten nearest of the sum; after its "
-                "first norm {minilm|neighbours_normed}. Entries of its raw word table have a root mean "
-                "square of {minilm|entry} and reach {minilm|entry_largest}; after the norm they reach "
-                "{minilm|normed_entry_largest}, and {minilm|normed_entry_within_two} of them lie in [−2, 2].",
-        .change_our_mind = "Neighbours that do not come back outside the position's directions, in a table "
-                           "of a trained model with far more words than channels; or a loss that falls when "
-                           "a model is given the words apart from their positions at equal size."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/is_meaning_lost.txt.inc"
+    ;
+Question question_is_meaning_lost{.key = "is_meaning_lost", .text = question_text(kText)};
 
 namespace {
 
@@ -61,38 +28,12 @@ Finding messes_up(Desk& desk) {
 const Record claim_002_03 = Claim{
     .question = &question_is_meaning_lost,
     .id = "002-03",
-    .says = "The sum messes up the meaning: airplane + position may become human.",
-    .method =
-        "word + position over 64 positions: which word is nearest, and which share of a word's ten nearest "
-        "words is among the ten nearest of the sum; as it stands, less the mean position, outside the "
-        "principal components with 99.9 % of the position's variance, and after a LayerNorm; 2,000 to 30,000 "
-        "words, independent and in clusters of eleven",
-    .expects =
-        "neighbours of independent words are mostly lost in the sum at every width, and come back outside "
-        "the position's directions where d is far above their number; clusters keep their neighbours",
-    .advice =
-        "Do not look up neighbours of word + position: take the position's directions out first, or look at "
-        "the word table. In models hardly wider than those directions use an encoding that adds nothing to "
-        "words.",
+    .text = claim_text(kText, "002-03"),
     .recorded = holds_if,
-    .condition =
-        "words are hardly alike, so that little makes one a neighbour, or the model has hardly more channels "
-        "than the position has directions",
     .verdicts = {{wrong, {at_least("near.768", .9)}},
                  {holds_if, {at_least("cluster_near.768", .9)}},
                  otherwise(holds)},
-    .amended = "After the earlier full run and a quick one: its bounds.",
     .measure = messes_up,
-    .answer =
-        "It depends on how alike words are, and on how loud the position is: here it is {ratio.768:2} times "
-        "as long as a word, whose numbers are uniform in [−1, 1]. In clusters, where a word has neighbours, "
-        "{cluster_near.64:%0} % of its ten nearest words are among the ten nearest of word + position at d = "
-        "64 and {cluster_near.768:%0} % at d = 768; the right word itself is found in {cluster_word.64:%0} % "
-        "and {cluster_word.768:%0} % of cases. Of independent words {near.64:%0} % and {near.768:%0} % of "
-        "the ten nearest are left, with {many} of them {many.near:%0} %. Less the mean position it is "
-        "{near_less_mean.768:%0} %, after a norm {near_normed.768:%0} % at d = 768. Outside the "
-        "{directions.768} directions in which the position moves it is {near_outside.768:%0} % at d = 768, "
-        "{near_outside.64:%0} % at d = 64 and {near_outside.16:%0} % at d = 16.",
 };
 
 Finding hides(Desk& desk) {
@@ -103,24 +44,12 @@ Finding hides(Desk& desk) {
 const Record claim_002_04 = Claim{
     .question = &question_is_meaning_lost,
     .id = "002-04",
-    .says = "The position can hide the original word.",
-    .method = "the same decoding, and the ten nearest words, at d = 512 with the code A times as large",
-    .expects = "naive decoding breaks between A = 3 and 10",
-    .advice = "Keep A within a few.",
+    .text = claim_text(kText, "002-04"),
     .recorded = holds_if,
-    .condition =
-        "the position is several times as loud as the words, or what a word is like is meant and not which "
-        "word it is",
     .verdicts = {{holds_if, {at_least("word.3", .99), at_most("word.10", .5)}},
                  {holds, {at_most("word.1", .5)}},
                  otherwise(wrong)},
     .measure = hides,
-    .answer =
-        "At d = 512 the word itself is found in {word.3:%1} % of cases at A = 3, where the position is "
-        "{ratio.3:1} times as long as a word, and in {word.10:%1} % at A = 10, where it is {ratio.10:0} "
-        "times as long. Of its neighbours {near.1:%0} % are left at A = 1, at {ratio.1:2} "
-        "times the length. Outside the position's directions {word_projected.10:%0} % of the words and "
-        "{near_outside.10:%0} % of the neighbours are there even at A = 10.",
 };
 
 Finding separable(Desk& desk) {
@@ -158,32 +87,12 @@ Finding separable(Desk& desk) {
 const Record claim_001_03 = Claim{
     .question = &question_is_meaning_lost,
     .id = "001-03",
-    .says = "Can the network separate the word from the position in their sum?",
-    .method =
-        "ridge probes for the position (R²) and the letter (accuracy) on the residual stream after every "
-        "layer of 8-layer models; split by sequence, regularisation chosen on other sequences; the same "
-        "probe on sums of 16 and of 5,000 random words with a sinusoid in as many channels",
-    .expects =
-        "both near 1 at the embedding, since there are hardly more letters than channels; falling with "
-        "depth; the position less readable among many more words than channels",
-    .advice =
-        "Ask a probe of the stream where you need the answer, and count first: what fits into the channels "
-        "beside each other is readable without any learning.",
+    .text = claim_text(kText, "001-03"),
     .recorded = answered,
-    .settles =
-        "the same probes with five seeds instead of three: two more trainings of 8 layers, four minutes",
     .verdicts = {{answered, {above("position_at_embedding", .5), above("letter_at_embedding", .5)}},
                  otherwise(open)},
-    .amended = "After the earlier full run and a quick one: its bounds.",
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal").deep(8)}; },
     .measure = separable,
-    .answer =
-        "At the embedding a linear probe reads the position with R² {position_at_embedding:n} and the letter "
-        "in {letter_at_embedding:3n} of cases. After eight layers, which exist to predict the next letter, "
-        "it reads R² {position_at_end:2n} and {letter_at_end:3n}. How much of it is learned is a matter of "
-        "counting: there are {room.channels} channels for {room.letters} letters and {room.directions} "
-        "directions of the position. Random words give R² {counted.16} if there are 16 of them and "
-        "{counted.5000} if there are many more than channels.",
 };
 
 // Far fewer channels than the text has symbols: counting alone no longer makes both readable.
@@ -219,35 +128,17 @@ Finding learnable(Desk& desk) {
 const Record claim_001_04 = Claim{
     .question = &question_is_meaning_lost,
     .id = "001-04",
-    .says = "Word vectors are learned, so they become recoverable from the sum.",
-    .method =
-        "the letter probe on the sum with learned words and with words that stay random, at a width of about "
-        "the number of letters and one far below it",
-    .expects =
-        "recoverable in both where the width is about the number of letters; far below it only learning can "
-        "help",
-    .advice = "Do not credit training with what random vectors have.",
+    .text = claim_text(kText, "001-04"),
     .recorded = holds_if,
-    .condition =
-        "there are about as many channels as letters, or more; then it holds of random vectors too, and "
-        "learning is not why",
-    .settles = "the narrow models with twenty seeds: fifteen more trainings, three minutes",
     .verdicts = {{holds_if, {above("learned", .9), above("frozen", .9)}},
                  {holds, {above("learned", .9), below("frozen", .9)}},
                  {wrong, {below("learned", .9)}},
                  otherwise(open)},
-    .amended = "After the earlier full run and a quick one: its bounds.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.language("sinusoidal"), frozen(d), narrow(d)};
         },
     .measure = learnable,
-    .answer =
-        "With {room.channels} channels for {room.letters} letters and {room.directions} directions of the "
-        "position the letter is read from the sum in {learned:3n} of cases if its vector was learned and in "
-        "{frozen:3n} if it is random and frozen. With {narrow_width} channels for as many letters it is read "
-        "in {narrow:3n} after training and in {narrow_start:3n} before. With words that are not learned the "
-        "loss is {loss:vs that with learned ones}.",
 };
 
 Finding prelearned(Desk& desk) {
@@ -263,24 +154,14 @@ Finding prelearned(Desk& desk) {
 const Record claim_001_15 = Claim{
     .question = &question_is_meaning_lost,
     .id = "001-15",
-    .says = "Transformers do not use word vectors learned beforehand.",
-    .method = "loss with a table of random words that is not trained, paired by seed",
-    .expects = "a fact of practice; random words that stay cost something",
-    .advice = "Train the table with the rest.",
+    .text = claim_text(kText, "001-15"),
     .recorded = holds,
-    .rests_on = citation("Vaswani et al. 2017 (arXiv:1706.03762), section 3.4: learned embeddings convert "
-                         "the tokens to vectors; Devlin et al. 2019 (arXiv:1810.04805), section 3.2: a "
-                         "learned embedding for every WordPiece"),
+    .rests_on = Basis::citation,
     .recipes =
         [](const Desk& d) {
           return std::vector{d.language("sinusoidal"), frozen(d)};
         },
     .measure = prelearned,
-    .answer =
-        "A fact of practice: the models here, too, learn their word vectors with the rest. No vectors of "
-        "word2vec or GloVe are among our files, so the only number beside it is of random vectors that stay "
-        "as they are: with them the loss is {loss_quarter:vs that of learned ones} after a quarter of the "
-        "training and {loss:vs} at its end.",
 };
 
 Finding not_mixed(Desk& desk) {
@@ -321,45 +202,17 @@ Finding not_mixed(Desk& desk) {
 const Record claim_003_14 = Claim{
     .question = &question_is_meaning_lost,
     .id = "003-14",
-    .says = "The model learns to use words and positions without mixing them up.",
-    .method =
-        "linear probes for position and letter on the sum, trained and at the start, at a width above the "
-        "number of letters and one below it; split by sequence; and the ten nearest letters, and the ten "
-        "nearest of thousands of byte-pair words",
-    .expects =
-        "both near 1 at a width of about the number of letters, before training as after it; far below it "
-        "training makes them more readable",
-    .advice = "Compare any such finding with the same number at the start.",
+    .text = claim_text(kText, "003-14"),
     .recorded = holds_if,
-    .condition =
-        "a linear probe is to read both, and there are about as many channels as letters, or more; which "
-        "word is nearest to "
-        "its sum is told among thousands as well. Nothing had to be learned for either",
-    .settles = "the narrow models with twenty seeds: fifteen more trainings, three minutes",
     .verdicts = {{holds, {above("narrow_word_change"), above("narrow_position_change")}},
                  {holds_if, {above("position", .9), above("word", .9)}},
                  {wrong, {below("word", .9)}},
                  otherwise(open)},
-    .amended = "After the earlier full run and a quick one: its bounds.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.language("sinusoidal"), narrow(d), d.pieces("sinusoidal")};
         },
     .measure = not_mixed,
-    .answer =
-        "With {room.channels} channels for {room.letters} letters and {room.directions} directions of the "
-        "position a linear probe reads the letter from the trained sum in {word:3n} of cases and before "
-        "training in {start_word:3n}, the position with R² {position:n} and {start_position:n}. With "
-        "{narrow_width} channels training changes the share of letters read by {narrow_word_change:3n} and "
-        "the R² of the position by {narrow_position_change:3n}. The position is {ratio:2n} times as long as "
-        "a letter, "
-        "and of a letter's ten nearest {near:2n} are left in the sum, outside the position's directions "
-        "{near_outside:2n}. With {pieces.words} byte-pair words in as many channels the position is "
-        "{pieces.ratio:2n} times as long as a word, which is the nearest to its sum in {pieces.word:n} of "
-        "cases. Of its ten nearest {pieces.near:n} are left, {pieces.near_outside:n} outside the position's "
-        "directions. Before training, at {pieces.start_ratio:2n} times the length, {pieces.start_near:n} "
-        "are. The position is read with R² {pieces.position:n}, before "
-        "training with {pieces.start_position:n}.",
 };
 Finding one_dimension(Desk&) {
   Finding f;
@@ -382,18 +235,10 @@ Finding one_dimension(Desk&) {
 const Record claim_001_08 = Claim{
     .question = &question_is_meaning_lost,
     .id = "001-08",
-    .says = "Words at 1, 2, 3 and offsets of .01: the sum forms a cloud around each word.",
-    .method = "how many positions leave the word decodable, by the nearest word and by rounding down",
-    .expects = "49 and 99",
-    .advice = "A picture, not a mechanism: use dimensions, not digits.",
+    .text = claim_text(kText, "001-08"),
     .recorded = holds_if,
-    .condition = "all offsets together stay below the distance to the next word",
     .verdicts = {{holds_if, {asked("nearest"), asked("floor")}}},
     .measure = one_dimension,
-    .answer =
-        "The picture works while all offsets stay below half the gap between words: {nearest} positions of "
-        "such a step, or {floor} when one rounds down. A sinusoid needs no such order: it moves in "
-        "{directions} directions instead of one.",
 };
 
 Finding bert_range(Desk& desk) {
@@ -423,24 +268,11 @@ Finding bert_range(Desk& desk) {
 const Record claim_001_12 = Claim{
     .question = &question_is_meaning_lost,
     .id = "001-12",
-    .says = "BERT's word vectors are roughly in [−2, 2].",
-    .method =
-        "BERT's published start (deviation 0.02); entries of the raw word table and of the normalised sum in "
-        "our trained models, and of Gaussian numbers",
-    .expects =
-        "±2 is the scale after LayerNorm, where it is 95 % of any Gaussian; the raw table is far smaller",
-    .advice = "Compare a code with the words after the same norm.",
+    .text = claim_text(kText, "001-12"),
     .recorded = holds_if,
-    .condition = "it is said as a bound, or of what the first norm lets out: the raw table is far smaller",
-    .rests_on = citation("Devlin et al. 2019 (arXiv:1810.04805) and their code, google-research/bert, "
-                         "modeling.py: initializer_range = 0.02, a normal cut at two deviations"),
+    .rests_on = Basis::citation,
     .recipes = additive,
     .measure = bert_range,
-    .answer =
-        "As a bound it is true, as a size it is not: BERT's word table starts with deviation 0.02, cut at "
-        "twice that; its trained table was not read here. In the models here the raw table has deviation "
-        "{deviation:n} and no entry above {largest:n}. After the first norm {inside:n} of all entries lie "
-        "within ±2, as {inside_by_chance} of Gaussian numbers do. So ±2 is the scale of a LayerNorm.",
 };
 
 // The least distance of two channels, over these positions, from what the example calls v.
@@ -475,23 +307,10 @@ Finding example_of_a_sum(Desk& desk) {
 const Record claim_002_15 = Claim{
     .question = &question_is_meaning_lost,
     .id = "002-15",
-    .says = "An example of the sum: [.5, .3] + v = [−.2, 1.2] with v = [−.7, .9]; is it exactly added?",
-    .method =
-        "what the combination gives, less word + position; the squared length of v, which is sin² + cos² in "
-        "the paper's layout, and the nearest v of either layout",
-    .expects = "added exactly; squared length 1 for any position of the paper's layout, the example has 1.30",
-    .advice =
-        "It is exactly added; then a norm or a factor √d sets the scale. Check an example by the length of "
-        "its code.",
+    .text = claim_text(kText, "002-15"),
     .recorded = answered,
     .verdicts = {{answered, {asked("exact"), asked("radius"), at_least("nearest", .01)}}},
     .measure = example_of_a_sum,
-    .answer =
-        "Yes, it is exactly added: what enters the model differs from word + position by {exact:e} at most, "
-        "and a LayerNorm or a factor √d follows. Only the example's v is none of the paper's: there two "
-        "neighbours are sine and cosine of one angle, of squared length 1, and it has {example}, {nearest} "
-        "away from the nearest pair. In tensor2tensor's layout neighbours are sines of two angles, and one "
-        "position comes as near as {nearest_halves}.",
 };
 
 }  // namespace

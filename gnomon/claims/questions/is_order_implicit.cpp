@@ -8,36 +8,10 @@
 
 namespace gnomon::claims {
 
-Question question_is_order_implicit = {
-    .key = "is_order_implicit",
-    .title = "Is order there without an encoding?",
-    .lead = "004-07",
-    .answer =
-        "Under a causal mask, yes: in models without any encoding a linear probe reads the position with R² "
-        "{004-07|best} in the best of eight layers, where the embedding has {004-07|embedding}. With the "
-        "text before the last byte shuffled the loss changes by {004-07|order} nats. What an encoding is "
-        "worth {004-07|gap.8 - 004-07|gap.1?shrinks with depth|is not told apart by depth|grows with depth}: "
-        "the loss without one is {004-07|gap.1:vs the sinusoid's} with one layer and {004-07|gap.8:vs} with "
-        "eight. From a quarter of the training to its end that {004-07|gap.1 - 004-07|quarter.1?shrinks|does "
-        "not change so that it could be told|grows} with one layer and {004-07|gap.8 - "
-        "004-07|quarter.8?shrinks|does not change so that it could be told|grows} with eight.",
-    .evidence = {
-        .algebra = "A query behind a causal mask sees as many keys as its position says, so an average over "
-                   "them already differs by position. Without the mask the output is permuted with the "
-                   "input, whatever the weights (004-03).",
-        .models = "At the end of training the loss of decoders without positions differs from that with the "
-                  "sinusoid by {004-07|gap.1}, {004-07|gap.2}, {004-07|gap.4} and {004-07|gap.8} nats, with "
-                  "one, two, four and eight layers; after a quarter of it by {004-07|quarter.1}, "
-                  "{004-07|quarter.2}, {004-07|quarter.4} and {004-07|quarter.8}. A probe that never saw the "
-                  "position that it is asked for reads it with R² {004-07|best} in the best of eight layers, "
-                  "before training with {004-07|untrained}.",
-        .real = "SmolLM2 was trained with rotations: run without any, its loss changes by {smollm2|without} "
-                "nats a token. all-MiniLM-L6-v2 run without its table changes the mean of its rows by "
-                "{minilm|without} (1 less the cosine). Both say what a model that was trained with positions "
-                "uses, not what one would learn without.",
-        .change_our_mind =
-            "Deep decoders without positions whose loss does not rise when the text before the last byte is "
-            "shuffled, or a gap to the sinusoid that does not shrink between one layer and eight."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/is_order_implicit.txt.inc"
+    ;
+Question question_is_order_implicit{.key = "is_order_implicit", .text = question_text(kText)};
 
 namespace {
 
@@ -137,43 +111,11 @@ Finding implicit(Desk& desk) {
   f.figures = {gaps_while_training(desk), shuffles(desk, deepest)};
   return f;
 }
-// What became of the difference between a quarter of the training and its end, with so many layers.
-std::string trend_of(const char* layers, std::int64_t n) {
-  return text("{gap.", n, " - quarter.", n, "?shrinks|is not told apart from what it was|grows} with ",
-              layers);
-}
-std::string answer_implicit() {
-  return text(
-      "A causal model of eight layers without any encoding lets a probe read the position with R² {best:2n} "
-      "in its "
-      "best layer, where the embedding gives {embedding:2n} and the same layers before training "
-      "{untrained:2n}. With "
-      "all but the last byte shuffled its loss changes by {order:n} nats{order?: it predicts this text from "
-      "letters, not "
-      "from their order|: that it uses the order is not shown|: it uses the order}. Without an encoding the "
-      "loss is "
-      "{gap.1:vs the sinusoid's} with one layer, {gap.2:vs} with two, {gap.4:vs} with four and {gap.8:vs} "
-      "with eight. "
-      "From a quarter of the training to its end that difference ",
-      trend_of("one layer", 1), ", ", trend_of("two", 2), ", ", trend_of("four", 4), " and ",
-      trend_of("eight", 8),
-      ". Twelve layers on windows of 512 were not trained: each run is the computing of {dear} of the "
-      "deepest here.");
-}
 const Record claim_004_07 = Claim{
     .question = &question_is_order_implicit,
     .id = "004-07",
-    .says = "Causal language models learn order implicitly; an encoding reduces the burden.",
-    .method =
-        "loss without positions less with the sinusoid at 1, 2, 4 and 8 layers, paired, at the end and while "
-        "training; a linear probe for the position in models without any, at positions that it was not "
-        "fitted on, trained and before; the loss of the last byte when the text before it is shuffled",
-    .expects = "a position that appears after some layers, is used, and a gap that shrinks with depth",
-    .advice = "A decoder without positions works; give it depth and time, or give it an encoding.",
+    .text = claim_text(kText, "004-07"),
     .recorded = holds,
-    .settles =
-        "12 layers on windows of 512 tokens, with and without the sinusoid, five seeds: ten trainings, each "
-        "of the computing that the answer gives",
     .verdicts = {{holds, {below("embedding", .1), above("best", .5), above("order"), above("gap.2")}},
                  {wrong, {below("best", .5)}},
                  {wrong, {below("gap.2")}},
@@ -187,7 +129,6 @@ const Record claim_004_07 = Claim{
           return all;
         },
     .measure = implicit,
-    .answer = answer_implicit(),
 };
 
 // Of the training of a model without positions, the share that one with this spec needs not, to come to the same loss: by
@@ -236,15 +177,8 @@ Finding takes_load(Desk& desk) {
 const Record claim_004_05 = Claim{
     .question = &question_is_order_implicit,
     .id = "004-05",
-    .says = "Do positions take load off the attention?",
-    .method =
-        "the share of the training that is saved to the loss that a model without positions ends at, by "
-        "seed, from the curve of held-out losses (0 where it is not reached); losses paired by seed, at the "
-        "end and after a quarter",
-    .expects = "less training with positions, and a lower loss",
-    .advice = "Even if positions are dropped later, they pay for themselves in training.",
+    .text = claim_text(kText, "004-05"),
     .recorded = answered,
-    .settles = "twenty seeds of RoPE and of no position instead of five: thirty more trainings of two layers",
     .verdicts = {{answered, {apart("gain")}}, otherwise(open)},
     .recipes =
         [](const Desk& d) {
@@ -254,11 +188,6 @@ const Record claim_004_05 = Claim{
           return all;
         },
     .measure = takes_load,
-    .answer =
-        "{gain?Yes, as far as training goes|The final losses do not tell|No, as far as training goes}: to "
-        "come to the loss that a model without positions ends at, RoPE can leave out {saved.rope:2n} of the "
-        "training and a learned table {saved.learned:2n}. The loss with RoPE is {gain_quarter:vs that "
-        "without} after a quarter of the training and {gain:vs} at its end.",
 };
 
 // Plug-in mutual information of token and position, in nats: (first tokens of) windows at these starts.
@@ -334,14 +263,8 @@ Finding related(Desk& desk) {
 const Record claim_000_06 = Claim{
     .question = &question_is_order_implicit,
     .id = "000-06",
-    .says = "There is no reason to think that a word and its position are related.",
-    .method =
-        "plug-in mutual information of letter and position in windows of 16, less the mean of 100 copies "
-        "with shuffled positions; 4,000 windows at line starts and at random places of the text",
-    .expects = "more than 0 at the starts of lines or documents, nothing at random places",
-    .advice = "Crop training windows at random if positions should say nothing about words.",
+    .text = claim_text(kText, "000-06"),
     .recorded = holds_if,
-    .condition = "windows are cut at random places, and not where lines or documents begin",
     .verdicts = {{holds_if, {asked("line_starts"), asked("places_z")}}},
     .recipes =
         [](const Desk& d) {
@@ -349,11 +272,6 @@ const Record claim_000_06 = Claim{
           return std::vector<Recipe>();
         },
     .measure = related,
-    .answer =
-        "In windows cut at random places the position says {places} nats about the letter beyond chance, "
-        "{places_z:1} deviations of what shuffled positions give. Where windows begin with lines it says "
-        "{line_starts:3} nats, against a deviation by chance of {deviation}. The [CLS] that opens every "
-        "input of BERT is the extreme case.",
 };
 
 }  // namespace

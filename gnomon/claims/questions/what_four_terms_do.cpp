@@ -10,37 +10,10 @@
 
 namespace gnomon::claims {
 
-Question question_what_four_terms_do = {
-    .key = "what_four_terms_do",
-    .title = "What does attention make of the four terms?",
-    .lead = "000-02",
-    .answer =
-        "They add up to the logits exactly. In terms over distances, the loss of a model whose word and "
-        "position share their matrices is {000-04|tying:vs that of one in which they have their own}. "
-        "The variance of a term is not its worth: words asking words, words asking positions and positions "
-        "asking positions have {000-02|share.0}, {000-02|share.1} and {000-02|share.3} of it, and without "
-        "one of them in the first layer of a finished model the loss changes by {000-02|cost.0}, "
-        "{000-02|cost.1} and {000-02|cost.3} nats.",
-    .evidence = {
-        .algebra = "The terms and the biases add up to the logits to {000-02|error}. The matrix of a head "
-                   "has rank {000-01|rank} of {000-01|width}. Rows of attention weights sum to 1 to "
-                   "{000-03|paid}, columns do not ({000-03|received}): the query asks and pays.",
-        .models = "With the same matrices for word and position the loss is {000-04|tying:vs that with "
-                  "matrices of their own} at the end of the training and {000-04|tying_quarter:vs it} after "
-                  "a quarter of it. With position in every layer instead of the first it is "
-                  "{000-04|every_layer:vs the sum's}. What positions ask of positions "
-                  "depends on their distance: {002-08|offset} of its variance against {002-08|offset_null} "
-                  "by chance. The heads of a layer differ in how much of their logits is about position by "
-                  "{002-11|spread}, of which chance gives {002-11|spread_null}.",
-        .real = "In the first layer of all-MiniLM-L6-v2 words asking words have {minilm|word_word} of the "
-                "variance, words asking positions {minilm|word_position}, positions asking words "
-                "{minilm|position_word}, positions asking positions {minilm|position_position}, and biases "
-                "and the token type the other {minilm|terms_rest}. These are means over heads, of shares "
-                "that can be below 0: a term that varies against the whole. Positions asking positions have "
-                "more than words asking words in {minilm|terms_positional} of its heads.",
-        .change_our_mind =
-            "A larger model in which matrices of their own lower the loss at equal parameters, "
-            "with an interval on one side of 0."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/what_four_terms_do.txt.inc"
+    ;
+Question question_what_four_terms_do{.key = "what_four_terms_do", .text = question_text(kText)};
 
 namespace {
 
@@ -81,22 +54,12 @@ Finding joint_matrix(Desk& desk) {
 const Record claim_000_01 = Claim{
     .question = &question_what_four_terms_do,
     .id = "000-01",
-    .says = "(Qx)'(Ky) = x'(Q'K)y: attention learns one joint matrix.",
-    .method =
-        "both sides for 32 Gaussian vectors and every head of a trained first layer; the rank of Q'K by its "
-        "singular values",
-    .expects = "equal to rounding; rank at most the size of the head",
-    .advice = "Think of one bilinear form of rank d_h for each head, not of one full matrix.",
+    .text = claim_text(kText, "000-01"),
     .recorded = holds_if,
-    .condition = "one matrix means one for each head, of the head's rank, beside a bias and a scale",
     .verdicts = {{holds_if, {asked("two_sides"), at_most("rank", {.5, "width"})}},
                  {holds, {asked("two_sides")}}},
     .recipes = additive,
     .measure = joint_matrix,
-    .answer =
-        "The identity is exact to rounding. But the joint matrix of a head has rank {rank}, the size of the "
-        "head, not {width}: a bottleneck for each head, with a factor 1/√d_h, biases and a LayerNorm that "
-        "the formula leaves out.",
 };
 
 Matrix added(const std::vector<Matrix>& terms) {
@@ -183,25 +146,11 @@ Finding expansion(Desk& desk) {
 const Record claim_000_02 = Claim{
     .question = &question_what_four_terms_do,
     .id = "000-02",
-    .says =
-        "With positions added, the product splits into four terms: word-word, word-position, position-word, "
-        "position-position.",
-    .method =
-        "LN(x + e) = γ(x − x̄)/σ + γ(e − ē)/σ + β with each token's σ; the 3 × 3 terms of q·k/√d_h for every "
-        "head of the first layer, their sum against the model's logits; shares Cov(term, sum)/Var(sum) of "
-        "row-centred logits over held-out text",
-    .expects = "the terms add up to 1e-4; shares sum to 1",
-    .advice = "Look at row-centred logits: what is constant over the keys of a query cancels in the softmax.",
+    .text = claim_text(kText, "000-02"),
     .recorded = holds,
     .verdicts = {{holds, {asked("error"), asked("shares_sum")}}},
     .recipes = additive,
     .measure = expansion,
-    .answer =
-        "The four terms and the biases add up to the logits to {error:e}. In trained models of this size the "
-        "shares of the variance within rows are: words asking words {share.0:n}, words asking positions "
-        "{share.1:n}, positions asking words {share.2:n}, positions asking positions {share.3:n}. Without "
-        "one of them in the first layer of a finished model the loss changes by {cost.0}, {cost.1}, {cost.2} "
-        "and {cost.3} nats.",
 };
 
 Finding direction(Desk& desk) {
@@ -225,18 +174,11 @@ Finding direction(Desk& desk) {
 const Record claim_000_03 = Claim{
     .question = &question_what_four_terms_do,
     .id = "000-03",
-    .says = "The second term says how much attention to pay to word x given the position of y.",
-    .method = "sums of attention weights along rows (what a token pays) and columns (what it receives)",
-    .expects = "rows sum to 1: Q acts on x, x asks, y is asked",
-    .advice = "Label plots by who asks and who is asked.",
+    .text = claim_text(kText, "000-03"),
     .recorded = wrong,
     .verdicts = {{wrong, {asked("paid"), asked("received")}}},
     .recipes = additive,
     .measure = direction,
-    .answer =
-        "The other way round: Q acts on x, so x asks, and the softmax makes what x pays sum to 1 (to "
-        "{paid:e}). What y receives does not: it is up to {received} away. The second term is a word asking "
-        "for a position, the third a position asking for a word.",
 };
 
 // All four terms over distances in every layer, with matrices of their own for positions, or with the layer's: the two
@@ -294,20 +236,8 @@ Finding trade_off(Desk& desk) {
 const Record claim_000_04 = Claim{
     .question = &question_what_four_terms_do,
     .id = "000-04",
-    .says = "One matrix that does four tasks at once must be a compromise.",
-    .method =
-        "four terms over distances in every layer, with matrices of their own for positions or with the "
-        "layer's for both: loss paired by seed; beside it the sum, the sum with position again in every "
-        "layer, TUPE (no cross terms) and DeBERTa (no term from position to position); dLoss/d(scale) of "
-        "each of the four terms of the trained sum, which all would be 0 without a conflict",
-    .expects =
-        "tying costs less than 0.02 nats; most of what TUPE and DeBERTa gain over the sum is that position "
-        "enters every layer",
-    .advice = "Do not untie for the sake of the trade-off before you have measured that it lowers your loss.",
+    .text = claim_text(kText, "000-04"),
     .recorded = wrong,
-    .settles =
-        "the two arms with twenty seeds each: thirty more trainings, four minutes; at other widths as many "
-        "again",
     .verdicts = {{wrong, {below("tying", kMargin)}}, {holds, {above("tying", kMargin)}}, otherwise(open)},
     .recipes =
         [](const Desk& d) {
@@ -316,15 +246,6 @@ const Record claim_000_04 = Claim{
                              d.language(kFourOwn),     d.language(kFourShared)};
         },
     .measure = trade_off,
-    .answer =
-        "The same four terms, in every layer and over the same distances: with one matrix for word and "
-        "position the loss is {tying_quarter:vs that with matrices of their own} after a quarter of the "
-        "training, {tying_half:vs} after half of it and {tying:vs} at its end. With position again in every "
-        "layer the sum's loss is {every_layer:vs the plain sum's}. Against that, the loss of four terms over "
-        "distances is {own:vs}, and TUPE's {tupe:vs}. A training without the term from position to position "
-        "ends {without_p2p:vs one with all four}. These are terms over distances: the sum itself was not "
-        "given matrices of its own. In the trained sum the loss asks {growing} of the four terms to be "
-        "larger and {shrinking} to be smaller.",
 };
 
 double mean_of(const std::vector<double>& v) { return mean_interval(v).mean; }
@@ -367,28 +288,11 @@ Finding identifiable(Desk& desk) {
 const Record claim_002_08 = Claim{
     .question = &question_what_four_terms_do,
     .id = "002-08",
-    .says = "The input is the sum; so why may one discuss the position alone?",
-    .method =
-        "logits of trained first layers averaged over windows of held-out letters in random order, the "
-        "diagonal apart, against the terms of the position (with the mean word, which is the same "
-        "everywhere); the share of e'Mf that the offset explains by head, rows centred, against M turned at "
-        "random on both sides",
-    .expects =
-        "the average over words leaves the position term; and training makes e'Mf depend on the offset more "
-        "than chance",
-    .advice = "Average attention maps over many texts to see what a head does with position.",
+    .text = claim_text(kText, "002-08"),
     .recorded = answered,
-    .settles = "averages over ten times as many windows: no training, ten minutes",
     .verdicts = {{answered, {above("correlation", .9)}}, otherwise(open)},
     .recipes = additive,
     .measure = identifiable,
-    .answer =
-        "Because the parts of the sum can be told apart: averaged over {windows} windows the logits of a "
-        "head follow the terms of position alone, with correlations of {correlation:n} in the head where it "
-        "is least. What positions ask of positions {offset_more?depends on their distance less than chance "
-        "makes it|is not told apart from chance in how it depends on their distance|depends on their "
-        "distance more than chance makes it}: {offset:n} of its variance against {offset_null:n} for the "
-        "same matrix turned at random and {offset_start:n} at the start.",
 };
 
 // Queries at spaces and marks.
@@ -441,31 +345,11 @@ Finding importance(Desk& desk) {
 const Record claim_002_11 = Claim{
     .question = &question_what_four_terms_do,
     .id = "002-11",
-    .says =
-        "Attention can set the importance of the token against that of the position, depending on the "
-        "context.",
-    .method =
-        "the share of each head's row-centred logit variance in terms with a position, first layer: most "
-        "less least of the heads, against heads exchanged within every window; and queries at letters "
-        "against queries at spaces or marks, against queries exchanged at the same place of other windows",
-    .expects = "heads differ by more than chance; so do contexts, by less",
-    .advice = "Ask the question of a head and a context, not of a model.",
+    .text = claim_text(kText, "002-11"),
     .recorded = holds,
-    .condition = "the head sets it, not the context",
-    .settles = "the same models with ten more seeds: ten trainings, three minutes",
     .verdicts = {{holds, {above("context_more")}}, {holds_if, {above("spread_more")}}, otherwise(open)},
-    .amended =
-        "After the first full run: the rule asked heads to differ by 0.05 more than chance and called "
-        "the claim wrong, although queries differed by context, which is what it says.",
     .recipes = additive,
     .measure = importance,
-    .answer =
-        "The terms with a position have from {least:n} to {most:n} of the variance of a head's logits within "
-        "rows. That the head with the most differs from the one with the least is no finding by itself. The "
-        "two differ by {spread:n}, with heads exchanged at random by {spread_null:n}: {spread_more?less than "
-        "chance|not told apart from chance|more than chance}. Between queries at letters and at spaces or "
-        "marks the share differs by {context:n}, {context_more?less than|not told apart from|more than} the "
-        "{context_null:n} of chance{context_more?||: it depends on the context}.",
 };
 
 }  // namespace

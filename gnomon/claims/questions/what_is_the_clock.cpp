@@ -11,37 +11,10 @@
 
 namespace gnomon::claims {
 
-Question question_what_is_the_clock = {
-    .key = "what_is_the_clock",
-    .title = "What is the clock with many hands?",
-    .lead = "003-10",
-    .answer =
-        "Every pair of channels is the end of a hand on the unit circle, clockwise with the sine on x, each "
-        "later hand slower. Among the first 20,000 positions the two closest vectors are neighbours, "
-        "{003-11|least} apart (each vector is {003-11|length} long). What training makes of the hands is "
-        "another matter: at the byte before, hiding the fast ones changes the loss of a trained model by "
-        "{004-02|task.previous.short} nats and hiding the slow ones by {004-02|task.previous.long}; on text "
-        "by {004-02|text.short} and {004-02|text.long}.",
-    .evidence = {
-        .algebra =
-            "|sin|² + |cos|² is 1, so every pair stays on the circle, and a step of the position turns it by "
-            "its frequency: both hold in double precision to its rounding. In float32 a table's rows deviate "
-            "by at most {003-11|float32} from those in double, far less than the {003-11|least} between "
-            "neighbours. Of the squared distance between neighbours the fast pairs have {004-02|fast_at_1}, "
-            "of that between positions 64 apart the slow ones {004-02|slow_at_64}.",
-        .models = "On text the loss changes by {004-02|text.short} nats where the waves of up to 25 tokens "
-                  "are hidden, and by {004-02|text.long} where the longer ones are. For models that name the "
-                  "letter one place back it changes by {004-02|task.previous.short} and "
-                  "{004-02|task.previous.long}, for those that name it eight places back by "
-                  "{004-02|task.offset8.short} and {004-02|task.offset8.long}.",
-        .real =
-            "SmolLM2 turns pairs of its queries and keys by such hands: {smollm2|pairs_turning} of them turn "
-            "fully within the windows measured and {smollm2|pairs_still} less than a quarter. Its heads look "
-            "over {smollm2|attention_nearest} to {smollm2|attention_farthest} tokens on average.",
-        .change_our_mind =
-            "Two positions in use whose codes are nearer than neighbours' would end the clock's uniqueness. "
-            "A trained model that needs the fast waves for near tokens alone and the slow ones for far "
-            "tokens alone would make a law of the division of labour."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/what_is_the_clock.txt.inc"
+    ;
+Question question_what_is_the_clock{.key = "what_is_the_clock", .text = question_text(kText)};
 
 namespace {
 
@@ -78,22 +51,10 @@ Finding clock_hands(Desk&) {
 const Record claim_003_10 = Claim{
     .question = &question_what_is_the_clock,
     .id = "003-10",
-    .says =
-        "Every pair is a point on the unit circle that moves clockwise: a clock with 256 hands, the later "
-        "the slower.",
-    .method =
-        "the radius of every pair; the sense and the speed of its turn, with the sine on x and the cosine on "
-        "y",
-    .expects = "radius 1; clockwise for (x, y) = (sin, cos), the other way round for (cos, sin); speed w_i",
-    .advice = "State the axes: the direction depends on them.",
+    .text = claim_text(kText, "003-10"),
     .recorded = holds_if,
-    .condition = "the sine is drawn to the right and the cosine upwards",
     .verdicts = {{holds_if, {asked("radius"), asked("speed"), asked("clockwise")}}},
     .measure = clock_hands,
-    .answer =
-        "With the sine on x and the cosine on y, {clockwise} of 32,768 steps turn clockwise; the radius "
-        "differs from 1, and the angular speed from w_i, by no more than the rounding of doubles. With the "
-        "axes exchanged it turns the other way.",
 };
 
 // The code of position p as programs make it that compute in float32 throughout, as that of the fifth text.
@@ -139,22 +100,10 @@ Finding unique(Desk&) {
 const Record claim_003_11 = Claim{
     .question = &question_what_is_the_clock,
     .id = "003-11",
-    .says = "Each position is a unique time on the clock.",
-    .method =
-        "least distance of two codes over all offsets up to 20,000, d = 512, in double; the same computed in "
-        "float32 throughout: the largest distance of a code from that in double, and what it leaves of the "
-        "least distance",
-    .expects = "the neighbours' distance, 3.714; in float32 nearly the same",
-    .advice =
-        "Uniqueness holds for any length in use; it says nothing about whether a model learned what those "
-        "codes mean.",
+    .text = claim_text(kText, "003-11"),
     .recorded = holds,
     .verdicts = {{holds, {asked("least"), asked("neighbours"), asked("float32_least")}}},
     .measure = unique,
-    .answer =
-        "No two of 20,000 positions come nearer than neighbours do, {least:2} at a length of {length}. In "
-        "float32 throughout, as most programs compute it, a code is off by up to {float32}, so that no two "
-        "come nearer than {float32_least:2}: the time stays unique, though it is not exact any more.",
 };
 
 Finding circles(Desk& desk) {
@@ -192,23 +141,11 @@ Finding circles(Desk& desk) {
 const Record claim_003_12 = Claim{
     .question = &question_what_is_the_clock,
     .id = "003-12",
-    .says = "The first two channels of word + position lie on a unit circle around the word.",
-    .method =
-        "largest | |h − word| − 1 | over the first pair, in trained models, of words and positions of "
-        "held-out text",
-    .expects =
-        "1 exactly, where the word is taken as it enters the sum (times √d here), and the code is not scaled",
-    .advice = "In tensor2tensor's layout the pair is channels i and i + d/2, not 2i and 2i + 1.",
+    .text = claim_text(kText, "003-12"),
     .recorded = holds_if,
-    .condition =
-        "the circle is drawn around the word as it enters the sum, times √d here, and the code is not scaled",
     .verdicts = {{holds_if, {asked("circle"), at_least("circle_of_row", .01)}}, {holds, {asked("circle")}}},
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
     .measure = circles,
-    .answer =
-        "Around the word as it enters the sum, here the table's row times √d, the distance is off 1 by "
-        "{circle:e} at most; around the table's row itself by up to {circle_of_row:2}. If the code is scaled "
-        "by A, the radius is A.",
 };
 
 // What the pairs of RoPE do in the first layer, a column a pair: the share of the logits' variance, mean over seeds.
@@ -390,20 +327,8 @@ Finding distances(Desk& desk) {
 const Record claim_004_02 = Claim{
     .question = &question_what_is_the_clock,
     .id = "004-02",
-    .says = "Different frequencies let the model see short and long distances.",
-    .method =
-        "the share of |e_{p+k} − e_p|² that fast and slow pairs carry, at k = 1 and k = 64, d = 512; the "
-        "loss of trained models when waves of their code are set to their mean over positions: each octave, "
-        "all up to 25 tokens, all longer ones, on text and on naming the letter one and eight places before; "
-        "the loss on text when the byte k places before is replaced",
-    .expects =
-        "fast pairs tell neighbours apart and slower ones far positions; hiding short waves costs more for "
-        "the letter before than for that eight before, hiding long ones the other way round",
-    .advice = "At length T, pairs with wavelengths beyond a few T carry nothing that training could use.",
+    .text = claim_text(kText, "004-02"),
     .recorded = holds_if,
-    .condition =
-        "it is said of the code; what a trained model loses without its short or long waves does not divide "
-        "by distance like that",
     .verdicts = {{holds, {at_least("fast_at_1", .9), at_least("slow_at_64", .4), above("shift")}},
                  {holds_if, {at_least("fast_at_1", .9), at_least("slow_at_64", .4)}},
                  otherwise(wrong)},
@@ -413,15 +338,6 @@ const Record claim_004_02 = Claim{
                              one_layer(d, "offset8")};
         },
     .measure = distances,
-    .answer =
-        "Of the code itself it is true: pairs faster than 1/8 radian a token carry {fast_at_1:%0} % of the "
-        "step between neighbours, slower ones {slow_at_64:%0} % of the way between positions 64 apart. "
-        "Without the waves of up to 25 tokens the loss of trained models on text changes by {text.short:n} "
-        "nats, without the longer ones by {text.long:n}. For naming the letter before it changes by "
-        "{task.previous.short:n} without the short waves and by {task.previous.long:n} without the longer "
-        "ones, for the one eight before by {task.offset8.short:n} and {task.offset8.long:n}: against "
-        "the long waves the short ones count {shift?for the far letter above all|for both letters alike, as "
-        "far as is told|for the near letter above all}.",
 };
 
 }  // namespace

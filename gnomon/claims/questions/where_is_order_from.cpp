@@ -12,35 +12,10 @@
 
 namespace gnomon::claims {
 
-Question question_where_is_order_from = {
-    .key = "where_is_order_from",
-    .title = "Where does order come from?",
-    .lead = "003-01",
-    .answer =
-        "Not from attention: permuting the input permutes the output, for all weights. So of pairs that "
-        "differ in order alone an encoder without positions answers {003-01|none.encoder} right, which is "
-        "chance, and on text its loss is {004-08|loss:vs that of one with a sinusoid}. Order comes from a "
-        "causal mask, which answers {003-01|none.causal_1} right with one layer and {003-01|none.causal_2} "
-        "with two, or from an encoding, {003-01|sinusoidal.encoder} right with the sinusoid.",
-    .evidence = {
-        .algebra =
-            "Every part of a layer is either applied to each token alone or is a sum over all tokens with "
-            "weights made from pairs of them, and neither changes when the tokens are renumbered. So f(Px) = "
-            "P·f(x) for all weights, trained or not, and what is pooled over the tokens is the same for "
-            "every order. A mask or a position depends on the numbers of the tokens and breaks this.",
-        .models = "The relative error of f(Px) = P·f(x) is at most {004-03|trained.none:e} in trained "
-                  "encoders without positions and at least {004-03|trained.sinusoidal} in those with a "
-                  "sinusoid. On pairs that differ in order alone the share of right answers is "
-                  "{003-01|none.encoder} without positions, {003-01|none.causal_1} under a causal mask in "
-                  "one layer, {003-01|none.causal_2} in two.",
-        .real = "In all-MiniLM-L6-v2, an encoder with a table, the distance of query and key explains more "
-                "than half of the logits' variance in {minilm|heads_by_distance} of the heads, and "
-                "{minilm|heads_previous} look mostly at the token before; in SmolLM2, under a mask and with "
-                "rotations, {smollm2|heads_by_distance} and {smollm2|heads_previous}. Without its table "
-                "MiniLM's mean row moves by {minilm|without} (1 less the cosine).",
-        .change_our_mind = "An encoder without positions, with any weights, that answers more than half of "
-                           "pairs which hold the same tokens in another order: it would show that some part "
-                           "of it reads a token's row number."}};
+constexpr Prose kText =
+#include "gnomon/claims/questions/where_is_order_from.txt.inc"
+    ;
+Question question_where_is_order_from{.key = "where_is_order_from", .text = question_text(kText)};
 
 namespace {
 
@@ -87,18 +62,8 @@ Finding tom_bit(Desk& desk) {
 const Record claim_003_01 = Claim{
     .question = &question_where_is_order_from,
     .id = "003-01",
-    .says = "Without positions, \"Tom bit a dog\" and \"A dog bit Tom\" are the same to the model.",
-    .method =
-        "models trained to say who bites, on pairs that differ in order alone, with a fixed last token that "
-        "asks; share of right answers; the logits pooled over a window, read forwards and backwards",
-    .expects =
-        "exactly one half for an encoder without positions and for one causal layer; all for two causal "
-        "layers",
-    .advice =
-        "An encoder needs positions; a decoder of two layers or more can do without, but learns more slowly.",
+    .text = claim_text(kText, "003-01"),
     .recorded = holds_if,
-    .condition =
-        "no mask tells the order either, as in an encoder; behind a causal mask two layers tell them apart",
     .verdicts = {{holds_if, {at_most("none.encoder", .5), asked("pooled"), at_least("none.causal_2", .95)}},
                  {holds, {at_most("none.encoder", .5), asked("pooled"), at_most("none.causal_2", .51)}},
                  otherwise(wrong)},
@@ -109,13 +74,6 @@ const Record claim_003_01 = Claim{
                              d.task("order", "rope", 2, false)};
         },
     .measure = tom_bit,
-    .answer =
-        "Without positions an encoder answers {none.encoder:m} of the pairs right, where chance is half, and "
-        "its logits pooled over the window change by {pooled:e} when it is read backwards. Under a causal "
-        "mask one layer, read at the last token, answers {none.causal_1:m} and two layers {none.causal_2:m}; "
-        "with positions encoders answer {sinusoidal.encoder:m} (sinusoid) and {rope.encoder:m} (RoPE). "
-        "Pooling tells a mask as well: the logits of one causal layer change by {pooled_causal}. As printed, "
-        "\"a\" and \"A\" are different tokens, so the two sentences differ anyway.",
 };
 
 Finding at_once(Desk&) {
@@ -136,17 +94,10 @@ Finding at_once(Desk&) {
 const Record claim_004_01 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-01",
-    .says = "All tokens enter a Transformer at once.",
-    .method = "logits of one pass over 16 tokens against those of 16 growing prefixes, causal",
-    .expects = "equal to rounding",
-    .advice = "This is why training is parallel.",
+    .text = claim_text(kText, "004-01"),
     .recorded = holds,
     .verdicts = {{holds, {asked("once")}}},
     .measure = at_once,
-    .answer =
-        "One pass over all tokens gives the logits of sixteen passes over longer and longer prefixes, to "
-        "{once:e}: a causal model takes them at once in training. When it writes, its own tokens come one by "
-        "one.",
 };
 
 constexpr double kBlind =
@@ -198,30 +149,16 @@ Finding permutations(Desk& desk) {
 const Record claim_004_03 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-03",
-    .says = "Why does order not emerge from attention itself, after training on tons of data?",
-    .method =
-        "|f(Px) − P·f(x)|/|f(x)| over random permutations, of models before training and of encoders trained "
-        "on text, with and without positions and a causal mask; swaps of two tokens before the last",
-    .expects =
-        "below 1e-5 without positions and mask, trained or not; above 0.1 with a mask, and a hundred times "
-        "the first with a trained sinusoid",
-    .advice = "Use this test on any implementation: it takes a second.",
+    .text = claim_text(kText, "004-03"),
     .recorded = answered,
     .verdicts = {{answered,
                   {asked("none.encoder"), asked("none.causal"), asked("trained.none"),
                    at_least("trained.sinusoidal", 100 * kBlind), asked("swap")}}},
-    .amended = "After the earlier full run and a quick one: the least error that counts as order seen.",
     .recipes =
         [](const Desk& d) {
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = permutations,
-    .answer =
-        "Because attention has nothing to tell order by: every token is treated alike and summed over, so "
-        "for all weights the permuted input gives the permuted output. That is an argument about all "
-        "weights, so no amount of data changes it; the trained encoders are examples. Without positions the "
-        "relative error of it is {trained.none:e} after training on text and {none.encoder:e} before, with a "
-        "sinusoid {trained.sinusoidal}. A causal mask alone gives {none.causal:2}.",
 };
 
 Finding rows_together(Desk&) {
@@ -247,17 +184,10 @@ Finding rows_together(Desk&) {
 const Record claim_004_04 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-04",
-    .says = "Is the order not implicit in the rows of Q, K and V?",
-    .method = "attention weights after reversing the rows of the input",
-    .expects = "the weights reverse with them",
-    .advice = "The index of a row is bookkeeping, not input.",
+    .text = claim_text(kText, "004-04"),
     .recorded = answered,
     .verdicts = {{answered, {asked("reversed")}}},
     .measure = rows_together,
-    .answer =
-        "No. The rows of Q, K and V permute together, and the weights with them: after reversing the rows "
-        "they differ from the reversed weights by {reversed:e} at most. Which row a token has says nothing "
-        "to the model.",
 };
 
 Finding equivariant(Desk& desk) {
@@ -285,14 +215,8 @@ Finding equivariant(Desk& desk) {
 const Record claim_004_08 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-08",
-    .says = "Attention is permutation-invariant; BERT has no implicit position.",
-    .method =
-        "equivariance error and change of the rows under reversal; loss on masked letters without positions "
-        "less with",
-    .expects = "equivariant, invariant after pooling; a large loss without positions",
-    .advice = "Never train an encoder without positions.",
+    .text = claim_text(kText, "004-08"),
     .recorded = holds_if,
-    .condition = "“invariant” is said of what is pooled over the tokens: attention itself is equivariant",
     .verdicts = {{holds_if, {asked("equivariance"), asked("pooled"), asked("reversal"), above("loss")}},
                  otherwise(wrong)},
     .recipes =
@@ -300,12 +224,6 @@ const Record claim_004_08 = Claim{
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = equivariant,
-    .answer =
-        "Not invariant but equivariant: read backwards, the rows of an encoder change by {reversal:2} of "
-        "their size, the permuted rows are the same to {equivariance:e}, and only what is pooled over them "
-        "is invariant, to {pooled:e}. So an encoder like BERT has no implicit position: in ours the loss on "
-        "masked letters without positions is {loss_quarter:vs the sinusoid's} after a quarter of the "
-        "training and {loss:vs} at its end.",
 };
 
 Finding token_wise(Desk&) {
@@ -332,17 +250,10 @@ Finding token_wise(Desk&) {
 const Record claim_004_11 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-11",
-    .says = "Q, K and V are made token by token, so they hold no position.",
-    .method = "q, k, v of a token alone and within its window; parameters against length",
-    .expects = "equal; constant",
-    .advice = "Whatever knows the order must be added, multiplied or masked in.",
+    .text = claim_text(kText, "004-11"),
     .recorded = holds,
     .verdicts = {{holds, {asked("alone"), asked("length")}}},
     .measure = token_wise,
-    .answer =
-        "Each token's q, k and v depend on that token alone: within a window they differ from those of the "
-        "token by itself by {alone:e} at most. A model for windows of 1,024 tokens has {length} parameters "
-        "more than one for 32.",
 };
 
 Finding bag_of_words(Desk& desk) {
@@ -363,11 +274,7 @@ Finding bag_of_words(Desk& desk) {
 const Record claim_004_12 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-12",
-    .says = "A bag of words is enough for simple classification, not for language.",
-    .method =
-        "encoders without positions on the majority letter, on who bites, and on masked letters of text",
-    .expects = "all right, one half, and a higher loss than with positions",
-    .advice = "Check whether your labels need order before paying for positions.",
+    .text = claim_text(kText, "004-12"),
     .recorded = holds,
     .verdicts = {{holds, {asked("majority.none"), asked("order"), above("language")}}, otherwise(wrong)},
     .recipes =
@@ -376,11 +283,6 @@ const Record claim_004_12 = Claim{
                              d.task("order", "none", 2, false), d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = bag_of_words,
-    .answer =
-        "A question that needs no order, which letter is most frequent, is answered right in "
-        "{majority.none:m} of cases without positions and in {majority.sinusoidal:m} with them; one that "
-        "does, who bites, in {order:m}, which is chance. On text the loss of an encoder that sees a bag of "
-        "letters is {language:vs that of one with a sinusoid}.",
 };
 
 Finding oranges(Desk& desk) {
@@ -401,12 +303,8 @@ Finding oranges(Desk& desk) {
 const Record claim_004_13 = Claim{
     .question = &question_where_is_order_from,
     .id = "004-13",
-    .says = "\"3 oranges and 4 bananas\" and \"4 oranges and 3 bananas\" need positions to be told apart.",
-    .method = "models trained to say how many of one fruit, on pairs with the numbers exchanged",
-    .expects = "one half for an encoder without positions, all with them or with a mask over two layers",
-    .advice = "Binding is order: test it before dropping positions.",
+    .text = claim_text(kText, "004-13"),
     .recorded = holds_if,
-    .condition = "no mask tells the order either: two causal layers need no positions",
     .verdicts = {{holds_if,
                   {asked("none.encoder"), asked("sinusoidal.encoder"), at_least("none.causal", .9)}},
                  {holds, {asked("none.encoder"), asked("sinusoidal.encoder"), at_most("none.causal", .51)}},
@@ -417,10 +315,6 @@ const Record claim_004_13 = Claim{
                              d.task("binding", "sinusoidal", 2, false), d.task("binding", "alibi", 2, true)};
         },
     .measure = oranges,
-    .answer =
-        "The two sentences have the same words: of such pairs an encoder without positions answers "
-        "{none.encoder:m} right, which is chance, one with a sinusoid {sinusoidal.encoder:m}. Under a causal "
-        "mask two layers answer {none.causal:m} without positions and {alibi.causal:m} with ALiBi.",
 };
 
 Finding recurrent(Desk&) {
@@ -448,19 +342,10 @@ Finding recurrent(Desk&) {
 const Record claim_002_14 = Claim{
     .question = &question_where_is_order_from,
     .id = "002-14",
-    .says = "RNNs and LSTMs know the order of their input.",
-    .method =
-        "the states of a random recurrent network and of a random LSTM when two tokens swap; one causal "
-        "attention layer beside them",
-    .expects = "the state changes",
-    .advice = "What recurrence gives for free, a Transformer needs an encoding or a mask for.",
+    .text = claim_text(kText, "002-14"),
     .recorded = holds,
     .verdicts = {{holds, {asked("recurrent"), asked("attention")}}},
     .measure = recurrent,
-    .answer =
-        "A recurrent network reads its input in order by construction: even with random weights a swap of "
-        "two tokens changes its state, by {recurrent.elman:2} of its size in Elman's network and by "
-        "{recurrent.lstm:2} in an LSTM. The logits of one causal layer of attention change by {attention:e}.",
 };
 
 }  // namespace

@@ -6,24 +6,10 @@
 
 namespace gnomon::claims {
 
-Question question_which_numbers = {
-    .key = "which_numbers",
-    .title = "Which numbers does the formula give?",
-    .lead = "004-16",
-    .answer =
-        "Those that the texts print, in the paper's convention: at d = 16 the product of positions 5 and 6 "
-        "is {004-16|paper.5_6}, that of 5 and 10 {004-16|paper.5_10}. tensor2tensor's frequencies are others "
-        "and give {004-16|t2t.5_6} and {004-16|t2t.5_10}; its longest wave is {003-06|longest_t2t}·2π, the "
-        "paper's at d = 512 {003-06|longest.512}·2π, and one number of the texts, 0.007, belongs to another "
-        "width than it is told of.",
-    .evidence = {
-        .algebra = "Everything here is arithmetic, in double: the products of the texts come out to "
-                   "{004-16|paper.5_6} and {004-16|paper.5_10}, the table to {002-01|error:e}, and no two of "
-                   "20,000 positions are nearer than neighbours, {001-16|least.512} apart at d = 512.",
-        .models = "No model is needed: none was trained for this.",
-        .real = "",
-        .change_our_mind = "An implementation of the printed formula, in double, that prints other digits.",
-    }};
+constexpr Prose kText =
+#include "gnomon/claims/questions/which_numbers.txt.inc"
+    ;
+Question question_which_numbers{.key = "which_numbers", .text = question_text(kText)};
 
 namespace {
 
@@ -56,18 +42,10 @@ Finding code_of_the_answer(Desk&) {
 const Record claim_004_16 = Claim{
     .question = &question_which_numbers,
     .id = "004-16",
-    .says = "Code with d = 16 prints 7.4852, 7.4852, 6.1370.",
-    .method =
-        "dot products in double, both conventions, near and far positions; the same with float32 angles",
-    .expects = "the paper's convention gives them",
-    .advice = "Use these numbers to tell which convention a code has.",
+    .text = claim_text(kText, "004-16"),
     .recorded = holds,
     .verdicts = {{holds, {asked("paper"), asked("distance")}}},
     .measure = code_of_the_answer,
-    .answer =
-        "{paper.105_106:6}, {paper.5_6:6}, {paper.5_10:6}: the text's code is right for the paper's "
-        "convention; tensor2tensor's gives {t2t.5_6:6} and {t2t.5_10:6}. The other value at position "
-        "100,005, off by {far.float32:6}, is float32 rounding of the angle, not a property of the code.",
 };
 
 Finding formula(Desk&) {
@@ -93,16 +71,10 @@ Finding formula(Desk&) {
 const Record claim_002_01 = Claim{
     .question = &question_which_numbers,
     .id = "002-01",
-    .says = "The input is y = x + v with v = sin and cos of t over T to the power 2i/d.",
-    .method = "the float32 table against sines and cosines in long double, positions 0 to 511, d = 512",
-    .expects = "an error of one rounding, below 1e-6: angles are taken in double",
-    .advice = "Take angles in double: float32 angles are wrong by 4e-3 radians at position 131,071.",
+    .text = claim_text(kText, "002-01"),
     .recorded = holds,
     .verdicts = {{holds, {asked("error")}}},
     .measure = formula,
-    .answer =
-        "The formula is as printed, and the table is right to {error:e} at every one of 512 positions: one "
-        "rounding of float32.",
 };
 
 Finding wavelengths(Desk&) {
@@ -121,19 +93,12 @@ Finding wavelengths(Desk&) {
 const Record claim_003_06 = Claim{
     .question = &question_which_numbers,
     .id = "003-06",
-    .says = "The wavelengths run from 2π to 10000·2π.",
-    .method = "longest wavelength over 2π for four widths, in both conventions",
-    .expects = "10000^((d−2)/d) in the paper's formula; exactly 10000 only in tensor2tensor's",
-    .advice = "At small widths the difference is large: 3,162 instead of 10,000 at d = 16.",
+    .text = claim_text(kText, "003-06"),
     .recorded = holds_if,
-    .condition = "the frequencies are tensor2tensor's",
     .verdicts = {{holds, {at_least("longest.512", 9999)}},
                  {holds_if, {asked("longest_t2t")}},
                  otherwise(wrong)},
     .measure = wavelengths,
-    .answer =
-        "The paper's formula ends at {longest.512:0}·2π for d = 512 and at {longest.16:0}·2π for d = 16; "
-        "tensor2tensor's frequencies, which differ, at {longest_t2t:0}·2π.",
 };
 
 Finding pairs(Desk&) {
@@ -147,14 +112,10 @@ Finding pairs(Desk&) {
 const Record claim_003_07 = Claim{
     .question = &question_which_numbers,
     .id = "003-07",
-    .says = "512 channels are 256 pairs, i = 0 to 255.",
-    .method = "the number of frequencies of the encoding, and each pair's channels",
-    .expects = "256",
-    .advice = "An odd width leaves one channel at 0.",
+    .text = claim_text(kText, "003-07"),
     .recorded = holds,
     .verdicts = {{holds, {asked("pairs"), asked("exponent")}}},
     .measure = pairs,
-    .answer = "{pairs} pairs, numbered from 0; the exponent of the last is {exponent:4}.",
 };
 
 Finding stripes(Desk&) {
@@ -186,24 +147,12 @@ Finding stripes(Desk&) {
 const Record claim_003_08 = Claim{
     .question = &question_which_numbers,
     .id = "003-08",
-    .says = "Towards the right of the picture the values alternate between 0 and 1.",
-    .method =
-        "of the 256 pairs of 512 channels: pairs whose sine stays below 0.1 and whose cosine stays above "
-        "0.995, over the first 50 and 128 "
-        "positions, d = 512",
-    .expects =
-        "83 and 57 pairs, interleaved; in tensor2tensor's layout the two halves each end in a flat block",
-    .advice = "The picture tells the layout: stripes are interleaved, two flat blocks are halves.",
+    .text = claim_text(kText, "003-08"),
     .recorded = holds_if,
-    .condition = "the layout is interleaved",
     .verdicts = {{holds_if, {at_least("flat.50", 1), at_most("flat_t2t", 0)}},
                  {holds, {at_least("flat.50", 1)}},
                  otherwise(wrong)},
     .measure = stripes,
-    .answer =
-        "It is so in the interleaved layout: {flat.50} of 256 pairs over 50 positions and {flat.128} over "
-        "128. In tensor2tensor's layout, from which many pictures come, it is so of {flat_t2t}: the right "
-        "ends of the two halves are flat blocks of 0 and of 1.",
 };
 
 Finding small_example(Desk&) {
@@ -233,17 +182,10 @@ Finding small_example(Desk&) {
 const Record claim_003_09 = Claim{
     .question = &question_which_numbers,
     .id = "003-09",
-    .says = "The small example: sixteen positions of 32 channels.",
-    .method = "rows 0, 1, 2 and 15 at channels 0 to 3, 30 and 31",
-    .expects = "the values printed below, to four digits",
-    .advice = "A table this small is the quickest check of a new implementation.",
+    .text = claim_text(kText, "003-09"),
     .recorded = answered,
     .verdicts = {{answered, {asked("row")}}},
-    .amended = "After full runs: the text shows a picture and states no values that could hold.",
     .measure = small_example,
-    .answer =
-        "The text shows a picture of it and no values. All {values} values that stand in this program come "
-        "out of the formula: the largest difference is {worst:e}, which is the rounding to four digits.",
 };
 
 Finding slow_channels(Desk&) {
@@ -294,25 +236,10 @@ Finding slow_channels(Desk&) {
 const Record claim_001_11 = Claim{
     .question = &question_which_numbers,
     .id = "001-11",
-    .says =
-        "Many channels of the code barely change with the position: the last ones, and the one 16 from the "
-        "end moves by 0.007.",
-    .method =
-        "values of four channels at positions 0, 63, 64, 127, in both conventions, from the definition in "
-        "double",
-    .expects = "true of the last channel; 0.007 only comes out with 128 channels instead of 512",
-    .advice =
-        "Say which convention and which width a number belongs to: the paper's and tensor2tensor's "
-        "frequencies differ.",
+    .text = claim_text(kText, "001-11"),
     .recorded = holds_if,
-    .condition = "the last channels are meant: the value 16 from the end belongs to 128 channels, not to 512",
     .verdicts = {{holds_if, {asked("paper"), asked("t2t")}}},
     .measure = slow_channels,
-    .answer =
-        "The slow channels do barely move, but the paper's last sine moves by {moves.sine} over 128 "
-        "positions while its cosine moves by {moves.cosine}. The quoted 0.007 at 16 from the end comes out "
-        "only with 128 channels in tensor2tensor's convention ({moves.quoted}), not with 512 ({moves.t2t}, "
-        "in the paper's {moves.paper}).",
 };
 
 Finding repeats(Desk&) {
@@ -342,22 +269,10 @@ Finding repeats(Desk&) {
 const Record claim_001_16 = Claim{
     .question = &question_which_numbers,
     .id = "001-16",
-    .says = "After 10,000 positions the code repeats: the 10,001st word has the position of the first.",
-    .method =
-        "distance of the codes of positions 0 and 10,000, and the least distance over all offsets 1 to "
-        "20,000",
-    .expects = "10,000 is a divisor in the exponent, not a period: the neighbours are the nearest pair",
-    .advice =
-        "The sinusoid names every position of any real text uniquely; what fails beyond the training length "
-        "is what was learned.",
+    .text = claim_text(kText, "001-16"),
     .recorded = wrong,
     .verdicts = {{wrong, {asked("offset"), at_least("distance", 1)}}, {holds, {at_most("distance", 1e-6)}}},
     .measure = repeats,
-    .answer =
-        "Positions 0 and 10,000 are {distance:1} apart, of at most {most}, at d = 512, and neighbours "
-        "{least.512:2}. Over all offsets up to 20,000 the nearest pair of codes are neighbours: every "
-        "position is unique. The sentence is not in the text as we have it; it stands in the thread that the "
-        "text was taken from.",
 };
 
 }  // namespace

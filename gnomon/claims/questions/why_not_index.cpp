@@ -11,29 +11,10 @@
 
 namespace gnomon::claims {
 
-Question question_why_not_index = {
-    .key = "why_not_index",
-    .title = "Why not the index itself, or an index from 0 to 1?",
-    .lead = "003-03",
-    .answer =
-        "Because a raw index outgrows the words: the same index over the length of the window has the same "
-        "information, and the loss with the raw one is {003-02|growth.at.1:vs with that}. It is "
-        "{003-02|less_none.at.1:vs that without a position}. An index from 0 to 1 gives neighbours another "
-        "distance in every text: in windows of 64 tokens, which training did not show, it reads the token "
-        "before in {003-03|normalised.64} of cases, RoPE in {003-03|rope.64}, and the index over a fixed "
-        "number in {003-03|index(divisor=64).64}.",
-    .evidence = {
-        .algebra = "|x + p·u| goes as p, so after a norm the word's part goes as 1/p; the step of an index "
-                   "from 0 to 1 is 1/(L − 1). Logits that are linear in the position put at most "
-                   "{004-09|linear} of the weight on the token before in long inputs.",
-        .models = "With the raw index the loss is {003-02|growth:way with the same over 64}. It is "
-                  "{003-02|less_none.at.1:vs that without a position} at the end, and with the index over 64 "
-                  "{003-02|divided.at.1:vs the sinusoid's}. With the raw index the words of the last tokens "
-                  "are {003-02|part.last} of the length of the sum, and {003-02|letters.last} of their "
-                  "letters are still read.",
-        .real = "",
-        .change_our_mind = "A raw index, at a rate of its own, that is level with the index over the window.",
-    }};
+constexpr Prose kText =
+#include "gnomon/claims/questions/why_not_index.txt.inc"
+    ;
+Question question_why_not_index{.key = "why_not_index", .text = question_text(kText)};
 
 namespace {
 
@@ -92,16 +73,8 @@ Finding grows(Desk& desk) {
 const Record claim_003_02 = Claim{
     .question = &question_why_not_index,
     .id = "003-02",
-    .says = "The index itself is not used, because it grows large.",
-    .method =
-        "words found by the nearest neighbour after LN(x + p·u); length of x + p·u; models trained with the "
-        "raw index, the index over 64 (the same information along the same kind of direction, which does not "
-        "outgrow the word), no position and the sinusoid, each at its best rate; letters read by a linear "
-        "probe from LN(x + p·u) of the trained ones; called no cost within 0.05 nats",
-    .expects = "|h| grows as p, and the word vanishes behind it",
-    .advice = "Never feed a raw index into a network with norms: divide it by the longest position.",
+    .text = claim_text(kText, "003-02"),
     .recorded = holds,
-    .settles = "The two indices with ten times the tokens: ten runs of two minutes.",
     .verdicts = {{holds, {asked("growth_of_length"), above("growth.at.1", .05)}},
                  {wrong, {below("growth.at.1", .05)}},
                  otherwise(open)},
@@ -111,15 +84,6 @@ const Record claim_003_02 = Claim{
                              d.language("sinusoidal")};
         },
     .measure = grows,
-    .answer =
-        "The length of the vector goes as p, and after a LayerNorm the word's part goes as 1/p. Within 64 "
-        "tokens the loss with the raw index is {less_none:way that without position}. {less_none.at.1?Within "
-        "such windows it helps.|Within such windows it is no use that these seeds can show.|Within such "
-        "windows it hurts.} The words become small, not lost: over the last 8 positions they are "
-        "{part.last:%1m} % of the length of the sum, and a linear probe still reads {letters.last:%0m} % of "
-        "the letters after the norm, against {letters.first:%0m} % over the first 8. What the length does is "
-        "told by the same index over 64: the raw one's loss is {growth:way that one's}. The loss with the "
-        "index over 64 is {divided:way the sinusoid's}.",
 };
 
 constexpr const char* kOfLengths[] = {"normalised", "index", kDivided, "sinusoidal", "rope", "alibi"};
@@ -167,42 +131,14 @@ Finding inconsistent(Desk& desk) {
   }
   return f;
 }
-std::string answer_inconsistent() {
-  std::string all;
-  for (const std::string_view spec : kOfLengths)
-    all += text(all.empty() ? "" : "; ", spec, " {", spec, ".8:%0m}, {", spec, ".16:%0m}, {", spec,
-                ".32:%0m} and {", spec, ".64:%0m}");
-  return text(
-      "The step between neighbours is 1/(L − 1): another one for every length. Trained on windows of 8 to 32 "
-      "tokens, "
-      "models name the token before in this percentage of cases at 8, 16, 32 and 64 tokens: ",
-      all,
-      ". Beside the same index over a fixed 64, the one from 0 to 1 has {control.8?fewer right answers|right "
-      "answers that "
-      "are not told apart|more right answers} at 8 tokens ({control.8:%0} points) and {control.64?fewer|not "
-      "told "
-      "apart|more} at 64 ({control.64:%0}). Not every relative code succeeds: ALiBi is limited by its slopes "
-      "at every "
-      "length (004-09).");
-}
 const Record claim_003_03 = Claim{
     .question = &question_why_not_index,
     .id = "003-03",
-    .says = "An index between 0 and 1 means different things in texts of different length.",
-    .method =
-        "step between neighbours, 1/(L − 1); encoders trained to name the token before, on windows of 8 to "
-        "32 tokens, tested at 8 to 64, with the raw index and the index over a fixed 64 as controls",
-    .expects = "below the index over a fixed 64 at every length that was not the longest of training",
-    .advice = "Never normalise by the length of the input, unless position means a share of the text.",
+    .text = claim_text(kText, "003-03"),
     .recorded = holds,
-    .condition = "a model must read lengths that training did not show",
-    .settles = "The task with ten seeds: 60 runs of half a minute.",
     .verdicts = {{holds, {asked("step"), below("control.8"), below("control.64")}},
                  {holds_if, {asked("step"), below("control.64")}},
                  otherwise(open)},
-    .amended =
-        "After the earlier full run and a quick one: the claim is decided against the same index over a "
-        "fixed length, and not against RoPE.",
     .recipes =
         [](const Desk& d) {
           std::vector<Recipe> all;
@@ -210,7 +146,6 @@ const Record claim_003_03 = Claim{
           return all;
         },
     .measure = inconsistent,
-    .answer = answer_inconsistent(),
 };
 
 Finding bob(Desk&) {
@@ -225,18 +160,10 @@ Finding bob(Desk&) {
 const Record claim_004_06 = Claim{
     .question = &question_why_not_index,
     .id = "004-06",
-    .says = "\"My name is Bob\" could have positions 0 to 3 divided by the length.",
-    .method = "the values of the encoding `normalised`",
-    .expects = "0, 1/3, 2/3, 1",
-    .advice = "See 003-03 for what goes wrong.",
+    .text = claim_text(kText, "004-06"),
     .recorded = holds_if,
-    .condition = "all texts have the same length",
     .verdicts = {{holds_if, {asked("position"), at_most("second_of_100", .1)}}, {holds, {asked("position")}}},
     .measure = bob,
-    .answer =
-        "It can be written down, {position.0:0}, {position.1:3}, {position.2:3} and {position.3:0}, and is "
-        "unique within one text. The same place has another value in every other length: the second word of "
-        "a text of 100 has {second_of_100:3} (003-03).",
 };
 
 Finding river(Desk&) {
@@ -256,16 +183,10 @@ Finding river(Desk&) {
 const Record claim_004_14 = Claim{
     .question = &question_why_not_index,
     .id = "004-14",
-    .says = "With positions between 0 and 1, near words of a short text look like far words of a long one.",
-    .method = "1/3·2/3 against 33/99·66/99",
-    .expects = "both 2/9",
-    .advice = "Same as 003-03.",
+    .text = claim_text(kText, "004-14"),
     .recorded = holds,
     .verdicts = {{holds, {asked("short"), asked("long"), asked("sinusoid")}}},
     .measure = river,
-    .answer =
-        "With positions between 0 and 1, neighbours in a text of 4 have the product {short} and tokens 33 "
-        "apart in a text of 100 {long}. The sinusoid tells them apart: {near} and {far}.",
 };
 
 std::vector<Recipe> one_layer(const Desk& d, const char* task, std::initializer_list<const char*> specs) {
@@ -323,38 +244,14 @@ Finding absolute_only(Desk& desk) {
 const Record claim_004_09 = Claim{
     .question = &question_why_not_index,
     .id = "004-09",
-    .says = "A linear index gives only absolute information without more processing.",
-    .method =
-        "one product of (p, 1) and (q, 1) against p − q; most weight on the previous token for logits linear "
-        "in the key's position, r(1 − r) of many keys; one-layer models trained to name the token before: "
-        "weight of the best head, and right answers",
-    .expects = "at most 1/4 for ALiBi and all linear logits; nearly 1 for RoPE and T5",
-    .advice = "If your task needs the exact neighbour in one layer, do not rely on a linear bias alone.",
+    .text = claim_text(kText, "004-09"),
     .recorded = open,
-    .settles =
-        "the encodings `index` and `index(divisor=64)`, each with one layer, on naming the token before, "
-        "beside the "
-        "sinusoid and no position: twenty runs of half a minute",
-    .rests_on =
-        argument("a difference of places is no plain product of two indices: it takes a turn of the pair (p, "
-                 "1) and a constant "
-                 "channel, which is more processing, and no model here was given an index to do it with"),
-    .amended =
-        "After full runs: the answers of ALiBi, which adds no index to the input, called the claim wrong.",
+    .rests_on = Basis::argument,
     .recipes =
         [](const Desk& d) {
           return one_layer(d, "previous", {"none", "alibi", "rope", "t5", "sinusoidal"});
         },
     .measure = absolute_only,
-    .answer =
-        "Not tested: no model here adds an index and names the token before in one layer. The plain product "
-        "of (p, 1) and (q, 1) is pq + 1. A difference of places takes a turn of one of the two and the "
-        "constant channel, which is the processing that the text speaks of; with it the product is p − q to "
-        "{difference:e}. A limit there is: logits that are linear in the position put at most {linear:2} of "
-        "the weight on the token before of 64 keys ({linear_of_3:2} of 3), ALiBi's steepest slope "
-        "{alibi_half:2}. Best head's weight and right answers of one layer are {alibi.weight:2m} and "
-        "{alibi.right:%0m} % for ALiBi, {t5.weight:2m} and {t5.right:%0m} % for T5, {rope.weight:2m} and "
-        "{rope.right:%0m} % for RoPE, and {none.weight:2m} and {none.right:%0m} % without position.",
 };
 
 Finding periodic(Desk& desk) {
@@ -383,33 +280,14 @@ Finding periodic(Desk& desk) {
 const Record claim_004_10 = Claim{
     .question = &question_why_not_index,
     .id = "004-10",
-    .says = "Periodic codes help with periodic structure, such as repetition in poems.",
-    .method =
-        "one-layer models trained to name the token eight places before: waves (RoPE, the sinusoid) against "
-        "buckets of distance without a period (T5's), ALiBi's slopes and the mask alone; called equal within "
-        "5 points",
-    .expects = "no support for or against poems; a fixed distance is learned by several encodings",
-    .advice = "Try it on your poems with `gnomon study`.",
+    .text = claim_text(kText, "004-10"),
     .recorded = open,
-    .settles =
-        "verse and prose of one author, or a task with a period, at a size where no encoding answers all: "
-        "waves against "
-        "buckets of distance, five seeds and tuned rates, 30 runs of two minutes",
-    .rests_on = argument("nothing in the task that was trained is periodic, and several encodings answer all "
-                         "of it, so their difference "
-                         "says nothing of periodic structure"),
-    .amended =
-        "After full runs: the differences of encodings that all answer everything called the claim wrong.",
+    .rests_on = Basis::argument,
     .recipes =
         [](const Desk& d) {
           return one_layer(d, "offset8", {"none", "alibi", "t5", "sinusoidal", "rope"});
         },
     .measure = periodic,
-    .answer =
-        "Not tested: the task is a fixed distance of eight tokens, nothing in it is periodic, and no poems "
-        "were measured. Right answers of one layer: none {none.right:%0m} %, ALiBi {alibi.right:%0m} %, T5 "
-        "{t5.right:%0m} %, the sinusoid {sinusoidal.right:%0m} %, RoPE {rope.right:%0m} %. Where several "
-        "answer all, none can be told from another.",
 };
 
 // By the dot products of the sinusoid alone, over √d: the weight of the last of L queries on the key three before.
@@ -470,24 +348,10 @@ Finding same_weight(Desk&) {
 const Record claim_004_15 = Claim{
     .question = &question_why_not_index,
     .id = "004-15",
-    .says = "The dot product of n and n + k is the same for any length, so the attention weight is the same.",
-    .method =
-        "dot products of the sinusoid at distance 3; softmax over them, over √d, for L from 4 to 256, d = "
-        "64, 16 and 512",
-    .expects = "equal products; weights that fall with L",
-    .advice = "For longer inputs, mind the softmax: log-n scaling exists for this.",
+    .text = claim_text(kText, "004-15"),
     .recorded = holds_if,
-    .condition = "the number of keys is the same, and Q'K leaves the product of the codes as it is",
     .verdicts = {{holds_if, {asked("spread"), at_least("ratio", 1.1)}}, {holds, {asked("spread")}}},
-    .amended =
-        "After full runs: the rule had no branch for a ratio between 1.1 and 5, which wider codes have.",
     .measure = same_weight,
-    .answer =
-        "The product of n and n + k is the same for every n and every length. The weight is not: the softmax "
-        "shares 1 among all keys, so from L = 4 to L = 256 it is divided by {ratio:0} at d = 64, by "
-        "{ratio.16:0} at d = 16 and by {ratio.512:1} at d = 512. Through a Q'K that was not learned for it "
-        "the offset explains only {random.64:%0} % of the products at d = 64 and {random.512:%0} % at d = "
-        "512.",
 };
 
 }  // namespace

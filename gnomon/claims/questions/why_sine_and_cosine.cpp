@@ -8,33 +8,10 @@
 
 namespace gnomon::claims {
 
-Question question_why_sine_and_cosine = {
-    .key = "why_sine_and_cosine",
-    .title = "Why both sine and cosine?",
-    .lead = "002-05",
-    .answer =
-        "With both, a shift by k is one fixed rotation of the code at every position and every length "
-        "({002-05|both.64.4096:e} of the variance left). With sines alone a map fits short windows of wide "
-        "codes ({002-05|sine.512.128} left at 128 positions and 512 channels) and not long ones "
-        "({002-05|sine.64.4096} at 4,096 and 64). For a model of this size and window the loss with sines "
-        "alone is {002-05|loss.sine.at.1:vs that with both} at the end of training, and with cosines alone "
-        "{002-05|loss.cosine.at.1:vs}.",
-    .evidence = {
-        .algebra = "The addition theorems make the shift by k a rotation of every pair, right to "
-                   "{002-06|error:e}. For one of the two the best linear map leaves {002-05|sine.96.64} of "
-                   "the variance at 64 positions and 96 channels and {002-05|sine.96.4096} at 4,096: a map "
-                   "fits while there are more channels than positions to tell apart.",
-        .models =
-            "Trained with one of them the loss differs by {002-05|loss.sine.at.0.25} (sines) and "
-            "{002-05|loss.cosine.at.0.25} nats (cosines) after a quarter of the training and by "
-            "{002-05|loss.sine.at.1} and {002-05|loss.cosine.at.1} at its end. Heads have {002-07|share} of "
-            "the energy of their Q'K in the family of rotations, {002-07|null} by chance.",
-        .real = "MiniLM learned its table freely, and {minilm|slow} of its variance is in the slowest tenth "
-                "of the frequencies. SmolLM2 rotates pairs, which takes both: {smollm2|pairs_turning} of "
-                "them turn fully in the windows looked at and {smollm2|pairs_still} by less than a quarter.",
-        .change_our_mind = "A model with sines alone that falls behind in longer windows, where its shift is "
-                           "no linear map, or one that does not.",
-    }};
+constexpr Prose kText =
+#include "gnomon/claims/questions/why_sine_and_cosine.txt.inc"
+    ;
+Question question_why_sine_and_cosine{.key = "why_sine_and_cosine", .text = question_text(kText)};
 
 namespace {
 
@@ -80,17 +57,7 @@ Finding why_both(Desk& desk) {
 const Record claim_002_05 = Claim{
     .question = &question_why_sine_and_cosine,
     .id = "002-05",
-    .says = "Why both sine and cosine? One of them would seem enough.",
-    .method =
-        "the best linear map from e_p to e_{p+5} by least squares over T = 64 to 4,096 positions, d = 64, 96 "
-        "and 512: share of variance left; and models trained with sines alone, cosines alone, both, and "
-        "fixed random rows, each at its best rate",
-    .expects =
-        "with both, a shift is one linear map for all positions, exactly; with sines of one frequency each, "
-        "none exists",
-    .advice =
-        "Keep both: it costs nothing, and the pair is what makes a shift by k a fixed linear map at any "
-        "length.",
+    .text = claim_text(kText, "002-05"),
     .recorded = answered,
     .verdicts = {{answered, {asked("both"), at_most("sine.96.64", .1), at_least("sine.64.512", .15)}}},
     .recipes =
@@ -99,14 +66,6 @@ const Record claim_002_05 = Claim{
                              d.language("random")};
         },
     .measure = why_both,
-    .answer =
-        "With both, moving all positions by k is one linear map, exact for every position and length. With "
-        "sines alone the best map leaves {sine.512.128:%1} % of the variance at 128 positions and 512 "
-        "channels, {sine.96.64:%1} % at 64 and 96, and {sine.64.64:%1} % at 64 and 64, the size trained "
-        "here. It leaves {sine.64.512:%1} % at 512 and 64 and {sine.64.4096:%1} % at 4,096 and 64: one of "
-        "the two is enough while the window is shorter than the code is wide. The loss of trained models is "
-        "with sines alone {loss.sine:way that with both}; with cosines alone {loss.cosine:way}; with fixed "
-        "random rows {loss.random:way}.",
 };
 
 Finding rotation(Desk&) {
@@ -129,18 +88,10 @@ Finding rotation(Desk&) {
 const Record claim_002_06 = Claim{
     .question = &question_why_sine_and_cosine,
     .id = "002-06",
-    .says = "The code of t + k is the code of t times a rotation matrix that depends on k alone.",
-    .method = "largest |R(k)·e_t − e_{t+k}| over t < 128, k = 1, 5, 64, all channels, d = 512, in double",
-    .expects = "zero to rounding: the addition theorems",
-    .advice =
-        "The same rotation is what RoPE applies to queries and keys; it acts on the code alone, never on the "
-        "word.",
+    .text = claim_text(kText, "002-06"),
     .recorded = holds,
     .verdicts = {{holds, {asked("error")}}},
     .measure = rotation,
-    .answer =
-        "The matrix is right as printed, to {error:e}. It turns the code of a position, not the sum with a "
-        "word.",
 };
 
 // The share of the energy of Q'K that lies in the family of rotations by position, mean over the heads of the first layer;
@@ -191,26 +142,11 @@ Finding disaster(Desk& desk) {
 const Record claim_002_07 = Claim{
     .question = &question_why_sine_and_cosine,
     .id = "002-07",
-    .says = "A rotation mixes the directions of the space, which must be a disaster for the words.",
-    .method =
-        "nothing multiplies the input by that rotation: it only has to exist inside Q'K. The share of the "
-        "energy of a trained head's Q'K in the family [[a, b], [−b, a]] for each pair, against the same map "
-        "in a space turned at random, and at the start",
-    .expects = "no rotation is applied to the word; training moves some heads towards the family",
-    .advice =
-        "Nothing to fear: with an additive code the words are never turned. RoPE does turn queries and keys, "
-        "and is built for it.",
+    .text = claim_text(kText, "002-07"),
     .recorded = wrong,
-    .rests_on = argument(
-        "no operation of the model multiplies the sum by that rotation: the map from one position to another "
-        "only has to exist inside Q'K, so it cannot mix what the channels of a word mean"),
+    .rests_on = Basis::argument,
     .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
     .measure = disaster,
-    .answer =
-        "No rotation touches a word: the map only has to exist inside Q'K. Of the energy of trained heads "
-        "{share:%1} % lies in the rotations, against {null:%1} % of the same maps in a space turned at "
-        "random and {start:%1} % at the start: {excess?less than chance|not told apart from chance|more than "
-        "chance, and a small part of what the heads do}.",
 };
 
 report::LineChart kernel_chart() {
@@ -259,16 +195,8 @@ Finding closeness(Desk& desk) {
 const Record claim_000_12 = Claim{
     .question = &question_why_sine_and_cosine,
     .id = "000-12",
-    .says = "Sines and cosines are chosen because nearby positions get similar codes.",
-    .method =
-        "K(k) = Σ_i cos(k·w_i)/(d/2); its first local minimum; and a model trained with the rows of the "
-        "table in a random order, which keeps lengths and rank and loses closeness",
-    .expects = "K falls at first, then oscillates: the sum of cosines of several frequencies is not monotone",
-    .advice =
-        "Do not read distance off the raw dot product; attention must learn a map that does, or use a bias "
-        "by distance.",
+    .text = claim_text(kText, "000-12"),
     .recorded = holds_if,
-    .condition = "near means within the first fall of the product: beyond its first minimum it rises again",
     .verdicts = {{holds_if, {at_most("d512.50", "d512.1"), at_least("d16.6", "d16.3")}},
                  {holds, {at_most("d512.50", "d512.1")}},
                  otherwise(wrong)},
@@ -277,11 +205,6 @@ const Record claim_000_12 = Claim{
           return std::vector{d.language("sinusoidal"), d.language("permuted")};
         },
     .measure = closeness,
-    .answer =
-        "Near positions are similar, but not monotonically: at d = 16, positions 6 apart have {d16.6} of the "
-        "product of a position with itself and positions 3 apart {d16.3}. And K(−k) = K(k), so the product "
-        "alone has no direction. With the same rows in a random order, which keeps everything but closeness, "
-        "the loss is {loss:way the sinusoid's}.",
 };
 
 Finding fourier(Desk& desk) {
@@ -347,24 +270,11 @@ Finding fourier(Desk& desk) {
 const Record claim_002_12 = Claim{
     .question = &question_why_sine_and_cosine,
     .id = "002-12",
-    .says = "The code is a Fourier representation of the position.",
-    .method =
-        "the discrete Fourier transform of a learned table over its positions: the share of its energy in "
-        "the lowest eighth of the frequencies; independent rows have an eighth",
-    .expects = "a table that is free to be anything becomes smooth: low frequencies carry it",
-    .advice = "A learned table of a trained model that is not smooth was not trained at those positions.",
+    .text = claim_text(kText, "002-12"),
     .recorded = holds_if,
-    .condition = "a smooth table is all that is meant: a ramp is smooth, too, and waves were not tested",
-    .settles = "A learned table trained with ten times the tokens: five runs of two minutes.",
     .verdicts = {{holds_if, {above("moved")}}, {wrong, {below("moved")}}, otherwise(open)},
-    .amended = "After full runs: “holds” said more than that a learned table becomes smooth.",
     .recipes = [](const Desk& d) { return std::vector{d.language("learned")}; },
     .measure = fourier,
-    .answer =
-        "A table that may become anything puts {trained:%0m} % of its energy into the lowest eighth of the "
-        "frequencies after training, from {start:%0m} % at the start: {moved?training makes it "
-        "rougher|training changes that within what seeds differ|training makes it smooth}. "
-        "Smooth is all that this can say: a ramp is smooth as well, and nothing here tells waves from one.",
 };
 
 Finding columns_orthogonal(Desk&) {
@@ -391,23 +301,12 @@ Finding columns_orthogonal(Desk&) {
 const Record claim_002_13 = Claim{
     .question = &question_why_sine_and_cosine,
     .id = "002-13",
-    .says = "Sine and cosine bring a kind of orthogonality that separates the information.",
-    .method =
-        "|cos| of the angle between the sine and the cosine column of a pair over positions 0 to 127, d = "
-        "512",
-    .expects = "orthogonal over whole turns only; slow pairs turn by a fraction and are far from it",
-    .advice = "Count the pairs that turn at least once in your window before arguing from orthogonality.",
+    .text = claim_text(kText, "002-13"),
     .recorded = holds_if,
-    .condition = "the pair turns many times within the window",
     .verdicts = {{holds_if, {at_most("pair.0", .01), at_least("pair.255", .5)}},
                  {holds, {at_most("pair.255", .1)}},
                  otherwise(wrong)},
     .measure = columns_orthogonal,
-    .answer =
-        "True of pairs that turn many times in the window: |cos| is {pair.0} and {pair.64} for the first and "
-        "the 65th, and below 0.1 for {nearly} of 256. The slow ones are far from it: it is {pair.128:2} to "
-        "{pair.255:2} in the slower half, an angle of {angle}° for the slowest, and above 0.5 for "
-        "{far_from}.",
 };
 
 }  // namespace

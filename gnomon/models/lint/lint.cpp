@@ -47,7 +47,7 @@ bool said(const LintResult& general, const std::vector<LintResult>& all) {
   const bool missing = general.finding.found == "absent" || general.finding.found == "null";
   return std::any_of(all.begin(), all.end(), [&](const LintResult& other) {
     const std::string& its = other.finding.key;
-    return !other.rule->general && other.rule->severity <= general.rule->severity &&
+    return !other.rule->traits.general && other.rule->severity <= general.rule->severity &&
            (key.empty() || key == its || (missing && !its.empty() && key.starts_with(its + ".")));
   });
 }
@@ -65,7 +65,7 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
   std::vector<LintResult> all;
   for (const LintRule* rule : lint_rules()) {
     if (named(choice.ignore, rule->id) || (!choice.only.empty() && !named(choice.only, rule->id))) continue;
-    if (rule->severity == Severity::error && !rule->any_class && !context.gguf() && !context.family())
+    if (rule->severity == Severity::error && !rule->traits.any_class && !context.gguf() && !context.family())
       continue;
     Findings found = rule->find(context);
     const std::size_t more = found.size() - std::min(found.size(), kMostFindings);
@@ -74,7 +74,7 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
   }
   std::vector<LintResult> once;
   for (const LintResult& result : all)
-    if (!result.rule->general || !said(result, all)) once.push_back(result);
+    if (!result.rule->traits.general || !said(result, all)) once.push_back(result);
   all = std::move(once);
   std::stable_sort(all.begin(), all.end(), [](const LintResult& a, const LintResult& b) {
     return a.rule->severity < b.rule->severity;

@@ -99,6 +99,16 @@ struct LintFinding {
 };
 using Findings = std::vector<LintFinding>;
 
+struct LintTraits {
+  // gnomon's answer is another than that of transformers 5.23, or one where transformers raises an error.
+  bool departs = false;
+  // Left out about a key of which another rule says something that weighs as much.
+  bool general = false;
+  // An error that is one whatever the class does: the file contradicts itself. Other errors are left out where the class is
+  // unknown, for it may read what others do not.
+  bool any_class = false;
+};
+
 struct LintRule {
   std::string_view id;  // kebab-case
   Severity severity;
@@ -108,13 +118,7 @@ struct LintRule {
   std::string_view link;           // where it happened
   std::string_view fails, passes;  // a config.json that has it, one that does not
   Findings (*find)(const LintContext&);
-  // gnomon's answer is another than that of transformers 5.23, or one where transformers raises an error.
-  bool departs = false;
-  // Left out about a key of which another rule says something that weighs as much.
-  bool general = false;
-  // An error that is one whatever the class does: the file contradicts itself. Other errors are left out where the class is
-  // unknown, for it may read what others do not.
-  bool any_class = false;
+  LintTraits traits = {};
 };
 
 std::span<const LintRule* const> lint_rules();   // in the order of rules/list.def

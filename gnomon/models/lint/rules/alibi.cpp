@@ -4,6 +4,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/alibi.txt.inc"
+    ;
+
 bool is_mpt(const LintContext& file) { return file.type() == "mpt"; }
 bool uses(const LintContext& file) {
   return file.type() == "bloom" || is_mpt(file) ||
@@ -69,85 +73,14 @@ Findings slopes_rounded(const LintContext& file) {
   return remarked(file, "alibi-slopes-rounded", "nothing; train and serve with the same rounding");
 }
 
-const LintRule kRules[] = {
-    {.id = "alibi-most-unread",
-     .severity = Severity::error,
-     .title = "alibi_bias_max other than 8, which transformers does not read.",
-     .explains = "MPT's slopes are 2^(-max * h / H). The class keeps the key, and the model calls its "
-                 "function without it: 8 for every file, in 4.57 and in 5.23.",
-     .fix = "Run such a model with its own code.",
-     .link =
-         "https://github.com/huggingface/transformers/blob/main/src/transformers/models/mpt/modeling_mpt.py",
-     .fails =
-         R"({"model_type": "mpt", "d_model": 512, "n_heads": 8, "n_layers": 2, "max_seq_len": 2048, "attn_config": {"alibi": true, "alibi_bias_max": 16}})",
-     .passes =
-         R"({"model_type": "mpt", "d_model": 512, "n_heads": 8, "n_layers": 2, "max_seq_len": 2048, "attn_config": {"alibi": true, "alibi_bias_max": 8}})",
-     .find = most_unread},
-    {.id = "alibi-off-unread",
-     .severity = Severity::error,
-     .title = "An MPT without ALiBi, which transformers runs with ALiBi.",
-     .explains = "The class keeps attn_config.alibi and the model does not look at it; the learned table of "
-                 "such a model has no place in the class.",
-     .fix = "Run such a model with its own code.",
-     .link = "https://github.com/mosaicml/llm-foundry/issues/186",
-     .fails =
-         R"({"model_type": "mpt", "d_model": 512, "n_heads": 8, "n_layers": 2, "max_seq_len": 2048, "attn_config": {"alibi": false}})",
-     .passes =
-         R"({"model_type": "mpt", "d_model": 512, "n_heads": 8, "n_layers": 2, "max_seq_len": 2048, "attn_config": {"alibi": true}})",
-     .find = off_unread},
-    {.id = "alibi-heads-no-power-of-two",
-     .severity = Severity::note,
-     .title = "ALiBi with a number of heads that is no power of two.",
-     .explains =
-         "The authors' code, BLOOM and llama.cpp take the slopes of the next lower power and every other one "
-         "of the next higher; mlx before 2026 and others a plain geometric series: 12 heads differ in "
-         "all of them.",
-     .fix = "Check the slopes of what serves the model.",
-     .link = "https://github.com/ml-explore/mlx/issues/343",
-     .fails = R"({"model_type": "bloom", "hidden_size": 768, "n_head": 12, "n_layer": 2})",
-     .passes = R"({"model_type": "bloom", "hidden_size": 1024, "n_head": 16, "n_layer": 2})",
-     .find = two_series},
-    {.id = "alibi-hides-rotation",
-     .severity = Severity::warning,
-     .title = "Settings of RoPE in a Falcon with ALiBi.",
-     .explains = "Falcon has one or the other: with alibi the settings of RoPE are kept and not read.",
-     .fix = "Take one out.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/falcon/"
-             "modeling_falcon.py",
-     .fails =
-         R"({"model_type": "falcon", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "alibi": true, "rope_theta": 10000})",
-     .passes =
-         R"({"model_type": "falcon", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "alibi": false, "rope_theta": 10000})",
-     .find = hides_rotation},
-    {.id = "alibi-in-half-precision",
-     .severity = Severity::note,
-     .title = "ALiBi in bfloat16 or float16, where distances are not exact.",
-     .explains =
-         "bfloat16 knows whole numbers exactly to 256, float16 to 2048. At 2048 tokens and slope 1/2, 1407 "
-         "of 2047 neighbouring keys get the same bias in bfloat16; Falcon's code rounds slopes to it.",
-     .fix = "Compute biases in float32 in what serves the model.",
-     .link = "https://github.com/ofirpress/attention_with_linear_biases/issues/17",
-     .fails =
-         R"({"model_type": "bloom", "hidden_size": 1024, "n_head": 16, "n_layer": 2, "seq_length": 2048, "torch_dtype": "bfloat16"})",
-     .passes =
-         R"({"model_type": "bloom", "hidden_size": 1024, "n_head": 16, "n_layer": 2, "seq_length": 2048, "torch_dtype": "float32"})",
-     .find = half_precision},
-    {.id = "alibi-slopes-rounded",
-     .severity = Severity::note,
-     .title = "Falcon's slopes are no bfloat16, and transformers rounds them to it.",
-     .explains = "Only powers of two survive: up to 8 heads. With 16 or more transformers multiplies the "
-                 "distance by slopes of 8 bits, at every length and whatever the dtype. `gnomon explain` "
-                 "and exported frequencies have the exact ones, up to 0.4 % away.",
-     .fix = "Nothing in the file; compare biases with that in mind.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/falcon/"
-             "modeling_falcon.py",
-     .fails =
-         R"({"model_type": "falcon", "hidden_size": 1024, "num_attention_heads": 16, "num_hidden_layers": 2, "alibi": true})",
-     .passes =
-         R"({"model_type": "falcon", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "alibi": true})",
-     .find = slopes_rounded,
-     .departs = true},
-};
+constexpr auto kRules = written(kText, {
+    {"alibi-most-unread", Severity::error, most_unread},
+    {"alibi-off-unread", Severity::error, off_unread},
+    {"alibi-heads-no-power-of-two", Severity::note, two_series},
+    {"alibi-hides-rotation", Severity::warning, hides_rotation},
+    {"alibi-in-half-precision", Severity::note, half_precision},
+    {"alibi-slopes-rounded", Severity::note, slopes_rounded, {.departs = true}},
+});
 
 }  // namespace
 

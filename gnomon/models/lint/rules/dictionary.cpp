@@ -7,6 +7,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/dictionary.txt.inc"
+    ;
+
 Findings two_dictionaries(const LintContext& file) {
   const Config& config = file.config();
   const std::string scaling = file.at("rope_scaling"), parameters = file.at("rope_parameters");
@@ -197,198 +201,20 @@ Findings default_looks_like_scaling(const LintContext& file) {
   return {};
 }
 
-const LintRule kRules[] = {
-    {.id = "two-dictionaries",
-     .severity = Severity::warning,
-     .title = "rope_scaling and rope_parameters stand side by side and say different things.",
-     .explains = "transformers 5 replaces rope_parameters by a rope_scaling that is not empty, as a whole "
-                 "and without a word; llama.cpp's converter prefers "
-                 "rope_parameters; transformers 4 knows rope_scaling alone.",
-     .fix = "Keep one, with all keys.",
-     .link = "https://github.com/ggml-org/llama.cpp/issues/18013",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 50000, "rope_parameters": {"rope_type": "default", "rope_theta": 50000},
- "rope_scaling": {"rope_type": "linear", "factor": 2.0, "rope_theta": 50000}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 50000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .find = two_dictionaries},
-    {.id = "rope-type-twice",
-     .severity = Severity::error,
-     .title = "type and rope_type name two different methods.",
-     .explains = "transformers reads rope_type and keeps type unread; what was written before 4.43 reads "
-                 "type. mlx-lm was misled by a type field that said default.",
-     .fix = "Keep rope_type.",
-     .link = "https://github.com/ml-explore/mlx-lm/issues/1768",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 50000, "rope_scaling": {"type": "yarn", "rope_type": "linear", "factor": 2.0}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 50000, "rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 2.0}})",
-     .find = type_twice,
-     .any_class = true},
-    {.id = "rope-key-misspelt",
-     .severity = Severity::error,
-     .title = "A key of a dictionary is nearly one that is read, and nobody reads it.",
-     .explains = "transformers 5.23 warns once and goes on without it. A misspelt "
-                 "original_max_position_embeddings makes YaRN compute its ramp from max_position_embeddings: "
-                 "other frequencies in the middle pairs, at every length.",
-     .fix = "Correct the spelling.",
-     .link = "https://github.com/huggingface/transformers/issues/38224",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embedding": 4096}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
-     .find = key_misspelt},
-    {.id = "flat-dictionary-unread",
-     .severity = Severity::error,
-     .title = "One rope_parameters for all layers, in a family that reads one for each kind.",
-     .explains = "Gemma 3, OLMo 3 and ModernBERT look for full_attention and sliding_attention in "
-                 "rope_parameters. Gemma 3 and OLMo 3 keep anything else and do not use it: a linear scaling "
-                 "by 8 for Gemma 3 written flat has no effect under transformers 5.23. ModernBERT's class "
-                 "refuses the file.",
-     .fix = "Nest it: one dictionary for full_attention, one for sliding_attention.",
-     .link = "https://github.com/lablup/mlxcel/issues/1340",
-     .fails =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
- "max_position_embeddings": 8192, "sliding_window": 512, "rope_parameters": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000}})",
-     .passes =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
- "max_position_embeddings": 8192, "sliding_window": 512, "rope_parameters": {
-  "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000},
-  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .find = flat_unread},
-    {.id = "nested-dictionary-unread",
-     .severity = Severity::error,
-     .title = "A dictionary for each kind of layer, in a class that has one rotation for all.",
-     .explains = "About twenty classes of transformers 5.23 read a dictionary by kind of layer. In the "
-                 "others it is either left alone, with the class's base for every layer, or, where "
-                 "layer_types names the kind, the model fails when it is built.",
-     .fix = "Write one flat dictionary.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 500000}}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 500000, "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
-     .find = nested_unread},
-    {.id = "layer-label-missing",
-     .severity = Severity::error,
-     .title = "rope_parameters is nested and leaves out a kind of layer.",
-     .explains = "Gemma 4's class asks for the dictionary of every kind of layer; where there is none, "
-                 "transformers fails when the model is built, and other readers use the dictionary that "
-                 "they find first.",
-     .fix = "Add a dictionary for it, or null if those layers carry no position.",
-     .link = "https://github.com/antonellof/ferrox/pull/65",
-     .fails =
-         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"],
- "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .passes =
-         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"],
- "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .find = label_missing},
-    {.id = "layer-labels-mixed",
-     .severity = Severity::error,
-     .title = "rope_parameters mixes dictionaries for kinds of layers with settings of its own.",
-     .explains = "Up to transformers 5.17 a dictionary is nested if all its keys are kinds of layers, from "
-                 "5.18 on if any is: the same file is read in two ways.",
-     .fix = "Move every setting into the dictionaries of the kinds.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "rope_parameters": {"rope_theta": 1000000, "full_attention": {"rope_type": "default", "rope_theta": 1000000},
-  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .passes =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1000000},
-  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .find = labels_mixed},
-    {.id = "outer-settings-unread",
-     .severity = Severity::warning,
-     .title = "A model of several kinds has settings of RoPE outside its language part.",
-     .explains = "The language model is made from text_config (or language_config) alone. An override "
-                 "written at the top level, the place for plain models, changes nothing.",
-     .fix = "Write it into the language part.",
-     .link = "https://github.com/sgl-project/sglang/issues/22739",
-     .fails =
-         R"({"model_type": "llava", "rope_scaling": {"rope_type": "linear", "factor": 2.0}, "text_config": {"model_type": "llama",
- "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000}})",
-     .passes =
-         R"({"model_type": "llava", "text_config": {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 2.0},
- "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000}})",
-     .find = outer_unread},
-    {.id = "scaling-replaces-kinds",
-     .severity = Severity::error,
-     .title = "A flat rope_scaling in a class whose layers look for their kind in it.",
-     .explains = "Gemma 4's configuration came after rope_scaling had gone and has no rule for it: the "
-                 "dictionary takes the place of rope_parameters as it stands, and transformers 5.23 fails "
-                 "where other families of this kind would scale their full layers.",
-     .fix = "Write it into rope_parameters, in the dictionary of its kind of layer.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma4/"
-             "configuration_gemma4.py",
-     .fails =
-         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_scaling": {"rope_type": "linear", "factor": 8.0}})",
-     .passes =
-         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048, "rope_theta": 1000000},
-  "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .find = scaling_dictionary},
-    {.id = "type-unread-by-kind",
-     .severity = Severity::error,
-     .title = "rope_scaling says type, in a class that begins with rope_type: default.",
-     .explains = "Gemma 3, OLMo 3 and ModernBERT put rope_scaling over dictionaries that already say "
-                 "\"rope_type\": \"default\". The older word type then stands beside it, and rope_type wins: "
-                 "transformers 5.23 does not scale at all. Whoever extends such a model gets nothing.",
-     .fix = "Write rope_type.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma3/"
-             "configuration_gemma3.py",
-     .fails =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "rope_theta": 1000000, "rope_scaling": {"type": "linear", "factor": 8.0}})",
-     .passes =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "rope_theta": 1000000, "rope_scaling": {"rope_type": "linear", "factor": 8.0}})",
-     .find = type_unread},
-    {.id = "scaling-key-unread",
-     .severity = Severity::warning,
-     .title = "A key of a dictionary that its type does not read.",
-     .explains = "Each type has keys of its own: attention_factor is YaRN's and LongRoPE's, "
-                 "original_max_position_embeddings not that of dynamic scaling, which begins at "
-                 "max_position_embeddings. transformers 5.23 warns of unrecognized keys and goes on; another "
-                 "reader may obey them.",
-     .fix = "Take it out, or name the type that was meant.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0, "attention_factor": 1.1}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .find = key_unread,
-     .general = true},
-    {.id = "default-looks-like-scaling",
-     .severity = Severity::note,
-     .title = "rope_scaling is there and its type is default: no scaling at all.",
-     .explains = "transformers 5 fills the dictionary for every model. Programs that ask `if rope_scaling:` "
-                 "then take a branch for scaled models: SGLang did.",
-     .fix = "Leave rope_scaling out; rope_parameters may say default.",
-     .link = "https://github.com/sgl-project/sglang/issues/34792",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "default"}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": null})",
-     .find = default_looks_like_scaling},
-};
+constexpr auto kRules = written(kText, {
+    {"two-dictionaries", Severity::warning, two_dictionaries},
+    {"rope-type-twice", Severity::error, type_twice, {.any_class = true}},
+    {"rope-key-misspelt", Severity::error, key_misspelt},
+    {"flat-dictionary-unread", Severity::error, flat_unread},
+    {"nested-dictionary-unread", Severity::error, nested_unread},
+    {"layer-label-missing", Severity::error, label_missing},
+    {"layer-labels-mixed", Severity::error, labels_mixed},
+    {"outer-settings-unread", Severity::warning, outer_unread},
+    {"scaling-replaces-kinds", Severity::error, scaling_dictionary},
+    {"type-unread-by-kind", Severity::error, type_unread},
+    {"scaling-key-unread", Severity::warning, key_unread, {.general = true}},
+    {"default-looks-like-scaling", Severity::note, default_looks_like_scaling},
+});
 
 }  // namespace
 

@@ -6,6 +6,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/layers.txt.inc"
+    ;
+
 std::int64_t sliding(const std::vector<std::string>& types) {
   return std::count(types.begin(), types.end(), "sliding_attention");
 }
@@ -137,138 +141,16 @@ Findings by_layer(const LintContext& file) {
   return remarked(file, "layer-override-refused", "one value for the whole model");
 }
 
-const LintRule kRules[] = {
-    {.id = "layer-types-length",
-     .severity = Severity::error,
-     .title = "layer_types has another length than the layers.",
-     .explains = "transformers 5.23 refuses the file; readers that index the list fail in the middle of the "
-                 "model, or take the last word again.",
-     .fix = "One word for each layer.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/configuration_utils.py",
-     .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "layer_types": ["full_attention", "full_attention", "full_attention"]})",
-     .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"]})",
-     .find = length},
-    {.id = "layer-types-of-mistral",
-     .severity = Severity::warning,
-     .title = "layer_types in a file of the type mistral.",
-     .explains =
-         "AutoConfig of transformers 4.57 and 5.23 reads such a file as Ministral, whose layers see what "
-         "layer_types says. MistralConfig by itself does not read the key and gives every layer the "
-         "window, as it does inside another model.",
-     .fix = "Use the model type ministral.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/auto/"
-             "configuration_auto.py",
-     .fails =
-         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "head_dim": 64, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 1024, "layer_types": ["sliding_attention", "full_attention"]})",
-     .passes =
-         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "head_dim": 64, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 1024})",
-     .find = types_of_mistral},
-    {.id = "window-missing",
-     .severity = Severity::error,
-     .title = "Layers with a window, and no window.",
-     .explains = "layer_types or the class says sliding_attention, and the window is null, absent where the "
-                 "class has "
-                 "none of its own or, for Qwen, switched off by use_sliding_window. transformers 5.23 then "
-                 "fails when "
-                 "it runs, with chunked_attention and no attention_chunk_size as well. Other readers give "
-                 "those layers "
-                 "full attention.",
-     .fix = "Write the window, or full_attention.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/qwen2/"
-             "configuration_qwen2.py",
-     .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": false, "layer_types": ["sliding_attention", "full_attention"]})",
-     .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": true, "layer_types": ["sliding_attention", "full_attention"]})",
-     .find = window_missing},
-    {.id = "window-beyond-last-layer",
-     .severity = Severity::warning,
-     .title = "The window is switched on for layers that there are not.",
-     .explains =
-         "Qwen's max_window_layers is the first layer with a window, not the last. At or above the number of "
-         "layers, all see everything and the memory for long texts is that of full attention.",
-     .fix = "Write the first layer that has the window.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/qwen2/"
-             "configuration_qwen2.py",
-     .fails =
-         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": true, "max_window_layers": 28})",
-     .passes =
-         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 1024, "use_sliding_window": true, "max_window_layers": 2})",
-     .find = beyond_last},
-    {.id = "window-pattern-contradicts",
-     .severity = Severity::warning,
-     .title = "sliding_window_pattern and layer_types say different things.",
-     .explains = "transformers 5 takes layer_types; transformers of before it, and many ports, take the "
-                 "pattern: other layers then see everything, with the base of the other kind.",
-     .fix = "Let both say the same.",
-     .link = "https://github.com/antonellof/ferrox/pull/65",
-     .fails =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 512, "sliding_window_pattern": 6, "layer_types": ["sliding_attention", "full_attention"]})",
-     .passes =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 512, "sliding_window_pattern": 2, "layer_types": ["sliding_attention", "full_attention"]})",
-     .find = pattern_contradicts},
-    {.id = "window-impossible",
-     .severity = Severity::error,
-     .title = "The window is below one token.",
-     .explains =
-         "No window is null. With 0 transformers 5.23 fails when it runs; other readers take it for none.",
-     .fix = "null, or a number of tokens.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/masking_utils.py",
-     .fails =
-         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": 0})",
-     .passes =
-         R"({"model_type": "mistral", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 1000000, "sliding_window": null})",
-     .find = window_impossible},
-    {.id = "mask-depends-on-kernel",
-     .severity = Severity::warning,
-     .title = "What a query sees depends on the implementation of attention.",
-     .explains = "Eager attention obeys the mask that the model makes. A flash kernel gets no such mask and "
-                 "obeys arguments of the layer, and this file gives the two different words: Gemma 2's "
-                 "use_bidirectional_attention reaches is_causal alone; SmolLM3's layer_types reach the mask "
-                 "alone where use_sliding_window is not true.",
-     .fix = "Take the key out, or say the same in both.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma2/"
-             "modeling_gemma2.py",
-     .fails =
-         R"({"model_type": "gemma2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 10000, "sliding_window": 512, "use_bidirectional_attention": true})",
-     .passes =
-         R"({"model_type": "gemma2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 8192,
- "rope_theta": 10000, "sliding_window": 512})",
-     .find = by_kernel},
-    {.id = "layer-override-refused",
-     .severity = Severity::error,
-     .title = "per_layer_config gives a layer what its class does not read by layer.",
-     .explains =
-         "transformers 5.23 raises an error when it builds such a model. Of the families that gnomon "
-         "knows, Gemma 4 alone reads per_layer_config: head_dim and num_key_value_heads, which all "
-         "layers of one kind must share. A window or a number of heads of one layer is not among them.",
-     .fix = "Write the value for the whole model.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/"
-             "heterogeneity/configuration_utils.py",
-     .fails =
-         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "per_layer_config": {"5": {"head_dim": 128, "sliding_window": 256}}})",
-     .passes =
-         R"({"model_type": "gemma4_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 8192,
- "sliding_window": 512, "per_layer_config": {"5": {"head_dim": 128}}})",
-     .find = by_layer,
-     .departs = true},
-};
+constexpr auto kRules = written(kText, {
+    {"layer-types-length", Severity::error, length},
+    {"layer-types-of-mistral", Severity::warning, types_of_mistral},
+    {"window-missing", Severity::error, window_missing},
+    {"window-beyond-last-layer", Severity::warning, beyond_last},
+    {"window-pattern-contradicts", Severity::warning, pattern_contradicts},
+    {"window-impossible", Severity::error, window_impossible},
+    {"mask-depends-on-kernel", Severity::warning, by_kernel},
+    {"layer-override-refused", Severity::error, by_layer, {.departs = true}},
+});
 
 }  // namespace
 

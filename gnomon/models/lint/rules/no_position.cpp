@@ -7,6 +7,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/no_position.txt.inc"
+    ;
+
 bool reads_list(const LintContext& file) {
   return file.type() == "smollm3" || file.type() == "llama4_text" || file.type() == "llama4";
 }
@@ -101,110 +105,15 @@ Findings list_unread(const LintContext& file) {
                   text("the class of ", file.type(), " does not read it: every layer turns"))};
 }
 
-const LintRule kRules[] = {
-    {.id = "layers-without-position-inverted",
-     .severity = Severity::warning,
-     .title = "no_rope_layers leaves more than half the layers without position.",
-     .explains = "The name is inverted: 1 is a layer that turns, 0 one without position. Read, or written, "
-                 "the other way, 27 of SmolLM3's 36 layers lose their position."
-                 "",
-     .fix = "Exchange 0 and 1.",
-     .link = "https://github.com/onnxruntime/mobius/issues/233",
-     .fails =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [0, 0, 0, 1]})",
-     .passes =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [1, 1, 1, 0]})",
-     .find = inverted},
-    {.id = "layer-list-length",
-     .severity = Severity::error,
-     .title = "A list of settings by layer has another length than the layers.",
-     .explains = "transformers 5.23 fails with an index out of range if the list is short, and ignores what "
-                 "is too much.",
-     .fix = "One entry for each layer.",
-     .link = "https://github.com/huggingface/transformers/issues/37359",
-     .fails =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [1, 1, 1, 0, 1]})",
-     .passes =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [1, 1, 1, 0]})",
-     .find = list_length},
-    {.id = "layer-interval-contradicts",
-     .severity = Severity::warning,
-     .title = "no_rope_layers and no_rope_layer_interval name different layers.",
-     .explains = "The classes make the list from the interval only where there is no list; TensorRT-LLM and "
-                 "others read the interval alone.",
-     .fix = "Let both say the same.",
-     .link = "https://github.com/NVIDIA/TensorRT-LLM/issues/3382",
-     .fails =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [1, 1, 1, 0], "no_rope_layer_interval": 2})",
-     .passes =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [1, 1, 1, 0], "no_rope_layer_interval": 4})",
-     .find = interval_contradicts},
-    {.id = "layers-without-position-lost-in-gguf",
-     .severity = Severity::warning,
-     .title = "Layers without position that are not every 4th cannot be told to llama.cpp.",
-     .explains = "GGUF has no key for them. llama.cpp fixes a step of 4 for SmolLM3 and Llama 4, and "
-                 "converts every other list without a word.",
-     .fix = "Know it before converting.",
-     .link = "https://github.com/huggingface/transformers/issues/43756",
-     .fails =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [1, 0, 1, 1]})",
-     .passes =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 5000000, "no_rope_layers": [1, 1, 1, 0]})",
-     .find = lost_in_gguf},
-    {.id = "no-position-spelling",
-     .severity = Severity::note,
-     .title = "Layers without position, in a spelling that not every reader knows.",
-     .explains =
-         "There are five: no_rope_layers, a base of 0 in layer_rope_theta, null for a kind of layer, "
-         "qk_rope_head_dim 0, and classes that fix it by the kind of layer. A reader that knows another "
-         "turns these layers, or divides by the base 0.",
-     .fix = "Check with `gnomon explain` and with what serves the model which layers turn.",
-     .link = "https://github.com/huggingface/transformers/issues/37359",
-     .fails =
-         R"({"model_type": "granite_swa", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096,
- "rope_theta": 10000, "layer_rope_theta": [10000, 10000, 10000, 0]})",
-     .passes =
-         R"({"model_type": "granite_swa", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096,
- "rope_theta": 10000, "layer_rope_theta": [10000, 10000, 10000, 10000]})",
-     .find = spelling},
-    {.id = "layer-bases-unread",
-     .severity = Severity::error,
-     .title = "layer_rope_theta in a class that does not read it.",
-     .explains = "Granite-SWA and Muse read it: the base of each layer, 0 for none. Every other class of "
-                 "transformers 5.23 keeps it unread.",
-     .fix = "Write rope_parameters by kind of layer.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/granite_swa/"
-             "configuration_granite_swa.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096,
- "rope_theta": 10000, "layer_rope_theta": [10000, 10000, 10000, 0]})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096,
- "rope_theta": 10000})",
-     .find = bases_unread},
-    {.id = "layer-list-unread",
-     .severity = Severity::error,
-     .title = "no_rope_layers in a class that does not read it.",
-     .explains = "SmolLM3 and Llama 4 read it. In any other class of transformers 5.23 it stays in the file "
-                 "and every layer turns.",
-     .fix = "Use a class that reads it.",
-     .link = "https://github.com/huggingface/transformers/issues/37359",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096,
- "rope_theta": 10000, "no_rope_layers": [1, 1, 1, 0]})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 4096,
- "rope_theta": 10000})",
-     .find = list_unread},
-};
+constexpr auto kRules = written(kText, {
+    {"layers-without-position-inverted", Severity::warning, inverted},
+    {"layer-list-length", Severity::error, list_length},
+    {"layer-interval-contradicts", Severity::warning, interval_contradicts},
+    {"layers-without-position-lost-in-gguf", Severity::warning, lost_in_gguf},
+    {"no-position-spelling", Severity::note, spelling},
+    {"layer-bases-unread", Severity::error, bases_unread},
+    {"layer-list-unread", Severity::error, list_unread},
+});
 
 }  // namespace
 

@@ -7,6 +7,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/partial.txt.inc"
+    ;
+
 // What files call the part of the head that turns, as a share or as channels.
 constexpr std::array<std::string_view, 7> kPartKeys{
     "partial_rotary_factor", "rotary_pct", "rotary_dim",     "rotary_emb_fraction",
@@ -155,128 +159,16 @@ Findings proportional(const LintContext& file) {
   return {};
 }
 
-const LintRule kRules[] = {
-    {.id = "partial-rotation-dropped",
-     .severity = Severity::error,
-     .title = "partial_rotary_factor in a class whose plain rotation does not read it.",
-     .explains = "In transformers 5 the type default is computed by each class for itself, and 144 of the "
-                 "186 that 5.23 has turn the whole head whatever "
-                 "partial_rotary_factor says, where every default of 4.57 honoured it. Linear scaling and "
-                 "YaRN compute the part, and Llama's class then fails when it runs. "
-                 "MiniMax-M2 turned whole heads where half was meant.",
-     .fix = "Use a class that reads it; otherwise the file describes a model that transformers 5 does not "
-            "compute.",
-     .link = "https://github.com/huggingface/transformers/issues/48241",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "partial_rotary_factor": 0.5})",
-     .passes =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "rotary_emb_base": 10000, "rotary_pct": 0.5})",
-     .find = dropped_by_default},
-    {.id = "partial-rotation-with-scaling",
-     .severity = Severity::error,
-     .title = "partial_rotary_factor with a scaling, in a class that turns whole heads.",
-     .explains = "The functions of linear, dynamic, YaRN, LongRoPE and Llama 3 scaling compute as many "
-                 "frequencies as the share says, and the attention of Llama, Qwen3, Mistral and most others "
-                 "multiplies the whole head by them: transformers 5.23 opens the file and raises "
-                 "RuntimeError at the first token. `gnomon explain` tells the part that the key means.",
-     .fix = "Take the key out if the model was trained on whole heads.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .passes =
-         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .find = with_scaling,
-     .departs = true},
-    {.id = "partial-rotation-twice",
-     .severity = Severity::warning,
-     .title = "Two different shares of the head that turns.",
-     .explains = "Up to transformers 5.16 the top level overwrote the dictionary, from 5.17 on the "
-                 "dictionary wins; GPT-NeoX's class in 5.0.0 always overwrote.",
-     .fix = "Write the same number in both places, or one of them.",
-     .link = "https://github.com/AI-Hypercomputer/maxtext/issues/4616",
-     .fails =
-         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "partial_rotary_factor": 0.5, "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
-     .passes =
-         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
-     .find = part_twice},
-    {.id = "rotary-key-unread",
-     .severity = Severity::error,
-     .title = "A key for the part of the head that turns, of another family.",
-     .explains =
-         "rotary_dim, rotary_pct, rotary_emb_fraction and partial_rotary_factor mean the same in different "
-         "classes, and each class reads its own. Written for another, the whole head turns: "
-         "MiniMax-M2's rotary_dim was dropped so.",
-     .fix = "Write the key of the class.",
-     .link = "https://github.com/ml-explore/mlx-lm/issues/1698",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rotary_dim": 32})",
-     .passes =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "rotary_pct": 0.5})",
-     .find = key_unread},
-    {.id = "partial-rotation-of-class",
-     .severity = Severity::note,
-     .title = "No key says it, and the class turns a part of the head.",
-     .explains = "GLM without partial_rotary_factor means 0.5, GPT-NeoX without rotary_pct 0.25. Readers "
-                 "with a default of 1 turn the whole head.",
-     .fix = "Write the share into the file.",
-     .link = "https://github.com/AI-Hypercomputer/maxtext/issues/4616",
-     .fails =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "rotary_emb_base": 10000})",
-     .passes =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "rotary_emb_base": 10000, "rotary_pct": 0.25})",
-     .find = part_of_class},
-    {.id = "rotated-width-odd",
-     .severity = Severity::error,
-     .title = "An odd number of channels turns.",
-     .explains = "Channels turn in pairs. transformers 5.23 refuses an odd head that turns whole (above 4 "
-                 "channels), and rounds an odd part up; other readers round down.",
-     .fix = "Choose a share that gives an even number.",
-     .link = "https://github.com/vllm-project/vllm/issues/43676",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 504, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .find = odd_width},
-    {.id = "partial-rotation-impossible",
-     .severity = Severity::error,
-     .title = "The share of the head that turns is not between 0 and 1.",
-     .explains = "partial_rotary_factor and rotary_pct are shares; a number of channels in their place makes "
-                 "the rotated width larger than the head. Kernels that trust it read past the table: "
-                 "gsm8k 0 of 1319.",
-     .fix = "Divide by the head's width.",
-     .link = "https://github.com/vllm-project/vllm/issues/43676",
-     .fails =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048, "rotary_pct": 16})",
-     .passes =
-         R"({"model_type": "gpt_neox", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048, "rotary_pct": 0.25})",
-     .find = part_above_one},
-    {.id = "proportional-is-not-partial",
-     .severity = Severity::note,
-     .title = "Proportional rotation: the same share as partial, other channels and other frequencies.",
-     .explains =
-         "Gemma 4's full layers turn a quarter of the pairs (i, i + d/2) of the whole head, theta^(-2i/d). "
-         "Partial rotation turns the first quarter of the channels, theta^(-2i/r). Readers "
-         "took one for the other: fluent and wrong.",
-     .fix = "Check that what serves the model knows proportional.",
-     .link = "https://github.com/jagmarques/nexusquant/pull/12",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_parameters": {"rope_type": "proportional", "rope_theta": 10000, "partial_rotary_factor": 0.25}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_parameters": {"rope_type": "default", "rope_theta": 10000}})",
-     .find = proportional},
-};
+constexpr auto kRules = written(kText, {
+    {"partial-rotation-dropped", Severity::error, dropped_by_default},
+    {"partial-rotation-with-scaling", Severity::error, with_scaling, {.departs = true}},
+    {"partial-rotation-twice", Severity::warning, part_twice},
+    {"rotary-key-unread", Severity::error, key_unread},
+    {"partial-rotation-of-class", Severity::note, part_of_class},
+    {"rotated-width-odd", Severity::error, odd_width},
+    {"partial-rotation-impossible", Severity::error, part_above_one},
+    {"proportional-is-not-partial", Severity::note, proportional},
+});
 
 }  // namespace
 

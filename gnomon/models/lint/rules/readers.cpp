@@ -6,6 +6,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/readers.txt.inc"
+    ;
+
 Findings refusal(const LintContext& file, Reader reader, std::string expected, std::string says) {
   const std::string& key = file.refused_key(reader);
   return {{key, key.empty() ? "" : file.config().printed(key), std::move(expected), std::move(says)}};
@@ -72,105 +76,15 @@ Findings refused_by_v4(const LintContext& file) {
                   text("transformers 4.57 does not run it: ", file.refusal(Reader::v4)))};
 }
 
-const LintRule kRules[] = {
-    {.id = "file-refused",
-     .severity = Severity::error,
-     .title = "The file cannot be resolved to positions.",
-     .explains = "A value cannot be: a negative width, an unknown method, a missing number. Rules that need "
-                 "the answer were left out.",
-     .fix = "Correct what the message names.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": -512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192})",
-     .find = refused,
-     .general = true},
-    {.id = "file-not-read",
-     .severity = Severity::note,
-     .title = "gnomon finds no language model's positions in this file.",
-     .explains = "The family is not in gnomon's list, and its keys are not those that language models share: "
-                 "BART has two halves, CLIP two models, BEiT sees pictures, and a class may have a rotation "
-                 "of its own. Nothing need be wrong with the file; rules that need the answer were left out.",
-     .fix = "Nothing; the model's own code counts.",
-     .link = "https://github.com/huggingface/transformers/tree/main/src/transformers/models",
-     .fails =
-         R"({"model_type": "newmodel", "d_model": 512, "encoder_layers": 6, "encoder_attention_heads": 8, "decoder_layers": 6, "decoder_attention_heads": 8})",
-     .passes =
-         R"({"model_type": "newmodel", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .find = not_read},
-    {.id = "family-unknown",
-     .severity = Severity::note,
-     .title = "A family of models that gnomon does not know.",
-     .explains = "Its class may have defaults, tables and pairings of its own. What is said here comes from "
-                 "the keys alone, and no error is reported that rests on the class.",
-     .fix = "Compare with the model's own code.",
-     .link = "https://github.com/huggingface/transformers/tree/main/src/transformers/models",
-     .fails =
-         R"({"model_type": "newmodel", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .find = unknown_family},
-    {.id = "family-has-its-own-code",
-     .severity = Severity::note,
-     .title = "A family that transformers 5.23 has no class for: the repository's own code counts.",
-     .explains = "Baichuan, Jina's BERT and the first Falcons brought their code with them. `gnomon explain` "
-                 "tells what that code computes. transformers without trust_remote_code refuses the "
-                 "name, or, where Jina's file says bert, loads BERT with a learned table in place of ALiBi.",
-     .fix = "Run it with the code of its repository.",
-     .link = "https://github.com/huggingface/transformers/tree/main/src/transformers/models",
-     .fails =
-         R"({"model_type": "bert", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "position_embedding_type": "alibi"})",
-     .passes =
-         R"({"model_type": "bert", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 512, "position_embedding_type": "absolute"})",
-     .find = own_code,
-     .departs = true},
-    {.id = "position-key-unread",
-     .severity = Severity::note,
-     .title = "A key about position that the class does not read.",
-     .explains = "It came with another family's file, or from an export, and transformers 5.23 keeps it "
-                 "without a word. A reader that goes by keys and not by classes obeys it: a "
-                 "sliding_window in Llama's file makes windows there.",
-     .fix = "Take it out.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/configuration_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
- "sliding_window": 1024})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .find = unread,
-     .general = true},
-    {.id = "refused-by-version-4",
-     .severity = Severity::note,
-     .title = "transformers 5.23 reads the file, 4.57 raises an error.",
-     .explains = "Classes of version 4 check their rope_scaling themselves: OLMo's takes linear and dynamic "
-                 "with exactly two members, Phi-3's longrope with three, Llama 4's llama3 alone, and "
-                 "Mistral's computes no YaRN without head_dim.",
-     .fix = "Nothing, if the older version does not matter.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/olmo/"
-             "configuration_olmo.py",
-     .fails =
-         R"({"model_type": "olmo", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
- "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048}})",
-     .passes =
-         R"({"model_type": "olmo", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
- "rope_scaling": {"type": "linear", "factor": 4.0}})",
-     .find = refused_by_v4},
-    {.id = "versions-differ",
-     .severity = Severity::note,
-     .title = "transformers 5.23 and 4.57 compute different positions from this file.",
-     .explains =
-         "Where the two differ, files of one version run by the other write fluently and worse: ModernBERT's "
-         "layers lost their base so, and a base that only version 5 finds is 10000 to version 4.",
-     .fix = "Write the settings so that both read the same, or say which version the file is for.",
-     .link = "https://github.com/deepspeedai/DeepSpeed/issues/8345",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 500000})",
-     .find = differ},
-};
+constexpr auto kRules = written(kText, {
+    {"file-refused", Severity::error, refused, {.general = true}},
+    {"file-not-read", Severity::note, not_read},
+    {"family-unknown", Severity::note, unknown_family},
+    {"family-has-its-own-code", Severity::note, own_code, {.departs = true}},
+    {"position-key-unread", Severity::note, unread, {.general = true}},
+    {"refused-by-version-4", Severity::note, refused_by_v4},
+    {"versions-differ", Severity::note, differ},
+});
 
 }  // namespace
 

@@ -6,6 +6,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/refused.txt.inc"
+    ;
+
 template <std::size_t N>
 bool is_one(std::string_view name, const std::array<std::string_view, N>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -197,102 +201,14 @@ Findings proportional_in_part(const LintContext& file) {
   return all;
 }
 
-const LintRule kRules[] = {
-    {.id = "layer-type-unknown",
-     .severity = Severity::error,
-     .title = "layer_types has a word that transformers does not know.",
-     .explains = "transformers 5.23 compares each word with its list and refuses the file: local and global "
-                 "are words of other programs. Readers that ask for sliding_attention alone take every "
-                 "other word for full attention.",
-     .fix = "Write full_attention or sliding_attention.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/configuration_utils.py",
-     .fails =
-         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
- "num_key_value_heads": 8, "layer_types": ["full_attention", "local"]})",
-     .passes =
-         R"({"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000,
- "num_key_value_heads": 8, "layer_types": ["full_attention", "full_attention"]})",
-     .find = layer_word},
-    {.id = "value-type-refused",
-     .severity = Severity::error,
-     .title = "A value of another type than the class takes.",
-     .explains = "transformers 5.23 checks types when it reads a file: a size with a point (4096.0), a null "
-                 "where the class has a number, a number where it has a flag. It then raises an error, where "
-                 "4.57 and other readers go on.",
-     .fix = "Write the value in the type that the message names.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/configuration_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192.0, "rope_theta": 10000})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000})",
-     .find = value_type},
-    {.id = "head-dim-needed",
-     .severity = Severity::error,
-     .title = "The attention computes with head_dim, and there is none.",
-     .explains =
-         "Most classes of transformers 5.23 take a null for the value and multiply it; HunYuan's have "
-         "no number of their own for an absent key either. The model fails when it is built, whatever "
-         "its rotation. `gnomon explain` reads the width divided by the heads.",
-     .fix = "Write the number, or leave the key out where the class divides by itself.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/hunyuan_v1_dense/"
-             "modeling_hunyuan_v1_dense.py",
-     .fails =
-         R"({"model_type": "hunyuan_v1_dense", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000})",
-     .passes =
-         R"({"model_type": "hunyuan_v1_dense", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "head_dim": 64})",
-     .find = head_needed},
-    {.id = "head-dim-of-rotation-alone",
-     .severity = Severity::error,
-     .title = "The rotation takes head_dim from the file, and the attention does not.",
-     .explains = "StableLM's, Qwen2-VL's and ModernBERT's attention divides hidden_size by the heads. Their "
-                 "rotation reads a head_dim where the file has one, so cos and sin have another width than q "
-                 "and k.",
-     .fix = "Take head_dim out.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/modernbert/"
-             "modeling_modernbert.py",
-     .fails =
-         R"({"model_type": "stablelm", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000,
- "partial_rotary_factor": 0.25, "head_dim": 128})",
-     .passes =
-         R"({"model_type": "stablelm", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000,
- "partial_rotary_factor": 0.25})",
-     .find = head_of_rotation_alone},
-    {.id = "temperature-unsaid",
-     .severity = Severity::error,
-     .title = "Ministral 3 without the numbers of its temperature.",
-     .explains = "The class multiplies q by 1 + beta ln(1 + floor(position / original)), with both numbers "
-                 "from its dictionary. A dictionary in the file replaces the class's own, and where one of "
-                 "the two is absent every forward pass raises TypeError.",
-     .fix = "Write llama_4_scaling_beta and original_max_position_embeddings; 0 for beta is no temperature.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/ministral3/"
-             "modeling_ministral3.py",
-     .fails =
-         R"({"model_type": "ministral3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 16384,
- "rope_parameters": {"rope_type": "default", "rope_theta": 1000000}})",
-     .passes =
-         R"({"model_type": "ministral3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 64, "max_position_embeddings": 16384,
- "rope_parameters": {"rope_type": "default", "rope_theta": 1000000, "llama_4_scaling_beta": 0, "original_max_position_embeddings": 16384}})",
-     .find = temperature},
-    {.id = "proportional-in-a-part",
-     .severity = Severity::error,
-     .title = "Proportional rotation in a class that turns a part of the head.",
-     .explains =
-         "The type has one frequency for each pair of the whole head, most of them 0. Phi's and "
-         "StableLM's attention takes the share out of the head before it turns: cos and sin are wider "
-         "than what they multiply.",
-     .fix = "Use the type default, which turns the share.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/phi/"
-             "modeling_phi.py",
-     .fails =
-         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "rope_parameters": {"rope_type": "proportional", "rope_theta": 10000, "partial_rotary_factor": 0.5}})",
-     .passes =
-         R"({"model_type": "phi", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 2048,
- "rope_parameters": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.5}})",
-     .find = proportional_in_part},
-};
+constexpr auto kRules = written(kText, {
+    {"layer-type-unknown", Severity::error, layer_word},
+    {"value-type-refused", Severity::error, value_type},
+    {"head-dim-needed", Severity::error, head_needed},
+    {"head-dim-of-rotation-alone", Severity::error, head_of_rotation_alone},
+    {"temperature-unsaid", Severity::error, temperature},
+    {"proportional-in-a-part", Severity::error, proportional_in_part},
+});
 
 }  // namespace
 

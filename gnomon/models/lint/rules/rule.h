@@ -5,16 +5,45 @@
 #include <utility>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/prose.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/lint/lint.h"
 
-// What the files of rules share: how a finding is written.
+// What the files of rules share: how a rule and a finding are written.
 namespace gnomon {
 
+// A rule as its file lists it. What it says is a record of the text beside the file, named by the id: title, explains, fix, link,
+// fails, passes; beside these are fields of its own, the sentences of its findings.
+struct LintRow {
+  std::string_view id;
+  Severity severity;
+  Findings (*find)(const LintContext&);
+  LintTraits traits = {};
+};
+template <std::size_t N, std::size_t M, std::size_t K>
+consteval std::array<LintRule, K> written(const Prose<N, M>& file, const LintRow (&rows)[K]) {
+  if (file.records() != K) throw "a record of the text is no rule's";
+  std::array<LintRule, K> all{};
+  for (std::size_t k = 0; k < K; ++k) {
+    const LintRow& row = rows[k];
+    all[k] = {.id = row.id,
+              .severity = row.severity,
+              .title = file.at(row.id, "title"),
+              .explains = file.at(row.id, "explains"),
+              .fix = file.at(row.id, "fix"),
+              .link = file.at(row.id, "link"),
+              .fails = file.at(row.id, "fails"),
+              .passes = file.at(row.id, "passes"),
+              .find = row.find,
+              .traits = row.traits};
+  }
+  return all;
+}
+
 // About a key of the whole file, which may be missing.
-inline LintFinding finding(const LintContext& file, std::string key, std::string expected, std::string says) {
+inline LintFinding finding(const LintContext& file, std::string key, std::string_view expected, std::string_view says) {
   std::string found = file.config().printed(key);
-  return {std::move(key), std::move(found), std::move(expected), std::move(says)};
+  return {std::move(key), std::move(found), std::string(expected), std::string(says)};
 }
 
 // What the resolver itself remarks under the name of this rule, so that the two cannot part.
@@ -23,7 +52,7 @@ inline Findings remarked(const LintContext& file, std::string_view rule, std::st
   const Resolved* read = file.gguf() ? nullptr : file.read_by(Reader::v5);
   if (!read) return all;
   for (const Remark& remark : read->remarks)
-    if (remark.rule == rule) all.push_back(finding(file, remark.key, std::string(expected), remark.says));
+    if (remark.rule == rule) all.push_back(finding(file, remark.key, expected, remark.says));
   return all;
 }
 

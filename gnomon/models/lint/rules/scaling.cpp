@@ -8,6 +8,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/scaling.txt.inc"
+    ;
+
 // ROPE_INIT_FUNCTIONS of transformers 5.23, and what single classes add.
 constexpr std::array<std::string_view, 11> kTypes{"default",  "linear", "dynamic",      "yarn",
                                                   "longrope", "llama3", "proportional", "axial",
@@ -280,204 +284,21 @@ Findings alpha(const LintContext& file) {
   return all;
 }
 
-const LintRule kRules[] = {
-    {.id = "scaling-type-unknown",
-     .severity = Severity::error,
-     .title = "The kind of scaling is none that there is.",
-     .explains = "transformers 5.23 only warns when it reads the file; the model fails later, and readers "
-                 "with an else branch compute without scaling.",
-     .fix = "Correct the name.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linaer", "factor": 2.0}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .find = type_unknown},
-    {.id = "scaling-type-refused",
-     .severity = Severity::error,
-     .title = "A kind of scaling that there is, and that this class refuses.",
-     .explains =
-         "Phi-3's configuration takes default and longrope (and su and yarn for it) and raises "
-         "ValueError for linear, dynamic and llama3, under transformers 5.23 as before. A loader that "
-         "stretches any model's context by one of them cannot open it.",
-     .fix = "Use longrope with two lists of factors, or another class.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/phi3/"
-             "configuration_phi3.py",
-     .fails =
-         R"({"model_type": "phi3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000,
- "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .passes =
-         R"({"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "original_max_position_embeddings": 4096, "rope_theta": 10000, "rope_scaling": {"rope_type": "longrope", "short_factor": [1, 1, 1, 1], "long_factor": [1, 2, 3, 4]}})",
-     .find = type_refused},
-    {.id = "scaling-type-missing",
-     .severity = Severity::error,
-     .title = "Numbers of a scaling without its kind.",
-     .explains = "A dictionary without rope_type and type is of the type default, which reads no factor: the "
-                 "model runs unscaled, with one line of warning.",
-     .fix = "Write rope_type.",
-     .link = "https://github.com/ggml-org/llama.cpp/issues/2402",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"factor": 2.0}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .find = type_missing},
-    {.id = "scaling-key-missing",
-     .severity = Severity::error,
-     .title = "A scaling lacks a number that it cannot do without.",
-     .explains = "transformers 5.23 refuses the file with a KeyError; readers with defaults of their own go "
-                 "on with a factor of 1.",
-     .fix = "Add the key.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
- "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 8192}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
- "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
- "original_max_position_embeddings": 8192}})",
-     .find = key_missing},
-    {.id = "factor-below-one",
-     .severity = Severity::error,
-     .title = "The factor of a scaling is below 1, or no number.",
-     .explains = "config.json has the factor by which the context grows; llama.cpp's --rope-freq-scale is "
-                 "its inverse, and people write one for the other. transformers only warns.",
-     .fix = "Write the factor by which the context grows.",
-     .link = "https://github.com/ggml-org/llama.cpp/issues/2530",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 0.125}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 8}})",
-     .find = factor_below_one},
-    {.id = "original-length-impossible",
-     .severity = Severity::error,
-     .title = "The length before the extension is no number of tokens.",
-     .explains =
-         "transformers 5.23 takes its logarithm or divides by it: 0 and null fail when the model is "
-         "built, while a negative or broken number goes through for Llama 3 and LongRoPE. gnomon refuses "
-         "the file.",
-     .fix = "Write the tokens of training.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096.5}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
-     .find = original_impossible},
-    {.id = "original-length-missing",
-     .severity = Severity::warning,
-     .title = "The length before the extension is not said.",
-     .explains = "YaRN, Llama 3 and LongRoPE divide pairs by their turns within the length of training. "
-                 "Without it transformers takes max_position_embeddings, which is often already the "
-                 "extended length: too many pairs are then taken for fast ones and left alone.",
-     .fix = "Write original_max_position_embeddings into the dictionary.",
-     .link = "https://github.com/huggingface/transformers/issues/38224",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
-     .find = original_missing},
-    {.id = "original-length-unread",
-     .severity = Severity::error,
-     .title = "The length before the extension stands where a nested dictionary does not look.",
-     .explains = "At the top level it counts for one dictionary of all layers. For dictionaries by kind of "
-                 "layer transformers 5.23 reads it only inside them, and silently takes "
-                 "max_position_embeddings.",
-     .fix = "Move it into the dictionary.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 16384,
- "sliding_window": 512, "original_max_position_embeddings": 4096,
- "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .passes =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64, "max_position_embeddings": 16384,
- "sliding_window": 512, "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0, "original_max_position_embeddings": 4096}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000}}})",
-     .find = original_unread},
-    {.id = "original-length-twice",
-     .severity = Severity::warning,
-     .title = "Two different lengths before the extension.",
-     .explains = "In one dictionary for all layers transformers 5 lets the top level win, a rule made for "
-                 "Phi-3; readers that look into the dictionary get the other.",
-     .fix = "Write the same number in both places, or one of them.",
-     .link = "https://github.com/huggingface/transformers/issues/38224",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "original_max_position_embeddings": 8192,
- "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "original_max_position_embeddings": 4096,
- "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
-     .find = original_twice},
-    {.id = "original-length-too-long",
-     .severity = Severity::warning,
-     .title = "The length before the extension is above max_position_embeddings.",
-     .explains = "An extension then shortens. The two numbers are usually exchanged; LongRoPE's factor, "
-                 "their ratio, falls below 1 and its attention factor becomes 1.",
-     .fix = "Write the tokens of training there, the extended length as max_position_embeddings.",
-     .link = "https://github.com/huggingface/transformers/issues/38224",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16384}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 16384,
- "rope_theta": 1000000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}})",
-     .find = original_too_long},
-    {.id = "linear-over-trained-scaling",
-     .severity = Severity::warning,
-     .title = "Linear scaling on a model that was trained for long contexts.",
-     .explains = "It usually stands in the place of llama3 or yarn, put there by a loader asked for a longer "
-                 "context. Llama 3.1 so changed: perplexity 166 at position 65000 and "
-                 "2134 at 195000, where the scaling that it was trained with keeps working.",
-     .fix = "Keep the published scaling and raise max_position_embeddings.",
-     .link = "https://github.com/unslothai/unsloth/pull/7028",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 262144,
- "rope_theta": 500000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
- "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
- "original_max_position_embeddings": 8192}})",
-     .find = linear_over_trained},
-    {.id = "dynamic-with-a-cache",
-     .severity = Severity::note,
-     .title = "Dynamic scaling changes the base while keys wait in the cache.",
-     .explains = "The base depends on the length so far. Keys that were turned earlier keep the older base, "
-                 "so generating token by token differs from one pass over the text.",
-     .fix = "Know it, or use a scaling that does not depend on the length.",
-     .link = "https://github.com/huggingface/transformers/issues/25104",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
- "rope_theta": 10000, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
-     .find = dynamic_cache},
-    {.id = "alpha-means-a-larger-base",
-     .severity = Severity::note,
-     .title = "alpha multiplies the base once, whatever the type says.",
-     .explains = "HunYuan's files say dynamic and mean a base of theta * alpha^(d/(d-2)), at every length. "
-                 "Read as dynamic, the base stays 10000 within the trained length.",
-     .fix = "For other readers: type default and the larger rope_theta.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/hunyuan_v1_dense/"
-             "modeling_hunyuan_v1_dense.py",
-     .fails =
-         R"({"model_type": "hunyuan_v1_dense", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
- "max_position_embeddings": 32768, "rope_theta": 10000, "rope_scaling": {"type": "dynamic", "factor": 1.0, "alpha": 1000.0}})",
-     .passes =
-         R"({"model_type": "hunyuan_v1_dense", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
- "max_position_embeddings": 32768, "rope_theta": 11158840})",
-     .find = alpha},
-};
+constexpr auto kRules = written(kText, {
+    {"scaling-type-unknown", Severity::error, type_unknown},
+    {"scaling-type-refused", Severity::error, type_refused},
+    {"scaling-type-missing", Severity::error, type_missing},
+    {"scaling-key-missing", Severity::error, key_missing},
+    {"factor-below-one", Severity::error, factor_below_one},
+    {"original-length-impossible", Severity::error, original_impossible},
+    {"original-length-missing", Severity::warning, original_missing},
+    {"original-length-unread", Severity::error, original_unread},
+    {"original-length-twice", Severity::warning, original_twice},
+    {"original-length-too-long", Severity::warning, original_too_long},
+    {"linear-over-trained-scaling", Severity::warning, linear_over_trained},
+    {"dynamic-with-a-cache", Severity::note, dynamic_cache},
+    {"alpha-means-a-larger-base", Severity::note, alpha},
+});
 
 }  // namespace
 

@@ -7,6 +7,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/sections.txt.inc"
+    ;
+
 std::optional<std::vector<double>> sections(const LintContext& file, const RopeDictionary& dict) {
   try {
     return file.config().numbers(dict.key + ".mrope_section");
@@ -78,54 +82,11 @@ Findings named_default(const LintContext& file) {
   return all;
 }
 
-const LintRule kRules[] = {
-    {.id = "sections-do-not-add-up",
-     .severity = Severity::error,
-     .title = "The parts of mrope_section are not as many pairs as turn.",
-     .explains = "Each pair follows time, height or width. With too few parts the last pairs have no "
-                 "position or a fourth stream's; with too many the model fails.",
-     .fix = "Let them add up to half the rotated width.",
-     .link = "https://github.com/QwenLM/Qwen3-VL/issues/488",
-     .fails =
-         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
- "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 16]}})",
-     .passes =
-         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
- "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})",
-     .find = sum},
-    {.id = "sections-with-scaling",
-     .severity = Severity::warning,
-     .title = "M-RoPE and a scaling in one dictionary.",
-     .explains = "The type names the scaling, mrope_section or the class the streams, and both are meant. "
-                 "LightLLM chose M-RoPE and lost YaRN; `gnomon explain` tells the frequencies and leaves out "
-                 "the streams, for no encoding here has both.",
-     .fix = "Check what serves the model with a long text and with an image.",
-     .link = "https://github.com/ModelTC/LightLLM/issues/1582",
-     .fails =
-         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
- "rope_theta": 1000000, "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768, "mrope_section": [16, 24, 24]}})",
-     .passes =
-         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
- "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})",
-     .find = with_scaling,
-     .departs = true},
-    {.id = "sections-invisible-in-text",
-     .severity = Severity::note,
-     .title = "Three streams of positions that the type does not name.",
-     .explains =
-         "The type says default, or mrope, which transformers 5 makes default; the streams are in "
-         "mrope_section. Readers that go by the type turn images as if they were text: grounding 26 % "
-         "where 82 % is right, and no benchmark of text sees it.",
-     .fix = "Test what serves the model with images.",
-     .link = "https://github.com/ml-explore/mlx-lm/issues/1768",
-     .fails =
-         R"({"model_type": "qwen2_vl", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
- "rope_theta": 1000000, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000, "mrope_section": [16, 24, 24]}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 32768,
- "rope_theta": 1000000, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000}})",
-     .find = named_default},
-};
+constexpr auto kRules = written(kText, {
+    {"sections-do-not-add-up", Severity::error, sum},
+    {"sections-with-scaling", Severity::warning, with_scaling, {.departs = true}},
+    {"sections-invisible-in-text", Severity::note, named_default},
+});
 
 }  // namespace
 

@@ -8,6 +8,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/tables.txt.inc"
+    ;
+
 bool offset_family(const LintContext& file) { return file.family() && file.family()->table_padded; }
 
 Findings rows_lost(const LintContext& file) {
@@ -86,75 +90,13 @@ Findings draft(const LintContext& file) {
            ", the target's; drafts of SpecForge before #270 were trained with 10000 whatever it says"))};
 }
 
-const LintRule kRules[] = {
-    {.id = "table-without-its-offset",
-     .severity = Severity::warning,
-     .title = "A table whose first rows belong to padding has no rows for them.",
-     .explains =
-         "RoBERTa's first token has row pad_token_id + 1 = 2, so 512 tokens need 514 rows. With 512 the last "
-         "two tokens of a full text are out of the table: an error, or memory of another tensor.",
-     .fix = "max_position_embeddings is the tokens and pad_token_id + 1.",
-     .link = "https://github.com/huggingface/transformers/issues/1363",
-     .fails =
-         R"({"model_type": "roberta", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 512, "pad_token_id": 1})",
-     .passes =
-         R"({"model_type": "roberta", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 514, "pad_token_id": 1})",
-     .find = rows_lost},
-    {.id = "context-named-twice",
-     .severity = Severity::warning,
-     .title = "n_ctx and n_positions differ.",
-     .explains = "transformers makes the table with n_positions rows and reads n_ctx nowhere; older code and "
-                 "converters take n_ctx for the context.",
-     .fix = "Write the same number.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gpt2/"
-             "configuration_gpt2.py",
-     .fails =
-         R"({"model_type": "gpt2", "n_embd": 512, "n_head": 8, "n_layer": 2, "n_positions": 1024, "n_ctx": 2048})",
-     .passes =
-         R"({"model_type": "gpt2", "n_embd": 512, "n_head": 8, "n_layer": 2, "n_positions": 1024, "n_ctx": 1024})",
-     .find = context_twice},
-    {.id = "table-and-file-disagree",
-     .severity = Severity::error,
-     .title = "The learned table has another number of rows than the file says.",
-     .explains = "Looked at where the weights stand beside the file. transformers refuses such weights, or, "
-                 "told to ignore mismatched sizes, starts the table anew at random.",
-     .fix = "Write the rows of the table.",
-     .link = "https://github.com/huggingface/transformers/issues/5285",
-     .fails =
-         R"({"model_type": "bert", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 1024})",
-     .passes =
-         R"({"model_type": "bert", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 512})",
-     .find = table_rows},
-    {.id = "stored-frequencies-differ",
-     .severity = Severity::error,
-     .title = "The weights hold inv_freq, and it is not what the file's settings give.",
-     .explains =
-         "Older files store the buffer. Zeros, values that are no numbers or those of another base are what "
-         "an uninitialised buffer, or training under other settings, leaves: a loss of 11.08 where "
-         "3.63 was right. Readers that load buffers use these, others the settings.",
-     .fix = "Check a running model with `gnomon check`; take the buffer out of the weights, or correct the "
-            "settings.",
-     .link = "https://github.com/pytorch/torchtitan/issues/4783",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 500000})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_theta": 10000})",
-     .find = stored_frequencies},
-    {.id = "draft-with-the-base-of-its-target",
-     .severity = Severity::warning,
-     .title = "A draft model with a base that its training may not have used.",
-     .explains = "A draft for speculative decoding copies its target's settings. SpecForge trained drafts "
-                 "with 10000 while the file said 1000000; read as written, fewer drafts are accepted.",
-     .fix = "Find the base in the weights, and write that.",
-     .link = "https://github.com/sgl-project/SpecForge/issues/265",
-     .fails =
-         R"({"model_type": "llama", "architectures": ["LlamaForCausalLMEagle3"], "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 1,
- "max_position_embeddings": 8192, "rope_theta": 1000000, "draft_vocab_size": 32000})",
-     .passes =
-         R"({"model_type": "llama", "architectures": ["LlamaForCausalLMEagle3"], "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 1,
- "max_position_embeddings": 8192, "rope_theta": 10000, "draft_vocab_size": 32000})",
-     .find = draft},
-};
+constexpr auto kRules = written(kText, {
+    {"table-without-its-offset", Severity::warning, rows_lost},
+    {"context-named-twice", Severity::warning, context_twice},
+    {"table-and-file-disagree", Severity::error, table_rows},
+    {"stored-frequencies-differ", Severity::error, stored_frequencies},
+    {"draft-with-the-base-of-its-target", Severity::warning, draft},
+});
 
 }  // namespace
 

@@ -10,6 +10,10 @@
 namespace gnomon {
 namespace {
 
+constexpr Prose kText =
+#include "gnomon/models/lint/rules/theta.txt.inc"
+    ;
+
 // Linear and dynamic scaling of 2023 were written for models whose base was 10000, and leave it out.
 bool of_2023(const LintContext& file, const RopeDictionary& dict) {
   const std::string type = file.type_of(dict);
@@ -188,164 +192,18 @@ Findings theta_by_kind(const LintContext& file) {
                   "a reader that has a base for each layer", text("bases differ by layer: ", list))};
 }
 
-const LintRule kRules[] = {
-    {.id = "scaling-without-theta",
-     .severity = Severity::error,
-     .title = "A scaling is set and the base of the rotation is nowhere in the file.",
-     .explains = "Every reader then falls back to a default, nearly always 10000, whatever the model was "
-                 "trained with. Llama 3.1 (base 500000) with a "
-                 "linear scaling that a loader had written without its base: perplexity 10.2 under "
-                 "transformers 4, 11316 under 5, at position 7800.",
-     .fix = "Write rope_theta into the dictionary.",
-     .link = "https://github.com/unslothai/unsloth/pull/7028",
-     .fails = R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2,
- "max_position_embeddings": 262144, "rope_scaling": {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 131072}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2,
- "max_position_embeddings": 262144, "rope_theta": 500000, "rope_scaling": {"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 131072}})",
-     .find = scaling_without_theta},
-    {.id = "scaling-drops-theta",
-     .severity = Severity::error,
-     .title = "A rope_scaling without a base replaces the rope_parameters that has one.",
-     .explains = "transformers 5 keeps the base inside rope_parameters, and a rope_scaling that is not empty "
-                 "takes the place of the whole dictionary: "
-                 "Qwen3 with base 1000000 and an added YaRN turns with 10000. Seen with 5.23; llama.cpp "
-                 "prefers the other dictionary (ggml-org/llama.cpp#18013).",
-     .fix = "Put the scaling into rope_parameters, or repeat rope_theta in rope_scaling.",
-     .link = "https://github.com/sgl-project/sglang/issues/22739",
-     .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
- "max_position_embeddings": 40960, "rope_parameters": {"rope_type": "default", "rope_theta": 1000000},
- "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}})",
-     .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 64,
- "max_position_embeddings": 40960, "rope_parameters": {"rope_type": "yarn", "rope_theta": 1000000, "factor": 4.0,
- "original_max_position_embeddings": 32768}})",
-     .find = scaling_drops_theta},
-    {.id = "theta-twice",
-     .severity = Severity::warning,
-     .title = "The file names two different bases for the same layers.",
-     .explains = "transformers 5 takes the dictionary's, transformers 4, and whatever reads the key of old, "
-                 "the top level's. Each is right by its own rules.",
-     .fix = "Write the same number in both places, or remove the one at the top level.",
-     .link = "https://github.com/sgl-project/sglang/pull/26187",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 10000, "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 500000, "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
-     .find = theta_twice},
-    {.id = "theta-null",
-     .severity = Severity::error,
-     .title = "The base of the rotation is null.",
-     .explains = "A key with null is not an absent key: transformers 5.23 takes the null for the base and "
-                 "fails only when frequencies are computed; "
-                 "readers with `or 10000` go on with 10000.",
-     .fix = "Write the number, or take the key out.",
-     .link = "https://github.com/deepspeedai/DeepSpeed/issues/8345",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
- "rope_theta": null})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096})",
-     .find = theta_null},
-    {.id = "theta-impossible",
-     .severity = Severity::error,
-     .title = "The base of the rotation is no number above 1.",
-     .explains = "Frequencies are theta^(-2i/R): a base of 1 gives all pairs the same, one below 1 turns "
-                 "later pairs faster, 0 divides by zero. No reader checks it; "
-                 "0 means a layer without position only in the list layer_rope_theta.",
-     .fix = "Write the base that the model was trained with. A layer without position has no dictionary "
-            "(null), not the base 0.",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/modeling_rope_utils.py",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
- "rope_theta": 0})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
- "rope_theta": 10000})",
-     .find = theta_impossible},
-    {.id = "theta-short-for-context",
-     .severity = Severity::warning,
-     .title = "The slowest pair turns more than once within the context.",
-     .explains = "With every pair past a full turn no channel tells far from near. Instructions that said "
-                 "rope_theta 1000 for Qwen3-235B (trained with 1000000) made it "
-                 "write numbers mixed with words; a base lost from an override does the same.",
-     .fix = "Use the base that the model was trained with, or a scaling for the longer context.",
-     .link = "https://github.com/vllm-project/vllm-ascend/issues/5201",
-     .fails =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
- "max_position_embeddings": 131072, "rope_parameters": {"rope_type": "yarn", "rope_theta": 1000, "factor": 4,
- "original_max_position_embeddings": 32768}})",
-     .passes =
-         R"({"model_type": "qwen3", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 2, "head_dim": 128,
- "max_position_embeddings": 131072, "rope_theta": 1000000})",
-     .find = theta_short},
-    {.id = "theta-of-class",
-     .severity = Severity::warning,
-     .title = "No key says the base, and the class's own is not 10000.",
-     .explains = "Classes have defaults of their own (SmolLM3 2000000, gpt-oss 150000, MiniMax-M2 5000000). "
-                 "Whoever reads the file without the class computes with 10000: "
-                 "a different rotation from the second pair on.",
-     .fix = "Write rope_theta into the file.",
-     .link = "https://github.com/vllm-project/tpu-inference/issues/2838",
-     .fails =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536})",
-     .passes =
-         R"({"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536,
- "rope_theta": 2000000})",
-     .find = theta_of_class},
-    {.id = "theta-for-new-readers-only",
-     .severity = Severity::note,
-     .title = "The base stands in rope_parameters alone, where readers of the old keys do not look.",
-     .explains =
-         "transformers 5 writes it there. transformers 4, and the many programs with getattr(config, "
-         "\"rope_theta\", 10000), get 10000 without a word: "
-         "SGLang's LFM2, the TPU backend of vLLM, DeepSpeed, LMDeploy and Liger all had to be repaired.",
-     .fix = "If older readers matter, write rope_theta at the top level as well.",
-     .link = "https://github.com/sgl-project/sglang/pull/26187",
-     .fails =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 8192,
- "rope_theta": 500000, "rope_parameters": {"rope_type": "default", "rope_theta": 500000}})",
-     .find = theta_for_new_readers},
-    {.id = "theta-for-half-the-layers",
-     .severity = Severity::error,
-     .title = "A base at the top level reaches the full layers only.",
-     .explains = "OLMo 3's configuration takes rope_theta out of the file twice, for the full and for the "
-                 "sliding layers; the second time it is gone. With 1000000 in the "
-                 "file, transformers 5.23 turns full layers with 1000000 and sliding ones with 500000.",
-     .fix = "Write rope_parameters with a dictionary for each kind of layer.",
-     .link = "https://github.com/huggingface/transformers/pull/45945",
-     .fails =
-         R"({"model_type": "olmo3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
- "rope_theta": 1000000})",
-     .passes =
-         R"({"model_type": "olmo3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 8192,
- "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1000000},
-  "sliding_attention": {"rope_type": "default", "rope_theta": 1000000}}})",
-     .find = theta_of_half_the_layers},
-    {.id = "theta-by-kind-of-layer",
-     .severity = Severity::note,
-     .title = "Layers of different kinds have different bases.",
-     .explains =
-         "Gemma 3 turns sliding layers with 10000 and full ones with 1000000, ModernBERT with 10000 and "
-         "160000. A reader with one base for all is wrong in most layers, "
-         "and still writes fluently: ModernBERT files of transformers 5 opened by 4.56 lost the 160000.",
-     .fix = "Nothing in the file; check that what serves it has a base for each layer (`gnomon explain`).",
-     .link = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/gemma3/"
-             "configuration_gemma3.py",
-     .fails =
-         R"({"model_type": "gemma3_text", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
- "max_position_embeddings": 8192, "rope_theta": 1000000, "rope_local_base_freq": 10000, "sliding_window": 512, "sliding_window_pattern": 6})",
-     .passes =
-         R"({"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 64,
- "max_position_embeddings": 8192, "rope_theta": 1000000})",
-     .find = theta_by_kind},
-};
+constexpr auto kRules = written(kText, {
+    {"scaling-without-theta", Severity::error, scaling_without_theta},
+    {"scaling-drops-theta", Severity::error, scaling_drops_theta},
+    {"theta-twice", Severity::warning, theta_twice},
+    {"theta-null", Severity::error, theta_null},
+    {"theta-impossible", Severity::error, theta_impossible},
+    {"theta-short-for-context", Severity::warning, theta_short},
+    {"theta-of-class", Severity::warning, theta_of_class},
+    {"theta-for-new-readers-only", Severity::note, theta_for_new_readers},
+    {"theta-for-half-the-layers", Severity::error, theta_of_half_the_layers},
+    {"theta-by-kind-of-layer", Severity::note, theta_by_kind},
+});
 
 }  // namespace
 
