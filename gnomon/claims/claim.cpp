@@ -94,8 +94,10 @@ void require_decidable(const Claim& c) {
     const auto gives = [&](const VerdictRule& r) { return r.verdict == v; };
     return c.recorded == v || std::any_of(c.verdicts.begin(), c.verdicts.end(), gives);
   };
-  if (may_be(Verdict::holds_if) == c.text.condition.empty()) refuse("gives a condition if it may hold under one");
-  if (may_be(Verdict::open) == c.text.settles.empty()) refuse("says what would settle it if it may stay open");
+  if (may_be(Verdict::holds_if) == c.text.condition.empty())
+    refuse("gives a condition if it may hold under one");
+  if (may_be(Verdict::open) == c.text.settles.empty())
+    refuse("says what would settle it if it may stay open");
   if (measured != c.text.because.empty()) refuse("gives an argument or a citation if it rests on one");
   if (!measured && !c.verdicts.empty()) refuse("rests on no measurement and has rules");
   if (!measured) return;

@@ -41,10 +41,12 @@ struct ClaimText {
   std::string_view expects;    // what must come out, and why
   std::string_view advice;     // what a user should do about it
   std::string_view condition;  // what "holds if" goes on with: asked for where a rule gives it
-  std::string_view settles;    // what would close the claim and what that costs: asked for where it may stay open
-  std::string_view because;    // the argument, or what is cited, where no measurement decides
-  std::string_view amended;    // when the rule was changed after numbers had been seen, and why; told with the verdict
-  std::string_view answer;     // one or two sentences, as a form (sentence.h) over the finding's own numbers
+  std::string_view
+      settles;  // what would close the claim and what that costs: asked for where it may stay open
+  std::string_view because;  // the argument, or what is cited, where no measurement decides
+  std::string_view
+      amended;  // when the rule was changed after numbers had been seen, and why; told with the verdict
+  std::string_view answer;  // one or two sentences, as a form (sentence.h) over the finding's own numbers
 };
 template <std::size_t N, std::size_t M>
 consteval ClaimText claim_text(const Prose<N, M>& file, std::string_view id) {

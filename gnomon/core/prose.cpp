@@ -2,7 +2,8 @@
 
 namespace gnomon {
 
-std::string filled(std::string_view form, const std::string_view* names, const std::string* values, std::size_t n) {
+std::string filled(std::string_view form, const std::string_view* names, const std::string* values,
+                   std::size_t n) {
   std::string out;
   for (std::size_t at = 0; at < form.size(); ++at) {
     const char c = form[at];

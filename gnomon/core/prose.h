@@ -27,7 +27,8 @@ struct ProseField {
 namespace prose {
 constexpr bool is_name(std::string_view s) {
   for (const char c : s)
-    if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '.' && c != '-' && c != '_' && c != '$') return false;
+    if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '.' && c != '-' && c != '_' && c != '$')
+      return false;
   return !s.empty();
 }
 constexpr std::string_view next_line(std::string_view& rest) {
@@ -95,12 +96,15 @@ class Prose {
   }
   consteval std::size_t records() const {
     std::size_t n = 0;
-    for (std::size_t m = 0; m < M; ++m) n += fields_[m].record != "$" && (m == 0 || fields_[m].record != fields_[m - 1].record);
+    for (std::size_t m = 0; m < M; ++m)
+      n += fields_[m].record != "$" && (m == 0 || fields_[m].record != fields_[m - 1].record);
     return n;
   }
 
  private:
-  constexpr std::string_view text(std::size_t f) const { return {joined_.data() + fields_[f].from, fields_[f].size}; }
+  constexpr std::string_view text(std::size_t f) const {
+    return {joined_.data() + fields_[f].from, fields_[f].size};
+  }
   // M: there is none.
   constexpr std::size_t find(std::string_view record, std::string_view name) const {
     for (std::size_t m = 0; m < used_; ++m)
@@ -114,7 +118,8 @@ class Prose {
   constexpr void begin(std::string_view record, std::string_view line) {
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
-    if (record.empty() || colon == line.npos || !prose::is_name(name)) throw "a line is `field: text`, or goes on indented";
+    if (record.empty() || colon == line.npos || !prose::is_name(name))
+      throw "a line is `field: text`, or goes on indented";
     if (find(record, name) != M) throw "a field is there twice";
     fields_[used_++] = {record, name, end_, 0};
     std::string_view said = line.substr(colon + 1);
@@ -188,12 +193,13 @@ class Form {
 };
 
 // The places of a form filled: value n is that of name n.
-std::string filled(std::string_view form, const std::string_view* names, const std::string* values, std::size_t n);
+std::string filled(std::string_view form, const std::string_view* names, const std::string* values,
+                   std::size_t n);
 
 // said<"left", "right">(kText.at(...), value of left, value of right)
 template <PlaceName... names, class... Values>
-  requires(sizeof...(names) == sizeof...(Values))
-std::string said(std::type_identity_t<Form<names...>> form, const Values&... values) {
+requires(sizeof...(names) == sizeof...(Values)) std::string
+    said(std::type_identity_t<Form<names...>> form, const Values&... values) {
   const std::array<std::string_view, sizeof...(names) + 1> known{names.view()...};
   const std::array<std::string, sizeof...(names) + 1> given{std::string(values)...};
   return filled(form.text(), known.data(), given.data(), sizeof...(names));

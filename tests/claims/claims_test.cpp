@@ -25,7 +25,8 @@ TEST(Claims, EveryStatementOfTheTextsHasARecord) {
   for (const Claim* c : all_claims()) {
     EXPECT_TRUE(ids.insert(std::string(c->id)).second) << c->id;
     EXPECT_TRUE(keys.contains(std::string(c->question->key))) << c->id;
-    for (const auto text : {c->text.says, c->text.method, c->text.expects, c->text.advice}) EXPECT_FALSE(text.empty()) << c->id;
+    for (const auto text : {c->text.says, c->text.method, c->text.expects, c->text.advice})
+      EXPECT_FALSE(text.empty()) << c->id;
     EXPECT_NE(c->measure, nullptr) << c->id;
     EXPECT_NE(c->recorded, Verdict::differs);
     EXPECT_NE(c->recorded, Verdict::no_inference);
@@ -310,8 +311,8 @@ TEST(Claims, SentencesTakeTheirNumbersFromFindingsAndRecords) {
 TEST(Claims, WhatAQuestionTakesIsAClaimsOrStandsInARecord) {
   std::size_t taken = 0;
   for (const Question* q : questions()) {
-    for (const auto sentence : {q->text.answer, q->text.algebra, q->text.models, q->text.real,
-                                q->text.change_our_mind}) {
+    for (const auto sentence :
+         {q->text.answer, q->text.algebra, q->text.models, q->text.real, q->text.change_our_mind}) {
       for (const std::string& number : taken_by(sentence)) {
         const std::string from = number.substr(0, number.find('|')), key = number.substr(from.size() + 1);
         const auto is_claim = [&](const Claim* c) { return c->id == from; };
@@ -467,7 +468,8 @@ TEST(Claims, ARunIsToldAgainFromItsJson) {
 
 TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
   Claim c{};
-  c.question = all_claims().front()->question, c.id = "009-01", c.text.says = "It is so.", c.text.method = "a method";
+  c.question = all_claims().front()->question, c.id = "009-01", c.text.says = "It is so.",
+  c.text.method = "a method";
   c.text.expects = "a prediction", c.text.advice = "do it", c.recorded = Verdict::wrong;
   c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(Verdict::wrong)};
   c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };

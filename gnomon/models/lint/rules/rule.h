@@ -41,7 +41,8 @@ consteval std::array<LintRule, K> written(const Prose<N, M>& file, const LintRow
 }
 
 // About a key of the whole file, which may be missing.
-inline LintFinding finding(const LintContext& file, std::string key, std::string_view expected, std::string_view says) {
+inline LintFinding finding(const LintContext& file, std::string key, std::string_view expected,
+                           std::string_view says) {
   std::string found = file.config().printed(key);
   return {std::move(key), std::move(found), std::string(expected), std::string(says)};
 }
