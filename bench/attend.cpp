@@ -8,7 +8,7 @@
 #include "bench/peak.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/core/random.h"
-#include "gnomon/kernels/key_cache.h"
+#include "gnomon/kernels/attend_cached.h"
 
 using namespace gnomon;
 

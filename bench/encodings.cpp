@@ -15,7 +15,7 @@
 #include "gnomon/encodings/definition.h"
 #include "gnomon/kernels/terms.h"
 #include "gnomon/nn/layer.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 using namespace gnomon;
 
@@ -38,7 +38,7 @@ class Attention {
         place_(place),
         shape_{kHeads * kSize, kHeads, kSize, place.T(), true},
         encoding_(make_encoding(entry.name, shape_)),
-        layer_{B, place.T(), {.heads = kHeads, .kv_heads = kHeads, .head_size = kSize}, true} {
+        layer_{B, place.T(), {.heads = kHeads, .kv_heads = kHeads, .head_dim = kSize}, true} {
     for (const auto& p : encoding_->params()) {
       const Floats noise = normals(p.size(), p.name.c_str());
       for (std::int64_t i = 0; i < p.size(); ++i) w_.push_back(float(p.initial(i, noise[i])));

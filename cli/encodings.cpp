@@ -9,7 +9,7 @@
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon::cli {
 namespace {

@@ -6,6 +6,8 @@
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/lint/context.h"
+#include "gnomon/models/resolve/place.h"
 
 namespace gnomon::cli {
 namespace {
@@ -81,8 +83,8 @@ int lint(const LintOptions& o) {
   }
   if (o.path.empty()) throw Error(Fault::usage, "lint: no PATH; `gnomon lint --rules` lists the rules");
   const LintFile file = open_for_lint(o.path);
-  const std::vector<LintResult> results = gnomon::lint(file.context, {o.only, o.ignore});
-  const pages::LintReport report{file.context, results, file.bytes};
+  const std::vector<LintResult> results = gnomon::lint(*file.context, {o.only, o.ignore});
+  const pages::LintReport report{*file.context, results, file.bytes};
   if (o.json || o.sarif) {
     fmt::print("{}\n", o.sarif ? pages::lint_sarif(report) : pages::lint_json(report));
   } else {

@@ -82,7 +82,7 @@ int main(void) {
   gnomon_attention_config config = GNOMON_ATTENTION_CONFIG_INIT;
   config.heads = HEADS;
   config.kv_heads = KV_HEADS;
-  config.head_size = SIZE;
+  config.head_dim = SIZE;
   layer l = {NULL, rows_of(HEADS), rows_of(KV_HEADS), rows_of(KV_HEADS)};
   check(gnomon_attention_create("rope(pairing=halves)", &config, &l.attention));
 

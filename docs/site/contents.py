@@ -3,7 +3,6 @@
 import inspect
 import pathlib
 import re
-import tomllib
 from functools import cache
 
 import jinja2
@@ -33,13 +32,6 @@ def _source(paper):
 _templates = jinja2.Environment(loader=jinja2.FileSystemLoader(SITE / "templates"), undefined=jinja2.StrictUndefined,
                                 keep_trailing_newline=False)
 _templates.filters.update(range=_range, source=_source, cell=lambda said: said.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_"))
-
-
-@cache
-def formulas():
-    """MathML by name."""
-    written = tomllib.loads((SITE / "formulas.toml").read_text())
-    return {name: latex2mathml.converter.convert(latex, display="block") for name, latex in written.items()}
 
 
 @cache
@@ -105,7 +97,7 @@ def encoding_page(entry):
     files, models = published()
     code = {language: snippet(entry, language) for language in ("cpp", "c", "python")}
     return _templates.get_template("encoding.md.j2").render(
-        **_facts(entry), **code, formula=formulas()[entry.name], figure=figures.draw(entry), cost=costs().get(entry.name),
+        **_facts(entry), **code, formula=latex2mathml.converter.convert(entry.latex, display="block"), figure=figures.draw(entry), cost=costs().get(entry.name),
         models=models.get(entry.name, []), files=files)
 
 

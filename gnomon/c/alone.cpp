@@ -1,5 +1,6 @@
 // What position does alone: rows, tables and words.
 #include "gnomon/nn/alone.h"
+#include "gnomon/nn/attention_inside.h"
 
 #include "gnomon/c/handles.h"
 #include "gnomon/core/error.h"
@@ -70,6 +71,6 @@ gnomon_status gnomon_plan_text(const gnomon_attention* attention, const gnomon_s
   return call([&] {
     const Scenery at(attention, scene);
     need("text", text);
-    *text = c::given_text(describe(at.alone.attention.plan(at.places, at.alone.w)));
+    *text = c::given_text(describe(at.alone.attention.inside().plan(at.places, at.alone.w)));
   });
 }

@@ -2,7 +2,8 @@
 #include "gnomon/c/handles.h"
 #include "gnomon/core/check.h"
 #include "gnomon/core/error.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/nn/attention_inside.h"
+#include "gnomon/spec/scheme.h"
 
 using namespace gnomon;
 using c::call;
@@ -13,9 +14,9 @@ namespace {
 
 AttentionConfig config_of(const gnomon_attention_config& g) {
   check_extents("config", {{"causal", g.causal, 0, 1}});
-  AttentionConfig config{.heads = g.heads, .head_size = g.head_size};
+  AttentionConfig config{.heads = g.heads, .head_dim = g.head_dim};
   config.kv_heads = g.kv_heads;
-  config.value_size = g.value_size;
+  config.value_dim = g.value_dim;
   config.width = g.width;
   config.length = g.length;
   config.causal = g.causal != 0;
@@ -38,7 +39,7 @@ std::unique_ptr<gnomon_attention> attention_of(const char* spec, const Attention
 }
 
 const Encoding& encoding_at(const Attention& a, std::int64_t index) {
-  const auto& all = a.scheme().attention;
+  const auto& all = a.inside().scheme.attention;
   check_extents("encodings", {{"index", index, 0, std::int64_t(all.size()) - 1}});
   return *all[std::size_t(index)].encoding;
 }

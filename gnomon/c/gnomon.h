@@ -119,11 +119,11 @@ typedef struct gnomon_attention_config {
   int64_t heads;  // of q
   int64_t
       kv_heads;  // of k and v, a divisor of heads; 0 = heads. Query head h reads head h / (heads/kv_heads)
-  int64_t head_size;   // channels of q and k
-  int64_t value_size;  // channels of v; 0 = head_size
-  int64_t width;       // of the layer's input, for encodings that read it; 0 = heads·head_size
+  int64_t head_dim;   // channels of q and k
+  int64_t value_dim;  // channels of v; 0 = head_dim
+  int64_t width;       // of the layer's input, for encodings that read it; 0 = heads·head_dim
   int64_t length;      // tokens of a training window, which some encodings are made for
-  double scale;        // of q·k; 0 = 1/√head_size
+  double scale;        // of q·k; 0 = 1/√head_dim
   float soft_cap;      // of logits, c·tanh(s/c); 0 = none
   int32_t causal;      // 1: a query sees no key after it; 0: it sees all
 } gnomon_attention_config;
@@ -170,7 +170,7 @@ GNOMON_API gnomon_status gnomon_attention_parameter(const gnomon_attention* atte
 GNOMON_API gnomon_status gnomon_attention_initial(const gnomon_attention* attention, uint64_t seed,
                                                   float* parameters, int64_t count);
 
-// What a layer projects q and k with: (heads·head_size, width) twice, then their biases (heads·head_size). For encodings that
+// What a layer projects q and k with: (heads·head_dim, width) twice, then their biases (heads·head_dim). For encodings that
 // read it (TUPE, DeBERTa, Transformer-XL); all null for the others.
 typedef struct gnomon_projections {
   float *q, *k, *q_bias, *k_bias;
@@ -181,7 +181,7 @@ typedef struct gnomon_projections {
 // What attention is asked. Keys are tokens, and queries are tokens among them. B, queries and keys may be 0.
 typedef struct gnomon_attention_input {
   size_t size;
-  // (B,heads,queries,head_size), (B,kv_heads,keys,head_size), (B,kv_heads,keys,value_size)
+  // (B,heads,queries,head_dim), (B,kv_heads,keys,head_dim), (B,kv_heads,keys,value_dim)
   gnomon_view q, k, v;
   const gnomon_places*
       places;  // where the keys stand. Null: 0, 1, 2 …; in gnomon_decode() after the cached ones
@@ -212,7 +212,7 @@ typedef struct gnomon_attention_input {
 // What gnomon_forward() keeps for gnomon_backward().
 typedef struct gnomon_saved gnomon_saved;
 
-// out (B,heads,queries,value_size), of any number type, is written; GNOMON_USAGE where it overlaps what is read. Arithmetic is float32;
+// out (B,heads,queries,value_dim), of any number type, is written; GNOMON_USAGE where it overlaps what is read. Arithmetic is float32;
 // rows in sixteen bits are widened once, and results rounded once. `saved`: null where no gradient is wanted, else the caller
 // frees what is returned. It refers to the arrays of `in` and out, which must stay as they are until the last
 // gnomon_backward(); `in`, its places and its projections themselves are copied. GNOMON_USAGE: views and arrays that do not
@@ -261,8 +261,8 @@ GNOMON_API gnomon_status gnomon_cache_keys(const gnomon_cache* cache, int64_t* k
 GNOMON_API gnomon_status gnomon_cache_position(const gnomon_cache* cache, int64_t b, int64_t j,
                                                double* position);
 
-// n new tokens of each sequence, one or many: in->q (B,heads,n,head_size), k and v of as many. They are appended, and each
-// sees what is cached before it and itself; out (B,heads,n,value_size) is written. in->places are theirs, and may not come
+// n new tokens of each sequence, one or many: in->q (B,heads,n,head_dim), k and v of as many. They are appended, and each
+// sees what is cached before it and itself; out (B,heads,n,value_dim) is written. in->places are theirs, and may not come
 // before the cached ones; null: they follow. in->bias and mask count keys from the oldest stored one; first, firsts, left and
 // right are not given. GNOMON_USAGE: views that do not fit, an out that overlaps them, a cache that was made for another spec or of
 // another shape, no room; the cache stays as it was. GNOMON_RESOURCE, no memory, may leave the tokens there: ask gnomon_cache_length().
@@ -289,7 +289,7 @@ GNOMON_API gnomon_status gnomon_added_channels(const gnomon_attention* attention
                                                int64_t* channels);
 
 // Does to rows of q, k, v or of what attention returned, in place, what attention with this spec does to them: rotates them.
-// rows (B, heads or kv_heads, tokens, head_size or value_size, and the channels that the encoding appends, which are
+// rows (B, heads or kv_heads, tokens, head_dim or value_dim, and the channels that the encoding appends, which are
 // overwritten); `tokens` are those of scene->places. Where frequencies follow the context (dynamic NTK), the context ends with
 // the last of these tokens. GNOMON_USAGE: an encoding that reads the content of the layer.
 GNOMON_API gnomon_status gnomon_rotate(const gnomon_attention* attention, const gnomon_scene* scene,

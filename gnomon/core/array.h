@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "gnomon/core/standard.h"
+
 namespace gnomon {
 
 // Cache lines and the widest vectors are 64 bytes: arrays begin on one, so that equal inputs meet equal code.

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "gnomon/core/standard.h"
+
 namespace gnomon {
 
 using Path = std::filesystem::path;

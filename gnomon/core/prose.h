@@ -186,7 +186,7 @@ class Form {
     for (std::size_t k = 0; k < n; ++k)
       if (!there[k]) throw "a value has no place in the text";
   }
-  std::string_view text() const { return text_; }
+  constexpr std::string_view text() const { return text_; }
 
  private:
   std::string_view text_;

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "gnomon/core/standard.h"
+
 namespace gnomon {
 
 // A part of a message: words, a character or a number. Numbers have six digits at most, as %g prints them, whatever locale the

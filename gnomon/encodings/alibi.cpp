@@ -57,6 +57,7 @@ const Entry alibi_entry = entry<Alibi>(
      .title = "Attention with linear biases",
      .paper = "https://arxiv.org/abs/2108.12409",
      .formula = "s = q*k/sqrt(D) - m_h*|p_i - p_j|",
+     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} - m_h\, \left|p_i - p_j\right|)",
      .pitfall = "two rules for head counts that are no power of two; 16-bit distances merge beyond 2048",
      .year = 2021,
      .relative = true,

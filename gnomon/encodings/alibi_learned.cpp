@@ -44,6 +44,7 @@ const Entry alibi_learned_entry =
                          .title = "ALiBi with learned slopes",
                          .paper = "https://arxiv.org/abs/2108.12409",
                          .formula = "s = q*k/sqrt(D) - exp(w_h)*|p_i - p_j|",
+     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} - e^{w_h}\, \left|p_i - p_j\right|)",
                          .pitfall = "fused GPU kernels return no gradient for slopes",
                          .year = 2021,
                          .relative = true,

@@ -58,6 +58,7 @@ const Entry axial_entry = entry<Axial>(
      .title = "Axial table: a vector for the row beside one for the column",
      .paper = "https://arxiv.org/abs/2001.04451",
      .formula = "e[p] = [E1[r] ; E2[c]], p = r*columns + c",
+     .latex = R"(e_p = [E^{(1)}_a\,;\, E^{(2)}_c], \quad p = a \cdot \mathrm{columns} + c)",
      .pitfall = "neighbours across a row edge share no vector; rows*columns must reach the training length",
      .year = 2020,
      .relative = false,

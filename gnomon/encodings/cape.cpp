@@ -43,6 +43,7 @@ const Entry cape_entry =
                  .title = "CAPE: positions shifted, jittered and scaled in training",
                  .paper = "https://arxiv.org/abs/2106.03143",
                  .formula = "lambda*(p - mean + shift + jitter_p)",
+     .latex = R"(\lambda\,(p - \bar{p} + \mathrm{shift} + \mathrm{jitter}_p))",
                  .pitfall = "off in evaluation, but for the mean; kernels with whole positions cannot do it",
                  .year = 2021,
                  .relative = false,

@@ -94,6 +94,7 @@ const Entry data_alibi_entry =
                       .title = "Data-dependent ALiBi: every query has its own forget gates",
                       .paper = "https://github.com/lucidrains/x-transformers",
                       .formula = "s = q*k/sqrt(D) + sum_{l=j..i-1} ln sigmoid(a_i*b_l/sqrt(w))",
+     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \sum_{l=j}^{i-1} \ln \sigma\left(\frac{a_i \cdot b_l}{\sqrt{w}}\right))",
                       .pitfall = "quadratic, causal only",
                       .year = 2024,
                       .relative = true,

@@ -53,6 +53,7 @@ const Entry dynamic_ntk_entry = entry<DynamicNtk>(
      .title = "Dynamic NTK: the base grows with the context",
      .paper = "https://arxiv.org/abs/2309.00071",
      .formula = "b' = b*(s*L/L0 - (s-1))^(r/(r-2)) for L > L0",
+     .latex = R"(\hat{b} = b \left(\frac{s L}{L_0} - (s - 1)\right)^{r/(r-2)} \;\text{for}\; L > L_0)",
      .pitfall = "cached keys keep the base they were turned with; L0 is the first training length",
      .year = 2023,
      .relative = false,

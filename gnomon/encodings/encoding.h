@@ -9,32 +9,11 @@
 #include <vector>
 
 #include "gnomon/core/names.h"
-#include "gnomon/encodings/options.h"
+#include "gnomon/encodings/entry.h"
+#include "gnomon/encodings/params.h"
 #include "gnomon/encodings/parts.h"
 
 namespace gnomon {
-
-// What an encoding is made for.
-struct Shape {
-  std::int64_t C, H, D;        // width of a position vector, which need not be H·D; heads; head size
-  std::int64_t length;         // tokens of a training window
-  bool causal;                 // a query sees only keys that are not after it
-  const Shape& check() const;  // throws Error(usage): what was found, what is allowed
-};
-
-// A named array of parameters and how it starts.
-struct ParamSpec {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  double mean, deviation;          // normal; deviation 0 = constant
-  bool decay;                      // weight decay applies: to matrices, never to tables, gains or biases
-  std::vector<double> start = {};  // added to each number; empty = 0
-  std::int64_t size() const;
-  double initial(std::int64_t index, double normal) const;
-};
-
-// How they start, one after the other; each has a stream of random numbers of its own.
-Floats initial_numbers(std::span<const ParamSpec> params, std::uint64_t seed);
 
 // A position encoding: what it is made for and what it learns; what it does is in its parts (parts.h), from which a class
 // derives beside this one. Immutable; every method is const and keeps nothing between calls. Every gradient is added to
@@ -96,22 +75,6 @@ void add_by_distance(Terms& terms, std::int64_t H,
 // An array (H,R,width), made if it is absent. Throws as add_by_distance does.
 void make_over_distances(Terms& terms, Floats& array, std::int64_t H, std::int64_t width);
 
-// A row of the registry: everything that the command line, the documentation and the tests know of an
-// encoding.
-struct Entry {
-  std::string_view name;
-  std::vector<std::string_view> aliases = {};  // what else the field calls it: suggested, never taken
-  std::string_view title, paper;
-  std::string_view formula;  // one line
-  std::string_view pitfall;  // what users get wrong
-  int year;
-  unsigned acts = 0;          // sites: entry() fills it in
-  bool relative;              // a common shift of all positions changes nothing
-  bool causal_only = false;   // it has no meaning for keys after the query
-  bool extrapolates = false;  // its authors show it working beyond the trained length
-  std::vector<OptionSpec> options;
-  std::function<std::unique_ptr<Encoding>(const Options&, const Shape&)> make = {};  // and this
-};
 // The row of a class: what it acts on follows from its parts.
 template <class E>
 Entry entry(Entry facts) {
@@ -125,10 +88,7 @@ Entry entry(Entry facts) {
   };
   return facts;
 }
-std::span<const Entry* const> encodings();  // in the order of list.def
-
 std::vector<Name> encoding_names();
 inline constexpr std::string_view kEncodingsLister = "`gnomon encodings` lists them";
-const Entry& find_encoding(std::string_view name);  // throws Error(usage) that says what was probably meant
 
 }  // namespace gnomon

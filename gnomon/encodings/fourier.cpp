@@ -123,6 +123,7 @@ const Entry fourier_entry =
                     .title = "Learnable Fourier features of the coordinates, through a small network",
                     .paper = "https://arxiv.org/abs/2106.02795",
                     .formula = "e = MLP(F^(-1/2)*[cos(x*W) ; sin(x*W)]), W learned from N(0, gamma^-2)",
+     .latex = R"(e = \mathrm{MLP}\left(\frac{1}{\sqrt{F}}\,[\cos(x W)\,;\, \sin(x W)]\right), \quad W \;\text{learned from}\; N(0, \gamma^{-2}))",
                     .pitfall = "gamma sets the length scale: coordinates in tokens need a scale, or "
                                "neighbours differ by nothing or "
                                "by everything",

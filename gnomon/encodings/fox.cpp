@@ -79,6 +79,7 @@ const Entry fox_entry =
                 .title = "Forgetting attention: a gate for each token decays what came before",
                 .paper = "https://openreview.net/forum?id=q2Lnyegkr8",
                 .formula = "s = q*k/sqrt(D) + sum_{l=j+1..i} ln sigmoid(w*x_l + b)",
+     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \sum_{l=j+1}^{i} \ln \sigma(w \cdot x_l + b))",
                 .pitfall = "the running sum needs more than 16 bits",
                 .year = 2025,
                 .relative = true,

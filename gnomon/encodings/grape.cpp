@@ -55,6 +55,7 @@ const Entry grape_entry =
                   .title = "GRAPE, multiplicative: a learned plane that turns",
                   .paper = "https://arxiv.org/abs/2512.07805",
                   .formula = "G(p) = exp(p*(a*b^T - b*a^T)) on q and k",
+     .latex = R"(G(p) = \exp\big(p\,(a b^{\top} - b a^{\top})\big) \;\text{on}\; q \;\text{and}\; k)",
                   .pitfall = "sin(s)/s and (1 - cos(s))/s^2 need a series where s is small",
                   .year = 2025,
                   .relative = true,

@@ -39,6 +39,7 @@ const Entry linear_entry = entry<Linear>(
      .title = "Position interpolation: positions divided by a factor",
      .paper = "https://arxiv.org/abs/2306.15595",
      .formula = "pair i turns by p*theta_i/s",
+     .latex = R"(\text{pair } i \;\text{turns by}\; p\, \frac{\theta_i}{s})",
      .pitfall = "the factor is the growth, not its inverse; without fine-tuning near tokens blur",
      .year = 2023,
      .relative = true,

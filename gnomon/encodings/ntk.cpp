@@ -43,6 +43,7 @@ const Entry ntk_entry = entry<Ntk>(
      .title = "NTK-aware scaling of the base",
      .paper = "https://arxiv.org/abs/2309.00071",
      .formula = "b' = b*s^(r/(r-2))",
+     .latex = R"(\hat{b} = b\, s^{\,r/(r-2)})",
      .pitfall = "HunYuan calls it dynamic, and the factor alpha; the exponent has the rotated width",
      .year = 2023,
      .relative = true,

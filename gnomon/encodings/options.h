@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "gnomon/core/standard.h"
+
 namespace gnomon {
 
 // The value of an option: a word, a number, or several numbers.

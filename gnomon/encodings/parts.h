@@ -6,6 +6,7 @@
 
 #include "gnomon/core/array.h"
 #include "gnomon/core/random.h"
+#include "gnomon/encodings/entry.h"
 #include "gnomon/encodings/positions.h"
 #include "gnomon/encodings/turns.h"
 #include "gnomon/kernels/attend.h"
@@ -19,27 +20,6 @@ namespace gnomon {
 
 // Letters: B sequences, T tokens, C channels, H heads, D head size, K width of q and k; δ = p_i − p_j for
 // query i, key j.
-
-// Where position can enter a Transformer.
-enum Site : unsigned {
-  kInput = 1,       // a vector beside the word vector
-  kQk = 2,          // a map of q and k
-  kLogits = 4,      // a number added to the logits, by distance, query or key
-  kCross = 8,       // a number added to the logits that depends on the content of a token and on the distance
-  kValue = 16,      // the values, or what attention returns
-  kRows = 32,       // the logits, by more than a sum of such numbers
-  kMask = 64,       // which keys a query sees
-  kPositions = 128  // the positions themselves, before any encoding sees them
-};
-std::string site_names(unsigned acts);
-std::span<const std::string_view>
-sites();  // their names, from the lowest bit  // "input", "qk", "logits, value"; "none" for 0
-
-// The projections of a layer that give q and k from its input x: (H·D, C) and (H·D).
-template <class T>
-struct Projections {
-  T *q, *k, *q_bias, *k_bias;
-};
 
 // What the definition sees of one sequence, in double. q, k, v (H,T,D) as projected from x (T,C); w the
 // parameters, in the order of params(), one after the other.

@@ -41,6 +41,7 @@ const Entry permuted_entry = entry<Permuted>(
      .title = "Control: the sinusoid with its rows in a random order",
      .paper = "https://arxiv.org/abs/1706.03762",
      .formula = "e[p] = PE[pi(p)], pi a random permutation",
+     .latex = R"(e_p = \mathrm{PE}_{\pi(p)}, \quad \pi \;\text{a random permutation})",
      .pitfall = "no value beyond its length",
      .year = 2017,
      .relative = false,

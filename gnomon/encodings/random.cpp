@@ -34,6 +34,7 @@ const Entry random_entry =
                           .title = "Control: a fixed random vector for each position",
                           .paper = "https://arxiv.org/abs/1706.03762",
                           .formula = "e[p,c] = N(0, 1/2) by (seed, p, c)",
+     .latex = R"(e_{p,c} \sim N\left(0, \tfrac{1}{2}\right) \;\text{by}\; (\mathrm{seed}, p, c))",
                           .pitfall = "says nothing of distance; positions unseen in training mean nothing",
                           .year = 2017,
                           .relative = false,

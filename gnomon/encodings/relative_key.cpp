@@ -25,6 +25,7 @@ const Entry relative_key_entry = entry<RelativeKey>(
      .title = "A learned row for each distance, seen by the query",
      .paper = "https://arxiv.org/abs/2009.13658",
      .formula = "s = (q_i*k_j + q_i*E[d + L - 1])/sqrt(D)",
+     .latex = R"(s_{ij} = \frac{q_i \cdot k_j + q_i \cdot E_{d + L - 1}}{\sqrt{D}})",
      .pitfall = "no clipping: longer texts have no row; what Wav2Vec2-BERT calls relative_key is "
                 "shaw(values=off), clipped; a caller's scale reaches q*k alone, not the rows' term",
      .year = 2020,

@@ -24,6 +24,7 @@ const Entry relative_key_query_entry =
                              .title = "A learned row for each distance, seen by query and key",
                              .paper = "https://arxiv.org/abs/2009.13658",
                              .formula = "s = (q_i*k_j + (q_i + k_j)*E[d + L - 1])/sqrt(D)",
+     .latex = R"(s_{ij} = \frac{q_i \cdot k_j + (q_i + k_j) \cdot E_{d + L - 1}}{\sqrt{D}})",
                              .pitfall = "the same table serves both terms; a caller's scale reaches q*k "
                                         "alone, not the rows' terms",
                              .year = 2020,

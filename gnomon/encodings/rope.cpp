@@ -32,6 +32,7 @@ const Entry rope_entry =
                  .title = "Rotary position embedding",
                  .paper = "https://arxiv.org/abs/2104.09864",
                  .formula = "pair i of q and k turns by p*theta^(-2i/r)",
+     .latex = R"((q, k)_{\text{pair } i} \;\text{turns by}\; p\, \theta^{-2i/r})",
                  .pitfall = "adjacent and halved pairs are both common; mixing them up is silent",
                  .year = 2021,
                  .relative = true,

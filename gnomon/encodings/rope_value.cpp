@@ -64,6 +64,7 @@ const Entry rope_value_entry =
                       .title = "Rotary embedding of q, k and v, turned back after attention",
                       .paper = "https://arxiv.org/abs/2104.09864",
                       .formula = "o_i = sum_j p_ij R(p_j - p_i) v_j",
+     .latex = R"(o_i = \sum_j a_{ij}\, R(p_j - p_i)\, v_j, \quad a \;\text{the weights of attention})",
                       .pitfall = "a library that rotates q and k alone cannot express it: it needs a "
                                  "rotation by -p in the forward pass",
                       .year = 2026,

@@ -36,6 +36,7 @@ const Entry sandwich_entry =
                      .title = "Sandwich: the dot product of sinusoids as a bias",
                      .paper = "https://arxiv.org/abs/2212.10356",
                      .formula = "s = q*k/sqrt(D) + (sum_{n=1..N/2} cos(d/10000^(2n/N)) - N/2)/(8h/H)",
+     .latex = R"(s = \frac{q \cdot k}{\sqrt{D}} + \frac{H}{8h} \left(\sum_{n=1}^{N/2} \cos\frac{d}{10000^{2n/N}} - \frac{N}{2}\right))",
                      .pitfall = "copies without the cosine are a linear bias by accident",
                      .year = 2022,
                      .relative = true,

@@ -52,6 +52,7 @@ const Entry scaled_sinusoidal_entry = entry<ScaledSinusoidal>(
      .title = "Sinusoids times a learned amplitude",
      .paper = "https://github.com/lucidrains/x-transformers",
      .formula = "e[p] = alpha*[sin(p*w) ; cos(p*w)], alpha learned",
+     .latex = R"(e_p = \alpha\,[\sin(p\,\omega)\,;\, \cos(p\,\omega)], \quad \alpha \;\text{learned})",
      .pitfall =
          "starts at C^(-1/2): position is faint beside a word vector of variance 1 until alpha has grown; "
          "start=1 is the published sum",

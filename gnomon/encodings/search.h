@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/encodings/encoding.h"
+#include "gnomon/encodings/entry.h"
 
 namespace gnomon {
 

@@ -35,6 +35,7 @@ const Entry self_extend_entry =
                        .title = "Self-Extend: far positions in groups",
                        .paper = "https://arxiv.org/abs/2401.01325",
                        .formula = "RoPE below w; else distance floor(p_i/G) - floor(p_j/G) + w - floor(w/G)",
+     .latex = R"(\text{RoPE below}\; w; \;\text{else the distance is}\; \left\lfloor \frac{p_i}{G} \right\rfloor - \left\lfloor \frac{p_j}{G} \right\rfloor + w - \left\lfloor \frac{w}{G} \right\rfloor)",
                        .pitfall = "two products of q and k; it cannot be baked into cached keys",
                        .year = 2024,
                        .relative = false,

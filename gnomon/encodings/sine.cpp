@@ -25,6 +25,7 @@ const Entry sine_entry = entry<Sine>(
      .title = "Control: sines alone, one frequency a channel",
      .paper = "https://arxiv.org/abs/1706.03762",
      .formula = "e[p,c] = sin(p*w_c), w_c = base^(-c/C)",
+     .latex = R"(e_{p,c} = \sin(p\,\omega_c), \quad \omega_c = \mathrm{base}^{-c/C})",
      .pitfall = "every vector is 0 at position 0, and sines alone cannot tell a shift by a linear map",
      .year = 2017,
      .relative = false,

@@ -51,6 +51,7 @@ const Entry t5_entry = entry<T5>(
      .title = "T5's relative bias in logarithmic buckets",
      .paper = "https://arxiv.org/abs/1910.10683",
      .formula = "s = q*k/sqrt(D) + w[bucket(p_i - p_j), h]",
+     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + w_{\mathrm{bucket}(p_i - p_j),\,h})",
      .pitfall =
          "T5 does not scale q*k; one table for all layers, none in cross-attention; the logarithm is floored",
      .year = 2019,

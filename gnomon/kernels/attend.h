@@ -4,19 +4,10 @@
 
 #include "gnomon/core/array.h"
 #include "gnomon/kernels/attend_shape.h"
+#include "gnomon/kernels/rows.h"
 #include "gnomon/kernels/terms/list.h"
 
 namespace gnomon {
-
-// Heads of a tensor: the row of (b, token, h) starts at data + b·batch + token·token_step + h·head.
-template <class T>
-struct Heads {
-  T* data;
-  std::int64_t batch, token, head;
-  T* row(std::int64_t b, std::int64_t t, std::int64_t h) const {
-    return data + b * batch + t * token + h * head;
-  }
-};
 
 // Everything that position adds to attention, as plain arrays. It is the records of all kinds of terms (terms/list.h), whose
 // files say what each array does, and what the kinds share. An empty array is absent. B sequences, H
@@ -40,37 +31,6 @@ struct Terms : TermRecords<TermKinds> {
   Terms zeros() const;  // the arrays of numbers, of the same shapes, filled with 0; no masks and no places
   void add(const Terms& other);  // its arrays of numbers to those that this has
   bool operator==(const Terms&) const = default;
-};
-
-// Numbers of pairs of query and key: those of (b,h,i) start at data + b·batch + h·head + i·query, one for each key. A
-// step of 0 shares them. Null: absent.
-template <class T>
-struct PairRows {
-  T* data = nullptr;
-  std::int64_t batch = 0, head = 0, query = 0;
-  T* row(std::int64_t b, std::int64_t h, std::int64_t i) const {
-    return data + b * batch + h * head + i * query;
-  }
-};
-
-// What the caller asks of logits, whatever the encoding: of their sum with the terms, in this order.
-struct Extras {
-  float soft_cap = 0;               // s = soft_cap·tanh(s/soft_cap); 0 = none. Gemma 2, arXiv 2408.00118
-  PairRows<const float> bias = {};  // s += bias; −∞ hides the key
-  PairRows<const std::uint8_t> mask = {};  // 0 hides the key
-  const float* sinks = nullptr;  // (H): softmax over one more logit, of no value. gpt-oss, arXiv 2508.10925
-  // What becomes weights, to be looked at: receives the logits after all of this, −∞ where a query sees no key; of a broken
-  // stick, ln w.
-  PairRows<float> logits = {};
-  // These take their place; −∞ hides a key. There is no way back from them.
-  PairRows<const float> instead = {};
-  bool of_weights = false;  // `instead` are ln w: no sum divides them, and no sink is beside them
-  bool of_pairs() const { return soft_cap != 0 || bias.data || mask.data; }
-};
-// Each may be absent, and is added to. A step of 0 in bias sums over what it shares.
-struct ExtrasGrad {
-  PairRows<float> bias = {};
-  float* sinks = nullptr;
 };
 
 // out = softmax(scale·q·kᵀ + terms, then extras)·(v + value term). q (B,H,queries,K), k (B,kv_heads,keys,K), v

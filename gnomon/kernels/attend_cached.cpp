@@ -8,7 +8,7 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/cached_head.h"
-#include "gnomon/kernels/key_cache.h"
+#include "gnomon/kernels/attend_cached.h"
 #include "gnomon/kernels/terms.h"
 
 #undef HWY_TARGET_INCLUDE

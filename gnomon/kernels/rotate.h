@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "gnomon/core/standard.h"
+
 namespace gnomon {
 
 // Which two numbers of a rotated window form a pair: neighbours [cscs], or the two halves [ccss]. Mixing them

@@ -5,6 +5,7 @@
 
 #include "gnomon/core/array.h"
 #include "gnomon/kernels/rotate.h"
+#include "gnomon/kernels/rows.h"
 
 namespace gnomon {
 
@@ -12,10 +13,6 @@ namespace gnomon {
 // those of B sequences × T tokens × H heads, D channels each and the additional channels of wide rows after them, which
 // begin as 0. An array over tokens is of 1 (the same for all), one for each token of a sequence, or for each of all
 // sequences; an array over heads of 1 or H.
-
-// Whose rows. A rotation of `out` turns back: −angle.
-enum class Role : unsigned { q = 1, k = 2, v = 4, out = 8 };
-constexpr unsigned operator|(Role a, Role b) { return unsigned(a) | unsigned(b); }
 
 // Pair n, the channels low(n) and low(n) + gap, is multiplied by cos + i·sin as a complex number: turned by an angle
 // where cos² + sin² = 1.

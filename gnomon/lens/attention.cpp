@@ -31,7 +31,7 @@ Floats floats(const Matrix& rows) { return {rows.values.begin(), rows.values.end
 
 // Values of a layer at positions 0..T−1, by their names within it, where `entry` of it is these rows (T,C).
 struct Entered {
-  std::string_view entry;  // "before", the residual stream, or "attention.read", past the norm
+  std::string_view entry;  // "resid_pre", the residual stream, or "attention.read", past the norm
   const Matrix& rows;
 };
 using Values = std::map<std::string_view, Floats>;
@@ -47,7 +47,7 @@ Values values_of(const Trained& m, std::int64_t layer, const Entered& in,
   struct Enough {};
   Values values;
   Taps taps{{at(layer, in.entry), [&](TapValue& value) { value.write(floats(in.rows)); }},
-            {at(layer, "middle"), [](TapValue&) { throw Enough(); }}};
+            {at(layer, "resid_mid"), [](TapValue&) { throw Enough(); }}};
   for (const std::string_view name : names)
     taps[at(layer, name)] = [&values, name](TapValue& value) { values[name] = value.read(); };
   const std::vector<std::int32_t> any(std::size_t(in.rows.rows));
@@ -77,14 +77,14 @@ std::vector<Matrix> by_head(const Floats& all, std::int64_t heads, std::int64_t 
 
 Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h) {
   const AttentionRule& rule = m.model.architecture().attention;
-  const Values values = values_of(m, layer, {"before", h}, {"attention.q", "attention.k", "attention.v"});
+  const Values values = values_of(m, layer, {"resid_pre", h}, {"attention.q", "attention.k", "attention.v"});
   Matrix out(h.rows, rule.qkv_width());
   const auto put = [&](std::string_view name, std::int64_t first, std::int64_t heads) {
-    const auto rows = by_head(values.at(name), heads, h.rows, rule.head_size);
+    const auto rows = by_head(values.at(name), heads, h.rows, rule.head_dim);
     for (std::int64_t n = 0; n < heads; ++n) {
       for (std::int64_t t = 0; t < h.rows; ++t) {
         const auto row = rows[std::size_t(n)].row(t);
-        std::copy(row.begin(), row.end(), out.row(t).begin() + first + n * rule.head_size);
+        std::copy(row.begin(), row.end(), out.row(t).begin() + first + n * rule.head_dim);
       }
     }
   };
@@ -94,7 +94,7 @@ Matrix projected_rows(const Trained& m, std::int64_t layer, const Matrix& h) {
 }
 
 AttentionMaps attention_maps(const Trained& m, std::int64_t layer, const Matrix& h) {
-  const Values values = values_of(m, layer, {"before", h}, {"attention.logits", "attention.weights"});
+  const Values values = values_of(m, layer, {"resid_pre", h}, {"attention.logits", "attention.weights"});
   const std::int64_t heads = m.model.architecture().attention.heads, T = h.rows;
   return {by_head(values.at("attention.logits"), heads, T, T),
           by_head(values.at("attention.weights"), heads, T, T)};
@@ -175,7 +175,7 @@ struct HeadParts {
 HeadParts parts_of(const Trained& m, std::int64_t layer, const std::vector<Matrix>& components,
                    const Matrix& whole, std::int64_t head) {
   const AttentionRule& rule = m.model.architecture().attention;
-  const std::int64_t T = whole.rows, D = rule.head_size, key_head = head / (rule.heads / rule.kv_heads);
+  const std::int64_t T = whole.rows, D = rule.head_dim, key_head = head / (rule.heads / rule.kv_heads);
   struct Both {
     Matrix q, k;
   };
@@ -187,7 +187,7 @@ HeadParts parts_of(const Trained& m, std::int64_t layer, const std::vector<Matri
   // q = W·read + b: linear up to what it is for rows of zeros.
   const Both zero = projected(Matrix(T, whole.columns));
   HeadParts out;
-  Matrix constant = matrix(values_of(m, layer, {"before", whole}, {"attention.read"}).at("attention.read"), 0,
+  Matrix constant = matrix(values_of(m, layer, {"resid_pre", whole}, {"attention.read"}).at("attention.read"), 0,
                            T, whole.columns);
   for (const Matrix& x : components) {
     const Matrix part = normed_part(m, layer, x, whole);

@@ -111,7 +111,7 @@ namespace {
 // What enters layer l, or for l = layers leaves the last.
 std::string stream_name(const Trained& m, std::int64_t l) {
   const std::int64_t L = m.model.architecture().layers;
-  return l < L ? text("layers.", l, ".before") : text("layers.", L - 1, ".after");
+  return l < L ? text("layers.", l, ".resid_pre") : text("layers.", L - 1, ".resid_post");
 }
 
 void probe_untrained(const Trained& m, const Sample& sample, const std::vector<std::int64_t>& probed,
@@ -218,7 +218,7 @@ struct Projected {
 
 // The logits (heads, T, T) of head h that a query sees, as they are without any encoding.
 void content_alone(const AttentionRule& at, std::int64_t h, const Projected& rows, Floats& logits) {
-  const std::int64_t T = rows.T, D = at.head_size, shared = h / (at.heads / at.kv_heads);
+  const std::int64_t T = rows.T, D = at.head_dim, shared = h / (at.heads / at.kv_heads);
   for (std::int64_t i = 0; i < T; ++i) {
     for (std::int64_t j = 0; j < T; ++j) {
       float& logit = logits[std::size_t((h * T + i) * T + j)];

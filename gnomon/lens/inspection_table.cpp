@@ -237,7 +237,7 @@ TableLook look_at_table(const Trained& m) {
 std::vector<TermsLook> look_at_terms(const Trained& m, const Sample& sample) {
   const std::int64_t N = std::int64_t(sample.inputs.size()), C = m.model.architecture().width, T = sample.T;
   Matrix words(N, C), positions(N, C), whole(N, C), entered(N, C);
-  watch(m, sample, {"words", "positions", "embedded", "layers.0.before"},
+  watch(m, sample, {"words", "positions", "embedded", "layers.0.resid_pre"},
         [&](std::int64_t w, const std::string& name, TapValue& value) {
           Matrix& to = name == "words"       ? words
                        : name == "positions" ? positions

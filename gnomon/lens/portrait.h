@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gnomon/encodings/definition.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 // An encoding seen through its definition, in double: numbers of it.
 namespace gnomon {

@@ -28,7 +28,7 @@ HeadRotation rotation_of(const Architecture& c, std::int64_t layer) {
   const Named& named = c.position.attention.front();
   HeadRotation r{scheme.attention[active[0]].encoding->frequencies(), false};
   require(!r.w.empty(), "it turns nothing");
-  require(std::int64_t(r.w.size()) * 2 == c.attention.head_size, "it does not rotate whole heads");
+  require(std::int64_t(r.w.size()) * 2 == c.attention.head_dim, "it does not rotate whole heads");
   r.halves = named.option("pairing") == OptionValue("halves");
   return r;
 }
@@ -42,7 +42,7 @@ struct Pairs {
 
   Complex at(std::int64_t t, bool key, std::size_t i) const {
     const AttentionRule& rule = c.attention;
-    const std::int64_t D = rule.head_size, n = std::int64_t(i);
+    const std::int64_t D = rule.head_dim, n = std::int64_t(i);
     const std::int64_t first = key ? rule.q_width() + head / (rule.heads / rule.kv_heads) * D : head * D;
     return rotation.halves ? Complex(qkv.at(t, first + n), qkv.at(t, first + n + D / 2))
                            : Complex(qkv.at(t, first + 2 * n), qkv.at(t, first + 2 * n + 1));

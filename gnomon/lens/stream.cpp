@@ -77,12 +77,12 @@ Taps taps_of(const Architecture& c, const Surgery& surgery) {
       value.write(Floats(std::size_t(value.size())));
     };
   if (const Erasure* e = surgery.erasure)
-    taps[e->layer < c.layers ? of_layer(e->layer, "before") : of_layer(c.layers - 1, "after")] =
+    taps[e->layer < c.layers ? of_layer(e->layer, "resid_pre") : of_layer(c.layers - 1, "resid_post")] =
         [e](TapValue& value) { erase(*e, value); };
   if (surgery.cut < 0) return taps;
   const auto entered = std::make_shared<Floats>();
-  then(taps, of_layer(surgery.cut, "before"), [=](TapValue& value) { *entered = value.read(); });
-  then(taps, of_layer(surgery.cut, "after"), [=](TapValue& value) {
+  then(taps, of_layer(surgery.cut, "resid_pre"), [=](TapValue& value) { *entered = value.read(); });
+  then(taps, of_layer(surgery.cut, "resid_post"), [=](TapValue& value) {
     Floats left = value.read();
     for (std::size_t n = 0; n < left.size(); ++n) left[n] -= (*entered)[n];
     value.write(left);
@@ -127,8 +127,8 @@ std::vector<Matrix> streams(const Trained& m, const Sample& sample, const Surger
     const auto keep = [&](const std::string& name, Matrix& to) {
       then(taps, name, [&to, row](TapValue& value) { put(value, row, to); });
     };
-    for (std::int64_t l = 0; l < c.layers; ++l) keep(of_layer(l, "before"), h[std::size_t(l)]);
-    keep(of_layer(c.layers - 1, "after"), h.back());
+    for (std::int64_t l = 0; l < c.layers; ++l) keep(of_layer(l, "resid_pre"), h[std::size_t(l)]);
+    keep(of_layer(c.layers - 1, "resid_post"), h.back());
   });
   return h;
 }
@@ -153,7 +153,7 @@ Written written(const Trained& m, const Sample& sample) {
     const auto keep = [&](const std::string& name, Matrix& to) {
       taps[name] = [&to, row](TapValue& value) { put(value, row, to); };
     };
-    keep("layers.0.before", whole);
+    keep("layers.0.resid_pre", whole);
     for (std::int64_t l = 0; l < c.layers; ++l) {
       keep(of_layer(l, "attention.written"), out.attention[std::size_t(l)]);
       keep(of_layer(l, "feed_forward.written"), out.feed_forward[std::size_t(l)]);
@@ -164,7 +164,7 @@ Written written(const Trained& m, const Sample& sample) {
   out.word = Matrix(N, c.width);
   in_batches(sample, [&](std::int64_t row, Tokens tokens) {
     std::vector<float> losses(tokens.inputs.size());
-    const Taps taps{{"layers.0.before", [&](TapValue& value) { put(value, row, out.word); }}};
+    const Taps taps{{"layers.0.resid_pre", [&](TapValue& value) { put(value, row, out.word); }}};
     tokens.drop_positions = true, tokens.taps = &taps;
     session.loss(tokens, m.w, losses);
   });

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "gnomon/core/error.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 

@@ -7,6 +7,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/kernels/terms.h"
+#include "gnomon/nn/attention_inside.h"
 
 namespace gnomon {
 namespace {
@@ -17,16 +18,16 @@ namespace {
 
 // The plan, where it is all that happens to rows.
 Plan plan_of(const Alone& at) {
-  for (const auto& each : at.attention.scheme().attention) {
+  for (const auto& each : at.attention.inside().scheme.attention) {
     if (each.encoding->reads_content() && (each.acts & (kQk | kValue)))
       refuse(at, "reads the content of a layer: rows alone do not say what becomes of them");
   }
-  return at.attention.plan(at.places, at.w);
+  return at.attention.inside().plan(at.places, at.w);
 }
 
 std::int64_t own_channels(const Alone& at, Role role) {
   const AttentionConfig& c = at.attention.config();
-  return role == Role::v || role == Role::out ? c.value_size : c.head_size;
+  return role == Role::v || role == Role::out ? c.value_dim : c.head_dim;
 }
 
 void check(const Alone& at, Role role, std::string_view name, const ConstView& rows) {
@@ -89,7 +90,7 @@ std::vector<Floats> rows_before(const Alone& at, const Plan& plan, Role role, co
 
 std::int64_t added_channels(const Attention& attention, Role role) {
   std::int64_t added = 0;
-  for (const auto& each : attention.scheme().attention)
+  for (const auto& each : attention.inside().scheme.attention)
     added += widths(*each.encoding).joined + widths(*each.encoding).far;
   return role == Role::q || role == Role::k ? added : 0;
 }
@@ -124,7 +125,7 @@ void map_rows_backward(const Alone& at, Role role, const RowGradients& to) {
   }
   begin_added(dense(to.d.extents), own_channels(at, role), to.d.channels(), d.data());  // nobody found these
   narrow(d, to.d);
-  if (!to.dw.empty()) compile_backward(at.attention.acting(at.w, to.dw), at.places, plan, dplan);
+  if (!to.dw.empty()) compile_backward(at.attention.inside().acting(at.w, to.dw), at.places, plan, dplan);
 }
 
 void logit_table(const Alone& at, const AloneQueries& of, float* table) {
@@ -133,10 +134,10 @@ void logit_table(const Alone& at, const AloneQueries& of, float* table) {
   check_extents(
       "bias table",
       {{"queries", Q, 0, keys}, {"first", of.first, 0, keys - Q}, {"rows of places", at.places.rows, 1, 1}});
-  const Plan plan = at.attention.plan(at.places, at.w);
+  const Plan plan = at.attention.inside().plan(at.places, at.w);
   const Terms& t = plan.terms;
   const bool by_content =
-      reads_content(at.attention.acting(at.w, {})) ||
+      reads_content(at.attention.inside().acting(at.w, {})) ||
       any_term(t, [](const TermKind& kind) { return kind.facts.reads != TermReads::nothing; });
   if (by_content || plan.added != Widths{})
     refuse(at, "adds to the logits what depends on q and k: there is no table of it");
@@ -161,6 +162,30 @@ void logit_table(const Alone& at, const AloneQueries& of, float* table) {
   std::fill_n(table, pairs, -std::numeric_limits<float>::infinity());
   attend(shape, {q.data(), H * Q, 1, Q}, {k.data(), H * keys, 1, keys}, {k.data(), H * keys, 1, keys}, t,
          {out.data(), H * Q, 1, Q}, lse.data(), extras);
+}
+
+Floats position_vectors(std::string_view encoding, std::int64_t width, const Placement& places,
+                        std::span<const float> w) {
+  check_extents("position vectors", {{"width", width, 1, kMostWidth}});
+  places.check();
+  const auto made = make_encoding(encoding, {width, 1, width, std::max<std::int64_t>(places.T(), 1), true});
+  const auto* input = part<InputPart>(*made);
+  if (!input) throw Error(Fault::usage, text("'", encoding, "' puts no vector beside the words"));
+  const Floats start = w.empty() ? initial_numbers(made->params(), 0) : Floats(w.begin(), w.end());
+  check_size("position vectors", "w", start.size(), made->param_count());
+  const Positions at = places;
+  Floats e(std::size_t(count_numbers("position vectors", {at.size(), width})));
+  const Floats tables = input->tables(at);
+  if (!e.empty()) input->input({at, tables, start.data()}, e.data());
+  return e;
+}
+
+void sample_positions(std::string_view sampler, const PositionDraw& draw, std::span<double> row) {
+  const auto made =
+      make_encoding(sampler, {1, 1, 1, std::max<std::int64_t>(std::int64_t(row.size()), 1), true});
+  const auto* place = part<PlacePart>(*made);
+  if (!place) throw Error(Fault::usage, text("'", sampler, "' draws no positions"));
+  place->place(Random(draw.seed, "positions"), draw.number, draw.training, row);
 }
 
 }  // namespace gnomon

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "gnomon/nn/attention.h"
 
@@ -37,5 +38,19 @@ struct AloneQueries {
   std::int64_t first, queries;
 };
 void logit_table(const Alone& at, const AloneQueries& of, float* table);
+
+// (rows·T,width): the vectors that an encoding puts beside the words, such as "sinusoidal(layout=halves)", for tokens at these
+// places. w are its parameters, in the order of its definition; empty: as they start, by seed 0. Throws Error(usage) for text that
+// is no encoding beside the words, sizes that cannot be, and another number of parameters.
+Floats position_vectors(std::string_view encoding, std::int64_t width, const Placement& places,
+                        std::span<const float> w = {});
+
+// Positions of one sequence as a sampler, such as "randomised(most=2048)", draws them in a window of as many tokens, in place.
+// Throws Error(usage) for text that is no sampler of positions.
+struct PositionDraw {
+  std::uint64_t seed, number;  // equal ones draw the same
+  bool training = true;
+};
+void sample_positions(std::string_view sampler, const PositionDraw& draw, std::span<double> row);
 
 }  // namespace gnomon

@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/spec/plan.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {
@@ -34,8 +35,8 @@ void check_sizes(const Architecture& a) {
   within("kv_heads", at.kv_heads, 1, at.heads);
   require(at.heads % at.kv_heads == 0,
           text("model.heads ", at.heads, " is no multiple of model.kv_heads ", at.kv_heads));
-  require(at.head_size >= 4 && at.head_size <= 256,
-          text("model.head_size: a head of ", at.head_size, " channels; allowed are 4 to 256"));
+  require(at.head_dim >= 4 && at.head_dim <= 256,
+          text("model.head_dim: a head of ", at.head_dim, " channels; allowed are 4 to 256"));
   within("hidden", a.feed_forward.hidden, 1, 1 << 22);
   finite("norm.epsilon", a.norm.epsilon, true);
   finite("word_scale", a.word_scale, true);
@@ -101,7 +102,7 @@ void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<
 }  // namespace
 
 double AttentionRule::scale_of_product() const {
-  return scale != 0 ? scale : 1 / std::sqrt(double(head_size));
+  return scale != 0 ? scale : 1 / std::sqrt(double(head_dim));
 }
 
 void Architecture::check() const {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "gnomon/encodings/entry.h"
 #include "gnomon/kernels/norm.h"
 #include "gnomon/kernels/pointwise.h"
 #include "gnomon/spec/spec.h"
@@ -37,12 +38,12 @@ struct AttentionRule {
   std::int64_t heads = 4;  // of q
   std::int64_t kv_heads =
       4;  // of k and v; query head h reads head h / (heads/kv_heads). Ainslie et al. 2023, arXiv 2305.13245
-  std::int64_t head_size = 32;
-  double scale = 0;     // of q·k; 0 = 1/√head_size
+  std::int64_t head_dim = 32;
+  double scale = 0;     // of q·k; 0 = 1/√head_dim
   double soft_cap = 0;  // of the logits, with their biases; 0 = none. Gemma 2
   bool sinks = false;   // one more logit a head, learned, of no value: gpt-oss, arXiv 2508.10925
-  std::int64_t q_width() const { return heads * head_size; }
-  std::int64_t kv_width() const { return kv_heads * head_size; }
+  std::int64_t q_width() const { return heads * head_dim; }
+  std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
   double scale_of_product() const;
 };
@@ -99,7 +100,7 @@ struct Architecture {
   OutputHead head;
   Spec position;  // [a, b] for layers that differ
 
-  Shape shape() const { return {width, attention.heads, attention.head_size, length, causal}; }
+  Shape shape() const { return {width, attention.heads, attention.head_dim, length, causal}; }
   // Throws Error(usage) that names what was found and what is allowed: sizes out of bounds, parts that contradict each
   // other, and a spec that this architecture cannot take.
   void check() const;

@@ -16,21 +16,21 @@ namespace {
 AttentionConfig checked(AttentionConfig c) {
   check_extents("attention", {{"heads", c.heads, 1, kMostHeads},
                               {"kv_heads", c.kv_heads, 0, c.heads},
-                              {"head_size", c.head_size, 1, kMostWidth},
-                              {"value_size", c.value_size, 0, kMostWidth},
+                              {"head_dim", c.head_dim, 1, kMostWidth},
+                              {"value_dim", c.value_dim, 0, kMostWidth},
                               {"width", c.width, 0, kMostWidth},
                               {"length", c.length, 1, kMostTokens}});
   if (c.kv_heads == 0) c.kv_heads = c.heads;
-  if (c.value_size == 0) c.value_size = c.head_size;
-  if (c.width == 0) c.width = c.heads * c.head_size;
+  if (c.value_dim == 0) c.value_dim = c.head_dim;
+  if (c.width == 0) c.width = c.heads * c.head_dim;
   if (c.heads % c.kv_heads) refuse(text("heads is ", c.heads, ", no multiple of kv_heads, ", c.kv_heads));
   if (!std::isfinite(c.scale)) refuse(text("scale is ", c.scale, "; allowed is a finite number"));
   if (!(c.soft_cap >= 0 && std::isfinite(c.soft_cap)))
     refuse(text("soft_cap is ", c.soft_cap, "; allowed are 0 (none) and positive numbers"));
-  if (c.scale == 0) c.scale = 1 / std::sqrt(double(c.head_size));
+  if (c.scale == 0) c.scale = 1 / std::sqrt(double(c.head_dim));
   return c;
 }
-Spec inside(std::string_view spec) {
+Spec acting_inside(std::string_view spec) {
   Spec parsed = Spec::parse(spec);
   if (parsed.input || parsed.combination.name != combinations().front()->name || !parsed.layers.empty() ||
       !parsed.samplers.empty())
@@ -41,80 +41,94 @@ Spec inside(std::string_view spec) {
 
 }  // namespace
 
-Attention::Attention(std::string_view spec, const AttentionConfig& config)
-    : config_(checked(config)), spec_(inside(spec)) {
-  scheme_ =
-      make_scheme(spec_, {config_.width, config_.heads, config_.head_size, config_.length, config_.causal});
-  for (std::size_t n = 0; n < scheme_.attention.size(); ++n) {
-    offsets_.push_back(count_);
-    for (ParamSpec p : scheme_.attention[n].encoding->params()) {
+Attention::Inside::Inside(std::string_view given_spec, const AttentionConfig& given)
+    : config(checked(given)), spec(acting_inside(given_spec)) {
+  scheme = make_scheme(spec, {config.width, config.heads, config.head_dim, config.length, config.causal});
+  for (std::size_t n = 0; n < scheme.attention.size(); ++n) {
+    offsets.push_back(count);
+    for (ParamSpec p : scheme.attention[n].encoding->params()) {
       p.name = text(n, ".", p.name);
-      count_ += p.size();
-      params_.push_back(std::move(p));
+      count += p.size();
+      params.push_back(std::move(p));
     }
   }
 }
 
-Floats Attention::initial(std::uint64_t seed) const { return initial_numbers(params_, seed); }
+std::vector<const Encoding*> Attention::Inside::encodings() const {
+  std::vector<const Encoding*> all;
+  for (const auto& at : scheme.attention) all.push_back(at.encoding.get());
+  return all;
+}
 
-std::vector<Acting> Attention::acting(std::span<const float> w, std::span<float> dw) const {
-  check_size("attention", "w", w.size(), count_);
+std::vector<Acting> Attention::Inside::acting(std::span<const float> w, std::span<float> dw) const {
+  check_size("attention", "w", w.size(), count);
   std::vector<Acting> all;
-  for (std::size_t n = 0; n < offsets_.size(); ++n) {
-    all.push_back({scheme_.attention[n].encoding.get(), w.data() + offsets_[n],
-                   dw.empty() ? nullptr : dw.data() + offsets_[n]});
+  for (std::size_t n = 0; n < offsets.size(); ++n) {
+    all.push_back({scheme.attention[n].encoding.get(), w.data() + offsets[n],
+                   dw.empty() ? nullptr : dw.data() + offsets[n]});
   }
   return all;
 }
 
-AttendShape Attention::shape_of(const AttentionInput& in) const {
+AttendShape Attention::Inside::shape_of(const AttentionInput& in) const {
   return {.B = in.q.sequences(),
-          .H = config_.heads,
+          .H = config.heads,
           .queries = in.q.tokens(),
           .keys = in.k.tokens(),
-          .K = config_.head_size,
-          .D = config_.value_size,
-          .scale = float(config_.scale),
-          .causal = config_.causal,
-          .kv_heads = config_.kv_heads,
+          .K = config.head_dim,
+          .D = config.value_dim,
+          .scale = float(config.scale),
+          .causal = config.causal,
+          .kv_heads = config.kv_heads,
           .first = in.first,
           .firsts = in.firsts,
           .left = in.left,
           .right = in.right};
 }
 
-void Attention::check(const AttentionInput& in) const {
-  const AttentionConfig& c = config_;
+void Attention::Inside::check(const AttentionInput& in) const {
+  const AttentionConfig& c = config;
   const std::int64_t B = in.q.sequences(), queries = in.q.tokens(), keys = in.k.tokens();
-  check_view("q", in.q, {B, c.heads, queries, c.head_size}, false);
-  check_view("k", in.k, {B, c.kv_heads, keys, c.head_size}, false);
-  check_view("v", in.v, {B, c.kv_heads, keys, c.value_size}, false);
+  check_view("q", in.q, {B, c.heads, queries, c.head_dim}, false);
+  check_view("k", in.k, {B, c.kv_heads, keys, c.head_dim}, false);
+  check_view("v", in.v, {B, c.kv_heads, keys, c.value_dim}, false);
   const auto places = in.places;
   if (places && (places->T() != keys || (places->rows != 1 && places->rows != B)))
     refuse(text("places of ", places->rows, " sequences of ", places->T(), " tokens for ", B, " of ", keys,
                 " keys"));
-  for (const auto& at : scheme_.attention) {
+  for (const auto& at : scheme.attention) {
     const Encoding& e = *at.encoding;
     if (e.reads_content() && (queries != keys || in.first.value_or(0) != 0))
-      refuse(text("'", spec(), "' reads every token: queries are ", queries, " of ", keys,
+      refuse(text("'", spec.print(), "' reads every token: queries are ", queries, " of ", keys,
                   " keys; allowed are all"));
     if (in.firsts && (at.acts & kQk))
-      refuse(text("'", spec(), "' turns queries by their places: firsts is given, allowed is first"));
+      refuse(text("'", spec.print(), "' turns queries by their places: firsts is given, allowed is first"));
     if ((e.reads() & kReadsRows) && c.kv_heads != c.heads)
-      refuse(text("'", spec(), "' reads q and k of each head: kv_heads is ", c.kv_heads, "; allowed is ",
-                  c.heads));
+      refuse(text("'", spec.print(), "' reads q and k of each head: kv_heads is ", c.kv_heads,
+                  "; allowed is ", c.heads));
     if (e.reads() & kReadsInput) check_view("x", in.x, {B, 1, keys, c.width}, false);
     if ((e.reads() & kReadsProjections) && !in.projections)
-      refuse(text("'", spec(), "' reads the projections of q and k, which are not given"));
-    if ((at.acts & kValue) && c.value_size != c.head_size)
-      refuse(text("'", spec(), "' acts on values of the head's size: value_size is ", c.value_size,
-                  "; allowed is ", c.head_size));
+      refuse(text("'", spec.print(), "' reads the projections of q and k, which are not given"));
+    if ((at.acts & kValue) && c.value_dim != c.head_dim)
+      refuse(text("'", spec.print(), "' acts on values of the head's size: value_dim is ", c.value_dim,
+                  "; allowed is ", c.head_dim));
   }
 }
 
-Plan Attention::plan(const Placement& places, std::span<const float> w) const {
-  return compile(acting(w, {}), places, config_.causal);
+Plan Attention::Inside::plan(const Placement& places, std::span<const float> w) const {
+  return compile(acting(w, {}), places, config.causal);
 }
+
+Attention::Attention(std::string_view spec, const AttentionConfig& config)
+    : inside_(std::make_unique<const Inside>(spec, config)) {}
+Attention::Attention(Attention&& other) noexcept = default;
+Attention::~Attention() = default;
+
+const AttentionConfig& Attention::config() const { return inside_->config; }
+std::string Attention::spec() const { return inside_->spec.print(); }
+const std::vector<ParamSpec>& Attention::params() const { return inside_->params; }
+std::int64_t Attention::param_count() const { return inside_->count; }
+Floats Attention::initial(std::uint64_t seed) const { return initial_numbers(inside_->params, seed); }
 
 // --- What a call keeps
 
@@ -163,7 +177,7 @@ std::vector<std::uint8_t> padding_of(const AttentionInput& in, const Placement& 
   return all;
 }
 
-Attention::Saved::Saved(const Attention& owner, const AttentionInput& input)
+Attention::Saved::Saved(const Inside& owner, const AttentionInput& input)
     : in(input), shape(owner.shape_of(input)) {
   const auto all = owner.acting(in.w, {});
   const std::int64_t keys = shape.keys;
@@ -171,7 +185,7 @@ Attention::Saved::Saved(const Attention& owner, const AttentionInput& input)
   places = in.places ? *in.places : Placement::consecutive(0, std::max<std::int64_t>(keys, 1));
   padding = padding_of(in, places);
   if (!padding.empty()) shape.padding = padding.data();
-  extras = {owner.config_.soft_cap, in.bias, in.mask, in.sinks};
+  extras = {owner.config.soft_cap, in.bias, in.mask, in.sinks};
   if (keys > 0) plan = compile(all, places, shape.causal);
   reads_content = keys > 0 && gnomon::reads_content(all);
   q = rows_of(in.q, own_q), k = rows_of(in.k, own_k), v = rows_of(in.v, own_v);
@@ -208,11 +222,11 @@ void Attention::Saved::check_gradients(const ConstView& dout, const AttentionGra
 }
 
 std::shared_ptr<Attention::Saved> Attention::saved(const AttentionInput& in, const View& out) const {
-  check(in);
-  check_view("out", read_only(out), {in.q.sequences(), config_.heads, in.q.tokens(), config_.value_size},
-             true);
+  inside_->check(in);
+  check_view("out", read_only(out),
+             {in.q.sequences(), inside_->config.heads, in.q.tokens(), inside_->config.value_dim}, true);
   check_apart_from(in, occupied("out", read_only(out)));
-  const auto saved = std::make_shared<Saved>(*this, in);
+  const auto saved = std::make_shared<Saved>(*inside_, in);
   saved->returned = read_only(out);
   if (out.plain()) {
     saved->out = {static_cast<float*>(out.data), out.steps[0], out.steps[2], out.steps[1]};
@@ -238,9 +252,10 @@ std::shared_ptr<const Attention::Saved> Attention::resume(const AttentionInput& 
   if (!out.plain()) widen(read_only(out), result->own_out);
   execute_again(result->execution(), result->rows(), result->kept);
   const bool turned_back = result->plan.acts_on(Role::out);
-  check_size("attention", "lse", numbers.lse.size(), config_.heads * in.q.sequences() * in.q.tokens());
+  check_size("attention", "lse", numbers.lse.size(),
+             inside_->config.heads * in.q.sequences() * in.q.tokens());
   check_size("attention", "attended", numbers.attended.size(),
-             turned_back ? std::int64_t(numbers.lse.size()) * config_.value_size : 0);
+             turned_back ? std::int64_t(numbers.lse.size()) * inside_->config.value_dim : 0);
   result->kept.lse.assign(numbers.lse.begin(), numbers.lse.end());
   result->kept.attended.assign(numbers.attended.begin(), numbers.attended.end());
   return result;
@@ -248,14 +263,15 @@ std::shared_ptr<const Attention::Saved> Attention::resume(const AttentionInput& 
 
 void Attention::backward(const Saved& saved, const ConstView& dout, const AttentionGradients& to) const {
   const AttentionInput& in = saved.in;
-  check_view("dout", dout, {in.q.sequences(), config_.heads, in.q.tokens(), config_.value_size}, false);
+  const AttentionConfig& c = inside_->config;
+  check_view("dout", dout, {in.q.sequences(), c.heads, in.q.tokens(), c.value_dim}, false);
   check_view("dq", read_only(to.dq), in.q.extents, true);
   check_view("dk", read_only(to.dk), in.k.extents, true);
   check_view("dv", read_only(to.dv), in.v.extents, true);
-  if (!to.dw.empty()) check_size("attention", "dw", to.dw.size(), count_);
+  if (!to.dw.empty()) check_size("attention", "dw", to.dw.size(), inside_->count);
   saved.check_gradients(dout, to);
-  Floats dw(to.dw.empty() ? std::size_t(count_) : 0), own_dout;
-  const auto all = acting(in.w, to.dw.empty() ? std::span<float>(dw) : to.dw);
+  Floats dw(to.dw.empty() ? std::size_t(inside_->count) : 0), own_dout;
+  const auto all = inside_->acting(in.w, to.dw.empty() ? std::span<float>(dw) : to.dw);
   widen(dout, own_dout);  // it is overwritten
   Floats dq, dk, dv;
   const auto rows = [&](const View& view, Floats& own, bool here) -> Heads<float> {
@@ -271,10 +287,8 @@ void Attention::backward(const Saved& saved, const ConstView& dout, const Attent
   execute_backward(saved.execution(), saved.rows(), saved.kept, d, dplan, to.extras);
   if (saved.shape.keys > 0) compile_backward(all, saved.places, saved.plan, dplan);
   if (content) {
-    Floats dx(saved.x.size()),
-        none(to.projections ? 0 : 2 * config_.heads * config_.head_size * (config_.width + 1));
-    const std::int64_t weight = config_.heads * config_.head_size * config_.width,
-                       bias = weight / config_.width;
+    Floats dx(saved.x.size()), none(to.projections ? 0 : 2 * c.heads * c.head_dim * (c.width + 1));
+    const std::int64_t weight = c.heads * c.head_dim * c.width, bias = weight / c.width;
     Projections<float> discarded{none.data(), none.data() + weight, none.data() + 2 * weight,
                                  none.data() + 2 * weight + bias};
     ContentGrad grad{

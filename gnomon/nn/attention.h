@@ -7,27 +7,28 @@
 #include <vector>
 
 #include "gnomon/core/view.h"
+#include "gnomon/encodings/params.h"
+#include "gnomon/encodings/positions.h"
 #include "gnomon/kernels/key_cache.h"
-#include "gnomon/nn/execute.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/kernels/rows.h"
 
 namespace gnomon {
 
 struct AttentionConfig {
   std::int64_t heads;
   std::int64_t kv_heads = 0;    // 0 = heads; query head h reads head h / (heads/kv_heads)
-  std::int64_t head_size;       // channels of q and k
-  std::int64_t value_size = 0;  // channels of v; 0 = head_size
-  std::int64_t width = 0;       // of the layer's input, for encodings that read it; 0 = heads·head_size
+  std::int64_t head_dim;       // channels of q and k
+  std::int64_t value_dim = 0;  // channels of v; 0 = head_dim
+  std::int64_t width = 0;       // of the layer's input, for encodings that read it; 0 = heads·head_dim
   std::int64_t length = 2048;   // tokens of a training window, which some encodings are made for
   bool causal = true;
-  double scale = 0;    // of q·k; 0 = 1/√head_size
+  double scale = 0;    // of q·k; 0 = 1/√head_dim
   float soft_cap = 0;  // 0 = none
 };
 
 // What attention is asked. B sequences; keys are tokens, and queries are tokens among them.
 struct AttentionInput {
-  // (B,heads,queries,head_size), (B,kv_heads,keys,head_size), (B,kv_heads,keys,value_size)
+  // (B,heads,queries,head_dim), (B,kv_heads,keys,head_dim), (B,kv_heads,keys,value_dim)
   ConstView q, k, v;
   const Placement* places = nullptr;  // where the keys stand: 1 or B rows. Null: 0, 1, 2 …
   // The place of query 0 among the keys. Not given: the queries are the last ones.
@@ -61,17 +62,19 @@ class Attention {
   // Throws for text that is no spec, parts that do not act inside attention (input encodings, samplers, layers), and
   // sizes that do not fit, such as heads that are no multiple of kv_heads.
   Attention(std::string_view spec, const AttentionConfig& config);
+  Attention(Attention&& other) noexcept;
+  ~Attention();
 
-  const AttentionConfig& config() const { return config_; }
-  std::string spec() const { return spec_.print(); }
+  const AttentionConfig& config() const;
+  std::string spec() const;
   // The parameters of its encodings, one after the other, named "0.bias" by the part they belong to, and how they start.
-  const std::vector<ParamSpec>& params() const { return params_; }
-  std::int64_t param_count() const { return count_; }
+  const std::vector<ParamSpec>& params() const;
+  std::int64_t param_count() const;
   Floats initial(std::uint64_t seed) const;
 
   // What a forward pass keeps for the backward pass. It refers to the memory of the views of its call.
   class Saved;
-  // out (B,heads,queries,value_size), of any number type. Arithmetic is float32; rows in sixteen bits are widened once, and
+  // out (B,heads,queries,value_dim), of any number type. Arithmetic is float32; rows in sixteen bits are widened once, and
   // results rounded once.
   std::shared_ptr<const Saved> forward(const AttentionInput& in, const View& out) const;
   void backward(const Saved& saved, const ConstView& dout, const AttentionGradients& to) const;
@@ -82,7 +85,7 @@ class Attention {
   struct Numbers {
     std::span<const float> lse;  // (B,heads,queries), natural logarithm
     std::span<const float>
-        attended;  // (B,heads,queries,value_size), dense, before steps of the output; empty: none
+        attended;  // (B,heads,queries,value_dim), dense, before steps of the output; empty: none
   };
   static Numbers numbers(const Saved& saved);
   std::shared_ptr<const Saved> resume(const AttentionInput& in, const View& out,
@@ -90,30 +93,19 @@ class Attention {
 
   // A cache for `capacity` tokens of B sequences; with a window, a ring that keeps at least so many tokens.
   KeyCache cache(std::int64_t B, std::int64_t capacity, std::int64_t window = 0) const;
-  // New tokens, B × n: q (B,heads,n,head_size), k and v of as many. They are appended, and each sees what is cached before
+  // New tokens, B × n: q (B,heads,n,head_dim), k and v of as many. They are appended, and each sees what is cached before
   // it and itself. in.places are theirs; null: they follow. Throws for encodings whose terms need what no cache holds, and for
   // a cache that another spec made; what throws leaves the cache as it was.
   void decode(const AttentionInput& in, KeyCache& cache, const View& out) const;
 
-  // What position does here for tokens at these places, as data: printed, compared, executed elsewhere. w as in the call.
-  Plan plan(const Placement& places, std::span<const float> w) const;
-  // Its encodings, in the order of the spec; with their parameters, as compile() and compile_backward() take them. dw may be
-  // empty: nothing is added.
-  const Scheme& scheme() const { return scheme_; }
-  std::vector<Acting> acting(std::span<const float> w, std::span<float> dw) const;
+  // What it is made of, for the rest of this library (attention_inside.h): its encodings, and their plan.
+  struct Inside;
+  const Inside& inside() const { return *inside_; }
 
  private:
-  std::vector<const Encoding*> encodings() const;
-  AttendShape shape_of(const AttentionInput& in) const;
-  void check(const AttentionInput& in) const;
   std::shared_ptr<Saved> saved(const AttentionInput& in, const View& out) const;
 
-  const AttentionConfig config_;
-  const Spec spec_;
-  Scheme scheme_;
-  std::vector<ParamSpec> params_;
-  std::vector<std::int64_t> offsets_;
-  std::int64_t count_ = 0;
+  std::unique_ptr<const Inside> inside_;
 };
 
 }  // namespace gnomon

@@ -5,6 +5,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/kernels/attend_cached.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/terms.h"
 #include "gnomon/nn/attention_saved.h"
@@ -187,37 +188,32 @@ KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> enco
   return KeyCache({size.B, size.kv_heads, K, size.D, size.capacity, size.window}, keys_of(spec, encodings));
 }
 
-std::vector<const Encoding*> Attention::encodings() const {
-  std::vector<const Encoding*> all;
-  for (const auto& at : scheme_.attention) all.push_back(at.encoding.get());
-  return all;
-}
-
 KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
-  if (!config_.causal) refuse("a key cache needs causal attention");
-  return make_cache({B, config_.kv_heads, config_.head_size, config_.value_size, capacity, window},
-                    encodings(), spec());
+  const AttentionConfig& c = inside_->config;
+  if (!c.causal) refuse("a key cache needs causal attention");
+  return make_cache({B, c.kv_heads, c.head_dim, c.value_dim, capacity, window}, inside_->encodings(),
+                    spec());
 }
 
 void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& out) const {
-  const AttentionConfig& c = config_;
+  const AttentionConfig& c = inside_->config;
   const std::int64_t B = in.q.sequences(), n = in.q.tokens();
-  if (cache.shape().B != B || cache.shape().heads != c.kv_heads || cache.shape().D != c.value_size)
+  if (cache.shape().B != B || cache.shape().heads != c.kv_heads || cache.shape().D != c.value_dim)
     refuse(text("a cache of ", cache.shape().B, " sequences of ", cache.shape().heads, " heads; allowed are ",
                 B, " of ", c.kv_heads));
-  if (const std::string own = keys_of(spec(), encodings()); cache.made_for() != own)
+  if (const std::string own = keys_of(spec(), inside_->encodings()); cache.made_for() != own)
     refuse(text("a cache with the keys of ", cache.made_for(), "; allowed is one of ", own));
-  check(in);
+  inside_->check(in);
   if (in.places && !in.places->document.empty())
     refuse("new tokens have documents; a cache holds one document a sequence, allowed are none");
   if (in.k.tokens() != n || in.first || in.firsts || in.left >= 0 || in.right >= 0)
     refuse(
         "decode takes new tokens, q as many as k, after the cached ones; not first, firsts, left and right");
-  check_view("out", read_only(out), {B, c.heads, n, c.value_size}, true);
+  check_view("out", read_only(out), {B, c.heads, n, c.value_dim}, true);
   check_apart_from(in, occupied("out", read_only(out)));
   if (B * n == 0) return;
-  const auto all = acting(in.w, {});
-  const AttendShape shape = shape_of(in);
+  const auto all = inside_->acting(in.w, {});
+  const AttendShape shape = inside_->shape_of(in);
   gnomon::decode({shape, all, c.soft_cap}, in, cache, out);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "gnomon/nn/attention.h"
+#include "gnomon/nn/attention_inside.h"
 
 namespace gnomon {
 
@@ -15,7 +15,7 @@ void check_apart_from(const AttentionInput& in, const Occupied& written);
 
 class Attention::Saved {
  public:
-  Saved(const Attention& owner, const AttentionInput& in);
+  Saved(const Inside& owner, const AttentionInput& in);
   Saved(const Saved&) = delete;  // its shape refers to its own padding
 
   Execution execution() const { return {shape, plan, false, extras}; }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "gnomon/core/array.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
@@ -89,17 +90,17 @@ std::int64_t usual_hidden(const Architecture& a, double widths) {
 }
 constexpr double kUsualWidths = 4;
 
-// A scale within rounding of 1/√head_size is that.
+// A scale within rounding of 1/√head_dim is that.
 constexpr double kSameScale = 1e-6;
 std::string scale_word(const AttentionRule& at) {
-  const double times = at.scale_of_product() * std::sqrt(double(at.head_size));
+  const double times = at.scale_of_product() * std::sqrt(double(at.head_dim));
   if (at.scale == 1) return "off";
   return shortest(std::abs(times - 1) < kSameScale ? 1 : times);
 }
 void read_scale(AttentionRule& at, const Value& v) {
   if (v.word == "off") return void(at.scale = 1);
   const double times = v.from(0);
-  at.scale = times == 1 ? 0 : times / std::sqrt(double(at.head_size));
+  at.scale = times == 1 ? 0 : times / std::sqrt(double(at.head_dim));
 }
 
 std::string words_word(const Architecture& a) {
@@ -283,7 +284,7 @@ Architecture make_block(std::string_view block, const BlockSizes& s, const Spec&
   check(s);
   Architecture a;
   a.layers = s.layers, a.width = s.width, a.length = s.length, a.position = position;
-  a.attention = {.heads = s.heads, .kv_heads = s.heads, .head_size = s.width / s.heads};
+  a.attention = {.heads = s.heads, .kv_heads = s.heads, .head_dim = s.width / s.heads};
   start_as(a, found.name);
   a.feed_forward.hidden = 0;
   for (const auto& [row, value] : found.options) row->read(a, {row->option, value});

@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include "gnomon/nn/attention.h"
+#include "gnomon/nn/attention_inside.h"
 
 namespace gnomon {
 

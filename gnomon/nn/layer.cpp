@@ -81,7 +81,7 @@ Linear out_shape(const LayerShape& s) {
 // Heads side by side among the columns of qkv.
 void show_heads(const LayerShape& s, const TapsAt& taps, std::string_view name, float* first,
                 std::int64_t heads) {
-  const std::int64_t D = s.a.attention.head_size, step = row_step(s.a.attention.qkv_width());
+  const std::int64_t D = s.a.attention.head_dim, step = row_step(s.a.attention.qkv_width());
   taps.show(name, first, {s.B, heads, s.T, D}, {s.T * step, D, step, 1});
 }
 
@@ -101,7 +101,7 @@ void attention_part(const LayerShape& s, const AttentionAt& p, const LayerInput&
   } else {
     attention_forward(shape, scheme, content_of(s, p, in, a.projections), a);
   }
-  const std::int64_t T = s.T, D = rule.head_size, step = row_step(rule.q_width());
+  const std::int64_t T = s.T, D = rule.head_dim, step = row_step(rule.q_width());
   in.taps.show("attended", a.attended.data(), {s.B, rule.heads, T, D}, {T * step, D, step, 1});
 }
 
@@ -148,7 +148,7 @@ void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, 
   linear(out_shape(s), a.attended.data(), in.w + p.attention.out.weight, optional(in.w, p.attention.out.bias),
          written(s, p.attention_norms.after, a.attention).data());
   leave(s, p.attention_norms.after, first, a.attention);
-  in.taps.show_rows("middle", a.attention.out, s.B, s.T, s.a.width);
+  in.taps.show_rows("resid_mid", a.attention.out, s.B, s.T, s.a.width);
 
   const bool parallel = s.a.residual != Residual::in_turn;
   const bool one_norm = s.a.residual == Residual::parallel_one_norm;

@@ -10,8 +10,8 @@ AttendShape attend_shape(const AttentionShape& s) {
           .H = s.rule.heads,
           .queries = s.T,
           .keys = s.T,
-          .K = s.rule.head_size,
-          .D = s.rule.head_size,
+          .K = s.rule.head_dim,
+          .D = s.rule.head_dim,
           .scale = float(s.rule.scale_of_product()),
           .causal = s.causal,
           .padding = s.padding,
@@ -24,10 +24,10 @@ Extras extras_of(const AttentionShape& s) { return {.soft_cap = float(s.rule.sof
 AttentionRows<float> rows_of(const AttentionShape& s, float* qkv, float* out) {
   const std::int64_t step = row_step(s.rule.qkv_width()), out_step = row_step(s.rule.q_width());
   const auto part = [&](std::int64_t first) {
-    return Heads<float>{qkv + first, s.T * step, step, s.rule.head_size};
+    return Heads<float>{qkv + first, s.T * step, step, s.rule.head_dim};
   };
   const std::int64_t Q = s.rule.q_width();
-  return {part(0), part(Q), part(Q + s.rule.kv_width()), {out, s.T * out_step, out_step, s.rule.head_size}};
+  return {part(0), part(Q), part(Q + s.rule.kv_width()), {out, s.T * out_step, out_step, s.rule.head_dim}};
 }
 // What the layer shares with others: a content-reading encoding has arrays beside it.
 void add_shared(const Plan& part, Plan& sum) {
@@ -67,7 +67,7 @@ void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCac
                       LayerActivations& a) {
   const AttentionRule& rule = s.rule;
   const std::int64_t step = row_step(rule.qkv_width()), out_step = row_step(rule.q_width()),
-                     D = rule.head_size;
+                     D = rule.head_dim;
   const auto view = [&](float* data, std::int64_t heads, std::int64_t token) {
     return View{data, Number::float32, {s.B, heads, s.T, D}, {s.T * token, D, token, 1}};
   };

@@ -42,7 +42,7 @@ std::int64_t copies(const Plan& plan) {
 }
 
 Asked asked_in(const Scheme& scheme, std::int64_t layer, const Architecture& c) {
-  Asked a{c.attention.head_size};
+  Asked a{c.attention.head_dim};
   for (const std::size_t n : scheme.in_layer(layer)) {
     const auto& [encoding, acts] = scheme.attention[n];
     const Widths added = widths(*encoding);
@@ -67,7 +67,7 @@ Asked asked_in(const Scheme& scheme, std::int64_t layer, const Architecture& c) 
 
 struct Count {
   const Architecture& c;
-  std::int64_t H = c.attention.heads, KV = c.attention.kv_heads, D = c.attention.head_size,
+  std::int64_t H = c.attention.heads, KV = c.attention.kv_heads, D = c.attention.head_dim,
                step = row_step(c.width), q_step = row_step(c.attention.q_width()),
                qkv_step = row_step(c.attention.qkv_width()), up_step = row_step(c.feed_forward.up_width()),
                hidden_step = row_step(c.feed_forward.hidden);

@@ -76,8 +76,8 @@ AttentionAt Layout::declare_attention(const Architecture& a, const std::string& 
     if (b.v) p.v_bias = declare(at + "v.bias", {{kv}, 0, 0, false});
   }
   if (a.norm.heads) {
-    p.q_norm = declare_norm(at + "q.norm.", a.norm, rule.head_size);
-    p.k_norm = declare_norm(at + "k.norm.", a.norm, rule.head_size);
+    p.q_norm = declare_norm(at + "q.norm.", a.norm, rule.head_dim);
+    p.k_norm = declare_norm(at + "k.norm.", a.norm, rule.head_dim);
   }
   if (rule.sinks) p.sinks = declare(at + "sinks", {{rule.heads}, 0, 0, false});
   p.out.weight = declare(at + "out.weight", {{a.width, q}, 0, deep(a) / root(q), true});

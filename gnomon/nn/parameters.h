@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/encodings/params.h"
 #include "gnomon/nn/architecture.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 
@@ -34,7 +36,7 @@ struct NormsAt {
 struct AttentionAt {
   std::int64_t qkv = -1;                               // (qkv_width, width): rows of q, then k, then v
   std::int64_t q_bias = -1, k_bias = -1, v_bias = -1;  // where all three are, they follow each other
-  NormAt q_norm, k_norm;                               // (head_size)
+  NormAt q_norm, k_norm;                               // (head_dim)
   std::int64_t sinks = -1;                             // (heads)
   LinearAt out;
 };

@@ -58,12 +58,12 @@ template <class Body>
 void each_head(const LayerShape& s, const AttentionAt& p, const Body& f) {
   const AttentionRule& rule = s.a.attention;
   for (std::int64_t h = 0; h < rule.heads + rule.kv_heads; ++h)
-    f(h < rule.heads ? p.q_norm : p.k_norm, h, h * rule.head_size);
+    f(h < rule.heads ? p.q_norm : p.k_norm, h, h * rule.head_dim);
 }
 // Rows of q and k before and after their norms are as far apart: those of qkv.
 NormShape head_shape(const LayerShape& s) {
   const AttentionRule& rule = s.a.attention;
-  return norm_shape(s.a.norm, s.N(), rule.head_size, row_step(rule.qkv_width()));
+  return norm_shape(s.a.norm, s.N(), rule.head_dim, row_step(rule.qkv_width()));
 }
 void normalise_heads(const LayerShape& s, const AttentionAt& p, const float* w, ProjectionsKept& k) {
   each_head(s, p, [&](const NormAt& at, std::int64_t h, std::int64_t first) {
@@ -157,7 +157,7 @@ Content content_of(const LayerShape& s, const AttentionAt& p, const LayerInput& 
   return {s.B,
           s.T,
           {asked(k, in.h), row_step(s.a.width)},
-          {s.B, s.T, rule.heads, s.T * step, step, rule.head_size},
+          {s.B, s.T, rule.heads, s.T * step, step, rule.head_dim},
           k.qkv.data(),
           k.qkv.data() + Q,
           {in.w + p.qkv, in.w + p.qkv + Q * s.a.width, optional(in.w, p.q_bias), optional(in.w, p.k_bias)}};

@@ -181,10 +181,10 @@ const float* Session::Work::layers(const Call& c, bool training) {
     };
     LayerActivations& a = p.layers[training ? l : l % 2];
     Floats& out = a.feed_forward.out;
-    show("before", *h);
+    show("resid_pre", *h);
     layer_forward(shape(c.tokens), at[l], {c.w, h->data(), caches.empty() ? nullptr : &caches[l], taps},
                   p.groups[p.group_of[l]], a);
-    show("after", out);
+    show("resid_post", out);
     for (std::int64_t n = 0; c.again() && l + 1 < at.size() && n < c.N(); ++n) {
       const float* e = &p.input.e[c.place(n) * m().a.width];
       for (std::int64_t i = 0; i < m().a.width; ++i) out[n * c.step() + i] += e[i];
@@ -307,7 +307,7 @@ void Session::begin(std::int64_t B, std::int64_t capacity) {
     for (const std::size_t n : m.scheme.in_layer(l))
       encodings.push_back(m.scheme.attention[n].encoding.get());
     caches.push_back(
-        make_cache({B, at.kv_heads, at.head_size, at.head_size, capacity}, encodings, m.a.position.print()));
+        make_cache({B, at.kv_heads, at.head_dim, at.head_dim, capacity}, encodings, m.a.position.print()));
   }
   work_->caches = std::move(caches), work_->length = 0, work_->capacity = capacity;
 }

@@ -11,7 +11,7 @@ namespace gnomon {
 namespace {
 
 constexpr std::string_view kLayer = "layers.N.";
-constexpr std::string_view kOfLayer[] = {"before",
+constexpr std::string_view kOfLayer[] = {"resid_pre",
                                          "attention.read",
                                          "attention.q",
                                          "attention.k",
@@ -23,14 +23,14 @@ constexpr std::string_view kOfLayer[] = {"before",
                                          "attention.weights",
                                          "attention.attended",
                                          "attention.written",
-                                         "middle",
+                                         "resid_mid",
                                          "feed_forward.read",
                                          "feed_forward.up",
                                          "feed_forward.hidden",
                                          "feed_forward.written",
-                                         "after"};
+                                         "resid_post"};
 
-// "layers.3.middle" as "layers.N.middle", and its layer; −1: of no layer.
+// "layers.3.resid_mid" as "layers.N.resid_mid", and its layer; −1: of no layer.
 struct Pattern {
   std::string name;
   std::int64_t layer;

@@ -18,7 +18,7 @@ namespace gnomon {
 //   words                          (B,T,width of words)  rows of the word table, with word_scale [hook_embed]
 //   positions                      (1 or B,T,width)      position vectors, of a spec that has some [hook_pos_embed]
 //   embedded                       (B,T,width)           words, positions and types joined; a norm may follow
-//   layers.N.before                (B,T,width)           the residual stream: what enters the layer [hook_resid_pre]
+//   layers.N.resid_pre             (B,T,width)           the residual stream: what enters the layer [hook_resid_pre]
 //   layers.N.attention.read        (B,T,width)           after the norm before attention [ln1.hook_normalized]
 //   layers.N.attention.q           (B,heads,T,head size) as projected, with biases and norms [hook_q]
 //   layers.N.attention.k, .v       (B,kv heads,T,head size)                                  [hook_k, hook_v]
@@ -29,12 +29,12 @@ namespace gnomon {
 //   layers.N.attention.weights     (B,heads,T,T)         [hook_pattern]
 //   layers.N.attention.attended    (B,heads,T,head size) what the output projection reads [hook_z]
 //   layers.N.attention.written     (B,T,width)           what attention adds to the stream [hook_attn_out]
-//   layers.N.middle                (B,T,width)           the stream after attention [hook_resid_mid]
+//   layers.N.resid_mid             (B,T,width)           the stream after attention [hook_resid_mid]
 //   layers.N.feed_forward.read     (B,T,width)           [ln2.hook_normalized]
 //   layers.N.feed_forward.up       (B,T,up width)        before the activation; of a gate, gate and up [mlp.hook_pre]
 //   layers.N.feed_forward.hidden   (B,T,hidden)          [mlp.hook_post]
 //   layers.N.feed_forward.written  (B,T,width)           [hook_mlp_out]
-//   layers.N.after                 (B,T,width)           the stream after the layer [hook_resid_post]
+//   layers.N.resid_post              (B,T,width)           the stream after the layer [hook_resid_post]
 //   last                           (B,T,width)           what the head reads
 //   transformed                    (B,T,width)           after the transform of BERT's head
 //   logits                         (B,T,vocabulary)

@@ -4,7 +4,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon::pages {
 
@@ -35,6 +35,7 @@ Json entry_json(const Entry& e) {
           {"aliases", e.aliases},
           {"title", e.title},
           {"formula", e.formula},
+          {"latex", e.latex},
           {"paper", e.paper},
           {"year", e.year},
           {"acts", site_names(e.acts)},

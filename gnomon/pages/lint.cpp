@@ -7,6 +7,8 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/core/unprintable.h"
+#include "gnomon/models/lint/context.h"
+#include "gnomon/models/resolve/place.h"
 
 namespace gnomon::pages {
 namespace {

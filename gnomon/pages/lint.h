@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "gnomon/models/lint/lint.h"
-#include "gnomon/models/resolve/place.h"
 
 // The rules about position settings, and what they found in a file, as documents.
 namespace gnomon::pages {

@@ -1,4 +1,4 @@
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 #include <algorithm>
 

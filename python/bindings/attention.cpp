@@ -41,11 +41,11 @@ PairRows<T> pairs_of(std::string_view name, const Array& a, const std::array<std
 
 template <class T>
 Projections<T> split(T* all, const AttentionConfig& c) {
-  const std::int64_t rows = c.heads * c.head_size, weight = rows * c.width;
+  const std::int64_t rows = c.heads * c.head_dim, weight = rows * c.width;
   return {all, all + weight, all + 2 * weight, all + 2 * weight + rows};
 }
 void check_projections(const AttentionConfig& c, std::size_t found) {
-  const std::int64_t wanted = 2 * c.heads * c.head_size * (c.width + 1);
+  const std::int64_t wanted = 2 * c.heads * c.head_dim * (c.width + 1);
   if (std::int64_t(found) != wanted)
     throw Error(Fault::usage, text("projections: found ", found, " numbers; allowed are ", wanted));
 }

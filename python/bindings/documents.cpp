@@ -7,6 +7,7 @@
 
 #include "bindings.h"
 #include "gnomon/encodings/search.h"
+#include "gnomon/models/lint/context.h"
 #include "gnomon/pages/check.h"
 #include "gnomon/pages/encodings.h"
 #include "gnomon/pages/explain.h"
@@ -33,8 +34,8 @@ nb::tuple differ(const Explanation& a, const Explanation& b) {
 }
 std::string lint_of(const std::string& path, const Strings& only, const Strings& ignore, bool sarif) {
   const LintFile file = open_for_lint(path);
-  const auto results = lint(file.context, {only, ignore});
-  const pages::LintReport report{file.context, results, file.bytes};
+  const auto results = lint(*file.context, {only, ignore});
+  const pages::LintReport report{*file.context, results, file.bytes};
   return sarif ? pages::lint_sarif(report) : pages::lint_json(report);
 }
 std::string lint_of_json(const std::string& json, const Strings& only, const Strings& ignore) {

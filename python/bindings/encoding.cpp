@@ -102,8 +102,8 @@ AttentionConfig config_of(const nb::dict& d) {
   const auto whole = [&](const char* key, std::int64_t& to) {
     if (d.contains(key)) to = nb::cast<std::int64_t>(d[key]);
   };
-  whole("heads", c.heads), whole("kv_heads", c.kv_heads), whole("head_dim", c.head_size);
-  whole("value_dim", c.value_size), whole("width", c.width), whole("length", c.length);
+  whole("heads", c.heads), whole("kv_heads", c.kv_heads), whole("head_dim", c.head_dim);
+  whole("value_dim", c.value_dim), whole("width", c.width), whole("length", c.length);
   if (d.contains("causal")) c.causal = nb::cast<bool>(d["causal"]);
   if (d.contains("scale")) c.scale = nb::cast<double>(d["scale"]);
   if (d.contains("soft_cap")) c.soft_cap = nb::cast<float>(d["soft_cap"]);
@@ -122,8 +122,8 @@ void bind_scheme(nb::module_& m) {
                    [](const BoundScheme& s) {
                      const AttentionConfig& c = s.attention().config();
                      nb::dict d;
-                     d["heads"] = c.heads, d["kv_heads"] = c.kv_heads, d["head_dim"] = c.head_size;
-                     d["value_dim"] = c.value_size, d["width"] = c.width, d["length"] = c.length;
+                     d["heads"] = c.heads, d["kv_heads"] = c.kv_heads, d["head_dim"] = c.head_dim;
+                     d["value_dim"] = c.value_dim, d["width"] = c.width, d["length"] = c.length;
                      d["causal"] = c.causal, d["scale"] = c.scale, d["soft_cap"] = c.soft_cap;
                      return d;
                    })

@@ -49,7 +49,7 @@ std::unique_ptr<Compiled> compiled(std::shared_ptr<BoundScheme> scheme, const De
   c->w.assign(w.data(), w.data() + w.size());
   c->B = B;
   const Shape& s = scheme->shape();
-  const auto all = scheme->attention().acting(c->w, {});
+  const auto all = scheme->attention().inside().acting(c->w, {});
   c->scheme = std::move(scheme);
   c->plan = compile(all, c->places, s.causal);
   if (!reads_content(all)) return c;
@@ -211,7 +211,7 @@ nb::dict gradient(const Compiled& c, const nb::list& dsteps, const nb::dict& dte
   for (const TermArray& a : kTermArrays)
     if (!(c.plan.terms.*a.at).empty()) fill(dterms, std::string(a.name).c_str(), d.terms.*a.at);
   Floats dw(c.w.size()), dx(c.x.size()), dq(c.q.size()), dk(c.k.size()), dp(c.projections.size());
-  const auto all = c.scheme->attention().acting(c.w, dw);
+  const auto all = c.scheme->attention().inside().acting(c.w, dw);
   compile_backward(all, c.places, c.plan, d);
   if (reads_content(all)) {
     const Shape& s = c.scheme->shape();

@@ -30,7 +30,7 @@ std::int64_t input_width(const Spec& spec, std::int64_t width) {
 BoundScheme::BoundScheme(std::string_view text, const AttentionConfig& config, std::int64_t layer)
     : spec_(Spec::parse(text)),
       attention_(of_layer(spec_, layer).print(), config),
-      shape_{attention_.config().width, config.heads, config.head_size, config.length, config.causal} {
+      shape_{attention_.config().width, config.heads, config.head_dim, config.length, config.causal} {
   check_extents("make", {{"layer", layer, 0, kMostTokens}});
   if (spec_.input) {
     Shape beside = shape_;

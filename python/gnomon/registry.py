@@ -31,6 +31,7 @@ class Entry:
     name: str
     title: str
     formula: str
+    latex: str
     paper: str
     year: int
     acts: str

@@ -37,7 +37,7 @@ inline void refused_in_c(std::string_view words, gnomon_status status,
 
 inline gnomon_attention_config grouped_in_c(std::int64_t kv_heads = kGroups) {
   gnomon_attention_config config = GNOMON_ATTENTION_CONFIG_INIT;
-  config.heads = kHeads, config.kv_heads = kv_heads, config.head_size = kSize, config.length = 64;
+  config.heads = kHeads, config.kv_heads = kv_heads, config.head_dim = kSize, config.length = 64;
   return config;
 }
 inline CAttention attention_in_c(const char* spec, std::int64_t kv_heads = kGroups) {

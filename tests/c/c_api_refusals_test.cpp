@@ -99,8 +99,8 @@ TEST_F(CRefusals, SpecsAndConfigurations) {
   refused_in_c("do not act inside attention", create("sinusoidal"));
   config.heads = 3;
   refused_in_c("heads is 3, no multiple of kv_heads, 2", create("rope"));
-  config = grouped_in_c(), config.head_size = -1;
-  refused_in_c("head_size is -1", create("rope"));
+  config = grouped_in_c(), config.head_dim = -1;
+  refused_in_c("head_dim is -1", create("rope"));
   config = grouped_in_c(), config.causal = 2;
   refused_in_c("causal is 2", create("rope"));
   config = grouped_in_c(), config.scale = std::numeric_limits<double>::quiet_NaN();

@@ -9,6 +9,7 @@
 #include "gnomon/core/half.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/nn/alone.h"
+#include "gnomon/nn/attention_inside.h"
 #include "gnomon/spec/plan.h"
 #include "tests/support/support.h"
 
@@ -35,7 +36,7 @@ std::int64_t groups_of(std::string_view spec) {
 struct Both {
   explicit Both(const char* spec)
       : groups(groups_of(spec)),
-        attention(spec, {.heads = kHeads, .kv_heads = groups, .head_size = kSize, .length = 64}),
+        attention(spec, {.heads = kHeads, .kv_heads = groups, .head_dim = kSize, .length = 64}),
         c(attention_in_c(spec, groups)),
         q(normals(kB * kHeads * kTokens * kSize, 1)),
         k(normals(kB * groups * kTokens * kSize, 2)),
@@ -255,7 +256,7 @@ TEST(CApi, DecodingHasTheBitsOfTheCallInCppAndNotAtOtherPlaces) {
 TEST(CApi, WhatAnAttentionIsCanBeAsked) {
   const CAttention a = attention_in_c("alibi_learned+rope(theta=500,pairing=halves)");
   const Attention same("alibi_learned+rope(theta=500,pairing=halves)",
-                       {.heads = kHeads, .kv_heads = kGroups, .head_size = kSize, .length = 64});
+                       {.heads = kHeads, .kv_heads = kGroups, .head_dim = kSize, .length = 64});
   const char *spec = nullptr, *name = nullptr;
   std::int64_t count = 0, arrays = 0, numbers = 0;
   ok(gnomon_attention_spec(a.get(), &spec));
@@ -269,7 +270,7 @@ TEST(CApi, WhatAnAttentionIsCanBeAsked) {
   std::vector<double> frequencies(kSize / 2);
   ok(gnomon_attention_frequencies(a.get(), 1, frequencies.data(), kSize / 2, &count));
   EXPECT_EQ(count, kSize / 2);
-  EXPECT_EQ(frequencies, same.scheme().attention[1].encoding->frequencies());
+  EXPECT_EQ(frequencies, same.inside().scheme.attention[1].encoding->frequencies());
   ok(gnomon_attention_parameters(a.get(), &arrays, &numbers));
   ASSERT_EQ(arrays, std::int64_t(same.params().size()));
   ASSERT_EQ(numbers, same.param_count());
@@ -288,7 +289,7 @@ TEST(CApi, WhatAnAttentionIsCanBeAsked) {
 TEST(CApi, PositionAloneHasTheBitsOfTheCallsInCpp) {
   const CAttention a = attention_in_c("rope+alibi");
   const Attention same("rope+alibi",
-                       {.heads = kHeads, .kv_heads = kGroups, .head_size = kSize, .length = 64});
+                       {.heads = kHeads, .kv_heads = kGroups, .head_dim = kSize, .length = 64});
   gnomon_places places = GNOMON_PLACES_INIT;
   places.tokens = kTokens;
   gnomon_scene scene = GNOMON_SCENE_INIT;
@@ -313,7 +314,7 @@ TEST(CApi, PositionAloneHasTheBitsOfTheCallsInCpp) {
   EXPECT_EQ(table, table_c);
   char* text = nullptr;
   ok(gnomon_plan_text(a.get(), &scene, &text));
-  EXPECT_EQ(text, describe(same.plan(placement, {})));
+  EXPECT_EQ(text, describe(same.inside().plan(placement, {})));
   gnomon_text_free(text);
 }
 

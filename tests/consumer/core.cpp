@@ -1,8 +1,7 @@
-// What a user of the installed library writes: README's lines, an encoding, its numbers, and a wrong spec.
+// What a user of the installed library writes: README's lines, the registry, the vectors of an encoding, and a wrong spec.
 #include <gnomon/core/error.h>
-#include <gnomon/nn/attention.h>
-#include <gnomon/nn/block.h>
-#include <gnomon/nn/train.h>
+#include <gnomon/encodings/search.h>
+#include <gnomon/nn/alone.h>
 #include <gnomon/spec/spec.h>
 
 #include <cmath>
@@ -40,23 +39,18 @@ bool readme_works() {
 
 int main() {
   if (!readme_works()) return 2;
-  const gnomon::Shape shape{.C = 16, .H = 2, .D = 8, .length = 32, .causal = true};
-  const auto rope = gnomon::make_encoding({"rope", {{"pairing", "halves"}}}, shape);
-  if (rope->frequencies().size() != 4) return 1;
-  const auto e = gnomon::make_encoding(
-      gnomon::Named{"sinusoidal", {{"layout", "interleaved"}, {"frequencies", "paper"}}}, shape);
-  const auto& vector = *gnomon::part<gnomon::InputPart>(*e);
-  const double positions[] = {5, 6};
-  const gnomon::Scene at{positions, {}, {}, {}};
+  const auto found = gnomon::search_encodings("slopes", {.acts = gnomon::kLogits});
+  if (found.empty() || found.front()->name != "alibi") return 1;
+  if (gnomon::Spec::parse("rope(theta=10000)+alibi").print() != "rope+alibi") return 1;
+  const gnomon::Placement places = gnomon::Placement::consecutive(5, 2);
+  const auto e = gnomon::position_vectors("sinusoidal", 16, places);
   double dot = 0;
-  for (int c = 0; c < 16; ++c) dot += vector.input(at, 0, c) * vector.input(at, 1, c);
-  std::printf("%.6f\n", dot);
-  const auto llama = gnomon::make_block("llama", {}, gnomon::Spec::parse("rope+alibi"));
-  if (gnomon::Trainer(llama, {}, 1).model.param_count() == 0) return 1;
+  for (int c = 0; c < 16; ++c) dot += double(e[c]) * e[16 + c];
+  std::printf("%.5f\n", dot);
   try {
-    gnomon::make_encoding("rop", shape);
-  } catch (const gnomon::Error&) {
-    return dot > 7.48516 && dot < 7.48517 ? 0 : 1;
+    gnomon::Attention("rop", {.heads = 2, .head_dim = 8});
+  } catch (const gnomon::Error& error) {
+    return error.details().suggestions.front() == "rope" && dot > 7.48516 && dot < 7.48517 ? 0 : 1;
   }
   return 1;
 }

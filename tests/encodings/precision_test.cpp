@@ -9,7 +9,7 @@
 #include "gnomon/core/half.h"
 #include "gnomon/encodings/definition.h"
 #include "gnomon/encodings/rotary.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 #include "tests/support/support.h"
 #include "tests/support/turn.h"
 

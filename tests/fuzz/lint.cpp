@@ -1,6 +1,6 @@
 // Any bytes as a stranger's config.json: refused as malformed, or all rules look at it, and the line of each finding is one of
 // the file's. The keys of a GGUF file may stand in it as well.
-#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/lint/context.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "gnomon/encodings/definition.h"
 #include "gnomon/encodings/distance_bias.h"
 #include "gnomon/encodings/ramp.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 #include "tests/laws/laws.h"
 #include "tests/support/turn.h"
 

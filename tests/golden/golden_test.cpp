@@ -10,7 +10,7 @@
 
 #include "gnomon/core/file.h"
 #include "gnomon/encodings/definition.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {

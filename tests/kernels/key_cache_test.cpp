@@ -1,5 +1,5 @@
 // The key cache: what is decoded against it is what attention says of the whole sequence.
-#include "gnomon/kernels/key_cache.h"
+#include "gnomon/kernels/attend_cached.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "gnomon/core/parallel.h"
 #include "gnomon/encodings/encoding.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 #include "tests/support/door.h"
 #include "tests/support/support.h"
 

@@ -8,7 +8,7 @@
 #include "gnomon/encodings/definition.h"
 #include "gnomon/nn/layer.h"
 #include "gnomon/spec/plan.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 #include "tests/support/support.h"
 
 namespace gnomon {
@@ -95,7 +95,7 @@ struct Fast {
         dprojections(projections.size()),
         batch{c.place, tables, w.data()} {
     const auto& s = c.shape;
-    layer = {1, c.T(), {.heads = s.H, .kv_heads = s.H, .head_size = s.D}, s.causal, nullptr, tile};
+    layer = {1, c.T(), {.heads = s.H, .kv_heads = s.H, .head_dim = s.D}, s.causal, nullptr, tile};
     std::size_t at = 0;
     for (const Defined& one : encodings) {
       positions.acting.push_back({one.encoding, w.data() + at, dw.data() + at});

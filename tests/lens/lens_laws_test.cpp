@@ -101,7 +101,7 @@ Passed pass(const Moved& m, const Sample& s) {
         std::copy(all.begin(), all.end(), to.back().values.begin());
       };
     };
-    keep("before", out.before), keep("attention.written", out.attention);
+    keep("resid_pre", out.before), keep("attention.written", out.attention);
   }
   Tokens tokens{1, s.T, s.inputs, s.targets};
   tokens.taps = &taps;

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "gnomon/core/error.h"
-#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/lint/context.h"
 #include "gnomon/models/resolve/family.h"
 #include "gnomon/models/resolve/gguf_architectures.h"
 #include "gnomon/models/resolve/numbers.h"

@@ -9,7 +9,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
-#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/lint/context.h"
 
 namespace gnomon {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/lint/context.h"
 
 namespace gnomon {
 namespace {

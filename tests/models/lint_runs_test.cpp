@@ -5,7 +5,7 @@
 #include <set>
 
 #include "gnomon/core/file.h"
-#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/lint/context.h"
 
 namespace gnomon {
 namespace {

@@ -1,6 +1,6 @@
 // The rules of `gnomon lint`: each finds its own failing example and leaves the passing one, and what happened to people is
 // found in files as they had them.
-#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/lint/context.h"
 
 #include <gtest/gtest.h>
 

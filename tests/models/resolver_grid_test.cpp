@@ -11,8 +11,8 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 #include "gnomon/models/explain/explain.h"
-#include "gnomon/models/lint/lint.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/models/lint/context.h"
+#include "gnomon/spec/scheme.h"
 #include "tests/models/resolver_support.h"
 
 namespace gnomon {

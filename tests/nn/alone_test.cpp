@@ -3,17 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "gnomon/core/error.h"
 #include "gnomon/encodings/definition.h"
+#include "gnomon/nn/attention_inside.h"
 #include "tests/support/support.h"
 
 namespace gnomon {
 namespace {
 
 constexpr std::int64_t H = 2, D = 8, T = 7;
-constexpr AttentionConfig kConfig{.heads = H, .head_size = D, .length = 64};
+constexpr AttentionConfig kConfig{.heads = H, .head_dim = D, .length = 64};
 
 View view_of(Floats& rows) { return heads_first<void>(rows.data(), Number::float32, {1, H, T, D}); }
 
@@ -86,7 +88,7 @@ TEST(Alone, TheTableOfLogitsIsTheDefinition) {
     const std::vector<double> zero(H * T * D), wide(w.begin(), w.end());
     std::vector<Defined> defined;
     std::size_t offset = 0;
-    for (const auto& each : a.scheme().attention) {
+    for (const auto& each : a.inside().scheme.attention) {
       const auto count = std::size_t(each.encoding->param_count());
       defined.push_back({each.encoding.get(), std::span(wide).subspan(offset, count)});
       offset += count;
@@ -124,7 +126,7 @@ TEST(Alone, AppendedChannelsStandBehindTheHeads) {
   EXPECT_EQ(added_channels(a, Role::v), 0);
   ASSERT_GT(wide, D);
   const Attention none("none",
-                       {.heads = H, .head_size = wide, .value_size = D, .scale = 1 / std::sqrt(double(D))});
+                       {.heads = H, .head_dim = wide, .value_dim = D, .scale = 1 / std::sqrt(double(D))});
   const Floats w = learned(a), q = normals(H * T * D, 1), k = normals(H * T * D, 2),
                v = normals(H * T * D, 3);
   const Placement places = Placement::consecutive(0, T);
@@ -147,6 +149,49 @@ TEST(Alone, AppendedChannelsStandBehindTheHeads) {
   };
   none.forward(in_of(widened(q, Role::q), widened(k, Role::k), wide), view_of(apart));
   for (std::size_t n = 0; n < whole.size(); ++n) ASSERT_NEAR(whole[n], apart[n], 1e-5);
+}
+
+// The vectors beside the words are the definition's, of every encoding that has some, learned numbers included.
+TEST(Alone, VectorsBesideTheWordsAreTheDefinition) {
+  int held = 0;
+  for (const Entry* entry : encodings()) {
+    if (entry->acts != kInput) continue;
+    SCOPED_TRACE(entry->name);
+    constexpr std::int64_t width = 12;
+    const auto e = make_encoding(entry->name, {width, 1, width, 5, true});
+    const Placement places = Placement::consecutive(0, 5);
+    Floats w = initial_numbers(e->params(), 0);
+    const Floats at_start = position_vectors(entry->name, width, places);
+    ASSERT_EQ(at_start, position_vectors(entry->name, width, places, w));
+    for (float& x : w) x += 0.05f;
+    const Floats found = position_vectors(entry->name, width, places, w);
+    const std::vector<double> exact(w.begin(), w.end());
+    const Scene scene{places, {}, {}, exact};
+    for (std::int64_t t = 0; t < 5; ++t)
+      for (std::int64_t c = 0; c < width; ++c)
+        ASSERT_NEAR(found[t * width + c], part<InputPart>(*e)->input(scene, t, c), 1e-5) << t << ", " << c;
+    ++held;
+  }
+  EXPECT_GT(held, 10);
+  refused("no vector beside the words", [] { position_vectors("rope", 8, Placement::consecutive(0, 2)); });
+  refused("width", [] { position_vectors("sinusoidal", 0, Placement::consecutive(0, 2)); });
+  const Floats one(1);
+  refused("w", [&] { position_vectors("learned", 8, Placement::consecutive(0, 2), one); });
+}
+
+TEST(Alone, PositionsAreDrawnAsASamplerDoes) {
+  const auto drawn = [](const PositionDraw& draw) {
+    std::vector<double> row{0, 1, 2, 3};
+    sample_positions("randomised(most=64)", draw, row);
+    return row;
+  };
+  const std::vector<double> once = drawn({1, 5});
+  EXPECT_EQ(once, drawn({1, 5}));
+  EXPECT_NE(once, drawn({1, 6}));
+  EXPECT_NE(once, drawn({2, 5}));
+  EXPECT_TRUE(std::is_sorted(once.begin(), once.end()) && once.back() < 64);
+  std::vector<double> row{0, 1};
+  refused("draws no positions", [&] { sample_positions("rope", {1, 1}, row); });
 }
 
 TEST(Alone, WhatCannotBeAloneIsRefused) {

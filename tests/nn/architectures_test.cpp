@@ -19,7 +19,7 @@ Spec rotated(const std::string& in_attention) { return Spec::parse("add(none, sc
 Architecture base(std::int64_t width, std::int64_t hidden) {
   Architecture a;
   a.layers = 2, a.width = width, a.vocabulary = 40, a.length = 20;
-  a.attention = {.heads = 4, .kv_heads = 4, .head_size = width / 4};
+  a.attention = {.heads = 4, .kv_heads = 4, .head_dim = width / 4};
   a.feed_forward.hidden = hidden;
   return a;
 }
@@ -66,9 +66,9 @@ GoldenFamily gptj() {
 }
 
 // Llama and its kin: RMS norms, a gate, grouped queries, no biases.
-Architecture llama_architecture(std::int64_t head_size, double epsilon) {
+Architecture llama_architecture(std::int64_t head_dim, double epsilon) {
   Architecture a = base(24, 36);
-  a.attention = {.heads = 4, .kv_heads = 2, .head_size = head_size};
+  a.attention = {.heads = 4, .kv_heads = 2, .head_dim = head_dim};
   a.norm = {.form = NormForm::rms, .epsilon = epsilon};
   a.feed_forward = {36, Activation::silu, true};
   a.biases = kNoBiases;
@@ -130,7 +130,7 @@ GoldenFamily modernbert() {
 GoldenFamily t5(bool gated) {
   Architecture a = base(24, 40);
   a.causal = false;
-  a.attention.head_size = 8, a.attention.scale = 1;
+  a.attention.head_dim = 8, a.attention.scale = 1;
   a.norm = {.form = NormForm::rms, .epsilon = 1e-6};
   a.feed_forward = {40, gated ? Activation::gelu_tanh : Activation::relu, gated};
   a.biases = kNoBiases;

@@ -155,7 +155,7 @@ TEST(Attention, AWindowNeedsNoMemoryForWhatItHides) {
   GTEST_SKIP() << "a sanitizer maps memory of its own";
 #endif
   constexpr std::int64_t T = 200'000, n = 1000, D = 8;
-  const Attention a("alibi+window(size=64)", {.heads = 1, .head_size = D});
+  const Attention a("alibi+window(size=64)", {.heads = 1, .head_dim = D});
   const Floats rows = normals(n * D, 1);
   Floats out(rows.size());
   AttentionInput in;

@@ -42,7 +42,7 @@ inline ConstView some(ConstView x, std::int64_t from, std::int64_t n) {
   return x;
 }
 inline AttentionConfig grouped() {
-  return {.heads = kHeads, .kv_heads = kGroups, .head_size = kSize, .length = 64};
+  return {.heads = kHeads, .kv_heads = kGroups, .head_dim = kSize, .length = 64};
 }
 inline Floats moved_start(const Attention& a) {
   Floats w = a.initial(1);

@@ -1,5 +1,5 @@
 // The one call: attention that owns the encodings of a spec.
-#include "gnomon/nn/attention.h"
+#include "gnomon/nn/attention_inside.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(Attention, GradientsAreDifferences) {
   const std::int64_t T = 9;
   Rows rows(T);
   const Attention a("rope_learned+t5+stick_breaking",
-                    {.heads = kHeads, .head_size = kSize, .length = 64, .soft_cap = 3});
+                    {.heads = kHeads, .head_dim = kSize, .length = 64, .soft_cap = 3});
   Rows all(T, kHeads);
   Floats w = moved_start(a), bias = normals(kHeads * T * T, 6);
   std::vector<std::uint8_t> mask(std::size_t(T * T));
@@ -67,7 +67,7 @@ TEST(Attention, GradientsAreDifferences) {
 TEST(Attention, APassGoesOnFromItsNumbers) {
   int resumed = 0;
   for (const std::string& name : inside_attention()) {
-    const Attention a(name, {.heads = kHeads, .head_size = kSize, .length = 64});
+    const Attention a(name, {.heads = kHeads, .head_dim = kSize, .length = 64});
     const Floats w = moved_start(a), g = normals(kB * kHeads * kTokens * kSize, 5);
     const Rows rows(kTokens, kHeads);
     const auto gradients = [&](const Attention::Saved& saved) {
@@ -109,7 +109,7 @@ TEST(Attention, GroupsAreRepeatedHeads) {
   const std::int64_t T = 13, group = kHeads / kGroups;
   for (const char* spec : {"rope+alibi", "none", "t5+window(size=5)", "rope_value"}) {
     SCOPED_TRACE(spec);
-    const Attention few(spec, grouped()), many(spec, {.heads = kHeads, .head_size = kSize, .length = 64});
+    const Attention few(spec, grouped()), many(spec, {.heads = kHeads, .head_dim = kSize, .length = 64});
     const Rows rows(T);
     Rows repeated(T, kHeads);
     for (std::int64_t n = 0; n < std::int64_t(repeated.k.size()); ++n) {
@@ -222,12 +222,12 @@ void expect_why(const std::function<void()>& f, const std::string& part) {
 
 TEST(Attention, WhatDoesNotFitIsAnswered) {
   const auto make = [](const char* spec, AttentionConfig c) { return [=] { Attention(spec, c); }; };
-  expect_why(make("rope", {.heads = 6, .kv_heads = 4, .head_size = 8}),
+  expect_why(make("rope", {.heads = 6, .kv_heads = 4, .head_dim = 8}),
              "heads is 6, no multiple of kv_heads, 4");
-  expect_why(make("rope", {.heads = 4, .head_size = 7}), "7 channels");
-  expect_why(make("sinusoidal", {.heads = 4, .head_size = 8}), "do not act inside attention");
-  expect_why(make("[rope, none]", {.heads = 4, .head_size = 8}), "do not act inside attention");
-  expect_why(make("rope", {.heads = 0, .head_size = 8}), "heads is 0");
+  expect_why(make("rope", {.heads = 4, .head_dim = 7}), "7 channels");
+  expect_why(make("sinusoidal", {.heads = 4, .head_dim = 8}), "do not act inside attention");
+  expect_why(make("[rope, none]", {.heads = 4, .head_dim = 8}), "do not act inside attention");
+  expect_why(make("rope", {.heads = 0, .head_dim = 8}), "heads is 0");
   const Rows rows;
   const Attention a("rope", grouped());
   Floats out;
@@ -287,7 +287,7 @@ TEST(Attention, AStepIsOfItsRoles) {
   Floats row(kSize, 1.0f);
   const RowLayout one{1, 1, 1, kSize, kSize, kSize};
   const Attention a("xpos", grouped());
-  const Plan plan = a.plan(Placement::consecutive(700, 1), {});
+  const Plan plan = a.inside().plan(Placement::consecutive(700, 1), {});
   for (const Step& step : plan.steps) {
     for (const auto& [role, name] :
          {std::pair{Role::q, "q"}, {Role::k, "k"}, {Role::v, "v"}, {Role::out, "out"}}) {
@@ -307,7 +307,7 @@ TEST(Attention, AStepIsOfItsRoles) {
 TEST(Attention, ASoftCapIsAskedWhenItIsMade) {
   for (const float cap :
        {-1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
-    expect_why([&] { Attention("rope", {.heads = 2, .head_size = 8, .soft_cap = cap}); }, "soft_cap is ");
+    expect_why([&] { Attention("rope", {.heads = 2, .head_dim = 8, .soft_cap = cap}); }, "soft_cap is ");
 }
 
 // A child that was forked after loops on two threads.

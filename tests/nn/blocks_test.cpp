@@ -44,9 +44,9 @@ const Option kOptions[] = {
     {"bias of q and v", [](Architecture& a) { a.biases.k = a.biases.out = a.biases.up = false; }},
     {"bias of k", [](Architecture& a) { a.biases.q = a.biases.v = a.biases.down = false; }},
     {"bias of q and k", [](Architecture& a) { a.biases.v = false; }},
-    {"head size", [](Architecture& a) { a.attention.head_size = 6; }},
-    {"wide heads", [](Architecture& a) { a.attention.head_size = 12; }},
-    {"shared keys", [](Architecture& a) { a.attention.heads = 4, a.attention.head_size = 4; }},
+    {"head size", [](Architecture& a) { a.attention.head_dim = 6; }},
+    {"wide heads", [](Architecture& a) { a.attention.head_dim = 12; }},
+    {"shared keys", [](Architecture& a) { a.attention.heads = 4, a.attention.head_dim = 4; }},
     {"one key head", [](Architecture& a) { a.attention.kv_heads = 1; }},
     {"scale", [](Architecture& a) { a.attention.scale = 0.7; }},
     {"soft-cap of attention", [](Architecture& a) { a.attention.soft_cap = 0.5; }},
@@ -122,7 +122,7 @@ TEST(Blocks, CompaniesOfOptionsAreTheirTwins) {
   for (const char* spec : {"rope", "alibi+[shaw, deberta]", "concat(sinusoidal, width=6, scale=off)"})
     expect_model_is_its_twin(make_block("llama", kSmall, Spec::parse(spec)));
   Architecture gemma = make_block("llama", kSmall, Spec::parse("[rope+window(size=3), rope(theta=500)]"));
-  gemma.attention = {.heads = 4, .kv_heads = 2, .head_size = 6, .scale = 0.3, .soft_cap = 2};
+  gemma.attention = {.heads = 4, .kv_heads = 2, .head_dim = 6, .scale = 0.3, .soft_cap = 2};
   gemma.norm = {
       .form = NormForm::rms_one_plus, .epsilon = 1e-6, .place = NormPlace::before_and_after, .heads = true};
   gemma.head = {.tied = true, .soft_cap = 3};
@@ -202,7 +202,7 @@ TEST(Blocks, ImpossibleSizesAreRefused) {
   expect_has(sized([](auto& s) { s.layers = 0; }), "model.layers: found 0");
   expect_has(sized([](auto& s) { s.heads = 4, s.kv_heads = 3; }), "4 is no multiple of model.kv_heads 3");
   expect_has(changed([](auto& a) { a.head.tied = true; }, "concat(sinusoidal, width=4)"), "model.tied");
-  expect_has(changed([](auto& a) { a.attention.head_size = 5; }, "rope"), "even numbers");
+  expect_has(changed([](auto& a) { a.attention.head_dim = 5; }, "rope"), "even numbers");
   try {
     make_block("gtp", kSmall, Spec::parse("none"));
     FAIL();

@@ -12,7 +12,7 @@
 #include "gnomon/kernels/loss.h"
 #include "gnomon/nn/block.h"
 #include "gnomon/nn/train.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 #include "tests/support/turn.h"
 
 namespace gnomon {

@@ -136,8 +136,8 @@ void attention(const Case& c) {
   const std::int64_t S = k.extents[2];
   const Attention a("none", {.heads = H,
                              .kv_heads = k.extents[1],
-                             .head_size = D,
-                             .value_size = v.extents[3],
+                             .head_dim = D,
+                             .value_dim = v.extents[3],
                              .causal = c.attribute("is_causal", 0) != 0,
                              .scale = c.attribute("scale", 0),
                              .soft_cap = float(c.attribute("softcap", 0))});

@@ -73,9 +73,9 @@ class ReferenceModel {
     for (std::int64_t l = 0; l < c_.layers; ++l) {
       for (std::int64_t n = 0; injects(Injection::every_layer) && l > 0 && n < T * d; ++n)
         h[n / d][n % d] += e_[n];
-      tell(of_layer(l, "before"), h);
+      tell(of_layer(l, "resid_pre"), h);
       layer(l, positions, tokens, b, h);
-      tell(of_layer(l, "after"), h);
+      tell(of_layer(l, "resid_post"), h);
     }
     if (c_.norm.last) h = norm(h, "head.norm.");
     tell("last", h);
@@ -113,7 +113,7 @@ class ReferenceModel {
   }
   // Rows (T, heads·D) as (heads,T,D).
   void tell_heads(const std::string& name, const Matrix& rows) const {
-    const std::int64_t D = c_.attention.head_size, H = std::int64_t(rows[0].size()) / D;
+    const std::int64_t D = c_.attention.head_dim, H = std::int64_t(rows[0].size()) / D;
     std::vector<double> all;
     for (std::int64_t h = 0; h < H; ++h) {
       for (const auto& row : rows) all.insert(all.end(), row.begin() + h * D, row.begin() + (h + 1) * D);
@@ -179,13 +179,13 @@ class ReferenceModel {
     }
     return all;
   }
-  // q, k and v (heads,T,head_size) of all query heads: k and v as each of them reads them.
+  // q, k and v (heads,T,head_dim) of all query heads: k and v as each of them reads them.
   struct Projected {
     std::vector<double> q, k, v;
   };
   Projected project(const Matrix& asked, const Matrix& x, const std::string& name) const {
     const AttentionRule& a = c_.attention;
-    const std::int64_t T = std::int64_t(x.size()), D = a.head_size, group = a.heads / a.kv_heads;
+    const std::int64_t T = std::int64_t(x.size()), D = a.head_dim, group = a.heads / a.kv_heads;
     const double* weight = at(name + "qkv.weight");
     const double* whole = maybe(name + "qkv.bias");
     const auto part = [&](const Matrix& from, std::int64_t first, std::int64_t heads,
@@ -217,7 +217,7 @@ class ReferenceModel {
                    const Matrix& normed) const {
     const std::string name = "layers." + std::to_string(l) + ".attention.";
     const AttentionRule& a = c_.attention;
-    const std::int64_t T = tokens.T, d = c_.width, D = a.head_size;
+    const std::int64_t T = tokens.T, d = c_.width, D = a.head_dim;
     Matrix asked = normed;
     for (std::int64_t n = 0; injects(Injection::queries_and_keys) && n < T * d; ++n)
       asked[n / d][n % d] += e_[n];
@@ -291,7 +291,7 @@ class ReferenceModel {
     const AttentionRule& a = c_.attention;
     if (a.soft_cap == 0 && !a.sinks) return definition.output(h, i, hidden);
     const bool softmax = definition.weights() == Weighting::softmax;
-    std::vector<double> weights, out(std::size_t(a.head_size));
+    std::vector<double> weights, out(std::size_t(a.head_dim));
     double sum = a.sinks ? std::exp(at(name + "sinks")[h]) : 0;
     for (std::int64_t j = 0; j < (c_.causal ? i + 1 : tokens_); ++j) {
       const auto sees = [&](std::int64_t u) { return definition.sees(i, u) && !hidden(u); };
@@ -340,7 +340,7 @@ class ReferenceModel {
     tell(first + "read", x);
     const Matrix old = h;
     out(attention(l, positions, tokens, b, x), first, h);
-    tell(name + "middle", h);
+    tell(name + "resid_mid", h);
     if (c_.residual == Residual::in_turn) return out(feed_forward(in(h, second), second), second, h);
     out(feed_forward(c_.residual == Residual::parallel ? in(old, second) : x, second), second, h);
   }

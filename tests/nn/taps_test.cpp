@@ -47,7 +47,7 @@ TEST(Taps, NamesAreThoseOfThePass) {
   EXPECT_EQ(names("gpt", "sinusoidal"), (std::vector<std::string>{"words",
                                                                   "positions",
                                                                   "embedded",
-                                                                  "layers.0.before",
+                                                                  "layers.0.resid_pre",
                                                                   "layers.0.attention.read",
                                                                   "layers.0.attention.q",
                                                                   "layers.0.attention.k",
@@ -59,12 +59,12 @@ TEST(Taps, NamesAreThoseOfThePass) {
                                                                   "layers.0.attention.weights",
                                                                   "layers.0.attention.attended",
                                                                   "layers.0.attention.written",
-                                                                  "layers.0.middle",
+                                                                  "layers.0.resid_mid",
                                                                   "layers.0.feed_forward.read",
                                                                   "layers.0.feed_forward.up",
                                                                   "layers.0.feed_forward.hidden",
                                                                   "layers.0.feed_forward.written",
-                                                                  "layers.0.after",
+                                                                  "layers.0.resid_post",
                                                                   "last",
                                                                   "logits"}));
   const auto bert = names("bert", "rope");
@@ -128,8 +128,8 @@ TEST(Taps, TheStreamOfAnotherTextMakesItsLogits) {
   for (auto& token : other.text.inputs) token = 255 - token;
   const Floats want = other.logits({});
   ASSERT_NE(want, m.logits({}));
-  for (const char* name : {"words", "embedded", "layers.0.before", "layers.0.after", "layers.1.before",
-                           "layers.1.middle", "layers.1.after", "last", "logits"}) {
+  for (const char* name : {"words", "embedded", "layers.0.resid_pre", "layers.0.resid_post", "layers.1.resid_pre",
+                           "layers.1.resid_mid", "layers.1.resid_post", "last", "logits"}) {
     const Floats value = other.value(name);
     EXPECT_EQ(m.with(name, [&](const TapValue&) { return value; }), want) << name;
   }
@@ -161,10 +161,10 @@ TEST(Taps, AttentionGoesByRewrittenLogitsAndWeights) {
 TEST(Taps, OfNewTokensAreThoseOfTheWholePass) {
   Watched m("rope");
   const std::int64_t V = kVocabulary, C = 16;
-  const Floats whole = m.value("layers.1.middle");
+  const Floats whole = m.value("layers.1.resid_mid");
   Floats logits(std::size_t(kB * V)), seen;
   std::vector<std::int32_t> next(static_cast<std::size_t>(kB));
-  const Taps taps{{"layers.1.middle", [&](TapValue& value) { seen = value.read(); }}};
+  const Taps taps{{"layers.1.resid_mid", [&](TapValue& value) { seen = value.read(); }}};
   m.session.begin(kB, kT);
   for (std::int64_t t = 0; t < kT; ++t) {
     for (std::int64_t b = 0; b < kB; ++b) next[std::size_t(b)] = m.text.inputs[std::size_t(b * kT + t)];
@@ -196,10 +196,10 @@ TEST(Taps, WhatIsNoneIsRefused) {
     return refusal([&] { m.logits({{name, [](TapValue&) {}}}); });
   };
   expect_says(looking("layers.0.attention.weight"), "did you mean 'layers.N.attention.weights'?");
-  expect_says(looking("positions"), "There are: words, embedded, layers.N.before");
-  expect_says(looking("layers.2.middle"), "the model has layers 0 to 1; found 2");
-  for (const char* name : {"", "middle", "layers.N.middle", "layers..middle", "layers.-1.middle",
-                           "layers.01.middle", "layers.0.", "layers.0", "transformed"})
+  expect_says(looking("positions"), "There are: words, embedded, layers.N.resid_pre");
+  expect_says(looking("layers.2.resid_mid"), "the model has layers 0 to 1; found 2");
+  for (const char* name : {"", "resid_mid", "layers.N.resid_mid", "layers..resid_mid", "layers.-1.resid_mid",
+                           "layers.01.resid_mid", "layers.0.", "layers.0", "transformed"})
     expect_says(looking(name), "unknown tap");
   expect_says(refusal([&] { m.logits({{"last", nullptr}}); }), "empty function");
   const auto writing = [&](const char* name, float x, int more) {
@@ -227,7 +227,7 @@ TEST(Taps, NeitherGradientsNorInsideACache) {
   expect_says(refusal([&] { m.session.extend(m.tokens, m.w, logits); }), "not there with a key cache");
   // A pass that a tap gave up has appended its tokens to some layers: it cannot go on.
   struct Enough {};
-  const Taps breaks{{"layers.1.middle", [](TapValue&) { throw Enough(); }}};
+  const Taps breaks{{"layers.1.resid_mid", [](TapValue&) { throw Enough(); }}};
   m.tokens.taps = &breaks;
   EXPECT_THROW(m.session.extend(m.tokens, m.w, logits), Enough);
   m.tokens.taps = nullptr;

@@ -1,5 +1,5 @@
 // Specs: the text form round-trips, and a wrong one is answered with what exists.
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 #include <gtest/gtest.h>
 

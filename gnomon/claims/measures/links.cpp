@@ -39,7 +39,7 @@ double block_energy(const Outcome& o, const Sample& sample, const Matrix* turn) 
   const auto gain = parameter(o.look(), "layers.0.attention.norm.gain").values;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight");
   const Architecture& c = o.model->architecture();
-  const std::int64_t D = c.attention.head_size;
+  const std::int64_t D = c.attention.head_dim;
   Matrix word = letter_directions(words_of(o, sample), 16),
          place = spectrum(positions_of(o, sample)).basis(16);
   if (turn) word = product(*turn, word), place = product(*turn, place);

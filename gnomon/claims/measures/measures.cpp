@@ -9,7 +9,7 @@
 #include "gnomon/lens/attention.h"
 #include "gnomon/lens/probe.h"
 #include "gnomon/lens/subspace.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 #include "gnomon/study/data/answers.h"
 
 namespace gnomon::claims {

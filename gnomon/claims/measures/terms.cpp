@@ -84,7 +84,7 @@ double least_correlation(const Outcome& o, const Sample& sample) {
 
 OffsetShares offset_shares(const Outcome& o, const Sample& sample, std::int64_t draws) {
   const Architecture& c = o.model->architecture();
-  const std::int64_t D = c.attention.head_size, reach = sample.T / 2;
+  const std::int64_t D = c.attention.head_dim, reach = sample.T / 2;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight");
   const auto gain = parameter(o.look(), "layers.0.attention.norm.gain").values;
   const Matrix e = positions_of(o, sample);

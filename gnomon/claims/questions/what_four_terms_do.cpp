@@ -34,7 +34,7 @@ Finding joint_matrix(Desk& desk) {
   Finding f;
   const Outcome& o = desk.models(desk.language("sinusoidal")).front();
   const Architecture& c = o.model->architecture();
-  const std::int64_t D = c.attention.head_size;
+  const std::int64_t D = c.attention.head_dim;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight"), x = gaussian_words(32, c.width, 1);
   double worst = 0, rank = 0;
   for (std::int64_t h = 0; h < c.attention.heads; ++h) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gnomon/claims/measures/joining.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon::claims {
 

@@ -6,7 +6,7 @@
 #include "gnomon/claims/measures/index.h"
 #include "gnomon/encodings/definition.h"
 #include "gnomon/lens/attention.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 #include "gnomon/study/data/task.h"
 
 namespace gnomon::claims {

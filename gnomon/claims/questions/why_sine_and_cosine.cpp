@@ -103,7 +103,7 @@ InFamily in_family(const Outcome& o, std::int64_t draws) {
   const auto gain = parameter(o.look(), "layers.0.attention.norm.gain").values;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight");
   const Architecture& c = o.model->architecture();
-  const std::int64_t D = c.attention.head_size;
+  const std::int64_t D = c.attention.head_dim;
   const Random random(62, "turns");
   InFamily mean{0, 0};
   for (std::int64_t h = 0; h < c.attention.heads; ++h) {

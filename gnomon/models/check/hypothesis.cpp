@@ -8,7 +8,7 @@
 #include "gnomon/core/half.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/rotary.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {

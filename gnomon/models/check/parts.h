@@ -6,7 +6,7 @@
 
 #include "gnomon/models/check/hypothesis.h"
 #include "gnomon/models/check/rotary_rules.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 

@@ -7,7 +7,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/spec/spec.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {

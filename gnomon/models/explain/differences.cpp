@@ -7,6 +7,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/encodings/entry.h"
 
 namespace gnomon {
 namespace {

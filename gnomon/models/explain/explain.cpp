@@ -9,6 +9,7 @@
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/rotary.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {

@@ -186,7 +186,7 @@ void Inspecting::look_at_pairs() {
   for (const std::int64_t l : std::set<std::int64_t>{0, layers_ / 2, layers_ - 1}) {
     const Sample sample = read(kPairs);
     Matrix stream(std::int64_t(sample.inputs.size()), architecture_.width);
-    watch(trained(), sample, {text("layers.", l, ".before")},
+    watch(trained(), sample, {text("layers.", l, ".resid_pre")},
           [&](std::int64_t w, const std::string&, TapValue& value) {
             const Floats rows = value.read();
             std::copy(rows.begin(), rows.end(), &stream.at(w * sample.T, 0));

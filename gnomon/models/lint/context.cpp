@@ -1,10 +1,11 @@
+#include "gnomon/models/lint/context.h"
+
 #include <algorithm>
 #include <array>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/lint/lint.h"
 #include "gnomon/models/resolve/reading.h"
 
 namespace gnomon {
@@ -150,7 +151,8 @@ const std::string& LintContext::refused_key(Reader reader) const { return unders
 LintFile open_for_lint(const Path& path) {
   Config config = Config::open(path);
   std::string bytes = config.gguf() ? "" : read_file(config.where());
-  return {LintContext(std::move(config), lint_tensors(path)), std::move(bytes)};
+  return {std::make_shared<const LintContext>(std::move(config), lint_tensors(path)), std::move(bytes)};
 }
+LintFile settings_for_lint(Config config) { return {std::make_shared<const LintContext>(std::move(config))}; }
 
 }  // namespace gnomon

@@ -1,11 +1,10 @@
-#include "gnomon/models/lint/lint.h"
-
 #include <algorithm>
 #include <array>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/lint/context.h"
 
 namespace gnomon {
 

@@ -1,6 +1,7 @@
 #include "gnomon/models/resolve/numbers.h"
 
 #include "gnomon/encodings/encoding.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {

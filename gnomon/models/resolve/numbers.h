@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "gnomon/encodings/parts.h"
+#include "gnomon/kernels/rotate.h"
 #include "gnomon/models/resolve/resolved.h"
 
 namespace gnomon {

@@ -109,7 +109,7 @@ Architecture architecture_of(const Config& config, const Resolved& resolved) {
   a.causal = one.causal && resolved.causal;
   a.length = std::clamp<std::int64_t>(resolved.trained_length ? resolved.trained_length : resolved.longest, 2,
                                       1 << 20);
-  a.attention = {.heads = one.heads, .kv_heads = one.kv_heads, .head_size = one.head_dim, .scale = one.scale};
+  a.attention = {.heads = one.heads, .kv_heads = one.kv_heads, .head_dim = one.head_dim, .scale = one.scale};
   a.vocabulary = vocabulary_of(facts);
   a.position = position_of(config, resolved);
   row->block(facts, a);

@@ -76,7 +76,7 @@ std::int64_t Piece::place(std::int64_t n, const AttentionRule& attention) const 
                      begin = ours->offset + first * columns;
   if (how == How::plain) return begin + n;
   if (how == How::transposed) return begin + n % rows * columns + n / rows;
-  const std::int64_t row = n / columns, D = attention.head_size, h = row / (3 * D), part = row / D % 3;
+  const std::int64_t row = n / columns, D = attention.head_dim, h = row / (3 * D), part = row / D % 3;
   return begin + ((part * attention.heads + h) * D + row % D) * columns + n % columns;
 }
 

@@ -19,10 +19,10 @@ constexpr std::int64_t kProcessBytes =
 // FLOP a second of a small model of the arm, over a few steps; of one without position where the arm cannot be so small.
 double measured_speed(const RunSettings& c, const Spec& arm) {
   RunSettings small = c;
-  const std::int64_t head_size = c.model.width / c.model.heads;
+  const std::int64_t head_dim = c.model.width / c.model.heads;
   small.model.layers = 1, small.model.kv_heads = 0, small.train.shards = 1;
-  small.model.heads = std::clamp<std::int64_t>(256 / head_size, 1, c.model.heads);
-  small.model.width = head_size * small.model.heads;
+  small.model.heads = std::clamp<std::int64_t>(256 / head_dim, 1, c.model.heads);
+  small.model.width = head_dim * small.model.heads;
   small.model.length = std::min<std::int64_t>(c.model.length, 128);
   try {
     Trainer trainer(model_of(small, arm), small.train, 1);

@@ -24,7 +24,7 @@ int main(void) {
   gnomon_attention_config config = GNOMON_ATTENTION_CONFIG_INIT;
   gnomon_attention* attention = NULL;
   config.heads = 2;
-  config.head_size = 8;
+  config.head_dim = 8;
   if (gnomon_abi_version() != GNOMON_ABI_VERSION || !readme_works()) return 1;
   if (gnomon_attention_create("rop", &config, &attention) != GNOMON_USAGE || attention) return 1;
   puts(gnomon_last_error());

@@ -7,7 +7,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/prose.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/lint/lint.h"
+#include "gnomon/models/lint/context.h"
 
 // What the files of rules share: how a rule and a finding are written.
 namespace gnomon {

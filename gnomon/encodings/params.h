@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gnomon/core/array.h"
+
+namespace gnomon {
+
+// A named array of parameters and how it starts.
+struct ParamSpec {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  double mean, deviation;          // normal; deviation 0 = constant
+  bool decay;                      // weight decay applies: to matrices, never to tables, gains or biases
+  std::vector<double> start = {};  // added to each number; empty = 0
+  std::int64_t size() const;
+  double initial(std::int64_t index, double normal) const;
+};
+
+// How they start, one after the other; each has a stream of random numbers of its own.
+Floats initial_numbers(std::span<const ParamSpec> params, std::uint64_t seed);
+
+}  // namespace gnomon
