@@ -23,14 +23,14 @@ std::optional<std::int64_t> heads(const LintContext& file) {
 Findings most_unread(const LintContext& file) {
   const auto most = file.number("attn_config.alibi_bias_max");
   if (!is_mpt(file) || !most || *most == 8) return {};
-  return {finding(file, file.at("attn_config.alibi_bias_max"), "8, or MPT's own code",
-                  text("transformers 5.23 computes slopes for 8, the file means ", shortest(*most)))};
+  return {finding(file, file.at("attn_config.alibi_bias_max"), kText.at("alibi-most-unread", "expected"),
+                  said<"most">(kText.at("alibi-most-unread", "says"), shortest(*most)))};
 }
 
 Findings off_unread(const LintContext& file) {
   if (!is_mpt(file) || file.flag("attn_config.alibi").value_or(true)) return {};
-  return {finding(file, file.at("attn_config.alibi"), "true, or MPT's own code",
-                  "transformers 5.23 adds ALiBi all the same, and has no learned table for MPT")};
+  return {finding(file, file.at("attn_config.alibi"), kText.at("alibi-off-unread", "expected"),
+                  kText.at("alibi-off-unread", "says"))};
 }
 
 Findings two_series(const LintContext& file) {
@@ -40,17 +40,16 @@ Findings two_series(const LintContext& file) {
                   file.at(file.has("num_attention_heads") ? "num_attention_heads"
                           : file.has("n_head")            ? "n_head"
                                                           : "n_heads"),
-                  "nothing; check the slopes of what serves it",
-                  text(*count,
-                       " is no power of two: the authors' slopes are two series, a plain 2^(-8h/H) gives "
-                       "others to every head"))};
+                  kText.at("alibi-heads-no-power-of-two", "expected"),
+                  said<"heads">(kText.at("alibi-heads-no-power-of-two", "says"), text(*count)))};
 }
 
 Findings hides_rotation(const LintContext& file) {
   if (file.type() != "falcon" || !file.flag("alibi").value_or(false)) return {};
   for (const std::string_view key : {"rope_theta", "rope_scaling", "rope_parameters"})
     if (file.has(key))
-      return {finding(file, file.at(key), "no such key, or \"alibi\": false", "with alibi nothing turns")};
+      return {finding(file, file.at(key), kText.at("alibi-hides-rotation", "expected"),
+                      kText.at("alibi-hides-rotation", "says"))};
   return {};
 }
 
@@ -64,23 +63,25 @@ Findings half_precision(const LintContext& file) {
   if (!uses(file) || !type || (*type != "bfloat16" && *type != "float16") ||
       (*type == "float16" && tokens <= 2048) || tokens <= 256)
     return {};
-  return {finding(file, file.at(key), "biases computed in float32",
-                  text("whole numbers are exact up to ", *type == "float16" ? 2048 : 256, " in ", *type,
-                       ", texts have up to ", tokens, " tokens"))};
+  return {
+      finding(file, file.at(key), kText.at("alibi-in-half-precision", "expected"),
+              said<"exact", "type", "tokens">(kText.at("alibi-in-half-precision", "says"),
+                                              text(*type == "float16" ? 2048 : 256), *type, text(tokens)))};
 }
 
 Findings slopes_rounded(const LintContext& file) {
-  return remarked(file, "alibi-slopes-rounded", "nothing; train and serve with the same rounding");
+  return remarked(file, "alibi-slopes-rounded", kText.at("alibi-slopes-rounded", "expected"));
 }
 
-constexpr auto kRules = written(kText, {
-    {"alibi-most-unread", Severity::error, most_unread},
-    {"alibi-off-unread", Severity::error, off_unread},
-    {"alibi-heads-no-power-of-two", Severity::note, two_series},
-    {"alibi-hides-rotation", Severity::warning, hides_rotation},
-    {"alibi-in-half-precision", Severity::note, half_precision},
-    {"alibi-slopes-rounded", Severity::note, slopes_rounded, {.departs = true}},
-});
+constexpr auto kRules =
+    written(kText, {
+                       {"alibi-most-unread", Severity::error, most_unread},
+                       {"alibi-off-unread", Severity::error, off_unread},
+                       {"alibi-heads-no-power-of-two", Severity::note, two_series},
+                       {"alibi-hides-rotation", Severity::warning, hides_rotation},
+                       {"alibi-in-half-precision", Severity::note, half_precision},
+                       {"alibi-slopes-rounded", Severity::note, slopes_rounded, {.departs = true}},
+                   });
 
 }  // namespace
 

@@ -19,35 +19,45 @@ Findings length(const LintContext& file) {
   const auto types = file.words("layer_types");
   const auto layers = file.layers();
   if (!types || !layers || std::int64_t(types->size()) == *layers) return {};
-  return {finding(file, file.at("layer_types"), text("one word for each of ", *layers, " layers"),
-                  text("there are ", types->size(), ": transformers 5.23 refuses the file"))};
+  return {finding(file, file.at("layer_types"),
+                  said<"layers">(kText.at("layer-types-length", "expected"), text(*layers)),
+                  said<"words">(kText.at("layer-types-length", "says"), text(types->size())))};
 }
 
 Findings types_of_mistral(const LintContext& file) {
   const auto types = file.words("layer_types");
   if (!types || file.type() != "mistral" || sliding(*types) == std::int64_t(types->size())) return {};
   const bool part = file.family() && file.family()->name == "mistral";  // of another model: nothing turns it
-  return {
-      finding(file, file.at("layer_types"), part ? "no such key" : "\"model_type\": \"ministral\"",
-              part ? "Mistral's class does not read it and gives every layer the window"
-                   : text("transformers reads the file as Ministral, in which ",
-                          std::int64_t(types->size()) - sliding(*types), " of ", types->size(),
-                          " layers see everything; MistralConfig by itself gives every layer the window"))};
+  if (part)
+    return {finding(file, file.at("layer_types"), kText.at("layer-types-of-mistral", "expected.part"),
+                    kText.at("layer-types-of-mistral", "says.part"))};
+  const std::int64_t full = std::int64_t(types->size()) - sliding(*types);
+  return {finding(
+      file, file.at("layer_types"), kText.at("layer-types-of-mistral", "expected"),
+      said<"full", "layers">(kText.at("layer-types-of-mistral", "says"), text(full), text(types->size())))};
 }
 
-// What layers of a kind cannot do without: its key, and whether the class has a number of its own.
+// What layers of a kind cannot do without: its key, whether the class has a number of its own, and what is said without one.
 struct Limit {
-  std::string_view kind, key;
+  std::string_view key;
   bool of_class;
-  std::string_view what;
+  std::string_view expected;
+  Form<"layers"> says;
 };
+Limit window_of(std::string_view key, bool of_class) {
+  return {key, of_class, kText.at("window-missing", "expected.window"),
+          kText.at("window-missing", "says.window")};
+}
+Limit chunk_of(bool of_class) {
+  return {"attention_chunk_size", of_class, kText.at("window-missing", "expected.chunk"),
+          kText.at("window-missing", "says.chunk")};
+}
 Findings limit_missing(const LintContext& file, const Limit& limit, std::int64_t layers) {
   const Config::Kind kind = file.kind(limit.key);
   if (layers == 0 || (kind != Config::Kind::null && (kind != Config::Kind::absent || limit.of_class)))
     return {};
-  return {finding(file, file.at(limit.key), text("the ", limit.what, " in tokens"),
-                  text(counted(std::size_t(layers), "layer"), " of the kind ", limit.kind,
-                       ", and there is no ", limit.what, ": transformers 5.23 fails when it runs"))};
+  return {finding(file, file.at(limit.key), limit.expected,
+                  said<"layers">(limit.says, counted(std::size_t(layers), "layer")))};
 }
 // Classes that make the mask of a window, or of a chunk, whatever their layers are.
 bool makes_every_mask(const Family& family) {
@@ -62,16 +72,13 @@ Findings window_missing(const LintContext& file) {
   const WindowRule& windows = family->windows;
   const bool of_encoder = !family->causal && windows.which == WindowRule::Which::none;
   if (of_encoder) return {};  // one that makes no mask from layer_types
-  const Limit window{"sliding_attention", windows.key, windows.standard != 0, "window"},
-      chunk{"chunked_attention", "attention_chunk_size", windows.chunk != 0, "length of a chunk"};
+  const Limit window = window_of(windows.key, windows.standard != 0), chunk = chunk_of(windows.chunk != 0);
   const Limit& made = windows.chunk ? chunk : window;
   if (makes_every_mask(*family) && file.kind(made.key) == Config::Kind::null)
-    return {finding(file, file.at(made.key), text("the ", made.what, " in tokens"),
-                    text("there is none, and the class makes its mask whatever the layers are: transformers "
-                         "5.23 fails when it runs"))};
+    return {finding(file, file.at(made.key), made.expected, kText.at("window-missing", "says.mask"))};
   // ModernBERT's class has the window under this name, too: a null in the file takes its place.
   if (windows.key == "local_attention" && file.kind("sliding_window") == Config::Kind::null)
-    return limit_missing(file, {"sliding_attention", "sliding_window", true, "window"}, 1);
+    return limit_missing(file, window_of("sliding_window", true), 1);
   const auto types = file.words("layer_types");
   if (!types) {  // the class's own rule, of which a part of the layers has the window
     const bool some = windows.which == WindowRule::Which::all_but;
@@ -82,14 +89,12 @@ Findings window_missing(const LintContext& file) {
   const std::int64_t slide = sliding(*types),
                      chunks = std::count(types->begin(), types->end(), "chunked_attention");
   if (slide && windows.chunk)
-    return {finding(
-        file, file.at("layer_types"), "chunked_attention or full_attention",
-        text("the class of ", file.type(),
-             " has layers with chunks and none with a window: transformers 5.23 fails when it runs"))};
+    return {finding(file, file.at("layer_types"), kText.at("window-missing", "expected.no-windows"),
+                    said<"type">(kText.at("window-missing", "says.no-windows"), file.type()))};
   if (slide && is_qwen(file) && switches_window(file) && !file.flag("use_sliding_window").value_or(false))
-    return {finding(file, file.at("use_sliding_window"), "true",
-                    text("layer_types has ", counted(std::size_t(slide), "layer"),
-                         " with a window, and there is no window"))};
+    return {finding(file, file.at("use_sliding_window"), kText.at("window-missing", "expected.switched-off"),
+                    said<"layers">(kText.at("window-missing", "says.switched-off"),
+                                   counted(std::size_t(slide), "layer")))};
   Findings all = limit_missing(file, window, slide);
   for (LintFinding& found : limit_missing(file, chunk, chunks)) all.push_back(std::move(found));
   return all;
@@ -101,9 +106,9 @@ Findings beyond_last(const LintContext& file) {
     return {};
   if (!layers || first.value_or(28) < *layers) return {};
   return {finding(file, file.at("max_window_layers"),
-                  text("below ", *layers, ": the first layer with a window"),
-                  text("layers from ", first.value_or(28), " on have the window, and the last is ",
-                       *layers - 1, ": none has"))};
+                  said<"layers">(kText.at("window-beyond-last-layer", "expected"), text(*layers)),
+                  said<"first", "last">(kText.at("window-beyond-last-layer", "says"),
+                                        text(first.value_or(28)), text(*layers - 1)))};
 }
 
 Findings pattern_contradicts(const LintContext& file) {
@@ -112,10 +117,9 @@ Findings pattern_contradicts(const LintContext& file) {
   if (!types || !pattern || *pattern <= 0) return {};
   for (std::size_t l = 0; l < types->size(); ++l)
     if ((types->at(l) == "sliding_attention") != ((std::int64_t(l) + 1) % *pattern != 0))
-      return {finding(file, file.at("sliding_window_pattern"), "the same in both, or layer_types alone",
-                      text("layer ", l, " is ", types->at(l),
-                           " in layer_types and the other by the pattern; transformers 5 reads layer_types, "
-                           "older readers the pattern"))};
+      return {finding(
+          file, file.at("sliding_window_pattern"), kText.at("window-pattern-contradicts", "expected"),
+          said<"layer", "word">(kText.at("window-pattern-contradicts", "says"), text(l), types->at(l)))};
   return {};
 }
 
@@ -130,27 +134,28 @@ Findings window_impossible(const LintContext& file) {
   if (!read || (off && !by_types)) return {};
   const auto window = file.number(windows.key);
   if (file.kind(windows.key) != Config::Kind::number || (window && *window >= 1)) return {};
-  return {finding(file, file.at(windows.key), "null for no window, or a number of tokens",
-                  "no query would see a key")};
+  return {finding(file, file.at(windows.key), kText.at("window-impossible", "expected"),
+                  kText.at("window-impossible", "says"))};
 }
 
 Findings by_kernel(const LintContext& file) {
-  return remarked(file, "mask-depends-on-kernel", "no such difference: the same for every implementation");
+  return remarked(file, "mask-depends-on-kernel", kText.at("mask-depends-on-kernel", "expected"));
 }
 Findings by_layer(const LintContext& file) {
-  return remarked(file, "layer-override-refused", "one value for the whole model");
+  return remarked(file, "layer-override-refused", kText.at("layer-override-refused", "expected"));
 }
 
-constexpr auto kRules = written(kText, {
-    {"layer-types-length", Severity::error, length},
-    {"layer-types-of-mistral", Severity::warning, types_of_mistral},
-    {"window-missing", Severity::error, window_missing},
-    {"window-beyond-last-layer", Severity::warning, beyond_last},
-    {"window-pattern-contradicts", Severity::warning, pattern_contradicts},
-    {"window-impossible", Severity::error, window_impossible},
-    {"mask-depends-on-kernel", Severity::warning, by_kernel},
-    {"layer-override-refused", Severity::error, by_layer, {.departs = true}},
-});
+constexpr auto kRules =
+    written(kText, {
+                       {"layer-types-length", Severity::error, length},
+                       {"layer-types-of-mistral", Severity::warning, types_of_mistral},
+                       {"window-missing", Severity::error, window_missing},
+                       {"window-beyond-last-layer", Severity::warning, beyond_last},
+                       {"window-pattern-contradicts", Severity::warning, pattern_contradicts},
+                       {"window-impossible", Severity::error, window_impossible},
+                       {"mask-depends-on-kernel", Severity::warning, by_kernel},
+                       {"layer-override-refused", Severity::error, by_layer, {.departs = true}},
+                   });
 
 }  // namespace
 

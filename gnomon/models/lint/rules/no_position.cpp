@@ -27,9 +27,9 @@ Findings inverted(const LintContext& file) {
   std::string layers;
   for (std::size_t l = 0; l < list->size() && layers.size() < 40; ++l)
     if ((*list)[l] == 0) layers += text(layers.empty() ? "" : ", ", l);
-  return {finding(file, file.at("no_rope_layers"), "1 for a layer that turns, 0 for one without position",
-                  text(without(*list), " of ", list->size(), " layers carry no position (", layers,
-                       " ...): more than half"))};
+  return {finding(file, file.at("no_rope_layers"), kText.at("layers-without-position-inverted", "expected"),
+                  said<"without", "layers", "first">(kText.at("layers-without-position-inverted", "says"),
+                                                     text(without(*list)), text(list->size()), layers))};
 }
 
 Findings list_length(const LintContext& file) {
@@ -39,8 +39,9 @@ Findings list_length(const LintContext& file) {
     const auto list = file.numbers(key);
     if (!list || !layers || std::int64_t(list->size()) == *layers) continue;
     if (list->empty() && file.type() != "smollm3") continue;  // Llama 4 takes it for none
-    all.push_back(finding(file, file.at(key), text("one number for each of ", *layers, " layers"),
-                          text("there are ", list->size())));
+    all.push_back(finding(file, file.at(key),
+                          said<"layers">(kText.at("layer-list-length", "expected"), text(*layers)),
+                          said<"numbers">(kText.at("layer-list-length", "says"), text(list->size()))));
   }
   return all;
 }
@@ -51,9 +52,9 @@ Findings interval_contradicts(const LintContext& file) {
   if (!list || list->empty() || !interval || *interval <= 0) return {};
   for (std::size_t l = 0; l < list->size(); ++l)
     if ((list->at(l) != 0) != ((std::int64_t(l) + 1) % *interval != 0))
-      return {finding(file, file.at("no_rope_layer_interval"), "the same in both, or one of them",
-                      text("the list and every ", ordinal(*interval), " layer differ from layer ", l,
-                           " on; the class reads the list, others the interval"))};
+      return {finding(
+          file, file.at("no_rope_layer_interval"), kText.at("layer-interval-contradicts", "expected"),
+          said<"nth", "layer">(kText.at("layer-interval-contradicts", "says"), ordinal(*interval), text(l)))};
   return {};
 }
 
@@ -64,56 +65,58 @@ Findings lost_in_gguf(const LintContext& file) {
   for (std::size_t l = 0; l < list->size(); ++l) wrong += (list->at(l) != 0) != ((l + 1) % 4 != 0);
   if (!wrong) return {};
   return {finding(file, file.at("no_rope_layers"),
-                  "every 4th layer without position, if the model is to run in llama.cpp",
-                  text("GGUF has no key for the list; llama.cpp takes every 4th layer: ", wrong, " of ",
-                       list->size(), " layers would be wrong"))};
+                  kText.at("layers-without-position-lost-in-gguf", "expected"),
+                  said<"wrong", "layers">(kText.at("layers-without-position-lost-in-gguf", "says"),
+                                          text(wrong), text(list->size())))};
 }
 
 Findings spelling(const LintContext& file) {
   Findings all;
   const auto bases = file.numbers("layer_rope_theta");
   if (bases && without(*bases) > 0 && reads_bases(file))
-    all.push_back(finding(file, file.at("layer_rope_theta"),
-                          "nothing; check that what serves it knows the list",
-                          text(without(*bases), " layers have the base 0: they do not turn")));
+    all.push_back(
+        finding(file, file.at("layer_rope_theta"), kText.at("no-position-spelling", "expected.bases"),
+                said<"layers">(kText.at("no-position-spelling", "says.bases"), text(without(*bases)))));
   if (file.number("qk_rope_head_dim") == 0)
-    all.push_back(finding(file, file.at("qk_rope_head_dim"), "nothing; check what serves it",
-                          "MLA without a rotary slice: no layer knows position but by its mask"));
+    all.push_back(finding(file, file.at("qk_rope_head_dim"),
+                          kText.at("no-position-spelling", "expected.slice"),
+                          kText.at("no-position-spelling", "says.slice")));
   for (const std::string_view object : {"rope_scaling", "rope_parameters"}) {
     if (file.kind(object) != Config::Kind::object) continue;
     for (const std::string& key : file.config().keys(file.at(object)))
       if (key.ends_with("_attention") &&
           file.config().kind(text(file.at(object), ".", key)) == Config::Kind::null)
         all.push_back(finding(file, text(file.at(object), ".", key),
-                              "nothing; check that what serves it takes null for no rotation",
-                              text("layers of the kind ", key, " do not turn")));
+                              kText.at("no-position-spelling", "expected.null"),
+                              said<"kind">(kText.at("no-position-spelling", "says.null"), key)));
   }
   return all;
 }
 
 Findings bases_unread(const LintContext& file) {
   if (!file.has("layer_rope_theta") || reads_bases(file)) return {};
-  return {finding(file, file.at("layer_rope_theta"), "rope_parameters, by kind of layer",
-                  text("the class of ", file.type(), " does not read it: every layer has the same base"))};
+  return {finding(file, file.at("layer_rope_theta"), kText.at("layer-bases-unread", "expected"),
+                  said<"type">(kText.at("layer-bases-unread", "says"), file.type()))};
 }
 
 Findings list_unread(const LintContext& file) {
   if (!file.has("no_rope_layers") || reads_list(file) || !file.family()) return {};
   const auto list = file.numbers("no_rope_layers");
   if (list && without(*list) == 0) return {};
-  return {finding(file, file.at("no_rope_layers"), "a class that reads it: SmolLM3, Llama 4",
-                  text("the class of ", file.type(), " does not read it: every layer turns"))};
+  return {finding(file, file.at("no_rope_layers"), kText.at("layer-list-unread", "expected"),
+                  said<"type">(kText.at("layer-list-unread", "says"), file.type()))};
 }
 
-constexpr auto kRules = written(kText, {
-    {"layers-without-position-inverted", Severity::warning, inverted},
-    {"layer-list-length", Severity::error, list_length},
-    {"layer-interval-contradicts", Severity::warning, interval_contradicts},
-    {"layers-without-position-lost-in-gguf", Severity::warning, lost_in_gguf},
-    {"no-position-spelling", Severity::note, spelling},
-    {"layer-bases-unread", Severity::error, bases_unread},
-    {"layer-list-unread", Severity::error, list_unread},
-});
+constexpr auto kRules =
+    written(kText, {
+                       {"layers-without-position-inverted", Severity::warning, inverted},
+                       {"layer-list-length", Severity::error, list_length},
+                       {"layer-interval-contradicts", Severity::warning, interval_contradicts},
+                       {"layers-without-position-lost-in-gguf", Severity::warning, lost_in_gguf},
+                       {"no-position-spelling", Severity::note, spelling},
+                       {"layer-bases-unread", Severity::error, bases_unread},
+                       {"layer-list-unread", Severity::error, list_unread},
+                   });
 
 }  // namespace
 

@@ -37,16 +37,13 @@ Findings dropped_by_default(const LintContext& file) {
   if (!share || *share >= 1 || !is_rotary(file) || file.has("qk_rope_head_dim")) return {};
   if (file.family()->rope.plain_partial || file.family()->rope.partial > 0 || (dict && scales(file, *dict)))
     return {};
-  return {finding(
-      file, part_key(file, dict), "a class whose code reads it, or no such key",
-      text(
-          "the class's own plain rotation does not look at it: transformers 5.23 turns the whole head, 4.57 ",
-          shortest(*share), " of it"))};
+  return {finding(file, part_key(file, dict), kText.at("partial-rotation-dropped", "expected"),
+                  said<"share">(kText.at("partial-rotation-dropped", "says"), shortest(*share)))};
 }
 
 Findings with_scaling(const LintContext& file) {
   return remarked(file, "partial-rotation-with-scaling",
-                  "no such key, or a class whose attention turns a part");
+                  kText.at("partial-rotation-with-scaling", "expected"));
 }
 
 Findings part_twice(const LintContext& file) {
@@ -55,9 +52,10 @@ Findings part_twice(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto own = file.number(dict, "partial_rotary_factor");
     if (!outer || !own || *outer == *own || !dict.live) continue;
-    all.push_back(finding(file, file.at("partial_rotary_factor"), "the same number in both places",
-                          text("the dictionary says ", shortest(*own), ": transformers up to 5.16 takes ",
-                               shortest(*outer), ", from 5.17 on ", shortest(*own))));
+    all.push_back(finding(file, file.at("partial_rotary_factor"),
+                          kText.at("partial-rotation-twice", "expected"),
+                          said<"inner", "outer">(kText.at("partial-rotation-twice", "says"), shortest(*own),
+                                                 shortest(*outer))));
   }
   return all;
 }
@@ -76,11 +74,12 @@ Findings key_unread(const LintContext& file) {
     if (!value || !is_rotary(file) || reads_key(file, key)) continue;
     const double share = *value > 1 && dim ? *value / double(*dim) : *value;
     if (share == 1) continue;
+    const double turns = file.family()->rope.partial;
     all.push_back(finding(
-        file, file.at(key), text("\"partial_rotary_factor\": ", shortest(share), ", if the class reads that"),
-        text("the class of ", file.type(), " does not read ", key, ": it turns ",
-             file.family()->rope.partial > 0 ? shortest(file.family()->rope.partial) : std::string("all"),
-             " of the head")));
+        file, file.at(key), said<"share">(kText.at("rotary-key-unread", "expected"), shortest(share)),
+        turns > 0 ? said<"type", "key", "part">(kText.at("rotary-key-unread", "says.part"), file.type(), key,
+                                                shortest(turns))
+                  : said<"type", "key">(kText.at("rotary-key-unread", "says.all"), file.type(), key)));
   }
   return all;
 }
@@ -94,14 +93,22 @@ Findings part_of_class(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes())
     if (file.has(dict, "partial_rotary_factor")) return {};
   const std::string key = std::string(file.family()->rope.partial_key);
-  return {finding(
-      file, file.at(key), text("\"", key, "\": ", shortest(own)),
-      text("the class turns ", shortest(own), " of the head; a reader without the class turns all of it"))};
+  return {finding(file, file.at(key),
+                  said<"key", "share">(kText.at("partial-rotation-of-class", "expected"), key, shortest(own)),
+                  said<"share">(kText.at("partial-rotation-of-class", "says"), shortest(own)))};
 }
 
 // Phi's and StableLM's attention cuts the head at the width as it is said, and their tables have the pairs rounded up.
 bool cuts_as_said(const LintContext& file) {
   return file.family()->name == "phi" || file.family()->name == "stablelm";
+}
+std::string odd_says(const LintContext& file, std::int64_t head, std::int64_t width) {
+  const std::string channels = text(head), turning = text(width);
+  if (width == head && head > 4)
+    return said<"channels", "turning">(kText.at("rotated-width-odd", "says.refused"), channels, turning);
+  if (cuts_as_said(file))
+    return said<"channels", "turning">(kText.at("rotated-width-odd", "says.raises"), channels, turning);
+  return said<"channels", "turning">(kText.at("rotated-width-odd", "says.rounded"), channels, turning);
 }
 Findings odd_width(const LintContext& file) {
   const auto dim = file.head_dim();
@@ -111,9 +118,9 @@ Findings odd_width(const LintContext& file) {
   const std::string_view part = rope.partial_key;
   const bool own = dict && file.has(*dict, "partial_rotary_factor");  // else the class's word for it
   const bool forgets = rope.partial == 0 && !rope.plain_partial && !(dict && scales(file, *dict));
-  const double said = (own ? file.number(*dict, "partial_rotary_factor") : file.number(part))
-                          .value_or(rope.partial == 0 ? 1 : rope.partial);
-  const double share = forgets ? 1 : said;
+  const double given = (own ? file.number(*dict, "partial_rotary_factor") : file.number(part))
+                           .value_or(rope.partial == 0 ? 1 : rope.partial);
+  const double share = forgets ? 1 : given;
   if (share <= 0 || share > 1) return {};  // partial-rotation-impossible says it
   const auto width = std::int64_t(double(*dim) * share);
   if (width % 2 == 0 && width > 0) return {};
@@ -121,11 +128,7 @@ Findings odd_width(const LintContext& file) {
                   width == *dim ? file.at("head_dim")
                   : own         ? part_key(file, dict)
                                 : file.at(part),
-                  "a part of the head with an even number of channels, at least 2",
-                  text("of ", *dim, " channels ", width, " turn, and channels turn in pairs",
-                       width == *dim && *dim > 4 ? ": transformers 5.23 refuses the file"
-                       : cuts_as_said(file) ? ": transformers 5.23 raises RuntimeError when the model runs"
-                                            : ": transformers 5.23 rounds up without a word"))};
+                  kText.at("rotated-width-odd", "expected"), odd_says(file, *dim, width))};
 }
 
 Findings part_above_one(const LintContext& file) {
@@ -135,11 +138,11 @@ Findings part_above_one(const LintContext& file) {
     const bool number = kind == Config::Kind::number, null = kind == Config::Kind::null;
     const bool inner = key != file.at("partial_rotary_factor") && key != file.at("rotary_pct");
     if (null && inner)
-      all.push_back(finding(file, key, "a number, or no such key",
-                            "null is not an absent key: what computes the part multiplies it and fails"));
+      all.push_back(finding(file, key, kText.at("partial-rotation-impossible", "expected.null"),
+                            kText.at("partial-rotation-impossible", "says.null")));
     if (number && (*file.config().number(key) > 1 || *file.config().number(key) <= 0))
-      all.push_back(finding(file, key, "above 0, at most 1: a share of the head, not a number of channels",
-                            "the rotated width would not be within the head"));
+      all.push_back(finding(file, key, kText.at("partial-rotation-impossible", "expected"),
+                            kText.at("partial-rotation-impossible", "says")));
   };
   for (const std::string_view key : {"partial_rotary_factor", "rotary_pct"}) look(file.at(key));
   for (const RopeDictionary& dict : file.ropes()) look(dict.key + ".partial_rotary_factor");
@@ -150,25 +153,23 @@ Findings proportional(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto share = file.number(dict, "partial_rotary_factor");
     if (!dict.live || file.type_of(dict) != "proportional" || !share || *share >= 1) continue;
-    return {finding(
-        file, dict.key + ".rope_type", "nothing; check that what serves it knows proportional",
-        text("the first ", shortest(*share),
-             " of the pairs of the whole head turn, with exponents over the whole head: not the first ",
-             shortest(*share), " of the channels"))};
+    return {finding(file, dict.key + ".rope_type", kText.at("proportional-is-not-partial", "expected"),
+                    said<"share">(kText.at("proportional-is-not-partial", "says"), shortest(*share)))};
   }
   return {};
 }
 
-constexpr auto kRules = written(kText, {
-    {"partial-rotation-dropped", Severity::error, dropped_by_default},
-    {"partial-rotation-with-scaling", Severity::error, with_scaling, {.departs = true}},
-    {"partial-rotation-twice", Severity::warning, part_twice},
-    {"rotary-key-unread", Severity::error, key_unread},
-    {"partial-rotation-of-class", Severity::note, part_of_class},
-    {"rotated-width-odd", Severity::error, odd_width},
-    {"partial-rotation-impossible", Severity::error, part_above_one},
-    {"proportional-is-not-partial", Severity::note, proportional},
-});
+constexpr auto kRules =
+    written(kText, {
+                       {"partial-rotation-dropped", Severity::error, dropped_by_default},
+                       {"partial-rotation-with-scaling", Severity::error, with_scaling, {.departs = true}},
+                       {"partial-rotation-twice", Severity::warning, part_twice},
+                       {"rotary-key-unread", Severity::error, key_unread},
+                       {"partial-rotation-of-class", Severity::note, part_of_class},
+                       {"rotated-width-odd", Severity::error, odd_width},
+                       {"partial-rotation-impossible", Severity::error, part_above_one},
+                       {"proportional-is-not-partial", Severity::note, proportional},
+                   });
 
 }  // namespace
 

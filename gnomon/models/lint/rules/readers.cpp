@@ -10,9 +10,9 @@ constexpr Prose kText =
 #include "gnomon/models/lint/rules/readers.txt.inc"
     ;
 
-Findings refusal(const LintContext& file, Reader reader, std::string expected, std::string says) {
+Findings refusal(const LintContext& file, Reader reader, std::string_view expected, std::string says) {
   const std::string& key = file.refused_key(reader);
-  return {{key, key.empty() ? "" : file.config().printed(key), std::move(expected), std::move(says)}};
+  return {{key, key.empty() ? "" : file.config().printed(key), std::string(expected), std::move(says)}};
 }
 // A file of an architecture that llama.cpp has and gnomon leaves out: nothing need be wrong with it.
 bool left_out(const LintContext& file) {
@@ -22,16 +22,16 @@ bool left_out(const LintContext& file) {
 Findings refused(const LintContext& file) {
   const Reader reader = file.config().gguf() ? Reader::llama_cpp : Reader::v5;
   if (file.gguf() != file.config().gguf() || file.read_by(reader) || left_out(file)) return {};
-  return refusal(file, reader, "what the message allows", file.refusal(reader));
+  return refusal(file, reader, kText.at("file-refused", "expected"), file.refusal(reader));
 }
 Findings not_read(const LintContext& file) {
   if (left_out(file))
-    return refusal(file, Reader::llama_cpp, "nothing: llama.cpp may run what gnomon does not read",
+    return refusal(file, Reader::llama_cpp, kText.at("file-not-read", "expected.gguf"),
                    file.refusal(Reader::llama_cpp));
   if (file.gguf() || file.family() || file.read_by(Reader::v5)) return {};
   return refusal(
-      file, Reader::v5, "nothing: its class may read what gnomon does not",
-      text("'", file.type(), "' is not a family that gnomon knows, and ", file.refusal(Reader::v5)));
+      file, Reader::v5, kText.at("file-not-read", "expected"),
+      said<"type", "refusal">(kText.at("file-not-read", "says"), file.type(), file.refusal(Reader::v5)));
 }
 
 Findings unknown_family(const LintContext& file) {
@@ -41,9 +41,10 @@ Findings unknown_family(const LintContext& file) {
   for (const Remark& remark : read->remarks)
     if (remark.rule == "family-unknown" && remark.key != "model_type")
       keys += (keys.empty() ? "" : ", ") + remark.key;
-  return {finding(file, file.at("model_type"), "rules that need the family were left out",
-                  text("'", file.type(), "' is not a family that gnomon knows",
-                       keys.empty() ? "" : ". Its class may read these keys, gnomon does not: ", keys))};
+  return {finding(file, file.at("model_type"), kText.at("family-unknown", "expected"),
+                  keys.empty()
+                      ? said<"type">(kText.at("family-unknown", "says"), file.type())
+                      : said<"type", "keys">(kText.at("family-unknown", "says.keys"), file.type(), keys))};
 }
 
 Findings differ(const LintContext& file) {
@@ -57,34 +58,36 @@ Findings differ(const LintContext& file) {
   }
   if (!layers) return {};
   return {finding(file, file.at(file.has("rope_parameters") ? "rope_parameters" : "rope_scaling"),
-                  "settings that both read alike",
-                  text(counted(layers, "layer"), ", the first ", first, ": 5.23 reads ",
-                       now->layers[first].spec.print(), ", 4.57 ", before->layers[first].spec.print()))};
+                  kText.at("versions-differ", "expected"),
+                  said<"layers", "first", "now", "before">(
+                      kText.at("versions-differ", "says"), counted(layers, "layer"), text(first),
+                      now->layers[first].spec.print(), before->layers[first].spec.print()))};
 }
 
 Findings own_code(const LintContext& file) {
-  return remarked(file, "family-has-its-own-code", "nothing; run it with the code of its repository");
+  return remarked(file, "family-has-its-own-code", kText.at("family-has-its-own-code", "expected"));
 }
 Findings unread(const LintContext& file) {
-  return remarked(file, "position-key-unread", "no such key, or a class that reads it");
+  return remarked(file, "position-key-unread", kText.at("position-key-unread", "expected"));
 }
 
 // By version 4 alone: what both refuse, file-refused says.
 Findings refused_by_v4(const LintContext& file) {
   if (file.gguf() || !file.read_by(Reader::v5) || file.read_by(Reader::v4)) return {};
-  return {finding(file, file.refused_key(Reader::v4), "what both versions take, if the older one matters",
-                  text("transformers 4.57 does not run it: ", file.refusal(Reader::v4)))};
+  return {finding(file, file.refused_key(Reader::v4), kText.at("refused-by-version-4", "expected"),
+                  said<"refusal">(kText.at("refused-by-version-4", "says"), file.refusal(Reader::v4)))};
 }
 
-constexpr auto kRules = written(kText, {
-    {"file-refused", Severity::error, refused, {.general = true}},
-    {"file-not-read", Severity::note, not_read},
-    {"family-unknown", Severity::note, unknown_family},
-    {"family-has-its-own-code", Severity::note, own_code, {.departs = true}},
-    {"position-key-unread", Severity::note, unread, {.general = true}},
-    {"refused-by-version-4", Severity::note, refused_by_v4},
-    {"versions-differ", Severity::note, differ},
-});
+constexpr auto kRules =
+    written(kText, {
+                       {"file-refused", Severity::error, refused, {.general = true}},
+                       {"file-not-read", Severity::note, not_read},
+                       {"family-unknown", Severity::note, unknown_family},
+                       {"family-has-its-own-code", Severity::note, own_code, {.departs = true}},
+                       {"position-key-unread", Severity::note, unread, {.general = true}},
+                       {"refused-by-version-4", Severity::note, refused_by_v4},
+                       {"versions-differ", Severity::note, differ},
+                   });
 
 }  // namespace
 

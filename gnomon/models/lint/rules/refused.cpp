@@ -54,8 +54,8 @@ Findings layer_word(const LintContext& file) {
       file.family()->rope.dicts == RopeDicts::as_written;  // its heads are those of the words
   for (std::size_t l = 0; l < types->size(); ++l)
     if (!is_one(types->at(l), kLayerTypes) || (by_kind && types->at(l) == "attention"))
-      return {finding(file, file.at("layer_types"), "full_attention, sliding_attention or chunked_attention",
-                      text("layer ", l, " is '", types->at(l), "': transformers 5.23 refuses the file"))};
+      return {finding(file, file.at("layer_types"), kText.at("layer-type-unknown", "expected"),
+                      said<"layer", "word">(kText.at("layer-type-unknown", "says"), text(l), types->at(l)))};
   return {};
 }
 
@@ -75,47 +75,48 @@ bool is_whole_number(const LintContext& file, std::string_view key) {
   return file.kind(key) == Config::Kind::number &&
          file.config().printed(file.at(key)).find_first_of(".eE") == std::string::npos;
 }
+consteval std::string_view of_value(std::string_view field) { return kText.at("value-type-refused", field); }
 // Keys that a class has a number for, and that a null empties.
 struct EmptiedKey {
   std::string_view family, key, expected;
 };
-constexpr EmptiedKey kEmptied[] = {{"llama4", "attn_temperature_tuning", "true or false"},
-                                   {"gemma4", "rope_scaling", "the key left out"},
-                                   {"phi", "partial_rotary_factor", "a share, or the key left out"},
-                                   {"phi3", "partial_rotary_factor", "a share, or the key left out"},
-                                   {"stablelm", "partial_rotary_factor", "a share, or the key left out"},
-                                   {"deepseek_v4", "sliding_window", "a number of tokens"},
-                                   {"inkling", "sliding_window", "a number of tokens"}};
+constexpr EmptiedKey kEmptied[] = {{"llama4", "attn_temperature_tuning", of_value("expected.flag")},
+                                   {"gemma4", "rope_scaling", of_value("expected.scaling")},
+                                   {"phi", "partial_rotary_factor", of_value("expected.share")},
+                                   {"phi3", "partial_rotary_factor", of_value("expected.share")},
+                                   {"stablelm", "partial_rotary_factor", of_value("expected.share")},
+                                   {"deepseek_v4", "sliding_window", of_value("expected.window")},
+                                   {"inkling", "sliding_window", of_value("expected.window")}};
 template <class Add>
 void add_nulls(const LintContext& file, const Add& add) {
   for (const EmptiedKey& emptied : kEmptied)
     if (class_of(file) == emptied.family && file.kind(emptied.key) == Config::Kind::null)
-      add(emptied.key, emptied.expected, "null");
+      add(emptied.key, emptied.expected, of_value("says.null"));
 }
 Findings value_type(const LintContext& file) {
   Findings all;
   if (class_of(file).empty()) return all;
-  const auto add = [&](std::string_view key, std::string_view expected, std::string_view what) {
-    all.push_back(finding(file, file.at(key), std::string(expected),
-                          text("transformers 5.23 refuses ", what, " here when it reads the file")));
+  const auto add = [&](std::string_view key, std::string_view expected, std::string_view says) {
+    all.push_back(finding(file, file.at(key), expected, says));
   };
   for (const std::string_view key : whole_keys(file)) {
     if (file.kind(key) == Config::Kind::number &&
         file.config().printed(file.at(key)).find_first_of(".eE") != std::string::npos)
-      add(key, "the number without a point", "a number with a point");
-    if (file.kind(key) == Config::Kind::text) add(key, "the number without quotes", "a text");
+      add(key, of_value("expected.point"), of_value("says.point"));
+    if (file.kind(key) == Config::Kind::text) add(key, of_value("expected.quotes"), of_value("says.quotes"));
   }
   if (rotary_class(file) && file.kind("max_position_embeddings") == Config::Kind::null)
-    add("max_position_embeddings", "a number of tokens, or the key left out", "null");
+    add("max_position_embeddings", of_value("expected.longest"), of_value("says.null"));
   if (grouped(file) && refuses_null_kv(file) && file.kind("num_key_value_heads") == Config::Kind::null)
-    add("num_key_value_heads", "a number of heads, or the key left out", "null");
+    add("num_key_value_heads", of_value("expected.heads"), of_value("says.null"));
   if (file.kind(file.family()->keys.layers) == Config::Kind::null)
-    add(file.family()->keys.layers, "a number of layers, or the key left out", "null");
+    add(file.family()->keys.layers, of_value("expected.layers"), of_value("says.null"));
   add_nulls(file, add);
   if (class_of(file) == "mpt" && is_whole_number(file, "attn_config.softmax_scale"))
-    add("attn_config.softmax_scale", "the number with a point", "a whole number");
+    add("attn_config.softmax_scale", of_value("expected.whole"), of_value("says.whole"));
   const auto flag = [&](std::string_view key, bool is_read) {
-    if (is_read && file.kind(key) == Config::Kind::number) add(key, "true or false", "a number");
+    if (is_read && file.kind(key) == Config::Kind::number)
+      add(key, of_value("expected.flag"), of_value("says.flag"));
   };
   flag("attn_temperature_tuning", file.family()->temperature == Temperature::llama4);
   flag("use_sliding_window", switches_window(file));
@@ -138,48 +139,49 @@ Findings head_needed(const LintContext& file) {
   const bool divides = width && heads && *heads > 0 && *width % *heads == 0;
   return {finding(
       file, file.at("head_dim"),
-      divides ? text("\"head_dim\": ", *width / *heads) : std::string("the channels of a head"),
-      text("the attention of ", file.type(), " computes with it, and transformers 5.23 raises TypeError"))};
+      divides ? said<"channels">(kText.at("head-dim-needed", "expected.divides"), text(*width / *heads))
+              : std::string(kText.at("head-dim-needed", "expected")),
+      said<"type">(kText.at("head-dim-needed", "says"), file.type()))};
 }
 
 Findings head_of_rotation_alone(const LintContext& file) {
   if (class_of(file) == "deepseek_v3" && file.kind("head_dim") != Config::Kind::absent) {
     const std::int64_t slice = file.whole("qk_rope_head_dim").value_or(file.family()->mla.rope);
     if (file.whole("head_dim") == slice) return {};
-    return {finding(file, file.at("head_dim"), text(slice, ", or the key left out"),
-                    text("the rotation is made for this, the slice that turns has ", slice,
-                         " channels: transformers 5.23 raises RuntimeError when the model runs"))};
+    return {finding(file, file.at("head_dim"),
+                    said<"channels">(kText.at("head-dim-of-rotation-alone", "expected"), text(slice)),
+                    said<"channels">(kText.at("head-dim-of-rotation-alone", "says.slice"), text(slice)))};
   }
   constexpr std::array<std::string_view, 3> kClasses{"stablelm", "qwen2_vl", "modernbert"};
   if (!rotary_class(file) || !is_one(file.family()->name, kClasses)) return {};
   const auto dim = file.whole("head_dim"), width = file.whole("hidden_size"),
              heads = file.whole("num_attention_heads");
   if (!dim || !width || !heads || *heads < 1 || *dim * *heads == *width) return {};
-  return {finding(file, file.at("head_dim"), text(*width / *heads, ", or the key left out"),
-                  text("the rotation is made for ", *dim, " channels, the attention has ", *width / *heads,
-                       ": transformers 5.23 raises RuntimeError when the model runs"))};
+  const std::string channels = text(*width / *heads);
+  return {finding(
+      file, file.at("head_dim"),
+      said<"channels">(kText.at("head-dim-of-rotation-alone", "expected"), channels),
+      said<"rotated", "channels">(kText.at("head-dim-of-rotation-alone", "says"), text(*dim), channels))};
 }
 
 Findings temperature(const LintContext& file) {
   if (class_of(file) != "ministral3") return {};
   Findings all;
   if (file.kind("rope_parameters") == Config::Kind::object && file.ropes().empty())
-    all.push_back(finding(file, file.at("rope_parameters"), "no such key, or the dictionary whole",
-                          "an empty dictionary takes the place of the class's own, from which it computes a "
-                          "temperature: transformers 5.23 raises TypeError when the model runs"));
+    all.push_back(finding(file, file.at("rope_parameters"), kText.at("temperature-unsaid", "expected.empty"),
+                          kText.at("temperature-unsaid", "says.empty")));
   for (const RopeDictionary& dict : file.ropes()) {
     if (!dict.live || !dict.label.empty()) continue;
     const bool beta = file.has(dict, "llama_4_scaling_beta");
     const bool length = file.has(dict, "original_max_position_embeddings") ||
                         (scales(file, dict) && file.type_of(dict) != "linear" &&
                          file.type_of(dict) != "dynamic" && file.type_of(dict) != "proportional");
-    if (beta && length) continue;
-    all.push_back(finding(file, dict.key,
-                          beta ? "\"original_max_position_embeddings\": the tokens of training"
-                               : "\"llama_4_scaling_beta\": 0.1",
-                          text("the class computes a temperature from ",
-                               beta ? "original_max_position_embeddings" : "llama_4_scaling_beta",
-                               ", which is absent: transformers 5.23 raises TypeError when the model runs")));
+    if (!beta)
+      all.push_back(finding(file, dict.key, kText.at("temperature-unsaid", "expected.beta"),
+                            kText.at("temperature-unsaid", "says.beta")));
+    else if (!length)
+      all.push_back(finding(file, dict.key, kText.at("temperature-unsaid", "expected.length"),
+                            kText.at("temperature-unsaid", "says.length")));
   }
   return all;
 }
@@ -189,26 +191,26 @@ Findings proportional_in_part(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     if (!dict.live || file.type_of(dict) != "proportional") continue;
-    const auto said = file.has(dict, "partial_rotary_factor") ? file.number(dict, "partial_rotary_factor")
-                                                              : file.number("partial_rotary_factor");
-    const double share = said.value_or(file.family()->rope.partial);
+    const auto given = file.has(dict, "partial_rotary_factor") ? file.number(dict, "partial_rotary_factor")
+                                                               : file.number("partial_rotary_factor");
+    const double share = given.value_or(file.family()->rope.partial);
     if (share >= 1) continue;
-    all.push_back(
-        finding(file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"), "default",
-                text("the type has frequencies for the whole head, and this class turns ", shortest(share),
-                     " of it: transformers 5.23 raises RuntimeError when the model runs")));
+    all.push_back(finding(file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"),
+                          kText.at("proportional-in-a-part", "expected"),
+                          said<"share">(kText.at("proportional-in-a-part", "says"), shortest(share))));
   }
   return all;
 }
 
-constexpr auto kRules = written(kText, {
-    {"layer-type-unknown", Severity::error, layer_word},
-    {"value-type-refused", Severity::error, value_type},
-    {"head-dim-needed", Severity::error, head_needed},
-    {"head-dim-of-rotation-alone", Severity::error, head_of_rotation_alone},
-    {"temperature-unsaid", Severity::error, temperature},
-    {"proportional-in-a-part", Severity::error, proportional_in_part},
-});
+constexpr auto kRules =
+    written(kText, {
+                       {"layer-type-unknown", Severity::error, layer_word},
+                       {"value-type-refused", Severity::error, value_type},
+                       {"head-dim-needed", Severity::error, head_needed},
+                       {"head-dim-of-rotation-alone", Severity::error, head_of_rotation_alone},
+                       {"temperature-unsaid", Severity::error, temperature},
+                       {"proportional-in-a-part", Severity::error, proportional_in_part},
+                   });
 
 }  // namespace
 

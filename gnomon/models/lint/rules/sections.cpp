@@ -1,5 +1,4 @@
 // M-RoPE: pairs shared out among time, height and width.
-#include <algorithm>
 #include <numeric>
 
 #include "gnomon/models/lint/rules/rule.h"
@@ -26,20 +25,22 @@ double sum_of(std::string_view sections) {
   return total;
 }
 
-Findings sum(const LintContext& file) {
-  Findings all;
+Findings sum_of_class(const LintContext& file) {
   const auto dim = file.head_dim();
-  const bool said = std::any_of(file.ropes().begin(), file.ropes().end(), [&](const RopeDictionary& dict) {
-    return dict.live && file.has(dict, "mrope_section");
-  });
-  if (file.family() && !file.family()->rope.sections.empty() && !said && dim && !file.gguf()) {
-    const double total = sum_of(file.family()->rope.sections);
-    if (total != double(*dim / 2))
-      all.push_back(finding(file, file.at(file.has("head_dim") ? "head_dim" : file.family()->keys.width),
-                            "mrope_section, parts whose sum is half the head",
-                            text("the class's own parts, ", file.family()->rope.sections, ", are ",
-                                 shortest(total), " pairs, and the head has ", *dim / 2)));
-  }
+  if (!file.family() || file.family()->rope.sections.empty() || !dim || file.gguf()) return {};
+  for (const RopeDictionary& dict : file.ropes())
+    if (dict.live && file.has(dict, "mrope_section")) return {};
+  const std::string_view parts = file.family()->rope.sections;
+  const double total = sum_of(parts);
+  if (total == double(*dim / 2)) return {};
+  return {finding(file, file.at(file.has("head_dim") ? "head_dim" : file.family()->keys.width),
+                  kText.at("sections-do-not-add-up", "expected.class"),
+                  said<"parts", "sum", "pairs">(kText.at("sections-do-not-add-up", "says.class"), parts,
+                                                shortest(total), text(*dim / 2)))};
+}
+Findings sum(const LintContext& file) {
+  Findings all = sum_of_class(file);
+  const auto dim = file.head_dim();
   for (const RopeDictionary& dict : file.ropes()) {
     const auto parts = sections(file, dict);
     if (!parts || !dim) continue;
@@ -47,8 +48,8 @@ Findings sum(const LintContext& file) {
     const double total = std::accumulate(parts->begin(), parts->end(), 0.0);
     if (total == double(pairs)) continue;
     all.push_back(finding(file, dict.key + ".mrope_section",
-                          text("parts whose sum is ", pairs, ", half the rotated width"),
-                          text("their sum is ", shortest(total))));
+                          said<"pairs">(kText.at("sections-do-not-add-up", "expected"), text(pairs)),
+                          said<"sum">(kText.at("sections-do-not-add-up", "says"), shortest(total))));
   }
   return all;
 }
@@ -57,12 +58,10 @@ Findings with_scaling(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes())
     if (dict.live && file.has(dict, "mrope_section") && scales(file, dict))
-      all.push_back(finding(
-          file, dict.key, "nothing; check that what serves it has both",
-          text(file.type_of(dict),
-               " scaling and three streams of positions: a reader that chooses by one key loses the other")));
+      all.push_back(finding(file, dict.key, kText.at("sections-with-scaling", "expected"),
+                            said<"type">(kText.at("sections-with-scaling", "says"), file.type_of(dict))));
   if (all.empty())
-    return remarked(file, "sections-with-scaling", "nothing; check that what serves it has both");
+    return remarked(file, "sections-with-scaling", kText.at("sections-with-scaling", "expected"));
   return all;
 }
 
@@ -73,20 +72,20 @@ Findings named_default(const LintContext& file) {
     if (!dict.live || !file.has(dict, "mrope_section") || (type != "default" && type != "mrope")) continue;
     const auto interleaved = file.config().kind(dict.key + ".mrope_interleaved") == Config::Kind::flag &&
                              *file.config().flag(dict.key + ".mrope_interleaved");
-    all.push_back(finding(
-        file, dict.key + ".mrope_section", "nothing; check that what serves it reads it",
-        text("text alone cannot show whether it is read",
-             interleaved ? "; the axes take turns, while pairs stay halves: two meanings of interleaved"
-                         : "")));
+    all.push_back(finding(file, dict.key + ".mrope_section",
+                          kText.at("sections-invisible-in-text", "expected"),
+                          interleaved ? kText.at("sections-invisible-in-text", "says.interleaved")
+                                      : kText.at("sections-invisible-in-text", "says")));
   }
   return all;
 }
 
-constexpr auto kRules = written(kText, {
-    {"sections-do-not-add-up", Severity::error, sum},
-    {"sections-with-scaling", Severity::warning, with_scaling, {.departs = true}},
-    {"sections-invisible-in-text", Severity::note, named_default},
-});
+constexpr auto kRules =
+    written(kText, {
+                       {"sections-do-not-add-up", Severity::error, sum},
+                       {"sections-with-scaling", Severity::warning, with_scaling, {.departs = true}},
+                       {"sections-invisible-in-text", Severity::note, named_default},
+                   });
 
 }  // namespace
 

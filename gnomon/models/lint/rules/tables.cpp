@@ -19,16 +19,15 @@ Findings rows_lost(const LintContext& file) {
   if (!offset_family(file) || !rows || *rows < 16 || (*rows & (*rows - 1))) return {};
   const std::int64_t offset = file.whole("pad_token_id").value_or(1) + 1;
   return {finding(file, file.at("max_position_embeddings"), text(*rows + offset),
-                  text("the first token has row ", offset, ": ", *rows - offset,
-                       " tokens fit, the next is out of the table"))};
+                  said<"offset", "fit">(kText.at("table-without-its-offset", "says"), text(offset),
+                                        text(*rows - offset)))};
 }
 
 Findings context_twice(const LintContext& file) {
   const auto a = file.number("n_positions"), b = file.number("n_ctx");
   if (!a || !b || *a == *b) return {};
-  return {
-      finding(file, file.at("n_ctx"), shortest(*a),
-              text("n_positions, the rows of the table, is ", shortest(*a), "; transformers reads that"))};
+  return {finding(file, file.at("n_ctx"), shortest(*a),
+                  said<"rows">(kText.at("context-named-twice", "says"), shortest(*a)))};
 }
 
 Findings table_rows(const LintContext& file) {
@@ -41,8 +40,11 @@ Findings table_rows(const LintContext& file) {
       continue;
     return {finding(file, file.at(file.family() ? file.family()->keys.longest : "max_position_embeddings"),
                     text(tensor.shape[0] - offset),
-                    text("the table ", tensor.name, " has ", tensor.shape[0], " rows",
-                         offset ? text(", ", offset, " of them before the first token's") : ""))};
+                    offset
+                        ? said<"tensor", "rows", "offset">(kText.at("table-and-file-disagree", "says.offset"),
+                                                           tensor.name, text(tensor.shape[0]), text(offset))
+                        : said<"tensor", "rows">(kText.at("table-and-file-disagree", "says"), tensor.name,
+                                                 text(tensor.shape[0])))};
   }
   return {};
 }
@@ -57,21 +59,21 @@ Findings stored_frequencies(const LintContext& file) {
   for (const LintTensor& tensor : file.tensors()) {
     if (tensor.values.empty()) continue;
     double best = 1e300;
-    for (const std::vector<double>& said : frequencies) {
-      if (said.size() != tensor.values.size()) continue;
+    for (const std::vector<double>& meant : frequencies) {
+      if (meant.size() != tensor.values.size()) continue;
       double worst = 0;
-      for (std::size_t c = 0; c < said.size(); ++c) {
-        const double off = std::abs(tensor.values[c] - said[c]) / std::max(said[c], 1e-30);
+      for (std::size_t c = 0; c < meant.size(); ++c) {
+        const double off = std::abs(tensor.values[c] - meant[c]) / std::max(meant[c], 1e-30);
         worst = std::isfinite(off) ? std::max(worst, off) : 1e300;
       }
       best = std::min(best, worst);
     }
     if (best < 0.01) continue;  // tables rounded to bfloat16 are off by less
     all.push_back(finding(
-        file, file.at("rope_theta"), "settings that give the stored frequencies, or weights without them",
-        text(tensor.name, " holds ",
-             best > 1e200 ? "other pairs, or values that are no numbers"
-                          : text("frequencies that differ by up to ", fixed(100 * best, 1), " %"))));
+        file, file.at("rope_theta"), kText.at("stored-frequencies-differ", "expected"),
+        best > 1e200 ? said<"tensor">(kText.at("stored-frequencies-differ", "says.pairs"), tensor.name)
+                     : said<"tensor", "percent">(kText.at("stored-frequencies-differ", "says"), tensor.name,
+                                                 fixed(100 * best, 1))));
     break;
   }
   return all;
@@ -83,20 +85,17 @@ Findings draft(const LintContext& file) {
     eagle |= name.find("Eagle") != std::string::npos || name.find("eagle") != std::string::npos;
   const auto theta = file.number("rope_theta");
   if (!eagle || !theta || *theta == 10000) return {};
-  return {finding(
-      file, file.at("rope_theta"),
-      "the base that the draft was trained with; `gnomon inspect` tries bases against the weights",
-      text("the file says ", shortest(*theta),
-           ", the target's; drafts of SpecForge before #270 were trained with 10000 whatever it says"))};
+  return {finding(file, file.at("rope_theta"), kText.at("draft-with-the-base-of-its-target", "expected"),
+                  said<"base">(kText.at("draft-with-the-base-of-its-target", "says"), shortest(*theta)))};
 }
 
 constexpr auto kRules = written(kText, {
-    {"table-without-its-offset", Severity::warning, rows_lost},
-    {"context-named-twice", Severity::warning, context_twice},
-    {"table-and-file-disagree", Severity::error, table_rows},
-    {"stored-frequencies-differ", Severity::error, stored_frequencies},
-    {"draft-with-the-base-of-its-target", Severity::warning, draft},
-});
+                                           {"table-without-its-offset", Severity::warning, rows_lost},
+                                           {"context-named-twice", Severity::warning, context_twice},
+                                           {"table-and-file-disagree", Severity::error, table_rows},
+                                           {"stored-frequencies-differ", Severity::error, stored_frequencies},
+                                           {"draft-with-the-base-of-its-target", Severity::warning, draft},
+                                       });
 
 }  // namespace
 
