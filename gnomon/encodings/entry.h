@@ -30,7 +30,7 @@ std::span<const std::string_view> sites();  // their names, from the lowest bit
 
 // What an encoding is made for.
 struct Shape {
-  std::int64_t C, H, D;        // width of a position vector, which need not be H·D; heads; head size
+  std::int64_t C, H, D;        // width of a position vector, which need not be H·D; heads; head dim
   std::int64_t length;         // tokens of a training window
   bool causal;                 // a query sees only keys that are not after it
   const Shape& check() const;  // throws Error(usage): what was found, what is allowed

@@ -18,7 +18,7 @@
 
 namespace gnomon {
 
-// Letters: B sequences, T tokens, C channels, H heads, D head size, K width of q and k; δ = p_i − p_j for
+// Letters: B sequences, T tokens, C channels, H heads, D head dim, K width of q and k; δ = p_i − p_j for
 // query i, key j.
 
 // What the definition sees of one sequence, in double. q, k, v (H,T,D) as projected from x (T,C); w the

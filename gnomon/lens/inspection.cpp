@@ -210,7 +210,7 @@ Change look_without(const Trained& m, const Sample& sample, const SampleOutcome&
 
 namespace {
 
-// The rows of a layer and one window, as projected: (heads, T, head size).
+// The rows of a layer and one window, as projected: (heads, T, head dim).
 struct Projected {
   const Floats &q, &k;
   std::int64_t T;
