@@ -68,19 +68,20 @@ void print_paragraph(const std::string& head, std::string_view words, const std:
 }
 
 std::string words_of(const HeldHypothesis& h) {
-  return h.apart.empty() ? h.spec : h.spec + (h.faulty ? ", but " : ", where ") + h.apart;
+  return h.apart.empty() ? h.spec.print_given()
+                         : h.spec.print_given() + (h.faulty ? ", but " : ", where ") + h.apart;
 }
 std::string error_of(double error) { return fmt::format("{:.2g}", error); }
 
-std::string without_theta(std::string spec) {
-  const std::size_t at = spec.find("theta=");
-  return at == spec.npos ? spec : spec.erase(at, spec.find_first_of(",)", at) - at);
+std::string without_theta(Named spec) {
+  std::erase_if(spec.options, [](const auto& option) { return option.first == "theta"; });
+  return spec.print_given();
 }
 
 void print(const Checked& c) {
   fmt::print("\n");
   print_paragraph(c.looked_at + ": ", c.words);
-  if (c.best.spec.empty()) return;
+  if (c.best.spec.name.empty()) return;
   print_paragraph("  ",
                   fmt::format("largest error {}{}, {:.2g} of what rounding explains", error_of(c.best.error),
                               c.unit.empty() ? "" : " " + c.unit, c.best.ratio));

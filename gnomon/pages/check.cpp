@@ -9,7 +9,7 @@ namespace {
 
 nlohmann::ordered_json json_of(const HeldHypothesis& h) {
   return {
-      {"spec", h.spec}, {"apart", h.apart}, {"faulty", h.faulty}, {"error", h.error}, {"rounding", h.ratio}};
+      {"spec", h.spec.print_given()}, {"apart", h.apart}, {"faulty", h.faulty}, {"error", h.error}, {"rounding", h.ratio}};
 }
 nlohmann::ordered_json json_of(const std::vector<HeldHypothesis>& all) {
   auto list = nlohmann::ordered_json::array();
@@ -24,7 +24,7 @@ std::string check_json(const Dump& dump, const std::vector<Checked>& all, int in
   for (const Checked& c : all) {
     nlohmann::ordered_json one{
         {"looked_at", c.looked_at}, {"follows", c.follows}, {"fits", c.named}, {"words", c.words}};
-    if (!c.best.spec.empty()) one.update(json_of(c.best));
+    if (!c.best.spec.name.empty()) one.update(json_of(c.best));
     one["unit"] = c.unit, one["also"] = json_of(c.also), one["ruled_out"] = json_of(c.ruled_out);
     one["remarks"] = c.remarks;
     list.push_back(one);

@@ -1,10 +1,9 @@
-#include "gnomon/spec/scheme.h"
-
 #include <algorithm>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/spec/scheme.h"
 #include "gnomon/spec/together.h"
 
 namespace gnomon {
@@ -148,31 +147,25 @@ class Reader {
   std::string_view rest_;
 };
 
-// What is not standard, as "name=value" joined by ", ".
-std::string differing(const Named& named, const std::vector<OptionSpec>& specs) {
-  std::string out;
-  for (const auto& [name, value] : named.options) {
-    const auto spec =
-        std::find_if(specs.begin(), specs.end(),
-                     [&, key = std::string_view(name)](const OptionSpec& s) { return s.name == key; });
-    const std::string printed = value.print();
-    if (spec != specs.end() && spec->standard == printed) continue;
-    out += (out.empty() ? "" : ", ") + name + "=" + printed;
-  }
-  return out;
+// The options of what has this name.
+const std::vector<OptionSpec>& options_of(std::string_view name) {
+  const CombinationEntry* joining = find_combination(name);
+  return joining ? joining->options : find_encoding(name).options;
 }
-std::string print_named(const Named& named) {
-  const std::string options = differing(named, find_encoding(named.name).options);
-  return options.empty() ? named.name : named.name + "(" + options + ")";
+// "name=value" joined by ", ".
+std::string written(const NamedOptions& options) {
+  std::string all;
+  for (const auto& [key, value] : options) all += (all.empty() ? "" : ", ") + key + "=" + value.print();
+  return all;
 }
+std::string print_named(const Named& named) { return shortened(named).print_given(); }
 
 }  // namespace
 
 std::optional<OptionValue> Named::option(std::string_view option_name) const {
   for (const auto& [key, value] : options)
     if (key == option_name) return value;
-  const CombinationEntry* joining = find_combination(name);
-  for (const OptionSpec& spec : joining ? joining->options : find_encoding(name).options)
+  for (const OptionSpec& spec : options_of(name))
     if (spec.name == option_name) return spec.standard_value();
   return std::nullopt;
 }
@@ -182,21 +175,28 @@ double Named::number(std::string_view option_name) const {
   return value->number();
 }
 std::string Named::print_given() const {
-  std::string all;
-  for (const auto& [key, value] : options) all += (all.empty() ? "" : ", ") + key + "=" + value.print();
-  return all.empty() ? name : name + "(" + all + ")";
+  return options.empty() ? name : name + "(" + written(options) + ")";
 }
 Named completed(const Named& named) {
-  const CombinationEntry* joining = find_combination(named.name);
-  const std::vector<OptionSpec>& specs = joining ? joining->options : find_encoding(named.name).options;
-  return {named.name, Options::completed(named.name, specs, named.options).all()};
+  return {named.name, Options::completed(named.name, options_of(named.name), named.options).all()};
+}
+Named shortened(const Named& named) {
+  const std::vector<OptionSpec>& specs = options_of(named.name);
+  Named out{named.name, {}};
+  for (const auto& [name, value] : named.options) {
+    const auto spec =
+        std::find_if(specs.begin(), specs.end(),
+                     [&, key = std::string_view(name)](const OptionSpec& s) { return s.name == key; });
+    if (spec == specs.end() || spec->standard != value.print()) out.options.emplace_back(name, value);
+  }
+  return out;
 }
 
 Spec Spec::parse(std::string_view text) { return Reader(trim(text)).spec(); }
 
 std::string Spec::print() const {
   const CombinationEntry* entry = find_combination(combination.name);
-  const std::string options = entry ? differing(combination, entry->options) : "";
+  const std::string options = entry ? written(shortened(combination).options) : "";
   const bool plain = entry == combinations().front() && options.empty();
   std::string out;
   if (!plain)

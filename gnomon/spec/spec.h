@@ -21,6 +21,8 @@ struct Named {
 };
 // An encoding or a combination with a value for every option, checked; throws Error(usage).
 Named completed(const Named& named);
+// The same without the options that are standard, as a spec prints it; throws Error(usage) for a name that is none.
+Named shortened(const Named& named);
 
 // How position enters a model: one combination of the words with at most one input encoding, and any number
 // of encodings inside attention. As text:

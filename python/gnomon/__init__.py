@@ -9,7 +9,7 @@
 Arrays are NumPy's, PyTorch's (gnomon.torch has modules and gradients of position parameters), or any other that speaks DLPack.
 """
 
-from . import _core
+from . import _core, arrays
 from ._core import set_threads, threads
 from .attention import KeyCache, Result, attend, attention
 from .encoding import Encoding, make
@@ -18,6 +18,14 @@ from .models import Explanation, Inspection, check, explain, extend, inspect, li
 from .registry import Entry, Option, encodings, help, search
 from .studies import Results, Study, study
 from .tables import tables
+
+
+def _torch() -> object:
+    from . import torch
+    return torch
+
+
+arrays.loaded_by(_torch)
 
 __version__ = _core.__version__
 __all__ = ["Encoding", "Entry", "Error", "Explanation", "Inspection", "KeyCache", "Option", "Result", "Results", "Study", "attend",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, Union
 
 import numpy as np
@@ -21,6 +22,21 @@ def is_torch(x: object) -> bool:
     """Whether x is a tensor, of a subclass of torch.Tensor as well."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
+
+
+_load: Callable[[], Any]
+
+
+def loaded_by(load: Callable[[], Any]) -> None:
+    """What is called for gnomon.torch when a tensor comes. That package knows those that take arrays, so they do not know it:
+    the whole package tells how it is loaded, and torch is not imported where nobody has tensors."""
+    global _load
+    _load = load
+
+
+def of_tensors() -> Any:
+    """gnomon.torch."""
+    return _load()
 
 
 def _is_jax(x: object) -> bool:

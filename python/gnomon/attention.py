@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .arrays import Array, Numbers, floats, is_torch, of_same_library, pairs, positions_of, rows, truths
+from .arrays import Array, Numbers, floats, is_torch, of_same_library, of_tensors, pairs, positions_of, rows, truths
 from .encoding import Encoding, make
 from .errors import Error
 
@@ -165,9 +165,8 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
     (Encoding.reads). Raises Error.
     """
     if is_torch(q):
-        from .torch import attend as attend_torch
-        return attend_torch(q, k, v, pe=pe, positions=positions, cache=cache, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x,
-                            projections=projections)
+        return of_tensors().attend(q, k, v, pe=pe, positions=positions, cache=cache, bias=bias, mask=mask, padding=padding, sinks=sinks,
+                                   x=x, projections=projections)
     given = dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections)
     if cache is None:
         return of_same_library(q, attention(q, k, v, pe=pe, **given).out)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .arrays import Array, Numbers, is_torch, of_same_library, positions_of, rows
+from .arrays import Array, Numbers, is_torch, of_same_library, of_tensors, positions_of, rows
 from .errors import Error
 
 _made: weakref.WeakValueDictionary[str, Encoding] = weakref.WeakValueDictionary()  # by key: what a custom operator of PyTorch, which takes text, finds again
@@ -88,8 +88,7 @@ class Encoding:
 
     def _mapped(self, x: Array, role: str, positions: Numbers | None) -> Array:
         if is_torch(x):
-            from .torch import ops
-            return ops.map_rows(self, x, role, positions, None)
+            return of_tensors().ops.map_rows(self, x, role, positions, None)
         x_rows = rows(role, x)
         out = np.zeros((*x_rows.shape[:3], x_rows.shape[3] + self._scheme.added()), x_rows.dtype)
         out[..., :x_rows.shape[3]] = x_rows

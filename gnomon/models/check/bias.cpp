@@ -18,7 +18,8 @@ constexpr std::int64_t kMostHeads = 4096, kHead = 16;  // where the channels of 
 
 // A bias by distance, from the definition of an encoding: by its spec, or apart from it.
 struct Rule {
-  std::string spec, apart;
+  Named spec;
+  std::string apart;
   bool faulty = false;
   double cost = 0;
   std::function<double(std::int64_t h, double delta)> f;
@@ -26,9 +27,9 @@ struct Rule {
 };
 
 // Null: not a bias by distance without parameters.
-std::function<double(std::int64_t, double)> bias_of(const std::string& spec, std::int64_t H,
+std::function<double(std::int64_t, double)> bias_of(const Named& spec, std::int64_t H,
                                                     std::int64_t D = kHead) {
-  const std::shared_ptr<const Encoding> e = make_encoding(spec, {H * D, H, D, 2048, false});
+  const std::shared_ptr<const Encoding> e = make_encoding(completed(spec), {H * D, H, D, 2048, false});
   if (!part<BiasPart>(*e) || e->param_count()) return {};
   return [e](std::int64_t h, double delta) {
     const std::vector<double> places{delta, 0};
@@ -36,45 +37,42 @@ std::function<double(std::int64_t, double)> bias_of(const std::string& spec, std
   };
 }
 
-std::string two_digits(double x) {
-  const double whole = std::round(x * 100) / 100;
-  return shortest(whole);
-}
+double two_digits(double x) { return std::round(x * 100) / 100; }
+Named alibi(const char* slopes) { return {"alibi", {{"slopes", slopes}}}; }
 
 // The rules for the slopes of H heads, and others that programs have; `first`: the slope of head 0 in the dump.
 std::vector<Rule> slope_rules(std::int64_t H, double first, const Asked& asked) {
   std::vector<Rule> all;
-  const auto add = [&](std::string spec, double cost, std::int64_t D = kHead) {
+  const auto add = [&](const Named& spec, double cost, std::int64_t D = kHead) {
     all.push_back({spec, "", false, cost, bias_of(spec, H, D)});
   };
   for (const Named& named : asked.expected) {
-    if (auto f = bias_of(text_of(named), H)) all.push_back({text_of(named), "", false, 0, f, true});
+    if (auto f = bias_of(named, H)) all.push_back({shortened(named), "", false, 0, f, true});
   }
-  add("alibi(slopes=authors)", 0);
+  add(alibi("authors"), 0);
   const std::int64_t P = std::int64_t(std::bit_floor(std::uint64_t(H)));
-  if (P != H) add("alibi(slopes=geometric)", 0.5);
+  if (P != H) add(alibi("geometric"), 0.5);
   if (first > 0 && first < 1) {
     for (const auto& [rule, heads] : {std::pair{"authors", P}, {"geometric", H}}) {
       if (heads == H && rule[0] == 'g' && P == H) continue;  // the same
       const double most = -std::log2(first) * double(heads);
       if (most > 0.01 && most < 99 && std::abs(most - 8) > 0.004)
-        add(text("alibi(slopes=", rule, ", bias_max=", two_digits(most), ")"), 1);
+        add({"alibi", {{"slopes", rule}, {"bias_max", two_digits(most)}}}, 1);
     }
   }
   for (const std::int64_t D : {16, 32, 64, 80, 96, 128, 256}) {
     if (H * D > 65536) break;
-    all.push_back({"alibi(slopes=authors, scaled=on)", text("heads have ", D, " channels"), false, 1,
-                   bias_of("alibi(slopes=authors, scaled=on)", H, D)});
+    const Named scaled{"alibi", {{"slopes", "authors"}, {"scaled", "on"}}};
+    all.push_back({scaled, text("heads have ", D, " channels"), false, 1, bias_of(scaled, H, D)});
   }
-  const auto authors = bias_of("alibi(slopes=authors)", H);
-  all.push_back({"alibi(slopes=authors)", "exponents begin at 0 and not at 1", true, 2,
+  const auto authors = bias_of(alibi("authors"), H);
+  all.push_back({alibi("authors"), "exponents begin at 0 and not at 1", true, 2,
                  [=](std::int64_t h, double d) { return authors(h, d) * std::exp2(8.0 / double(P)); }});
   for (std::int64_t whole = 2 * H; whole <= 16 * H && whole <= 1024; whole *= 2) {
-    const auto larger = bias_of("alibi(slopes=authors)", whole);
+    const auto larger = bias_of(alibi("authors"), whole);
     for (std::int64_t from = 0; from < whole; from += H) {
-      all.push_back({"alibi(slopes=authors)",
-                     text("the heads are ", from, " to ", from + H - 1, " of ", whole), false, 2.5,
-                     [=](std::int64_t h, double d) { return larger(h + from, d); }});
+      all.push_back({alibi("authors"), text("the heads are ", from, " to ", from + H - 1, " of ", whole),
+                     false, 2.5, [=](std::int64_t h, double d) { return larger(h + from, d); }});
     }
   }
   return all;
@@ -166,8 +164,7 @@ std::optional<ByDistance> by_distance(const Bias& b) {
 // Buckets by where the bias changes: how many borders are elsewhere.
 std::vector<HeldHypothesis> buckets(const ByDistance& d, const Asked& asked) {
   std::vector<HeldHypothesis> all;
-  const auto compare = [&](const Buckets& b, bool exchanged, const std::string& spec, double cost,
-                           bool expected) {
+  const auto compare = [&](const Buckets& b, bool exchanged, const Named& spec, double cost, bool expected) {
     std::size_t missed = 0, borders = 0, wide = 0;
     const double sign = exchanged ? -1 : 1;
     for (std::size_t n = 1; n < d.columns.size(); ++n) {
@@ -189,7 +186,7 @@ std::vector<HeldHypothesis> buckets(const ByDistance& d, const Asked& asked) {
       for (const bool causal : {true, false}) {
         const Buckets b{count, distance, causal};
         if (distance <= count / (causal ? 2 : 4)) continue;
-        const std::string spec = text("t5(buckets=", count, ", distance=", distance, ")");
+        const Named spec{"t5", {{"buckets", count}, {"distance", distance}}};
         const double cost = 1 + 0.25 * (count != 32) + 0.25 * (distance != 128);
         compare(b, false, spec, cost, false);
         if (causal) compare(b, true, spec, cost + 2, false);
@@ -200,7 +197,8 @@ std::vector<HeldHypothesis> buckets(const ByDistance& d, const Asked& asked) {
     if (named.name != "t5") continue;
     const Options options("t5", find_encoding("t5").options, named.options);
     for (const bool causal : {true, false})
-      compare({options.whole("buckets"), options.whole("distance"), causal}, false, text_of(named), 0, true);
+      compare({options.whole("buckets"), options.whole("distance"), causal}, false, shortened(named), 0,
+              true);
   }
   return all;
 }

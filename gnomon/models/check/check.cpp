@@ -43,17 +43,11 @@ std::string not_numbers(const DumpedArray& a) {
               first);
 }
 
-std::string text_of(const Named& named) {
-  Spec one = Spec::parse("none");
-  one.attention = {named};
-  return one.print();
-}
-
 std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool(const Encoding&)>& is_such) {
   std::vector<Hypothesis> all;
   for (const Named& named : asked.expected) {
     const auto made = make_encoding(named, {64, 1, 64, 2048, true});
-    if (is_such(*made)) all.push_back({.spec = text_of(named), .expected = true});
+    if (is_such(*made)) all.push_back({.spec = shortened(named), .expected = true});
   }
   return all;
 }
@@ -77,8 +71,8 @@ void check_extent(std::string_view what, std::int64_t found, std::int64_t most) 
 void compare_with_expected(const Asked& asked, Checked& c) {
   if (asked.expected.empty()) return;
   if (c.best.expected && c.follows)
-    c.words = text("it follows what is expected, ", c.best.spec, c.best.apart.empty() ? "" : ", where ",
-                   c.best.apart);
+    c.words = text("it follows what is expected, ", c.best.spec.print_given(),
+                   c.best.apart.empty() ? "" : ", where ", c.best.apart);
   if (!c.best.expected) c.words = text("it is not what is expected: ", c.words);
   c.follows = c.follows && c.best.expected;
 }

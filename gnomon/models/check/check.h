@@ -3,12 +3,13 @@
 #include <vector>
 
 #include "gnomon/models/check/dump.h"
+#include "gnomon/spec/spec.h"
 
 namespace gnomon {
 
 // What numbers were held against: the convention of a spec, or that with a fault.
 struct HeldHypothesis {
-  std::string spec;  // of one encoding, to paste
+  Named spec;  // one encoding, with the options that tell it from others
   std::string
       apart;  // what differs from the spec, in words: "positions are rounded to bfloat16"; empty: nothing
   bool faulty = false;  // the difference is a fault, and no choice

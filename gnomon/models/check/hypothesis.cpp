@@ -132,7 +132,7 @@ std::string nothing_fits(const std::vector<HeldHypothesis>& tried) {
   std::vector<std::string> names;
   std::size_t count = 0;
   for (const HeldHypothesis& h : tried) {
-    const std::string name = h.spec.substr(0, h.spec.find('('));
+    const std::string& name = h.spec.name;
     if (name.empty()) continue;
     ++count;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -145,14 +145,14 @@ std::string nothing_fits(const std::vector<HeldHypothesis>& tried) {
 
 std::string answer(const Checked& c) {
   const HeldHypothesis& best = c.best;
-  if (best.apart.empty()) return text("it follows ", best.spec);
-  return text("it is ", best.spec, best.faulty ? ", but " : ", where ", best.apart);
+  if (best.apart.empty()) return text("it follows ", best.spec.print_given());
+  return text("it is ", best.spec.print_given(), best.faulty ? ", but " : ", where ", best.apart);
 }
 std::string answer_of_none(const Checked& c, const std::vector<HeldHypothesis>& tried) {
   const HeldHypothesis& best = c.best;
-  if (best.spec.empty() && best.apart.empty()) return "nothing that could be tried is near";
-  return text(nothing_fits(tried), "; the nearest is ", best.spec, best.apart.empty() ? "" : ", where ",
-              best.apart);
+  if (best.spec.name.empty() && best.apart.empty()) return "nothing that could be tried is near";
+  return text(nothing_fits(tried), "; the nearest is ", best.spec.print_given(),
+              best.apart.empty() ? "" : ", where ", best.apart);
 }
 
 // What `more` says beside `apart`.
@@ -165,7 +165,7 @@ std::string beside(const std::string& apart, const std::string& more) {
 // What is expected is written as the caller wrote it.
 bool same(const HeldHypothesis& a, const HeldHypothesis& b) {
   if (a.apart != b.apart) return false;
-  return a.spec == b.spec || (a.expected != b.expected && Spec::parse(a.spec) == Spec::parse(b.spec));
+  return a.spec == b.spec || (a.expected != b.expected && completed(a.spec) == completed(b.spec));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ double rounded(double x, Rounded to);
 // How a program may have computed angles: by the convention of a spec, or apart from it in one of the ways that are often
 // seen, most of which are faults.
 struct Hypothesis {
-  std::string spec;
+  Named spec;                   // one encoding
   double cost = 0;              // how much the spec assumes: 0 is what most models have
   bool expected = false;        // the spec is what the caller expects
   double shift = 0;             // positions + shift

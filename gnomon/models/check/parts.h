@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@ struct Asked {
   std::vector<Named> expected;  // the encodings of the spec; empty: any convention
   double theta = 0;
   std::vector<double> positions;
-  bool positions_given = false;    // and not 0, 1, 2 ... for want of them
-  std::string tried_as_well = {};  // the spec of a rotation, beside what the numbers suggest; empty: none
+  bool positions_given = false;             // and not 0, 1, 2 ... for want of them
+  std::optional<Named> tried_as_well = {};  // a rotation beside those that the numbers suggest
 };
 Checked check_rotation(const DumpedArray& before, const DumpedArray& after, const Asked& asked);
 Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Asked& asked);
@@ -43,8 +44,6 @@ struct Search {
 };
 void search(std::vector<Hypothesis> plain, const Search& by, Checked& checked);
 
-// As a spec has it, "rope(theta=500)".
-std::string text_of(const Named& named);
 // Those of the expected encodings that are such, as hypotheses.
 std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool(const Encoding&)>& is_such);
 // Adds them to the others, also where those begin at another position, which is a choice unless positions are given.

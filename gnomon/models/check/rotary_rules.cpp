@@ -46,11 +46,11 @@ class Rules {
   }
   std::vector<Hypothesis> all() {
     if (sought_.frequencies.empty()) {
-      for (const double theta : thetas({})) add("rope", theta, "", 0);
+      for (const double theta : thetas({})) add("rope", theta, {}, 0);
       return ranked();
     }
     const std::vector<double> fitted = fitted_thetas();
-    for (const double theta : thetas(fitted)) add("rope", theta, "", 0);
+    for (const double theta : thetas(fitted)) add("rope", theta, {}, 0);
     interpolated(), by_base(fitted), ramps(fitted), proportional(fitted);
     if (rough()) usual(fitted);
     return ranked();
@@ -115,7 +115,7 @@ class Rules {
     for (const double theta :
          thetas({to_digits(theta_of(g), 1), to_digits(theta_of(g), 2), to_digits(theta_of(g), 6)})) {
       for (const double by : {to_digits(factor, 1), to_digits(factor, 2), to_digits(factor, 5)})
-        add("linear", theta, text(", factor=", shortest(by)), 1 + oddness(by) / 4);
+        add("linear", theta, {{"factor", by}}, 1 + oddness(by) / 4);
     }
   }
   // A base that is another one's times factor^(r/(r−2)): of bases that no model has by itself.
@@ -127,7 +127,7 @@ class Rules {
       for (const double theta : thetas({})) {
         const double factor = std::pow(raised / theta, (r - 2) / r), whole = std::round(2 * factor) / 2;
         if (factor > 1.2 && factor < 100 && std::abs(whole / factor - 1) < 2e-3)
-          add("ntk", theta, text(", factor=", shortest(whole)), 1.25);
+          add("ntk", theta, {{"factor", whole}}, 1.25);
       }
     }
   }
@@ -136,11 +136,12 @@ class Rules {
   void usual(const std::vector<double>& fitted) {
     for (const double theta : thetas(fitted)) {
       for (const double by : linear_factors(theta))
-        add("linear", theta, text(", factor=", shortest(by)), 1 + oddness(by) / 4);
+        add("linear", theta, {{"factor", by}}, 1 + oddness(by) / 4);
       if (known_.size() < 2 || !agrees(theta)) continue;
       for (const double by : kYarnFactors)
         for (const double length : kLengths)
-          add("yarn", theta, extension(by, length) + attention(by), 2 + oddness(by) / 4 + rarity(length));
+          add("yarn", theta, joined(extension(by, length), attention(by)),
+              2 + oddness(by) / 4 + rarity(length));
       for (const double by : kLlama3Factors)
         for (const double length : kLengths)
           add("llama3", theta, extension(by, length), 2 + oddness(by) / 4 + rarity(length));
@@ -150,8 +151,12 @@ class Rules {
   static double rarity(double length) {
     return 0.01 * double(std::find(std::begin(kLengths), std::end(kLengths), length) - std::begin(kLengths));
   }
-  static std::string extension(double factor, double length) {
-    return text(", factor=", shortest(factor), ", original=", shortest(length));
+  static NamedOptions extension(double factor, double length) {
+    return {{"factor", factor}, {"original", length}};
+  }
+  static NamedOptions joined(NamedOptions first, const NamedOptions& more) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
   }
   double divided(double theta, std::size_t n) const {
     return std::pow(theta, -2 * double(n) / double(window_.channels)) / frequency(n);
@@ -193,19 +198,19 @@ class Rules {
     if (factor <= 1) return;
     const double odd = oddness(factor) / 4;
     for (const double length : kLengths) {
-      const std::string more = extension(factor, length);
+      const NamedOptions more = extension(factor, length);
       add("llama3", theta, more, 2 + odd);
-      add("yarn", theta, more + attention(factor), 2 + odd);
-      add("yarn", theta, more + ", truncate=off" + attention(factor), 2.5 + odd);
+      add("yarn", theta, joined(more, attention(factor)), 2 + odd);
+      add("yarn", theta, joined(joined(more, {{"truncate", "off"}}), attention(factor)), 2.5 + odd);
       add("ntk_by_parts", theta, more, 3 + odd);
     }
   }
   // YaRN's factor of cos and sin where it is not that of its rule.
-  std::string attention(double factor) const {
+  NamedOptions attention(double factor) const {
     const double rule = 0.1 * std::log(factor) + 1, found = sought_.factor;
-    if (found == 0 || std::abs(found - rule) < 4 * sought_.factor_noise) return "";
+    if (found == 0 || std::abs(found - rule) < 4 * sought_.factor_noise) return {};
     const double plain = std::abs(found - 1) < 4 * sought_.factor_noise ? 1 : to_digits(found, 8);
-    return text(", attention_factor=", shortest(plain));
+    return {{"attention_factor", plain}};
   }
   // The fast pairs turn, with the exponents of the whole head.
   void proportional(const std::vector<double>& fitted) {
@@ -216,16 +221,16 @@ class Rules {
       // The encoding takes the whole part of share·N: half a pair more is safe from rounding.
       const double exact = double(turning) / double(N), share = to_digits(exact, 4);
       const bool round_enough = std::size_t(share * double(N)) == turning;
-      add("proportional", theta,
-          text(", share=", shortest(round_enough ? share : (double(turning) + 0.5) / double(N))), 1.5);
+      add("proportional", theta, {{"share", round_enough ? share : (double(turning) + 0.5) / double(N)}},
+          1.5);
     }
   }
 
-  void add(std::string_view name, double theta, const std::string& more, double cost) {
-    const std::string spec = text(name, "(theta=", shortest(theta), window_.options(), more, ")");
-    if (!seen_.insert(spec).second) return;
+  void add(const char* name, double theta, const NamedOptions& more, double cost) {
+    const Named spec{name, joined(joined({{"theta", theta}}, window_.options()), more)};
+    if (!seen_.insert(spec.print_given()).second) return;
     try {
-      const auto made = make_encoding(spec, {window_.head, 1, window_.head, 2048, true});
+      const auto made = make_encoding(completed(spec), {window_.head, 1, window_.head, 2048, true});
       Hypothesis h{.spec = spec, .cost = cost + theta_cost(theta) + window_.cost()};
       found_.push_back({h, loss(made->frequencies())});
     } catch (const Error&) {  // a number that the encoding does not allow: no hypothesis
@@ -246,8 +251,7 @@ class Rules {
     // Where frequencies are known badly, many extensions of one kind come equally near: so many of each kind.
     std::map<std::string, std::size_t> of_kind;
     for (const Ranked& r : found_) {
-      const std::string& spec = r.hypothesis.spec;
-      const bool kept = rough() ? of_kind[spec.substr(0, spec.find('('))]++ < kMostOfKind
+      const bool kept = rough() ? of_kind[r.hypothesis.spec.name]++ < kMostOfKind
                                 : best.size() < kMostRules || sought_.frequencies.empty();
       if (kept) best.push_back(r.hypothesis);
     }
@@ -263,11 +267,11 @@ class Rules {
 
 }  // namespace
 
-std::string Window::options() const {
-  std::string all = ", pairing=" + pairing;
-  if (channels < head) all += text(", channels=", channels);
-  if (trailing) all += ", side=trailing";
-  if (offset > 0) all += text(", offset=", offset);
+NamedOptions Window::options() const {
+  NamedOptions all{{"pairing", pairing}};
+  if (channels < head) all.emplace_back("channels", channels);
+  if (trailing) all.emplace_back("side", "trailing");
+  if (offset > 0) all.emplace_back("offset", offset);
   return all;
 }
 double Window::cost() const {

@@ -13,7 +13,7 @@ struct Window {
   std::int64_t channels = 0, head = 0;
   bool trailing = false;
   std::int64_t offset = 0;
-  std::string options() const;  // ", pairing=halves, channels=32"
+  NamedOptions options() const;  // pairing=halves, channels=32
   double cost() const;
 };
 

@@ -12,41 +12,34 @@ namespace {
 
 constexpr double kFarthest = 131072;  // where a context may begin, if no positions are given
 
-// An option of a spec of one encoding, as it is written there.
-struct Place {
-  std::size_t at = std::string::npos, end = 0;  // of "name=value"
-  bool there() const { return at != std::string::npos; }
-};
-Place find(const std::string& spec, const std::string& name) {
-  for (std::size_t at = spec.find(name + "="); at != spec.npos; at = spec.find(name + "=", at + 1))
-    if (at > 0 && (spec[at - 1] == '(' || spec[at - 1] == ' ')) return {at, spec.find_first_of(",)", at)};
-  return {};
+// What is given for an option.
+const OptionValue* given(const Named& spec, std::string_view name) {
+  for (const auto& [key, value] : spec.options)
+    if (key == name) return &value;
+  return nullptr;
 }
-std::optional<double> option_in(const std::string& spec, const std::string& name) {
-  const Place p = find(spec, name);
-  if (!p.there()) return std::nullopt;
-  const std::size_t value = p.at + name.size() + 1;
-  return number(std::string_view(spec).substr(value, p.end - value), name);
+std::optional<double> number_given(const Named& spec, std::string_view name) {
+  const OptionValue* value = given(spec, name);
+  return value ? std::optional(value->number()) : std::nullopt;
 }
-// With another value; an empty one takes the option out. None of that name: as it was.
-std::string with(std::string spec, const std::string& name, const std::string& value) {
-  const Place p = find(spec, name);
-  if (!p.there()) return spec;
-  if (!value.empty()) return spec.replace(p.at, p.end - p.at, name + "=" + value);
-  const bool first = spec[p.at - 1] == '(';
-  return first ? spec.erase(p.at, p.end - p.at) : spec.erase(p.at - 2, p.end - p.at + 2);
+// With another value; none given: as it was.
+Named with(Named spec, std::string_view name, const OptionValue& value) {
+  for (auto& [key, old] : spec.options)
+    if (key == name) old = value;
+  return spec;
 }
-bool begins(const std::string& spec, std::string_view name) {
-  return spec.compare(0, name.size(), name) == 0;
+Named without(Named spec, std::string_view name) {
+  std::erase_if(spec.options, [&](const auto& option) { return option.first == name; });
+  return spec;
 }
 
 }  // namespace
 
 bool is_rotary(const Encoding& e) { return part<TurnPart>(e) != nullptr; }
 
-std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t D) {
+std::unique_ptr<Encoding> rotary_of(const Named& spec, std::int64_t D) {
   try {
-    auto made = make_encoding(spec, {D, 1, D, 2048, true});
+    auto made = make_encoding(completed(spec), {D, 1, D, 2048, true});
     if (is_rotary(*made)) return made;
   } catch (const Error&) {  // a window beyond the head: no hypothesis
   }
@@ -86,7 +79,7 @@ Turned some_of(const Turned& turned, std::int64_t most, std::vector<double>& pos
 // agree best, to several numbers of digits.
 std::vector<Hypothesis> with_finer_theta(const Hypothesis& fitted, const Turned& all_turned, std::int64_t D,
                                          double resolution) {
-  const double theta = option_in(fitted.spec, "theta").value_or(0);
+  const double theta = number_given(fitted.spec, "theta").value_or(0);
   if (!(theta > 2)) return {};
   std::vector<double> positions;
   const Turned turned = some_of(all_turned, 64, positions);
@@ -94,7 +87,7 @@ std::vector<Hypothesis> with_finer_theta(const Hypothesis& fitted, const Turned&
   for (const double p : positions) farthest = std::max(farthest, std::abs(p + fitted.shift));
   const auto with_theta = [&](double log_theta, int digits) {
     Hypothesis h = fitted;
-    h.spec = with(h.spec, "theta", shortest(to_digits(std::exp(log_theta), digits)));
+    h.spec = with(h.spec, "theta", to_digits(std::exp(log_theta), digits));
     return h;
   };
   // The angle p·θ^(−x), x = 2n/r, changes by p·x·θ^(−x), at most p/(e·ln θ), with ln θ.
@@ -128,14 +121,14 @@ std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& tu
   auto all = rotary_rules(window, {m.frequencies, m.resolution, m.factor, noise, asked.theta});
   for (Hypothesis& h : all) {
     h.shift = m.shift, h.shift_is_fault = asked.positions_given, h.backwards = m.backwards;
-    if (scaled && !begins(h.spec, "yarn")) h.scale = m.factor;
+    if (scaled && h.spec.name != "yarn") h.scale = m.factor;
   }
   // Of the bases that come nearest without being ones that models have: of the plain rotation, and of any kind.
   std::vector<Hypothesis> odd;
   for (const bool plain : {true, false}) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const Hypothesis& h) {
-      const auto theta = option_in(h.spec, "theta");
-      return theta && cost_of_theta(*theta) > 0 && begins(h.spec, "rope(") == plain;
+      const auto theta = number_given(h.spec, "theta");
+      return theta && cost_of_theta(*theta) > 0 && (h.spec.name == "rope") == plain;
     });
     if (found != all.end() && !m.frequencies.empty()) odd.push_back(*found);
   }
@@ -155,44 +148,47 @@ std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& tu
 
 std::vector<Hypothesis> confused(const Hypothesis& best, std::int64_t D) {
   std::vector<Hypothesis> all;
-  const auto add = [&](const std::string& spec) {
+  const auto add = [&](const Named& spec) {
     if (spec == best.spec) return;
     all.push_back(best);
     all.back().spec = spec;
   };
   for (const char* pairing : {"halves", "adjacent"}) add(with(best.spec, "pairing", pairing));
-  for (const double theta : {1e4, 5e5, 1e6}) add(with(best.spec, "theta", shortest(theta)));
-  add(with(best.spec, "side", ""));
-  add(with(with(best.spec, "channels", ""), "side", ""));
-  const auto theta = option_in(best.spec, "theta"), channels = option_in(best.spec, "channels"),
-             share = option_in(best.spec, "share");
+  for (const double theta : {1e4, 5e5, 1e6}) add(with(best.spec, "theta", theta));
+  add(without(best.spec, "side"));
+  add(without(without(best.spec, "channels"), "side"));
+  const auto theta = number_given(best.spec, "theta"), channels = number_given(best.spec, "channels"),
+             share = number_given(best.spec, "share");
   if (!theta) return all;
   // Partial and proportional; what an extension of the context is without it.
-  const std::string pairing =
-      find(best.spec, "pairing").there() && best.spec.find("adjacent") != best.spec.npos
-          ? ", pairing=adjacent"
-          : ", pairing=halves";
-  if (channels)
-    add(text("proportional(theta=", shortest(*theta), pairing, ", share=", shortest(*channels / double(D)),
-             ")"));
-  if (share) add(text("rope(theta=", shortest(*theta), pairing, ", fraction=", shortest(*share), ")"));
-  if (!begins(best.spec, "rope")) add(text("rope(theta=", shortest(*theta), pairing, ")"));
-  if (begins(best.spec, "yarn")) {
-    add(with(best.spec, "attention_factor", ""));
-    if (!find(best.spec, "attention_factor").there())
-      add(best.spec.substr(0, best.spec.size() - 1) + ", attention_factor=1)");
-    add(with(best.spec, "truncate", ""));
+  const OptionValue* paired = given(best.spec, "pairing");
+  const NamedOptions plain{{"theta", *theta}, {"pairing", paired ? *paired : OptionValue("halves")}};
+  const auto of = [&](const char* name, const char* option, double value) {
+    Named spec{name, plain};
+    spec.options.emplace_back(option, value);
+    return spec;
+  };
+  if (channels) add(of("proportional", "share", *channels / double(D)));
+  if (share) add(of("rope", "fraction", *share));
+  if (!best.spec.name.starts_with("rope")) add({"rope", plain});
+  if (best.spec.name == "yarn") {
+    add(without(best.spec, "attention_factor"));
+    if (!given(best.spec, "attention_factor")) {
+      all.push_back(best);
+      all.back().spec.options.emplace_back("attention_factor", 1);
+    }
+    add(without(best.spec, "truncate"));
   }
-  if (const auto factor = option_in(best.spec, "factor"))
-    add(text("linear(theta=", shortest(*theta), pairing, ", factor=", shortest(*factor), ")"));
+  if (const auto factor = number_given(best.spec, "factor")) add(of("linear", "factor", *factor));
   return all;
 }
 
 namespace {
 
 void remark_on_factor(Checked& c) {
-  const auto found = option_in(c.best.spec, "attention_factor"), factor = option_in(c.best.spec, "factor");
-  if (!found || !factor || !begins(c.best.spec, "yarn")) return;
+  const auto found = number_given(c.best.spec, "attention_factor"),
+             factor = number_given(c.best.spec, "factor");
+  if (!found || !factor || c.best.spec.name != "yarn") return;
   const double rule = 0.1 * std::log(*factor) + 1;
   if (*found == 1)
     c.remarks.push_back(
@@ -204,7 +200,7 @@ void remark_on_factor(Checked& c) {
 
 // A base that no model has, but whose power is one that many have: the exponents were formed otherwise.
 void remark_on_theta(std::int64_t D, Checked& c) {
-  const auto theta = option_in(c.best.spec, "theta"), channels = option_in(c.best.spec, "channels");
+  const auto theta = number_given(c.best.spec, "theta"), channels = number_given(c.best.spec, "channels");
   const auto usual = [](double x) {
     const auto known = known_thetas();
     return std::any_of(known.begin(), known.end(), [x](double k) { return std::abs(x / k - 1) < 1e-3; });

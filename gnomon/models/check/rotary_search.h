@@ -14,8 +14,8 @@ namespace gnomon {
 inline constexpr double kAngle = 0x1p-21;
 
 bool is_rotary(const Encoding& encoding);  // it turns pairs: a TurnPart
-// The rotation of a spec for heads of this size; null: its window does not fit the head.
-std::unique_ptr<Encoding> rotary_of(const std::string& spec, std::int64_t head_dim);
+// The rotation for heads of this size; null: its window does not fit the head.
+std::unique_ptr<Encoding> rotary_of(const Named& spec, std::int64_t head_dim);
 
 // The rules of a reading, as hypotheses that begin where the turns say.
 std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked);

@@ -168,6 +168,12 @@ Misfit misfit(const Rows& rows, const Hypothesis& h, std::span<const double> pos
   return m;
 }
 
+Named rope(double theta, const Window& window) {
+  Named spec{"rope", {{"theta", theta}}};
+  const NamedOptions more = window.options();
+  spec.options.insert(spec.options.end(), more.begin(), more.end());
+  return spec;
+}
 // Cos and sin that are laid out for the other pairing: such rows do not turn, so the usual bases are tried.
 std::vector<Hypothesis> mixed(const Rows& rows, const Asked& asked) {
   std::vector<double> thetas(known_thetas().begin(), known_thetas().end());
@@ -175,9 +181,7 @@ std::vector<Hypothesis> mixed(const Rows& rows, const Asked& asked) {
   std::vector<Hypothesis> all;
   for (const Window& w : windows(rows)) {
     for (const double theta : thetas)
-      all.push_back({.spec = text("rope(theta=", shortest(theta), w.options(), ")"),
-                     .cost = w.cost(),
-                     .tables_mixed = true});
+      all.push_back({.spec = rope(theta, w), .cost = w.cost(), .tables_mixed = true});
   }
   return all;
 }
@@ -231,9 +235,9 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
     c.remarks.push_back(text("pairs do not keep their length, or heads turn differently, by ",
                              fixed(100 * ways[0].strain, 0), " % even as the best pairs are chosen"));
   }
-  if (!asked.tried_as_well.empty() && !plain.empty()) {
+  if (asked.tried_as_well && !plain.empty()) {
     Hypothesis other = plain.front();  // where it begins, and which way it turns, as measured
-    other.spec = asked.tried_as_well, other.cost = 0;
+    other.spec = *asked.tried_as_well, other.cost = 0;
     plain.push_back(other);
   }
   add_expected(expected_of(asked, is_rotary), plain);

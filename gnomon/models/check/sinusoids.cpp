@@ -41,11 +41,12 @@ double vector_at(const Encoding& e, const Scene& scene, std::size_t t, std::int6
 Misfit misfit(const Table& s, const Hypothesis& h, std::span<const double> positions,
               const std::vector<std::int64_t>& tokens) {
   Misfit m;
-  const auto e = make_encoding(h.spec, {s.C, 1, s.C, std::max<std::int64_t>(s.T, 1), true});
+  const auto e = make_encoding(completed(h.spec), {s.C, 1, s.C, std::max<std::int64_t>(s.T, 1), true});
   std::vector<double> places;
   for (const std::int64_t t : tokens)
     places.push_back((h.backwards ? -1 : 1) * rounded(positions[std::size_t(t)] + h.shift, h.positions));
-  const bool halves = h.spec.find("layout=halves") != h.spec.npos;
+  const auto layout = h.spec.option("layout");
+  const bool halves = layout && layout->word() == "halves";
   const Scene scene{places, {}, {}, {}};
   for (std::size_t t = 0; t < tokens.size(); ++t) {
     for (std::int64_t c = 0; c < s.C; ++c) {
@@ -59,12 +60,13 @@ Misfit misfit(const Table& s, const Hypothesis& h, std::span<const double> posit
   return m;
 }
 
-std::string spec_of(bool halves, bool tensor2tensor, double base, double amplitude) {
-  std::string spec = text("sinusoidal(layout=", halves ? "halves" : "interleaved",
-                          ", frequencies=", tensor2tensor ? "tensor2tensor" : "paper");
-  if (base != 10000) spec += ", base=" + shortest(base);
-  if (amplitude != 1) spec += ", amplitude=" + shortest(amplitude);
-  return spec + ")";
+Named spec_of(bool halves, bool tensor2tensor, double base, double amplitude) {
+  Named spec{"sinusoidal",
+             {{"layout", halves ? "halves" : "interleaved"},
+              {"frequencies", tensor2tensor ? "tensor2tensor" : "paper"}}};
+  if (base != 10000) spec.options.emplace_back("base", base);
+  if (amplitude != 1) spec.options.emplace_back("amplitude", amplitude);
+  return spec;
 }
 
 double to_digits(double x, int digits) {

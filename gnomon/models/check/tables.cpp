@@ -102,8 +102,9 @@ Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Aske
           {faults_of_positions, faults_of_frequencies, faults_of_angles},
           [&](const Hypothesis& best) {
             auto all = confused(best, 2 * s.N);
-            std::erase_if(all,
-                          [&](const Hypothesis& h) { return h.spec.find(window.pairing) == h.spec.npos; });
+            std::erase_if(all, [&](const Hypothesis& h) {
+              return h.spec.option("pairing") != OptionValue(window.pairing);
+            });
             return all;
           }},
          c);
@@ -168,8 +169,8 @@ Checked check_inv_freq(const DumpedArray& a, const Asked& asked) {
           {faults_of_frequencies},
           [&](const Hypothesis& best) {
             auto all = confused(best, 2 * N);
-            std::erase_if(all,
-                          [](const Hypothesis& h) { return h.spec.find("pairing=halves") == h.spec.npos; });
+            std::erase_if(
+                all, [](const Hypothesis& h) { return h.spec.option("pairing") != OptionValue("halves"); });
             return all;
           }},
          c);

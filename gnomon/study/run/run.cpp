@@ -13,6 +13,7 @@
 #include "gnomon/files/safetensors.h"
 #include "gnomon/files/sha256.h"
 #include "gnomon/kernels/loss.h"
+#include "gnomon/study/run/curve_json-inl.h"
 #include "gnomon/study/run/learner.h"
 
 namespace gnomon {
@@ -37,25 +38,6 @@ struct Progress {
   std::int64_t loss_count = 0;
   double training_seconds = 0;
 };
-
-Json to_json(const std::vector<CurvePoint>& curve) {
-  Json all = Json::array();
-  for (const auto& p : curve) all.push_back({p.step, p.training, p.held_out});
-  return all;
-}
-Json to_json(const Tally& c) { return {c.right, c.asked}; }
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-
-// Throws Error(input) for points that are out of order or after `last`.
-std::vector<CurvePoint> curve_from(const JsonValue& json, std::int64_t last) {
-  std::vector<CurvePoint> curve;
-  for (const JsonValue& point : json.list()) {
-    const auto parts = point.list(3);
-    const std::int64_t least = curve.empty() ? 0 : curve.back().step + 1;
-    curve.push_back({parts[0].whole(least, last), parts[1].number_or_nan(), parts[2].number_or_nan()});
-  }
-  return curve;
-}
 
 // What the curve is of: a study looks at its test when it is over, and not before.
 Held watched(const Job& job) { return job.held == Held::test ? Held::validation : job.held; }
@@ -303,7 +285,7 @@ class Run {
                      {"loss_sum", state_.loss_sum},
                      {"loss_count", state_.loss_count},
                      {"training_seconds", state_.training_seconds},
-                     {"curve", to_json(state_.curve)}};
+                     {"curve", curve_json(state_.curve)}};
     std::error_code none_yet;  // the intact one before stays as the fallback
     std::filesystem::rename(folder_.checkpoint(), folder_.previous(), none_yet);
     write_safetensors(folder_.checkpoint(), tensors(true),
@@ -405,99 +387,6 @@ Floats parameters_in(const Model& model, const Path& path, const std::string& ke
     std::copy(t.data.begin(), t.data.end(), w.begin() + p.offset);
   }
   return w;
-}
-
-std::string result_json(const RunResult& r) {
-  Json j{{"key", r.plan.key},
-         {"asked", r.plan.asked},
-         {"numerics", r.plan.numerics},
-         {"arm", r.plan.arm},
-         {"seed", r.plan.seed},
-         {"steps", r.plan.steps},
-         {"learning_rate", r.plan.learning_rate},
-         {"failure", r.failure},
-         {"parameters", r.parameters},
-         {"flops_per_token", r.flops_per_token}};
-  j["nats"] = r.nats;
-  j["by_block"] = r.by_block;
-  j["curve"] = to_json(r.curve);
-  j["by_length"] = Json::array();
-  for (const auto& l : r.by_length) {
-    j["by_length"].push_back({{"factor", l.factor},
-                              {"tokens", l.tokens},
-                              {"nats", l.nats ? Json(*l.nats) : Json()},
-                              {"by_block", l.by_block},
-                              {"right", l.right ? to_json(*l.right) : Json()},
-                              {"by_depth", Json::array()}});
-    if (l.symbols) j["by_length"].back()["symbols"] = to_json(*l.symbols);
-    for (const Tally& c : l.by_depth) j["by_length"].back()["by_depth"].push_back(to_json(c));
-  }
-  j["by_position"] = r.by_position;
-  j["weights_sha256"] = r.weights_sha256;
-  j["cost"] = {{"training_seconds", r.cost.training_seconds},
-               {"evaluation_seconds", r.cost.evaluation_seconds},
-               {"tokens_per_second", r.cost.tokens_per_second},
-               {"peak_memory_bytes", r.cost.peak_memory_bytes}};
-  return sealed(j.dump(1));
-}
-
-namespace {
-Tally count_from(const JsonValue& json) {
-  const auto two = json.list(2);
-  const std::int64_t asked = two[1].whole(0, kMost);
-  return {two[0].whole(0, asked), asked};
-}
-std::vector<double> numbers_from(const JsonValue& json) {
-  std::vector<double> all;
-  for (const JsonValue& x : json.list()) all.push_back(x.number_or_nan());
-  return all;
-}
-RunResult result_from(const JsonValue& j) {
-  RunResult r{{{j.member("arm").text(), j.member("seed").whole(0, kMost), j.member("steps").whole(0, kMost),
-                j.member("learning_rate").number()},
-               j.member("key").text(),
-               j.member("asked").text(),
-               j.member("numerics").text()},
-              j.member("failure").text(),
-              j.member("parameters").whole(0, kMost),
-              j.member("flops_per_token").number(),
-              j.member("nats").number_or_nan(),
-              numbers_from(j.member("by_block")),
-              curve_from(j.member("curve"), kMost),
-              {},
-              {},
-              j.member("weights_sha256").text(),
-              {}};
-  for (const JsonValue& l : j.member("by_length").list()) {
-    const JsonValue nats = l.member("nats");
-    r.by_length.push_back({l.member("factor").number(),
-                           l.member("tokens").whole(1, kMost),
-                           nats.null() ? std::nullopt : std::optional(nats.number()),
-                           numbers_from(l.member("by_block")),
-                           {},
-                           {}});
-    if (const JsonValue right = l.member("right"); !right.null())
-      r.by_length.back().right = count_from(right),
-      r.by_length.back().symbols = count_from(l.member("symbols"));
-    for (const JsonValue& c : l.member("by_depth").list())
-      r.by_length.back().by_depth.push_back(count_from(c));
-  }
-  r.by_position = numbers_from(j.member("by_position"));
-  const JsonValue cost = j.member("cost");
-  r.cost = {cost.member("training_seconds").number(), cost.member("evaluation_seconds").number(),
-            cost.member("tokens_per_second").number(), cost.member("peak_memory_bytes").whole(0, kMost)};
-  return r;
-}
-}  // namespace
-
-RunResult result_from_json(const Path& path) {
-  const std::string bytes = read_file(path);
-  try {
-    const StrictJson json = parse_sealed_json(bytes, path.string());
-    return result_from(JsonValue(json, path.string()));
-  } catch (const Error& e) {
-    throw Error(e.fault(), text(e.what(), "; remove the file to run it again"));
-  }
 }
 
 }  // namespace gnomon
