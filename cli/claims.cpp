@@ -53,7 +53,8 @@ void list_rules() {
     for (const Claim* c : all_claims()) {
       if (c->question != q) continue;
       fmt::print("  {}  {}\n", c->id, wrapped(std::string(c->text.says), kBegins));
-      say("method", c->text.method), say("expected", c->text.expects), say("verdict", explained(c->verdicts, {}));
+      say("method", c->text.method), say("expected", c->text.expects),
+          say("verdict", explained(c->verdicts, {}));
       say("rests on", c->text.because), say("if", c->text.condition), say("settled", c->text.settles);
       say("amended", c->text.amended);
     }
@@ -79,7 +80,8 @@ class Told {
 };
 
 void print(const Answered& a) {
-  fmt::print("{}  {}\n", a.claim->id, wrapped(text(told(*a.claim, a.verdict), ": ", a.claim->text.says), kFound));
+  fmt::print("{}  {}\n", a.claim->id,
+             wrapped(text(told(*a.claim, a.verdict), ": ", a.claim->text.says), kFound));
   const auto say = [](const std::string& sentence) {
     fmt::print("{}{}\n", std::string(kFound, ' '), wrapped(sentence, kFound));
   };

@@ -1,9 +1,9 @@
 // What position does alone: rows, tables and words.
 #include "gnomon/nn/alone.h"
-#include "gnomon/nn/attention_inside.h"
 
 #include "gnomon/c/handles.h"
 #include "gnomon/core/error.h"
+#include "gnomon/nn/attention_inside.h"
 
 using namespace gnomon;
 using c::call;

@@ -121,11 +121,11 @@ typedef struct gnomon_attention_config {
       kv_heads;  // of k and v, a divisor of heads; 0 = heads. Query head h reads head h / (heads/kv_heads)
   int64_t head_dim;   // channels of q and k
   int64_t value_dim;  // channels of v; 0 = head_dim
-  int64_t width;       // of the layer's input, for encodings that read it; 0 = heads·head_dim
-  int64_t length;      // tokens of a training window, which some encodings are made for
-  double scale;        // of q·k; 0 = 1/√head_dim
-  float soft_cap;      // of logits, c·tanh(s/c); 0 = none
-  int32_t causal;      // 1: a query sees no key after it; 0: it sees all
+  int64_t width;      // of the layer's input, for encodings that read it; 0 = heads·head_dim
+  int64_t length;     // tokens of a training window, which some encodings are made for
+  double scale;       // of q·k; 0 = 1/√head_dim
+  float soft_cap;     // of logits, c·tanh(s/c); 0 = none
+  int32_t causal;     // 1: a query sees no key after it; 0: it sees all
 } gnomon_attention_config;
 #define GNOMON_ATTENTION_CONFIG_INIT \
   { sizeof(gnomon_attention_config), 0, 0, 0, 0, 0, 2048, 0.0, 0.0f, 1 }

@@ -38,20 +38,20 @@ class AlibiLearned final : public DistanceBias {
 }  // namespace
 
 extern const Entry alibi_learned_entry;
-const Entry alibi_learned_entry =
-    entry<AlibiLearned>({.name = "alibi_learned",
-                         .aliases = {"learned_alibi"},
-                         .title = "ALiBi with learned slopes",
-                         .paper = "https://arxiv.org/abs/2108.12409",
-                         .formula = "s = q*k/sqrt(D) - exp(w_h)*|p_i - p_j|",
+const Entry alibi_learned_entry = entry<AlibiLearned>(
+    {.name = "alibi_learned",
+     .aliases = {"learned_alibi"},
+     .title = "ALiBi with learned slopes",
+     .paper = "https://arxiv.org/abs/2108.12409",
+     .formula = "s = q*k/sqrt(D) - exp(w_h)*|p_i - p_j|",
      .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} - e^{w_h}\, \left|p_i - p_j\right|)",
-                         .pitfall = "fused GPU kernels return no gradient for slopes",
-                         .year = 2021,
-                         .relative = true,
-                         .options = {{.name = "slopes",
-                                      .help = "that it starts from",
-                                      .standard = "authors",
-                                      .words = {"authors", "geometric"},
-                                      .must_be_named = true}}});
+     .pitfall = "fused GPU kernels return no gradient for slopes",
+     .year = 2021,
+     .relative = true,
+     .options = {{.name = "slopes",
+                  .help = "that it starts from",
+                  .standard = "authors",
+                  .words = {"authors", "geometric"},
+                  .must_be_named = true}}});
 
 }  // namespace gnomon

@@ -34,7 +34,7 @@ const Entry binary_entry =
                    .title = "Binary digits of the position",
                    .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
                    .formula = "e[p,c] = 2*bit_c(p) - 1",
-     .latex = R"(e_{p,c} = 2\, \mathrm{bit}_c(p) - 1)",
+                   .latex = R"(e_{p,c} = 2\, \mathrm{bit}_c(p) - 1)",
                    .pitfall = "the top digits are constant in training and flip beyond it",
                    .year = 2019,
                    .relative = false,

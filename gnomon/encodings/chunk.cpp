@@ -33,20 +33,22 @@ class Chunk final : public Encoding, public MaskPart {
 }  // namespace
 
 extern const Entry chunk_entry;
-const Entry chunk_entry = entry<Chunk>({.name = "chunk",
-                                        .aliases = {"chunked", "block_local"},
-                                        .title = "Chunks: a query sees the keys of its chunk",
-                                        .paper = "https://github.com/meta-llama/llama-models",
-                                        .formula = "i sees j where floor(p_i/size) = floor(p_j/size)",
-     .latex = R"(i \;\text{sees}\; j \;\text{where}\; \left\lfloor \frac{p_i}{\mathrm{size}} \right\rfloor = \left\lfloor \frac{p_j}{\mathrm{size}} \right\rfloor)",
-                                        .pitfall = "the first tokens of a chunk see almost nothing",
-                                        .year = 2025,
-                                        .relative = false,
-                                        .options = {{.name = "size",
-                                                     .help = "tokens of a chunk",
-                                                     .standard = "32",
-                                                     .least = 1,
-                                                     .most = 1000000000.0,
-                                                     .whole = true}}});
+const Entry chunk_entry = entry<Chunk>(
+    {.name = "chunk",
+     .aliases = {"chunked", "block_local"},
+     .title = "Chunks: a query sees the keys of its chunk",
+     .paper = "https://github.com/meta-llama/llama-models",
+     .formula = "i sees j where floor(p_i/size) = floor(p_j/size)",
+     .latex =
+         R"(i \;\text{sees}\; j \;\text{where}\; \left\lfloor \frac{p_i}{\mathrm{size}} \right\rfloor = \left\lfloor \frac{p_j}{\mathrm{size}} \right\rfloor)",
+     .pitfall = "the first tokens of a chunk see almost nothing",
+     .year = 2025,
+     .relative = false,
+     .options = {{.name = "size",
+                  .help = "tokens of a chunk",
+                  .standard = "32",
+                  .least = 1,
+                  .most = 1000000000.0,
+                  .whole = true}}});
 
 }  // namespace gnomon

@@ -103,7 +103,8 @@ const Entry content_profile_entry = entry<ContentProfile>(
      .title = "Profiles of the distance, mixed by the content of the query",
      .paper = "https://github.com/huggingface/transformers",
      .formula = "s = q_i*k_j/sqrt(D) + tau_i*(W x_i)*P[i - j], 0 from i - j = extent on",
-     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \tau_i\, (W x_i) \cdot P_{i-j}, \quad 0 \;\text{from}\; i - j = \mathrm{extent} \;\text{on})",
+     .latex =
+         R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \tau_i\, (W x_i) \cdot P_{i-j}, \quad 0 \;\text{from}\; i - j = \mathrm{extent} \;\text{on})",
      .pitfall = "the term is not divided by sqrt(D); Inkling's layers with a window have its size as extent",
      .year = 2026,
      .relative = true,

@@ -52,7 +52,8 @@ const Entry cope_entry = entry<Cope>(
      .title = "Contextual position encoding: positions counted by gates",
      .paper = "https://arxiv.org/abs/2405.18719",
      .formula = "P_ij = sum_{u=j..i} sigmoid(q_i*k_u/sqrt(D)); s += lerp(q_i*e[floor P], q_i*e[ceil P])",
-     .latex = R"(P_{ij} = \sum_{u=j}^{i} \sigma\left(\frac{q_i \cdot k_u}{\sqrt{D}}\right), \quad s_{ij} \leftarrow s_{ij} + \mathrm{lerp}\big(q_i \cdot e_{\lfloor P_{ij} \rfloor},\, q_i \cdot e_{\lceil P_{ij} \rceil}\big))",
+     .latex =
+         R"(P_{ij} = \sum_{u=j}^{i} \sigma\left(\frac{q_i \cdot k_u}{\sqrt{D}}\right), \quad s_{ij} \leftarrow s_{ij} + \mathrm{lerp}\big(q_i \cdot e_{\lfloor P_{ij} \rfloor},\, q_i \cdot e_{\lceil P_{ij} \rceil}\big))",
      .pitfall = "the mask comes before the gate; the gradient flows through the gate and the fraction",
      .year = 2024,
      .relative = true,

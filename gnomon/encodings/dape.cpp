@@ -95,7 +95,7 @@ const Entry dape_entry =
                  .title = "Data-adaptive: a network mixes the logits of all heads with a bias",
                  .paper = "https://arxiv.org/abs/2405.14722",
                  .formula = "s' = s + b + MLP([s ; b]) over the heads",
-     .latex = R"(\hat{s} = s + b + \mathrm{MLP}([s\,;\, b]) \;\text{over the heads})",
+                 .latex = R"(\hat{s} = s + b + \mathrm{MLP}([s\,;\, b]) \;\text{over the heads})",
                  .pitfall = "it needs the logits of all heads at once: no fused kernel has them",
                  .year = 2024,
                  .relative = true,

@@ -88,22 +88,23 @@ class DataAlibi final : public Encoding, public RulePart {
 }  // namespace
 
 extern const Entry data_alibi_entry;
-const Entry data_alibi_entry =
-    entry<DataAlibi>({.name = "data_alibi",
-                      .aliases = {"data_dependent_alibi"},
-                      .title = "Data-dependent ALiBi: every query has its own forget gates",
-                      .paper = "https://github.com/lucidrains/x-transformers",
-                      .formula = "s = q*k/sqrt(D) + sum_{l=j..i-1} ln sigmoid(a_i*b_l/sqrt(w))",
-     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \sum_{l=j}^{i-1} \ln \sigma\left(\frac{a_i \cdot b_l}{\sqrt{w}}\right))",
-                      .pitfall = "quadratic, causal only",
-                      .year = 2024,
-                      .relative = true,
-                      .causal_only = true,
-                      .options = {{.name = "width",
-                                   .help = "channels of the gates",
-                                   .standard = "8",
-                                   .least = 1,
-                                   .most = 256,
-                                   .whole = true}}});
+const Entry data_alibi_entry = entry<DataAlibi>(
+    {.name = "data_alibi",
+     .aliases = {"data_dependent_alibi"},
+     .title = "Data-dependent ALiBi: every query has its own forget gates",
+     .paper = "https://github.com/lucidrains/x-transformers",
+     .formula = "s = q*k/sqrt(D) + sum_{l=j..i-1} ln sigmoid(a_i*b_l/sqrt(w))",
+     .latex =
+         R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \sum_{l=j}^{i-1} \ln \sigma\left(\frac{a_i \cdot b_l}{\sqrt{w}}\right))",
+     .pitfall = "quadratic, causal only",
+     .year = 2024,
+     .relative = true,
+     .causal_only = true,
+     .options = {{.name = "width",
+                  .help = "channels of the gates",
+                  .standard = "8",
+                  .least = 1,
+                  .most = 256,
+                  .whole = true}}});
 
 }  // namespace gnomon

@@ -26,7 +26,8 @@ const Entry deberta_entry = entry<Deberta>(
      .title = "DeBERTa: disentangled attention over clamped distances",
      .paper = "https://arxiv.org/abs/2006.03654",
      .formula = "s = (q*k + q*K[r(d)] + k*Q[r(d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",
-     .latex = R"(s = \frac{q \cdot k + q \cdot K_{r(d)} + k \cdot Q_{r(d)}}{\sqrt{3D}}, \quad r(d) = \mathrm{clamp}(d + k, 0, 2k - 1))",
+     .latex =
+         R"(s = \frac{q \cdot k + q \cdot K_{r(d)} + k \cdot Q_{r(d)}}{\sqrt{3D}}, \quad r(d) = \mathrm{clamp}(d + k, 0, 2k - 1))",
      .pitfall = "the paper prints p2c with the distance the other way round than the code, and every "
                 "checkpoint, has "
                 "it; all terms are divided by sqrt(3D)",

@@ -48,7 +48,8 @@ const Entry deberta_v2_entry = entry<DebertaV2>(
      .title = "DeBERTa v2 and v3: disentangled attention over logarithmic buckets",
      .paper = "https://arxiv.org/abs/2111.09543",
      .formula = "as deberta with r(d) = bucket(d) + B, the logarithm by ceiling, the table normalised",
-     .latex = R"(s = \frac{q \cdot k + q \cdot K_{r(d)} + k \cdot Q_{r(d)}}{\sqrt{3D}}, \quad r(d) = \mathrm{bucket}(d) + B)",
+     .latex =
+         R"(s = \frac{q \cdot k + q \cdot K_{r(d)} + k \cdot Q_{r(d)}}{\sqrt{3D}}, \quad r(d) = \mathrm{bucket}(d) + B)",
      .pitfall = "ceiling where T5 has floor; the table is LayerNormed and projected by the layer itself",
      .year = 2021,
      .relative = true,

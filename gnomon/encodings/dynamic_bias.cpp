@@ -117,7 +117,8 @@ const Entry dynamic_bias_entry = entry<DynamicBias>(
      .title = "Dynamic position bias: a small network of the distance",
      .paper = "https://arxiv.org/abs/2108.00154",
      .formula = "s = q*k/sqrt(D) + MLP(sign(d)*ln(1 + |d|))_h",
-     .latex = R"(s = \frac{q \cdot k}{\sqrt{D}} + \mathrm{MLP}_h\big(\mathrm{sign}(d) \ln(1 + \left|d\right|)\big))",
+     .latex =
+         R"(s = \frac{q \cdot k}{\sqrt{D}} + \mathrm{MLP}_h\big(\mathrm{sign}(d) \ln(1 + \left|d\right|)\big))",
      .pitfall = "without the logarithm its input is unbounded",
      .year = 2021,
      .relative = true,

@@ -53,7 +53,7 @@ const Entry dynamic_yarn_entry =
                         .title = "YaRN with the factor that the context needs",
                         .paper = "https://arxiv.org/abs/2309.00071",
                         .formula = "YaRN with s = max(1, L/L0)",
-     .latex = R"(\text{YaRN with}\; s = \max\left(1, \frac{L}{L_0}\right))",
+                        .latex = R"(\text{YaRN with}\; s = \max\left(1, \frac{L}{L_0}\right))",
                         .pitfall = "cached keys keep the frequencies they were turned with",
                         .year = 2023,
                         .relative = false,

@@ -131,7 +131,8 @@ const Entry fire_entry = entry<Fire>(
      .title = "FIRE: a small network of the distance over the position of the query",
      .paper = "https://arxiv.org/abs/2310.04418",
      .formula = "s = q*k/sqrt(D) + MLP_h(psi(p_i - p_j)/psi(max(|w*L|, p_i))), psi(x) = ln(|c*x| + 1)",
-     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \mathrm{MLP}_h\left(\frac{\psi(p_i - p_j)}{\psi(\max(\left|w L\right|, p_i))}\right), \quad \psi(x) = \ln(\left|c x\right| + 1))",
+     .latex =
+         R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \mathrm{MLP}_h\left(\frac{\psi(p_i - p_j)}{\psi(\max(\left|w L\right|, p_i))}\right), \quad \psi(x) = \ln(\left|c x\right| + 1))",
      .pitfall = "decoding must pass the absolute position of the query",
      .year = 2023,
      .relative = false,

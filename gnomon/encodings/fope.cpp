@@ -119,7 +119,8 @@ const Entry fope_entry = entry<Fope>(
      .title = "Fourier position embedding: each pair sums several frequencies",
      .paper = "https://arxiv.org/abs/2412.17739",
      .formula = "pair n is multiplied by sum_f C[h,f,n]*exp(i*p*w_f), slow w_f set to 0",
-     .latex = R"(\text{pair } n \;\text{is multiplied by}\; \sum_f C_{h,f,n}\, e^{\mathrm{i}\, p\, \omega_f}, \quad \text{slow}\; \omega_f \;\text{set to}\; 0)",
+     .latex =
+         R"(\text{pair } n \;\text{is multiplied by}\; \sum_f C_{h,f,n}\, e^{\mathrm{i}\, p\, \omega_f}, \quad \text{slow}\; \omega_f \;\text{set to}\; 0)",
      .pitfall = "a dropped frequency is cos 1 and sin 0; padding sin with 1 doubles those products",
      .year = 2024,
      .relative = false,

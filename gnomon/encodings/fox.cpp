@@ -73,22 +73,22 @@ class Fox final : public Encoding, public BiasPart {
 }  // namespace
 
 extern const Entry fox_entry;
-const Entry fox_entry =
-    entry<Fox>({.name = "fox",
-                .aliases = {"forgetting", "forgetting_transformer"},
-                .title = "Forgetting attention: a gate for each token decays what came before",
-                .paper = "https://openreview.net/forum?id=q2Lnyegkr8",
-                .formula = "s = q*k/sqrt(D) + sum_{l=j+1..i} ln sigmoid(w*x_l + b)",
+const Entry fox_entry = entry<Fox>(
+    {.name = "fox",
+     .aliases = {"forgetting", "forgetting_transformer"},
+     .title = "Forgetting attention: a gate for each token decays what came before",
+     .paper = "https://openreview.net/forum?id=q2Lnyegkr8",
+     .formula = "s = q*k/sqrt(D) + sum_{l=j+1..i} ln sigmoid(w*x_l + b)",
      .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + \sum_{l=j+1}^{i} \ln \sigma(w \cdot x_l + b))",
-                .pitfall = "the running sum needs more than 16 bits",
-                .year = 2025,
-                .relative = true,
-                .causal_only = true,
-                .extrapolates = true,
-                .options = {{.name = "bias",
-                             .help = "of the gates at the start; 5 forgets almost nothing",
-                             .standard = "5",
-                             .least = -50,
-                             .most = 50}}});
+     .pitfall = "the running sum needs more than 16 bits",
+     .year = 2025,
+     .relative = true,
+     .causal_only = true,
+     .extrapolates = true,
+     .options = {{.name = "bias",
+                  .help = "of the gates at the start; 5 forgets almost nothing",
+                  .standard = "5",
+                  .least = -50,
+                  .most = 50}}});
 
 }  // namespace gnomon

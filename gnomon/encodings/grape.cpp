@@ -50,19 +50,19 @@ class Grape final : public Encoding, public MapPart {
 }  // namespace
 
 extern const Entry grape_entry;
-const Entry grape_entry =
-    entry<Grape>({.name = "grape",
-                  .title = "GRAPE, multiplicative: a learned plane that turns",
-                  .paper = "https://arxiv.org/abs/2512.07805",
-                  .formula = "G(p) = exp(p*(a*b^T - b*a^T)) on q and k",
+const Entry grape_entry = entry<Grape>(
+    {.name = "grape",
+     .title = "GRAPE, multiplicative: a learned plane that turns",
+     .paper = "https://arxiv.org/abs/2512.07805",
+     .formula = "G(p) = exp(p*(a*b^T - b*a^T)) on q and k",
      .latex = R"(G(p) = \exp\big(p\,(a b^{\top} - b a^{\top})\big) \;\text{on}\; q \;\text{and}\; k)",
-                  .pitfall = "sin(s)/s and (1 - cos(s))/s^2 need a series where s is small",
-                  .year = 2025,
-                  .relative = true,
-                  .options = {{.name = "frequency",
-                               .help = "of the start, in radians a token",
-                               .standard = "0.1",
-                               .least = 1e-06,
-                               .most = 10}}});
+     .pitfall = "sin(s)/s and (1 - cos(s))/s^2 need a series where s is small",
+     .year = 2025,
+     .relative = true,
+     .options = {{.name = "frequency",
+                  .help = "of the start, in radians a token",
+                  .standard = "0.1",
+                  .least = 1e-06,
+                  .most = 10}}});
 
 }  // namespace gnomon

@@ -99,7 +99,8 @@ const Entry grape_additive_entry = entry<GrapeAdditive>(
      .title = "GRAPE, additive: a linear bias with gates of query and key",
      .paper = "https://arxiv.org/abs/2512.07805",
      .formula = "s += -w_h*(p_i - p_j)*(softplus(u*q_i/sqrt(D)) + softplus(v*k_j/sqrt(D)))",
-     .latex = R"(s_{ij} \leftarrow s_{ij} - w_h\,(p_i - p_j) \left(\mathrm{softplus}\frac{u \cdot q_i}{\sqrt{D}} + \mathrm{softplus}\frac{v \cdot k_j}{\sqrt{D}}\right))",
+     .latex =
+         R"(s_{ij} \leftarrow s_{ij} - w_h\,(p_i - p_j) \left(\mathrm{softplus}\frac{u \cdot q_i}{\sqrt{D}} + \mathrm{softplus}\frac{v \cdot k_j}{\sqrt{D}}\right))",
      .pitfall = "for causal masks only; the published code with base 1 has one frequency",
      .year = 2025,
      .relative = true,

@@ -30,7 +30,7 @@ const Entry index_entry =
                   .title = "Raw index along a learned direction",
                   .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
                   .formula = "e[p] = p/divisor*u",
-     .latex = R"(e_p = \frac{p}{\mathrm{divisor}}\, u)",
+                  .latex = R"(e_p = \frac{p}{\mathrm{divisor}}\, u)",
                   .pitfall = "its size grows without bound and drowns the word",
                   .year = 2019,
                   .relative = false,

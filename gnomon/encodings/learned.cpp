@@ -51,7 +51,7 @@ const Entry learned_entry =
                     .title = "Learned table of absolute positions",
                     .paper = "https://arxiv.org/abs/1705.03122",
                     .formula = "e[p] = w[p]",
-     .latex = R"(e_p = w_p)",
+                    .latex = R"(e_p = w_p)",
                     .pitfall = "no value beyond the table; RoBERTa, OPT and BART begin at row 2",
                     .year = 2017,
                     .relative = false,

@@ -51,7 +51,8 @@ const Entry llama3_entry = entry<Llama3>(
      .title = "Llama 3: slow pairs divided by a factor, a blend between",
      .paper = "https://arxiv.org/abs/2407.21783",
      .formula = "theta_i for more than 4 turns in L0, theta_i/8 for less than 1, a blend between",
-     .latex = R"(\theta_i \;\text{for more than 4 turns in}\; L_0, \quad \frac{\theta_i}{8} \;\text{for less than 1,}\quad \text{a blend between})",
+     .latex =
+         R"(\theta_i \;\text{for more than 4 turns in}\; L_0, \quad \frac{\theta_i}{8} \;\text{for less than 1,}\quad \text{a blend between})",
      .pitfall = "Llama 3.2 has factor 32; L0 is 8192, not the new length",
      .year = 2024,
      .relative = true,

@@ -64,7 +64,8 @@ const Entry log_n_entry = entry<LogN>(
      .title = "Temperature that grows with the logarithm of the position",
      .paper = "https://arxiv.org/abs/2202.12172",
      .formula = "q*max(1, ln(p+1)/ln L0), or q*(1 + a*ln(1 + floor((p+1)/F))), or others by rule",
-     .latex = R"(q\, \max\left(1, \frac{\ln(p+1)}{\ln L_0}\right) \;\text{or}\; q \left(1 + a \ln\left(1 + \left\lfloor \frac{p+1}{F} \right\rfloor\right)\right), \;\text{or others by rule})",
+     .latex =
+         R"(q\, \max\left(1, \frac{\ln(p+1)}{\ln L_0}\right) \;\text{or}\; q \left(1 + a \ln\left(1 + \left\lfloor \frac{p+1}{F} \right\rfloor\right)\right), \;\text{or others by rule})",
      .pitfall = "Llama 4 and Beam: layers without rotation; Ministral 3: all layers, and p, not p + 1",
      .year = 2022,
      .relative = false,

@@ -68,7 +68,8 @@ const Entry longrope_entry = entry<Longrope>(
      .title = "LongRoPE: a searched factor for each pair, short and long",
      .paper = "https://arxiv.org/abs/2402.13753",
      .formula = "theta_i/lambda_i, lambda short for L <= L0, long beyond; q, k times sqrt(1 + ln s/ln L0)",
-     .latex = R"(\frac{\theta_i}{\lambda_i}, \quad \lambda \;\text{short for}\; L \le L_0, \;\text{long beyond}; \quad q, k \;\text{times}\; \sqrt{1 + \frac{\ln s}{\ln L_0}})",
+     .latex =
+         R"(\frac{\theta_i}{\lambda_i}, \quad \lambda \;\text{short for}\; L \le L_0, \;\text{long beyond}; \quad q, k \;\text{times}\; \sqrt{1 + \frac{\ln s}{\ln L_0}})",
      .pitfall = "the boundary is > L0; the switch in mid-generation invalidates cached keys",
      .year = 2024,
      .relative = false,

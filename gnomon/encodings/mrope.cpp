@@ -49,7 +49,8 @@ const Entry mrope_entry = entry<Mrope>(
      .title = "M-RoPE: time, height and width in sections of the pairs",
      .paper = "https://arxiv.org/abs/2409.12191",
      .formula = "pair n turns by (t|h|w)*theta^(-2n/r), by section",
-     .latex = R"(\text{pair } n \;\text{turns by}\; (t \,|\, h \,|\, w)\, \theta^{-2n/r}, \;\text{by section})",
+     .latex =
+         R"(\text{pair } n \;\text{turns by}\; (t \,|\, h \,|\, w)\, \theta^{-2n/r}, \;\text{by section})",
      .pitfall = "text after an image goes on at the largest coordinate + 1; a lost delta shifts everything",
      .year = 2024,
      .relative = true,

@@ -33,7 +33,8 @@ const Entry mrope_interleaved_entry = entry<MropeInterleaved>(
      .title = "M-RoPE with the three streams interleaved over the pairs",
      .paper = "https://arxiv.org/abs/2511.21631",
      .formula = "pair n turns by h if n%3=1, w if n%3=2, else t",
-     .latex = R"(\text{pair } n \;\text{turns by}\; x\, \theta^{-2n/r}, \quad x = h \;\text{if}\; n \bmod 3 = 1, \; w \;\text{if}\; n \bmod 3 = 2, \;\text{else}\; t)",
+     .latex =
+         R"(\text{pair } n \;\text{turns by}\; x\, \theta^{-2n/r}, \quad x = h \;\text{if}\; n \bmod 3 = 1, \; w \;\text{if}\; n \bmod 3 = 2, \;\text{else}\; t)",
      .pitfall =
          "the leftover pairs follow t: sending them to a fourth stream changes pairs 61 and 62 of (24,20,20)",
      .year = 2025,

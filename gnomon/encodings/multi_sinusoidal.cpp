@@ -44,7 +44,8 @@ const Entry multi_sinusoidal_entry = entry<MultiSinusoidal>(
      .title = "Sinusoids on one to four axes",
      .paper = "https://github.com/tatp22/multidim-positional-encoding",
      .formula = "axis a: channels a*ch.., ch = 2*ceil(C/2k), interleaved sinusoid of its coordinate",
-     .latex = R"(e = [\mathrm{PE}(x_1)\,;\, \dots \,;\, \mathrm{PE}(x_k)], \quad 2 \left\lceil \frac{C}{2k} \right\rceil \;\text{channels for each axis})",
+     .latex =
+         R"(e = [\mathrm{PE}(x_1)\,;\, \dots \,;\, \mathrm{PE}(x_k)], \quad 2 \left\lceil \frac{C}{2k} \right\rceil \;\text{channels for each axis})",
      .pitfall = "widths that 2k does not divide cut off the slow channels of the last axis",
      .year = 2020,
      .relative = false,

@@ -50,17 +50,17 @@ class NtkByParts final : public Rotary {
 }  // namespace
 
 extern const Entry ntk_by_parts_entry;
-const Entry ntk_by_parts_entry =
-    entry<NtkByParts>({.name = "ntk_by_parts",
-                       .aliases = {"by_parts"},
-                       .title = "NTK-by-parts: interpolate slow pairs, keep fast ones",
-                       .paper = "https://arxiv.org/abs/2309.00071",
-                       .formula = "blend of theta/s, NTK and theta by two ramps",
+const Entry ntk_by_parts_entry = entry<NtkByParts>(
+    {.name = "ntk_by_parts",
+     .aliases = {"by_parts"},
+     .title = "NTK-by-parts: interpolate slow pairs, keep fast ones",
+     .paper = "https://arxiv.org/abs/2309.00071",
+     .formula = "blend of theta/s, NTK and theta by two ramps",
      .latex = R"(\text{a blend of}\; \frac{\theta_i}{s}, \;\text{NTK and}\; \theta_i \;\text{by two ramps})",
-                       .pitfall = "superseded by yarn; other code gives the name to what Llama 3 does",
-                       .year = 2023,
-                       .relative = true,
-                       .extrapolates = true,
-                       .options = rotary_options({factor_option("4"), original_option()})});
+     .pitfall = "superseded by yarn; other code gives the name to what Llama 3 does",
+     .year = 2023,
+     .relative = true,
+     .extrapolates = true,
+     .options = rotary_options({factor_option("4"), original_option()})});
 
 }  // namespace gnomon

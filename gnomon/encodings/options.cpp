@@ -100,7 +100,8 @@ OptionValue OptionSpec::standard_value() const { return checked("its entry", *th
 Options::Options(std::string_view owner, std::span<const OptionSpec> specs, const NamedOptions& given) {
   std::vector<Name> names;
   for (const auto& spec : specs) names.push_back({spec.name, spec.aliases});
-  for (const auto& [name, value] : given) {
+  for (const auto& option : given) {
+    const std::string& name = option.first;
     if (std::any_of(names.begin(), names.end(), [&](const Name& known) { return known.name == name; }))
       continue;
     if (names.empty())

@@ -87,7 +87,8 @@ const Entry pope_entry = entry<Pope>(
      .title = "Polar position embedding: size from the content, angle from the position",
      .paper = "https://arxiv.org/abs/2509.10534",
      .formula = "s = sum_d softplus(q_d)*softplus(k_d)*cos((p_j - p_i)*theta_d + delta_hd)/sqrt(D)",
-     .latex = R"(s_{ij} = \frac{1}{\sqrt{D}} \sum_d \mathrm{softplus}(q_d)\, \mathrm{softplus}(k_d)\, \cos\big((p_j - p_i)\,\theta_d + \delta_{h,d}\big))",
+     .latex =
+         R"(s_{ij} = \frac{1}{\sqrt{D}} \sum_d \mathrm{softplus}(q_d)\, \mathrm{softplus}(k_d)\, \cos\big((p_j - p_i)\,\theta_d + \delta_{h,d}\big))",
      .pitfall = "q and k of the product are twice as wide as the head; D frequencies with exponent -d/D",
      .year = 2025,
      .relative = true,

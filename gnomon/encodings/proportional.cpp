@@ -38,7 +38,8 @@ const Entry proportional_entry = entry<Proportional>(
      .title = "p-RoPE: only the fast share of the pairs turns",
      .paper = "https://arxiv.org/abs/2410.06205",
      .formula = "pair i turns by p*theta^(-2i/D) for i < share*D/2, else not at all",
-     .latex = R"(\text{pair } i \;\text{turns by}\; p\, \theta^{-2i/D} \;\text{for}\; i < \mathrm{share} \cdot \frac{D}{2}, \;\text{else not at all})",
+     .latex =
+         R"(\text{pair } i \;\text{turns by}\; p\, \theta^{-2i/D} \;\text{for}\; i < \mathrm{share} \cdot \frac{D}{2}, \;\text{else not at all})",
      .pitfall = "looks like partial RoPE, differs in exponent and pairing: silently wrong",
      .year = 2024,
      .relative = true,

@@ -29,21 +29,21 @@ class RandomVectors final : public FixedInput {
 }  // namespace
 
 extern const Entry random_entry;
-const Entry random_entry =
-    entry<RandomVectors>({.name = "random",
-                          .title = "Control: a fixed random vector for each position",
-                          .paper = "https://arxiv.org/abs/1706.03762",
-                          .formula = "e[p,c] = N(0, 1/2) by (seed, p, c)",
+const Entry random_entry = entry<RandomVectors>(
+    {.name = "random",
+     .title = "Control: a fixed random vector for each position",
+     .paper = "https://arxiv.org/abs/1706.03762",
+     .formula = "e[p,c] = N(0, 1/2) by (seed, p, c)",
      .latex = R"(e_{p,c} \sim N\left(0, \tfrac{1}{2}\right) \;\text{by}\; (\mathrm{seed}, p, c))",
-                          .pitfall = "says nothing of distance; positions unseen in training mean nothing",
-                          .year = 2017,
-                          .relative = false,
+     .pitfall = "says nothing of distance; positions unseen in training mean nothing",
+     .year = 2017,
+     .relative = false,
 
-                          .options = {{.name = "seed",
-                                       .help = "of the random numbers",
-                                       .standard = "1",
-                                       .least = 0,
-                                       .most = 1e9,
-                                       .whole = true}}});
+     .options = {{.name = "seed",
+                  .help = "of the random numbers",
+                  .standard = "1",
+                  .least = 0,
+                  .most = 1e9,
+                  .whole = true}}});
 
 }  // namespace gnomon

@@ -46,22 +46,23 @@ class Randomised final : public Encoding, public PlacePart {
 }  // namespace
 
 extern const Entry randomised_entry;
-const Entry randomised_entry =
-    entry<Randomised>({.name = "randomised",
-                       .aliases = {"randomized"},
-                       .title = "Randomised positions: a sorted draw from a longer range",
-                       .paper = "https://arxiv.org/abs/2305.16843",
-                       .formula = "p = a sorted draw of T from 0..most-1, for each sequence",
-     .latex = R"(p = \;\text{a sorted draw of}\; T \;\text{from}\; 0 \dots \mathrm{most} - 1, \;\text{for each sequence})",
-                       .pitfall = "draw for each sequence, not for each batch; evaluate with draws too",
-                       .year = 2023,
-                       .relative = false,
-                       .extrapolates = true,
-                       .options = {{.name = "most",
-                                    .help = "positions to draw from; 0 = eight training windows",
-                                    .standard = "0",
-                                    .least = 0,
-                                    .most = 1 << 24,
-                                    .whole = true}}});
+const Entry randomised_entry = entry<Randomised>(
+    {.name = "randomised",
+     .aliases = {"randomized"},
+     .title = "Randomised positions: a sorted draw from a longer range",
+     .paper = "https://arxiv.org/abs/2305.16843",
+     .formula = "p = a sorted draw of T from 0..most-1, for each sequence",
+     .latex =
+         R"(p = \;\text{a sorted draw of}\; T \;\text{from}\; 0 \dots \mathrm{most} - 1, \;\text{for each sequence})",
+     .pitfall = "draw for each sequence, not for each batch; evaluate with draws too",
+     .year = 2023,
+     .relative = false,
+     .extrapolates = true,
+     .options = {{.name = "most",
+                  .help = "positions to draw from; 0 = eight training windows",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 1 << 24,
+                  .whole = true}}});
 
 }  // namespace gnomon

@@ -19,16 +19,16 @@ class RelativeKeyQuery final : public DistanceTable {
 }  // namespace
 
 extern const Entry relative_key_query_entry;
-const Entry relative_key_query_entry =
-    entry<RelativeKeyQuery>({.name = "relative_key_query",
-                             .title = "A learned row for each distance, seen by query and key",
-                             .paper = "https://arxiv.org/abs/2009.13658",
-                             .formula = "s = (q_i*k_j + (q_i + k_j)*E[d + L - 1])/sqrt(D)",
+const Entry relative_key_query_entry = entry<RelativeKeyQuery>(
+    {.name = "relative_key_query",
+     .title = "A learned row for each distance, seen by query and key",
+     .paper = "https://arxiv.org/abs/2009.13658",
+     .formula = "s = (q_i*k_j + (q_i + k_j)*E[d + L - 1])/sqrt(D)",
      .latex = R"(s_{ij} = \frac{q_i \cdot k_j + (q_i + k_j) \cdot E_{d + L - 1}}{\sqrt{D}})",
-                             .pitfall = "the same table serves both terms; a caller's scale reaches q*k "
-                                        "alone, not the rows' terms",
-                             .year = 2020,
-                             .relative = true,
-                             .options = DistanceTable::options()});
+     .pitfall = "the same table serves both terms; a caller's scale reaches q*k "
+                "alone, not the rows' terms",
+     .year = 2020,
+     .relative = true,
+     .options = DistanceTable::options()});
 
 }  // namespace gnomon

@@ -25,7 +25,7 @@ const Entry rerope_entry =
                    .title = "ReRoPE: rotary embedding with the distance cut at a window",
                    .paper = "https://kexue.fm/archives/9708",
                    .formula = "q^T R(min(p_i - p_j, w)) k",
-     .latex = R"(s_{ij} = \frac{1}{\sqrt{D}}\, q_i^{\top} R\big(\min(p_i - p_j, w)\big)\, k_j)",
+                   .latex = R"(s_{ij} = \frac{1}{\sqrt{D}}\, q_i^{\top} R\big(\min(p_i - p_j, w)\big)\, k_j)",
                    .pitfall = "two products of q and k; it cannot be baked into cached keys",
                    .year = 2023,
                    .relative = true,

@@ -94,7 +94,8 @@ const Entry rope_axial_entry = entry<RopeAxial>(
      .title = "Axial RoPE: a set of pairs for each axis",
      .paper = "https://arxiv.org/abs/2403.13298",
      .formula = "the pairs of an axis turn by its coordinate, theta_i = theta^(-i/s) of s pairs",
-     .latex = R"(\text{pair } i \;\text{of axis}\; a \;\text{turns by}\; x_a\, \theta^{-i/s}, \quad s \;\text{pairs for the axis})",
+     .latex =
+         R"(\text{pair } i \;\text{of axis}\; a \;\text{turns by}\; x_a\, \theta^{-i/s}, \quad s \;\text{pairs for the axis})",
      .pitfall = "whether the frequency index begins again for the second axis differs between libraries",
      .year = 2024,
      .relative = true,

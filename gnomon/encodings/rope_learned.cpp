@@ -44,7 +44,7 @@ const Entry rope_learned_entry =
                         .title = "Rotary embedding with learned frequencies",
                         .paper = "https://arxiv.org/abs/2512.07805",
                         .formula = "pair i of head h turns by p*exp(w[h,i])",
-     .latex = R"(\text{pair } i \;\text{of head}\; h \;\text{turns by}\; p\, e^{w_{h,i}})",
+                        .latex = R"(\text{pair } i \;\text{of head}\; h \;\text{turns by}\; p\, e^{w_{h,i}})",
                         .pitfall = "the gradient is proportional to p; float32 log frequencies at position "
                                    "10^6 leave an angle error of "
                                    "0.1 between copies that round differently",

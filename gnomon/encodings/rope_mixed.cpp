@@ -54,20 +54,20 @@ class RopeMixed final : public LearnedRotary {
 }  // namespace
 
 extern const Entry rope_mixed_entry;
-const Entry rope_mixed_entry =
-    entry<RopeMixed>({.name = "rope_mixed",
-                      .aliases = {"mixed_rope"},
-                      .title = "RoPE-Mixed: learned frequencies on two axes",
-                      .paper = "https://arxiv.org/abs/2403.13298",
-                      .formula = "pair n of head h turns by y*w[0,h,n] + x*w[1,h,n]",
+const Entry rope_mixed_entry = entry<RopeMixed>(
+    {.name = "rope_mixed",
+     .aliases = {"mixed_rope"},
+     .title = "RoPE-Mixed: learned frequencies on two axes",
+     .paper = "https://arxiv.org/abs/2403.13298",
+     .formula = "pair n of head h turns by y*w[0,h,n] + x*w[1,h,n]",
      .latex = R"(\text{pair } n \;\text{of head}\; h \;\text{turns by}\; y\, w_{0,h,n} + x\, w_{1,h,n})",
-                      .pitfall = "the angles do not separate by axis, so tables are per place and head",
-                      .year = 2024,
-                      .relative = true,
-                      .options = [] {
-                        auto all = rotary_options({columns_option()});
-                        all[0].standard = "10";
-                        return all;
-                      }()});
+     .pitfall = "the angles do not separate by axis, so tables are per place and head",
+     .year = 2024,
+     .relative = true,
+     .options = [] {
+       auto all = rotary_options({columns_option()});
+       all[0].standard = "10";
+       return all;
+     }()});
 
 }  // namespace gnomon

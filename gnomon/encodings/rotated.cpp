@@ -70,20 +70,21 @@ class Rotated final : public FixedInput {
 }  // namespace
 
 extern const Entry rotated_entry;
-const Entry rotated_entry = entry<Rotated>({.name = "rotated",
-                                            .title = "Control: the sinusoid in a random orthogonal basis",
-                                            .paper = "https://arxiv.org/abs/1706.03762",
-                                            .formula = "e[p] = Q*PE[p], Q random orthogonal",
-     .latex = R"(e_p = Q\, \mathrm{PE}_p, \quad Q \;\text{random orthogonal})",
-                                            .pitfall = "the tables cost C times more than plain sinusoids",
-                                            .year = 2017,
-                                            .relative = false,
+const Entry rotated_entry =
+    entry<Rotated>({.name = "rotated",
+                    .title = "Control: the sinusoid in a random orthogonal basis",
+                    .paper = "https://arxiv.org/abs/1706.03762",
+                    .formula = "e[p] = Q*PE[p], Q random orthogonal",
+                    .latex = R"(e_p = Q\, \mathrm{PE}_p, \quad Q \;\text{random orthogonal})",
+                    .pitfall = "the tables cost C times more than plain sinusoids",
+                    .year = 2017,
+                    .relative = false,
 
-                                            .options = sine_options({{.name = "seed",
-                                                                      .help = "of the basis",
-                                                                      .standard = "1",
-                                                                      .least = 0,
-                                                                      .most = 1e9,
-                                                                      .whole = true}})});
+                    .options = sine_options({{.name = "seed",
+                                              .help = "of the basis",
+                                              .standard = "1",
+                                              .least = 0,
+                                              .most = 1e9,
+                                              .whole = true}})});
 
 }  // namespace gnomon

@@ -31,21 +31,22 @@ class Sandwich final : public DistanceBias {
 }  // namespace
 
 extern const Entry sandwich_entry;
-const Entry sandwich_entry =
-    entry<Sandwich>({.name = "sandwich",
-                     .title = "Sandwich: the dot product of sinusoids as a bias",
-                     .paper = "https://arxiv.org/abs/2212.10356",
-                     .formula = "s = q*k/sqrt(D) + (sum_{n=1..N/2} cos(d/10000^(2n/N)) - N/2)/(8h/H)",
-     .latex = R"(s = \frac{q \cdot k}{\sqrt{D}} + \frac{H}{8h} \left(\sum_{n=1}^{N/2} \cos\frac{d}{10000^{2n/N}} - \frac{N}{2}\right))",
-                     .pitfall = "copies without the cosine are a linear bias by accident",
-                     .year = 2022,
-                     .relative = true,
-                     .extrapolates = true,
-                     .options = {{.name = "dim",
-                                  .help = "channels of the sinusoid; 0 = the head",
-                                  .standard = "0",
-                                  .least = 0,
-                                  .most = 65536,
-                                  .whole = true}}});
+const Entry sandwich_entry = entry<Sandwich>(
+    {.name = "sandwich",
+     .title = "Sandwich: the dot product of sinusoids as a bias",
+     .paper = "https://arxiv.org/abs/2212.10356",
+     .formula = "s = q*k/sqrt(D) + (sum_{n=1..N/2} cos(d/10000^(2n/N)) - N/2)/(8h/H)",
+     .latex =
+         R"(s = \frac{q \cdot k}{\sqrt{D}} + \frac{H}{8h} \left(\sum_{n=1}^{N/2} \cos\frac{d}{10000^{2n/N}} - \frac{N}{2}\right))",
+     .pitfall = "copies without the cosine are a linear bias by accident",
+     .year = 2022,
+     .relative = true,
+     .extrapolates = true,
+     .options = {{.name = "dim",
+                  .help = "channels of the sinusoid; 0 = the head",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 65536,
+                  .whole = true}}});
 
 }  // namespace gnomon

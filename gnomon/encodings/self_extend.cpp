@@ -29,29 +29,30 @@ class SelfExtend final : public TwoPass {
 }  // namespace
 
 extern const Entry self_extend_entry;
-const Entry self_extend_entry =
-    entry<SelfExtend>({.name = "self_extend",
-                       .aliases = {"selfextend", "grouped"},
-                       .title = "Self-Extend: far positions in groups",
-                       .paper = "https://arxiv.org/abs/2401.01325",
-                       .formula = "RoPE below w; else distance floor(p_i/G) - floor(p_j/G) + w - floor(w/G)",
-     .latex = R"(\text{RoPE below}\; w; \;\text{else the distance is}\; \left\lfloor \frac{p_i}{G} \right\rfloor - \left\lfloor \frac{p_j}{G} \right\rfloor + w - \left\lfloor \frac{w}{G} \right\rfloor)",
-                       .pitfall = "two products of q and k; it cannot be baked into cached keys",
-                       .year = 2024,
-                       .relative = false,
-                       .causal_only = true,
-                       .extrapolates = true,
-                       .options = rotary_options({{.name = "window",
-                                                   .help = "distance in tokens from which keys are far",
-                                                   .standard = "64",
-                                                   .least = 1,
-                                                   .most = 1000000000.0,
-                                                   .whole = true},
-                                                  {.name = "group",
-                                                   .help = "tokens of a group",
-                                                   .standard = "4",
-                                                   .least = 1,
-                                                   .most = 1000000000.0,
-                                                   .whole = true}})});
+const Entry self_extend_entry = entry<SelfExtend>(
+    {.name = "self_extend",
+     .aliases = {"selfextend", "grouped"},
+     .title = "Self-Extend: far positions in groups",
+     .paper = "https://arxiv.org/abs/2401.01325",
+     .formula = "RoPE below w; else distance floor(p_i/G) - floor(p_j/G) + w - floor(w/G)",
+     .latex =
+         R"(\text{RoPE below}\; w; \;\text{else the distance is}\; \left\lfloor \frac{p_i}{G} \right\rfloor - \left\lfloor \frac{p_j}{G} \right\rfloor + w - \left\lfloor \frac{w}{G} \right\rfloor)",
+     .pitfall = "two products of q and k; it cannot be baked into cached keys",
+     .year = 2024,
+     .relative = false,
+     .causal_only = true,
+     .extrapolates = true,
+     .options = rotary_options({{.name = "window",
+                                 .help = "distance in tokens from which keys are far",
+                                 .standard = "64",
+                                 .least = 1,
+                                 .most = 1000000000.0,
+                                 .whole = true},
+                                {.name = "group",
+                                 .help = "tokens of a group",
+                                 .standard = "4",
+                                 .least = 1,
+                                 .most = 1000000000.0,
+                                 .whole = true}})});
 
 }  // namespace gnomon

@@ -30,7 +30,8 @@ const Entry shape_entry = entry<Shifted>(
      .title = "SHAPE: a random shift of all positions in training",
      .paper = "https://arxiv.org/abs/2109.05644",
      .formula = "p + k, k uniform over 0..most, for each sequence, in training",
-     .latex = R"(p + k, \quad k \;\text{uniform over}\; 0 \dots \mathrm{most}, \;\text{for each sequence, in training})",
+     .latex =
+         R"(p + k, \quad k \;\text{uniform over}\; 0 \dots \mathrm{most}, \;\text{for each sequence, in training})",
      .pitfall = "source and target of a translation take the same shift; a table must be longer by `most`",
      .year = 2021,
      .relative = false,

@@ -79,7 +79,8 @@ const Entry shaw_entry = entry<Shaw>(
      .title = "Relative position representations of keys and values",
      .paper = "https://arxiv.org/abs/1803.02155",
      .formula = "s = q_i*(k_j + aK_c)/sqrt(D), o_i = sum p_ij*(v_j + aV_c), c = clip(p_j - p_i)",
-     .latex = R"(s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt{D}}, \quad o_i = \sum_j a_{ij}\,(v_j + a^V_c), \quad c = \mathrm{clip}(p_j - p_i))",
+     .latex =
+         R"(s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt{D}}, \quad o_i = \sum_j a_{ij}\,(v_j + a^V_c), \quad c = \mathrm{clip}(p_j - p_i))",
      .pitfall =
          "the value term is often left out; O(L^2 D) memory unless regrouped by distance; a caller's scale "
          "reaches q*k alone, not the rows' term",

@@ -35,23 +35,24 @@ class Sinusoidal final : public FixedInput {
 }  // namespace
 
 extern const Entry sinusoidal_entry;
-const Entry sinusoidal_entry =
-    entry<Sinusoidal>({.name = "sinusoidal",
-                       .aliases = {"absolute", "ape", "sin", "sinusoid", "vaswani"},
-                       .title = "Fixed sines and cosines of geometric frequencies",
-                       .paper = "https://arxiv.org/abs/1706.03762",
-                       .formula = "e[p,2i] = sin(p*w_i), e[p,2i+1] = cos(p*w_i), w_i = base^(-2i/C)",
-     .latex = R"(e_{p,2i} = \sin(p\,\omega_i), \quad e_{p,2i+1} = \cos(p\,\omega_i), \quad \omega_i = \mathrm{base}^{-2i/C})",
-                       .pitfall = "three layouts and frequency rules are in use; the halves of tensor2tensor "
-                                  "are no permutation of the "
-                                  "paper's",
-                       .year = 2017,
-                       .relative = false,
+const Entry sinusoidal_entry = entry<Sinusoidal>(
+    {.name = "sinusoidal",
+     .aliases = {"absolute", "ape", "sin", "sinusoid", "vaswani"},
+     .title = "Fixed sines and cosines of geometric frequencies",
+     .paper = "https://arxiv.org/abs/1706.03762",
+     .formula = "e[p,2i] = sin(p*w_i), e[p,2i+1] = cos(p*w_i), w_i = base^(-2i/C)",
+     .latex =
+         R"(e_{p,2i} = \sin(p\,\omega_i), \quad e_{p,2i+1} = \cos(p\,\omega_i), \quad \omega_i = \mathrm{base}^{-2i/C})",
+     .pitfall = "three layouts and frequency rules are in use; the halves of tensor2tensor "
+                "are no permutation of the "
+                "paper's",
+     .year = 2017,
+     .relative = false,
 
-                       .options = sine_options({{.name = "amplitude",
-                                                 .help = "factor of every channel",
-                                                 .standard = "1",
-                                                 .least = 0,
-                                                 .most = 1e6}})});
+     .options = sine_options({{.name = "amplitude",
+                               .help = "factor of every channel",
+                               .standard = "1",
+                               .least = 0,
+                               .most = 1e6}})});
 
 }  // namespace gnomon

@@ -23,21 +23,22 @@ class StickBreaking final : public Encoding, public WeightsPart {
 }  // namespace
 
 extern const Entry stick_breaking_entry;
-const Entry stick_breaking_entry =
-    entry<StickBreaking>({.name = "stick_breaking",
-                          .aliases = {"stickbreaking", "sba"},
-                          .title = "Stick-breaking attention: the nearest key takes its share first",
-                          .paper = "https://arxiv.org/abs/2410.17980",
-                          .formula = "A_ij = b_ij*prod_{j<u<i}(1 - b_iu), b = sigmoid(q*k/sqrt(D))",
-     .latex = R"(a_{ij} = b_{ij} \prod_{j<u<i} (1 - b_{iu}), \quad b_{ij} = \sigma\left(\frac{q_i \cdot k_j}{\sqrt{D}}\right))",
-                          .pitfall = "rows sum to less than 1; the product needs logarithms",
-                          .year = 2024,
-                          .relative = true,
-                          .causal_only = true,
-                          .extrapolates = true,
-                          .options = {{.name = "current",
-                                       .help = "whether a token sees itself",
-                                       .standard = "off",
-                                       .words = {"off", "on"}}}});
+const Entry stick_breaking_entry = entry<StickBreaking>(
+    {.name = "stick_breaking",
+     .aliases = {"stickbreaking", "sba"},
+     .title = "Stick-breaking attention: the nearest key takes its share first",
+     .paper = "https://arxiv.org/abs/2410.17980",
+     .formula = "A_ij = b_ij*prod_{j<u<i}(1 - b_iu), b = sigmoid(q*k/sqrt(D))",
+     .latex =
+         R"(a_{ij} = b_{ij} \prod_{j<u<i} (1 - b_{iu}), \quad b_{ij} = \sigma\left(\frac{q_i \cdot k_j}{\sqrt{D}}\right))",
+     .pitfall = "rows sum to less than 1; the product needs logarithms",
+     .year = 2024,
+     .relative = true,
+     .causal_only = true,
+     .extrapolates = true,
+     .options = {{.name = "current",
+                  .help = "whether a token sees itself",
+                  .standard = "off",
+                  .words = {"off", "on"}}}});
 
 }  // namespace gnomon

@@ -180,7 +180,8 @@ const Entry tupe_entry = entry<Tupe>(
      .title = "TUPE: words and positions with projections of their own",
      .paper = "https://arxiv.org/abs/2006.15595",
      .formula = "s = (q*k + (p_i U_q)*(p_j U_k))/sqrt(2D) + b_h[bucket(i - j)]",
-     .latex = R"(s_{ij} = \frac{q_i \cdot k_j + (p_i U_q) \cdot (p_j U_k)}{\sqrt{2D}} + b_{h,\mathrm{bucket}(i - j)})",
+     .latex =
+         R"(s_{ij} = \frac{q_i \cdot k_j + (p_i U_q) \cdot (p_j U_k)}{\sqrt{2D}} + b_{h,\mathrm{bucket}(i - j)})",
      .pitfall = "the content term too is divided by sqrt(2D); the reset of [CLS] covers both position terms",
      .year = 2021,
      .relative = false,

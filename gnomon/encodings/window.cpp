@@ -30,20 +30,21 @@ class Window final : public Encoding, public MaskPart {
 }  // namespace
 
 extern const Entry window_entry;
-const Entry window_entry = entry<Window>({.name = "window",
-                                          .aliases = {"sliding_window", "swa", "local"},
-                                          .title = "Sliding window: a query sees the keys near it",
-                                          .paper = "https://arxiv.org/abs/2004.05150",
-                                          .formula = "i sees j where |p_i - p_j| < size",
-     .latex = R"(i \;\text{sees}\; j \;\text{where}\; \left|p_i - p_j\right| < \mathrm{size})",
-                                          .pitfall = "which layers have it matters as much as its size",
-                                          .year = 2020,
-                                          .relative = true,
-                                          .options = {{.name = "size",
-                                                       .help = "tokens, the query among them",
-                                                       .standard = "32",
-                                                       .least = 1,
-                                                       .most = 1000000000.0,
-                                                       .whole = true}}});
+const Entry window_entry =
+    entry<Window>({.name = "window",
+                   .aliases = {"sliding_window", "swa", "local"},
+                   .title = "Sliding window: a query sees the keys near it",
+                   .paper = "https://arxiv.org/abs/2004.05150",
+                   .formula = "i sees j where |p_i - p_j| < size",
+                   .latex = R"(i \;\text{sees}\; j \;\text{where}\; \left|p_i - p_j\right| < \mathrm{size})",
+                   .pitfall = "which layers have it matters as much as its size",
+                   .year = 2020,
+                   .relative = true,
+                   .options = {{.name = "size",
+                                .help = "tokens, the query among them",
+                                .standard = "32",
+                                .least = 1,
+                                .most = 1000000000.0,
+                                .whole = true}}});
 
 }  // namespace gnomon

@@ -55,7 +55,7 @@ const Entry xpos_entry =
                  .title = "xPos: rotary embedding with exponential decay",
                  .paper = "https://arxiv.org/abs/2212.10554",
                  .formula = "RoPE, with q*zeta_i^((p-c)/512), k*zeta_i^(-(p-c)/512)",
-     .latex = R"(q_i\, \zeta_i^{(p-c)/512}, \quad k_i\, \zeta_i^{-(p-c)/512}, \;\text{and RoPE})",
+                 .latex = R"(q_i\, \zeta_i^{(p-c)/512}, \quad k_i\, \zeta_i^{-(p-c)/512}, \;\text{and RoPE})",
                  .pitfall = "the centre c must be equal for q and k, or decoding differs from prefill; the "
                             "factors leave float32 near 65,000 tokens",
                  .year = 2022,

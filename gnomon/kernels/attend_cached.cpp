@@ -1,5 +1,7 @@
 // Attention to a key cache. A sequence's slots are cut into pieces, so that one sequence with one head of keys has work for
 // several threads; each piece gives its own softmax, and these are put together in order.
+#include "gnomon/kernels/attend_cached.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,7 +10,6 @@
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/attend_check.h"
 #include "gnomon/kernels/cached_head.h"
-#include "gnomon/kernels/attend_cached.h"
 #include "gnomon/kernels/terms.h"
 
 #undef HWY_TARGET_INCLUDE

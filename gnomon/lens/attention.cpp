@@ -187,8 +187,8 @@ HeadParts parts_of(const Trained& m, std::int64_t layer, const std::vector<Matri
   // q = W·read + b: linear up to what it is for rows of zeros.
   const Both zero = projected(Matrix(T, whole.columns));
   HeadParts out;
-  Matrix constant = matrix(values_of(m, layer, {"resid_pre", whole}, {"attention.read"}).at("attention.read"), 0,
-                           T, whole.columns);
+  Matrix constant = matrix(values_of(m, layer, {"resid_pre", whole}, {"attention.read"}).at("attention.read"),
+                           0, T, whole.columns);
   for (const Matrix& x : components) {
     const Matrix part = normed_part(m, layer, x, whole);
     const Both of = projected(part);

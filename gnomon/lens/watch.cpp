@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "gnomon/core/error.h"
 #include "gnomon/kernels/loss.h"
@@ -10,8 +9,6 @@
 
 namespace gnomon {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // f(w, first index of its numbers) for the windows of a sample, each with tokens of its own.
 template <class F>

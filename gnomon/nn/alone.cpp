@@ -182,7 +182,7 @@ Floats position_vectors(std::string_view encoding, std::int64_t width, const Pla
 
 void sample_positions(std::string_view sampler, const PositionDraw& draw, std::span<double> row) {
   const auto made =
-      make_encoding(sampler, {1, 1, 1, std::max<std::int64_t>(std::int64_t(row.size()), 1), true});
+      make_encoding(sampler, {64, 1, 64, std::max<std::int64_t>(std::int64_t(row.size()), 1), true});
   const auto* place = part<PlacePart>(*made);
   if (!place) throw Error(Fault::usage, text("'", sampler, "' draws no positions"));
   place->place(Random(draw.seed, "positions"), draw.number, draw.training, row);

@@ -153,8 +153,7 @@ Occupied flat(std::string_view name, const void* data, std::int64_t numbers, std
 }  // namespace
 
 void check_apart_from(const AttentionInput& in, const Occupied& written) {
-  const auto [B, H, queries, channels] = in.q.extents;
-  const std::int64_t keys = in.k.tokens();
+  const std::int64_t B = in.q.sequences(), H = in.q.heads(), queries = in.q.tokens(), keys = in.k.tokens();
   const auto pairs = [&](std::string_view name, const auto& rows) {
     return Occupied{
         name, rows.data, sizeof *rows.data, {B, H, queries, keys}, {rows.batch, rows.head, rows.query, 1}};

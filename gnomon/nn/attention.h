@@ -16,11 +16,11 @@ namespace gnomon {
 
 struct AttentionConfig {
   std::int64_t heads;
-  std::int64_t kv_heads = 0;    // 0 = heads; query head h reads head h / (heads/kv_heads)
+  std::int64_t kv_heads = 0;   // 0 = heads; query head h reads head h / (heads/kv_heads)
   std::int64_t head_dim;       // channels of q and k
   std::int64_t value_dim = 0;  // channels of v; 0 = head_dim
-  std::int64_t width = 0;       // of the layer's input, for encodings that read it; 0 = heads·head_dim
-  std::int64_t length = 2048;   // tokens of a training window, which some encodings are made for
+  std::int64_t width = 0;      // of the layer's input, for encodings that read it; 0 = heads·head_dim
+  std::int64_t length = 2048;  // tokens of a training window, which some encodings are made for
   bool causal = true;
   double scale = 0;    // of q·k; 0 = 1/√head_dim
   float soft_cap = 0;  // 0 = none

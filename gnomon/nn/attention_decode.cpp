@@ -1,7 +1,6 @@
 // Decoding: new tokens against a cache of keys.
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -109,8 +108,13 @@ std::vector<std::int64_t> first_seen(std::span<const Acting> acting, const KeyCa
       const Scene pair{places, {}, {}, {}};
       return std::any_of(masks.begin(), masks.end(), [&](auto* mask) { return !mask->sees(pair, 1, 0); });
     };
-    const auto keys = std::views::iota(std::int64_t{0}, std::max<std::int64_t>(newest, 0));
-    first.push_back(std::ranges::partition_point(keys, hidden) - keys.begin());
+    std::int64_t from = 0,
+                 end = std::max<std::int64_t>(newest, 0);  // the first that is seen is not before, not after
+    while (from < end) {
+      const std::int64_t middle = from + (end - from) / 2;
+      hidden(middle) ? from = middle + 1 : end = middle;
+    }
+    first.push_back(from);
   }
   return first;
 }
@@ -191,8 +195,7 @@ KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> enco
 KeyCache Attention::cache(std::int64_t B, std::int64_t capacity, std::int64_t window) const {
   const AttentionConfig& c = inside_->config;
   if (!c.causal) refuse("a key cache needs causal attention");
-  return make_cache({B, c.kv_heads, c.head_dim, c.value_dim, capacity, window}, inside_->encodings(),
-                    spec());
+  return make_cache({B, c.kv_heads, c.head_dim, c.value_dim, capacity, window}, inside_->encodings(), spec());
 }
 
 void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& out) const {

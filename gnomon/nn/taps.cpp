@@ -11,24 +11,12 @@ namespace gnomon {
 namespace {
 
 constexpr std::string_view kLayer = "layers.N.";
-constexpr std::string_view kOfLayer[] = {"resid_pre",
-                                         "attention.read",
-                                         "attention.q",
-                                         "attention.k",
-                                         "attention.v",
-                                         "attention.q_mapped",
-                                         "attention.k_mapped",
-                                         "attention.v_mapped",
-                                         "attention.logits",
-                                         "attention.weights",
-                                         "attention.attended",
-                                         "attention.written",
-                                         "resid_mid",
-                                         "feed_forward.read",
-                                         "feed_forward.up",
-                                         "feed_forward.hidden",
-                                         "feed_forward.written",
-                                         "resid_post"};
+constexpr std::string_view kOfLayer[] = {"resid_pre",           "attention.read",       "attention.q",
+                                         "attention.k",         "attention.v",          "attention.q_mapped",
+                                         "attention.k_mapped",  "attention.v_mapped",   "attention.logits",
+                                         "attention.weights",   "attention.attended",   "attention.written",
+                                         "resid_mid",           "feed_forward.read",    "feed_forward.up",
+                                         "feed_forward.hidden", "feed_forward.written", "resid_post"};
 
 // "layers.3.resid_mid" as "layers.N.resid_mid", and its layer; −1: of no layer.
 struct Pattern {

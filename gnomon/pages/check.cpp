@@ -8,8 +8,11 @@ namespace gnomon::pages {
 namespace {
 
 nlohmann::ordered_json json_of(const HeldHypothesis& h) {
-  return {
-      {"spec", h.spec.print_given()}, {"apart", h.apart}, {"faulty", h.faulty}, {"error", h.error}, {"rounding", h.ratio}};
+  return {{"spec", h.spec.print_given()},
+          {"apart", h.apart},
+          {"faulty", h.faulty},
+          {"error", h.error},
+          {"rounding", h.ratio}};
 }
 nlohmann::ordered_json json_of(const std::vector<HeldHypothesis>& all) {
   auto list = nlohmann::ordered_json::array();

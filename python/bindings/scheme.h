@@ -22,7 +22,9 @@ class BoundScheme {
   const Encoding* input() const { return input_.get(); }
   const std::vector<std::unique_ptr<Encoding>>& samplers() const { return samplers_; }
   // The encodings inside attention.
-  const std::vector<gnomon::Scheme::InAttention>& inside() const { return attention_.inside().scheme.attention; }
+  const std::vector<gnomon::Scheme::InAttention>& inside() const {
+    return attention_.inside().scheme.attention;
+  }
   // What of the spec attention by itself does not do, in words; empty: nothing.
   std::vector<std::string> beside_attention() const;
   // The most coordinates of a position that one of them reads, and which content of a layer (kReads...).

@@ -288,8 +288,7 @@ TEST(CApi, WhatAnAttentionIsCanBeAsked) {
 
 TEST(CApi, PositionAloneHasTheBitsOfTheCallsInCpp) {
   const CAttention a = attention_in_c("rope+alibi");
-  const Attention same("rope+alibi",
-                       {.heads = kHeads, .kv_heads = kGroups, .head_dim = kSize, .length = 64});
+  const Attention same("rope+alibi", {.heads = kHeads, .kv_heads = kGroups, .head_dim = kSize, .length = 64});
   gnomon_places places = GNOMON_PLACES_INIT;
   places.tokens = kTokens;
   gnomon_scene scene = GNOMON_SCENE_INIT;

@@ -1,10 +1,9 @@
 // Any bytes as a stranger's config.json: refused as malformed, or all rules look at it, and the line of each finding is one of
 // the file's. The keys of a GGUF file may stand in it as well.
-#include "gnomon/models/lint/context.h"
-
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/models/lint/context.h"
 #include "gnomon/models/resolve/place.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,10 +1,9 @@
 // Any bytes as a spec: parsed, or refused as a usage error. What was parsed is printed and parsed equal; where it
 // can be made for a small shape, a model of it gives a loss and gradients for eight tokens.
-#include "gnomon/spec/scheme.h"
-
 #include "gnomon/core/error.h"
 #include "gnomon/nn/block.h"
 #include "gnomon/nn/session.h"
+#include "gnomon/spec/scheme.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gnomon::fuzz {

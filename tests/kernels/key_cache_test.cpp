@@ -1,6 +1,4 @@
 // The key cache: what is decoded against it is what attention says of the whole sequence.
-#include "gnomon/kernels/attend_cached.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,7 @@
 
 #include "gnomon/core/parallel.h"
 #include "gnomon/encodings/encoding.h"
+#include "gnomon/kernels/attend_cached.h"
 #include "gnomon/spec/scheme.h"
 #include "tests/support/door.h"
 #include "tests/support/support.h"

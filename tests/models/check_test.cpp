@@ -49,7 +49,8 @@ TEST(Check, DumpsOfOtherProgramsAreNamed) {
     std::string said;
     for (std::size_t n = 0; n < all.size(); ++n) {
       const Checked& one = all[n];
-      EXPECT_PRED2(is, one.best.spec.print_given(), c.at("spec").get<std::string>()) << name << ": " << one.words;
+      EXPECT_PRED2(is, one.best.spec.print_given(), c.at("spec").get<std::string>())
+          << name << ": " << one.words;
       const auto apart = each<std::string>(c.at("apart"), n);
       EXPECT_TRUE(c.at("spec") == "*" || one.best.apart == apart) << name << ": " << one.words;
       EXPECT_EQ(one.follows, each<bool>(c.at("follows"), n)) << name << ": " << one.words;
@@ -70,7 +71,8 @@ TEST(Check, OtherConventionsAreRuledOut) {
     for (const std::string wrong : c.at("out")) {
       bool ruled_out = false;
       for (const Checked& one : all) {
-        for (const HeldHypothesis& h : one.ruled_out) ruled_out |= h.spec.print_given() == wrong && h.ratio > 3;
+        for (const HeldHypothesis& h : one.ruled_out)
+          ruled_out |= h.spec.print_given() == wrong && h.ratio > 3;
         for (const HeldHypothesis& h : one.also)
           EXPECT_FALSE(h.spec.print_given() == wrong && h.apart.empty()) << name << ": " << wrong;
       }

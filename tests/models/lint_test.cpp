@@ -1,7 +1,5 @@
 // The rules of `gnomon lint`: each finds its own failing example and leaves the passing one, and what happened to people is
 // found in files as they had them.
-#include "gnomon/models/lint/context.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <set>
 
 #include "gnomon/core/error.h"
+#include "gnomon/models/lint/context.h"
 #include "gnomon/models/resolve/place.h"
 
 namespace gnomon {

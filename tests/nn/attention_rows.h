@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gnomon/encodings/encoding.h"
 #include "gnomon/nn/attention.h"
 #include "tests/support/support.h"
 

@@ -1,6 +1,4 @@
 // The one call: attention that owns the encodings of a spec.
-#include "gnomon/nn/attention_inside.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include "gnomon/core/half.h"
 #include "gnomon/core/parallel.h"
 #include "gnomon/kernels/matmul.h"
+#include "gnomon/nn/attention_inside.h"
 #include "tests/nn/attention_rows.h"
 
 namespace gnomon {

@@ -6,6 +6,7 @@
 
 #include "gnomon/core/half.h"
 #include "gnomon/files/safetensors.h"
+#include "gnomon/kernels/steps.h"
 #include "gnomon/nn/attention.h"
 
 namespace gnomon {

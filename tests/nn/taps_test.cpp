@@ -128,8 +128,9 @@ TEST(Taps, TheStreamOfAnotherTextMakesItsLogits) {
   for (auto& token : other.text.inputs) token = 255 - token;
   const Floats want = other.logits({});
   ASSERT_NE(want, m.logits({}));
-  for (const char* name : {"words", "embedded", "layers.0.resid_pre", "layers.0.resid_post", "layers.1.resid_pre",
-                           "layers.1.resid_mid", "layers.1.resid_post", "last", "logits"}) {
+  for (const char* name :
+       {"words", "embedded", "layers.0.resid_pre", "layers.0.resid_post", "layers.1.resid_pre",
+        "layers.1.resid_mid", "layers.1.resid_post", "last", "logits"}) {
     const Floats value = other.value(name);
     EXPECT_EQ(m.with(name, [&](const TapValue&) { return value; }), want) << name;
   }

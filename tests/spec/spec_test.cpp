@@ -1,11 +1,10 @@
 // Specs: the text form round-trips, and a wrong one is answered with what exists.
-#include "gnomon/spec/scheme.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "gnomon/core/error.h"
+#include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {

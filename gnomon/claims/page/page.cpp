@@ -91,8 +91,8 @@ const report::Figure* first_figure(const std::vector<const Answered*>& answers) 
 
 std::string steps(const Question& here, const Question* before, const Question* after) {
   const auto step = [](const Question* q, const char* kind, const char* back, const char* on) {
-    return q ? text("<a class=\"", kind, "\" href=\"#", q->key, "\">", back, report::escape(q->text.title), on,
-                    "</a>")
+    return q ? text("<a class=\"", kind, "\" href=\"#", q->key, "\">", back, report::escape(q->text.title),
+                    on, "</a>")
              : "";
   };
   return text("<nav class=\"steps\" aria-label=\"beside: ", report::escape(here.text.title), "\">",
@@ -106,8 +106,8 @@ std::string question_html(const Question& q, const ClaimsSummary& s, const std::
   std::string folded, claims;
   for (const Layer& layer : layers(q, s.answers)) folded += layer_html(layer);
   for (const Answered* a : all) claims += claim_html(*a, figure, s);
-  return text("<p class=\"answer\">", report::escape(interpolated(q.text.answer, s.answers, recorded())), "</p>\n",
-              figure ? report::draw(*figure) : "", folded,
+  return text("<p class=\"answer\">", report::escape(interpolated(q.text.answer, s.answers, recorded())),
+              "</p>\n", figure ? report::draw(*figure) : "", folded,
               report::folded({.title = text(counted(all.size(), "claim"), ": ", verdicts(all, s)),
                               .html = claims,
                               .kind = "layer"}),

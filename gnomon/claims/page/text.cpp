@@ -34,8 +34,8 @@ std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
       " *Measured:* ", c.text.method, ". *Predicted:* ", c.text.expects, ". *Advice:* ", c.text.advice,
       c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."),
       c.text.amended.empty() ? "" : text(" *The rule was changed:* ", c.text.amended),
-      c.text.settles.empty() ? "" : text(" *Would settle it:* ", c.text.settles, "."), " *Again:* `gnomon claims ",
-      c.id, c.recipes ? " --text FILE" : "", "`\n\n");
+      c.text.settles.empty() ? "" : text(" *Would settle it:* ", c.text.settles, "."),
+      " *Again:* `gnomon claims ", c.id, c.recipes ? " --text FILE" : "", "`\n\n");
   for (const FoundNumber& n : a.finding.numbers) out += number_markdown(n);
   return out;
 }

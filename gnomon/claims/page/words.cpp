@@ -242,8 +242,8 @@ std::string how_sure(const Answered& a, std::size_t family) {
   if (a.verdict == Verdict::differs) return "No verdict: a number is not what was asked for.";
   if (c.rests_on != Basis::measurement)
     return text("The verdict rests on ",
-                c.rests_on == Basis::argument ? "an argument: " : "a citation: ",
-                c.text.because, "; the numbers stand beside it.");
+                c.rests_on == Basis::argument ? "an argument: " : "a citation: ", c.text.because,
+                "; the numbers stand beside it.");
   if (a.verdict == Verdict::no_inference)
     return "No verdict: a quick run trains one seed, and the rule looks at intervals over several.";
   const VerdictRule* rule = applied(c.verdicts, a.finding.numbers);
@@ -322,7 +322,8 @@ State state_of(const Question& q, const ClaimsSummary& s) {
   for (const Verdict v : {Verdict::open, Verdict::no_inference, Verdict::unmeasurable}) {
     if (is(all.front(), v)) return {std::string(name(v)), kind_of(v)};
   }
-  if (!told_of(q.text.answer, s.answers, recorded()).missing.empty()) return {"measured in part", "unmeasurable"};
+  if (!told_of(q.text.answer, s.answers, recorded()).missing.empty())
+    return {"measured in part", "unmeasurable"};
   return {text(leans(*all.front(), s) ? "leaning: " : "", name(Verdict::answered)),
           kind_of(Verdict::answered)};
 }

@@ -26,10 +26,8 @@ Findings two_dictionaries(const LintContext& file) {
     differ += (differ.empty() ? "" : ", ") + key;
   }
   if (differ.empty()) return {};
-  return {finding(file, parameters, "one dictionary, rope_parameters, with all keys",
-                  text("transformers 5 replaces it by rope_scaling as a whole, llama.cpp's converter prefers "
-                       "it; they differ in ",
-                       differ))};
+  return {finding(file, parameters, kText.at("two-dictionaries", "expected"),
+                  said<"differ">(kText.at("two-dictionaries", "says"), differ))};
 }
 
 Findings type_twice(const LintContext& file) {
@@ -43,9 +41,8 @@ Findings type_twice(const LintContext& file) {
     const bool mrope = (old == "mrope" && now == "default") || (old == "default" && now == "mrope");
     const bool longrope = (old == "su" || old == "yarn") && now == "longrope";
     if (old == now || mrope || longrope) continue;
-    all.push_back(finding(
-        file, dict.key + ".type", text("one of them: \"rope_type\": \"", now, "\""),
-        text("transformers reads rope_type, '", now, "'; readers of before 4.43 read type, '", old, "'")));
+    all.push_back(finding(file, dict.key + ".type", said<"now">(kText.at("rope-type-twice", "expected"), now),
+                          said<"now", "old">(kText.at("rope-type-twice", "says"), now, old)));
   }
   return all;
 }
@@ -60,12 +57,11 @@ Findings key_misspelt(const LintContext& file) {
       const std::string meant = misspelt_rope_key(key, file.type_of(dict));
       if (meant.empty()) continue;  // known, or a model's own code may read it
       const bool length = meant == "original_max_position_embeddings";
-      all.push_back(finding(file, dict.key + "." + key, text("\"", meant, "\""),
-                            text("no class of transformers 5.23 reads it: it warns and goes on",
-                                 length ? text(", with max_position_embeddings (",
-                                               file.config().printed(file.at("max_position_embeddings")),
-                                               ") for the length before the extension")
-                                        : std::string())));
+      all.push_back(
+          finding(file, dict.key + "." + key, said<"meant">(kText.at("rope-key-misspelt", "expected"), meant),
+                  length ? said<"longest">(kText.at("rope-key-misspelt", "says.length"),
+                                           file.config().printed(file.at("max_position_embeddings")))
+                         : kText.at("rope-key-misspelt", "says.plain")));
     }
   }
   return all;
@@ -79,12 +75,10 @@ Findings flat_unread(const LintContext& file) {
     if (dict.key.starts_with(file.at("rope_parameters."))) return {};  // layer-labels-mixed says it
   }
   if (!flat) return {};
-  return {finding(file, flat->key,
-                  "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
+  return {finding(file, flat->key, kText.at("flat-dictionary-unread", "expected"),
                   file.family()->rope.dicts == RopeDicts::both_kinds
-                      ? "this class takes nothing else: transformers 5.23 refuses the file when it reads it"
-                      : "this class looks for full_attention and sliding_attention in it alone: type, factor "
-                        "and base are kept and not used, and both kinds of layer get the class's own")};
+                      ? kText.at("flat-dictionary-unread", "says.refused")
+                      : kText.at("flat-dictionary-unread", "says.unused"))};
 }
 
 // Classes of transformers 5.23 whose rotation has a dictionary for each kind of layer: those of models/*/modeling_*.py with
@@ -111,14 +105,11 @@ Findings nested_unread(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     if (!dict.live || dict.label.empty()) continue;
     const bool listed = types && std::find(types->begin(), types->end(), dict.label) != types->end();
-    return {finding(file, dict.key, "one dictionary for all layers",
-                    listed ? text("the class of ", file.type(),
-                                  " has one rotation for all layers: transformers 5.23 fails with a KeyError "
-                                  "when it builds the model")
-                           : text("the class of ", file.type(),
-                                  " has one rotation for all layers: what stands in it is kept and not used, "
-                                  "and the base is the class's ",
-                                  shortest(class_theta(file))))};
+    return {
+        finding(file, dict.key, kText.at("nested-dictionary-unread", "expected"),
+                listed ? said<"class">(kText.at("nested-dictionary-unread", "says.listed"), text(file.type()))
+                       : said<"class", "of_class">(kText.at("nested-dictionary-unread", "says.unused"),
+                                                   text(file.type()), shortest(class_theta(file))))};
   }
   return {};
 }
@@ -134,10 +125,8 @@ Findings label_missing(const LintContext& file) {
       std::any_of(types.begin(), types.end(), [&](const auto& t) { return dict(t) == Config::Kind::object; });
   for (const std::string& type : types)
     if (nested && dict(type) == Config::Kind::absent)
-      return {finding(file, key, text("\"", type, "\": {...}, or null for layers without position"),
-                      text("there are layers of the kind ", type,
-                           ", for which there is no dictionary: transformers 5.23 fails with a KeyError when "
-                           "it builds the model"))};
+      return {finding(file, key, said<"type">(kText.at("layer-label-missing", "expected"), type),
+                      said<"type">(kText.at("layer-label-missing", "says"), type))};
   return {};
 }
 
@@ -146,11 +135,8 @@ Findings labels_mixed(const LintContext& file) {
     if (!flat.label.empty()) continue;
     for (const RopeDictionary& nested : file.ropes())
       if (nested.key.starts_with(flat.key + "."))
-        return {finding(
-            file, flat.key, "every setting inside a dictionary of its kind of layer",
-            text("it has settings beside ", nested.label,
-                 ": transformers up to 5.17 takes it for one dictionary of all layers, from 5.18 on it "
-                 "reads those of the kinds and leaves the others"))};
+        return {finding(file, flat.key, kText.at("layer-labels-mixed", "expected"),
+                        said<"kind">(kText.at("layer-labels-mixed", "says"), nested.label))};
   }
   return {};
 }
@@ -164,9 +150,10 @@ Findings outer_unread(const LintContext& file) {
     if (!config.has(key) || config.printed(key) == config.printed(file.at(key)) ||
         config.printed(key) == "{}")
       continue;
-    all.push_back(finding(file, std::string(key), text("the same under ", file.part()),
-                          text("the language model is configured by ", file.part(), ", where it is ",
-                               config.printed(file.at(key)))));
+    all.push_back(finding(file, std::string(key),
+                          said<"part">(kText.at("outer-settings-unread", "expected"), text(file.part())),
+                          said<"part", "inner">(kText.at("outer-settings-unread", "says"), text(file.part()),
+                                                config.printed(file.at(key)))));
   }
   return all;
 }
@@ -175,20 +162,18 @@ Findings scaling_dictionary(const LintContext& file) {
   if (!file.family() || file.family()->rope.dicts != RopeDicts::as_written) return {};
   for (const RopeDictionary& dict : file.ropes())
     if (dict.key == file.at("rope_scaling"))
-      return {finding(file, dict.key,
-                      "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
-                      "it takes the place of rope_parameters and has no dictionary by kind of layer: "
-                      "transformers 5.23 fails with a KeyError when it builds the model")};
+      return {finding(file, dict.key, kText.at("scaling-replaces-kinds", "expected"),
+                      kText.at("scaling-replaces-kinds", "says"))};
   return {};
 }
 Findings type_unread(const LintContext& file) {
-  return remarked(file, "type-unread-by-kind", "\"rope_type\" in place of \"type\"");
+  return remarked(file, "type-unread-by-kind", kText.at("type-unread-by-kind", "expected"));
 }
 Findings key_unread(const LintContext& file) {
-  if (file.family()) return remarked(file, "scaling-key-unread", "no such key, or the type that reads it");
+  if (file.family()) return remarked(file, "scaling-key-unread", kText.at("scaling-key-unread", "expected"));
   Findings all;
   for (const std::string_view rule : {"scaling-key-unread", "rope-key-misspelt"})
-    for (LintFinding& found : remarked(file, rule, "the type that reads it, if the class does not"))
+    for (LintFinding& found : remarked(file, rule, kText.at("scaling-key-unread", "expected.unknown")))
       all.push_back(std::move(found));
   return all;
 }
@@ -196,12 +181,12 @@ Findings key_unread(const LintContext& file) {
 Findings default_looks_like_scaling(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes())
     if (dict.key == file.at("rope_scaling") && file.type_of(dict) == "default" && !file.has(dict, "factor"))
-      return {finding(file, dict.key, "null, or the same dictionary under rope_parameters",
-                      "readers that ask `if rope_scaling:` take a plain rotation for a scaled one")};
+      return {finding(file, dict.key, kText.at("default-looks-like-scaling", "expected"),
+                      kText.at("default-looks-like-scaling", "says"))};
   return {};
 }
 
-constexpr auto kRules = written(kText, {
+constexpr LintRow kRows[] = {
     {"two-dictionaries", Severity::warning, two_dictionaries},
     {"rope-type-twice", Severity::error, type_twice, {.any_class = true}},
     {"rope-key-misspelt", Severity::error, key_misspelt},
@@ -214,7 +199,8 @@ constexpr auto kRules = written(kText, {
     {"type-unread-by-kind", Severity::error, type_unread},
     {"scaling-key-unread", Severity::warning, key_unread, {.general = true}},
     {"default-looks-like-scaling", Severity::note, default_looks_like_scaling},
-});
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

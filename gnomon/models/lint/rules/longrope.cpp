@@ -27,11 +27,12 @@ Findings list_length(const LintContext& file) {
         const std::size_t length = file.config().numbers(key)->size();
         if (length != pairs)
           all.push_back(finding(file, key,
-                                text("a list of ", pairs, " numbers, one for each pair that turns"),
-                                text("there are ", length)));
+                                said<"pairs">(kText.at("longrope-list-length", "expected"), text(pairs)),
+                                said<"length">(kText.at("longrope-list-length", "says"), text(length))));
       } catch (const Error&) {
-        all.push_back(
-            finding(file, key, text("a list of ", pairs, " numbers"), "it holds what is no number"));
+        all.push_back(finding(file, key,
+                              said<"pairs">(kText.at("longrope-list-length", "expected.words"), text(pairs)),
+                              kText.at("longrope-list-length", "says.words")));
       }
     }
   }
@@ -48,23 +49,27 @@ Findings explicit_factor(const LintContext& file) {
     const double ratio = double(*longest) / *outer;
     if (std::abs(*factor - ratio) < 1e-9 * ratio) continue;
     const auto scale = [&](double s) { return s <= 1 ? 1 : std::sqrt(1 + std::log(s) / std::log(*outer)); };
-    all.push_back(finding(file, dict.key + ".factor", text(shortest(ratio), ", or no factor"),
-                          text("transformers 5 multiplies cos and sin by ", fixed(scale(*factor), 4),
-                               " (factor ", shortest(*factor), "), 4.57 by ", fixed(scale(ratio), 4),
-                               " (max / original = ", shortest(ratio), ")")));
+    all.push_back(finding(file, dict.key + ".factor",
+                          said<"ratio">(kText.at("longrope-factor-explicit", "expected"), shortest(ratio)),
+                          said<"now", "factor", "before", "ratio">(
+                              kText.at("longrope-factor-explicit", "says"), fixed(scale(*factor), 4),
+                              shortest(*factor), fixed(scale(ratio), 4), shortest(ratio))));
   }
   return all;
 }
 
-Findings old_name(const LintContext& file) { return remarked(file, "longrope-named-su", "\"longrope\""); }
+Findings old_name(const LintContext& file) {
+  return remarked(file, "longrope-named-su", kText.at("longrope-named-su", "expected"));
+}
 
 Findings named_yarn(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes())
     if (is_longrope(file, dict) && file.type_of(dict) != "longrope" && file.type_of(dict) != "su")
-      all.push_back(finding(
-          file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"), "\"longrope\"",
-          text("the lists belong to LongRoPE; only Phi-3's class takes '", file.type_of(dict), "' for it")));
+      all.push_back(
+          finding(file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"),
+                  kText.at("longrope-under-another-name", "expected"),
+                  said<"type">(kText.at("longrope-under-another-name", "says"), file.type_of(dict))));
   return all;
 }
 
@@ -73,20 +78,21 @@ Findings switches(const LintContext& file) {
     if (dict.live && is_longrope(file, dict)) {
       const auto outer = file.number("original_max_position_embeddings");
       const double at = outer.value_or(file.number(dict, "original_max_position_embeddings").value_or(0));
-      return {finding(file, dict.key + ".long_factor", "know at which length what serves it changes the list",
-                      text("the list changes behind token ",
-                           at > 0 ? shortest(at) : std::string("max_position_embeddings")))};
+      const std::string behind = at > 0 ? shortest(at) : "max_position_embeddings";
+      return {finding(file, dict.key + ".long_factor", kText.at("longrope-changes-while-writing", "expected"),
+                      said<"behind">(kText.at("longrope-changes-while-writing", "says"), text(behind)))};
     }
   return {};
 }
 
-constexpr auto kRules = written(kText, {
+constexpr LintRow kRows[] = {
     {"longrope-list-length", Severity::error, list_length},
     {"longrope-factor-explicit", Severity::warning, explicit_factor},
     {"longrope-named-su", Severity::error, old_name, {.departs = true}},
     {"longrope-under-another-name", Severity::warning, named_yarn},
     {"longrope-changes-while-writing", Severity::note, switches},
-});
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

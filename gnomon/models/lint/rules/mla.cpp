@@ -69,15 +69,16 @@ Findings temperature(const LintContext& file) {
   return remarked(file, "yarn-temperature-added", kText.at("yarn-temperature-added", "expected"));
 }
 
-constexpr auto kRules = written(kText, {
-                                           {"rotary-slice-turns-whole", Severity::warning, slice_whole},
-                                           {"indexer-has-its-own-pairing", Severity::note, indexer},
-                                           {"indexer-interleave-unread", Severity::warning, indexer_key},
-                                           {"rope-interleave-unread", Severity::warning, interleave_unread},
-                                           {"part-of-blocks-unsaid", Severity::error, part_unsaid},
-                                           {"yarn-temperature-added", Severity::warning, temperature},
-                                           {"positions-of-blocks-untold", Severity::note, blocks},
-                                       });
+constexpr LintRow kRows[] = {
+    {"rotary-slice-turns-whole", Severity::warning, slice_whole},
+    {"indexer-has-its-own-pairing", Severity::note, indexer},
+    {"indexer-interleave-unread", Severity::warning, indexer_key},
+    {"rope-interleave-unread", Severity::warning, interleave_unread},
+    {"part-of-blocks-unsaid", Severity::error, part_unsaid},
+    {"yarn-temperature-added", Severity::warning, temperature},
+    {"positions-of-blocks-untold", Severity::note, blocks},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

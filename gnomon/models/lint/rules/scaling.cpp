@@ -25,11 +25,11 @@ Findings type_unknown(const LintContext& file) {
     if (!su && std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) continue;
     const std::string_view meant = su ? "longrope" : nearest(type, kTypes);
     const std::string key = dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type");
-    all.push_back(finding(file, key,
-                          meant.empty() ? text("one of ", join(kTypes, ", ")) : text("\"", meant, "\""),
-                          text("transformers 5.23 warns when it reads the file and fails when it builds the "
-                               "model: there is no method '",
-                               type, "'")));
+    all.push_back(finding(
+        file, key,
+        meant.empty() ? said<"types">(kText.at("scaling-type-unknown", "expected.types"), join(kTypes, ", "))
+                      : said<"meant">(kText.at("scaling-type-unknown", "expected.meant"), meant),
+        said<"type">(kText.at("scaling-type-unknown", "says"), type)));
   }
   return all;
 }
@@ -43,11 +43,10 @@ Findings type_missing(const LintContext& file) {
       continue;  // type-unread-by-kind says it
     for (const std::string_view key : {"factor", "short_factor", "low_freq_factor", "beta_fast", "alpha"}) {
       if (!file.has(dict, key) || file.number(dict, key) == 1) continue;
-      all.push_back(finding(
-          file, text(dict.key, ".", key), "\"rope_type\": the method that it belongs to",
-          text("the type is ",
-               file.has(dict, "rope_type") || file.has(dict, "type") ? "default" : "not said, hence default",
-               ": the rotation is not scaled")));
+      all.push_back(finding(file, text(dict.key, ".", key), kText.at("scaling-type-missing", "expected"),
+                            file.has(dict, "rope_type") || file.has(dict, "type")
+                                ? kText.at("scaling-type-missing", "says.default")
+                                : kText.at("scaling-type-missing", "says.unsaid")));
       break;
     }
   }
@@ -65,10 +64,10 @@ Findings type_refused(const LintContext& file) {
         std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end() ||
         std::find(taken.begin(), taken.end(), type) != taken.end())
       continue;
-    all.push_back(finding(
-        file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"),
-        text("default or ", join(taken, ", ")),
-        text("transformers has ", type, ", and the class of ", file.type(), " raises ValueError for it")));
+    all.push_back(
+        finding(file, dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type"),
+                said<"types">(kText.at("scaling-type-refused", "expected"), join(taken, ", ")),
+                said<"type", "class">(kText.at("scaling-type-refused", "says"), type, text(file.type()))));
   }
   return all;
 }
@@ -105,18 +104,17 @@ Findings key_missing(const LintContext& file) {
     const std::string type = file.type_of(dict);
     constexpr std::string_view original = "original_max_position_embeddings";
     if (fills_nothing(file) && needs_original(type) && !file.has(dict, original))
-      all.push_back(finding(file, dict.key, text("\"", original, "\": the tokens of training"),
-                            text(type, " needs ", original,
-                                 " in the dictionary itself: transformers 5.23 fails "
-                                 "with a KeyError")));
+      all.push_back(finding(
+          file, dict.key, said<"original">(kText.at("scaling-key-missing", "expected.inside"), original),
+          said<"type", "original">(kText.at("scaling-key-missing", "says.inside"), type, original)));
     if (file.has(dict, "alpha") || file.has(dict, "short_factor"))
       continue;  // HunYuan's, Phi-3's words for other methods
     for (const Needed& needed : kNeeded) {
       if (needed.type != type) continue;
       for (const std::string_view key : needed.keys)
         if (!key.empty() && !file.has(dict, key))
-          all.push_back(finding(file, dict.key, text("\"", key, "\": a number"),
-                                text(type, " needs ", key, ": transformers 5.23 fails with a KeyError")));
+          all.push_back(finding(file, dict.key, said<"key">(kText.at("scaling-key-missing", "expected"), key),
+                                said<"type", "key">(kText.at("scaling-key-missing", "says"), type, key)));
     }
   }
   return all;
@@ -127,8 +125,8 @@ Findings factor_below_one(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const bool hunyuan = file.family() && file.family()->rope.dicts == RopeDicts::hunyuan;
     if (const auto alpha = file.number(dict, "alpha"); hunyuan && alpha && *alpha != 0 && *alpha < 1)
-      all.push_back(finding(file, dict.key + ".alpha", "a number of at least 1",
-                            "the base is multiplied by a power of it, and becomes smaller"));
+      all.push_back(finding(file, dict.key + ".alpha", kText.at("factor-below-one", "expected.alpha"),
+                            kText.at("factor-below-one", "says.alpha")));
     const bool null =
         file.type_of(dict) == "proportional" &&
         file.config().kind(dict.key + ".factor") == Config::Kind::null;  // others: scaling-key-missing
@@ -136,12 +134,11 @@ Findings factor_below_one(const LintContext& file) {
     const auto factor = file.number(dict, "factor");
     if (factor && *factor >= 1) continue;
     const bool inverse = factor && *factor > 0;
-    all.push_back(finding(
-        file, dict.key + ".factor", inverse ? shortest(1 / *factor) : std::string("a number of at least 1"),
-        inverse
-            ? text("transformers divides frequencies by it: ", shortest(*factor), " makes every pair turn ",
-                   shortest(1 / *factor), " times as fast, the context shorter")
-            : std::string("transformers 5.23 only warns; the frequencies cannot be computed")));
+    all.push_back(finding(file, dict.key + ".factor",
+                          inverse ? shortest(1 / *factor) : kText.at("factor-below-one", "expected.number"),
+                          inverse ? said<"factor", "times">(kText.at("factor-below-one", "says.inverse"),
+                                                            shortest(*factor), shortest(1 / *factor))
+                                  : kText.at("factor-below-one", "says.number")));
   }
   return all;
 }
@@ -155,16 +152,16 @@ Findings original_impossible(const LintContext& file) {
     if (!dict.live || !needs_original(type) || key == dict.key) {
       const std::string inner = dict.key + ".original_max_position_embeddings";
       if (!dict.live || !needs_original(type) || file.config().kind(inner) != Config::Kind::null) continue;
-      all.push_back(finding(file, inner, "a whole number of tokens, or no such key",
-                            "null is not an absent key: transformers 5.23 divides by it and fails"));
+      all.push_back(finding(file, inner, kText.at("original-length-impossible", "expected.null"),
+                            kText.at("original-length-impossible", "says.null")));
       continue;
     }
     const double tokens = kind == Config::Kind::number ? *file.config().number(key) : 0;
     const double least = type == "longrope" || type == "su" ? 2 : 1;
     if (tokens >= least && tokens == std::floor(tokens)) continue;
-    all.push_back(finding(file, key, "a whole number of tokens",
-                          tokens == 1 ? "LongRoPE divides by ln of it, 0"
-                                      : "pairs are told apart by their turns within this length"));
+    all.push_back(finding(file, key, kText.at("original-length-impossible", "expected"),
+                          tokens == 1 ? kText.at("original-length-impossible", "says.one")
+                                      : kText.at("original-length-impossible", "says.none")));
   }
   return all;
 }
@@ -178,9 +175,8 @@ Findings original_missing(const LintContext& file) {
       continue;                                                   // original-length-unread says it
     if (file.family() && file.family()->rope.original) continue;  // Phi-3's class has one of its own
     const std::int64_t longest = file.longest().value_or(0);
-    all.push_back(finding(file, dict.key, "\"original_max_position_embeddings\": the tokens of training",
-                          text("transformers takes max_position_embeddings, ", longest,
-                               ", for the length before the extension")));
+    all.push_back(finding(file, dict.key, kText.at("original-length-missing", "expected"),
+                          said<"longest">(kText.at("original-length-missing", "says"), text(longest))));
   }
   return all;
 }
@@ -193,11 +189,11 @@ Findings original_unread(const LintContext& file) {
     if (dict.label.empty() || !needs_original(file.type_of(dict)) ||
         file.has(dict, "original_max_position_embeddings"))
       continue;
-    all.push_back(finding(file, file.at("original_max_position_embeddings"),
-                          text("\"original_max_position_embeddings\": ", shortest(*outer), " in ", dict.key),
-                          text("in a nested dictionary transformers 5.23 asks only the dictionary, and takes "
-                               "max_position_embeddings, ",
-                               file.longest().value_or(0), ", instead")));
+    all.push_back(finding(
+        file, file.at("original_max_position_embeddings"),
+        said<"outer", "dictionary">(kText.at("original-length-unread", "expected"), shortest(*outer),
+                                    dict.key),
+        said<"longest">(kText.at("original-length-unread", "says"), text(file.longest().value_or(0)))));
   }
   return all;
 }
@@ -211,11 +207,12 @@ Findings original_twice(const LintContext& file) {
     const auto own = file.number(dict, "original_max_position_embeddings");
     if (!outer || !own || *outer == *own || !dict.live || !needs_original(file.type_of(dict))) continue;
     const double wins = dict.label.empty() ? *outer : *own;
-    all.push_back(finding(file, dict.key + ".original_max_position_embeddings",
-                          "the same number in both places",
-                          text(of_class ? "the class has " : "the top level says ", shortest(*outer),
-                               ", the dictionary ", shortest(*own), ": transformers 5 takes ", shortest(wins),
-                               ", readers of the dictionary ", shortest(*own))));
+    all.push_back(finding(
+        file, dict.key + ".original_max_position_embeddings", kText.at("original-length-twice", "expected"),
+        of_class ? said<"outer", "own", "wins">(kText.at("original-length-twice", "says.class"),
+                                                shortest(*outer), shortest(*own), shortest(wins))
+                 : said<"outer", "own", "wins">(kText.at("original-length-twice", "says.file"),
+                                                shortest(*outer), shortest(*own), shortest(wins))));
   }
   return all;
 }
@@ -226,9 +223,9 @@ Findings original_too_long(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto [original, key] = original_of(file, dict);
     if (!original || !longest || *original <= double(*longest)) continue;
-    all.push_back(finding(
-        file, key, text("at most max_position_embeddings, ", *longest),
-        text("the length before the extension, ", shortest(*original), ", is above the one after it")));
+    all.push_back(
+        finding(file, key, said<"longest">(kText.at("original-length-too-long", "expected"), text(*longest)),
+                said<"original">(kText.at("original-length-too-long", "says"), shortest(*original))));
   }
   return all;
 }
@@ -243,10 +240,9 @@ Findings linear_over_trained(const LintContext& file) {
     if (!dict.live || type != "linear" || theta.value_or(class_theta(file)) < 500000 ||
         file.has(dict, "alpha"))
       continue;
-    all.push_back(finding(file, dict.key, "the scaling that the model was published with: llama3 or yarn",
-                          text("a base of ", shortest(theta.value_or(class_theta(file))),
-                               " belongs to a model trained for long contexts; ", type,
-                               " scaling changes all pairs, the fast ones too")));
+    all.push_back(finding(file, dict.key, kText.at("linear-over-trained-scaling", "expected"),
+                          said<"theta", "type">(kText.at("linear-over-trained-scaling", "says"),
+                                                shortest(theta.value_or(class_theta(file))), type)));
   }
   return all;
 }
@@ -254,10 +250,9 @@ Findings linear_over_trained(const LintContext& file) {
 Findings dynamic_cache(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes())
     if (dict.live && file.type_of(dict) == "dynamic" && !file.has(dict, "alpha"))
-      return {finding(file, dict.key, "yarn, if there is a choice",
-                      text("beyond ", file.longest().value_or(0),
-                           " tokens the base grows with the context, and keys in the cache were turned with "
-                           "smaller ones"))};
+      return {finding(
+          file, dict.key, kText.at("dynamic-with-a-cache", "expected"),
+          said<"longest">(kText.at("dynamic-with-a-cache", "says"), text(file.longest().value_or(0))))};
   return {};
 }
 
@@ -272,19 +267,19 @@ Findings alpha(const LintContext& file) {
     const double theta = file.number("rope_theta").value_or(file.number(dict, "rope_theta").value_or(10000));
     const double base =
         alpha && dim && *dim > 2 ? theta * std::pow(*alpha, double(*dim) / double(*dim - 2)) : 0;
-    all.push_back(finding(file, dict.key + ".alpha",
-                          base > 0 ? text("without it, \"rope_theta\": ", shortest(std::round(base)))
-                                   : std::string("a rope_theta that says the same"),
-                          hunyuan
-                              ? text("this class multiplies the base once, to ", shortest(std::round(base)),
-                                     "; readers that take dynamic at its word keep ", shortest(theta),
-                                     " up to the trained length")
-                              : std::string("only HunYuan's classes read it")));
+    all.push_back(finding(
+        file, dict.key + ".alpha",
+        base > 0
+            ? said<"base">(kText.at("alpha-means-a-larger-base", "expected.base"), shortest(std::round(base)))
+            : kText.at("alpha-means-a-larger-base", "expected.unknown"),
+        hunyuan ? said<"base", "theta">(kText.at("alpha-means-a-larger-base", "says.hunyuan"),
+                                        shortest(std::round(base)), shortest(theta))
+                : kText.at("alpha-means-a-larger-base", "says.unread")));
   }
   return all;
 }
 
-constexpr auto kRules = written(kText, {
+constexpr LintRow kRows[] = {
     {"scaling-type-unknown", Severity::error, type_unknown},
     {"scaling-type-refused", Severity::error, type_refused},
     {"scaling-type-missing", Severity::error, type_missing},
@@ -298,7 +293,8 @@ constexpr auto kRules = written(kText, {
     {"linear-over-trained-scaling", Severity::warning, linear_over_trained},
     {"dynamic-with-a-cache", Severity::note, dynamic_cache},
     {"alpha-means-a-larger-base", Severity::note, alpha},
-});
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

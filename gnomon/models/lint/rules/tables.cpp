@@ -89,13 +89,14 @@ Findings draft(const LintContext& file) {
                   said<"base">(kText.at("draft-with-the-base-of-its-target", "says"), shortest(*theta)))};
 }
 
-constexpr auto kRules = written(kText, {
-                                           {"table-without-its-offset", Severity::warning, rows_lost},
-                                           {"context-named-twice", Severity::warning, context_twice},
-                                           {"table-and-file-disagree", Severity::error, table_rows},
-                                           {"stored-frequencies-differ", Severity::error, stored_frequencies},
-                                           {"draft-with-the-base-of-its-target", Severity::warning, draft},
-                                       });
+constexpr LintRow kRows[] = {
+    {"table-without-its-offset", Severity::warning, rows_lost},
+    {"context-named-twice", Severity::warning, context_twice},
+    {"table-and-file-disagree", Severity::error, table_rows},
+    {"stored-frequencies-differ", Severity::error, stored_frequencies},
+    {"draft-with-the-base-of-its-target", Severity::warning, draft},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -27,10 +27,9 @@ Findings scaling_without_theta(const LintContext& file) {
     if (!dict.live && file.has(dict, "rope_theta")) return all;  // scaling-drops-theta says it
   for (const RopeDictionary& dict : file.ropes()) {
     if (!dict.live || !scales(file, dict) || file.has(dict, "rope_theta") || of_2023(file, dict)) continue;
-    all.push_back(finding(file, dict.key,
-                          text("\"rope_theta\": the base that the model was trained with, in ", dict.key),
-                          text("no key says the base: transformers 5 and 4 both take that of the class, ",
-                               shortest(class_theta(file)))));
+    all.push_back(
+        finding(file, dict.key, said<"dictionary">(kText.at("scaling-without-theta", "expected"), dict.key),
+                said<"of_class">(kText.at("scaling-without-theta", "says"), shortest(class_theta(file)))));
   }
   return all;
 }
@@ -45,10 +44,12 @@ Findings scaling_drops_theta(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto theta = file.number(dict, "rope_theta");
     if (dict.live || !theta || *theta == class_theta(file)) continue;
-    all.push_back(
-        finding(file, scaling->key, text("\"rope_theta\": ", shortest(*theta), " in ", scaling->key),
-                text("transformers 5 replaces ", dict.key, " by ", scaling->key, " as a whole: theta ",
-                     shortest(*theta), " becomes ", shortest(class_theta(file)))));
+    all.push_back(finding(
+        file, scaling->key,
+        said<"theta", "scaling">(kText.at("scaling-drops-theta", "expected"), shortest(*theta), scaling->key),
+        said<"dictionary", "scaling", "theta", "of_class">(kText.at("scaling-drops-theta", "says"), dict.key,
+                                                           scaling->key, shortest(*theta),
+                                                           shortest(class_theta(file)))));
   }
   return all;
 }
@@ -60,12 +61,11 @@ Findings theta_twice(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto theta = file.number(dict, "rope_theta");
     if (!dict.live || !dict.label.empty() || !theta || *theta == *outside) continue;
-    all.push_back(finding(file, file.at("rope_theta"),
-                          text("the same in both places: ", shortest(*theta), " or ", shortest(*outside)),
-                          text("transformers 5 takes ", shortest(*theta), " from ", dict.key,
-                               "; transformers 4 and readers of the "
-                               "old key take ",
-                               shortest(*outside))));
+    all.push_back(finding(
+        file, file.at("rope_theta"),
+        said<"theta", "outside">(kText.at("theta-twice", "expected"), shortest(*theta), shortest(*outside)),
+        said<"theta", "dictionary", "outside">(kText.at("theta-twice", "says"), shortest(*theta), dict.key,
+                                               shortest(*outside))));
   }
   return all;
 }
@@ -77,13 +77,12 @@ Findings theta_null(const LintContext& file) {
     return dict.live && file.has(dict, "rope_theta");
   });
   if (file.kind("rope_theta") == Config::Kind::null && !inside)
-    all.push_back(finding(
-        file, file.at("rope_theta"), "a number, or no such key",
-        "null is not an absent key: transformers 5.23 keeps it, and the model fails when it is built"));
+    all.push_back(finding(file, file.at("rope_theta"), kText.at("theta-null", "expected"),
+                          kText.at("theta-null", "says")));
   for (const RopeDictionary& dict : file.ropes())
     if (file.config().kind(dict.key + ".rope_theta") == Config::Kind::null)
-      all.push_back(finding(file, dict.key + ".rope_theta", "a number, or no such key",
-                            "null hides the class's own base"));
+      all.push_back(finding(file, dict.key + ".rope_theta", kText.at("theta-null", "expected"),
+                            kText.at("theta-null", "says.inside")));
   return all;
 }
 
@@ -94,10 +93,9 @@ Findings theta_impossible(const LintContext& file) {
     const bool number = kind == Config::Kind::number;
     if (kind == Config::Kind::absent || kind == Config::Kind::null || kind == Config::Kind::list) return;
     if (number && *file.config().number(key) > 1) return;
-    all.push_back(finding(file, key, "a number above 1, such as 10000",
-                          number ? "theta^(-2i/R) is then no falling row of frequencies: 1 turns every pair "
-                                   "alike, 0 divides by zero"
-                                 : "not a number"));
+    all.push_back(finding(
+        file, key, kText.at("theta-impossible", "expected"),
+        number ? kText.at("theta-impossible", "says.flat") : kText.at("theta-impossible", "says.word")));
   };
   for (const std::string_view key : kThetaKeys) look(file.at(key));
   for (const RopeDictionary& dict : file.ropes()) look(dict.key + ".rope_theta");
@@ -130,10 +128,9 @@ Findings theta_short(const LintContext& file) {
     std::string key = file.at("rope_theta");
     for (const Because& because : layer.because)
       if (because.what == "theta" && !because.key.empty()) key = because.key;
-    return {finding(
-        file, key, "the base that the model was trained with",
-        text("the slowest pair turns once in ", shortest(std::round(wave)), " tokens, and the file promises ",
-             read->longest, ": positions further apart look alike"))};
+    return {finding(file, key, kText.at("theta-short-for-context", "expected"),
+                    said<"wave", "longest">(kText.at("theta-short-for-context", "says"),
+                                            shortest(std::round(wave)), text(read->longest)))};
   }
   return {};
 }
@@ -145,9 +142,9 @@ Findings theta_of_class(const LintContext& file) {
     return {};
   for (const RopeDictionary& dict : file.ropes())
     if (file.has(dict, "rope_theta")) return {};
-  return {finding(file, file.at("rope_theta"), text("\"rope_theta\": ", shortest(theta)),
-                  text("transformers 5 takes the class's ", shortest(theta),
-                       "; a reader of getattr(config, \"rope_theta\", 10000) takes 10000"))};
+  return {finding(file, file.at("rope_theta"),
+                  said<"theta">(kText.at("theta-of-class", "expected"), shortest(theta)),
+                  said<"theta">(kText.at("theta-of-class", "says"), shortest(theta)))};
 }
 
 Findings theta_for_new_readers(const LintContext& file) {
@@ -155,11 +152,9 @@ Findings theta_for_new_readers(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const auto theta = file.number(dict, "rope_theta");
     if (!dict.live || !dict.label.empty() || !theta || *theta == 10000) continue;
-    return {finding(
-        file, dict.key + ".rope_theta",
-        text("beside it, for older readers, \"rope_theta\": ", shortest(*theta)),
-        text("transformers 4 and every reader of getattr(config, \"rope_theta\", 10000) take 10000, not ",
-             shortest(*theta)))};
+    return {finding(file, dict.key + ".rope_theta",
+                    said<"theta">(kText.at("theta-for-new-readers-only", "expected"), shortest(*theta)),
+                    said<"theta">(kText.at("theta-for-new-readers-only", "says"), shortest(*theta)))};
   }
   return {};
 }
@@ -171,10 +166,9 @@ Findings theta_of_half_the_layers(const LintContext& file) {
   const auto theta = file.number("rope_theta");
   if (!theta || *theta == class_theta(file)) return {};
   return {finding(file, file.at("rope_theta"),
-                  text("\"rope_parameters\": {\"full_attention\": {\"rope_theta\": ", shortest(*theta),
-                       "}, \"sliding_attention\": {\"rope_theta\": ", shortest(*theta), "}}"),
-                  text("transformers 5.23 gives ", shortest(*theta), " to the full layers and the class's ",
-                       shortest(class_theta(file)), " to the sliding ones"))};
+                  said<"theta">(kText.at("theta-for-half-the-layers", "expected"), shortest(*theta)),
+                  said<"theta", "of_class">(kText.at("theta-for-half-the-layers", "says"), shortest(*theta),
+                                            shortest(class_theta(file))))};
 }
 
 Findings theta_by_kind(const LintContext& file) {
@@ -189,10 +183,11 @@ Findings theta_by_kind(const LintContext& file) {
   for (const auto& [theta, count] : layers)
     list += text(list.empty() ? "" : ", ", theta, " in ", counted(count, "layer"));
   return {finding(file, file.at(file.has("rope_parameters") ? "rope_parameters" : "rope_theta"),
-                  "a reader that has a base for each layer", text("bases differ by layer: ", list))};
+                  kText.at("theta-by-kind-of-layer", "expected"),
+                  said<"list">(kText.at("theta-by-kind-of-layer", "says"), list))};
 }
 
-constexpr auto kRules = written(kText, {
+constexpr LintRow kRows[] = {
     {"scaling-without-theta", Severity::error, scaling_without_theta},
     {"scaling-drops-theta", Severity::error, scaling_drops_theta},
     {"theta-twice", Severity::warning, theta_twice},
@@ -203,7 +198,8 @@ constexpr auto kRules = written(kText, {
     {"theta-for-new-readers-only", Severity::note, theta_for_new_readers},
     {"theta-for-half-the-layers", Severity::error, theta_of_half_the_layers},
     {"theta-by-kind-of-layer", Severity::note, theta_by_kind},
-});
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

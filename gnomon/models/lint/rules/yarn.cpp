@@ -29,9 +29,9 @@ Findings betas_exchanged(const LintContext& file) {
                  slow = file.number(dict, "beta_slow").value_or(1);
     if (fast > slow) return;
     const std::string key = dict.key + (file.has(dict, "beta_fast") ? ".beta_fast" : ".beta_slow");
-    all.push_back(finding(file, key, "beta_fast above beta_slow; the paper has 32 and 1",
-                          text("the ramp runs from ", shortest(fast), " turns down to ", shortest(slow),
-                               ": fast pairs are slowed and slow ones kept")));
+    all.push_back(finding(
+        file, key, kText.at("yarn-betas-exchanged", "expected"),
+        said<"fast", "slow">(kText.at("yarn-betas-exchanged", "says"), shortest(fast), shortest(slow))));
   });
   return all;
 }
@@ -42,14 +42,15 @@ Findings llama3_exchanged(const LintContext& file) {
     const auto low = file.number(dict, "low_freq_factor"), high = file.number(dict, "high_freq_factor");
     if (file.type_of(dict) != "llama3" || !low || !high || (*high > *low && *low > 0)) continue;
     if (*low <= 0) {
-      all.push_back(finding(file, dict.key + ".low_freq_factor", "above 0; Llama 3.1 has 1 and 4",
-                            "the longest wavelength that is kept is the length divided by it"));
+      all.push_back(finding(file, dict.key + ".low_freq_factor",
+                            kText.at("llama3-factors-exchanged", "expected.low"),
+                            kText.at("llama3-factors-exchanged", "says.low")));
       continue;
     }
-    all.push_back(
-        finding(file, dict.key + ".high_freq_factor", "above low_freq_factor; Llama 3.1 has 1 and 4",
-                *high == *low ? std::string("the blend divides by their difference, zero")
-                              : std::string("no pair is blended, and the two limits contradict each other")));
+    all.push_back(finding(file, dict.key + ".high_freq_factor",
+                          kText.at("llama3-factors-exchanged", "expected"),
+                          *high == *low ? kText.at("llama3-factors-exchanged", "says.equal")
+                                        : kText.at("llama3-factors-exchanged", "says.exchanged")));
   }
   return all;
 }
@@ -60,11 +61,11 @@ Findings explicit_factor(const LintContext& file) {
     const auto own = file.number(dict, "attention_factor"), factor = file.number(dict, "factor");
     if (!own || *own <= 0 || !factor || std::abs(*own - temperature(*factor)) < 1e-6) return;
     const double formula = temperature(*factor), ratio = formula * formula / (*own * *own);
-    all.push_back(finding(
-        file, dict.key + ".attention_factor", "nothing, if the model was trained so; check what serves it",
-        text("cos and sin are multiplied by ", shortest(*own), ", not by 0.1 ln(", shortest(*factor),
-             ") + 1 = ", fixed(formula, 4), ": a reader that drops the key has logits ", fixed(ratio, 3),
-             " times as large")));
+    all.push_back(
+        finding(file, dict.key + ".attention_factor", kText.at("attention-factor-explicit", "expected"),
+                said<"own", "factor", "formula", "ratio">(kText.at("attention-factor-explicit", "says"),
+                                                          shortest(*own), shortest(*factor),
+                                                          fixed(formula, 4), fixed(ratio, 3))));
   });
   return all;
 }
@@ -81,10 +82,11 @@ Findings factor_impossible(const LintContext& file) {
     if (!dict.live || (type != "yarn" && type != "longrope") || !file.has(dict, "attention_factor") ||
         (own && *own > 0))
       continue;
-    all.push_back(finding(file, dict.key + ".attention_factor", "a number above 0, or no such key",
-                          own && *own == 0 ? "it multiplies cos and sin: with 0 every logit is 0"
-                          : own            ? "it multiplies cos and sin, so logits by its square"
-                                           : "no number"));
+    all.push_back(finding(file, dict.key + ".attention_factor",
+                          kText.at("attention-factor-impossible", "expected"),
+                          own && *own == 0 ? kText.at("attention-factor-impossible", "says.zero")
+                          : own            ? kText.at("attention-factor-impossible", "says.negative")
+                                           : kText.at("attention-factor-impossible", "says.word")));
   }
   return all;
 }
@@ -98,10 +100,10 @@ Findings two_factors(const LintContext& file) {
     const double rotation =
         some && *some ? temperature(*factor, *some) / temperature(*factor, *every) : temperature(*factor);
     const double softmax = temperature(*factor, *every);
-    all.push_back(finding(
-        file, dict.key + ".mscale_all_dim", "nothing; check that what serves it has both factors",
-        text("cos and sin times ", fixed(rotation, 4), "; the softmax times ", fixed(softmax * softmax, 4),
-             " = (0.1 * ", shortest(*every), " ln ", shortest(*factor), " + 1)^2, apart from it")));
+    all.push_back(finding(file, dict.key + ".mscale_all_dim", kText.at("mscale-has-two-places", "expected"),
+                          said<"rotation", "softmax", "mscale", "factor">(
+                              kText.at("mscale-has-two-places", "says"), fixed(rotation, 4),
+                              fixed(softmax * softmax, 4), shortest(*every), shortest(*factor))));
   });
   return all;
 }
@@ -116,12 +118,10 @@ Findings no_temperature(const LintContext& file) {
       return;
     const double formula = temperature(*factor),
                  left = temperature(*factor, *some) / temperature(*factor, *every);
-    all.push_back(finding(file, dict.key + ".mscale_all_dim",
-                          "no mscale and no mscale_all_dim, or an attention_factor",
-                          text("cos and sin get ", fixed(left, 4), " in place of YaRN's ", fixed(formula, 4),
-                               ", and only DeepSeek's kind of attention has the rest in its "
-                               "softmax: logits are ",
-                               fixed(left * left / (formula * formula), 3), " times what YaRN means")));
+    all.push_back(finding(
+        file, dict.key + ".mscale_all_dim", kText.at("mscale-without-its-softmax", "expected"),
+        said<"left", "formula", "ratio">(kText.at("mscale-without-its-softmax", "says"), fixed(left, 4),
+                                         fixed(formula, 4), fixed(left * left / (formula * formula), 3))));
   });
   return all;
 }
@@ -132,9 +132,9 @@ Findings mscale_alone(const LintContext& file) {
     if (!file.has(dict, "mscale") || file.has(dict, "mscale_all_dim") || file.number(dict, "mscale") == 1)
       return;
     all.push_back(
-        finding(file, dict.key + ".mscale", "mscale_all_dim beside it, or an attention_factor",
-                text("transformers reads it only where mscale_all_dim is there too: cos and sin get ",
-                     fixed(temperature(file.number(dict, "factor").value_or(1)), 4))));
+        finding(file, dict.key + ".mscale", kText.at("mscale-alone", "expected"),
+                said<"temperature">(kText.at("mscale-alone", "says"),
+                                    fixed(temperature(file.number(dict, "factor").value_or(1)), 4))));
   });
   return all;
 }
@@ -146,9 +146,8 @@ Findings truncate_nested(const LintContext& file) {
     const bool one = dict.label.empty() && file.type() != "deepseek_v4";  // which makes two of one
     if (one || file.config().kind(key) != Config::Kind::flag || *file.config().flag(key)) return;
     if (file.config().kind(file.at("rope_parameters.truncate")) == Config::Kind::flag) return;
-    all.push_back(
-        finding(file, key, "know it: transformers 5.23 looks beside the dictionaries of the kinds",
-                "read from the outer dictionary, where it is not: the ramp is rounded to whole pairs"));
+    all.push_back(finding(file, key, kText.at("truncate-unread-when-nested", "expected"),
+                          kText.at("truncate-unread-when-nested", "says")));
   });
   return all;
 }
@@ -160,8 +159,8 @@ Findings untruncated(const LintContext& file) {
     const Config::Kind kind = file.config().kind(key);
     const bool off = kind == Config::Kind::null || (kind == Config::Kind::flag && !*file.config().flag(key));
     if (!dict.label.empty() || !off || file.type() == "deepseek_v4") return;
-    all.push_back(finding(file, key, "nothing; check that what serves it knows the key",
-                          "the ramp's ends are not rounded to whole pairs"));
+    all.push_back(finding(file, key, kText.at("yarn-ramp-not-rounded", "expected"),
+                          kText.at("yarn-ramp-not-rounded", "says")));
   });
   return all;
 }
@@ -177,8 +176,8 @@ Findings beyond_scaling(const LintContext& file) {
                               : own;
     if (!longest || !factor || !original || double(*longest) <= 1.05 * *factor * *original) return;
     all.push_back(finding(file, dict.key + ".factor", shortest(std::ceil(double(*longest) / *original)),
-                          text("factor times original length is ", shortest(*factor * *original),
-                               " tokens, the file promises ", *longest)));
+                          said<"reach", "longest">(kText.at("context-beyond-scaling", "says"),
+                                                   shortest(*factor * *original), text(*longest))));
   });
   return all;
 }
@@ -193,9 +192,9 @@ Findings on_sliding_layers(const LintContext& file) {
     const double trained =
         file.number(dict, "original_max_position_embeddings").value_or(double(file.longest().value_or(0)));
     if (*window > trained || file.number(dict, "factor").value_or(2) <= 1) continue;
-    all.push_back(finding(file, dict.key, "\"rope_type\": \"default\", as its layers were trained",
-                          text("these layers see ", shortest(*window), " tokens back, within the ",
-                               shortest(trained), " of training: there is nothing to extend")));
+    all.push_back(finding(file, dict.key, kText.at("scaling-on-sliding-layers", "expected"),
+                          said<"window", "trained">(kText.at("scaling-on-sliding-layers", "says"),
+                                                    shortest(*window), shortest(trained))));
   }
   return all;
 }
@@ -204,9 +203,8 @@ Findings kinds_unsaid(const LintContext& file) {
   if (!file.reads_by_kind() || file.family()->rope.dicts == RopeDicts::both_kinds) return {};
   for (const RopeDictionary& dict : file.ropes())
     if (dict.key == file.at("rope_scaling") && scales(file, dict))
-      return {finding(
-          file, dict.key, "\"rope_parameters\": {\"full_attention\": {...}, \"sliding_attention\": {...}}",
-          "transformers 5 scales the full layers alone; the file does not say so, and others scale all")};
+      return {finding(file, dict.key, kText.at("scaled-layers-unsaid", "expected"),
+                      kText.at("scaled-layers-unsaid", "says"))};
   return {};
 }
 
@@ -217,25 +215,21 @@ Findings of_vllm(const LintContext& file) {
       const auto value = file.number(dict, name), factor = file.number(dict, "factor");
       if (!file.has(dict, name) || value == 1) continue;
       const bool multiplies = name == "attn_factor" && value && factor && !file.has(dict, "attention_factor");
-      all.push_back(finding(
-          file, text(dict.key, ".", name),
-          multiplies
-              ? text("for transformers \"attention_factor\": ", fixed(*value * temperature(*factor), 4),
-                     ", which vLLM 0.33 reads as well; nothing for vLLM 0.24")
-              : std::string("nothing, if vLLM 0.24 alone serves the model"),
-          name == "attn_factor"
-              ? text("vLLM 0.24 reads it; transformers and vLLM 0.33 do not. It multiplies YaRN's "
-                     "factor of cos and sin by ",
-                     file.config().printed(text(dict.key, ".", name)))
-              : text("vLLM 0.24 reads it; transformers and vLLM 0.33 do not: ",
-                     file.config().printed(text(dict.key, ".", name)),
-                     " is the share of the fast pairs that keep their frequency")));
+      all.push_back(finding(file, text(dict.key, ".", name),
+                            multiplies ? said<"factor">(kText.at("yarn-key-of-vllm", "expected.factor"),
+                                                        fixed(*value * temperature(*factor), 4))
+                                       : kText.at("yarn-key-of-vllm", "expected.nothing"),
+                            name == "attn_factor"
+                                ? said<"value">(kText.at("yarn-key-of-vllm", "says.factor"),
+                                                file.config().printed(text(dict.key, ".", name)))
+                                : said<"value">(kText.at("yarn-key-of-vllm", "says.share"),
+                                                file.config().printed(text(dict.key, ".", name)))));
     }
   });
   return all;
 }
 
-constexpr auto kRules = written(kText, {
+constexpr LintRow kRows[] = {
     {"yarn-betas-exchanged", Severity::error, betas_exchanged, {.any_class = true}},
     {"llama3-factors-exchanged", Severity::error, llama3_exchanged, {.any_class = true}},
     {"attention-factor-explicit", Severity::note, explicit_factor},
@@ -249,7 +243,8 @@ constexpr auto kRules = written(kText, {
     {"scaling-on-sliding-layers", Severity::warning, on_sliding_layers},
     {"scaled-layers-unsaid", Severity::note, kinds_unsaid},
     {"yarn-key-of-vllm", Severity::warning, of_vllm},
-});
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 
