@@ -236,7 +236,15 @@ MUTANTS = [
     ("statistics: Welch with all degrees of freedom", "gnomon/study/statistics/statistics.cpp",
      "std::fmax(freedom, double(fewer - 1))", "n + m - 2 + 0 * freedom", "statistics_test"),
     ("lint: an error hides nothing of what it says again", "gnomon/models/lint/lint.cpp",
-     "if (!result.rule->general || !said(result, all)) once", "if (!result.rule->general || all.size() > 0) once", "lint_test"),
+     "if (!result.rule->traits.general || !said(result, all)) once", "if (!result.rule->traits.general || all.size() > 0) once", "lint_test"),
+    ("texts: every place is filled with the first value", "gnomon/core/prose.cpp",
+     "out += values[k];", "out += values[0];", "core_test"),
+    ("texts: a value need not have a place", "gnomon/core/prose.h",
+     'if (!there[k]) throw "a value has no place in the text";', "(void)there[k];", "core_test"),
+    ("decoding: one key more is read than a window shows", "gnomon/nn/attention_decode.cpp",
+     "first.push_back(from);", "first.push_back(from > 0 ? from - 1 : 0);", "attention_test"),
+    ("alone: vectors beside the words are of other parameters", "gnomon/nn/alone.cpp",
+     "input->input({at, tables, start.data()}, e.data());", "input->input({at, tables, initial_numbers(made->params(), 0).data()}, e.data());", "c_api_test"),
     ("lint: what the resolver remarks is told under any name", "gnomon/models/lint/rules/rule.h",
      "if (remark.rule == rule) all", "if (!remark.rule.empty() && rule != rule) all", "lint_test"),
     ("lint: a null head is an absent one", "gnomon/models/resolve/rope_v5.cpp",
@@ -287,7 +295,7 @@ class Dummy final : public Encoding, public %(part)s {
 };
 }  // namespace
 extern const Entry %(name)s_entry;
-const Entry %(name)s_entry = entry<Dummy>({.name = "%(name)s", .title = "Dummy", .paper = "https://example.org", .formula = "a dummy",
+const Entry %(name)s_entry = entry<Dummy>({.name = "%(name)s", .title = "Dummy", .paper = "https://example.org", .formula = "a dummy", .latex = "x",
                                            .pitfall = "a dummy", .year = 2026, .relative = %(relative)s, .options = {}});
 
 }  // namespace gnomon
