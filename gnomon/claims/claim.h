@@ -50,6 +50,8 @@ struct ClaimText {
 };
 template <std::size_t N, std::size_t M>
 consteval ClaimText claim_text(const Prose<N, M>& file, std::string_view id) {
+  file.only(id,
+            {"says", "method", "expects", "advice", "condition", "settles", "because", "amended", "answer"});
   return {.says = file.at(id, "says"),
           .method = file.at(id, "method"),
           .expects = file.at(id, "expects"),
@@ -91,6 +93,7 @@ struct QuestionText {
 };
 template <std::size_t N, std::size_t M>
 consteval QuestionText question_text(const Prose<N, M>& file) {
+  file.only("question", {"title", "lead", "answer", "algebra", "models", "real", "change_our_mind"});
   return {.title = file.at("question", "title"),
           .lead = file.at("question", "lead"),
           .answer = checked_form(file.at("question", "answer")),

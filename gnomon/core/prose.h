@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -93,6 +94,16 @@ class Prose {
   consteval std::string_view if_any(std::string_view record, std::string_view field) const {
     const std::size_t f = find(record, field);
     return f == M ? std::string_view() : text(f);
+  }
+  // Throws where a record has a field of another name; what follows a point is free: `says.zero` is a `says`.
+  consteval void only(std::string_view record, std::initializer_list<std::string_view> names) const {
+    for (std::size_t m = 0; m < M; ++m) {
+      if (fields_[m].record != record) continue;
+      bool known = false;
+      for (const std::string_view name : names)
+        known |= fields_[m].name.substr(0, fields_[m].name.find('.')) == name;
+      if (!known) throw "nobody reads a field of this name";
+    }
   }
   consteval std::size_t records() const {
     std::size_t n = 0;

@@ -79,6 +79,15 @@ TEST(Prose, AFileThatIsNotWrittenSoFailsTheBuild) {
   EXPECT_FALSE((is_found<"[a]\nx: y\n", "b", "x">()));
 }
 
+template <PlaceName text>
+constexpr bool has_only_says() {
+  return requires { typename std::bool_constant<(kFile<text>.only("a", {"says"}), true)>; };
+}
+TEST(Prose, AFieldThatNobodyReadsFailsTheBuild) {
+  EXPECT_TRUE((has_only_says<"[a]\nsays: y\nsays.zero: z\n[b]\nother: x\n">()));
+  EXPECT_FALSE((has_only_says<"[a]\nsays: y\nsay: z\n">()));
+}
+
 TEST(Prose, APlaceAndAValueThatDoNotMeetFailTheBuild) {
   EXPECT_TRUE((fits<"{a} and {b}", "a", "b">()));
   EXPECT_TRUE((fits<"{{a}}">()));
