@@ -80,7 +80,7 @@ Findings switches(const LintContext& file) {
       const double at = outer.value_or(file.number(dict, "original_max_position_embeddings").value_or(0));
       const std::string behind = at > 0 ? shortest(at) : "max_position_embeddings";
       return {finding(file, dict.key + ".long_factor", kText.at("longrope-changes-while-writing", "expected"),
-                      said<"behind">(kText.at("longrope-changes-while-writing", "says"), text(behind)))};
+                      said<"behind">(kText.at("longrope-changes-while-writing", "says"), behind))};
     }
   return {};
 }
