@@ -241,6 +241,8 @@ MUTANTS = [
      "out += values[k];", "out += values[0];", "core_test"),
     ("texts: a value need not have a place", "gnomon/core/prose.h",
      'if (!there[k]) throw "a value has no place in the text";', "(void)there[k];", "core_test"),
+    ("attention: gates of a query that sees nothing are gradients", "gnomon/kernels/terms/forget.h",
+     "t_.lse[tile.i0 + a] == kMinusInfinity ? 0 : r.n", "t_.lse[tile.i0 + a] == kMinusInfinity ? r.n : r.n", "attention_test"),
     ("decoding: one key more is read than a window shows", "gnomon/nn/attention_decode.cpp",
      "first.push_back(from);", "first.push_back(from > 0 ? from - 1 : 0);", "attention_test"),
     ("alone: vectors beside the words are of other parameters", "gnomon/nn/alone.cpp",

@@ -63,6 +63,52 @@ TEST(Attention, GradientsAreDifferences) {
 }
 
 // What was kept as numbers alone leads to the same gradients, to the bit; with numbers of another pass it does not.
+// A query whose keys the caller hides gives back what one gives whose output nobody asks for: nothing.
+TEST(Attention, AQueryThatSeesNothingGivesNothingBack) {
+  constexpr std::int64_t T = 23, hidden = 7;
+  for (const std::string& name : inside_attention()) {
+    SCOPED_TRACE(name);
+    AttentionConfig config = grouped();
+    config.kv_heads = kHeads;
+    const Attention a(name, config);
+    const Floats w = moved_start(a), x = normals(kB * T * a.config().width, 3);
+    const std::int64_t weights = kHeads * kSize * a.config().width, biases = kHeads * kSize;
+    Floats joined = normals(2 * (weights + biases), 4);
+    const Projections<const float> projections{joined.data(), joined.data() + weights,
+                                               joined.data() + 2 * weights,
+                                               joined.data() + 2 * weights + biases};
+    const Rows rows(T, kHeads);
+    const auto gradients = [&](bool hides) {
+      std::vector<std::uint8_t> mask(T * T, 1);
+      Floats dout = normals(kB * kHeads * T * kSize, 5), out;
+      if (hides) std::fill_n(&mask[hidden * T], T, std::uint8_t{0});
+      for (std::int64_t n = 0; n < kB * kHeads; ++n) {
+        float* row = &dout[(n * T + hidden) * kSize];
+        hides ? std::fill_n(row, kSize, 3.0f) : std::fill_n(row, kSize, 0.0f);
+      }
+      AttentionInput in = rows.input(w);
+      in.mask = {mask.data(), 0, 0, T};
+      in.x = heads_first<const void>(x.data(), Number::float32, {kB, 1, T, a.config().width});
+      in.projections = &projections;
+      Floats dq(rows.q.size()), dk(rows.k.size()), dv(rows.v.size()), dx(x.size()), dw(w.size());
+      const auto view = [&](Floats& to) {
+        return heads_first<void>(to.data(), Number::float32, {kB, kHeads, T, kSize});
+      };
+      const auto saved = a.forward(in, out_view(out, T));
+      a.backward(*saved, heads_first<const void>(dout.data(), Number::float32, {kB, kHeads, T, kSize}),
+                 {view(dq), view(dk), view(dv), dw,
+                  heads_first<void>(dx.data(), Number::float32, {kB, 1, T, a.config().width})});
+      std::vector<Floats> all{dq, dk, dv, dw};
+      if (a.inside().scheme.attention[0].encoding->reads() & kReadsInput) all.push_back(dx);
+      return all;
+    };
+    const std::vector<Floats> found = gradients(true), wanted = gradients(false);
+    for (std::size_t n = 0; n < found.size(); ++n)
+      for (std::size_t i = 0; i < found[n].size(); ++i)
+        ASSERT_NEAR(found[n][i], wanted[n][i], 1e-5 * (1 + std::abs(wanted[n][i]))) << n << " " << i;
+  }
+}
+
 TEST(Attention, APassGoesOnFromItsNumbers) {
   int resumed = 0;
   for (const std::string& name : inside_attention()) {

@@ -121,8 +121,10 @@ class AtWork<ForgetTerm> : public TermAtWork {
     const std::int64_t end = round_up(tile.nj, 2 * N_);
     for (std::int64_t a = 0; a < tile.ni; ++a) {
       const Seen r = head_.seen(tile, a);
-      std::fill_n(&dz[a * ld_], std::min(r.from, r.n), 0.0f);
-      std::fill(&dz[a * ld_] + r.n, &dz[a * ld_] + end, 0.0f);
+      // Of a row whose keys are all hidden z is still z: it had no way back.
+      const std::int64_t turned = t_.lse[tile.i0 + a] == kMinusInfinity ? 0 : r.n;
+      std::fill_n(&dz[a * ld_], std::min(r.from, turned), 0.0f);
+      std::fill(&dz[a * ld_] + turned, &dz[a * ld_] + end, 0.0f);
     }
     head_.columns_times(tile, dz.data(), q_.data(), padded_, &dk_[tile.j0 * padded_]);
     head_.rows_times(tile, dz.data(), &k_[tile.j0 * padded_], padded_, dq_.data());
