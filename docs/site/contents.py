@@ -97,8 +97,8 @@ def encoding_page(entry):
     files, models = published()
     code = {language: snippet(entry, language) for language in ("cpp", "c", "python")}
     return _templates.get_template("encoding.md.j2").render(
-        **_facts(entry), **code, formula=latex2mathml.converter.convert(entry.latex, display="block"), figure=figures.draw(entry), cost=costs().get(entry.name),
-        models=models.get(entry.name, []), files=files)
+        **_facts(entry), **code, formula=latex2mathml.converter.convert(entry.latex, display="block"), figure=figures.draw(entry),
+        cost=costs().get(entry.name), models=models.get(entry.name, []), files=files)
 
 
 def encodings_page():

@@ -28,8 +28,7 @@ struct ProseField {
 namespace prose {
 constexpr bool is_name(std::string_view s) {
   for (const char c : s)
-    if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '.' && c != '-' && c != '_' && c != '$')
-      return false;
+    if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '.' && c != '-' && c != '_') return false;
   return !s.empty();
 }
 constexpr std::string_view next_line(std::string_view& rest) {

@@ -51,7 +51,7 @@ struct ExtrasGrad {
   float* sinks = nullptr;
 };
 
-// The projections of a layer that give q and k from its input x: (H·D, C) and (H·D).
+// The projections of a layer that give q and k from its input x of C channels, for H heads of D: (H·D,C) and (H·D).
 template <class T>
 struct Projections {
   T *q, *k, *q_bias, *k_bias;

@@ -40,7 +40,8 @@ struct AloneQueries {
 void logit_table(const Alone& at, const AloneQueries& of, float* table);
 
 // (rows·T,width): the vectors that an encoding puts beside the words, such as "sinusoidal(layout=halves)", for tokens at these
-// places. w are its parameters, in the order of its definition; empty: as they start, by seed 0. Throws Error(usage) for text that
+// places, made for windows of as many tokens: a learned table has a row for each. w are its parameters, in the order of params();
+// empty: as they start, by seed 0. Throws Error(usage) for text that
 // is no encoding beside the words, sizes that cannot be, and another number of parameters.
 Floats position_vectors(std::string_view encoding, std::int64_t width, const Placement& places,
                         std::span<const float> w = {});

@@ -108,8 +108,8 @@ std::vector<std::int64_t> first_seen(std::span<const Acting> acting, const KeyCa
       const Scene pair{places, {}, {}, {}};
       return std::any_of(masks.begin(), masks.end(), [&](auto* mask) { return !mask->sees(pair, 1, 0); });
     };
-    std::int64_t from = 0,
-                 end = std::max<std::int64_t>(newest, 0);  // the first that is seen is not before, not after
+    // The first key that is seen is one of from, from + 1 … end; the newest sees itself.
+    std::int64_t from = 0, end = std::max<std::int64_t>(newest, 0);
     while (from < end) {
       const std::int64_t middle = from + (end - from) / 2;
       hidden(middle) ? from = middle + 1 : end = middle;

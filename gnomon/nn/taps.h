@@ -20,21 +20,21 @@ namespace gnomon {
 //   embedded                       (B,T,width)           words, positions and types joined; a norm may follow
 //   layers.N.resid_pre             (B,T,width)           the residual stream: what enters the layer [hook_resid_pre]
 //   layers.N.attention.read        (B,T,width)           after the norm before attention [ln1.hook_normalized]
-//   layers.N.attention.q           (B,heads,T,head dim) as projected, with biases and norms [hook_q]
+//   layers.N.attention.q           (B,heads,T,head dim)  as projected, with biases and norms [hook_q]
 //   layers.N.attention.k, .v       (B,kv heads,T,head dim)                                  [hook_k, hook_v]
 //   layers.N.attention.q_mapped, .k_mapped, .v_mapped    as attention reads them, after the encodings' steps: wider by the
 //                                                        channels that they add [hook_rot_q, hook_rot_k]
 //   layers.N.attention.logits      (B,heads,T,T)         all that becomes weights, −∞ where a query sees no key; where no
 //                                                        softmax follows, logarithms of weights [hook_attn_scores]
 //   layers.N.attention.weights     (B,heads,T,T)         [hook_pattern]
-//   layers.N.attention.attended    (B,heads,T,head dim) what the output projection reads [hook_z]
+//   layers.N.attention.attended    (B,heads,T,head dim)  what the output projection reads [hook_z]
 //   layers.N.attention.written     (B,T,width)           what attention adds to the stream [hook_attn_out]
 //   layers.N.resid_mid             (B,T,width)           the stream after attention [hook_resid_mid]
 //   layers.N.feed_forward.read     (B,T,width)           [ln2.hook_normalized]
 //   layers.N.feed_forward.up       (B,T,up width)        before the activation; of a gate, gate and up [mlp.hook_pre]
 //   layers.N.feed_forward.hidden   (B,T,hidden)          [mlp.hook_post]
 //   layers.N.feed_forward.written  (B,T,width)           [hook_mlp_out]
-//   layers.N.resid_post              (B,T,width)           the stream after the layer [hook_resid_post]
+//   layers.N.resid_post            (B,T,width)           the stream after the layer [hook_resid_post]
 //   last                           (B,T,width)           what the head reads
 //   transformed                    (B,T,width)           after the transform of BERT's head
 //   logits                         (B,T,vocabulary)

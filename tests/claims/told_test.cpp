@@ -1,20 +1,13 @@
 // What is told of a verdict, how sure it is, and what a run writes down.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <regex>
-#include <set>
 
-#include "gnomon/claims/measures/measures.h"
 #include "gnomon/claims/page/page.h"
 #include "gnomon/claims/page/words.h"
 #include "gnomon/core/error.h"
-#include "gnomon/core/parallel.h"
-#include "gnomon/kernels/loss.h"
-#include "gnomon/study/data/task.h"
 
 namespace gnomon::claims {
 namespace {

@@ -46,7 +46,7 @@ int main() {
   const auto e = gnomon::position_vectors("sinusoidal", 16, places);
   double dot = 0;
   for (int c = 0; c < 16; ++c) dot += double(e[c]) * e[16 + c];
-  std::printf("%.5f\n", dot);
+  std::printf("%.6f\n", dot);
   try {
     gnomon::Attention("rop", {.heads = 2, .head_dim = 8});
   } catch (const gnomon::Error& error) {

@@ -150,7 +150,7 @@ def grids():
     base = 10000.0 ** (-torch.arange(0, D, 2) / D)
     angles = torch.outer(torch.arange(9, dtype=torch.float64), base)
     module = SimpleNamespace(cos_sin_cache=torch.cat((angles.cos(), angles.sin()), -1), xdrope_section=[2, 3, 1, 2],
-                             head_dim=D, rotary_dim=D, is_neox_style=True)
+                             head_size=D, rotary_dim=D, is_neox_style=True)
     flat_rows = [x.transpose(0, 1).reshape(T, H * D) for x in (q, k)]
     turned = forward(module, torch.tensor(places).T, *flat_rows)
     rq, rk = (x.reshape(T, H, D).transpose(0, 1) for x in turned)

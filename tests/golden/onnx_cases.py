@@ -232,13 +232,13 @@ class Attention:
             allowed = allowed & (key >= S - valid if self.wrong == "padding: at the front" else key < valid)
         return allowed
 
-    def scale(self, D, value_dim):
+    def scale(self, D, value_size):
         given = self.attribute("scale")
         if given is not None:
             return given / math.sqrt(D) if self.wrong == "scale: times 1/sqrt(D)" else given
         if self.wrong == "scale: 1/D by default":
             return 1 / D
-        return 1 / math.sqrt(value_dim if self.wrong == "scale: of the values' head size" else D)
+        return 1 / math.sqrt(value_size if self.wrong == "scale: of the values' head size" else D)
 
     def capped(self, s):
         cap = self.attribute("softcap", 0.0)

@@ -73,15 +73,15 @@ Findings slopes_rounded(const LintContext& file) {
   return remarked(file, "alibi-slopes-rounded", kText.at("alibi-slopes-rounded", "expected"));
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"alibi-most-unread", Severity::error, most_unread},
-                       {"alibi-off-unread", Severity::error, off_unread},
-                       {"alibi-heads-no-power-of-two", Severity::note, two_series},
-                       {"alibi-hides-rotation", Severity::warning, hides_rotation},
-                       {"alibi-in-half-precision", Severity::note, half_precision},
-                       {"alibi-slopes-rounded", Severity::note, slopes_rounded, {.departs = true}},
-                   });
+constexpr LintRow kRows[] = {
+    {"alibi-most-unread", Severity::error, most_unread},
+    {"alibi-off-unread", Severity::error, off_unread},
+    {"alibi-heads-no-power-of-two", Severity::note, two_series},
+    {"alibi-hides-rotation", Severity::warning, hides_rotation},
+    {"alibi-in-half-precision", Severity::note, half_precision},
+    {"alibi-slopes-rounded", Severity::note, slopes_rounded, {.departs = true}},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -105,19 +105,19 @@ Findings width(const LintContext& file) {
                   said<"channels">(kText.at("gguf-rotated-width", "says"), text(*head)))};
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"gguf-pairing-unknown", Severity::warning, pairing_unknown},
-                       {"gguf-rows-are-permuted", Severity::note, permuted},
-                       {"gguf-base-missing", Severity::warning, base_missing},
-                       {"gguf-original-length-missing", Severity::warning, original_missing},
-                       {"gguf-log-multiplier-unscaled", Severity::error, log_multiplier},
-                       {"gguf-divisors-missing", Severity::error, divisors_missing},
-                       {"gguf-longrope-lists-missing", Severity::error, lists_missing},
-                       {"gguf-every-fourth-layer", Severity::note, every_fourth},
-                       {"gguf-old-linear-key", Severity::warning, old_linear},
-                       {"gguf-rotated-width", Severity::error, width},
-                   });
+constexpr LintRow kRows[] = {
+    {"gguf-pairing-unknown", Severity::warning, pairing_unknown},
+    {"gguf-rows-are-permuted", Severity::note, permuted},
+    {"gguf-base-missing", Severity::warning, base_missing},
+    {"gguf-original-length-missing", Severity::warning, original_missing},
+    {"gguf-log-multiplier-unscaled", Severity::error, log_multiplier},
+    {"gguf-divisors-missing", Severity::error, divisors_missing},
+    {"gguf-longrope-lists-missing", Severity::error, lists_missing},
+    {"gguf-every-fourth-layer", Severity::note, every_fourth},
+    {"gguf-old-linear-key", Severity::warning, old_linear},
+    {"gguf-rotated-width", Severity::error, width},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -44,12 +44,12 @@ Findings not_shared(const LintContext& file) {
   return remarked(file, "key-heads-not-shared", kText.at("key-heads-not-shared", "expected"));
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"head-dim-null", Severity::error, null_head, {.departs = true}},
-                       {"width-not-divisible", Severity::error, not_divisible},
-                       {"key-heads-not-shared", Severity::error, not_shared, {.departs = true}},
-                   });
+constexpr LintRow kRows[] = {
+    {"head-dim-null", Severity::error, null_head, {.departs = true}},
+    {"width-not-divisible", Severity::error, not_divisible},
+    {"key-heads-not-shared", Severity::error, not_shared, {.departs = true}},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

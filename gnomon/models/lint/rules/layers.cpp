@@ -145,17 +145,17 @@ Findings by_layer(const LintContext& file) {
   return remarked(file, "layer-override-refused", kText.at("layer-override-refused", "expected"));
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"layer-types-length", Severity::error, length},
-                       {"layer-types-of-mistral", Severity::warning, types_of_mistral},
-                       {"window-missing", Severity::error, window_missing},
-                       {"window-beyond-last-layer", Severity::warning, beyond_last},
-                       {"window-pattern-contradicts", Severity::warning, pattern_contradicts},
-                       {"window-impossible", Severity::error, window_impossible},
-                       {"mask-depends-on-kernel", Severity::warning, by_kernel},
-                       {"layer-override-refused", Severity::error, by_layer, {.departs = true}},
-                   });
+constexpr LintRow kRows[] = {
+    {"layer-types-length", Severity::error, length},
+    {"layer-types-of-mistral", Severity::warning, types_of_mistral},
+    {"window-missing", Severity::error, window_missing},
+    {"window-beyond-last-layer", Severity::warning, beyond_last},
+    {"window-pattern-contradicts", Severity::warning, pattern_contradicts},
+    {"window-impossible", Severity::error, window_impossible},
+    {"mask-depends-on-kernel", Severity::warning, by_kernel},
+    {"layer-override-refused", Severity::error, by_layer, {.departs = true}},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -107,16 +107,16 @@ Findings list_unread(const LintContext& file) {
                   said<"type">(kText.at("layer-list-unread", "says"), file.type()))};
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"layers-without-position-inverted", Severity::warning, inverted},
-                       {"layer-list-length", Severity::error, list_length},
-                       {"layer-interval-contradicts", Severity::warning, interval_contradicts},
-                       {"layers-without-position-lost-in-gguf", Severity::warning, lost_in_gguf},
-                       {"no-position-spelling", Severity::note, spelling},
-                       {"layer-bases-unread", Severity::error, bases_unread},
-                       {"layer-list-unread", Severity::error, list_unread},
-                   });
+constexpr LintRow kRows[] = {
+    {"layers-without-position-inverted", Severity::warning, inverted},
+    {"layer-list-length", Severity::error, list_length},
+    {"layer-interval-contradicts", Severity::warning, interval_contradicts},
+    {"layers-without-position-lost-in-gguf", Severity::warning, lost_in_gguf},
+    {"no-position-spelling", Severity::note, spelling},
+    {"layer-bases-unread", Severity::error, bases_unread},
+    {"layer-list-unread", Severity::error, list_unread},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -159,17 +159,17 @@ Findings proportional(const LintContext& file) {
   return {};
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"partial-rotation-dropped", Severity::error, dropped_by_default},
-                       {"partial-rotation-with-scaling", Severity::error, with_scaling, {.departs = true}},
-                       {"partial-rotation-twice", Severity::warning, part_twice},
-                       {"rotary-key-unread", Severity::error, key_unread},
-                       {"partial-rotation-of-class", Severity::note, part_of_class},
-                       {"rotated-width-odd", Severity::error, odd_width},
-                       {"partial-rotation-impossible", Severity::error, part_above_one},
-                       {"proportional-is-not-partial", Severity::note, proportional},
-                   });
+constexpr LintRow kRows[] = {
+    {"partial-rotation-dropped", Severity::error, dropped_by_default},
+    {"partial-rotation-with-scaling", Severity::error, with_scaling, {.departs = true}},
+    {"partial-rotation-twice", Severity::warning, part_twice},
+    {"rotary-key-unread", Severity::error, key_unread},
+    {"partial-rotation-of-class", Severity::note, part_of_class},
+    {"rotated-width-odd", Severity::error, odd_width},
+    {"partial-rotation-impossible", Severity::error, part_above_one},
+    {"proportional-is-not-partial", Severity::note, proportional},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -78,16 +78,16 @@ Findings refused_by_v4(const LintContext& file) {
                   said<"refusal">(kText.at("refused-by-version-4", "says"), file.refusal(Reader::v4)))};
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"file-refused", Severity::error, refused, {.general = true}},
-                       {"file-not-read", Severity::note, not_read},
-                       {"family-unknown", Severity::note, unknown_family},
-                       {"family-has-its-own-code", Severity::note, own_code, {.departs = true}},
-                       {"position-key-unread", Severity::note, unread, {.general = true}},
-                       {"refused-by-version-4", Severity::note, refused_by_v4},
-                       {"versions-differ", Severity::note, differ},
-                   });
+constexpr LintRow kRows[] = {
+    {"file-refused", Severity::error, refused, {.general = true}},
+    {"file-not-read", Severity::note, not_read},
+    {"family-unknown", Severity::note, unknown_family},
+    {"family-has-its-own-code", Severity::note, own_code, {.departs = true}},
+    {"position-key-unread", Severity::note, unread, {.general = true}},
+    {"refused-by-version-4", Severity::note, refused_by_v4},
+    {"versions-differ", Severity::note, differ},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -202,15 +202,15 @@ Findings proportional_in_part(const LintContext& file) {
   return all;
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"layer-type-unknown", Severity::error, layer_word},
-                       {"value-type-refused", Severity::error, value_type},
-                       {"head-dim-needed", Severity::error, head_needed},
-                       {"head-dim-of-rotation-alone", Severity::error, head_of_rotation_alone},
-                       {"temperature-unsaid", Severity::error, temperature},
-                       {"proportional-in-a-part", Severity::error, proportional_in_part},
-                   });
+constexpr LintRow kRows[] = {
+    {"layer-type-unknown", Severity::error, layer_word},
+    {"value-type-refused", Severity::error, value_type},
+    {"head-dim-needed", Severity::error, head_needed},
+    {"head-dim-of-rotation-alone", Severity::error, head_of_rotation_alone},
+    {"temperature-unsaid", Severity::error, temperature},
+    {"proportional-in-a-part", Severity::error, proportional_in_part},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

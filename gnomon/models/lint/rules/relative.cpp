@@ -70,17 +70,17 @@ Findings talking_heads(const LintContext& file) {
   return remarked(file, "talking-heads-untold", kText.at("talking-heads-untold", "expected"));
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"relative-table-dropped", Severity::error, table_dropped},
-                       {"relative-attention-unsaid", Severity::warning, attention_off},
-                       {"relative-attention-without-terms", Severity::error, terms_missing},
-                       {"encoder-without-position", Severity::error, no_position},
-                       {"bucket-distance-fixed-elsewhere", Severity::warning, distance_fixed},
-                       {"bucket-count-odd", Severity::error, buckets},
-                       {"bucket-count-unread", Severity::error, count_unread},
-                       {"talking-heads-untold", Severity::note, talking_heads},
-                   });
+constexpr LintRow kRows[] = {
+    {"relative-table-dropped", Severity::error, table_dropped},
+    {"relative-attention-unsaid", Severity::warning, attention_off},
+    {"relative-attention-without-terms", Severity::error, terms_missing},
+    {"encoder-without-position", Severity::error, no_position},
+    {"bucket-distance-fixed-elsewhere", Severity::warning, distance_fixed},
+    {"bucket-count-odd", Severity::error, buckets},
+    {"bucket-count-unread", Severity::error, count_unread},
+    {"talking-heads-untold", Severity::note, talking_heads},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 

@@ -80,12 +80,12 @@ Findings named_default(const LintContext& file) {
   return all;
 }
 
-constexpr auto kRules =
-    written(kText, {
-                       {"sections-do-not-add-up", Severity::error, sum},
-                       {"sections-with-scaling", Severity::warning, with_scaling, {.departs = true}},
-                       {"sections-invisible-in-text", Severity::note, named_default},
-                   });
+constexpr LintRow kRows[] = {
+    {"sections-do-not-add-up", Severity::error, sum},
+    {"sections-with-scaling", Severity::warning, with_scaling, {.departs = true}},
+    {"sections-invisible-in-text", Severity::note, named_default},
+};
+constexpr auto kRules = written(kText, kRows);
 
 }  // namespace
 
