@@ -28,8 +28,7 @@ std::vector<double> positions_in(const std::string& list) {
     const long long first = integer(trim(item.substr(0, dots)), "--positions"),
                     last = integer(trim(item.substr(dots + 2)), "--positions");
     if (last < first || last - first >= 1 << 24)
-      throw Error(Fault::usage,
-                  text("--positions: found ", item, "; allowed is a first and a last, such as 0..99"));
+      throw Error(Fault::usage, text("--positions: found ", item, "; allowed is FIRST..LAST, such as 0..99"));
     for (long long p = first; p <= last; ++p) all.push_back(double(p));
   }
   return all;
@@ -82,9 +81,9 @@ void print(const Checked& c) {
   fmt::print("\n");
   print_paragraph(c.looked_at + ": ", c.words);
   if (c.best.spec.name.empty()) return;
-  print_paragraph("  ",
-                  fmt::format("largest error {}{}, {:.2g} of what rounding explains", error_of(c.best.error),
-                              c.unit.empty() ? "" : " " + c.unit, c.best.ratio));
+  print_paragraph(
+      "  ", fmt::format("largest error {}{}, {:.2g} times what rounding explains", error_of(c.best.error),
+                        c.unit.empty() ? "" : " " + c.unit, c.best.ratio));
   for (const HeldHypothesis& h : c.also) print_paragraph("  fits as well: ", words_of(h));
   for (const std::string& remark : c.remarks) print_paragraph("  note: ", remark);
   // Of what does not fit the nearest choices that one may make, and the nearest faults.
@@ -111,8 +110,7 @@ int check(const CheckCommand& o) {
     fmt::print("{}: {}\n", printable(o.dump), counted(dump.arrays.size(), "array"));
     for (const Checked& c : all) print(c);
     if (!dump.passed_over.empty())
-      fmt::print("\n{} passed over: the names are none of a dump\n",
-                 counted(dump.passed_over.size(), "tensor"));
+      fmt::print("\n{} ignored: unknown name\n", counted(dump.passed_over.size(), "tensor"));
   }
   return std::all_of(all.begin(), all.end(), [](const Checked& c) { return c.follows; }) ? 0 : 1;
 }

@@ -35,8 +35,8 @@ int list_claims(bool json) {
     }
   }
   fmt::print(
-      "\nVerdicts as recorded. `gnomon claims all --text FILE` measures them;\n`gnomon claims 004-16` "
-      "one.\n");
+      "\nThese are the recorded verdicts. `gnomon claims all --text FILE` measures them,\n`gnomon claims "
+      "004-16` measures one.\n");
   return 0;
 }
 
@@ -59,7 +59,7 @@ void list_rules() {
       say("amended", c->text.amended);
     }
   }
-  fmt::print("\n{}\n", wrapped("--json prints the same as JSON, which docs/claims-rules.json is."));
+  fmt::print("\n{}\n", wrapped("--json prints the same as JSON, as in docs/claims-rules.json."));
 }
 
 class Told {
@@ -87,7 +87,7 @@ void print(const Answered& a) {
   };
   say(a.answer);
   for (const FoundNumber& n : a.finding.numbers) {
-    if (!n.fits()) say(fmt::format("{}: found {}, asked for {} to {}", n.name, n.value, n.low, n.high));
+    if (!n.fits()) say(fmt::format("{}: found {}, required {} to {}", n.name, n.value, n.low, n.high));
   }
   if (!a.as_recorded()) say(text("recorded verdict: ", name(a.claim->recorded)));
   std::fflush(stdout);
@@ -114,7 +114,7 @@ int tell_again(const ClaimsOptions& o) {
   if (!folder.folder.empty()) make_folders(folder.folder);
   write_file(folder.markdown(), pages::claims_markdown(summary, how));
   for (const auto& [name, markdown] : pages::essays(summary)) write_file(folder.essay(name), markdown);
-  fmt::print("{} told again: {}\n", counted(summary.answers.size(), "claim"),
+  fmt::print("{} written again: {}\n", counted(summary.answers.size(), "claim"),
              std::filesystem::absolute(folder.markdown()).lexically_normal().string());
   return 0;
 }
@@ -137,7 +137,7 @@ int claims(const ClaimsOptions& o) {
   ClaimsConduct conduct(config, corpus ? &*corpus : nullptr, o.out, o.replace);
   const auto summary = perform(o, conduct);
   if (!summary || interruptions()) {
-    tell("interrupted; finished models are kept, the same command goes on with them");
+    tell("interrupted; finished models are kept, and the same command continues with them");
     return 128 + last_signal();
   }
   const pages::MadeBy how{o.command, machine()};
@@ -150,20 +150,23 @@ int claims(const ClaimsOptions& o) {
   if (o.json) {
     fmt::print("{}", pages::claims_json(*summary, how));
   } else {
-    fmt::print("\n{}, {} with another verdict than recorded, {:.1f} minutes\n",
-               counted(summary->answers.size(), "claim"), summary->differing, summary->minutes);
+    const std::size_t differing = summary->differing;
+    const std::string verdicts =
+        text(counted(differing, "verdict"), differing == 1 ? " differs" : " differ", " from the record");
+    fmt::print("\n{} measured in {:.1f} minutes; {}\n", counted(summary->answers.size(), "claim"),
+               summary->minutes, differing == 0 ? "all verdicts as recorded" : verdicts);
     if (const auto family = pages::statistical(summary->answers))
-      fmt::print("{}, of which {} survive Holm's correction for their number\n",
-                 counted(family, "statistical verdict"),
+      fmt::print("{}, {} after Holm's correction for their number\n", counted(family, "statistical verdict"),
                  std::count_if(summary->answers.begin(), summary->answers.end(), pages::survives));
     std::string leaning;
     for (const Answered& a : summary->answers) {
       if (pages::leans(a, *summary)) leaning += text(leaning.empty() ? "" : ", ", a.claim->id);
     }
     if (!leaning.empty())
-      fmt::print("{}\n",
-                 wrapped(text("leaning, for the correction or a second text does not carry the verdict: ",
-                              leaning)));
+      fmt::print(
+          "{}\n",
+          wrapped(text("leaning, because the correction or a second text does not support the verdict: ",
+                       leaning)));
     if (conduct.folder())
       fmt::print("page: {}\n",
                  printable(std::filesystem::absolute(conduct.folder()->page()).lexically_normal().string()));

@@ -19,7 +19,7 @@ void say(const std::string& sentence, std::size_t indent = 2) {
 }
 
 void describe_options(const std::vector<OptionSpec>& options) {
-  if (!options.empty()) say("options and their standard:", 0);
+  if (!options.empty()) say("options and their defaults:", 0);
   for (const auto& o : options) {
     say(text(o.name, " = ", o.standard));
     say(std::string(o.help), 6);
@@ -79,7 +79,7 @@ void list(const std::vector<const Entry*>& entries) {
 }
 
 void list_combinations() {
-  TextTable table({"joined by", "title"});
+  TextTable table({"combination", "title"});
   table.words(1);
   for (const CombinationEntry* e : combinations()) table.add({std::string(e->name), std::string(e->title)});
   fmt::print("\n{}", table.print());
@@ -97,7 +97,7 @@ int encodings(const EncodingsOptions& o) {
   const EncodingFilter filter = filter_of(o);
   const bool asked = !o.search.empty() || filter != EncodingFilter{};
   if (asked && (!o.name.empty() || o.markdown))
-    throw Error(Fault::usage, "encodings: a search lists those that fit; it takes no NAME and no --markdown");
+    throw Error(Fault::usage, "encodings: a search takes no NAME and no --markdown");
   if (o.markdown) {
     fmt::print("{}", pages::encodings_markdown());
     return 0;
@@ -119,9 +119,9 @@ int encodings(const EncodingsOptions& o) {
     }
     list_combinations();
     fmt::print("\n{}\n",
-               wrapped("A spec names them: sinusoidal, 'rope(theta=500)', 'concat(sinusoidal, width=16)', "
-                       "rope+alibi, and for each layer its own, cycled: '[rope+window(size=64), none]'. "
-                       "`gnomon encodings NAME` lists the options."));
+               wrapped("Write encodings as a spec: sinusoidal, 'rope(theta=500)', 'concat(sinusoidal, "
+                       "width=16)' or rope+alibi. '[rope+window(size=64), none]' repeats a list "
+                       "over the layers. `gnomon encodings NAME` lists the options."));
   }
   return 0;
 }

@@ -79,8 +79,8 @@ int compare(const ExplainOptions& o, const Explanation& a) {
   }
   fmt::print("A  {} ({})\nB  {} ({})\n\n", printable(a.where), reader_title(a.model.reader),
              printable(b.where), reader_title(b.model.reader));
-  fmt::print("{}\n", found.same() ? "Both compute the same from positions."
-                                  : "They do not compute the same from positions:");
+  fmt::print("{}\n",
+             found.same() ? "Both use positions in the same way." : "They use positions differently:");
   print(found, "A", "B");
   return 0;
 }

@@ -37,8 +37,8 @@ void print_pair(const ExtendedGroup& g, std::size_t n) {
 
 void print_pairs(const ExtendedGroup& g, bool full) {
   if (g.pairs.empty()) return;
-  fmt::print("  {:>6} {:>16} {:>14} {:>10} {:>10}\n", "pair", "tokens a turn", "turns trained", "divided by",
-             "now by");
+  fmt::print("  {:>6} {:>16} {:>14} {:>10} {:>10}\n", "pair", "tokens per turn", "trained turns",
+             "old factor", "new factor");
   std::set<std::size_t> shown{0, g.pairs.size() / 2, g.pairs.size() - 1};
   for (std::size_t n = 0; n < g.pairs.size(); ++n)
     if (full || shown.contains(n)) print_pair(g, n);
@@ -76,10 +76,11 @@ void print_group(const ExtendedGroup& g, bool full) {
   say(text("  ", g.component, g.component.empty() ? "" : " ", g.layers.size() == 1 ? "layer " : "layers ",
            pages::layers_text(g.layers)));
   print("spec", shortened(g.position.spec.print(), '/'));
-  print("pairs", text(g.kept, " kept, ", g.blended, " between, ", g.interpolated, " by the whole factor"));
+  print("pairs",
+        text(g.kept, " kept, ", g.blended, " in between, ", g.interpolated, " divided by the whole factor"));
   print_pairs(g, full);
   const double a = g.numbers.attention_factor;
-  print("cos and sin", a == 1 ? std::string("as they are")
+  print("cos and sin", a == 1 ? std::string("unchanged")
                               : text("times ", significant(a), ", so q\u00b7k times ", significant(a * a)));
   if (g.numbers.softmax_factor != 1) print("softmax", text("times ", significant(g.numbers.softmax_factor)));
 }
@@ -115,12 +116,12 @@ void print_snippet(const ExtensionSnippet& s) {
   } else {
     say_options(told);
   }
-  if (told != s.text) say("lists are shortened here: --json and --write have them whole", 4);
+  if (told != s.text) say("lists are shortened here; --json and --write give them in full", 4);
   for (const SnippetReading& r : s.readings)
     say(text("  ", reader_title(r.reader), ": ",
              r.differs.empty() ? "computes this" : "computes something else: " + r.differs),
         2);
-  if (s.readings.empty()) say("not tried: it is for the GGUF file made of this one", 4);
+  if (s.readings.empty()) say("not tried: it is for a GGUF file made from this one", 4);
 }
 
 void print(const Extension& e, bool full) {
@@ -157,7 +158,7 @@ void print_ways(const ExtensionPlan& plan) {
     table.add({std::string(e.method->name), std::string(e.method->within), std::string(e.method->beyond),
                e.refused.empty() ? programs_of(e) : "not for this model"});
   fmt::print("{}\n", table.print());
-  say(text("within, beyond: ", kMeasured, ". Not known: no published number is at hand."));
+  say(text("within, beyond: ", kMeasured, ". Not known: gnomon has no published number."));
   fmt::print("\n");
   say(plan.advice.says);
 }
@@ -174,10 +175,10 @@ void print_head(const ExtensionPlan& plan) {
   if (!plan.ways.empty()) {
     print_ways(plan);
     fmt::print("\n");
-    say(text("As it is, ", counted(std::size_t(plan.beyond), "pair"), " would turn further than in ",
-             pages::first_length(plan.now), "."));
-    say("Compare every way with the control: the text cropped to its last tokens, as many as the model takes "
-        "without it. What is no better than that is no extension.");
+    say(text("Without a change, ", counted(std::size_t(plan.beyond), "pair"),
+             " would rotate further than within ", pages::first_length(plan.now), "."));
+    say("Compare every way with a control: the text cropped to the last tokens that the unchanged model can "
+        "read. A way that is no better than this control is no extension.");
   }
   if (plan.cache_bytes)
     say(text("Keys and values of one sequence: ", bytes_text(double(*plan.cache_bytes)),
@@ -199,13 +200,12 @@ void write_extended(const ExtendOptions& o, const Config& config, const Extensio
   if (!way) throw Error(Fault::usage, "--write: no way is advised for this model; name one with --way");
   const ExtendedFile file = extended_file(config, *way);
   if (!o.replace && std::filesystem::exists(std::filesystem::symlink_status(o.write)))
-    throw Error(Fault::usage,
-                text("--write: ", o.write, " is there already; give another name, or --replace"));
+    throw Error(Fault::usage, text("--write: ", o.write, " already exists; give another name, or --replace"));
   write_file(o.write, file.content);
   std::string who;
   for (const Reader reader : file.readers) who += text(who.empty() ? "" : " and ", reader_title(reader));
   tell(text("written: ", o.write, ", with ", way->method->name, "; ", who,
-            file.readers.size() == 1 ? " computes" : " compute", " it as told"));
+            file.readers.size() == 1 ? " computes" : " compute", " it as shown"));
 }
 
 }  // namespace

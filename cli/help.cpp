@@ -87,7 +87,7 @@ void refuse(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = deepest(app);
   if (word.size() > 1 && word[0] == '-') throw unknown_option(command, word);
   if (!word.empty() && &command == &app) throw unknown_command(app, word);
-  throw Error(Fault::usage, text(error.what(), "; `", full_name(command), " --help` tells more"));
+  throw Error(Fault::usage, text(error.what(), "; see `", full_name(command), " --help`"));
 }
 
 std::vector<const CLI::Option*> listed_options(const CLI::App& app, bool positional) {

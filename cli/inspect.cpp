@@ -15,8 +15,9 @@ namespace gnomon::cli {
 namespace {
 
 void print(const Inspected& in) {
-  fmt::print("{}: {}, {} parameters, {} layers, {} heads, {}\n\n", printable(in.model), printable(in.family),
-             grouped(double(in.parameters)), in.layers, in.heads, in.spec);
+  fmt::print("{}: {}, {} parameters, {}, {}, {}\n\n", printable(in.model), printable(in.family),
+             grouped(double(in.parameters)), counted(std::size_t(in.layers), "layer"),
+             counted(std::size_t(in.heads), "head"), in.spec);
   for (const std::string& sentence : pages::inspect_words(in)) fmt::print("{}\n", wrapped(sentence));
   for (const auto& left : in.found.left_out)
     fmt::print("{}\n", wrapped(text("Left out: ", left.part, ": ", left.why)));
@@ -39,7 +40,7 @@ std::optional<Inspected> inspect_or_stop(const InspectFiles& files, const Inspec
 
 int inspect(const InspectCommand& o) {
   if (o.text.empty() == o.ids.empty())
-    throw Error(Fault::usage, "inspect: exactly one of --text and --ids says what the model reads");
+    throw Error(Fault::usage, "inspect: give exactly one of --text and --ids");
   const bool ids = !o.ids.empty();
   const Patient until_it_stops;
   const auto in = inspect_or_stop({o.model, ids ? o.ids : o.text, ids}, o.options, o.quiet);

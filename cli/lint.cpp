@@ -30,7 +30,7 @@ void explain(const LintRule& r) {
   say(std::string(r.title), 2);
   for (const std::string_view part : {r.explains, r.fix}) fmt::print("\n"), say(std::string(part));
   say(text("see ", r.link));
-  fmt::print("\nwith it:\n{}\n\nwithout:\n{}\n", r.fails, r.passes);
+  fmt::print("\na file that fails:\n{}\n\na file that passes:\n{}\n", r.fails, r.passes);
 }
 
 void print(const pages::LintReport& report) {
@@ -81,7 +81,8 @@ int lint(const LintOptions& o) {
     }
     return 0;
   }
-  if (o.path.empty()) throw Error(Fault::usage, "lint: no PATH; `gnomon lint --rules` lists the rules");
+  if (o.path.empty())
+    throw Error(Fault::usage, "lint: PATH is missing; `gnomon lint --rules` lists the rules");
   const LintFile file = open_for_lint(o.path);
   const std::vector<LintResult> results = gnomon::lint(*file.context, {o.only, o.ignore});
   const pages::LintReport report{*file.context, results, file.bytes};

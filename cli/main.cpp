@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gnomon: %s\n", e.what());
     return int(Fault::resource);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "gnomon: this is a bug of gnomon's: %s\n", e.what());
+    std::fprintf(stderr, "gnomon: this is a bug in gnomon: %s\n", e.what());
     return int(Fault::bug);
   }
 }

@@ -83,11 +83,14 @@ std::string commands_of(const CLI::App& app, bool in_full) {
   return out;
 }
 
-constexpr std::string_view kExitCodes =
-    ".TP\n0\ndone\n.TP\n1\ndone, and what was looked for was found wrong, or runs failed\n"
-    ".TP\n2\na command line or a configuration that cannot be\n.TP\n3\na file whose content is malformed\n"
-    ".TP\n4\na file system or a memory that said no\n.TP\n5\na study that another process is writing\n"
-    ".TP\n130, 143\ninterrupted; the same command continues\n";
+std::string exit_codes() {
+  return paragraph("0", "done") +
+         paragraph("1", "done, but something was found to be wrong, or runs failed") +
+         paragraph("2", "a wrong command line or configuration") + paragraph("3", "a malformed file") +
+         paragraph("4", "an error of the file system, or too little memory") +
+         paragraph("5", "another process is writing the study") +
+         paragraph("130, 143", "interrupted; the same command continues");
+}
 
 std::string page(const CLI::App& command) {
   const bool whole = !command.get_parent();
@@ -102,7 +105,7 @@ std::string page(const CLI::App& command) {
               roff(name), " \\- ", roff(description), "\n.SH SYNOPSIS\n", synopsis(command),
               notes(command).empty() ? "" : ".SH DESCRIPTION\n", notes(command), ".SH OPTIONS\n",
               options_of(command), sections.empty() ? "" : text(".SH COMMANDS\n", sections),
-              shown.empty() ? "" : text(".SH EXAMPLES\n", shown), ".SH EXIT STATUS\n", kExitCodes,
+              shown.empty() ? "" : text(".SH EXAMPLES\n", shown), ".SH EXIT STATUS\n", exit_codes(),
               whole ? "" : ".SH SEE ALSO\n.BR gnomon (1)\n");
 }
 

@@ -51,7 +51,7 @@ CLI::App* Program::add(const char* name, const char* help, Options& options,
 void Program::add_study(const std::string& command) {
   study_.program = std::filesystem::read_symlink("/proc/self/exe").string();
   study_.command = folder_.command = command;
-  CLI::App* study = add("study", "train a Transformer under each encoding on a text and compare", study_,
+  CLI::App* study = add("study", "train a Transformer with each encoding on a text and compare them", study_,
                         describe_study, cli::study);
   describe_study_verbs(*study, folder_, code_);
   CLI::App* to_cluster = study->add_subcommand(
@@ -66,35 +66,35 @@ void Program::add_study(const std::string& command) {
 }
 
 void Program::add_helpers() {
-  CLI::App* help = app_.add_subcommand("help", "what a command does and takes, as its --help");
-  help->add_option("COMMAND", helped_, "the command; none: all of them")->type_name("COMMAND");
+  CLI::App* help = app_.add_subcommand("help", "show the help of a command");
+  help->add_option("COMMAND", helped_, "the command; by default all")->type_name("COMMAND");
   help->footer("Examples:\n  gnomon help\n  gnomon help study\n  gnomon help study status");
   help->callback([this] { fmt::print("{}", help_of(app_, helped_)); });
 
-  CLI::App* complete = app_.add_subcommand("completion", "a script that lets a shell complete what is typed");
+  CLI::App* complete = app_.add_subcommand("completion", "print a script for shell completion");
   CLI::Option* shell = complete->add_option("SHELL", shell_, "bash, zsh or fish")->type_name("SHELL");
-  complete
-      ->add_option("--out", share_, "write all three into this folder, as an installation has them in share/")
+  complete->add_option("--out", share_, "write all three scripts into this folder, in the layout of share/")
       ->excludes(shell)
       ->type_name("DIR");
   complete->footer(
-      "Examples:\n"
-      "  gnomon completion bash > gnomon.bash && source gnomon.bash\n"
-      "  gnomon completion zsh > _gnomon\n"
-      "  gnomon completion --out share\n"
-      "bash looks in ~/.local/share/bash-completion/completions for a file `gnomon`, zsh in the folders of "
-      "$fpath for `_gnomon`, fish in ~/.config/fish/completions for `gnomon.fish`. `cmake --install` "
-      "installs "
-      "all three.");
+      text("Examples:\n"
+           "  gnomon completion bash > gnomon.bash && source gnomon.bash\n"
+           "  gnomon completion zsh > _gnomon\n"
+           "  gnomon completion --out share\n",
+           "bash looks for `gnomon` in ~/.local/share/bash-completion/completions.\n"
+           "zsh looks for `_gnomon` in the folders of $fpath.\n"
+           "fish looks for `gnomon.fish` in ~/.config/fish/completions.\n"
+           "`cmake --install` installs all three."));
   complete->callback([this] {
     if (!share_.empty()) return write_completions(app_, share_);
-    if (shell_.empty()) throw Error(Fault::usage, "completion: no SHELL; there are bash, zsh and fish");
+    if (shell_.empty())
+      throw Error(Fault::usage, "completion: SHELL is missing; allowed are bash, zsh and fish");
     fmt::print("{}", completion(app_, shell_));
   });
 
-  CLI::App* page = app_.add_subcommand("manual", "the manual page of a command, as man reads it");
+  CLI::App* page = app_.add_subcommand("manual", "print the manual page of a command, in the format of man");
   CLI::Option* one =
-      page->add_option("COMMAND", manual_, "the command; none: gnomon itself")->type_name("COMMAND");
+      page->add_option("COMMAND", manual_, "the command; by default gnomon itself")->type_name("COMMAND");
   page->add_option("--out", manual_folder_, "write all pages into this folder instead")
       ->excludes(one)
       ->type_name("DIR");
@@ -103,7 +103,7 @@ void Program::add_helpers() {
       "  gnomon manual study > gnomon-study.1\n"
       "  gnomon manual > gnomon.1\n"
       "  gnomon manual --out man1\n"
-      "`man ./gnomon.1` shows one. `cmake --install` installs them.");
+      "`man ./gnomon.1` shows a page. `cmake --install` installs all pages.");
   page->callback([this] {
     manual_folder_.empty() ? fmt::print("{}", manual_page(app_, manual_))
                            : write_manual_pages(app_, manual_folder_);
@@ -119,28 +119,27 @@ Program::Program(int argc, char** argv)
   app_.require_subcommand(1);
   add("encodings", "list or search the encodings, or describe one", encodings_, describe_encodings,
       cli::encodings);
-  add("show", "the numbers of one encoding, from its definition, and a page of pictures", show_,
+  add("show", "show the numbers of one encoding, from its definition, and a page of pictures", show_,
       describe_show, cli::show);
-  add("check", "which convention another program's dump of position numbers follows", check_, describe_check,
+  add("check", "find the convention that another program's position numbers follow", check_, describe_check,
       cli::check);
-  add("inspect", "what a trained model does with position, measured on a text", inspect_, describe_inspect,
+  add("inspect", "measure what a trained model does with position, on a text", inspect_, describe_inspect,
       cli::inspect);
-  add("lint", "what is likely to go wrong with the position settings of a model's file", lint_, describe_lint,
+  add("lint", "find probable errors in the position settings of a model's file", lint_, describe_lint,
       cli::lint);
-  add("explain", "what a model's file makes of position, every number with its reason", explain_,
+  add("explain", "explain the position encoding in a model's file, every number with its reason", explain_,
       describe_explain, cli::explain);
-  add("extend", "settings that let a model's rotation reach further, tried and explained", extend_,
+  add("extend", "find settings for a longer context of a rotary model, tested and explained", extend_,
       describe_extend, cli::extend);
   add_study(command);
-  add("sample", "let a model that a study trained write", sample_, describe_sample, cli::sample);
-  add("claims", "what is said about word and position, measured, with verdicts", claims_, describe_claims,
+  add("sample", "generate text with a model that a study trained", sample_, describe_sample, cli::sample);
+  add("claims", "measure claims about word and position, with verdicts", claims_, describe_claims,
       cli::claims);
-  add("rank", "one run on several processes, as one of them; started by mpirun", rank_, describe_rank,
-      cli::rank)
+  add("rank", "one process of a run on several processes; started by mpirun", rank_, describe_rank, cli::rank)
       ->group("");
   add("worker", "one run of a study; started by `study`", worker_, describe_worker, cli::worker)->group("");
   add_helpers();
-  app_.footer("`gnomon help COMMAND` tells what one takes, and shows examples.");
+  app_.footer("`gnomon help COMMAND` explains a command and shows examples.");
 }
 
 int Program::run(int argc, char** argv) {

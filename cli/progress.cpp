@@ -33,7 +33,7 @@ Progress::Progress(bool quiet, const StudyConfig& config, const StudyConduct& co
   for (const auto& arm : config.arms)
     cells_[arm.print()].resize(std::size_t(std::min(config.seeds, kMostSeeds)) + 1);
   if (!quiet_ && runs_done_)
-    note(fmt::format("{} of {} runs are finished already", runs_done_, conduct.planned().runs));
+    note(fmt::format("already finished: {} of {} runs", runs_done_, conduct.planned().runs));
 }
 Progress::~Progress() { erase(); }
 

@@ -50,8 +50,8 @@ void print_json(const Inspected& in, const std::vector<RealNumbers>& all) {
 }
 
 void print(const Inspected& in, const std::vector<RealNumbers>& all) {
-  fmt::print("{}: {}, {} layers, {} heads, {}\n", printable(in.model), printable(in.family), in.layers,
-             in.heads, in.spec);
+  fmt::print("{}: {}, {}, {}, {}\n", printable(in.model), printable(in.family),
+             counted(std::size_t(in.layers), "layer"), counted(std::size_t(in.heads), "head"), in.spec);
   for (const RealNumbers& r : all) {
     for (const claims::Question* q : claims::questions())
       if (q->key == r.question) fmt::print("\n{}\n", q->text.title);
@@ -67,7 +67,7 @@ void print(const Inspected& in, const std::vector<RealNumbers>& all) {
 
 int real_claims(const ClaimsOptions& o) {
   if (!o.ids.empty() || !o.out.empty() || o.quick || o.replace || o.text.empty())
-    throw Error(Fault::usage, "claims: --model takes --text, and beside it --json and --quiet alone");
+    throw Error(Fault::usage, "claims: --model needs --text; besides it only --json and --quiet are allowed");
   const Patient until_it_stops;
   const auto in = inspect_or_stop({o.model, o.text}, {}, o.quiet);
   if (!in) return 128 + last_signal();

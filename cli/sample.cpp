@@ -48,7 +48,7 @@ int sample(const SampleOptions& o) {
     fmt::print("{}\n", without_unprintables(j.dump(1)));
     return 0;
   }
-  fmt::print(stderr, "{}, seed {}, {:.3f} nats a byte\n", run.result.plan.arm, run.result.plan.seed,
+  fmt::print(stderr, "{}, seed {}, {:.3f} nats per byte\n", run.result.plan.arm, run.result.plan.seed,
              run.result.nats);
   const std::string all = o.prompt + written;
   fmt::print("{}\n", isatty(STDOUT_FILENO) ? for_terminal(all) : all);

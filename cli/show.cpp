@@ -35,7 +35,7 @@ void print(const Fact& f) {
     table.add(std::move(cells));
   }
   fmt::print("{}", table.print());
-  if (rows > kMostRows) fmt::print("  --json has all {}\n", rows);
+  if (rows > kMostRows) fmt::print("  --json shows all {} rows\n", rows);
 }
 
 // Limits of what is shown, of the longest contexts that models are trained for. The last is on what they make together.
@@ -68,7 +68,7 @@ Shape shape_of(const ShowOptions& o) {
   if (dim % heads)
     throw Error(Fault::usage, text("--heads: found ", heads, ", which does not divide --dim ", dim));
   if (o.head_dim && dim != *o.head_dim * heads)
-    throw Error(Fault::usage, text("--head-dim: found ", *o.head_dim, " beside --dim ", dim, " and --heads ",
+    throw Error(Fault::usage, text("--head-dim: found ", *o.head_dim, " with --dim ", dim, " and --heads ",
                                    heads, "; allowed is ", dim / heads));
   return {dim, heads, dim / heads, o.length, !o.bidirectional};
 }
@@ -76,9 +76,9 @@ Shape shape_of(const ShowOptions& o) {
 void check_work(const Standing& s, const ShowOptions& o) {
   const double numbers = work(*s.encoding, find_encoding(s.named.name).acts, o.length);
   if (numbers > kMostWork)
-    throw Error(Fault::usage, text(s.named.name, ": its definition would read ", fixed(numbers / 1e9, 0),
-                                   "e9 numbers to be shown, allowed are ", fixed(kMostWork / 1e9, 0),
-                                   "e9; a smaller --dim, --length or option takes fewer"));
+    throw Error(Fault::usage, text(s.named.name, ": its definition needs ", fixed(numbers / 1e9, 0),
+                                   "e9 numbers, allowed are ", fixed(kMostWork / 1e9, 0),
+                                   "e9; reduce --dim, --length or an option"));
 }
 
 // Says on a terminal that something is being computed, once it takes longer than a second.
@@ -97,7 +97,8 @@ class Waiting {
     for (int seconds = 1;; ++seconds) {
       ended.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
       if (stop.stop_requested()) break;
-      fmt::print(stderr, "\r\033[K{}: from the definition, {} s", what, seconds), std::fflush(stderr);
+      fmt::print(stderr, "\r\033[K{}: computing from the definition, {} s", what, seconds),
+          std::fflush(stderr);
     }
     fmt::print(stderr, "\r\033[K");
   }
@@ -152,7 +153,8 @@ int show(const ShowOptions& o) {
     if (!o.json) print(shown.encodings.back());
   }
   if (o.json) fmt::print("{}\n", pages::show_json(shown, 1));
-  if (!o.json && standing.empty()) fmt::print("\nNo position: the causal mask alone orders the tokens.\n");
+  if (!o.json && standing.empty())
+    fmt::print("\nNo position encoding: only the causal mask orders the tokens.\n");
   if (!o.out.empty()) {
     write_file(o.out, pages::show_page(shown));
     if (!o.json) fmt::print("\npage: {}\n", printable(o.out));

@@ -47,9 +47,10 @@ void warn_of_slowness(double minutes) {
   const double cores = double(std::max(1u, std::thread::hardware_concurrency()));
   const double factor = (target.rfind("AVX3", 0) == 0 ? 1 : kAvx2) * std::max(1.0, 2 / cores);
   if (factor > 1)
-    tell(text("minutes are counted on two cores with AVX-512; here are ", counted(std::size_t(cores), "core"),
-              " with ", target, ", so these ", shortest(minutes), " take about ", shortest(minutes * factor),
-              " or more (--dry-run measures)"));
+    tell(text("minutes are counted on two cores with AVX-512; this machine has ",
+              counted(std::size_t(cores), "core"), " with ", target, ", so ", shortest(minutes),
+              minutes == 1 ? " minute takes" : " minutes take", " about ", shortest(minutes * factor),
+              " or more (--dry-run measures it)"));
 }
 
 // A path in the place of a block: the block of the model there.
@@ -60,8 +61,8 @@ void read_block(Part& part) {
   const Config config = Config::open(block);
   const Resolved resolved = resolve(config);
   const std::string found = block_of(config, resolved);
-  tell(about(part.name, text("model.block: ", block, " is ", found,
-                             "; its own encoding as an arm: ", position_of(config, resolved).print())));
+  tell(about(part.name, text("model.block: ", block, " has the block ", found,
+                             "; its encoding, as an arm, is ", position_of(config, resolved).print())));
   block = found;
 }
 
@@ -84,7 +85,7 @@ std::optional<Suite> standing(const StudyOptions& o) {
 // The configurations from the preset, then the file, then the flags, then --set: the later wins.
 Suite configure(const StudyOptions& o) {
   if (auto suite = standing(o)) {
-    tell(text("going on with the study in ", o.out, ", by its own settings"));
+    tell(text("continuing the study in ", o.out, " with its own settings"));
     return *suite;
   }
   const auto given = [](bool there, const auto& read) {
@@ -209,7 +210,7 @@ int study(const StudyOptions& o) {
 }
 
 int study_export(const StudyOptions& o) {
-  if (!o.slurm) throw Error(Fault::usage, "export: to what? There is --slurm");
+  if (!o.slurm) throw Error(Fault::usage, "export: found no target, allowed is --slurm");
   Suite suite = configure(o);
   const SuiteFolder folder{o.out};
   folder.begin(suite, o.replace);
@@ -223,7 +224,7 @@ int study_export(const StudyOptions& o) {
     make_folders(own.logs());
     write_file(own.sbatch(), slurm_task(jobs));
     write_file(own.submit(), slurm_submit(jobs));
-    fmt::print("runs: {} that tune, {} that follow, {} of memory each; {} are finished\nsubmit with: sh {}\n",
+    fmt::print("runs: {} for tuning, {} after it; {} of memory for each; finished: {}\nsubmit with: sh {}\n",
                jobs.tuning, jobs.following, bytes_text(double(jobs.memory_bytes)), conduct.done().runs,
                printable(shell_word(std::filesystem::absolute(own.submit()).lexically_normal().string())));
   }
@@ -235,7 +236,7 @@ int study_status(const StudyFolderOptions& o) {
   std::vector<Done> all;
   for (const std::string& name : folder.parts()) {
     if (!name.empty() && !std::filesystem::exists(folder.part(name).config())) {
-      if (!o.json) fmt::print("{}: not begun\n\n", name);
+      if (!o.json) fmt::print("{}: not started\n\n", name);
       continue;
     }
     const Opened study = open_study(folder.part(name));
@@ -272,8 +273,9 @@ namespace {
 Compared compared(const std::string& name, const StudyFolder& in_a, const StudyFolder& in_b) {
   const Opened a = open_study(in_a), b = open_study(in_b);
   if (a.data->print() != b.data->print())
-    throw Error(Fault::usage, text("the losses of ", in_a.folder.string(), " and ", in_b.folder.string(),
-                                   " are of different data: ", a.data->print(), ", and ", b.data->print()));
+    throw Error(Fault::usage, text(in_a.folder.string(), " and ", in_b.folder.string(),
+                                   " have different data, so their losses cannot be compared: ",
+                                   a.data->print(), " and ", b.data->print()));
   return {name, summarise(a.config, *a.data, a.found), summarise(b.config, *b.data, b.found)};
 }
 
@@ -288,7 +290,7 @@ int study_compare(const StudyFolderOptions& o) {
       both.push_back(compared(name, a.part(name), b.part(name)));
   }
   if (both.empty())
-    throw Error(Fault::usage, text(o.out, " and ", o.other, " have no study in common by its name"));
+    throw Error(Fault::usage, text(o.out, " and ", o.other, " have no study with the same name"));
   if (o.json) fmt::print("{}", versus_json(both));
   for (std::size_t i = 0; i < both.size() && !o.json; ++i) {
     if (!both[i].name.empty()) fmt::print("{}{}\n", i ? "\n" : "", both[i].name);
@@ -307,7 +309,7 @@ std::size_t join_one(const StudyFolderOptions& o, const StudyFolder& folder, std
         if (!o.quiet)
           tell(text(r.plan.arm, ", seed ", r.plan.seed, ", ", r.plan.steps, " steps at rate ",
                     shortest(r.plan.learning_rate), ": ",
-                    r.failure.empty() ? fixed(r.nats, 4) + " nats a byte" : r.failure));
+                    r.failure.empty() ? fixed(r.nats, 4) + " nats per byte" : r.failure));
       });
 }
 

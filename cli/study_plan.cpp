@@ -99,26 +99,25 @@ void print(const StudyPlan& p) {
   const StudyConfig& c = p.config;
   const auto say = [](const std::string& sentence) { fmt::print("{}\n", wrapped(sentence)); };
   if (!p.name.empty()) say(p.name);
-  say(
-      fmt::format("model: {} layers of width {}, {} heads, windows of {} bytes; {} steps of {} windows "
-                  "({:.1f} M bytes)",
-                  c.model.layers, c.model.width, c.model.heads, c.model.length, c.train.steps, c.train.batch,
-                  p.tokens / 1e6));
+  say(fmt::format("model: {} of width {}, {}, windows of {} bytes; {} steps of {} ({:.1f} M bytes)",
+                  counted(std::size_t(c.model.layers), "layer"), c.model.width,
+                  counted(std::size_t(c.model.heads), "head"), c.model.length, c.train.steps,
+                  counted(std::size_t(c.train.batch), "window"), p.tokens / 1e6));
   for (const std::string& sentence : c.derived) fmt::print("  {}\n", wrapped(sentence, 4));
-  TextTable table({"arm", "parameters", "TFLOP a run", "a run", "memory"});
+  TextTable table({"arm", "parameters", "TFLOP per run", "time per run", "memory"});
   for (const auto& [arm, run] : p.arms)
     table.add({arm, grouped(double(run.parameters)), fixed(run.training_flops / 1e12, 2),
                duration(run.seconds), bytes_text(double(run.memory_bytes))});
   fmt::print("{}", table.print());
   say(text("expected loss at the largest budget: ", fixed(p.expected, 2),
-           " nats a byte, were the text like the King James Bible (docs/scale.md)"));
+           " nats per byte, for a text like the King James Bible (docs/scale.md)"));
   fmt::print("\n");
   say(fmt::format(
-      "{} runs or more, {} side by side: about {} here ({:.0f} TFLOP), {} of memory, {} of disk in {}",
-      p.runs, c.workers, duration(p.seconds / double(c.workers)), p.flops / 1e12, bytes_text(p.memory_bytes),
-      bytes_text(p.disk_bytes), p.folder));
+      "at least {}, {} side by side: about {} here ({:.0f} TFLOP), {} of memory, {} of disk in {}",
+      counted(p.runs, "run"), c.workers, duration(p.seconds / double(c.workers)), p.flops / 1e12,
+      bytes_text(p.memory_bytes), bytes_text(p.disk_bytes), p.folder));
   for (const std::string& sentence : p.data) say(sentence);
-  if (p.epochs > 0) say(fmt::format("{} tokens a run are {:.2f} epochs", grouped(p.tokens), p.epochs));
+  if (p.epochs > 0) say(fmt::format("{} tokens per run are {:.2f} epochs", grouped(p.tokens), p.epochs));
   print_predicted(c);
 }
 

@@ -102,25 +102,25 @@ void print_table(const StudySummary& s) {
   fmt::print("\n");
   const StudyConfig& c = s.config;
   fmt::print("{}\n{}", losses(s).print(), lengths(s).print());
-  fmt::print("\nnats: held-out loss, {}, over whole windows of {} tokens,\nmean of {}, {} steps.\n", s.unit,
-             c.model.length, counted(std::size_t(c.seeds), "seed"), c.train.steps);
-  fmt::print("rate: learning rate{}; * the best one tried was the last.\n",
-             c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm");
-  fmt::print("to baseline: difference in nats to {}{}.\n", s.arms[s.baseline].arm,
-             c.seeds > 1 ? text(", ± 95 % interval over seeds and\ntext, of each by itself; verdict: ",
-                                counted(pages::family_size(s), "comparison"), " together, by Holm at 5 %",
-                                pages::where_compared(s))
-                         : std::string("; one seed: no inference"));
-  if (s.metric) {
-    fmt::print("at N: {} for a payload of N symbols, of the middle seed; n/d: not defined there.\n",
-               name(*s.metric));
-    print_predictions({{"", &s}});
-    return;
-  }
-  fmt::print(
-      "at Nx: loss of the last {} tokens of windows N times as long, the same target\nbytes; n/d: not "
-      "defined there.\n",
-      c.score);
+  const auto say = [](const std::string& sentence) { fmt::print("{}\n", wrapped(sentence)); };
+  fmt::print("\n");
+  say(text("nats: held-out loss, ", s.unit, ", over whole windows of ", c.model.length, " tokens, mean of ",
+           counted(std::size_t(c.seeds), "seed"), ", ", c.train.steps, " steps."));
+  say(text("rate: learning rate",
+           c.tuning.seeds ? ", chosen for each arm on validation text" : ", the same for every arm",
+           "; *: the best rate was the last one tried."));
+  say(text("to baseline: difference in nats to ", s.arms[s.baseline].arm,
+           c.seeds > 1 ? ", ± 95 % interval over seeds and text for each by itself."
+                       : "; one seed: no inference."));
+  if (c.seeds > 1)
+    say(text("verdict: corrected together (Holm, 5 %) for ", counted(pages::family_size(s), "comparison"),
+             pages::where_compared(s), "."));
+  if (s.metric)
+    say(text("at N: ", name(*s.metric),
+             " for a payload of N symbols, mean over seeds on the scale of logits; n/d: not defined there."));
+  else
+    say(text("at Nx: loss of the last ", c.score,
+             " tokens in windows N times as long, on the same target bytes; n/d: not defined there."));
   print_predictions({{"", &s}});
 }
 
@@ -137,7 +137,7 @@ void print_suite(const std::vector<Told>& studies) {
     }
     fmt::print("{}", table.print());
   }
-  fmt::print("\nof tasks: the mean share of right answers, and how many seeds have {:.0f} %.\n",
+  fmt::print("\nfor tasks: the mean share of right answers, and how many seeds reach {:.0f} %.\n",
              100 * kSolved);
   print_predictions(studies);
 }
@@ -155,7 +155,7 @@ void print_status(const StudySummary& s) {
     table.add(std::move(row));
   }
   fmt::print("{}", table.print());
-  fmt::print("\n{} of {} runs finished, {} failed; {:.1f} of {:.1f} TFLOP were tuning\n", s.finished,
+  fmt::print("\n{} of {} runs finished, {} failed; {:.1f} of {:.1f} TFLOP were for tuning\n", s.finished,
              s.planned, s.failed, s.tuning_flops / 1e12, s.flops / 1e12);
 }
 
@@ -185,8 +185,9 @@ void print_comparison(const StudySummary& a, const StudySummary& b) {
   }
   fmt::print("\n{}\n",
              wrapped(text(a.unit,
-                          " at the largest budget of each; ± 95 % interval over seeds, which are not paired "
-                          "(Welch); verdict by Holm over these arms at 5 %, equivalent: within ±",
+                          " at the largest budget of each study. ± is a 95 % interval over seeds, which are "
+                          "not paired (Welch). The verdicts are corrected together (Holm, 5 %) for these "
+                          "arms; equivalent: within ±",
                           shortest(a.config.smallest_effect), ".")));
 }
 

@@ -24,7 +24,7 @@ function(run_consumer component program)
 endfunction()
 function(configure_consumer asked)
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer -B ${consumer} -G Ninja -D CMAKE_PREFIX_PATH=${prefix}
-                          -D CMAKE_CXX_COMPILER=${CXX} -D README=${SOURCE}/README.md "-DCOMPONENTS=${asked}"
+                          -D CMAKE_CXX_COMPILER=${CXX} -D SOURCE=${SOURCE} "-DCOMPONENTS=${asked}"
                   RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   set(code ${code} PARENT_SCOPE)
   set(errors "${errors}" PARENT_SCOPE)
@@ -59,7 +59,7 @@ endforeach()
 # The same in C alone.
 set(consumer_c ${BUILD}/install-test/consumer-c)
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/tests/consumer/c -B ${consumer_c} -G Ninja -D CMAKE_PREFIX_PATH=${prefix}
-                        -D CMAKE_C_COMPILER=${CC} -D README=${SOURCE}/README.md -D EXAMPLES=${SOURCE}/docs/examples
+                        -D CMAKE_C_COMPILER=${CC} -D SOURCE=${SOURCE}
                         "-DCOMPONENTS=${components}"
                 COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 run(${CMAKE_COMMAND} --build ${consumer_c})
@@ -99,12 +99,9 @@ function(build_by_pkg_config component from)
   string(STRIP "${output}" flags)
   separate_arguments(flags)
   set(program ${consumer}/${component}-by-pkg-config)
-  set(sources ${SOURCE}/tests/consumer/${component}.cpp)
-  if(component STREQUAL core)
-    list(APPEND sources ${consumer}/readme.cpp)
-  endif()
-  run(${CXX} -std=c++20 ${sources} ${flags} -o ${program})
-  execute_process(COMMAND ${CXX} -std=c++17 -fsyntax-only ${sources} ${flags} RESULT_VARIABLE code ERROR_VARIABLE errors)
+  set(source -I${consumer} ${SOURCE}/tests/consumer/${component}.cpp)  # which includes what pages show
+  run(${CXX} -std=c++20 ${source} ${flags} -o ${program})
+  execute_process(COMMAND ${CXX} -std=c++17 -fsyntax-only ${source} ${flags} RESULT_VARIABLE code ERROR_VARIABLE errors)
   if(code EQUAL 0 OR NOT errors MATCHES "gnomon needs C\\+\\+20")
     message(FATAL_ERROR "an older standard is not named as what is wrong: ${errors}")
   endif()
@@ -115,7 +112,7 @@ endfunction()
 function(build_in_c_by_pkg_config)
   set(folder ${consumer_c}/by-pkg-config)
   file(MAKE_DIRECTORY ${folder})
-  set(core_sources ${SOURCE}/tests/consumer/c/core.c ${consumer_c}/readme.c)
+  set(core_sources -I${consumer_c} ${SOURCE}/tests/consumer/c/core.c)
   set(decode_sources ${SOURCE}/docs/examples/decode.c)
   set(explain_sources ${SOURCE}/tests/consumer/c/explain.c)
   set(programs core decode)

@@ -107,9 +107,9 @@ def encodings_page():
     return _templates.get_template("encodings.md.j2").render(entries=entries, sites=sites, years=sorted({e.year for e in entries}))
 
 
-def python_page():
+def api_page():
     """The package's names, for mkdocstrings to fill in: functions, then classes, then gnomon.torch."""
     public = sorted((getattr(gn, name) for name in gn.__all__), key=inspect.isclass)
     names = [f"::: {thing.__module__}.{thing.__qualname__}" for thing in public]
     about = "\n".join(line for line in inspect.getdoc(gn).splitlines())
-    return "\n\n".join(["# Python", about, *names, "::: gnomon.torch", ""])
+    return "\n\n".join(["# Every name of the package", about, *names, "::: gnomon.torch", ""])

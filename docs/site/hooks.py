@@ -61,7 +61,7 @@ def on_files(files, config):
     for e in gn.encodings():
         add(f"encodings/{e.name}.md", content=contents.encoding_page(e))
     add("registry.md", content=contents.encodings_page())
-    add("python.md", content=contents.python_page())
+    add("api.md", content=contents.api_page())
     return files
 
 

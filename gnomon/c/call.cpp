@@ -39,7 +39,7 @@ gnomon_status failure() noexcept {
   try {
     throw;
   } catch (const Error& e) {
-    return failed(gnomon_status(e.fault()), e.what(), "there is no memory to say what went wrong");
+    return failed(gnomon_status(e.fault()), e.what(), "out of memory while writing the error message");
   } catch (const std::bad_alloc&) {
     return failed(GNOMON_RESOURCE, kNoMemory, kNoMemory);
   } catch (const std::exception& e) {
@@ -51,8 +51,8 @@ gnomon_status failure() noexcept {
 
 void refuse_null(std::string_view name) { throw Error(Fault::usage, text(name, " is null")); }
 void refuse_size(std::string_view name, std::size_t found, std::size_t allowed) {
-  throw Error(Fault::usage, text(name, ": size is ", found, "; allowed is ", allowed, ", of gnomon ",
-                                 gnomon_version(), ". GNOMON_..._INIT sets it"));
+  throw Error(Fault::usage, text(name, ": size is ", found, "; allowed is ", allowed, ", the size in gnomon ",
+                                 gnomon_version(), "; GNOMON_..._INIT sets it"));
 }
 
 char* given_text(std::string_view text) {

@@ -22,7 +22,7 @@ View view_of(std::string_view name, const gnomon_view& v) {
   // Before it is narrowed: 256 is not float32.
   if (v.number < GNOMON_FLOAT32 || v.number > GNOMON_FLOAT16)
     throw Error(Fault::usage,
-                text(name, ": a number type ", v.number, "; allowed are float32, bfloat16 and float16"));
+                text(name, ": found number type ", v.number, "; allowed are float32, bfloat16 and float16"));
   View view{v.data, Number(v.number), {}, {}};
   std::copy_n(v.extents, 4, view.extents.begin());
   std::copy_n(v.steps, 4, view.steps.begin());

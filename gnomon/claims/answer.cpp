@@ -30,7 +30,7 @@ Answered answered(const Claim& c, const std::vector<Answered>& before, Desk& des
     a.answer = missing.what();
   } catch (const Error& refused) {  // a lens that was given what this text makes of it: no rows, no variance
     if (refused.fault() != Fault::usage) throw;
-    a.answer = text("The text gives too little to look at: ", refused.what(), ".");
+    a.answer = text("The text gives too little to measure: ", refused.what(), ".");
   }
   a.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return a;

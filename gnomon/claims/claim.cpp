@@ -51,14 +51,14 @@ std::vector<const Claim*> select_claims(std::span<const std::string> names) {
     if (!found)
       throw unknown("claim", wanted, known,
                     text("`gnomon claims` lists them; ", all_claims().front()->id.substr(0, 3), " to ",
-                         all_claims().back()->id.substr(0, 3), " are all of a text"));
+                         all_claims().back()->id.substr(0, 3), " mean all claims of a text"));
   }
   return out;
 }
 
 FoundNumber& Finding::number(std::string key, std::string what, double value, int digits) {
   if (std::any_of(numbers.begin(), numbers.end(), [&](const FoundNumber& n) { return n.key == key; }))
-    throw Error(Fault::bug, text("two numbers of a finding are called '", key, "'"));
+    throw Error(Fault::bug, text("two numbers of a finding have the key '", key, "'"));
   return numbers.emplace_back(FoundNumber{std::move(key), std::move(what), value, std::nan(""), 1, digits});
 }
 void Finding::near(std::string key, std::string what, double value, double expected, double tolerance,
@@ -95,19 +95,20 @@ void require_decidable(const Claim& c) {
     return c.recorded == v || std::any_of(c.verdicts.begin(), c.verdicts.end(), gives);
   };
   if (may_be(Verdict::holds_if) == c.text.condition.empty())
-    refuse("gives a condition if it may hold under one");
+    refuse("must have a condition if, and only if, it may hold under one");
   if (may_be(Verdict::open) == c.text.settles.empty())
-    refuse("says what would settle it if it may stay open");
-  if (measured != c.text.because.empty()) refuse("gives an argument or a citation if it rests on one");
-  if (!measured && !c.verdicts.empty()) refuse("rests on no measurement and has rules");
+    refuse("must say what would settle it if, and only if, it may stay open");
+  if (measured != c.text.because.empty())
+    refuse("must have an argument or a citation if, and only if, it rests on one");
+  if (!measured && !c.verdicts.empty()) refuse("rests on no measurement but has rules");
   if (!measured) return;
   if (c.verdicts.empty() || c.verdicts.front().checks.empty())
-    refuse("rests on measurement and declares no check");
+    refuse("rests on measurement but declares no check");
   const auto gives = [&](const VerdictRule& r) { return r.verdict == c.recorded; };
   if (std::none_of(c.verdicts.begin(), c.verdicts.end(), gives))
     refuse("records a verdict that no rule gives");
   for (const VerdictRule& r : c.verdicts) {
-    if (r.checks.empty() && &r != &c.verdicts.back()) refuse("has rules after the one for every other case");
+    if (r.checks.empty() && &r != &c.verdicts.back()) refuse("has rules after the rule for every other case");
   }
 }
 
@@ -130,7 +131,7 @@ std::string answer_of(const Claim& c, const Finding& f) {
     return from.empty() && at != f.numbers.end() ? &*at : nullptr;
   });
   if (!s.missing.empty())
-    throw Error(Fault::bug, text("the answer of claim ", c.id, " takes the number '", s.missing.front(),
+    throw Error(Fault::bug, text("the answer of claim ", c.id, " uses the number '", s.missing.front(),
                                  "', which the measurement did not find"));
   return s.text;
 }

@@ -47,8 +47,9 @@ void ClaimsConduct::respect() const {
     return;
   }
   if (!why.empty())
-    throw Error(Fault::usage, text(folder_.page().string(), " shows claims that this command would lose (",
-                                   why, "): name them too, give another folder with --out, or --replace"));
+    throw Error(Fault::usage,
+                text(folder_.page().string(), " shows claims that this command would lose (", why,
+                     "): name them too, choose another folder with --out, or add --replace"));
 }
 
 std::optional<ClaimsSummary> ClaimsConduct::perform(const MeasureHooks& hooks) {

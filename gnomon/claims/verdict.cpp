@@ -98,7 +98,8 @@ bool passes(const Check& c, std::span<const FoundNumber> numbers) {
   if (c.kind == Check::Kind::asked) {
     const auto all = group(numbers, c.key);
     if (all.empty())
-      throw Error(Fault::bug, text("a check looks at '", c.key, "': nothing is asked of such a number"));
+      throw Error(Fault::bug,
+                  text("a check looks at the range of '", c.key, "', but no such number has one"));
     return std::all_of(all.begin(), all.end(), [](const FoundNumber* n) { return n->fits(); });
   }
   const FoundNumber& n = get(numbers, c.key);

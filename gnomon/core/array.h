@@ -10,13 +10,13 @@
 
 namespace gnomon {
 
-// Cache lines and the widest vectors are 64 bytes: arrays begin on one, so that equal inputs meet equal code.
+// Alignment of arrays in bytes: cache lines and the widest SIMD vectors have this size. Equal inputs then run the same code.
 inline constexpr std::size_t kAlignment = 64;
 
-// Aligned memory. Throws Error(resource) that says how much was asked for.
+// Allocates aligned memory. Throws Error(resource) with the requested size.
 void* allocate_aligned(std::size_t bytes);
 
-// Allocator of it. With `zero` false, resize() leaves new numbers uninitialised.
+// Allocator of aligned memory. With `zero` false, resize() leaves new numbers uninitialised.
 template <class T, bool zero>
 struct Aligned {
   using value_type = T;
@@ -43,16 +43,14 @@ struct Aligned {
   }
 };
 
-using Floats = std::vector<float, Aligned<float, true>>;  // owned numbers; resize() fills with 0
-using Scratch =
-    std::vector<float, Aligned<float, false>>;  // owned numbers that are written before they are read
+using Floats = std::vector<float, Aligned<float, true>>;    // owned numbers; resize() fills with 0
+using Scratch = std::vector<float, Aligned<float, false>>;  // owned numbers; write them before you read them
 
-// Distance between the rows of an activation of `width` numbers. A width that is a multiple of 64 numbers
-// would put the columns of many rows onto few cache sets: the products dyᵀ·x then run at half speed
-// (bench_products).
+// Distance in numbers between rows of an activation, each with `width` numbers. A distance that is a multiple of 64 would put the
+// columns of many rows onto few cache sets. The products dyᵀ·x would then run at half speed (bench_products).
 inline std::int64_t row_step(std::int64_t width) { return width + 16; }
 
-// Rows of numbers, `step` apart.
+// Rows of numbers; row n starts n·step numbers after the first.
 template <class T>
 struct Strided {
   T* data;

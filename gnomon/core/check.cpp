@@ -22,18 +22,19 @@ std::int64_t count_numbers(std::string_view place, std::span<const std::int64_t>
   std::string found;
   for (const std::int64_t extent : extents) found += text(found.empty() ? "" : "·", extent);
   throw Error(Fault::usage,
-              text(place, ": an array of ", found, " numbers; allowed are 0 to ", kMostNumbers));
+              text(place, ": found an array of ", found, " numbers; allowed are 0 to ", kMostNumbers));
 }
 
 void check_size(std::string_view place, std::string_view name, std::size_t found, std::int64_t wanted) {
   if (std::int64_t(found) == wanted) return;
-  throw Error(Fault::usage, text(place, ": ", name, " has ", found, " numbers, its shape asks for ", wanted));
+  throw Error(Fault::usage,
+              text(place, ": ", name, " has ", counted(found, "number"), "; its shape needs ", wanted));
 }
 
 void check_pointers(std::string_view place, std::int64_t numbers, std::initializer_list<Pointer> pointers) {
   for (const Pointer& p : pointers) {
     if (p.data || numbers == 0) continue;
-    throw Error(Fault::usage, text(place, ": ", p.name, " is null, its shape asks for an array"));
+    throw Error(Fault::usage, text(place, ": ", p.name, " is null; its shape needs an array"));
   }
 }
 

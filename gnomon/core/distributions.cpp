@@ -12,11 +12,12 @@ namespace {
 void check_tail(double tail) {
   if (tail > 0 && tail < 1) return;
   throw Error(Fault::usage,
-              text("statistics: a probability is ", tail, "; allowed are those between 0 and 1"));
+              text("statistics: found a probability of ", tail, "; allowed are numbers above 0 and below 1"));
 }
 void check_freedom(double freedom) {
   if (freedom >= 1 && std::isfinite(freedom)) return;
-  throw Error(Fault::usage, text("statistics: ", freedom, " degrees of freedom; allowed are 1 and more"));
+  throw Error(Fault::usage,
+              text("statistics: found ", freedom, " degrees of freedom; allowed are 1 or more"));
 }
 
 // ln Γ(a + 1/2) − ln Γ(a). Where a is large the difference of the two logarithms keeps few digits, and its

@@ -9,38 +9,37 @@
 
 namespace gnomon {
 
-// What went wrong, in the classes that a caller treats differently. The numbers are the exit codes of the
-// command line.
+// The kinds of errors that a caller may handle differently. The numbers are the exit codes of the command line.
 enum class Fault {
-  usage = 2,     // a spec, an option or a configuration that cannot be
-  input = 3,     // a file whose content is malformed or unsupported
-  resource = 4,  // a file system, memory or device that said no
-  busy = 5,      // a study that another process is writing
-  bug = 70,      // ours
-  lost = 75,     // a rank of a training on several: it can be resumed (EX_TEMPFAIL of sysexits.h)
+  usage = 2,     // An impossible spec, option or configuration.
+  input = 3,     // A file with malformed or unsupported content.
+  resource = 4,  // The file system, memory or a device refused.
+  busy = 5,      // Another process is writing the study.
+  bug = 70,      // An error in gnomon itself.
+  lost = 75,     // A rank of a distributed training is gone; you can resume it (EX_TEMPFAIL of sysexits.h).
 };
 
-// One line, whatever a stranger wrote: control characters (a terminal obeys them), those that turn the direction of writing
-// (what they stand before reads as something else) and bytes that are not UTF-8, as \n, \x1b, \u202e; the rest as it is.
+// The message as one line that is safe to print. It escapes control characters, characters that change the direction of writing,
+// and bytes that are not UTF-8: \n, \x1b, \u202e. The rest stays as it is.
 std::string printable(std::string_view message);
 
-// The parts of a message that a program may want apart, as far as there are any.
+// The parts of a message, for programs; empty if the message has no such part.
 struct ErrorDetails {
-  std::string place = {};                     // where: a column of a spec, an option, a key of a file
-  std::string found = {};                     // what stands there
-  std::string allowed = {};                   // what may stand there, in words
-  std::vector<std::string> suggestions = {};  // what was probably meant, the nearest first
+  std::string place = {};                     // where: a column of a spec, an option, a key in a file.
+  std::string found = {};                     // the value found there.
+  std::string allowed = {};                   // the allowed values, in words.
+  std::vector<std::string> suggestions = {};  // likely intended values, the nearest first.
 };
 
-// Every error of the library. The message names the place, what was found and what is allowed; it may quote
-// what a user wrote, so it is made printable here.
+// Every error of the library. The message names the place, what was found and what is allowed. It may quote a user's text, so
+// the constructor makes it printable.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, std::string_view message, ErrorDetails details = {})
       : std::runtime_error(printable(message)), fault_(fault), details_(std::move(details)) {}
   Fault fault() const { return fault_; }
   const ErrorDetails& details() const { return details_; }
-  // The same, with its place before it: "PLACE: ...".
+  // The same error with a place before its message: "PLACE: ...".
   Error at(std::string_view place) const;
 
  private:

@@ -26,7 +26,8 @@ Error failed(std::string_view action, const Path& path) {
 // Of flock().
 Error not_locked(const Path& path) {
   const bool never = errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP;
-  return failed(never ? "lock, and two processes may want it (see docs/cluster.md)" : "lock", path);
+  return failed(never ? "lock a file that two processes may use at once (see docs/cluster.md)" : "lock",
+                path);
 }
 
 class Descriptor {
@@ -76,7 +77,7 @@ std::string_view kind(mode_t mode) {
 void check_is_regular(const Path& path, const struct stat& found) {
   if (!S_ISREG(found.st_mode))
     throw Error(Fault::resource,
-                text(path.string(), ": found ", kind(found.st_mode), ", a regular file is needed"));
+                text(path.string(), ": found ", kind(found.st_mode), "; a regular file is needed"));
 }
 
 // A file that gnomon writes to or locks, made where there is none. Whoever made the folder may have put anything there: a link
@@ -105,7 +106,7 @@ int open_alone(const Path& path) {
     if (!still_there) continue;  // the writer before has given it its final name
     if (mine.st_nlink > 1)
       throw Error(Fault::resource, text(path.string(), ": found a file with ", mine.st_nlink,
-                                        " names (hard links), one with this name alone is needed"));
+                                        " names (hard links); a file with only this name is needed"));
     if (uninterrupted([&] { return ::ftruncate(d.get(), 0); }) != 0) throw failed("empty", path);
     return d.release();
   }
@@ -149,8 +150,9 @@ void ReadableFile::read(std::uint64_t offset, std::span<char> bytes) const {
         uninterrupted([&] { return ::pread(descriptor_, bytes.data(), bytes.size(), off_t(offset)); });
     if (n < 0) throw failed("read", path_);
     if (n == 0)
-      throw Error(Fault::input, text(path_.string(), ": the file ends at byte ", offset, "; ", bytes.size(),
-                                     " bytes more are needed (it had ", size_, " when it was opened)"));
+      throw Error(Fault::input, text(path_.string(), ": the file ends at byte ", offset, ", ",
+                                     counted(bytes.size(), "byte"), " too early (it had ",
+                                     counted(std::size_t(size_), "byte"), " when it was opened)"));
     offset += std::uint64_t(n), bytes = bytes.subspan(std::size_t(n));
   }
 }
@@ -214,7 +216,7 @@ void make_folders(const Path& path) {
 void make_own_folder(const Path& path) {
   for (const Path& folder : {path.parent_path(), path}) {
     if (std::filesystem::is_symlink(folder))
-      throw Error(Fault::input, text(folder.string(), ": found a link; allowed is a folder of its own"));
+      throw Error(Fault::input, text(folder.string(), ": found a symbolic link; allowed is a real folder"));
     make_folders(folder);
   }
 }

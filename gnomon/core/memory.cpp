@@ -66,12 +66,12 @@ AvailableMemory available_memory() {
   AvailableMemory m{named_number("/proc/meminfo", "MemAvailable:", 1024, kNoLimit), "free on this machine",
                     kNoLimit, "no limit"};
   if (const std::int64_t group = left_in_group(); group < m.shared_bytes)
-    m.shared_bytes = group, m.shared_by = "left by the limit of the control group";
+    m.shared_bytes = group, m.shared_by = "left within the limit of the control group";
   struct rlimit limit {};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const std::int64_t mapped = number_in("/proc/self/statm", 0) * sysconf(_SC_PAGESIZE);
     m.own_bytes = std::max<std::int64_t>(0, std::int64_t(limit.rlim_cur) - mapped);
-    m.own_by = "left by the limit of a process (ulimit -v)";
+    m.own_by = "left within the limit of this process (ulimit -v)";
   }
   return m;
 }

@@ -92,7 +92,7 @@ Error unknown(std::string_view kind, std::string_view word, std::span<const Name
   const std::vector<std::string> suggestions = meant(word, names);
   const std::string question = did_you_mean(suggestions);
   const std::string message = text("unknown ", kind, " '", word, "'", question.empty() ? "." : ": ", question,
-                                   listed ? " There are: " : " ", all, listed ? "" : ".");
+                                   listed ? " Allowed: " : " ", all, listed ? "" : ".");
   return Error(Fault::usage, message,
                {.found = std::string(word), .allowed = all, .suggestions = suggestions});
 }

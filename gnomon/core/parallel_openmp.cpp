@@ -32,7 +32,8 @@ void try_threads(int n) {
       });
     }
   } catch (const std::exception& e) {
-    refusal = text("cannot run on ", n + 1, " threads: ", e.what(), " after ", threads.size() + 1);
+    refusal =
+        text("cannot run on ", n + 1, " threads: ", e.what(), "; the system allowed ", threads.size() + 1);
   }
   {
     const std::lock_guard lock(mutex);

@@ -26,8 +26,8 @@ class Team {
     try {
       while (team->threads() < threads) team->helpers_.emplace_back([t = team.get()] { t->help(); });
     } catch (const std::exception& e) {
-      throw Error(Fault::resource,
-                  text("cannot run on ", threads, " threads: ", e.what(), " after ", team->threads()));
+      throw Error(Fault::resource, text("cannot run on ", threads, " threads: ", e.what(),
+                                        "; the system allowed ", team->threads()));
     }
     return team;
   }

@@ -71,7 +71,7 @@ class Prose {
       const std::string_view line = prose::next_line(file);
       if (line.empty() || line[0] == '#') continue;
       if (line[0] == '[') {
-        if (line.back() != ']') throw "a record is [name]";
+        if (line.back() != ']') throw "a record must be [name]";
         record = line.substr(1, line.size() - 2);
         continue;
       }
@@ -86,7 +86,7 @@ class Prose {
   // The text of a field.
   consteval std::string_view at(std::string_view record, std::string_view field) const {
     const std::size_t f = find(record, field);
-    if (f == M) throw "there is no such field";
+    if (f == M) throw "the file has no such field";
     return text(f);
   }
   // The same; empty where there is none.
@@ -101,7 +101,7 @@ class Prose {
       bool known = false;
       for (const std::string_view name : names)
         known |= fields_[m].name.substr(0, fields_[m].name.find('.')) == name;
-      if (!known) throw "nobody reads a field of this name";
+      if (!known) throw "no code reads a field of this name";
     }
   }
   consteval std::size_t records() const {
@@ -129,22 +129,22 @@ class Prose {
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
     if (record.empty() || colon == line.npos || !prose::is_name(name))
-      throw "a line is `field: text`, or goes on indented";
-    if (find(record, name) != M) throw "a field is there twice";
+      throw "a line must be `field: text` or an indented continuation";
+    if (find(record, name) != M) throw "a field appears twice";
     fields_[used_++] = {record, name, end_, 0};
     std::string_view said = line.substr(colon + 1);
     if (!said.empty() && said[0] == ' ') said.remove_prefix(1);
     if (!said.empty() && said[0] == '$') {
       const std::size_t stop = said.find(' ');
       const std::size_t base = find("$", said.substr(1, stop - 1));
-      if (base == M) throw "there is no such beginning";
+      if (base == M) throw "the record [$] has no such field";
       put(text(base));
       said = stop == said.npos ? std::string_view() : said.substr(stop);
     }
     put(said);
   }
   constexpr void go_on(std::string_view line) {
-    if (used_ == 0) throw "nothing to go on with";
+    if (used_ == 0) throw "a continuation line needs a field before it";
     const std::size_t first = line.find_first_not_of(' ');
     if (first == line.npos) return;
     line.remove_prefix(first);
@@ -186,11 +186,11 @@ class Form {
         continue;
       }
       const std::size_t end = text.find('}', at);
-      if (text[at] == '}' || end == text.npos) throw "a brace stands alone";
+      if (text[at] == '}' || end == text.npos) throw "a brace has no partner";
       bool found = false;
       for (std::size_t k = 0; k < n; ++k)
         if (known[k] == text.substr(at + 1, end - at - 1)) found = there[k] = true;
-      if (!found) throw "a place has a name that no value is given for";
+      if (!found) throw "no value is given for the name of a place";
       at = end;
     }
     for (std::size_t k = 0; k < n; ++k)

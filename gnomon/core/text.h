@@ -10,8 +10,8 @@
 
 namespace gnomon {
 
-// A part of a message: words, a character or a number. Numbers have six digits at most, as %g prints them, whatever locale the
-// host has set: 2000 is never 2.000. Of its own type, so that a thousand calls of text() share one piece of code.
+// A part of a message: words, a character or a number. Numbers are printed as by %g, with at most six digits, in every locale:
+// 2000 is never 2.000. It is a type of its own so that all calls of text() share one piece of code.
 class TextPart {
  public:
   TextPart(std::string_view words) : words_(words) {}
@@ -39,7 +39,7 @@ class TextPart {
 };
 std::string joined(std::span<const TextPart> parts);
 
-// The arguments, written one after the other.
+// The arguments as text, one after the other.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   const TextPart all[] = {TextPart(parts)...};
@@ -48,30 +48,30 @@ std::string text(const Parts&... parts) {
 
 // The shortest decimal text that reads back as the same number: 10000, 0.25, 1e-05, nan.
 std::string shortest(double x);
-// With this many digits after the point; "–" for NaN.
+// The number with `digits` digits after the point; "–" for NaN.
 std::string fixed(double x, int digits);
 
-// The whole of `word` as a number; throws Error(usage) that names `what` where it is none.
+// Reads all of `word` as a number, integer() as a whole number. Throws Error(usage) that names `what` if it is not one.
 double number(std::string_view word, std::string_view what);
 long long integer(std::string_view word, std::string_view what);
 
 std::string_view trim(std::string_view s);
 std::vector<std::string_view> split(std::string_view s, char separator);
 
-// "1 claim", "75 claims".
+// A count with its noun: "1 claim", "75 claims".
 std::string counted(std::size_t n, std::string_view what);
-// As a shell reads it as one word: in single quotes where it needs them.
+// The word as a shell needs it: in single quotes if necessary.
 std::string shell_word(std::string_view word);
 std::string join(std::span<const std::string_view> words, std::string_view separator);
 
-// A stranger's words for a message: in quotes, as \xNN what is not printable ASCII, cut after 80 bytes.
+// Words from a user or a file, quoted for a message: \xNN for bytes that are not printable ASCII, cut after 80 bytes.
 std::string excerpt(std::string_view words);
 
 // The offset of the first byte that is not part of well-formed UTF-8, or npos.
 std::size_t first_invalid_utf8(std::string_view bytes);
-// Well-formed UTF-8 without line ends and other control characters.
+// Whether the bytes are well-formed UTF-8 without line ends and other control characters.
 bool is_one_line(std::string_view bytes);
-// 1 to 64 of a to z, 0 to 9 and -: the name of a folder, wherever it is.
+// Whether the word has 1 to 64 characters from a to z, 0 to 9 and -: a folder name that is valid everywhere.
 bool is_plain_word(std::string_view word);
 
 }  // namespace gnomon

@@ -90,18 +90,19 @@ void check_view(std::string_view name, const ConstView& x, const std::array<std:
                 bool apart) {
   const auto wrong = [&](const std::string& what) { throw Error(Fault::usage, text(name, ": ", what)); };
   if (x.extents != extents)
-    wrong(text("found (sequences,heads,tokens,channels) ", shape_of(x.extents), "; allowed is ",
+    wrong(text("found (sequences,heads,tokens,channels) = ", shape_of(x.extents), "; allowed is ",
                shape_of(extents)));
   if (x.number != Number::float32 && x.number != Number::bfloat16 && x.number != Number::float16)
-    wrong(text("a number type ", int(x.number), "; allowed are float32, bfloat16 and float16"));
+    wrong(text("found number type ", int(x.number), "; allowed are float32, bfloat16 and float16"));
   const std::int64_t numbers = count_numbers(name, extents);
   if (numbers == 0) return;
-  if (!x.data) wrong("no data");
+  if (!x.data) wrong("data is null");
   for (std::size_t axis = 0; axis < 4; ++axis) {
     if (x.steps[axis] < 0 || x.steps[axis] > kMostNumbers / extents[axis])
-      wrong(text("a step of ", x.steps[axis], " numbers; allowed are 0 to ", kMostNumbers / extents[axis]));
+      wrong(text("found a step of ", x.steps[axis], " numbers; allowed are 0 to ",
+                 kMostNumbers / extents[axis]));
   }
-  if (apart && !apart_in_memory(x)) wrong(text("steps ", shape_of(x.steps), " let numbers overlap"));
+  if (apart && !apart_in_memory(x)) wrong(text("steps ", shape_of(x.steps), " make numbers overlap"));
 }
 
 Occupied occupied(std::string_view name, const ConstView& x) {
@@ -113,7 +114,7 @@ void check_apart(const Occupied& written, const Occupied& other) {
   const Run a = span_of(written), b = span_of(other);
   if (a.end <= b.begin || b.end <= a.begin || !meet(runs_of(written), runs_of(other))) return;
   throw Error(Fault::usage,
-              text(written.name, " overlaps ", other.name, " in memory; allowed is memory of its own"));
+              text(written.name, " overlaps ", other.name, " in memory; allowed is separate memory"));
 }
 
 void widen(const ConstView& from, Floats& to) {

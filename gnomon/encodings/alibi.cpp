@@ -29,7 +29,8 @@ class Alibi final : public DistanceBias {
         heads_(options.whole("heads") ? options.whole("heads") : shape.H),
         divisor_(options.word("scaled") == "on" ? std::sqrt(double(shape.D)) : 1) {
     if (heads_ > shape.H)
-      throw Error(Fault::usage, text("alibi: heads=", heads_, "; allowed are 0 to ", shape.H, ", the heads"));
+      throw Error(Fault::usage,
+                  text("alibi: heads=", heads_, "; allowed are 0 to ", shape.H, ", the number of heads"));
   }
 
  protected:
@@ -51,40 +52,42 @@ class Alibi final : public DistanceBias {
 }  // namespace
 
 extern const Entry alibi_entry;
-const Entry alibi_entry = entry<Alibi>(
-    {.name = "alibi",
-     .aliases = {"linear_bias", "bloom", "mpt"},
-     .title = "Attention with linear biases",
-     .paper = "https://arxiv.org/abs/2108.12409",
-     .formula = "s = q*k/sqrt(D) - m_h*|p_i - p_j|",
-     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} - m_h\, \left|p_i - p_j\right|)",
-     .pitfall = "two rules for head counts that are no power of two; 16-bit distances merge beyond 2048",
-     .year = 2021,
-     .relative = true,
-     .extrapolates = true,
-     .options = {{.name = "slopes",
-                  .help = "rule for head counts that are not a power of two",
-                  .standard = "authors",
-                  .words = {"authors", "geometric"},
-                  .must_be_named = true},
-                 {.name = "sides",
-                  .help = "of keys after the query, in an encoder",
-                  .standard = "symmetric",
-                  .words = {"symmetric", "separate", "offset"}},
-                 {.name = "bias_max",
-                  .help = "b of the slopes 2^(-b*(h+1)/H)",
-                  .standard = "8",
-                  .least = 0.001,
-                  .most = 100},
-                 {.name = "heads",
-                  .help = "how many heads have a bias, the first ones; 0 = all",
-                  .standard = "0",
-                  .least = 0,
-                  .most = 65536,
-                  .whole = true},
-                 {.name = "scaled",
-                  .help = "the bias too is divided by sqrt(D), as in Falcon",
-                  .standard = "off",
-                  .words = {"on", "off"}}}});
+const Entry alibi_entry =
+    entry<Alibi>({.name = "alibi",
+                  .aliases = {"linear_bias", "bloom", "mpt"},
+                  .title = "Attention with linear biases",
+                  .paper = "https://arxiv.org/abs/2108.12409",
+                  .formula = "s = q*k/sqrt(D) - m_h*|p_i - p_j|",
+                  .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} - m_h\, \left|p_i - p_j\right|)",
+                  .pitfall = "implementations use two rules if the number of heads is not a power of two; "
+                             "16-bit distances collide: float16 beyond 2048, bfloat16 beyond 256",
+                  .year = 2021,
+                  .relative = true,
+                  .extrapolates = true,
+                  .options = {{.name = "slopes",
+                               .help = "slope rule if the number of heads is not a power of two",
+                               .standard = "authors",
+                               .words = {"authors", "geometric"},
+                               .must_be_named = true},
+                              {.name = "sides",
+                               .help = "bias of keys after the query, in an encoder: the same slopes, the "
+                                       "slopes in reverse order, or distances shifted by 1/2",
+                               .standard = "symmetric",
+                               .words = {"symmetric", "separate", "offset"}},
+                              {.name = "bias_max",
+                               .help = "b in the slopes 2^(-b*(h+1)/H)",
+                               .standard = "8",
+                               .least = 0.001,
+                               .most = 100},
+                              {.name = "heads",
+                               .help = "number of heads with a bias, counted from the first; 0 = all",
+                               .standard = "0",
+                               .least = 0,
+                               .most = 65536,
+                               .whole = true},
+                              {.name = "scaled",
+                               .help = "divide the bias by sqrt(D) too, as Falcon does",
+                               .standard = "off",
+                               .words = {"on", "off"}}}});
 
 }  // namespace gnomon

@@ -49,7 +49,7 @@ const Entry alibi_learned_entry = entry<AlibiLearned>(
      .year = 2021,
      .relative = true,
      .options = {{.name = "slopes",
-                  .help = "that it starts from",
+                  .help = "rule of the initial slopes, if the number of heads is not a power of two",
                   .standard = "authors",
                   .words = {"authors", "geometric"},
                   .must_be_named = true}}});

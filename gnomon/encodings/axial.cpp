@@ -52,33 +52,34 @@ class Axial final : public Encoding, public InputPart {
 }  // namespace
 
 extern const Entry axial_entry;
-const Entry axial_entry = entry<Axial>(
-    {.name = "axial",
-     .aliases = {"reformer"},
-     .title = "Axial table: a vector for the row beside one for the column",
-     .paper = "https://arxiv.org/abs/2001.04451",
-     .formula = "e[p] = [E1[r] ; E2[c]], p = r*columns + c",
-     .latex = R"(e_p = [E^{(1)}_a\,;\, E^{(2)}_c], \quad p = a \cdot \mathrm{columns} + c)",
-     .pitfall = "neighbours across a row edge share no vector; rows*columns must reach the training length",
-     .year = 2020,
-     .relative = false,
+const Entry axial_entry =
+    entry<Axial>({.name = "axial",
+                  .aliases = {"reformer"},
+                  .title = "Axial table: a vector for the row concatenated with a vector for the column",
+                  .paper = "https://arxiv.org/abs/2001.04451",
+                  .formula = "e[p] = [E1[r] ; E2[c]], p = r*columns + c",
+                  .latex = R"(e_p = [E^{(1)}_a\,;\, E^{(2)}_c], \quad p = a \cdot \mathrm{columns} + c)",
+                  .pitfall = "the last token of a row and the first token of the next row share no vector; "
+                             "rows*columns must be at least the training length",
+                  .year = 2020,
+                  .relative = false,
 
-     .options = {{.name = "columns",
-                  .help = "columns of the grid",
-                  .standard = "16",
-                  .least = 1,
-                  .most = 1 << 20,
-                  .whole = true},
-                 {.name = "rows",
-                  .help = "rows of the grid; 0 = as many as the training window needs",
-                  .standard = "0",
-                  .least = 0,
-                  .most = 1 << 20,
-                  .whole = true},
-                 {.name = "deviation",
-                  .help = "standard deviation of the initial numbers",
-                  .standard = "0.02",
-                  .least = 0,
-                  .most = 1e3}}});
+                  .options = {{.name = "columns",
+                               .help = "columns of the grid",
+                               .standard = "16",
+                               .least = 1,
+                               .most = 1 << 20,
+                               .whole = true},
+                              {.name = "rows",
+                               .help = "rows of the grid; 0 = as many as the training window needs",
+                               .standard = "0",
+                               .least = 0,
+                               .most = 1 << 20,
+                               .whole = true},
+                              {.name = "deviation",
+                               .help = "standard deviation of the initial values",
+                               .standard = "0.02",
+                               .least = 0,
+                               .most = 1e3}}});
 
 }  // namespace gnomon

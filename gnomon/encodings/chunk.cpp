@@ -36,7 +36,7 @@ extern const Entry chunk_entry;
 const Entry chunk_entry = entry<Chunk>(
     {.name = "chunk",
      .aliases = {"chunked", "block_local"},
-     .title = "Chunks: a query sees the keys of its chunk",
+     .title = "Chunks: a query sees only the keys in its chunk",
      .paper = "https://github.com/meta-llama/llama-models",
      .formula = "i sees j where floor(p_i/size) = floor(p_j/size)",
      .latex =
@@ -45,7 +45,7 @@ const Entry chunk_entry = entry<Chunk>(
      .year = 2025,
      .relative = false,
      .options = {{.name = "size",
-                  .help = "tokens of a chunk",
+                  .help = "size of a chunk, in tokens",
                   .standard = "32",
                   .least = 1,
                   .most = 1000000000.0,

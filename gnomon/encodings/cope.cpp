@@ -49,18 +49,19 @@ extern const Entry cope_entry;
 const Entry cope_entry = entry<Cope>(
     {.name = "cope",
      .aliases = {"contextual"},
-     .title = "Contextual position encoding: positions counted by gates",
+     .title = "Contextual position encoding: gates count the positions",
      .paper = "https://arxiv.org/abs/2405.18719",
      .formula = "P_ij = sum_{u=j..i} sigmoid(q_i*k_u/sqrt(D)); s += lerp(q_i*e[floor P], q_i*e[ceil P])",
      .latex =
          R"(P_{ij} = \sum_{u=j}^{i} \sigma\left(\frac{q_i \cdot k_u}{\sqrt{D}}\right), \quad s_{ij} \leftarrow s_{ij} + \mathrm{lerp}\big(q_i \cdot e_{\lfloor P_{ij} \rfloor},\, q_i \cdot e_{\lceil P_{ij} \rceil}\big))",
-     .pitfall = "the mask comes before the gate; the gradient flows through the gate and the fraction",
+     .pitfall = "apply the mask before the gate; the gradient flows through the gate and the fractional part "
+                "of the position",
      .year = 2024,
      .relative = true,
      .causal_only = true,
      .extrapolates = true,
      .options = {{.name = "positions",
-                  .help = "rows of the table",
+                  .help = "number of rows in the table",
                   .standard = "64",
                   .least = 2,
                   .most = 1 << 20,

@@ -22,11 +22,11 @@ class Cosine final : public OneWave {
 extern const Entry cosine_entry;
 const Entry cosine_entry =
     entry<Cosine>({.name = "cosine",
-                   .title = "Control: cosines alone, one frequency a channel",
+                   .title = "Control: cosines only, one frequency per channel",
                    .paper = "https://arxiv.org/abs/1706.03762",
                    .formula = "e[p,c] = cos(p*w_c), w_c = base^(-c/C)",
                    .latex = R"(e_{p,c} = \cos(p\,\omega_c), \quad \omega_c = \mathrm{base}^{-c/C})",
-                   .pitfall = "even in p: positions p and -p are the same vector",
+                   .pitfall = "the cosine is even: positions p and -p have the same vector",
                    .year = 2017,
                    .relative = false,
 

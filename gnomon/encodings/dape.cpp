@@ -92,11 +92,11 @@ class Dape final : public Encoding, public RulePart {
 extern const Entry dape_entry;
 const Entry dape_entry =
     entry<Dape>({.name = "dape",
-                 .title = "Data-adaptive: a network mixes the logits of all heads with a bias",
+                 .title = "Data-adaptive bias: a small network mixes the logits of all heads with a bias",
                  .paper = "https://arxiv.org/abs/2405.14722",
                  .formula = "s' = s + b + MLP([s ; b]) over the heads",
                  .latex = R"(\hat{s} = s + b + \mathrm{MLP}([s\,;\, b]) \;\text{over the heads})",
-                 .pitfall = "it needs the logits of all heads at once: no fused kernel has them",
+                 .pitfall = "it needs the logits of all heads at once, which no fused kernel provides",
                  .year = 2024,
                  .relative = true,
                  .extrapolates = true,
@@ -107,7 +107,7 @@ const Entry dape_entry =
                               .most = 4096,
                               .whole = true},
                              {.name = "bias",
-                              .help = "that the network adapts",
+                              .help = "bias that the network adapts",
                               .standard = "alibi",
                               .words = {"alibi", "kerple"}}}});
 

@@ -28,13 +28,12 @@ const Entry deberta_entry = entry<Deberta>(
      .formula = "s = (q*k + q*K[r(d)] + k*Q[r(d)])/sqrt(3D), r(d) = clamp(d + k, 0, 2k-1)",
      .latex =
          R"(s = \frac{q \cdot k + q \cdot K_{r(d)} + k \cdot Q_{r(d)}}{\sqrt{3D}}, \quad r(d) = \mathrm{clamp}(d + k, 0, 2k - 1))",
-     .pitfall = "the paper prints p2c with the distance the other way round than the code, and every "
-                "checkpoint, has "
-                "it; all terms are divided by sqrt(3D)",
+     .pitfall = "for p2c the paper prints the distance with the opposite sign, but every checkpoint follows "
+                "the authors' code; all terms are divided by sqrt(3D)",
      .year = 2020,
      .relative = true,
      .options = Disentangled::options("own", {{.name = "span",
-                                               .help = "k: distances from -k to k-1 have rows of their own",
+                                               .help = "k: each distance from -k to k-1 has its own row",
                                                .standard = "32",
                                                .least = 1,
                                                .most = 1 << 20,

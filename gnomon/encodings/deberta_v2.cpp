@@ -23,7 +23,7 @@ class DebertaV2 final : public Disentangled {
     if (span_ % 2 || distance_ - 1 <= double(span_ / 2)) {
       throw Error(Fault::usage,
                   text("deberta_v2: buckets=", span_, ", distance=", shortest(distance_),
-                       ": buckets must be even, and distance more than buckets/2 + 1 = ", span_ / 2 + 1));
+                       ": buckets must be even, and distance must exceed buckets/2 + 1 = ", span_ / 2 + 1));
     }
   }
 
@@ -47,20 +47,21 @@ const Entry deberta_v2_entry = entry<DebertaV2>(
      .aliases = {"deberta_v3"},
      .title = "DeBERTa v2 and v3: disentangled attention over logarithmic buckets",
      .paper = "https://arxiv.org/abs/2111.09543",
-     .formula = "as deberta with r(d) = bucket(d) + B, the logarithm by ceiling, the table normalised",
+     .formula = "as deberta with r(d) = bucket(d) + B, the logarithm rounded up, the table normalised",
      .latex =
          R"(s = \frac{q \cdot k + q \cdot K_{r(d)} + k \cdot Q_{r(d)}}{\sqrt{3D}}, \quad r(d) = \mathrm{bucket}(d) + B)",
-     .pitfall = "ceiling where T5 has floor; the table is LayerNormed and projected by the layer itself",
+     .pitfall = "the logarithm is rounded up, T5's down; each layer projects the normalised table with its "
+                "own query and key weights",
      .year = 2021,
      .relative = true,
      .options = Disentangled::options("shared", {{.name = "buckets",
-                                                  .help = "B: buckets to each side",
+                                                  .help = "B: number of buckets on each side",
                                                   .standard = "32",
                                                   .least = 2,
                                                   .most = 1 << 20,
                                                   .whole = true},
                                                  {.name = "distance",
-                                                  .help = "M: the distance whose bucket is the last",
+                                                  .help = "M: the distance that falls into the last bucket",
                                                   .standard = "128",
                                                   .least = 3,
                                                   .most = 1 << 24,

@@ -11,26 +11,27 @@ namespace gnomon {
 std::vector<OptionSpec> Disentangled::options(std::string_view projections, std::vector<OptionSpec> more) {
   more.push_back(
       {.name = "terms",
-       .help = "beside content to content: content to position, position to content, both positions",
+       .help =
+           "terms besides content-to-content: content-to-position, position-to-content, position-to-position",
        .standard = "c2p_p2c",
        .words = {"c2p", "p2c", "c2p_p2c", "c2p_p2c_p2p"}});
   more.push_back({.name = "projections",
-                  .help = "of the table: its own, or the layer's of q and k",
+                  .help = "projections of the table: its own, or the layer's query and key projections",
                   .standard = projections,
                   .words = {"own", "shared"}});
   more.push_back({.name = "norm",
-                  .help = "LayerNorm of the table",
+                  .help = "apply LayerNorm to the table",
                   .standard = projections == "shared" ? "on" : "off",
                   .words = {"on", "off"}});
   more.push_back({.name = "epsilon",
-                  .help = "added to the variance in that norm; every published checkpoint has 1e-7",
+                  .help = "epsilon of that LayerNorm; every published checkpoint has 1e-7",
                   .standard = "1e-07",
                   .least = 1e-12,
                   .most = 1});
   more.push_back(
       {.name = "direction",
        .help =
-           "of the distance that position to content reads: as the authors' code, or as the paper prints it",
+           "sign of the distance in position-to-content: as in the authors' code, or as printed in the paper",
        .standard = "code",
        .words = {"code", "paper"},
        .must_be_named = true});

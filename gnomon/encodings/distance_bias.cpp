@@ -28,7 +28,7 @@ std::int64_t t5_bucket(const Buckets& b, double delta) {
 
 OptionSpec bucket_count_option() {
   return {.name = "buckets",
-          .help = "rows of the bias table",
+          .help = "number of rows in the bias table",
           .standard = "32",
           .least = 2,
           .most = 1 << 20,
@@ -36,7 +36,7 @@ OptionSpec bucket_count_option() {
 }
 OptionSpec bucket_distance_option() {
   return {.name = "distance",
-          .help = "distance in tokens from which all share the last bucket",
+          .help = "keys this many tokens away or more share the last bucket",
           .standard = "128",
           .least = 2,
           .most = 1 << 24,
@@ -46,9 +46,10 @@ OptionSpec bucket_distance_option() {
 void check_buckets(std::string_view owner, const Buckets& b) {
   const std::int64_t exact = (b.causal ? b.count : b.count / 2) / 2;
   if (b.count % 2 || exact < 1 || b.distance <= exact) {
-    throw Error(Fault::usage, text(owner, ": buckets=", b.count, ", distance=", b.distance,
-                                   ": buckets must be even, at least ", b.causal ? 2 : 4,
-                                   ", and distance more than the ", exact, " buckets of one distance"));
+    throw Error(Fault::usage,
+                text(owner, ": buckets=", b.count, ", distance=", b.distance,
+                     ": buckets must be even and at least ", b.causal ? 2 : 4, "; distance must exceed ",
+                     exact, ", the number of buckets with a single distance"));
   }
 }
 

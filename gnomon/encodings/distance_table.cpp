@@ -9,7 +9,7 @@ namespace gnomon {
 
 std::vector<OptionSpec> DistanceTable::options() {
   return {{.name = "length",
-           .help = "distances of the table; 0 = the training window",
+           .help = "the table covers distances below this, in tokens; 0 = the training window",
            .standard = "0",
            .least = 0,
            .most = 1 << 20,

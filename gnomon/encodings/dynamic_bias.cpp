@@ -114,12 +114,12 @@ extern const Entry dynamic_bias_entry;
 const Entry dynamic_bias_entry = entry<DynamicBias>(
     {.name = "dynamic_bias",
      .aliases = {"dpb", "cpb", "swin_v2"},
-     .title = "Dynamic position bias: a small network of the distance",
+     .title = "Dynamic position bias: a small network maps the distance to a bias",
      .paper = "https://arxiv.org/abs/2108.00154",
      .formula = "s = q*k/sqrt(D) + MLP(sign(d)*ln(1 + |d|))_h",
      .latex =
          R"(s = \frac{q \cdot k}{\sqrt{D}} + \mathrm{MLP}_h\big(\mathrm{sign}(d) \ln(1 + \left|d\right|)\big))",
-     .pitfall = "without the logarithm its input is unbounded",
+     .pitfall = "without the logarithm the network's input is unbounded",
      .year = 2021,
      .relative = true,
      .options = {{.name = "hidden",
@@ -129,11 +129,14 @@ const Entry dynamic_bias_entry = entry<DynamicBias>(
                   .most = 4096,
                   .whole = true},
                  {.name = "depth",
-                  .help = "hidden layers of the network",
+                  .help = "number of hidden layers in the network",
                   .standard = "1",
                   .least = 1,
                   .most = 16,
                   .whole = true},
-                 {.name = "log", .help = "of the distance", .standard = "on", .words = {"on", "off"}}}});
+                 {.name = "log",
+                  .help = "give the network the logarithm of the distance",
+                  .standard = "on",
+                  .words = {"on", "off"}}}});
 
 }  // namespace gnomon

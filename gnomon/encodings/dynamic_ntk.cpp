@@ -26,7 +26,8 @@ class DynamicNtk final : public Rotary {
         factor_(options.number("factor")),
         original_(original_length(options, shape)) {
     if (window().channels == 2)
-      throw Error(Fault::usage, "dynamic_ntk: a window of 2 channels divides by zero; allowed are 4 or more");
+      throw Error(Fault::usage,
+                  "dynamic_ntk: 2 rotated channels give a division by zero; allowed are 4 or more");
   }
   std::vector<double> frequencies() const override {
     return geometric_frequencies(theta_, window().channels);
@@ -54,7 +55,7 @@ const Entry dynamic_ntk_entry = entry<DynamicNtk>(
      .paper = "https://arxiv.org/abs/2309.00071",
      .formula = "b' = b*(s*L/L0 - (s-1))^(r/(r-2)) for L > L0",
      .latex = R"(\hat{b} = b \left(\frac{s L}{L_0} - (s - 1)\right)^{r/(r-2)} \;\text{for}\; L > L_0)",
-     .pitfall = "cached keys keep the base they were turned with; L0 is the first training length",
+     .pitfall = "cached keys keep the base that they were rotated with; L0 is the original training length",
      .year = 2023,
      .relative = false,
      .extrapolates = true,

@@ -50,11 +50,11 @@ extern const Entry dynamic_yarn_entry;
 const Entry dynamic_yarn_entry =
     entry<DynamicYarn>({.name = "dynamic_yarn",
                         .aliases = {"yarn_dynamic"},
-                        .title = "YaRN with the factor that the context needs",
+                        .title = "YaRN with a factor that follows the context length",
                         .paper = "https://arxiv.org/abs/2309.00071",
                         .formula = "YaRN with s = max(1, L/L0)",
                         .latex = R"(\text{YaRN with}\; s = \max\left(1, \frac{L}{L_0}\right))",
-                        .pitfall = "cached keys keep the frequencies they were turned with",
+                        .pitfall = "cached keys keep the frequencies that they were rotated with",
                         .year = 2023,
                         .relative = false,
                         .extrapolates = true,

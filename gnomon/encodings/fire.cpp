@@ -128,7 +128,7 @@ class Fire final : public Encoding, public RulePart {
 extern const Entry fire_entry;
 const Entry fire_entry = entry<Fire>(
     {.name = "fire",
-     .title = "FIRE: a small network of the distance over the position of the query",
+     .title = "FIRE: a small network maps the distance, divided by the position of the query, to a bias",
      .paper = "https://arxiv.org/abs/2310.04418",
      .formula = "s = q*k/sqrt(D) + MLP_h(psi(p_i - p_j)/psi(max(|w*L|, p_i))), psi(x) = ln(|c*x| + 1)",
      .latex =
@@ -144,7 +144,7 @@ const Entry fire_entry = entry<Fire>(
                   .most = 4096,
                   .whole = true},
                  {.name = "length",
-                  .help = "L: tokens below which the normaliser is constant while w is 1",
+                  .help = "L: the normaliser is constant for queries before this position, while w is 1",
                   .standard = "512",
                   .least = 1,
                   .most = 1000000000.0}}});

@@ -121,12 +121,13 @@ const Entry fope_entry = entry<Fope>(
      .formula = "pair n is multiplied by sum_f C[h,f,n]*exp(i*p*w_f), slow w_f set to 0",
      .latex =
          R"(\text{pair } n \;\text{is multiplied by}\; \sum_f C_{h,f,n}\, e^{\mathrm{i}\, p\, \omega_f}, \quad \text{slow}\; \omega_f \;\text{set to}\; 0)",
-     .pitfall = "a dropped frequency is cos 1 and sin 0; padding sin with 1 doubles those products",
+     .pitfall =
+         "a dropped frequency has cos = 1 and sin = 0; padding sin with 1 as well doubles those products",
      .year = 2024,
      .relative = false,
      .extrapolates = true,
      .options = rotary_options({{.name = "deviation",
-                                 .help = "of the noise on the coefficients",
+                                 .help = "standard deviation of the noise on the initial coefficients",
                                  .standard = "0.1",
                                  .least = 0,
                                  .most = 10}})});

@@ -120,26 +120,25 @@ extern const Entry fourier_entry;
 const Entry fourier_entry = entry<Fourier>(
     {.name = "fourier",
      .aliases = {"learnable_fourier"},
-     .title = "Learnable Fourier features of the coordinates, through a small network",
+     .title = "Learnable Fourier features of the coordinates, followed by a small network",
      .paper = "https://arxiv.org/abs/2106.02795",
      .formula = "e = MLP(F^(-1/2)*[cos(x*W) ; sin(x*W)]), W learned from N(0, gamma^-2)",
      .latex =
          R"(e = \mathrm{MLP}\left(\frac{1}{\sqrt{F}}\,[\cos(x W)\,;\, \sin(x W)]\right), \quad W \;\text{learned from}\; N(0, \gamma^{-2}))",
-     .pitfall = "gamma sets the length scale: coordinates in tokens need a scale, or "
-                "neighbours differ by nothing or "
-                "by everything",
+     .pitfall = "gamma sets the length scale; without the option scale, neighbouring tokens get almost equal "
+                "or unrelated vectors",
      .year = 2021,
      .relative = false,
 
      .options = {{.name = "axes",
-                  .help = "coordinates of a token",
+                  .help = "coordinates per token",
                   .standard = "1",
                   .least = 1,
                   .most = 4,
                   .whole = true},
                  columns_option(),
                  {.name = "features",
-                  .help = "Fourier features F, an even number",
+                  .help = "F: number of Fourier features, even",
                   .standard = "32",
                   .least = 2,
                   .most = 4096,
@@ -151,12 +150,12 @@ const Entry fourier_entry = entry<Fourier>(
                   .most = 4096,
                   .whole = true},
                  {.name = "gamma",
-                  .help = "length scale of the first frequencies, in units of scale",
+                  .help = "length scale of the initial frequencies, in units of scale",
                   .standard = "0.1",
                   .least = 1e-6,
                   .most = 1e6},
                  {.name = "scale",
-                  .help = "tokens that are 1 for the frequencies; 0 = the training window",
+                  .help = "tokens per unit of a coordinate; 0 = the training window",
                   .standard = "0",
                   .least = 0,
                   .most = 1e9}}});

@@ -52,15 +52,15 @@ class Grape final : public Encoding, public MapPart {
 extern const Entry grape_entry;
 const Entry grape_entry = entry<Grape>(
     {.name = "grape",
-     .title = "GRAPE, multiplicative: a learned plane that turns",
+     .title = "GRAPE, multiplicative: a rotation in a learned plane",
      .paper = "https://arxiv.org/abs/2512.07805",
      .formula = "G(p) = exp(p*(a*b^T - b*a^T)) on q and k",
      .latex = R"(G(p) = \exp\big(p\,(a b^{\top} - b a^{\top})\big) \;\text{on}\; q \;\text{and}\; k)",
-     .pitfall = "sin(s)/s and (1 - cos(s))/s^2 need a series where s is small",
+     .pitfall = "for small s, compute sin(s)/s and (1 - cos(s))/s^2 by a series",
      .year = 2025,
      .relative = true,
      .options = {{.name = "frequency",
-                  .help = "of the start, in radians a token",
+                  .help = "initial frequency, in radians per token",
                   .standard = "0.1",
                   .least = 1e-06,
                   .most = 10}}});

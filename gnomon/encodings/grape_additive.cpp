@@ -96,12 +96,12 @@ class GrapeAdditive final : public Encoding, public RulePart {
 extern const Entry grape_additive_entry;
 const Entry grape_additive_entry = entry<GrapeAdditive>(
     {.name = "grape_additive",
-     .title = "GRAPE, additive: a linear bias with gates of query and key",
+     .title = "GRAPE, additive: a linear bias, scaled by gates of query and key",
      .paper = "https://arxiv.org/abs/2512.07805",
      .formula = "s += -w_h*(p_i - p_j)*(softplus(u*q_i/sqrt(D)) + softplus(v*k_j/sqrt(D)))",
      .latex =
          R"(s_{ij} \leftarrow s_{ij} - w_h\,(p_i - p_j) \left(\mathrm{softplus}\frac{u \cdot q_i}{\sqrt{D}} + \mathrm{softplus}\frac{v \cdot k_j}{\sqrt{D}}\right))",
-     .pitfall = "for causal masks only; the published code with base 1 has one frequency",
+     .pitfall = "for causal masks only; the published code uses base 1 and so has one frequency",
      .year = 2025,
      .relative = true,
      .causal_only = true,

@@ -31,12 +31,12 @@ const Entry index_entry =
                   .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
                   .formula = "e[p] = p/divisor*u",
                   .latex = R"(e_p = \frac{p}{\mathrm{divisor}}\, u)",
-                  .pitfall = "its size grows without bound and drowns the word",
+                  .pitfall = "its norm grows without bound and drowns the word vector",
                   .year = 2019,
                   .relative = false,
                   .options = {{.name = "divisor",
-                               .help = "of the position: the training length keeps it below 1 there, "
-                                       "whatever the length of the input",
+                               .help = "divisor of the position, the same for inputs of any length; the "
+                                       "training length keeps positions below 1 in training",
                                .standard = "1",
                                .least = 1e-6,
                                .most = 1e9}}});

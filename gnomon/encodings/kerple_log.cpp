@@ -46,12 +46,13 @@ extern const Entry kerple_log_entry;
 const Entry kerple_log_entry = entry<KerpleLog>(
     {.name = "kerple_log",
      .aliases = {"kerple"},
-     .title = "KERPLE: a learned logarithm of the distance",
+     .title = "KERPLE, logarithmic: a bias that falls with the logarithm of the distance",
      .paper = "https://arxiv.org/abs/2205.09921",
      .formula = "s = q*k/sqrt(D) - r_h*ln(1 + a_h*|p_i - p_j|)",
      .latex =
          R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} - r_h \ln\big(1 + a_h\, \left|p_i - p_j\right|\big))",
-     .pitfall = "16-bit distances are wrong beyond 2048; the parameters must stay positive",
+     .pitfall = "16-bit distances are wrong: float16 beyond 2048, bfloat16 beyond 256; the parameters must "
+                "stay positive",
      .year = 2022,
      .relative = true,
      .extrapolates = true,

@@ -50,11 +50,11 @@ extern const Entry kerple_power_entry;
 const Entry kerple_power_entry = entry<KerplePower>(
     {.name = "kerple_power",
      .aliases = {"kerple"},
-     .title = "KERPLE: a learned power of the distance",
+     .title = "KERPLE, power: a bias that falls with a learned power of the distance",
      .paper = "https://arxiv.org/abs/2205.09921",
      .formula = "s = q*k/sqrt(D) - a_h*|p_i - p_j|^r_h",
      .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} - a_h\, \left|p_i - p_j\right|^{r_h})",
-     .pitfall = "r above 2 is no valid kernel; the power of distance 0 is 0",
+     .pitfall = "r above 2 gives no valid kernel; at distance 0 the power is 0",
      .year = 2022,
      .relative = true,
      .extrapolates = true,

@@ -45,26 +45,26 @@ class Learned final : public Encoding, public InputPart {
 }  // namespace
 
 extern const Entry learned_entry;
-const Entry learned_entry =
-    entry<Learned>({.name = "learned",
-                    .aliases = {"absolute", "ape", "learnable", "table", "gpt2", "bert", "wpe"},
-                    .title = "Learned table of absolute positions",
-                    .paper = "https://arxiv.org/abs/1705.03122",
-                    .formula = "e[p] = w[p]",
-                    .latex = R"(e_p = w_p)",
-                    .pitfall = "no value beyond the table; RoBERTa, OPT and BART begin at row 2",
-                    .year = 2017,
-                    .relative = false,
-                    .options = {{.name = "length",
-                                 .help = "rows of the table, in tokens; 0 = the training window",
-                                 .standard = "0",
-                                 .least = 0,
-                                 .most = 1 << 24,
-                                 .whole = true},
-                                {.name = "deviation",
-                                 .help = "standard deviation of the initial numbers",
-                                 .standard = "0.02",
-                                 .least = 0,
-                                 .most = 1e3}}});
+const Entry learned_entry = entry<Learned>(
+    {.name = "learned",
+     .aliases = {"absolute", "ape", "learnable", "table", "gpt2", "bert", "wpe"},
+     .title = "Learned table of absolute positions",
+     .paper = "https://arxiv.org/abs/1705.03122",
+     .formula = "e[p] = w[p]",
+     .latex = R"(e_p = w_p)",
+     .pitfall = "positions beyond the table have no vector; RoBERTa, OPT and BART start at row 2",
+     .year = 2017,
+     .relative = false,
+     .options = {{.name = "length",
+                  .help = "number of rows in the table; 0 = the training window",
+                  .standard = "0",
+                  .least = 0,
+                  .most = 1 << 24,
+                  .whole = true},
+                 {.name = "deviation",
+                  .help = "standard deviation of the initial values",
+                  .standard = "0.02",
+                  .least = 0,
+                  .most = 1e3}}});
 
 }  // namespace gnomon

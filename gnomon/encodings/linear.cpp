@@ -33,17 +33,18 @@ class Linear final : public Rotary {
 }  // namespace
 
 extern const Entry linear_entry;
-const Entry linear_entry = entry<Linear>(
-    {.name = "linear",
-     .aliases = {"pi", "position_interpolation", "interpolation"},
-     .title = "Position interpolation: positions divided by a factor",
-     .paper = "https://arxiv.org/abs/2306.15595",
-     .formula = "pair i turns by p*theta_i/s",
-     .latex = R"(\text{pair } i \;\text{turns by}\; p\, \frac{\theta_i}{s})",
-     .pitfall = "the factor is the growth, not its inverse; without fine-tuning near tokens blur",
-     .year = 2023,
-     .relative = true,
-     .extrapolates = true,
-     .options = rotary_options({factor_option("4")})});
+const Entry linear_entry =
+    entry<Linear>({.name = "linear",
+                   .aliases = {"pi", "position_interpolation", "interpolation"},
+                   .title = "Position interpolation: positions divided by a factor",
+                   .paper = "https://arxiv.org/abs/2306.15595",
+                   .formula = "pair i turns by p*theta_i/s",
+                   .latex = R"(\text{pair } i \;\text{turns by}\; p\, \frac{\theta_i}{s})",
+                   .pitfall = "the factor is the growth of the context, not its inverse; without "
+                              "fine-tuning, near tokens are hard to tell apart",
+                   .year = 2023,
+                   .relative = true,
+                   .extrapolates = true,
+                   .options = rotary_options({factor_option("4")})});
 
 }  // namespace gnomon

@@ -25,8 +25,7 @@ class Llama3 final : public Rotary {
         low_(options.number("low")),
         high_(options.number("high")) {
     if (!(high_ > low_))
-      throw Error(Fault::usage,
-                  text("llama3: high=", shortest(high_), " must be more than low=", shortest(low_)));
+      throw Error(Fault::usage, text("llama3: high=", shortest(high_), " must exceed low=", shortest(low_)));
   }
   std::vector<double> frequencies() const override {
     auto w = geometric_frequencies(theta_, window().channels);
@@ -48,7 +47,7 @@ extern const Entry llama3_entry;
 const Entry llama3_entry = entry<Llama3>(
     {.name = "llama3",
      .aliases = {"llama", "llama3_1"},
-     .title = "Llama 3: slow pairs divided by a factor, a blend between",
+     .title = "Llama 3: slow pairs divided by a factor, medium pairs blended",
      .paper = "https://arxiv.org/abs/2407.21783",
      .formula = "theta_i for more than 4 turns in L0, theta_i/8 for less than 1, a blend between",
      .latex =
@@ -58,18 +57,20 @@ const Entry llama3_entry = entry<Llama3>(
      .relative = true,
      .extrapolates = true,
      .options = [] {
-       auto all = rotary_options({factor_option("8"),
-                                  original_option(),
-                                  {.name = "low",
-                                   .help = "turns below which a pair is interpolated",
-                                   .standard = "1",
-                                   .least = 0.001,
-                                   .most = 1000000.0},
-                                  {.name = "high",
-                                   .help = "turns from which a pair is left alone",
-                                   .standard = "4",
-                                   .least = 0.001,
-                                   .most = 1000000.0}});
+       auto all = rotary_options(
+           {factor_option("8"),
+            original_option(),
+            {.name = "low",
+             .help = "pairs with fewer turns than this over the original length have their frequency divided "
+                     "by the factor",
+             .standard = "1",
+             .least = 0.001,
+             .most = 1000000.0},
+            {.name = "high",
+             .help = "pairs with at least this many turns over the original length keep their frequency",
+             .standard = "4",
+             .least = 0.001,
+             .most = 1000000.0}});
        all[0].standard = "500000";
        return all;
      }()});

@@ -23,7 +23,7 @@ std::vector<double> factors(const Options& options, std::string_view name, const
   if (list.size() == 1) return std::vector<double>(pairs, list.front());
   if (list.size() != pairs) {
     throw Error(Fault::usage, text("longrope: ", name, " has ", list.size(),
-                                   " factors; allowed are 1 or one for each pair: ", pairs));
+                                   " factors; allowed are 1, or one per pair: ", pairs));
   }
   return list;
 }
@@ -65,34 +65,35 @@ extern const Entry longrope_entry;
 const Entry longrope_entry = entry<Longrope>(
     {.name = "longrope",
      .aliases = {"su", "longrope2", "phi3"},
-     .title = "LongRoPE: a searched factor for each pair, short and long",
+     .title = "LongRoPE: a searched factor for each pair, one set for short and one for long contexts",
      .paper = "https://arxiv.org/abs/2402.13753",
      .formula = "theta_i/lambda_i, lambda short for L <= L0, long beyond; q, k times sqrt(1 + ln s/ln L0)",
      .latex =
          R"(\frac{\theta_i}{\lambda_i}, \quad \lambda \;\text{short for}\; L \le L_0, \;\text{long beyond}; \quad q, k \;\text{times}\; \sqrt{1 + \frac{\ln s}{\ln L_0}})",
-     .pitfall = "the boundary is > L0; the switch in mid-generation invalidates cached keys",
+     .pitfall = "the long factors apply to L > L0, not to L = L0; a switch during generation invalidates the "
+                "cached keys",
      .year = 2024,
      .relative = false,
      .extrapolates = true,
-     .options = rotary_options(
-         {{.name = "short",
-           .help = "factors of the pairs up to the original length, as in 1/1.1/1.2; one number for all",
-           .standard = "1",
-           .least = 0.001,
-           .most = 1000000.0,
-           .list = true},
-          {.name = "long",
-           .help = "factors of the pairs beyond it",
-           .standard = "4",
-           .least = 0.001,
-           .most = 1000000.0,
-           .list = true},
-          factor_option("4"),
-          original_option(),
-          {.name = "attention_factor",
-           .help = "factor of q and of k; 0 = by the rule",
-           .standard = "0",
-           .least = 0,
-           .most = 1000.0}})});
+     .options = rotary_options({{.name = "short",
+                                 .help = "factors of the pairs in contexts up to the original length, such "
+                                         "as 1/1.1/1.2; one number applies to all pairs",
+                                 .standard = "1",
+                                 .least = 0.001,
+                                 .most = 1000000.0,
+                                 .list = true},
+                                {.name = "long",
+                                 .help = "factors of the pairs in longer contexts",
+                                 .standard = "4",
+                                 .least = 0.001,
+                                 .most = 1000000.0,
+                                 .list = true},
+                                factor_option("4"),
+                                original_option(),
+                                {.name = "attention_factor",
+                                 .help = "factor on q and on k; 0 = computed as in the formula",
+                                 .standard = "0",
+                                 .least = 0,
+                                 .most = 1000.0}})});
 
 }  // namespace gnomon

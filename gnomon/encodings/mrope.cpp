@@ -22,9 +22,10 @@ class Mrope final : public StreamRotary {
       : StreamRotary("mrope", options, shape, 3.0 / 8, 4),
         alternating_(options.word("order") == "alternating") {
     if (alternating_ && (sections().size() != 3 || sections()[1] != sections()[2])) {
-      throw Error(Fault::usage,
-                  text("mrope: order=alternating deals pairs to h and w in turn; found sections=",
-                       options.value("sections").print(), "; allowed are three, the last two equal"));
+      throw Error(
+          Fault::usage,
+          text("mrope: order=alternating gives pairs to h and w in turn; found sections=",
+               options.value("sections").print(), "; allowed are three sections, the last two equal"));
     }
   }
 
@@ -46,18 +47,19 @@ extern const Entry mrope_entry;
 const Entry mrope_entry = entry<Mrope>(
     {.name = "mrope",
      .aliases = {"m_rope", "multimodal_rope", "qwen2_vl"},
-     .title = "M-RoPE: time, height and width in sections of the pairs",
+     .title = "M-RoPE: time, height and width, each with its own section of the pairs",
      .paper = "https://arxiv.org/abs/2409.12191",
      .formula = "pair n turns by (t|h|w)*theta^(-2n/r), by section",
      .latex =
          R"(\text{pair } n \;\text{turns by}\; (t \,|\, h \,|\, w)\, \theta^{-2n/r}, \;\text{by section})",
-     .pitfall = "text after an image goes on at the largest coordinate + 1; a lost delta shifts everything",
+     .pitfall = "text after an image continues at the largest coordinate + 1; if this offset is lost, all "
+                "later tokens are shifted",
      .year = 2024,
      .relative = true,
-     .options = StreamRotary::options({{.name = "order",
-                                        .help = "of the streams over the pairs: one section each, or h and w "
-                                                "in turn and then t",
-                                        .standard = "sections",
-                                        .words = {"sections", "alternating"}}})});
+     .options = StreamRotary::options(
+         {{.name = "order",
+           .help = "order of the streams over the pairs: one section each, or h and w in turn and then t",
+           .standard = "sections",
+           .words = {"sections", "alternating"}}})});
 
 }  // namespace gnomon

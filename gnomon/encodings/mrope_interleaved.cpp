@@ -36,7 +36,7 @@ const Entry mrope_interleaved_entry = entry<MropeInterleaved>(
      .latex =
          R"(\text{pair } n \;\text{turns by}\; x\, \theta^{-2n/r}, \quad x = h \;\text{if}\; n \bmod 3 = 1, \; w \;\text{if}\; n \bmod 3 = 2, \;\text{else}\; t)",
      .pitfall =
-         "the leftover pairs follow t: sending them to a fourth stream changes pairs 61 and 62 of (24,20,20)",
+         "the leftover pairs follow t; giving them to a fourth stream changes pairs 61 and 62 of (24,20,20)",
      .year = 2025,
      .relative = true,
      .options = StreamRotary::options()});

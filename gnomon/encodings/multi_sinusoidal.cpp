@@ -46,12 +46,12 @@ const Entry multi_sinusoidal_entry = entry<MultiSinusoidal>(
      .formula = "axis a: channels a*ch.., ch = 2*ceil(C/2k), interleaved sinusoid of its coordinate",
      .latex =
          R"(e = [\mathrm{PE}(x_1)\,;\, \dots \,;\, \mathrm{PE}(x_k)], \quad 2 \left\lceil \frac{C}{2k} \right\rceil \;\text{channels for each axis})",
-     .pitfall = "widths that 2k does not divide cut off the slow channels of the last axis",
+     .pitfall = "if 2k does not divide the width, the last axis loses its slow channels",
      .year = 2020,
      .relative = false,
 
      .options = {{.name = "axes",
-                  .help = "coordinates of a token",
+                  .help = "coordinates per token",
                   .standard = "2",
                   .least = 1,
                   .most = 4,

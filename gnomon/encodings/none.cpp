@@ -16,7 +16,7 @@ const Entry none_entry = entry<Encoding>({.name = "none",
                                           .paper = "https://arxiv.org/abs/2305.19466",
                                           .formula = "s = q*k/sqrt(D)",
                                           .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}})",
-                                          .pitfall = "a bag of words without a causal mask",
+                                          .pitfall = "without a causal mask the model sees a bag of words",
                                           .year = 2023,
                                           .relative = true,
                                           .options = {}});

@@ -27,11 +27,11 @@ class Normalised final : public AlongDirection {
 extern const Entry normalised_entry;
 const Entry normalised_entry = entry<Normalised>(
     {.name = "normalised",
-     .title = "Index divided by the length of the window, along a learned direction",
+     .title = "Index divided by the window length, along a learned direction",
      .paper = "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
      .formula = "e[p] = (p - p_first)/(p_last - p_first)*u",
      .latex = R"(e_p = \frac{p - p_{\mathrm{first}}}{p_{\mathrm{last}} - p_{\mathrm{first}}}\, u)",
-     .pitfall = "the step between neighbours depends on the length of the window",
+     .pitfall = "the step between neighbours depends on the window length",
      .year = 2019,
      .relative = true,
      .options = {}});

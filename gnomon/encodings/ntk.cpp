@@ -23,7 +23,7 @@ class Ntk final : public Rotary {
         theta_(options.number("theta")),
         factor_(options.number("factor")) {
     if (window().channels == 2)
-      throw Error(Fault::usage, "ntk: a window of 2 channels divides by zero; allowed are 4 or more");
+      throw Error(Fault::usage, "ntk: 2 rotated channels give a division by zero; allowed are 4 or more");
   }
   std::vector<double> frequencies() const override {
     const double r = double(window().channels);
@@ -37,17 +37,17 @@ class Ntk final : public Rotary {
 }  // namespace
 
 extern const Entry ntk_entry;
-const Entry ntk_entry = entry<Ntk>(
-    {.name = "ntk",
-     .aliases = {"ntk_aware"},
-     .title = "NTK-aware scaling of the base",
-     .paper = "https://arxiv.org/abs/2309.00071",
-     .formula = "b' = b*s^(r/(r-2))",
-     .latex = R"(\hat{b} = b\, s^{\,r/(r-2)})",
-     .pitfall = "HunYuan calls it dynamic, and the factor alpha; the exponent has the rotated width",
-     .year = 2023,
-     .relative = true,
-     .extrapolates = true,
-     .options = rotary_options({factor_option("4")})});
+const Entry ntk_entry = entry<Ntk>({.name = "ntk",
+                                    .aliases = {"ntk_aware"},
+                                    .title = "NTK-aware scaling of the base",
+                                    .paper = "https://arxiv.org/abs/2309.00071",
+                                    .formula = "b' = b*s^(r/(r-2))",
+                                    .latex = R"(\hat{b} = b\, s^{\,r/(r-2)})",
+                                    .pitfall = "HunYuan calls the method dynamic and the factor alpha; the "
+                                               "exponent uses the number of rotated channels",
+                                    .year = 2023,
+                                    .relative = true,
+                                    .extrapolates = true,
+                                    .options = rotary_options({factor_option("4")})});
 
 }  // namespace gnomon

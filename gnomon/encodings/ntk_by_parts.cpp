@@ -26,7 +26,7 @@ class NtkByParts final : public Rotary {
         original_(original_length(options, shape)) {
     if (window().channels == 2)
       throw Error(Fault::usage,
-                  "ntk_by_parts: a window of 2 channels divides by zero; allowed are 4 or more");
+                  "ntk_by_parts: 2 rotated channels give a division by zero; allowed are 4 or more");
   }
   std::vector<double> frequencies() const override {
     const std::int64_t channels = window().channels;
@@ -57,7 +57,7 @@ const Entry ntk_by_parts_entry = entry<NtkByParts>(
      .paper = "https://arxiv.org/abs/2309.00071",
      .formula = "blend of theta/s, NTK and theta by two ramps",
      .latex = R"(\text{a blend of}\; \frac{\theta_i}{s}, \;\text{NTK and}\; \theta_i \;\text{by two ramps})",
-     .pitfall = "superseded by yarn; other code gives the name to what Llama 3 does",
+     .pitfall = "superseded by yarn; other code uses this name for the method of Llama 3",
      .year = 2023,
      .relative = true,
      .extrapolates = true,

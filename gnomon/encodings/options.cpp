@@ -76,13 +76,13 @@ OptionValue checked(std::string_view owner, const OptionSpec& spec, const Option
 
 const std::string& OptionValue::word() const {
   if (const auto* word = std::get_if<std::string>(&value_)) return *word;
-  throw Error(Fault::bug, text("an option of ", print(), " is no word"));
+  throw Error(Fault::bug, text("an option with the value ", print(), " is not a word"));
 }
 double OptionValue::number() const {
   const auto* list = std::get_if<std::vector<double>>(&value_);
   if (const auto* x = std::get_if<double>(&value_)) return *x;
   if (list && list->size() == 1) return list->front();
-  throw Error(Fault::bug, text("an option of ", print(), " is no number"));
+  throw Error(Fault::bug, text("an option with the value ", print(), " is not a number"));
 }
 std::vector<double> OptionValue::numbers() const {
   if (const auto* list = std::get_if<std::vector<double>>(&value_)) return *list;
@@ -121,7 +121,7 @@ Options::Options(std::string_view owner, std::span<const OptionSpec> specs, cons
     if (!found && spec.must_be_named) {
       throw Error(Fault::usage,
                   text(owner, ": option '", spec.name,
-                       "' has no silent default; name one of: ", join(spec.words, ", ")),
+                       "' has no default here; give one of: ", join(spec.words, ", ")),
                   {text(owner, ": option '", spec.name, "'"), "nothing", join(spec.words, ", "), {}});
     }
     values_.emplace_back(spec.name, checked(owner, spec, found ? *found : OptionValue(spec.standard)));

@@ -8,7 +8,7 @@
 
 namespace gnomon {
 
-// A named array of parameters and how it starts.
+// A named array of parameters and its initial values.
 struct ParamSpec {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -19,7 +19,7 @@ struct ParamSpec {
   double initial(std::int64_t index, double normal) const;
 };
 
-// How they start, one after the other; each has a stream of random numbers of its own.
+// The initial values of all arrays, one after the other. Each array has its own stream of random numbers.
 Floats initial_numbers(std::span<const ParamSpec> params, std::uint64_t seed);
 
 }  // namespace gnomon

@@ -84,12 +84,13 @@ extern const Entry pope_entry;
 const Entry pope_entry = entry<Pope>(
     {.name = "pope",
      .aliases = {"polar"},
-     .title = "Polar position embedding: size from the content, angle from the position",
+     .title = "Polar position embedding: magnitude from the content, angle from the position",
      .paper = "https://arxiv.org/abs/2509.10534",
      .formula = "s = sum_d softplus(q_d)*softplus(k_d)*cos((p_j - p_i)*theta_d + delta_hd)/sqrt(D)",
      .latex =
          R"(s_{ij} = \frac{1}{\sqrt{D}} \sum_d \mathrm{softplus}(q_d)\, \mathrm{softplus}(k_d)\, \cos\big((p_j - p_i)\,\theta_d + \delta_{h,d}\big))",
-     .pitfall = "q and k of the product are twice as wide as the head; D frequencies with exponent -d/D",
+     .pitfall =
+         "the product uses q and k twice as wide as the head; there are D frequencies, with exponent -d/D",
      .year = 2025,
      .relative = true,
      .extrapolates = true,
@@ -99,6 +100,6 @@ const Entry pope_entry = entry<Pope>(
           .standard = "10000",
           .least = 1e-06,
           .most = 1000000000000000.0},
-         {.name = "start", .help = "of the phases", .standard = "zero", .words = {"zero", "uniform"}}}});
+         {.name = "start", .help = "initial phases", .standard = "zero", .words = {"zero", "uniform"}}}});
 
 }  // namespace gnomon

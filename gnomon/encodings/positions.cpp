@@ -19,18 +19,18 @@ void require(bool ok, const std::string& message) {
 void check_shape(std::size_t numbers, std::int64_t rows, std::int64_t axes) {
   check_extents("positions", {{"axes", axes, 1, 4}, {"rows", rows, 1, kMostPlaces}});
   if (std::int64_t(numbers) % (rows * axes) == 0) return;
-  throw Error(Fault::usage, text("positions: ", numbers, " numbers are not ", rows, " rows of tokens with ",
-                                 axes, " coordinates"));
+  throw Error(Fault::usage, text("positions: found ", numbers,
+                                 " numbers; allowed are multiples of rows·axes, ", rows, "·", axes));
 }
 void check_tokens(double tokens) {
   require(tokens >= 1 && tokens <= double(kMostPlaces),
           text("positions: found ", shortest(tokens), " tokens; allowed are 1 to ", kMostPlaces));
 }
 Placement padded(std::span<const std::int64_t> lengths, bool left) {
-  require(!lengths.empty(), "positions: no sequences");
+  require(!lengths.empty(), "positions: found no sequences; allowed are 1 or more");
   const std::int64_t T = *std::max_element(lengths.begin(), lengths.end());
   require(*std::min_element(lengths.begin(), lengths.end()) >= 0 && T > 0,
-          "positions: lengths must be 0 or more, and one of them above 0");
+          "positions: lengths must be 0 or more, with at least one above 0");
   check_tokens(double(T) * double(lengths.size()));
   Placement p;
   p.rows = std::int64_t(lengths.size());
@@ -63,7 +63,7 @@ Positions Positions::row(std::int64_t index) const {
 
 OptionSpec columns_option() {
   return {.name = "columns",
-          .help = "grid that tokens with one coordinate stand on",
+          .help = "columns of the grid for tokens with one coordinate",
           .standard = "16",
           .least = 1,
           .most = 1e9,
@@ -72,8 +72,8 @@ OptionSpec columns_option() {
 double coordinate(const Positions& positions, std::int64_t n, std::int64_t axis, const Grid& grid) {
   if (positions.axes == grid.axes) return positions.at(n, axis);
   if (positions.axes != 1) {
-    throw Error(Fault::usage, text("positions have ", positions.axes, " axes; this encoding takes ",
-                                   grid.axes, ", or 1 that counts along a grid"));
+    throw Error(Fault::usage, text("positions have ", positions.axes, " axes; allowed are ", grid.axes,
+                                   ", or 1 that counts along a grid"));
   }
   double p = positions[n];
   for (std::int64_t a = grid.axes - 1; a > axis; --a) p = std::floor(p / double(grid.columns));
@@ -95,9 +95,9 @@ void Placement::check() const {
   if (!padding.empty()) check_size("positions", "padding", padding.size(), std::int64_t(tokens));
   for (const double x : values) {
     if (std::abs(x) <= kExact) continue;
-    throw Error(Fault::usage, text("positions: ", shortest(x),
-                                   std::isnan(x) ? " is not a number"
-                                                 : " is beyond 2^53, the last whole number that is exact"));
+    throw Error(Fault::usage,
+                text("positions: ", shortest(x),
+                     std::isnan(x) ? " is not a number" : " is beyond 2^53, the largest exact whole number"));
   }
 }
 
@@ -119,7 +119,7 @@ Placement Placement::of(std::vector<double> positions, std::int64_t rows, std::i
 }
 Placement Placement::grid(std::span<const std::int64_t> extents) {
   require(!extents.empty() && extents.size() <= 4,
-          text("positions: a grid of ", extents.size(), " axes; allowed are 1 to 4"));
+          text("positions: found a grid of ", extents.size(), " axes; allowed are 1 to 4"));
   std::int64_t places = 1;
   for (const std::int64_t e : extents) {
     check_extents("positions", {{"an extent of a grid", e, 1, kMostPlaces}});
@@ -141,14 +141,15 @@ Placement Placement::grid(std::span<const std::int64_t> extents) {
 Placement Placement::packed(std::span<const std::int64_t> lengths) {
   Placement p;
   for (std::size_t d = 0; d < lengths.size(); ++d) {
-    require(lengths[d] >= 1, text("positions: document ", d, " has ", lengths[d], " tokens"));
+    require(lengths[d] >= 1,
+            text("positions: document ", d, " has ", lengths[d], " tokens; allowed are 1 or more"));
     check_tokens(double(p.values.size()) + double(lengths[d]));
     for (std::int64_t t = 0; t < lengths[d]; ++t) {
       p.values.push_back(double(t));
       p.document.push_back(std::int32_t(d));
     }
   }
-  require(!p.values.empty(), "positions: no documents");
+  require(!p.values.empty(), "positions: found no documents; allowed are 1 or more");
   return p;
 }
 Placement Placement::ragged(std::span<const std::int64_t> lengths) { return padded(lengths, false); }

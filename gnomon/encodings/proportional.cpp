@@ -35,16 +35,17 @@ extern const Entry proportional_entry;
 const Entry proportional_entry = entry<Proportional>(
     {.name = "proportional",
      .aliases = {"p_rope", "prope"},
-     .title = "p-RoPE: only the fast share of the pairs turns",
+     .title = "p-RoPE: only the fastest pairs turn",
      .paper = "https://arxiv.org/abs/2410.06205",
      .formula = "pair i turns by p*theta^(-2i/D) for i < share*D/2, else not at all",
      .latex =
          R"(\text{pair } i \;\text{turns by}\; p\, \theta^{-2i/D} \;\text{for}\; i < \mathrm{share} \cdot \frac{D}{2}, \;\text{else not at all})",
-     .pitfall = "looks like partial RoPE, differs in exponent and pairing: silently wrong",
+     .pitfall =
+         "it looks like partial RoPE but differs in exponent and pairing; mixing them up raises no error",
      .year = 2024,
      .relative = true,
      .options = rotary_options({{.name = "share",
-                                 .help = "share of the pairs that turn",
+                                 .help = "share of the pairs that turn, the fastest first",
                                  .standard = "0.75",
                                  .least = 0,
                                  .most = 1},

@@ -35,12 +35,13 @@ const Entry random_entry = entry<RandomVectors>(
      .paper = "https://arxiv.org/abs/1706.03762",
      .formula = "e[p,c] = N(0, 1/2) by (seed, p, c)",
      .latex = R"(e_{p,c} \sim N\left(0, \tfrac{1}{2}\right) \;\text{by}\; (\mathrm{seed}, p, c))",
-     .pitfall = "says nothing of distance; positions unseen in training mean nothing",
+     .pitfall =
+         "the vectors say nothing about distance; positions unseen in training have meaningless vectors",
      .year = 2017,
      .relative = false,
 
      .options = {{.name = "seed",
-                  .help = "of the random numbers",
+                  .help = "seed of the random numbers",
                   .standard = "1",
                   .least = 0,
                   .most = 1e9,

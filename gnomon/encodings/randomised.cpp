@@ -24,7 +24,7 @@ class Randomised final : public Encoding, public PlacePart {
   void place(const Random& random, std::uint64_t draw, bool, std::span<double> row) const override {
     const std::int64_t T = std::int64_t(row.size());
     if (T > most_) {
-      throw Error(Fault::usage, text("randomised: ", T, " tokens, but positions are drawn from ", most_));
+      throw Error(Fault::usage, text("randomised: found ", T, " tokens; allowed are up to most=", most_));
     }
     std::vector<std::int64_t> chosen;
     for (std::int64_t n = most_ - T; n < most_; ++n) {
@@ -54,12 +54,12 @@ const Entry randomised_entry = entry<Randomised>(
      .formula = "p = a sorted draw of T from 0..most-1, for each sequence",
      .latex =
          R"(p = \;\text{a sorted draw of}\; T \;\text{from}\; 0 \dots \mathrm{most} - 1, \;\text{for each sequence})",
-     .pitfall = "draw for each sequence, not for each batch; evaluate with draws too",
+     .pitfall = "draw anew for each sequence, not for each batch; draw in evaluation too",
      .year = 2023,
      .relative = false,
      .extrapolates = true,
      .options = {{.name = "most",
-                  .help = "positions to draw from; 0 = eight training windows",
+                  .help = "number of positions to draw from; 0 = eight training windows",
                   .standard = "0",
                   .least = 0,
                   .most = 1 << 24,

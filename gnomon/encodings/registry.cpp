@@ -96,11 +96,9 @@ Widths widths(const Encoding& encoding) {
 
 void make_over_distances(Terms& t, Floats& array, std::int64_t H, std::int64_t width) {
   if (t.distances == 0) {
-    throw Error(
-        Fault::usage,
-        text("positions of a sequence are not whole numbers, or differ too much, but the encoding has "
-             "a value for each whole distance; allowed are fewer than ",
-             kMostDistances, " distances, between whole numbers"));
+    throw Error(Fault::usage, text("positions in a sequence are not whole numbers or lie too far apart; the "
+                                   "encoding has one value per whole distance; allowed are fewer than ",
+                                   kMostDistances, " distances between whole positions"));
   }
   array.resize(std::size_t(count_numbers("arrays over distances", {H, t.distances, width})));
 }

@@ -22,12 +22,12 @@ extern const Entry relative_key_entry;
 const Entry relative_key_entry = entry<RelativeKey>(
     {.name = "relative_key",
      .aliases = {"rpe", "relative"},
-     .title = "A learned row for each distance, seen by the query",
+     .title = "A learned vector for each distance, multiplied by the query",
      .paper = "https://arxiv.org/abs/2009.13658",
      .formula = "s = (q_i*k_j + q_i*E[d + L - 1])/sqrt(D)",
      .latex = R"(s_{ij} = \frac{q_i \cdot k_j + q_i \cdot E_{d + L - 1}}{\sqrt{D}})",
-     .pitfall = "no clipping: longer texts have no row; what Wav2Vec2-BERT calls relative_key is "
-                "shaw(values=off), clipped; a caller's scale reaches q*k alone, not the rows' term",
+     .pitfall = "distances are not clipped: longer texts have no row; Wav2Vec2-BERT's relative_key is "
+                "shaw(values=off), which clips; a caller's scale applies to q*k only, not to this term",
      .year = 2020,
      .relative = true,
      .options = DistanceTable::options()});

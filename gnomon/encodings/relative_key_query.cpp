@@ -21,12 +21,11 @@ class RelativeKeyQuery final : public DistanceTable {
 extern const Entry relative_key_query_entry;
 const Entry relative_key_query_entry = entry<RelativeKeyQuery>(
     {.name = "relative_key_query",
-     .title = "A learned row for each distance, seen by query and key",
+     .title = "A learned vector for each distance, multiplied by query and key",
      .paper = "https://arxiv.org/abs/2009.13658",
      .formula = "s = (q_i*k_j + (q_i + k_j)*E[d + L - 1])/sqrt(D)",
      .latex = R"(s_{ij} = \frac{q_i \cdot k_j + (q_i + k_j) \cdot E_{d + L - 1}}{\sqrt{D}})",
-     .pitfall = "the same table serves both terms; a caller's scale reaches q*k "
-                "alone, not the rows' terms",
+     .pitfall = "both terms use the same table; a caller's scale applies to q*k only, not to these terms",
      .year = 2020,
      .relative = true,
      .options = DistanceTable::options()});

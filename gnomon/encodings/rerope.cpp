@@ -20,22 +20,22 @@ class Rerope final : public TwoPass {
 }  // namespace
 
 extern const Entry rerope_entry;
-const Entry rerope_entry =
-    entry<Rerope>({.name = "rerope",
-                   .title = "ReRoPE: rotary embedding with the distance cut at a window",
-                   .paper = "https://kexue.fm/archives/9708",
-                   .formula = "q^T R(min(p_i - p_j, w)) k",
-                   .latex = R"(s_{ij} = \frac{1}{\sqrt{D}}\, q_i^{\top} R\big(\min(p_i - p_j, w)\big)\, k_j)",
-                   .pitfall = "two products of q and k; it cannot be baked into cached keys",
-                   .year = 2023,
-                   .relative = true,
-                   .causal_only = true,
-                   .extrapolates = true,
-                   .options = rotary_options({{.name = "window",
-                                               .help = "distance in tokens from which keys are far",
-                                               .standard = "64",
-                                               .least = 1,
-                                               .most = 1000000000.0,
-                                               .whole = true}})});
+const Entry rerope_entry = entry<Rerope>(
+    {.name = "rerope",
+     .title = "ReRoPE: rotary embedding with distances capped at a window",
+     .paper = "https://kexue.fm/archives/9708",
+     .formula = "q^T R(min(p_i - p_j, w)) k",
+     .latex = R"(s_{ij} = \frac{1}{\sqrt{D}}\, q_i^{\top} R\big(\min(p_i - p_j, w)\big)\, k_j)",
+     .pitfall = "it needs two products of q and k; one rotated copy of each key in the cache is not enough",
+     .year = 2023,
+     .relative = true,
+     .causal_only = true,
+     .extrapolates = true,
+     .options = rotary_options({{.name = "window",
+                                 .help = "keys this many tokens away or more count as far",
+                                 .standard = "64",
+                                 .least = 1,
+                                 .most = 1000000000.0,
+                                 .whole = true}})});
 
 }  // namespace gnomon

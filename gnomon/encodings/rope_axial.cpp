@@ -30,18 +30,19 @@ std::vector<std::int64_t> axes_of(const Options& options, const RotaryWindow& wi
   for (const double x : options.numbers("sections")) axes.push_back(std::int64_t(x)), sum += axes.back();
   if (axes == std::vector<std::int64_t>{0}) {
     if (window.pairs() % 2 == 0) return {window.pairs() / 2, window.pairs() / 2};
-    throw Error(Fault::usage, text("rope_axial: a window of ", window.channels,
-                                   " channels has no two equal sets of pairs; allowed are multiples of 4"));
+    throw Error(Fault::usage,
+                text("rope_axial: found ", window.channels,
+                     " rotated channels, which two axes cannot share equally; allowed are multiples of 4"));
   }
   if (axes.size() < 2 || axes.size() > 4 || sum != window.pairs()) {
-    throw Error(Fault::usage, text("rope_axial: sections=", options.value("sections").print(), " are ",
-                                   axes.size(), " numbers of sum ", sum,
-                                   "; allowed are two to four that sum to the pairs, ", window.pairs()));
+    throw Error(Fault::usage, text("rope_axial: sections=", options.value("sections").print(), " has ",
+                                   counted(axes.size(), "number"), " with the sum ", sum,
+                                   "; allowed are two to four with the sum ", window.pairs()));
   }
   if (options.word("index") == "alternating" && (axes.size() != 2 || axes[0] != axes[1])) {
     throw Error(Fault::usage,
-                text("rope_axial: index=alternating deals frequencies to two axes; found sections=",
-                     options.value("sections").print(), "; allowed are two equal ones"));
+                text("rope_axial: index=alternating gives frequencies to two axes in turn; found sections=",
+                     options.value("sections").print(), "; allowed are two equal sections"));
   }
   return axes;
 }
@@ -91,31 +92,32 @@ extern const Entry rope_axial_entry;
 const Entry rope_axial_entry = entry<RopeAxial>(
     {.name = "rope_axial",
      .aliases = {"axial_rope", "rope_2d", "2d_rope"},
-     .title = "Axial RoPE: a set of pairs for each axis",
+     .title = "Axial RoPE: each axis has its own set of pairs",
      .paper = "https://arxiv.org/abs/2403.13298",
-     .formula = "the pairs of an axis turn by its coordinate, theta_i = theta^(-i/s) of s pairs",
+     .formula = "the s pairs of an axis turn by its coordinate, theta_i = theta^(-i/s)",
      .latex =
          R"(\text{pair } i \;\text{of axis}\; a \;\text{turns by}\; x_a\, \theta^{-i/s}, \quad s \;\text{pairs for the axis})",
-     .pitfall = "whether the frequency index begins again for the second axis differs between libraries",
+     .pitfall = "libraries differ in whether the frequency index restarts at the second axis",
      .year = 2024,
      .relative = true,
-     .options =
-         rotary_options({{.name = "index",
-                          .help = "of the frequencies on the second axis",
-                          .standard = "reset",
-                          .words = {"reset", "continued", "alternating"},
-                          .must_be_named = true},
-                         columns_option(),
-                         {.name = "sections",
-                          .help = "pairs of each axis, as in 8/28/28; 0 = two equal halves",
-                          .standard = "0",
-                          .least = 0,
-                          .most = 1 << 16,
-                          .whole = true,
-                          .list = true},
-                         {.name = "unit",
-                          .help = "by what a coordinate of 1 turns the fastest pair: a radian, or 2*pi",
-                          .standard = "radian",
-                          .words = {"radian", "turn"}}})});
+     .options = rotary_options(
+         {{.name = "index",
+           .help =
+               "frequency index at the second axis: it restarts, continues, or alternates between the axes",
+           .standard = "reset",
+           .words = {"reset", "continued", "alternating"},
+           .must_be_named = true},
+          columns_option(),
+          {.name = "sections",
+           .help = "number of pairs of each axis, such as 8/28/28; 0 = two equal halves",
+           .standard = "0",
+           .least = 0,
+           .most = 1 << 16,
+           .whole = true,
+           .list = true},
+          {.name = "unit",
+           .help = "angle of the fastest pair at coordinate 1: 1 radian, or a full turn of 2*pi",
+           .standard = "radian",
+           .words = {"radian", "turn"}}})});
 
 }  // namespace gnomon

@@ -38,21 +38,20 @@ class RopeLearned final : public LearnedRotary {
 }  // namespace
 
 extern const Entry rope_learned_entry;
-const Entry rope_learned_entry =
-    entry<RopeLearned>({.name = "rope_learned",
-                        .aliases = {"learned_rope", "rotary_learned"},
-                        .title = "Rotary embedding with learned frequencies",
-                        .paper = "https://arxiv.org/abs/2512.07805",
-                        .formula = "pair i of head h turns by p*exp(w[h,i])",
-                        .latex = R"(\text{pair } i \;\text{of head}\; h \;\text{turns by}\; p\, e^{w_{h,i}})",
-                        .pitfall = "the gradient is proportional to p; float32 log frequencies at position "
-                                   "10^6 leave an angle error of "
-                                   "0.1 between copies that round differently",
-                        .year = 2025,
-                        .relative = true,
-                        .options = rotary_options({{.name = "heads",
-                                                    .help = "one table for all heads, or each its own",
-                                                    .standard = "own",
-                                                    .words = {"own", "shared"}}})});
+const Entry rope_learned_entry = entry<RopeLearned>(
+    {.name = "rope_learned",
+     .aliases = {"learned_rope", "rotary_learned"},
+     .title = "Rotary embedding with learned frequencies",
+     .paper = "https://arxiv.org/abs/2512.07805",
+     .formula = "pair i of head h turns by p*exp(w[h,i])",
+     .latex = R"(\text{pair } i \;\text{of head}\; h \;\text{turns by}\; p\, e^{w_{h,i}})",
+     .pitfall = "the gradient is proportional to p; at position 10^6, two copies that round the float32 log "
+                "frequencies differently differ by an angle of 0.1",
+     .year = 2025,
+     .relative = true,
+     .options = rotary_options({{.name = "heads",
+                                 .help = "each head has its own table, or all heads share one",
+                                 .standard = "own",
+                                 .words = {"own", "shared"}}})});
 
 }  // namespace gnomon

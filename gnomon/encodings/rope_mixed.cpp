@@ -23,8 +23,9 @@ class RopeMixed final : public LearnedRotary {
                       false),
         base_(options.number("theta")) {
     if (window_.channels % 4) {
-      throw Error(Fault::usage, text("rope_mixed: a window of ", window_.channels,
-                                     " channels has no two equal sets of pairs; allowed are multiples of 4"));
+      throw Error(Fault::usage,
+                  text("rope_mixed: found ", window_.channels,
+                       " rotated channels, which two axes cannot share equally; allowed are multiples of 4"));
     }
   }
   std::vector<ParamSpec> params() const override {
@@ -61,7 +62,7 @@ const Entry rope_mixed_entry = entry<RopeMixed>(
      .paper = "https://arxiv.org/abs/2403.13298",
      .formula = "pair n of head h turns by y*w[0,h,n] + x*w[1,h,n]",
      .latex = R"(\text{pair } n \;\text{of head}\; h \;\text{turns by}\; y\, w_{0,h,n} + x\, w_{1,h,n})",
-     .pitfall = "the angles do not separate by axis, so tables are per place and head",
+     .pitfall = "the angles do not separate by axis, so the tables need a row for every position and head",
      .year = 2024,
      .relative = true,
      .options = [] {

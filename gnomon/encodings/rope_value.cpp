@@ -61,12 +61,12 @@ extern const Entry rope_value_entry;
 const Entry rope_value_entry = entry<RopeValue>(
     {.name = "rope_value",
      .aliases = {"vo_rope"},
-     .title = "Rotary embedding of q, k and v, turned back after attention",
+     .title = "Rotary embedding of q, k and v; the output of attention is rotated back",
      .paper = "https://arxiv.org/abs/2104.09864",
      .formula = "o_i = sum_j p_ij R(p_j - p_i) v_j",
      .latex = R"(o_i = \sum_j a_{ij}\, R(p_j - p_i)\, v_j, \quad a \;\text{the weights of attention})",
-     .pitfall = "a library that rotates q and k alone cannot express it: it needs a "
-                "rotation by -p in the forward pass",
+     .pitfall =
+         "libraries that rotate only q and k cannot express it: the forward pass needs a rotation by -p",
      .year = 2026,
      .relative = true,
      .options = rotary_options(yarn_options({factor_option("1"), original_option()}))});

@@ -13,7 +13,7 @@ namespace gnomon {
 std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more) {
   std::vector<OptionSpec> all{
       {.name = "theta",
-       .help = "base of the frequencies; the slowest pair turns in about 2*pi*theta tokens",
+       .help = "base of the frequencies; the slowest pair needs about 2*pi*theta tokens for a full turn",
        .standard = "10000",
        .least = 1e-6,
        .most = 1e15,
@@ -39,14 +39,15 @@ std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more) {
        .most = 1,
        .aliases = {"partial", "partial_rotary_factor", "rotary_pct"}},
       {.name = "channels",
-       .help = "rotated channels, instead of a fraction; 0 = by the fraction",
+       .help = "number of rotated channels, instead of fraction; 0 = use fraction",
        .standard = "0",
        .least = 0,
        .most = 65536,
        .whole = true,
        .aliases = {"dim", "rotary_dim", "rot"}},
       {.name = "rounding",
-       .help = "of fraction times the head: to the nearest whole number, or down as transformers does",
+       .help = "rounding of fraction times the head size: to the nearest whole number, or down, as "
+               "transformers does",
        .standard = "nearest",
        .words = {"nearest", "down"}},
       {.name = "offset",
@@ -65,7 +66,7 @@ std::vector<OptionSpec> rotary_options(std::vector<OptionSpec> more) {
 
 OptionSpec factor_option(std::string_view standard) {
   return {.name = "factor",
-          .help = "by which the context grows",
+          .help = "factor by which the context grows",
           .standard = standard,
           .least = 1,
           .most = 1e6,
@@ -73,7 +74,7 @@ OptionSpec factor_option(std::string_view standard) {
 }
 OptionSpec original_option() {
   return {.name = "original",
-          .help = "length that the model was first trained for, in tokens; 0 = the training window",
+          .help = "original training length, in tokens; 0 = the training window",
           .standard = "0",
           .least = 0,
           .most = 1e9,
@@ -91,13 +92,14 @@ std::int64_t turning(std::string_view owner, const Options& options, std::int64_
   const std::int64_t named = options.whole("channels");
   const double fraction = options.number("fraction");
   if (named > 0 && fraction != 1) {
-    throw Error(Fault::usage, text(owner, ": channels=", named, " and fraction=",
-                                   options.value("fraction").print(), " both size the window; give one"));
+    throw Error(Fault::usage,
+                text(owner, ": channels=", named, " and fraction=", options.value("fraction").print(),
+                     " both set the number of rotated channels; give only one"));
   }
   if (named == 0 && fraction == 1) {
     if (D % 2 == 0) return D;
-    throw Error(Fault::usage,
-                text(owner, ": a head of ", D, " channels has no pairs; allowed are even numbers"));
+    throw Error(Fault::usage, text(owner, ": a head of ", D,
+                                   " channels cannot be split into pairs; allowed are even numbers"));
   }
   const double exact = fraction * double(D);
   const std::int64_t share =
@@ -116,12 +118,12 @@ RotaryWindow rotary_window(std::string_view owner, const Options& options, const
   const std::int64_t r = turning(owner, options, shape.D), given = options.whole("offset");
   const bool trailing = options.word("side") == "trailing";
   if (trailing && given != 0) {
-    throw Error(Fault::usage, text(owner, ": side=trailing fixes the window; offset must be 0"));
+    throw Error(Fault::usage, text(owner, ": with side=trailing, offset must be 0"));
   }
   const std::int64_t offset = trailing ? shape.D - r : given;
   if (offset + r > shape.D) {
     throw Error(Fault::usage,
-                text(owner, ": a window of ", r, " channels at offset ", offset, " leaves the head of ",
+                text(owner, ": ", r, " rotated channels at offset ", offset, " exceed the head size of ",
                      shape.D, "; allowed are offsets up to ", shape.D - r));
   }
   return {options.word("pairing") == "halves" ? Pairing::halves : Pairing::adjacent, offset, r};
@@ -205,9 +207,10 @@ std::vector<std::int64_t> sections_of(std::string_view owner, const Options& opt
   std::int64_t sum = 0;
   for (const std::int64_t x : sections) sum += x;
   if (sections.size() < 3 || sections.size() > most || sum != pairs) {
-    throw Error(Fault::usage, text(owner, ": sections=", options.value("sections").print(), " are ",
-                                   sections.size(), " numbers of sum ", sum, "; allowed are three ",
-                                   most > 3 ? "or four " : "", "that sum to the pairs, ", pairs));
+    throw Error(Fault::usage,
+                text(owner, ": sections=", options.value("sections").print(), " has ",
+                     counted(sections.size(), "number"), " with the sum ", sum, "; allowed are three ",
+                     most > 3 ? "or four " : "", "with the sum ", pairs));
   }
   return sections;
 }
@@ -221,13 +224,15 @@ StreamRotary::StreamRotary(std::string_view owner, const Options& options, const
       theta_(options.number("theta")),
       sections_(sections_of(owner, options, window().pairs(), share, most)) {}
 std::vector<OptionSpec> StreamRotary::options(std::vector<OptionSpec> more) {
-  more.insert(more.begin(), {.name = "sections",
-                             .help = "pairs of t, h and w, as in 16/24/24; 0 = a fixed share of the window",
-                             .standard = "0",
-                             .least = 0,
-                             .most = 1 << 16,
-                             .whole = true,
-                             .list = true});
+  more.insert(
+      more.begin(),
+      {.name = "sections",
+       .help = "number of pairs of t, h and w, such as 16/24/24; 0 = a fixed share of the rotated channels",
+       .standard = "0",
+       .least = 0,
+       .most = 1 << 16,
+       .whole = true,
+       .list = true});
   return rotary_options(more);
 }
 double StreamRotary::turn(const Positions& p, std::int64_t t, std::int64_t pair) const {

@@ -53,13 +53,12 @@ const Entry scaled_sinusoidal_entry = entry<ScaledSinusoidal>(
      .paper = "https://github.com/lucidrains/x-transformers",
      .formula = "e[p] = alpha*[sin(p*w) ; cos(p*w)], alpha learned",
      .latex = R"(e_p = \alpha\,[\sin(p\,\omega)\,;\, \cos(p\,\omega)], \quad \alpha \;\text{learned})",
-     .pitfall =
-         "starts at C^(-1/2): position is faint beside a word vector of variance 1 until alpha has grown; "
-         "start=1 is the published sum",
+     .pitfall = "alpha starts at C^(-1/2), so the position is faint beside a word vector of variance 1 until "
+                "alpha grows; start=1 is the published sum",
      .year = 2021,
      .relative = false,
      .options = sine_options({{.name = "start",
-                               .help = "of the amplitude; 0 = C^(-1/2)",
+                               .help = "initial amplitude; 0 = C^(-1/2)",
                                .standard = "0",
                                .least = 0,
                                .most = 1e6}})});

@@ -7,19 +7,20 @@
 
 namespace gnomon {
 
-// What is asked of an encoding; nothing is asked where nothing stands.
+// Conditions on an encoding; an empty member sets no condition.
 struct EncodingFilter {
-  unsigned acts = 0;  // sites (parts.h), at all of which it acts
+  unsigned acts = 0;  // sites; the encoding must act at all of them
   std::optional<bool> relative = {}, causal_only = {}, extrapolates = {};  // as the entry says
   std::optional<bool> learned = {};                                        // it has parameters
   bool operator==(const EncodingFilter&) const = default;
 };
 
-// The encodings that pass, in the order of the registry. Every one of `words` stands, whatever its case, in the name, an
-// alias, the title, the paper, the formula, the pitfall or an option; "rotary" also finds all that turn pairs of channels.
+// The encodings that pass the filter and contain every one of `words`, in the order of the registry. The search covers names,
+// aliases, titles, papers, formulas, pitfalls and options, and ignores case. "rotary" also finds all encodings that rotate pairs
+// of channels.
 std::vector<const Entry*> search_encodings(std::string_view words, const EncodingFilter& filter = {});
 
-// The bit of a site's name; throws Error(usage).
+// The bit of a site. Throws Error(usage) for an unknown name.
 unsigned site_named(std::string_view name);
 
 }  // namespace gnomon

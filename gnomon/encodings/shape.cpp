@@ -32,7 +32,7 @@ const Entry shape_entry = entry<Shifted>(
      .formula = "p + k, k uniform over 0..most, for each sequence, in training",
      .latex =
          R"(p + k, \quad k \;\text{uniform over}\; 0 \dots \mathrm{most}, \;\text{for each sequence, in training})",
-     .pitfall = "source and target of a translation take the same shift; a table must be longer by `most`",
+     .pitfall = "in translation, source and target need the same shift; a table needs `most` more rows",
      .year = 2021,
      .relative = false,
      .extrapolates = true,

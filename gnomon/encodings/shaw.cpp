@@ -81,25 +81,24 @@ const Entry shaw_entry = entry<Shaw>(
      .formula = "s = q_i*(k_j + aK_c)/sqrt(D), o_i = sum p_ij*(v_j + aV_c), c = clip(p_j - p_i)",
      .latex =
          R"(s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt{D}}, \quad o_i = \sum_j a_{ij}\,(v_j + a^V_c), \quad c = \mathrm{clip}(p_j - p_i))",
-     .pitfall =
-         "the value term is often left out; O(L^2 D) memory unless regrouped by distance; a caller's scale "
-         "reaches q*k alone, not the rows' term",
+     .pitfall = "many implementations omit the value term; memory is O(L^2 D) unless products are grouped by "
+                "distance; a caller's scale applies to q*k only, not to the other term",
      .year = 2018,
      .relative = true,
      .options = {{.name = "clip",
-                  .help = "distance in tokens from which all share a row",
+                  .help = "keys this many tokens away or more share a row",
                   .standard = "16",
                   .least = 1,
                   .most = 1 << 20,
                   .whole = true},
                  {.name = "right",
-                  .help = "the same for keys after the query; 0 = as clip",
+                  .help = "clip for keys after the query; 0 = the same as clip",
                   .standard = "0",
                   .least = 0,
                   .most = 1 << 20,
                   .whole = true},
                  {.name = "values",
-                  .help = "a term of the values beside that of the keys",
+                  .help = "add a term to the values too, not only to the keys",
                   .standard = "on",
                   .words = {"on", "off"}}}});
 

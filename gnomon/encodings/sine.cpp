@@ -22,11 +22,11 @@ class Sine final : public OneWave {
 extern const Entry sine_entry;
 const Entry sine_entry = entry<Sine>(
     {.name = "sine",
-     .title = "Control: sines alone, one frequency a channel",
+     .title = "Control: sines only, one frequency per channel",
      .paper = "https://arxiv.org/abs/1706.03762",
      .formula = "e[p,c] = sin(p*w_c), w_c = base^(-c/C)",
      .latex = R"(e_{p,c} = \sin(p\,\omega_c), \quad \omega_c = \mathrm{base}^{-c/C})",
-     .pitfall = "every vector is 0 at position 0, and sines alone cannot tell a shift by a linear map",
+     .pitfall = "the vector at position 0 is all zeros; with sines only, no linear map shifts the position",
      .year = 2017,
      .relative = false,
 

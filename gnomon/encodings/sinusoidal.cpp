@@ -38,19 +38,18 @@ extern const Entry sinusoidal_entry;
 const Entry sinusoidal_entry = entry<Sinusoidal>(
     {.name = "sinusoidal",
      .aliases = {"absolute", "ape", "sin", "sinusoid", "vaswani"},
-     .title = "Fixed sines and cosines of geometric frequencies",
+     .title = "Fixed sines and cosines with geometrically spaced frequencies",
      .paper = "https://arxiv.org/abs/1706.03762",
      .formula = "e[p,2i] = sin(p*w_i), e[p,2i+1] = cos(p*w_i), w_i = base^(-2i/C)",
      .latex =
          R"(e_{p,2i} = \sin(p\,\omega_i), \quad e_{p,2i+1} = \cos(p\,\omega_i), \quad \omega_i = \mathrm{base}^{-2i/C})",
-     .pitfall = "three layouts and frequency rules are in use; the halves of tensor2tensor "
-                "are no permutation of the "
-                "paper's",
+     .pitfall = "three combinations of layout and frequency rule are in use; tensor2tensor's halves are not "
+                "a permutation of the paper's channels",
      .year = 2017,
      .relative = false,
 
      .options = sine_options({{.name = "amplitude",
-                               .help = "factor of every channel",
+                               .help = "factor on every channel",
                                .standard = "1",
                                .least = 0,
                                .most = 1e6}})});

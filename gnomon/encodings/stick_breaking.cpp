@@ -31,7 +31,7 @@ const Entry stick_breaking_entry = entry<StickBreaking>(
      .formula = "A_ij = b_ij*prod_{j<u<i}(1 - b_iu), b = sigmoid(q*k/sqrt(D))",
      .latex =
          R"(a_{ij} = b_{ij} \prod_{j<u<i} (1 - b_{iu}), \quad b_{ij} = \sigma\left(\frac{q_i \cdot k_j}{\sqrt{D}}\right))",
-     .pitfall = "rows sum to less than 1; the product needs logarithms",
+     .pitfall = "each row of weights sums to at most 1; compute the product in logarithms",
      .year = 2024,
      .relative = true,
      .causal_only = true,

@@ -45,22 +45,22 @@ class T5 final : public DistanceBias {
 }  // namespace
 
 extern const Entry t5_entry;
-const Entry t5_entry = entry<T5>(
-    {.name = "t5",
-     .aliases = {"rpe", "relative", "t5_bias", "bucketed"},
-     .title = "T5's relative bias in logarithmic buckets",
-     .paper = "https://arxiv.org/abs/1910.10683",
-     .formula = "s = q*k/sqrt(D) + w[bucket(p_i - p_j), h]",
-     .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + w_{\mathrm{bucket}(p_i - p_j),\,h})",
-     .pitfall =
-         "T5 does not scale q*k; one table for all layers, none in cross-attention; the logarithm is floored",
-     .year = 2019,
-     .relative = true,
-     .options = {bucket_count_option(),
-                 bucket_distance_option(),
-                 {.name = "scale",
-                  .help = "of q*k by 1/sqrt(D); T5 has none",
-                  .standard = "on",
-                  .words = {"on", "off"}}}});
+const Entry t5_entry =
+    entry<T5>({.name = "t5",
+               .aliases = {"rpe", "relative", "t5_bias", "bucketed"},
+               .title = "T5's relative bias in logarithmic buckets",
+               .paper = "https://arxiv.org/abs/1910.10683",
+               .formula = "s = q*k/sqrt(D) + w[bucket(p_i - p_j), h]",
+               .latex = R"(s_{ij} = \frac{q_i \cdot k_j}{\sqrt{D}} + w_{\mathrm{bucket}(p_i - p_j),\,h})",
+               .pitfall = "T5 does not scale q*k; all layers share one table, cross-attention has none; the "
+                          "logarithm is rounded down",
+               .year = 2019,
+               .relative = true,
+               .options = {bucket_count_option(),
+                           bucket_distance_option(),
+                           {.name = "scale",
+                            .help = "scale q*k by 1/sqrt(D); T5 itself does not",
+                            .standard = "on",
+                            .words = {"on", "off"}}}});
 
 }  // namespace gnomon

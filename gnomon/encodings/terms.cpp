@@ -56,8 +56,8 @@ void cover_places(const Placement& p, bool causal, Terms& terms) {
     most = std::max(most, high - low);
   }
   if (most >= kExact) {
-    throw Error(Fault::usage, text("positions of a sequence are up to ", shortest(most),
-                                   " apart; differences are exact below 2^53"));
+    throw Error(Fault::usage, text("positions in a sequence are up to ", shortest(most),
+                                   " apart; allowed are distances below 2^53, which are exact"));
   }
   const double least = causal && rising ? 0 : -most;
   if (most - least >= double(kMostDistances)) return;
@@ -93,8 +93,8 @@ void limit_keys(Terms& terms, const Positions& positions,
   for (const std::int64_t found :
        {std::int64_t(terms.first_key.size()), std::int64_t(terms.end_key.size()), positions.rows * T}) {
     if (found == 0 || found == T || found == rows * T) continue;
-    throw Error(Fault::usage,
-                text("a mask by position: ", found, " numbers for ", rows, " sequences of ", T, " tokens"));
+    throw Error(Fault::usage, text("a mask by position: found ", found, " numbers; allowed are ", T,
+                                   " (one row) and ", rows * T));
   }
   const auto old = [&](const std::vector<std::int32_t>& x, std::int64_t r, std::int64_t i,
                        std::int64_t open) {
@@ -106,8 +106,8 @@ void limit_keys(Terms& terms, const Positions& positions,
     for (std::int64_t i = 0, low = 0, high = 0; i < T; ++i) {
       const std::int64_t begin = old(terms.first_key, r, i, 0), stop = old(terms.end_key, r, i, T);
       if (i > begin && row[i] < row[i - 1]) {
-        throw Error(Fault::usage, text("a mask by position needs positions that do not fall; found ",
-                                       shortest(row[i - 1]), " and then ", shortest(row[i])));
+        throw Error(Fault::usage, text("a mask by position needs positions that never decrease; found ",
+                                       shortest(row[i - 1]), ", then ", shortest(row[i])));
       }
       low = std::max(low, begin), high = std::max(high, i + 1);
       while (low < i && !sees(row, i, low)) ++low;

@@ -134,9 +134,8 @@ const Entry transformer_xl_entry = entry<TransformerXl>(
      .paper = "https://arxiv.org/abs/1901.02860",
      .formula = "s = [(q_i + u)*k_j + (q_i + v)*W_R r_(i-j)]/sqrt(D)",
      .latex = R"(s_{ij} = \frac{(q_i + u) \cdot k_j + (q_i + v) \cdot W_R\, r_{i-j}}{\sqrt{D}})",
-     .pitfall =
-         "the shift trick leaves garbage above the diagonal; R runs from L-1 down to 0; a caller's scale "
-         "reaches q*k alone, not the other terms",
+     .pitfall = "the relative-shift trick leaves garbage above the diagonal; R runs from L-1 down to 0; a "
+                "caller's scale applies to q*k only, not to the other terms",
      .year = 2019,
      .relative = true,
      .extrapolates = true,

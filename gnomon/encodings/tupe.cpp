@@ -177,16 +177,17 @@ class Tupe final : public Encoding, public MapPart, public BiasPart {
 extern const Entry tupe_entry;
 const Entry tupe_entry = entry<Tupe>(
     {.name = "tupe",
-     .title = "TUPE: words and positions with projections of their own",
+     .title = "TUPE: separate projections for words and positions",
      .paper = "https://arxiv.org/abs/2006.15595",
      .formula = "s = (q*k + (p_i U_q)*(p_j U_k))/sqrt(2D) + b_h[bucket(i - j)]",
      .latex =
          R"(s_{ij} = \frac{q_i \cdot k_j + (p_i U_q) \cdot (p_j U_k)}{\sqrt{2D}} + b_{h,\mathrm{bucket}(i - j)})",
-     .pitfall = "the content term too is divided by sqrt(2D); the reset of [CLS] covers both position terms",
+     .pitfall =
+         "the content term is divided by sqrt(2D) too; the reset for [CLS] replaces both position terms",
      .year = 2021,
      .relative = false,
      .options = {{.name = "length",
-                  .help = "rows of the table; 0 = the training window",
+                  .help = "number of rows in the table; 0 = the training window",
                   .standard = "0",
                   .least = 0,
                   .most = 1 << 20,
@@ -194,7 +195,7 @@ const Entry tupe_entry = entry<Tupe>(
                  bucket_count_option(),
                  bucket_distance_option(),
                  {.name = "cls",
-                  .help = "position 0 is [CLS], and told apart",
+                  .help = "reset: position 0 is [CLS] and gets learned position terms of its own",
                   .standard = "reset",
                   .words = {"reset", "off"}}}});
 

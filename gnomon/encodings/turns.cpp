@@ -13,7 +13,9 @@ Rotate RotaryWindow::empty(std::int64_t heads, std::int64_t tokens) const {
 
 void rerotate(const Turns& from, const Turns& to, const Positions& p, const RowLayout& rows, float* keys) {
   const RotaryWindow& window = from.window;
-  if (!(window == to.window)) throw Error(Fault::usage, "rerotate: the windows of the two are not the same");
+  if (!(window == to.window))
+    throw Error(Fault::usage,
+                "rerotate: the two rotations act on different windows of channels; allowed is one window");
   const std::int64_t pairs = window.pairs(), size = p.size() * pairs;
   if (std::int64_t(from.frequencies.size()) != pairs || std::int64_t(to.frequencies.size()) != pairs) {
     throw Error(Fault::usage, text("rerotate: ", from.frequencies.size(), " and ", to.frequencies.size(),

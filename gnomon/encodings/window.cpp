@@ -33,7 +33,7 @@ extern const Entry window_entry;
 const Entry window_entry =
     entry<Window>({.name = "window",
                    .aliases = {"sliding_window", "swa", "local"},
-                   .title = "Sliding window: a query sees the keys near it",
+                   .title = "Sliding window: a query sees only the keys near it",
                    .paper = "https://arxiv.org/abs/2004.05150",
                    .formula = "i sees j where |p_i - p_j| < size",
                    .latex = R"(i \;\text{sees}\; j \;\text{where}\; \left|p_i - p_j\right| < \mathrm{size})",
@@ -41,7 +41,7 @@ const Entry window_entry =
                    .year = 2020,
                    .relative = true,
                    .options = {{.name = "size",
-                                .help = "tokens, the query among them",
+                                .help = "size of the window in tokens, including the query",
                                 .standard = "32",
                                 .least = 1,
                                 .most = 1000000000.0,

@@ -35,7 +35,7 @@ class Xpos final : public Rotary {
     const double exponent = (position - (reach.first + reach.last) / 2) / base_ * std::log(zeta);
     if (std::abs(exponent) > 80) {
       throw Error(Fault::usage, text("xpos: positions ", shortest(reach.first), " to ", shortest(reach.last),
-                                     " need factors beyond float32; allowed are about ",
+                                     " need factors outside the range of float32; allowed are about ",
                                      shortest(std::floor(-160 * base_ / std::log(gamma_ / (1 + gamma_)))),
                                      " tokens with base=", shortest(base_)));
     }
@@ -56,19 +56,19 @@ const Entry xpos_entry =
                  .paper = "https://arxiv.org/abs/2212.10554",
                  .formula = "RoPE, with q*zeta_i^((p-c)/512), k*zeta_i^(-(p-c)/512)",
                  .latex = R"(q_i\, \zeta_i^{(p-c)/512}, \quad k_i\, \zeta_i^{-(p-c)/512}, \;\text{and RoPE})",
-                 .pitfall = "the centre c must be equal for q and k, or decoding differs from prefill; the "
-                            "factors leave float32 near 65,000 tokens",
+                 .pitfall = "q and k need the same centre c, or decoding differs from prefill; the factors "
+                            "leave the range of float32 near 65,000 tokens",
                  .year = 2022,
                  .relative = true,
                  .causal_only = true,
                  .extrapolates = true,
                  .options = rotary_options({{.name = "base",
-                                             .help = "tokens over which the factor is zeta",
+                                             .help = "distance in tokens at which the factor is zeta",
                                              .standard = "512",
                                              .least = 1,
                                              .most = 1000000000.0},
                                             {.name = "gamma",
-                                             .help = "smoothness of zeta over the pairs",
+                                             .help = "gamma in zeta = (2i/r + gamma)/(1 + gamma)",
                                              .standard = "0.4",
                                              .least = 0.01,
                                              .most = 100}})});

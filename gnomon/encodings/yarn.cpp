@@ -52,9 +52,8 @@ const Entry yarn_entry = entry<Yarn>(
      .formula = "theta' = theta/s*(1-g) + theta*g; q, k times 0.1 ln s + 1",
      .latex =
          R"(\hat{\theta}_i = \frac{\theta_i}{s}\,(1 - g_i) + \theta_i\, g_i, \quad q, k \;\text{times}\; 0.1 \, \ln s + 1)",
-     .pitfall =
-         "the factor acts on q and on k, so squared; an explicit attention_factor replaces it; L0 is the "
-         "first length; truncate=off for gpt-oss",
+     .pitfall = "the factor applies to q and to k, so the logits get its square; an explicit "
+                "attention_factor replaces it; L0 is the original length; gpt-oss needs truncate=off",
      .year = 2023,
      .relative = true,
      .extrapolates = true,

@@ -42,7 +42,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::string_view where)
       throw Error(Fault::input, text(where, ": an added token of ", content.size(), " bytes, ",
                                      excerpt(content), "; allowed are 1 to ", kLongest));
     if (n > 0 && content == tokens_[n - 1].content)
-      throw Error(Fault::input, text(where, ": two added tokens are ", excerpt(content)));
+      throw Error(Fault::input, text(where, ": the added token ", excerpt(content), " appears twice"));
   }
 }
 

@@ -161,7 +161,7 @@ std::string name_of(Cursor& in, std::string_view what, std::uint64_t longest, st
   std::string name = in.text(what, longest);
   if (first_invalid_utf8(name) != std::string::npos)
     in.bad(at, text(what, ", ", excerpt(name), ", is not UTF-8"));
-  if (!taken.insert(name).second) in.bad(at, text(what, ", ", excerpt(name), ", is there twice"));
+  if (!taken.insert(name).second) in.bad(at, text(what, ", ", excerpt(name), ", appears twice"));
   return name;
 }
 
@@ -194,20 +194,20 @@ GgufHeader::Entry entry_of(Cursor& in, std::set<std::string>& taken) {
   const std::uint64_t at = in.at();
   e.name = name_of(in, "a tensor's name", kLongestTensorName, taken);
   const auto bad = [&](const auto&... why) { in.bad(at, text("tensor ", excerpt(e.name), ": ", why...)); };
-  const auto extents = in.number<std::uint32_t>("a number of extents");
-  if (extents > kMostExtents) bad(extents, " extents; allowed are at most ", kMostExtents);
-  for (std::uint32_t n = 0; n < extents; ++n) e.shape.push_back(in.number<std::int64_t>("an extent"));
+  const auto extents = in.number<std::uint32_t>("the number of dimensions");
+  if (extents > kMostExtents) bad(extents, " dimensions; allowed are at most ", kMostExtents);
+  for (std::uint32_t n = 0; n < extents; ++n) e.shape.push_back(in.number<std::int64_t>("a dimension"));
   const auto type = in.number<std::int32_t>("a tensor's type");
   e.kind = find_ggml_kind(type);
-  if (!e.kind) bad("the type ", type, "; known are 0 to 41 without those that were removed");
+  if (!e.kind) bad("the type ", type, " is unknown; known are 0 to 41 except removed ones");
   for (const std::int64_t extent : e.shape) {
-    if (extent < 0) bad("an extent of ", extent, "; allowed is 0 or more");
+    if (extent < 0) bad("a dimension of ", extent, "; allowed is 0 or more");
   }
   if ((e.shape.empty() ? 1 : e.shape[0]) % e.kind->numbers != 0)
     bad("rows of ", e.shape.empty() ? 1 : e.shape[0], " numbers; ", e.kind->name, " has blocks of ",
         e.kind->numbers);
   const std::int64_t bytes = bytes_of_shape(*e.kind, e.shape);
-  if (bytes < 0) bad("the product of its extents is too large; allowed are less than 2^60 numbers");
+  if (bytes < 0) bad("the product of its dimensions is too large; allowed are less than 2^60 numbers");
   e.bytes = std::uint64_t(bytes);
   e.begin = in.number<std::uint64_t>("an offset");
   std::reverse(e.shape.begin(), e.shape.end());
@@ -229,16 +229,16 @@ void place(std::vector<GgufHeader::Entry>& entries, std::uint64_t data, std::uin
   for (GgufHeader::Entry& e : entries) {
     if (e.begin != at)
       throw bad("tensor ", excerpt(e.name), " begins at byte ", e.begin,
-                " of the data, but the one before ends, with its padding, at byte ", at,
-                "; tensors follow each other without gaps");
+                " of the data, but the previous tensor ends, with its padding, at byte ", at,
+                "; tensors must follow each other without gaps");
     if (data + at > file.size() || e.bytes > file.size() - data - at)
       throw bad("tensor ", excerpt(e.name), " needs ", e.bytes, " bytes from byte ", data + at,
-                " on, but the file is truncated: it has ", file.size());
+                " on, but the file is truncated: it has ", file.size(), " bytes");
     e.begin = data + at, end = e.begin + e.bytes;
     at += padded(e.bytes, alignment);
   }
   if (file.size() > std::max(end, data + at))
-    throw bad("the tensors end at byte ", data + at, ", but the file has ", file.size());
+    throw bad("the tensors end at byte ", data + at, ", but the file has ", file.size(), " bytes");
 }
 
 }  // namespace
@@ -252,7 +252,8 @@ bool begins_as_gguf(const ReadableFile& file) {
 
 GgufHeader read_gguf_header(const ReadableFile& file) {
   Cursor in(file);
-  if (in.number<std::uint32_t>("the magic") != 0x46554747) in.bad(0, "no GGUF file: those begin with GGUF");
+  if (in.number<std::uint32_t>("the magic") != 0x46554747)
+    in.bad(0, "not a GGUF file: it does not begin with GGUF");
   const auto version = in.number<std::uint32_t>("the version");
   if (version != 0 && (version & 0xFFFF) == 0) in.bad(4, "a big-endian file; allowed are little-endian ones");
   if (version != 2 && version != 3) in.bad(4, text("version ", version, "; allowed are 2 and 3"));

@@ -56,7 +56,7 @@ class Builder {
     auto& members = open_.back()->get_ref<StrictJson::object_t&>();
     member_ = &members.emplace_back(name, nullptr).second;
     return keys_.back().insert(std::move(name)).second ||
-           fail(text("the key ", excerpt(members.back().first), " is there twice"));
+           fail(text("the key ", excerpt(members.back().first), " appears twice"));
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) {
     // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while ...; last read: ..."

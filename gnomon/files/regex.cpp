@@ -191,7 +191,7 @@ Regex::Regex(std::string_view pattern, std::string where) : where_(std::move(whe
                                    PCRE2_UTF | PCRE2_UCP, &error, &at, nullptr);
   if (!code)
     throw Error(Fault::input,
-                text(where_, ": no regular expression, ", excerpt(pattern), ": ", message_of(error)));
+                text(where_, ": ", excerpt(pattern), " is not a regular expression: ", message_of(error)));
   compiled_ = std::make_shared<Compiled>(code);
   std::uint32_t empty = 0;
   pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &empty);

@@ -56,7 +56,7 @@ void check(const Path& path, std::span<const Tensor> tensors, const Metadata& me
   for (const Tensor& t : tensors) {
     utf8("the tensor name", t.name);
     if (!names.insert(t.name).second)
-      throw Error(Fault::usage, text(path.string(), ": the tensor name '", t.name, "' is taken"));
+      throw Error(Fault::usage, text(path.string(), ": the tensor name '", t.name, "' is already used"));
     const std::string place = text(path.string(), ": tensor '", t.name, "'");
     check_size(place, "data", t.data.size(), count_numbers(place, t.shape));
   }
@@ -103,7 +103,8 @@ TensorFile read_safetensors(const Path& path, Digest digest) {
   const auto expected = file.metadata.find(kChecksum);
   if (expected == file.metadata.end()) {
     if (digest == Digest::required)
-      throw bad("there is no checksum (", kChecksum, "): not a file of gnomon's, or a damaged one");
+      throw bad("the checksum is missing (", kChecksum,
+                "): gnomon did not write this file, or it is damaged");
     return file;
   }
   const std::string found = checksum(file.tensors, file.metadata);

@@ -25,12 +25,12 @@ Entry entry_of(std::string_view name, const JsonValue& json) {
   for (const JsonValue& extent : shape.list())
     e.shape.push_back(extent.whole(0, std::numeric_limits<std::int64_t>::max()));
   const std::int64_t size = bytes_of_shape(*e.kind, e.shape);
-  if (size < 0) shape.wrong("extents with a product below 2^60, of numbers that fill whole bytes");
+  if (size < 0) shape.wrong("dimensions with a product below 2^60 whose numbers fill whole bytes");
   const auto both = offsets.list(2);
   e.begin = both[0].unsigned_whole(), e.end = both[1].unsigned_whole();
   if (e.end < e.begin || e.end - e.begin != std::uint64_t(size))
     throw Error(Fault::input, text(offsets.where(), ": found ", e.begin, " to ", e.end,
-                                   ", allowed is a range of ", size, " bytes, as the shape says"));
+                                   ", allowed is a range of ", size, " bytes, which the shape needs"));
   return e;
 }
 
@@ -63,11 +63,10 @@ SafetensorsHeader read_safetensors_header(const ReadableFile& file) {
   // A length whose eight bytes are all letters or signs is above 2^56.
   if (std::all_of(first.begin(), first.end(),
                   [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r'; }))
-    throw bad(
-        "no safetensors file: it begins with text; a safetensors file begins with the length of its header");
+    throw bad("not a safetensors file: it begins with text, not with the length of its header");
   if (length > kLongestHeader || length > file.size() - 8)
-    throw bad("byte 0: a header of ", length, " bytes, but the file has ", file.size() - 8,
-              " after it (at most ", kLongestHeader, " are allowed)");
+    throw bad("byte 0: found a header of ", length, " bytes; the file has ", file.size() - 8,
+              " bytes after its length, and allowed are at most ", kLongestHeader);
   SafetensorsHeader header{{}, {}, 8 + length};
   {
     check_memory(path + ": the header has", length);
@@ -82,14 +81,15 @@ SafetensorsHeader read_safetensors_header(const ReadableFile& file) {
   for (const Entry& e : header.entries) {
     if (e.begin != at)
       throw bad("tensor ", excerpt(e.name), " begins at byte ", e.begin,
-                " of the data, but the one before ends at byte ", at,
-                "; tensors follow each other without gaps");
+                " of the data, but the previous tensor ends at byte ", at,
+                "; tensors must follow each other without gaps");
     if (e.end > data)
       throw bad("tensor ", excerpt(e.name), " ends at byte ", e.end,
-                " of the data, but the file is truncated: it holds ", data);
+                " of the data, but the file is truncated: it holds ", data, " bytes");
     at = e.end;
   }
-  if (at != data) throw bad("the tensors end at byte ", at, " of the data, but the file holds ", data);
+  if (at != data)
+    throw bad("the tensors end at byte ", at, " of the data, but the file holds ", data, " bytes");
   return header;
 }
 

@@ -51,8 +51,7 @@ std::optional<std::int32_t> Tokenizer::mask() const {
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view words, Ends ends) const {
   if (std::int64_t(words.size()) > kMostText)
-    throw Error(Fault::input,
-                text("a text of ", words.size(), " bytes; a tokeniser takes up to ", kMostText));
+    throw Error(Fault::input, text("the text has ", words.size(), " bytes; allowed are at most ", kMostText));
   if (const std::size_t at = first_invalid_utf8(words); at != words.npos)
     throw Error(Fault::input, text("byte ", at, " of the text is not UTF-8"));
   const TokenizerParts& parts = *parts_;
@@ -83,8 +82,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   for (std::size_t n = 0; n < ids.size(); ++n) {
     const auto found = parts_->names.find(ids[n]);
     if (found == parts_->names.end())
-      throw Error(Fault::usage,
-                  text("no token has the id ", ids[n], "; allowed are those of a vocabulary of ", size()));
+      throw Error(Fault::usage, text("no token has the id ", ids[n], "; the number of tokens is ", size()));
     const std::string& name = found->second;
     if (pieces) {
       const bool goes_on = name.compare(0, pieces->prefix.size(), pieces->prefix) == 0;

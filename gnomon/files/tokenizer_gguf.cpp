@@ -131,7 +131,7 @@ class Reader {
     const auto id = file_.whole(key);
     if (!id) missing(key);
     if (*id < 0 || *id >= Tokenizer::kMostTokens || !parts.names.count(std::int32_t(*id)))
-      throw Error(Fault::input, text(place(key), ": the id ", *id, " names no token"));
+      throw Error(Fault::input, text(place(key), ": no token has the id ", *id));
     ids = {std::int32_t(*id)};
   }
 

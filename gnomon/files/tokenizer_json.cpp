@@ -46,7 +46,7 @@ Normalizer normalizer_of(const JsonValue& top) {
 
 Split split_of(const JsonValue& component) {
   const auto pattern = component.member("pattern").find("Regex");
-  if (!pattern) unsupported(component, "a pattern that is no regular expression");
+  if (!pattern) unsupported(component, "a pattern that is not a regular expression");
   const std::string& behavior = component.member("behavior").text();
   const bool removes = behavior == "Removed", inverts = flag(component, "invert", false);
   if (!removes && behavior != "Isolated") unsupported(component, text("the behavior ", excerpt(behavior)));
@@ -213,7 +213,7 @@ void read_processors(const JsonValue& top, TokenizerParts& parts) {
   for (const auto* ids : {&parts.first, &parts.last}) {
     for (const std::int32_t id : *ids) {
       if (!parts.names.count(id))
-        unsupported(top, text("a post_processor with the id ", id, ", which names no token"));
+        unsupported(top, text("a post_processor with the id ", id, ", which no token has"));
     }
   }
 }

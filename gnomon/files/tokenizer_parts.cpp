@@ -103,18 +103,19 @@ void BytePairs::encode_word(std::string_view word, std::vector<std::int32_t>& to
 
 void TokenizerParts::add_name(const std::string& name, std::int64_t id, std::string_view where) {
   if (id < 0 || id >= Tokenizer::kMostTokens || std::int64_t(name.size()) > Tokenizer::kLongestToken)
-    throw Error(Fault::input, text(where, ": the token ", excerpt(name), " of ", name.size(),
-                                   " bytes has the id ", id, "; allowed are ", Tokenizer::kLongestToken,
-                                   " bytes and ids from 0 to ", Tokenizer::kMostTokens - 1));
+    throw Error(Fault::input,
+                text(where, ": the token ", excerpt(name), " of ", name.size(), " bytes has the id ", id,
+                     "; allowed are at most ", Tokenizer::kLongestToken, " bytes and ids from 0 to ",
+                     Tokenizer::kMostTokens - 1));
   if (const auto [at, is_new] = names.emplace(std::int32_t(id), name); !is_new)
-    throw Error(Fault::input, text(where, ": the id ", id, " is that of two tokens, ", excerpt(at->second),
-                                   " and ", excerpt(name)));
+    throw Error(Fault::input, text(where, ": the tokens ", excerpt(at->second), " and ", excerpt(name),
+                                   " have the same id ", id));
 }
 
 void TokenizerParts::add_to_vocabulary(const std::string& name, std::int64_t id, std::string_view where) {
   add_name(name, id, where);
   if (!vocabulary.emplace(name, std::int32_t(id)).second)
-    throw Error(Fault::input, text(where, ": the token ", excerpt(name), " is there twice"));
+    throw Error(Fault::input, text(where, ": the token ", excerpt(name), " appears twice"));
 }
 
 void TokenizerParts::add_token(const std::string& content, std::int64_t id, bool is_special,
@@ -122,8 +123,8 @@ void TokenizerParts::add_token(const std::string& content, std::int64_t id, bool
   if (const auto found = vocabulary.find(content); found == vocabulary.end())
     add_name(content, id, where);
   else if (found->second != id)
-    throw Error(Fault::input, text(where, ": the added token ", excerpt(content), " has the id ", id,
-                                   ", in the vocabulary it has ", found->second));
+    throw Error(Fault::input, text(where, ": the added token ", excerpt(content), " has the id ", id, " but ",
+                                   found->second, " in the vocabulary"));
   added.emplace(content, std::int32_t(id));
   if (is_special) special.insert(std::int32_t(id));
 }

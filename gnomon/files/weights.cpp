@@ -40,8 +40,8 @@ std::string_view foreign(const ReadableFile& file) {
   file.read(0, std::span(first, std::min<std::uint64_t>(8, file.size())));
   const std::string_view begin(first, sizeof first);
   if (begin.substr(4) == std::string_view("\0\0\0\0", 4)) return "";
-  if (begin == "version ") return "a git-LFS pointer, in place of the file itself, which was not downloaded";
-  if (begin.substr(0, 2) == "PK") return "a zip archive (PyTorch's .pt and .bin are such)";
+  if (begin == "version ") return "a git-LFS pointer; the file itself was not downloaded";
+  if (begin.substr(0, 2) == "PK") return "a zip archive (such as PyTorch's .pt and .bin)";
   if (begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5) return "a Python pickle";
   if (begin[0] == '<') return "a page of HTML or XML";
   if (begin[0] == '{' || begin[0] == '[') return "JSON";
@@ -64,9 +64,10 @@ std::unique_ptr<Gguf> add_gguf(const ReadableFile& file, std::vector<StoredTenso
         {std::move(e.name), std::move(e.shape), std::string(e.kind->name), 0, e.begin, e.bytes});
   auto gguf = std::make_unique<Gguf>(std::move(header.metadata), file.path());
   if (const auto parts = gguf->whole("split.count"); parts && *parts > 1)
-    throw bad(file.path(), text("one of ", *parts,
-                                " parts of a model, allowed is the whole: "
-                                "llama-gguf-split --merge joins them"));
+    throw bad(
+        file.path(),
+        text("one of ", *parts,
+             " parts of a model, allowed is the whole model: join the parts with llama-gguf-split --merge"));
   return gguf;
 }
 
@@ -111,16 +112,16 @@ void add_shards(const Path& index, std::vector<ReadableFile>& files, std::vector
       if (found == shard_of.end())
         throw bad(file.path(), text("tensor ", excerpt(name), " is not in ", index.filename().string()));
       if (found->second != shard)
-        throw bad(file.path(), text("tensor ", excerpt(name), " should be in ", excerpt(found->second),
-                                    " alone, says ", index.filename().string()));
+        throw bad(file.path(), text("tensor ", excerpt(name), " is here too, but ", index.filename().string(),
+                                    " lists it only in ", excerpt(found->second)));
     }
   }
   std::set<std::string_view> there;
   for (const StoredTensor& t : tensors) there.insert(t.name);
   for (const auto& [tensor, shard] : shard_of) {
     if (!there.count(tensor))
-      throw bad(folder / shard, text("there is no tensor ", excerpt(tensor), ", which ",
-                                     index.filename().string(), " lists"));
+      throw bad(folder / shard, text("there is no tensor ", excerpt(tensor), ", but ",
+                                     index.filename().string(), " lists it here"));
   }
 }
 
@@ -144,11 +145,14 @@ Path file_in(const Path& folder) {
     throw Error(Fault::resource, text(folder.string(), ": cannot list the folder: ", error.message()));
   if (found.size() == 1) return found[0];
   if (found.empty())
-    throw bad(folder,
-              text("there is no model.safetensors, no model.safetensors.index.json and no .gguf file",
-                   pickled ? " (what is there is pickled, and is not read: it could run any program)" : ""));
+    throw bad(
+        folder,
+        text("there is no model.safetensors, no model.safetensors.index.json and no .gguf file",
+             pickled
+                 ? " (the folder has pickled weights, which gnomon does not read: they could run any program)"
+                 : ""));
   throw bad(folder, text("found ", found.size(),
-                         " files of weights and no model.safetensors.index.json; name one of them"));
+                         " weight files but no model.safetensors.index.json; name one of them"));
 }
 
 }  // namespace
@@ -251,7 +255,7 @@ Floats Weights::read(const StoredTensor& tensor) const {
 Floats Weights::read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count) const {
   const std::string place = text("tensor ", excerpt(tensor.name));
   const auto rank = std::int64_t(tensor.shape.size());
-  check_extents(place, {{"the number of its extents", rank, 1, std::max<std::int64_t>(rank, 1)}});
+  check_extents(place, {{"the number of its dimensions", rank, 1, std::max<std::int64_t>(rank, 1)}});
   check_extents(place, {{"the first row", first, 0, tensor.shape[0]}});
   check_extents(place, {{"the number of rows", count, 0, tensor.shape[0] - first}});
   const std::int64_t width = tensor.shape[0] == 0 ? 0 : tensor.size() / tensor.shape[0];

@@ -44,9 +44,9 @@ void check(const AdamW& s) {
     throw Error(Fault::usage, text("adamw: ", name, " is ", x, "; allowed ", allowed));
   };
   within("rate", s.rate, true, "is a finite number");
-  within("beta1", s.beta1, s.beta1 >= 0 && s.beta1 < 1, "are 0 to below 1");
-  within("beta2", s.beta2, s.beta2 >= 0 && s.beta2 < 1, "are 0 to below 1");
-  within("epsilon", s.epsilon, s.epsilon >= 0, "is a finite number from 0 on");
+  within("beta1", s.beta1, s.beta1 >= 0 && s.beta1 < 1, "are numbers from 0 to below 1");
+  within("beta2", s.beta2, s.beta2 >= 0 && s.beta2 < 1, "are numbers from 0 to below 1");
+  within("epsilon", s.epsilon, s.epsilon >= 0, "is a finite number of 0 or more");
   within("decay", s.decay, true, "is a finite number");
   within("gradient", s.gradient, true, "is a finite number");
 }

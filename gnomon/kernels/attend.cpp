@@ -205,7 +205,8 @@ void attend_backward(const AttendShape& s, const AttendResult& f, const Terms& t
   check_gradients(terms, grad);
   check_extras(s, terms, f.extras);
   if (f.extras.instead.data)
-    throw Error(Fault::usage, "attend_backward: logits were replaced; allowed is null");
+    throw Error(Fault::usage,
+                "attend_backward: the forward pass replaced its logits (extras.instead); allowed is null");
   check_extras_gradients(s, f.extras, grad.dextras);
   if (s.B == 0 || s.H == 0) return;
   Terms none;

@@ -43,7 +43,7 @@ class CachedAttention {
     check_terms(nowhere, terms);
     check_extras(nowhere, terms, extras);
     if (extras.logits.data || extras.instead.data)
-      throw Error(Fault::usage, "attend_cached: logits are to be seen or replaced; allowed is null");
+      throw Error(Fault::usage, "attend_cached: extras.logits or extras.instead is given; allowed is null");
     if (terms.over_distances()) check_distances();
   }
 
@@ -129,25 +129,27 @@ class CachedAttention {
     const auto refuse = [](std::string_view what) {
       throw Error(Fault::usage, text("attend_cached: ", what));
     };
-    if (s_.firsts || s_.left >= 0 || s_.right >= 0) refuse("firsts, left or right is given; allowed is none");
-    if (s_.first) refuse("first is given; the queries stand where they were appended, allowed is none");
-    if (s_.padding) refuse("padding is given; allowed is null: what is padding is not in the cache");
+    if (s_.firsts || s_.left >= 0 || s_.right >= 0)
+      refuse("firsts, left or right is given; allowed is none of them");
+    if (s_.first)
+      refuse("first is given; allowed is none, because the queries stand where they were appended");
+    if (s_.padding) refuse("padding is given; allowed is null, because the cache holds no padding");
     if (!terms_.places.empty() || any_term(terms_, [](const TermKind& kind) { return !kind.cached; }))
       refuse(
-          "terms have more than arrays over distances of the cached positions, by_query and by_key; allowed "
-          "are these");
+          "terms have other arrays; allowed are arrays over distances of the cached positions, by_query and "
+          "by_key");
     if (!terms_.first_key.empty() || !terms_.end_key.empty())
       refuse(
-          "terms have first_key or end_key; allowed are the cache's window, first_key of the queries and a "
-          "mask");
+          "terms have first_key or end_key; use the cache's window, first_key of the queries or a mask "
+          "instead");
   }
 
   void check_distances() const {
     const std::int64_t last = terms_.first_distance + terms_.distances - 1;
     for (std::int64_t b = 0; b < s_.B; ++b) {
       if (!cache_.sequences_[b].whole)
-        throw Error(Fault::usage, text("attend_cached: terms are over distances, and positions of sequence ",
-                                       b, " are no whole numbers; allowed are whole ones"));
+        throw Error(Fault::usage, text("attend_cached: terms are over distances, but positions of sequence ",
+                                       b, " are not whole numbers; allowed are whole numbers"));
       const CachedTask task = task_of(b, 0);
       const auto position = [&](std::int64_t index) { return task.positions[index % task.slots]; };
       for (std::int64_t i = 0; i < s_.queries; ++i) {
@@ -158,7 +160,7 @@ class CachedAttention {
         if (double(terms_.first_distance) <= least && most <= double(last)) continue;
         throw Error(Fault::usage,
                     text("attend_cached: terms cover the distances ", terms_.first_distance, "..", last,
-                         ", attention needs ", std::int64_t(least), "..", std::int64_t(most)));
+                         "; attention needs ", std::int64_t(least), "..", std::int64_t(most)));
       }
     }
   }

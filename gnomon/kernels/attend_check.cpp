@@ -18,8 +18,8 @@ constexpr std::int64_t kFarthest = std::int64_t{1}
 // One row for all sequences, or a row for each.
 void one_or_each(const AttendShape& s, std::size_t size, std::string_view name) {
   if (size == 0 || std::int64_t(size) == s.keys || std::int64_t(size) == s.B * s.keys) return;
-  throw Error(Fault::usage, text("attend: terms.", name, " has ", size, " numbers for ", s.B,
-                                 " sequences of ", s.keys, " tokens"));
+  throw Error(Fault::usage, text("attend: terms.", name, " has ", counted(size, "number"), "; allowed are ",
+                                 s.keys, " (one row) and ", s.B * s.keys));
 }
 
 // Distances that occur between a query and the keys that causality leaves it.
@@ -47,7 +47,7 @@ void check_places(const Terms& t) {
   for (std::size_t n = 0; n < t.places.size(); ++n) {
     const double p = t.places[n];
     if (std::abs(p) <= double(kFarthest) && (!whole || p == std::floor(p))) continue;
-    throw Error(Fault::usage, text("attend: a number of terms.places is ", shortest(p), "; allowed are ",
+    throw Error(Fault::usage, text("attend: an entry of terms.places is ", shortest(p), "; allowed are ",
                                    whole ? "whole numbers" : "numbers", " within ±2^53"));
   }
 }
@@ -59,7 +59,7 @@ void check_distances(const AttendShape& s, const Terms& t) {
   if (needed.most < needed.least) return;  // every query stands before all keys
   if (double(t.first_distance) <= needed.least && needed.most <= double(last)) return;
   throw Error(Fault::usage, text("attend: terms cover the distances ", t.first_distance, "..", last,
-                                 ", attention needs ", shortest(needed.least), "..", shortest(needed.most)));
+                                 "; attention needs ", shortest(needed.least), "..", shortest(needed.most)));
 }
 
 // The arrays of each kind, all there or none, with their extents.
@@ -69,7 +69,7 @@ void check_arrays(const AttendShape& s, const Terms& t) {
     const auto* with = std::find_if(kTermArrays.begin(), kTermArrays.end(),
                                     [&](const TermArray& other) { return other.at == a.with; });
     throw Error(Fault::usage, text("attend: terms.", a.name, " has ", (t.*a.at).size(),
-                                   " numbers, and terms.", with->name, " has ", (t.*a.with).size()));
+                                   " numbers, but terms.", with->name, " has ", (t.*a.with).size()));
   }
   for (const TermArray& a : kTermArrays) {
     const std::size_t size = (t.*a.at).size();
@@ -100,8 +100,9 @@ void check_scale(const AttendShape& s, const Terms& t) {
   for (const TermKind& kind : kTermKinds) {
     if (kind.facts.divides_by_scale) names += text(names.empty() ? "" : " or ", kind.facts.name);
   }
-  throw Error(Fault::usage, text("attend: scale·content_scale is ", scale,
-                                 "; allowed is a finite number, and none so near 0 with a ", names));
+  throw Error(Fault::usage,
+              text("attend: scale·content_scale is ", scale,
+                   "; allowed is a finite number, and not one this near 0 with the terms ", names));
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ void check_shape(const AttendShape& s) {
     throw Error(Fault::usage, text("attend: kv_heads is ", s.kv_heads,
                                    "; allowed are 0 and the divisors of the number of heads, ", s.H));
   for (std::int64_t b = 0; s.firsts && b < s.B; ++b)
-    check_extents("attend", {{"a number of firsts", s.firsts[b], -kMostTokens, kMostTokens}});
+    check_extents("attend", {{"an entry of firsts", s.firsts[b], -kMostTokens, kMostTokens}});
   if (!std::isfinite(s.scale))
     throw Error(Fault::usage, text("attend: scale is ", s.scale, "; allowed is a finite number"));
 }
@@ -142,13 +143,13 @@ void check_terms(const AttendShape& s, const Terms& t) {
       !(t.first_key.empty() && t.end_key.empty() && t.places.empty()) || any_array_over(t, Dim::tokens);
   if (by_token && (s.place(0) < 0 || s.place(s.queries) > s.keys)) {
     throw Error(Fault::usage,
-                text("attend: terms say something of each of ", s.keys, " tokens; the queries stand at ",
-                     s.place(0), "..", s.place(s.queries) - 1, ", allowed are 0 to ", s.keys - 1));
+                text("attend: terms have an entry for each of ", s.keys, " tokens; the queries stand at ",
+                     s.place(0), "..", s.place(s.queries) - 1, "; allowed are 0 to ", s.keys - 1));
   }
   if (s.firsts && (by_token || t.over_distances() || t.FarTerm::given()))
     throw Error(Fault::usage,
-                "attend: terms by distance or token are for queries that stand at the same place in every "
-                "sequence: firsts is given");
+                "attend: firsts is given; terms by distance or token need queries at the same place in every "
+                "sequence");
   check_places(t);
   check_distances(s, t);
   check_scale(s, t);
@@ -172,15 +173,16 @@ void check_pairs(const AttendShape& s, std::string_view name, const PairRows<T>&
 
 void check_extras(const AttendShape& s, const Terms& t, const Extras& x) {
   if (!(x.soft_cap >= 0 && std::isfinite(x.soft_cap) && (x.soft_cap == 0 || std::isfinite(1 / x.soft_cap)))) {
-    throw Error(Fault::usage, text("attend: soft_cap is ", x.soft_cap,
-                                   "; allowed are 0 and finite numbers above it, with their inverse"));
+    throw Error(Fault::usage,
+                text("attend: soft_cap is ", x.soft_cap,
+                     "; allowed are 0 and numbers above 0 that are finite and have a finite inverse"));
   }
   check_pairs(s, "bias", x.bias), check_pairs(s, "mask", x.mask);
   check_pairs(s, "logits", x.logits), check_pairs(s, "instead", x.instead);
   if (t.weights != Weighting::softmax && x.sinks)
-    throw Error(Fault::usage,
-                "attend: sinks are given where a stick is broken, which has no sum that they could stand in; "
-                "allowed is null");
+    throw Error(
+        Fault::usage,
+        "attend: sinks are given with stick-breaking weights, which have no softmax; allowed is null");
 }
 
 void check_extras_gradients(const AttendShape& s, const Extras& x, const ExtrasGrad& d) {
@@ -201,9 +203,9 @@ void check_gradients(const Terms& t, const AttendGrad& grad) {
         check_size("attend_backward", text("dterms.", a.name), array.size(), std::int64_t((t.*a.at).size()));
     }
     if (d->over_distances() && (d->first_distance != t.first_distance || d->distances != t.distances)) {
-      throw Error(Fault::usage,
-                  text("attend_backward: dterms are for ", d->distances, " distances from ",
-                       d->first_distance, " on, terms for ", t.distances, " from ", t.first_distance));
+      throw Error(Fault::usage, text("attend_backward: dterms are for ", d->distances, " distances from ",
+                                     d->first_distance, " on, but terms are for ", t.distances,
+                                     " distances from ", t.first_distance));
     }
   }
 }

@@ -42,7 +42,7 @@ KeyCache::KeyCache(const KeyCacheShape& shape, std::string made_for)
       sequences_(shape.B) {}
 
 const KeyCache::Sequence& KeyCache::at(std::int64_t b) const {
-  check_extents("KeyCache", {{"the sequence", b, 0, shape_.B - 1}});
+  check_extents("KeyCache", {{"the index of the sequence", b, 0, shape_.B - 1}});
   return sequences_[b];
 }
 std::int64_t KeyCache::length(std::int64_t b) const { return at(b).stored; }
@@ -58,14 +58,14 @@ std::int64_t KeyCache::keys_with(std::int64_t n, const std::uint8_t* padding) co
   return most;
 }
 std::int64_t KeyCache::key_of(std::int64_t b, std::int64_t i) const {
-  check_extents("KeyCache", {{"the token", i, 0, appended_ - 1}});
+  check_extents("KeyCache", {{"the index of the token", i, 0, appended_ - 1}});
   const Sequence& s = at(b);
   const std::int64_t index = last_[b * appended_ + i];
   return index < 0 ? -1 : index - (s.total - s.stored);
 }
 double KeyCache::position(std::int64_t b, std::int64_t j) const {
   const Sequence& s = at(b);
-  check_extents("KeyCache", {{"the key", j, 0, s.stored - 1}});
+  check_extents("KeyCache", {{"the index of the key", j, 0, s.stored - 1}});
   return positions_[b * slots_ + slot(s.total - s.stored + j)];
 }
 double KeyCache::context(std::int64_t b) const { return at(b).context; }
@@ -99,8 +99,8 @@ void KeyCache::check_rows_and_room(const NewKeys& x) const {
 std::vector<double> KeyCache::positions_of(const NewKeys& x) const {
   const std::int64_t n = x.n, given = std::int64_t(x.positions.size());
   if (given != 0 && given != n && given != shape_.B * n)
-    throw Error(Fault::usage, text("KeyCache::append: positions has ", given, " numbers for ", shape_.B,
-                                   " sequences of ", n, " tokens"));
+    throw Error(Fault::usage, text("KeyCache::append: positions has ", counted(std::size_t(given), "number"),
+                                   "; allowed are ", n, " (for all sequences) and ", shape_.B * n));
   std::vector<double> all(shape_.B * n);
   for (std::int64_t b = 0; b < shape_.B; ++b) {
     double last = sequences_[b].last;
@@ -114,7 +114,7 @@ std::vector<double> KeyCache::positions_of(const NewKeys& x) const {
       if (!first && p < last)
         throw Error(Fault::usage,
                     text("KeyCache::append: the position of token ", t, " of sequence ", b, " is ", p,
-                         ", before the cached ones; allowed are ", last, " and more"));
+                         ", before the cached ones; allowed are ", last, " or more"));
       all[b * n + t] = last = p, first = false;
     }
   }

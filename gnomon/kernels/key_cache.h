@@ -14,20 +14,20 @@ namespace gnomon {
 struct KeyCacheShape {
   std::int64_t B, heads;  // sequences, heads of k and v
   std::int64_t K, D;      // width of k, width of v
-  std::int64_t capacity;  // tokens of a sequence
-  // So many keys does a query see, its own among them; 0 = all. With a window the cache is a ring: when it is full, the
-  // oldest keys are overwritten.
+  std::int64_t capacity;  // tokens per sequence
+  // Number of keys that a query sees, including its own; 0 = all. With a window the cache is a ring: once full, it overwrites
+  // the oldest keys.
   std::int64_t window = 0;
 };
 
-// n tokens for every sequence.
+// n new tokens for every sequence.
 struct NewKeys {
   std::int64_t n;
   Heads<const float> k, v;  // (B,heads,n,K) and (B,heads,n,D)
   std::span<const double> positions =
-      {};  // (n) for all, or (B,n). Empty: each follows the one before by 1, from 0 on
-  const std::uint8_t* padding = nullptr;  // (B,n): 1 = no token, which is not stored
-  // (B): tokens of the context that all keys of a sequence are now made for, where what makes them follows it.
+      {};  // (n) for all sequences, or (B,n). Empty: each is the previous position + 1, starting at 0
+  const std::uint8_t* padding = nullptr;  // (B,n): 1 = padding, which is not stored
+  // (B): the context length, in tokens, for which all keys of a sequence are now made, if the encoding depends on it.
   std::span<const double> contexts = {};
 };
 
@@ -39,60 +39,59 @@ struct CachedKeys {
   float* keys;
 };
 
-// Keys and values of B sequences in the layout that attention reads, packed once when they are appended: O(K+D) a token.
-// A sequence has as many tokens as it was given. All memory is taken at construction. float32. A call that throws leaves
-// the cache as it was.
+// Keys and values of B sequences, float32, in the layout that attention reads. append() packs each token once: O(K+D) per token.
+// Sequences may have different lengths. All memory is allocated at construction. A call that throws leaves the cache unchanged.
 class KeyCache {
  public:
-  // Throws Error(usage) for extents below 1 and a window beyond the capacity. `made_for` says whose keys these are; who appends
-  // compares it with its own, since keys that one encoding has turned mean nothing to another.
+  // `made_for` names the attention that makes the keys. Compare it before you append: keys that one encoding has rotated mean
+  // nothing to another. Throws Error(usage) for extents below 1 and a window beyond the capacity.
   explicit KeyCache(const KeyCacheShape& shape, std::string made_for = "");
 
-  // Throws Error(usage) for more tokens than there is room for (without a window: the capacity; with one: so many that each
-  // of them still finds its window, capacity − window + 1), rows that do not fit, and positions that are not finite, beyond
-  // ±2^53, or before the last cached one.
+  // Appends tokens. The room for them: without a window, the capacity; with one, capacity − window + 1 tokens per call, so that
+  // each finds its whole window. Throws Error(usage) for: more tokens than that, rows that do not fit, and positions that are not
+  // finite, beyond ±2^53, or before the last cached one.
   void append(const NewKeys& tokens);
   void check(const NewKeys& tokens) const {
     check_rows_and_room(tokens), positions_of(tokens);
   }  // throws what append() would
-  // keys() once n tokens of each sequence are appended, but for its padding (B,n).
+  // The value of keys() after n more tokens per sequence, without their padding (B,n).
   std::int64_t keys_with(std::int64_t n, const std::uint8_t* padding = nullptr) const;
 
-  // f is given all cached keys, some tokens at a time, oldest first, and may change them: what it leaves is kept. For keys
-  // whose rotation changes (rerotate, encodings/turns.h). What f throws leaves this function; the keys that f was given
-  // before keep what it made of them.
+  // Calls f with all cached keys, some tokens at a time, oldest first; f may change them in place. Use it for keys whose rotation
+  // changes (rerotate, encodings/turns.h). If f throws, the exception leaves this function, and the keys of earlier calls of f
+  // stay changed.
   void rewrite_keys(const std::function<void(const CachedKeys&)>& f);
 
-  // The stored tokens of sequence b as rows, oldest first: keys (heads,length,K), values (heads,length,D).
+  // Copies the stored tokens of sequence b, oldest first: keys (heads,length,K), values (heads,length,D).
   void copy_rows(std::int64_t b, Floats& keys, Floats& values) const;
 
   const KeyCacheShape& shape() const { return shape_; }
   const std::string& made_for() const { return made_for_; }
-  // Tokens of sequence b that are stored, and the most of any sequence. Key j of attention is the j-th oldest.
+  // The number of stored tokens of sequence b, and the largest number of any sequence. Key j of attention is the j-th oldest.
   std::int64_t length(std::int64_t b) const;
   std::int64_t keys() const;
   double position(std::int64_t b, std::int64_t j) const;
-  double context(std::int64_t b) const;  // as the last append said; 0 before
-  // Which key of its sequence the i-th token of the last append is; −1: it was padding.
+  double context(std::int64_t b) const;  // from the last append(); 0 before the first
+  // The index, in its sequence, of the key of the i-th token of the last append(); −1: padding.
   std::int64_t key_of(std::int64_t b, std::int64_t i) const;
-  std::int64_t appended() const { return appended_; }  // n of the last append
+  std::int64_t appended() const { return appended_; }  // n of the last append()
 
  private:
   friend class CachedAttention;
   struct Sequence {
     std::int64_t total = 0,
-                 stored = 0;  // tokens that ever came, and those that are still here: the last ones
+                 stored = 0;  // tokens appended so far, and how many of the last ones are stored
     bool tame = true;         // every value is below 2^50
     bool whole = true;        // every position is a whole number
     double last = -1;         // position
     double context = 0;
   };
   void check_rows_and_room(const NewKeys& tokens) const;
-  std::vector<double> positions_of(const NewKeys& tokens) const;  // (B,n); throws as append does
+  std::vector<double> positions_of(const NewKeys& tokens) const;  // (B,n); throws as append() does
   void store(std::int64_t b, std::int64_t slot, const NewKeys& tokens, std::int64_t t);
   const Sequence& at(std::int64_t b) const;
   std::int64_t slot(std::int64_t index) const { return index % slots_; }
-  // The block of keys with this slot, transposed: key `slot` is column slot % kBlock of (K,kBlock).
+  // The transposed block of keys that contains this slot: key `slot` is column slot % kBlock of (K,kBlock).
   std::int64_t key_block(std::int64_t b, std::int64_t h, std::int64_t slot) const;
   std::int64_t value_row(std::int64_t b, std::int64_t h, std::int64_t slot) const;
 
@@ -103,7 +102,7 @@ class KeyCache {
   std::vector<double> positions_;  // (B,slots)
   std::vector<Sequence> sequences_;
   std::int64_t appended_ = 0;
-  std::vector<std::int64_t> last_;  // (B,appended): which of its sequence's tokens each is, −1: padding
+  std::vector<std::int64_t> last_;  // (B,appended): the token's index in its sequence; −1: padding
 };
 
 }  // namespace gnomon

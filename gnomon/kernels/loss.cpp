@@ -51,11 +51,11 @@ void cross_entropy(const CrossEntropy& s, float* logits, const std::int32_t* tar
   check_pointers("cross_entropy", s.N, {{"targets", targets}, {"losses", losses}});
   if (!(s.dscale >= 0 && std::isfinite(s.dscale)))
     throw Error(Fault::usage,
-                text("cross_entropy: dscale is ", s.dscale, "; allowed is a finite number from 0 on"));
+                text("cross_entropy: dscale is ", s.dscale, "; allowed is a finite number of 0 or more"));
   for (std::int64_t n = 0; n < s.N; ++n) {
     if (targets[n] == kUnscored || (targets[n] >= 0 && targets[n] < s.V)) continue;
     throw Error(Fault::usage, text("cross_entropy: target ", n, " is ", targets[n], "; allowed are 0 to ",
-                                   s.V - 1, ", and ", kUnscored, " for none"));
+                                   s.V - 1, ", and ", kUnscored, " for no target"));
   }
   parallel_ranges(s.N, 64, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {

@@ -92,7 +92,7 @@ void normalise(const NormShape& s, const float* x, const float* gain, const floa
                float* statistics) {
   if (!(s.epsilon > 0 && std::isfinite(s.epsilon)))
     throw Error(Fault::usage,
-                text("normalise: epsilon is ", shortest(s.epsilon), "; allowed is what is above 0"));
+                text("normalise: epsilon is ", shortest(s.epsilon), "; allowed are finite numbers above 0"));
   check_arrays("normalise", s, {{"x", x}, {"y", y}}, {{"gain", gain}, {"statistics", statistics}});
   const std::int64_t step = step_of(s);
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {

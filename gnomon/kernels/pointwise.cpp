@@ -205,7 +205,7 @@ void check_gate(std::string_view place, const Gate& s, std::initializer_list<Poi
 }
 void check_cap(float cap) {
   if (!(cap > 0 && std::isfinite(cap)))
-    throw Error(Fault::usage, text("soft_cap: cap is ", cap, "; allowed is what is above 0"));
+    throw Error(Fault::usage, text("soft_cap: cap is ", cap, "; allowed are finite numbers above 0"));
 }
 }  // namespace
 

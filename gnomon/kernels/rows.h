@@ -3,10 +3,10 @@
 
 #include "gnomon/core/standard.h"
 
-// Rows of numbers that attention reads and writes, wherever they lie.
+// Rows of numbers that attention reads and writes, anywhere in memory.
 namespace gnomon {
 
-// Heads of a tensor: the row of (b, token, h) starts at data + b·batch + token·token_step + h·head.
+// The heads of a tensor: the row of (b,t,h) starts at data + b·batch + t·token + h·head.
 template <class T>
 struct Heads {
   T* data;
@@ -16,12 +16,12 @@ struct Heads {
   }
 };
 
-// Whose rows. A rotation of `out` turns back: −angle.
+// The kind of rows: queries, keys, values or the output of attention. `out` rotates back, by −angle.
 enum class Role : unsigned { q = 1, k = 2, v = 4, out = 8 };
 constexpr unsigned operator|(Role a, Role b) { return unsigned(a) | unsigned(b); }
 
-// Numbers of pairs of query and key: those of (b,h,i) start at data + b·batch + h·head + i·query, one for each key. A
-// step of 0 shares them. Null: absent.
+// One number for each pair of query and key: the row of (b,h,i) starts at data + b·batch + h·head + i·query, with one number per
+// key. A step of 0 shares rows. Null: absent.
 template <class T>
 struct PairRows {
   T* data = nullptr;
@@ -31,27 +31,26 @@ struct PairRows {
   }
 };
 
-// What the caller asks of logits, whatever the encoding: of their sum with the terms, in this order.
+// What the caller changes in the logits, after the terms of the encodings, in this order.
 struct Extras {
   float soft_cap = 0;               // s = soft_cap·tanh(s/soft_cap); 0 = none. Gemma 2, arXiv 2408.00118
   PairRows<const float> bias = {};  // s += bias; −∞ hides the key
   PairRows<const std::uint8_t> mask = {};  // 0 hides the key
-  const float* sinks = nullptr;  // (H): softmax over one more logit, of no value. gpt-oss, arXiv 2508.10925
-  // What becomes weights, to be looked at: receives the logits after all of this, −∞ where a query sees no key; of a broken
-  // stick, ln w.
+  const float* sinks = nullptr;            // (H): one more logit, without a value. gpt-oss, arXiv 2508.10925
+  // Output: receives the final logits, −∞ if the query does not see the key; with stick-breaking, ln w.
   PairRows<float> logits = {};
-  // These take their place; −∞ hides a key. There is no way back from them.
+  // Input: replaces the final logits; −∞ hides a key. There is no backward pass through it.
   PairRows<const float> instead = {};
-  bool of_weights = false;  // `instead` are ln w: no sum divides them, and no sink is beside them
+  bool of_weights = false;  // `instead` holds ln w: no normalisation and no sinks follow
   bool of_pairs() const { return soft_cap != 0 || bias.data || mask.data; }
 };
-// Each may be absent, and is added to. A step of 0 in bias sums over what it shares.
+// Gradients of the extras; each is added to, or null. A step of 0 in bias sums over the shared rows.
 struct ExtrasGrad {
   PairRows<float> bias = {};
   float* sinks = nullptr;
 };
 
-// The projections of a layer that give q and k from its input x of C channels, for H heads of D: (H·D,C) and (H·D).
+// The query and key projections of a layer, from its input of C channels to H heads of D: weights (H·D,C), biases (H·D).
 template <class T>
 struct Projections {
   T *q, *k, *q_bias, *k_bias;

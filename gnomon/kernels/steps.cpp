@@ -37,14 +37,13 @@ void check_tokens(std::string_view what, std::int64_t tokens, const StepRows& ro
                                    " have no place; allowed are 0 to ", rows.of - 1));
   }
   if (tokens == 1 || tokens == rows.of || tokens == rows.at.B * rows.of) return;
-  throw Error(Fault::usage,
-              text(what, ": an array over ", tokens, " tokens for ", rows.at.B, " sequences of ", rows.of,
-                   "; allowed are one, the tokens of a sequence, or all"));
+  throw Error(Fault::usage, text(what, ": found an array with tokens=", tokens,
+                                 "; allowed are 1, T and B·T, for B=", rows.at.B, " and T=", rows.of));
 }
 void check_heads(std::string_view what, std::int64_t heads, const StepRows& rows) {
   if (heads == 1 || heads == rows.at.H) return;
-  throw Error(Fault::usage, text(what, ": an array over ", heads, " heads for rows of ", rows.at.H,
-                                 "; what differs from head to head needs as many heads of k as of q"));
+  throw Error(Fault::usage, text(what, ": found an array with heads=", heads, " for rows with heads=",
+                                 rows.at.H, "; a map that differs by head needs as many heads of k as of q"));
 }
 
 // --- One overload a step: forward, and backward beside it.
@@ -292,8 +291,8 @@ std::string names_of(unsigned roles) {
 }
 void check_role(const Step& step, Role role) {
   if (step.acts_on(role)) return;
-  throw Error(Fault::usage, text("a step on rows of ", names_of(step.roles), ": found rows of ",
-                                 names_of(unsigned(role)), "; map_rows() takes the steps that act on them"));
+  throw Error(Fault::usage, text("a step acts on rows of ", names_of(step.roles), "; found rows of ",
+                                 names_of(unsigned(role)), "; map_rows() selects the steps for them"));
 }
 
 }  // namespace

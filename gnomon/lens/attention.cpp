@@ -20,11 +20,12 @@ std::string at(std::int64_t layer, std::string_view name) { return text("layers.
 }
 void check_layer(const Architecture& c, std::int64_t layer) {
   if (layer < 0 || layer >= c.layers)
-    throw Error(Fault::usage, text("layer ", layer, " of a model that has layers 0 to ", c.layers - 1));
+    throw Error(Fault::usage, text("found layer ", layer, "; the model has layers 0 to ", c.layers - 1));
 }
 void check_head(const Architecture& c, std::int64_t head) {
   if (head < 0 || head >= c.attention.heads)
-    throw Error(Fault::usage, text("head ", head, " of a model that has heads 0 to ", c.attention.heads - 1));
+    throw Error(Fault::usage,
+                text("found head ", head, "; the model has heads 0 to ", c.attention.heads - 1));
 }
 
 Floats floats(const Matrix& rows) { return {rows.values.begin(), rows.values.end()}; }
@@ -40,10 +41,11 @@ Values values_of(const Trained& m, std::int64_t layer, const Entered& in,
   const Architecture& c = m.model.architecture();
   check_layer(c, layer);
   if (in.rows.rows < 1 || in.rows.columns != c.width) {
-    throw Error(Fault::usage, text("what enters a layer has rows of ", c.width,
-                                   " numbers, at least one; found ", in.rows.rows, " of ", in.rows.columns));
+    throw Error(Fault::usage, text("a layer takes rows of ", c.width, " numbers, at least one row; found (",
+                                   in.rows.rows, ", ", in.rows.columns, ")"));
   }
-  if (!m.model.scheme().samplers.empty()) refuse(c, "the positions are drawn; the lens does not know them");
+  if (!m.model.scheme().samplers.empty())
+    refuse(c, "positions are drawn at random, so the lens does not know them");
   struct Enough {};
   Values values;
   Taps taps{{at(layer, in.entry), [&](TapValue& value) { value.write(floats(in.rows)); }},
@@ -112,8 +114,8 @@ void must_add_up(const Trained& m, const std::vector<Matrix>& parts, const Matri
     double total = 0;
     for (const Matrix& part : parts) total += part.values[n];
     if (std::abs(total - logits.values[n]) <= kFloatRounding * size) continue;
-    refuse(m.model.architecture(), text(who, ": the parts add up to ", total, " where the logit is ",
-                                        logits.values[n], "; the encoding does more to q·k"));
+    refuse(m.model.architecture(), text(who, ": the parts add up to ", total, " but the logit is ",
+                                        logits.values[n], "; the encoding changes q·k in another way too"));
   }
 }
 
@@ -207,7 +209,8 @@ std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::v
   const Architecture& c = m.model.architecture();
   check_head(c, head);
   if (components.empty()) throw Error(Fault::usage, "term_maps: no components");
-  if (c.norm.heads) refuse(c, "term_maps: norms of q and k make no sum of what enters them");
+  if (c.norm.heads)
+    refuse(c, "term_maps: the model normalises q and k, so the logits are not a sum of terms");
   Matrix whole = components.front();
   for (std::size_t a = 1; a < components.size(); ++a) whole = sum(whole, components[a]);
   const HeadParts parts = parts_of(m, layer, components, whole, head);

@@ -111,9 +111,9 @@ bool Bias::flat() const {
 
 std::string Bias::meaning() const {
   return text(definition_.weights() == Weighting::softmax ? "Added to the logit"
-                                                          : "Logarithm of the weight, no softmax follows",
-              reads_words_ ? ", where words say nothing (q = k = x = 0)" : "",
-              key_ ? ", of the key at position 1" : "");
+                                                          : "Logarithm of the weight; no softmax follows",
+              reads_words_ ? ", for words without content (q = k = x = 0)" : "",
+              key_ ? ", for the key at position 1" : "");
 }
 
 }  // namespace gnomon

@@ -13,7 +13,7 @@ namespace {
 void check(const Matrix& x, const Matrix& e) {
   if (x.rows < 1 || e.rows < 1 || x.columns != e.columns) {
     throw Error(Fault::usage, text("decoding: words (", x.rows, ", ", x.columns, ") and positions (", e.rows,
-                                   ", ", e.columns, ") need rows, and of one width"));
+                                   ", ", e.columns, ") must have rows of the same width"));
   }
 }
 

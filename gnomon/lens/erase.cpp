@@ -23,7 +23,7 @@ Matrix matched_directions(const Matrix& rows, const Matrix& basis, std::uint64_t
   const std::int64_t r = basis.columns, left = std::int64_t(others.values.size());
   if (left < r)
     throw Error(Fault::usage,
-                text("matched_directions: ", r, " directions of ", left, " in which the rest varies"));
+                text("matched_directions: found ", r, " directions; the rest varies in ", left));
   const Matrix mixture = gaussian(Random(draw, "matched directions"), left, r);
   // Columns of V·Λ^(a/2)·G: isotropic at a = 0, as the rows lie at 1, the strongest directions alone for large a.
   const auto tilted = [&](double a) {

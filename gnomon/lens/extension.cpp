@@ -43,7 +43,7 @@ std::vector<WayOfReading> extensions(const Spec& trained, double factor, std::in
   for (const auto& [name, options] : methods) {
     Spec spec = trained;
     if (rename(spec, name, options) == 0)
-      throw Error(Fault::usage, text("'", trained.print(), "': no layer turns by rope"));
+      throw Error(Fault::usage, text("'", trained.print(), "': no layer uses rope"));
     all.push_back({name, spec});
   }
   return all;
@@ -51,7 +51,7 @@ std::vector<WayOfReading> extensions(const Spec& trained, double factor, std::in
 
 Spec without_position(const Spec& spec, std::int64_t layers, std::int64_t layer) {
   if (layer < 0 || layer >= layers)
-    throw Error(Fault::usage, text("layer ", layer, " of a model that has layers 0 to ", layers - 1));
+    throw Error(Fault::usage, text("found layer ", layer, "; the model has layers 0 to ", layers - 1));
   Spec out = spec;
   out.attention.clear(), out.layers.clear();
   for (std::int64_t l = 0; l < layers; ++l) {
@@ -73,7 +73,7 @@ Model with_spec(const Trained& m, const Spec& spec) {
   a.position = spec;
   Model model(a);
   if (model.param_count() != m.model.param_count())
-    throw Error(Fault::usage, text("'", spec.print(), "' has other parameters than '",
+    throw Error(Fault::usage, text("'", spec.print(), "' has different parameters from '",
                                    m.model.architecture().position.print(), "'"));
   return model;
 }

@@ -58,7 +58,7 @@ std::vector<std::int64_t> shuffled(const Random& random, std::uint64_t draw, std
 
 template <class Of>
 Exchanged exchanged(std::int64_t draws, const Of& of) {
-  if (draws < 1) throw Error(Fault::usage, text("what chance gives needs a draw or more, found ", draws));
+  if (draws < 1) throw Error(Fault::usage, text("a chance level needs at least one draw, found ", draws));
   Exchanged out{of(-1), 0};
   for (std::int64_t n = 0; n < draws; ++n) out.by_chance += of(n) / double(draws);
   return out;
@@ -94,8 +94,9 @@ Exchanged between_kinds(const RowParts& rows, const std::vector<bool>& kind, std
   const std::int64_t H = rows.part.rows, windows = windows_of(transpose(rows.part), T, 1, "between_kinds");
   const auto ones = std::count(kind.begin(), kind.end(), true);
   if (std::int64_t(kind.size()) != windows * T || ones == 0 || ones == windows * T)
-    throw Error(Fault::usage, text("between_kinds: ", ones, " of ", kind.size(),
-                                   " queries are of the kind, of ", windows * T, " rows"));
+    throw Error(Fault::usage,
+                text("between_kinds: found ", ones, " true of ", kind.size(), " queries for ", windows * T,
+                     " rows; allowed is one value per row, some true and some false"));
   const Random random(seed, "exchanged queries");
   return exchanged(draws, [&](std::int64_t draw) {
     std::vector<bool> now = kind;

@@ -23,8 +23,8 @@ BlockSum finite_sum(std::span<const float> losses, const Sample& sample, std::in
                     std::int64_t count) {
   const BlockSum sum = scored_sum(losses, sample, first, count);
   if (std::isfinite(sum.sum)) return sum;
-  throw Error(Fault::usage, text("a loss among the tokens ", first, " to ", first + count - 1,
-                                 " is not finite: the numbers of the model overflow"));
+  throw Error(Fault::usage, text("a loss of tokens ", first, " to ", first + count - 1,
+                                 " is not finite: numbers in the model overflow"));
 }
 
 // `after`: of the same sample.
@@ -139,9 +139,9 @@ Measure measure_of(const Architecture& a) {
 }
 
 std::string_view unit_of(Measure measure) {
-  return measure == Measure::loss             ? "nats a token"
-         : measure == Measure::loss_of_masked ? "nats a masked token"
-                                              : "1 − cosine of the mean rows";
+  return measure == Measure::loss             ? "nats per token"
+         : measure == Measure::loss_of_masked ? "nats per masked token"
+                                              : "1 − cosine of the mean output vectors";
 }
 
 SampleOutcome outcome_of(const Trained& m, const Sample& sample) {
@@ -238,8 +238,8 @@ Change look_without_heads(const Trained& m, const Sample& sample, const SampleOu
   const std::int64_t H = c.attention.heads, T = sample.T;
   const bool known = std::all_of(heads.begin(), heads.end(), [&](std::int64_t h) { return h >= 0 && h < H; });
   if (layer < 0 || layer >= c.layers || heads.empty() || !known)
-    throw Error(Fault::usage,
-                text("without position: a head of ", H, " in a layer of ", c.layers, " that there is not"));
+    throw Error(Fault::usage, text("without position: found no such head; allowed are layers 0 to ",
+                                   c.layers - 1, " and heads 0 to ", H - 1));
   const std::string prefix = text("layers.", layer, ".attention.");
   Floats q, k;
   Matrix rows = headless(m) ? Matrix(std::int64_t(sample.inputs.size()), c.width) : Matrix();
@@ -264,7 +264,8 @@ Change look_without_heads(const Trained& m, const Sample& sample, const SampleOu
 LongReading look_beyond(const Trained& m, const WayOfReading& way, const Sample& sample,
                         std::int64_t scored) {
   if (scored < 1 || scored > sample.T)
-    throw Error(Fault::usage, text("beyond: the last ", scored, " of ", sample.T, " tokens"));
+    throw Error(Fault::usage,
+                text("beyond: found ", scored, " tokens to score; allowed are 1 to ", sample.T));
   const Model model = with_spec(m, way.spec);
   const std::vector<float> losses = outcome_of({model, m.w}, sample).losses;
   std::vector<BlockSum> blocks;

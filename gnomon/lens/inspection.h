@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gnomon/lens/blocks.h"
@@ -22,6 +23,14 @@ namespace gnomon {
 struct EntrySizes {
   double deviation, largest, within_two;  // about 0; in size; the share in [−2, 2]
 };
+
+// Words and positions as points of a plane: x along the direction in which words vary most, y along the one in which positions
+// do, at a right angle to x. The cloud is one word with each position added to it.
+struct TablePlane {
+  std::vector<std::pair<double, double>> words, positions, cloud;  // kWordsAsked words; all positions, twice
+  double word_share, position_share;  // of the words' variance along x; of the positions' along y
+};
+inline constexpr std::int64_t kWordsAsked = 300;
 
 // A table of positions beside the whole table of words, as they are added. kWordsAsked of the words, evenly spread, are asked
 // for their neighbours among all.
@@ -44,8 +53,8 @@ struct TableLook {
   // nearest words stay; `…_normed`: after the norm of the embedding.
   double identity, identity_normed, recall, recall_normed;
   EntrySizes entries, entries_normed;  // of words; of words with a position, after the norm
+  TablePlane plane;
 };
-inline constexpr std::int64_t kWordsAsked = 300;
 
 // The stream that enters a layer, or leaves the last one. The first token of a window stands apart: in many models it becomes
 // far longer than all others and takes what attention has no use for (Sun et al. 2024, arXiv 2402.17762; Xiao et al. 2023,
@@ -69,7 +78,7 @@ struct TermsLook {
 // pooled_change() of its last rows, without an interval.
 enum class Measure { loss, loss_of_masked, rows };
 Measure measure_of(const Architecture& a);
-std::string_view unit_of(Measure measure);  // "nats a token"
+std::string_view unit_of(Measure measure);  // "nats per token"
 
 struct Change {
   std::string what;          // "positions + 16", "layer 3 without position"

@@ -140,6 +140,27 @@ Kept kept_of(const Matrix& words, const Matrix& positions, std::span<const doubl
   return kept;
 }
 
+double along(std::span<const double> row, const Matrix& direction) {
+  return std::inner_product(row.begin(), row.end(), direction.values.begin(), 0.0);
+}
+double share_along(const Matrix& rows, const Matrix& direction) {
+  return squares(product(centred(rows), direction)) / squares(centred(rows));
+}
+TablePlane plane_of(const Matrix& words, const Matrix& positions, const Matrix& x) {
+  const Matrix within = product_transposed(product(positions, x), x);
+  const Matrix y = spectrum(sum(positions, within, -1)).basis(1);
+  const auto point = [&](std::span<const double> row) { return std::pair{along(row, x), along(row, y)}; };
+  TablePlane plane{{}, {}, {}, share_along(words, x), share_along(positions, y)};
+  const std::int64_t asked = std::min(kWordsAsked, words.rows);
+  for (std::int64_t n = 0; n < asked; ++n) plane.words.push_back(point(words.row(n * words.rows / asked)));
+  const auto word = plane.words[plane.words.size() / 2];
+  for (std::int64_t p = 0; p < positions.rows; ++p) {
+    const auto at = plane.positions.emplace_back(point(positions.row(p)));
+    plane.cloud.emplace_back(word.first + at.first, word.second + at.second);
+  }
+  return plane;
+}
+
 double size_of_cosine(const Matrix& words, const Matrix& positions) {
   const Matrix unit = unit_rows(positions);
   double sum = 0;
@@ -195,8 +216,8 @@ std::vector<TermsLook> shares_by_window(const Trained& m, const std::vector<Matr
 TableLook look_at_table(const Trained& m) {
   const Matrix words = parameter(m, "embed.word"), positions = parameter(m, "position.input.table");
   if (words.columns != positions.columns)
-    throw Error(Fault::usage, text("words of ", words.columns, " numbers and positions of ",
-                                   positions.columns, " are not added"));
+    throw Error(Fault::usage, text("words have ", words.columns, " channels and positions ",
+                                   positions.columns, ", so they cannot be added"));
   const Spectrum of_words = spectrum(words), of_positions = spectrum(positions);
   const std::int64_t r = of_words.count(kMost);
   const auto mean = column_means(positions);
@@ -230,7 +251,8 @@ TableLook look_at_table(const Trained& m) {
           .recall = bare.neighbours,
           .recall_normed = behind.neighbours,
           .entries = sizes_of(words.values),
-          .entries_normed = behind.entries};
+          .entries_normed = behind.entries,
+          .plane = plane_of(words, positions, of_words.basis(1))};
 }
 
 // With a norm behind the sum, each part is taken with the statistics of the whole: γ·(part − its mean)/σ, exact for these tokens.
@@ -244,8 +266,9 @@ std::vector<TermsLook> look_at_terms(const Trained& m, const Sample& sample) {
                        : name == "embedded"  ? whole
                                              : entered;
           if (value.size() != T * C)
-            throw Error(Fault::usage, text("terms: ", name, " has ", value.size() / T,
-                                           " numbers a token; the stream has ", C, ": they are not added"));
+            throw Error(Fault::usage,
+                        text("terms: ", name, " has ", value.size() / T,
+                             " numbers per token; the stream has ", C, ", so they cannot be added"));
           const Floats all = value.read();
           std::copy(all.begin(), all.end(), &to.at(w * T, 0));
         });

@@ -64,7 +64,7 @@ Matrix centred(const Matrix& a) {
 
 void must_vary(double whole, double scale, std::string_view who) {
   if (std::isfinite(whole) && whole > kRounding * scale) return;
-  throw Error(Fault::usage, text(who, ": nothing varies (", whole, " of ", scale, "), or is not finite"));
+  throw Error(Fault::usage, text(who, ": the variance is zero or not finite (", whole, " of ", scale, ")"));
 }
 double share(double part, double whole, double scale, std::string_view who) {
   must_vary(whole, scale, who);
@@ -72,8 +72,8 @@ double share(double part, double whole, double scale, std::string_view who) {
 }
 std::int64_t windows_of(const Matrix& rows, std::int64_t T, std::int64_t least, std::string_view who) {
   if (T < least || rows.rows < 1 || rows.rows % T != 0) {
-    throw Error(Fault::usage, text(who, ": ", rows.rows, " rows are no windows of ", T,
-                                   " tokens; allowed are whole windows of at least ", least));
+    throw Error(Fault::usage, text(who, ": ", rows.rows, " rows are not whole windows of ", T,
+                                   " tokens; allowed are whole windows of at least ", least, " tokens"));
   }
   return rows.rows / T;
 }

@@ -23,8 +23,8 @@ std::vector<std::int64_t> permutation(const Random& random, std::uint64_t draw, 
 // Throws where `tokens` in each of `draws` orders cannot change places.
 void can_move(std::int64_t tokens, std::int64_t draws, std::string_view who) {
   if (tokens >= 2 && draws >= 1) return;
-  throw Error(Fault::usage, text(who, ": ", draws, " orders of ", tokens,
-                                 " tokens move nothing; allowed are at least 1 of at least 2"));
+  throw Error(Fault::usage, text(who, ": found ", draws, " orders of ", tokens,
+                                 " tokens; allowed are at least 1 order of at least 2 tokens"));
 }
 
 // Every window with its tokens t taken from order[t].
@@ -122,8 +122,9 @@ double shuffle_cost(const Trained& m, const Sample& sample, std::int64_t kept, s
 
 ShiftEffect shift_effect(const Trained& m, const Sample& sample, double shift) {
   if (sample.placement || !std::isfinite(shift))
-    throw Error(Fault::usage, text("shift_effect: moves positions 0 to T-1 by a number, found ", shift,
-                                   sample.placement ? " and a sample with positions of its own" : ""));
+    throw Error(Fault::usage, text("shift_effect: found a shift of ", shift,
+                                   sample.placement ? " and a sample with its own positions" : "",
+                                   "; allowed is a finite shift of a sample at positions 0 to T-1"));
   const Placement moved = Placement::consecutive(shift, sample.T);
   Sample there = sample;
   there.placement = &moved;

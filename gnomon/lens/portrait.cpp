@@ -35,7 +35,7 @@ std::vector<Standing> encodings_in(const Spec& spec, const Scheme& scheme, std::
 }
 
 Sitter at_start(const Standing& s) {
-  Sitter sitter{*s.encoding, find_encoding(s.named.name).acts, {}, "as they start"};
+  Sitter sitter{*s.encoding, find_encoding(s.named.name).acts, {}, "initial values"};
   for (const auto& p : s.encoding->params()) {
     const Random random(1, p.name);
     for (std::int64_t i = 0; i < p.size(); ++i)

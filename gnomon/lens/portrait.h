@@ -24,7 +24,7 @@ struct Sitter {
   const Encoding& encoding;
   unsigned acts;           // sites
   std::vector<double> w;   // parameters
-  std::string parameters;  // where they come from: "as they start", "trained, seed 1"
+  std::string parameters;  // where they come from: "initial values", "trained, seed 1"
 
   double input(double position, std::int64_t channel) const;
 };
@@ -55,6 +55,6 @@ double work(const Encoding& encoding, unsigned acts, std::int64_t length);
 std::int64_t channel_tokens(std::int64_t length);
 // What is said in place of numbers that are not known without the words.
 constexpr std::string_view kByContent =
-    "depends on content, on what the words say; without them it is the same at every distance";
+    "depends on the content of the words; without content it is the same at every distance";
 
 }  // namespace gnomon

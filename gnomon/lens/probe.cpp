@@ -19,7 +19,7 @@ Split split(const Matrix& rows, std::int64_t T, std::int64_t least) {
   const std::int64_t S = windows_of(rows, T, least, "probe"), a = S * 6 / 10, b = S * 8 / 10;
   if (a < 1 || b <= a || S <= b)
     throw Error(Fault::usage, text("a probe needs at least 5 sequences, found ", S));
-  if (!std::isfinite(squares(rows))) throw Error(Fault::usage, "a probe found rows that are not finite");
+  if (!std::isfinite(squares(rows))) throw Error(Fault::usage, "a probe needs finite rows, found others");
   const Matrix fit = rows.block(0, a * T);
   const auto mean = column_means(fit);
   std::vector<double> deviation(mean.size(), 0.0);

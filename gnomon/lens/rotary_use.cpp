@@ -22,12 +22,12 @@ HeadRotation rotation_of(const Architecture& c, std::int64_t layer) {
   const auto require = [&](bool ok, std::string_view why) {
     if (!ok) throw Error(Fault::usage, text("'", c.position.print(), "': ", why));
   };
-  require(!active.empty(), text("layer ", layer, " turns nothing"));
+  require(!active.empty(), text("layer ", layer, " has no rotation"));
   require(active.size() == 1 && c.position.attention.size() == 1,
-          "pairs are told where every layer has the same rotation, and nothing beside it");
+          "pairs can be shown only if every layer has the same rotation and no other encoding");
   const Named& named = c.position.attention.front();
   HeadRotation r{scheme.attention[active[0]].encoding->frequencies(), false};
-  require(!r.w.empty(), "it turns nothing");
+  require(!r.w.empty(), "it has no rotation");
   require(std::int64_t(r.w.size()) * 2 == c.attention.head_dim, "it does not rotate whole heads");
   r.halves = named.option("pairing") == OptionValue("halves");
   return r;

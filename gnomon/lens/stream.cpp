@@ -41,16 +41,16 @@ void then(Taps& taps, const std::string& name, Tap next) {
 
 void check_surgery(const Architecture& c, const Surgery& surgery) {
   if (surgery.cut < -1 || surgery.cut >= c.layers) {
-    throw Error(Fault::usage, text("surgery: a cut after layer ", surgery.cut,
-                                   " of a model that has layers 0 to ", c.layers - 1));
+    throw Error(Fault::usage, text("surgery: found a cut after layer ", surgery.cut,
+                                   "; the model has layers 0 to ", c.layers - 1));
   }
   if (!surgery.erasure) return;
   const Erasure& e = *surgery.erasure;
   if (e.layer < 0 || e.layer > c.layers || e.basis.rows != c.width ||
       std::int64_t(e.centre.size()) != c.width) {
-    throw Error(Fault::usage, text("surgery: an erasure before layer ", e.layer, " of ", c.layers,
-                                   " in rows of ", e.basis.rows, " and a centre of ", e.centre.size(),
-                                   " numbers; the model is ", c.width, " wide"));
+    throw Error(Fault::usage, text("surgery: the erasure before layer ", e.layer, " of ", c.layers,
+                                   " has rows of ", e.basis.rows, " and a centre of ", e.centre.size(),
+                                   " numbers; the model has width ", c.width));
   }
 }
 
@@ -137,12 +137,14 @@ Written written(const Trained& m, const Sample& sample) {
   const Architecture& c = m.model.architecture();
   const Scheme& scheme = m.model.scheme();
   if (c.norm.place == NormPlace::after_sum || c.norm.embedding) {
-    throw Error(Fault::usage, text("written: '", c.position.print(),
-                                   "': norms of the residual stream itself leave no parts that add up"));
+    throw Error(Fault::usage,
+                text("written: '", c.position.print(),
+                     "': the model normalises the residual stream itself, so its parts do not add up"));
   }
   if (c.layers > 1 && scheme.input && scheme.combination->injection() == Injection::every_layer) {
-    throw Error(Fault::usage, text("written: '", c.position.print(),
-                                   "' adds positions before every layer; the parts are of the first alone"));
+    throw Error(Fault::usage,
+                text("written: '", c.position.print(),
+                     "' adds positions before every layer; only those before the first have a part"));
   }
   const std::int64_t N = std::int64_t(sample.inputs.size());
   Written out;
@@ -270,8 +272,8 @@ VarianceShares variance_shares(const Matrix& rows, const Sample& s) {
   // Means over finitely many rows carry rest variance: (groups − 1)/(degrees of freedom of the rest) of it.
   const double freedom = N - double(s.T) - kinds + 1;
   if (freedom < 1) {
-    throw Error(Fault::usage, text("variance shares: ", N, " rows do not tell ", s.T, " positions from ",
-                                   kinds, " tokens; more windows do"));
+    throw Error(Fault::usage, text("variance shares: ", N, " rows are too few to separate ", s.T,
+                                   " positions from ", kinds, " tokens; use more windows"));
   }
   position = std::max(0.0, position - rest * double(s.T - 1) / freedom);
   token = std::max(0.0, token - rest * (kinds - 1) / freedom);

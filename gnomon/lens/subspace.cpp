@@ -33,7 +33,7 @@ std::int64_t Spectrum::count(double share) const {
 Matrix Spectrum::basis(std::int64_t r) const {
   if (r < 0 || r > directions.columns) {
     throw Error(Fault::usage,
-                text("a basis of ", r, " directions of a cloud that varies in ", directions.columns));
+                text("found a basis of ", r, " directions; the rows vary in ", directions.columns));
   }
   Matrix out(directions.rows, r);
   for (std::int64_t i = 0; i < out.rows; ++i) std::copy_n(directions.row(i).begin(), r, out.row(i).begin());
@@ -90,7 +90,7 @@ namespace {
 // Means and deviations over draws of the cosines that draw(n) returns.
 template <class Draw>
 OverlapNull over_draws(std::int64_t draws, const Draw& draw) {
-  if (draws < 2) throw Error(Fault::usage, text("an overlap by chance needs 2 draws or more, found ", draws));
+  if (draws < 2) throw Error(Fault::usage, text("a chance overlap needs at least 2 draws, found ", draws));
   std::vector<double> means, largest;
   for (std::int64_t n = 0; n < draws; ++n) {
     const Overlap o = draw(std::uint64_t(n));
@@ -136,7 +136,7 @@ OverlapNull overlap_of_two(const Matrix& rows, std::int64_t r, std::int64_t draw
   const Spectrum s = spectrum(rows);
   const std::int64_t rank = std::int64_t(s.values.size());
   if (r < 1 || r > rank)
-    throw Error(Fault::usage, text("overlap_of_two: ", r, " directions of rows that vary in ", rank));
+    throw Error(Fault::usage, text("overlap_of_two: found ", r, " directions; the rows vary in ", rank));
   Matrix roots =
       transpose(s.directions);  // (rank, d): standard normal numbers times it have the rows' covariance
   for (std::int64_t k = 0; k < rank; ++k) {

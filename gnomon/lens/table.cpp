@@ -16,7 +16,7 @@ Matrix position_table(std::string_view spec, const Shape& shape, std::int64_t T,
   alone.input = parsed.input;
   if (!parsed.input || !(parsed == alone) || T < 1) {
     throw Error(Fault::usage, text("position_table: ", T, " vectors of '", spec,
-                                   "'; allowed is an input encoding by itself, and at least 1"));
+                                   "'; allowed are at least 1 vector and an input encoding alone"));
   }
   const auto encoding = make_encoding(*parsed.input, shape);
   if (encoding->param_count() > 0)

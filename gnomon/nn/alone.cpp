@@ -20,7 +20,7 @@ namespace {
 Plan plan_of(const Alone& at) {
   for (const auto& each : at.attention.inside().scheme.attention) {
     if (each.encoding->reads_content() && (each.acts & (kQk | kValue)))
-      refuse(at, "reads the content of a layer: rows alone do not say what becomes of them");
+      refuse(at, "reads the content of a layer; rows alone do not determine the result");
   }
   return at.attention.inside().plan(at.places, at.w);
 }
@@ -38,7 +38,7 @@ void check(const Alone& at, Role role, std::string_view name, const ConstView& r
               own_channels(at, role) + added_channels(at.attention, role)},
              true);
   if (at.places.rows != 1 && at.places.rows != rows.sequences())
-    refuse(at, text("has places of ", at.places.rows, " sequences for ", rows.sequences()));
+    refuse(at, text("has places for ", at.places.rows, " sequences; the rows have ", rows.sequences()));
 }
 
 std::int64_t numbers(const std::array<std::int64_t, 4>& e) { return e[0] * e[1] * e[2] * e[3]; }
@@ -73,7 +73,8 @@ std::vector<Floats> rows_before(const Alone& at, const Plan& plan, Role role, co
   std::vector<Floats> before(plan.steps.size());
   const auto needs = [&](const Step& s) { return s.acts_on(role) && s.needs_input(); };
   if (std::none_of(plan.steps.begin(), plan.steps.end(), needs)) return before;
-  if (!found.data) refuse(at, "learns what it does to rows: its gradient needs the rows as they were found");
+  if (!found.data)
+    refuse(at, "learns its map of rows; the gradient needs the rows as they were before the map");
   check(at, role, "rows", found);
   Floats x;
   widen(found, x);
@@ -140,7 +141,7 @@ void logit_table(const Alone& at, const AloneQueries& of, float* table) {
       reads_content(at.attention.inside().acting(at.w, {})) ||
       any_term(t, [](const TermKind& kind) { return kind.facts.reads != TermReads::nothing; });
   if (by_content || plan.added != Widths{})
-    refuse(at, "adds to the logits what depends on q and k: there is no table of it");
+    refuse(at, "adds a bias that depends on q and k: there is no table of it");
   const std::int64_t pairs = count_numbers("bias table", {H, Q, keys});
   if (pairs == 0) return;
   check_pointers("bias table", pairs, {{"table", table}});
@@ -170,7 +171,10 @@ Floats position_vectors(std::string_view encoding, std::int64_t width, const Pla
   places.check();
   const auto made = make_encoding(encoding, {width, 1, width, std::max<std::int64_t>(places.T(), 1), true});
   const auto* input = part<InputPart>(*made);
-  if (!input) throw Error(Fault::usage, text("'", encoding, "' puts no vector beside the words"));
+  if (!input)
+    throw Error(
+        Fault::usage,
+        text("'", encoding, "' is not an input encoding; allowed are encodings that act on the input"));
   const Floats start = w.empty() ? initial_numbers(made->params(), 0) : Floats(w.begin(), w.end());
   check_size("position vectors", "w", start.size(), made->param_count());
   const Positions at = places;
@@ -184,7 +188,7 @@ void sample_positions(std::string_view sampler, const PositionDraw& draw, std::s
   const auto made =
       make_encoding(sampler, {64, 1, 64, std::max<std::int64_t>(std::int64_t(row.size()), 1), true});
   const auto* place = part<PlacePart>(*made);
-  if (!place) throw Error(Fault::usage, text("'", sampler, "' draws no positions"));
+  if (!place) throw Error(Fault::usage, text("'", sampler, "' is not a sampler of positions"));
   place->place(Random(draw.seed, "positions"), draw.number, draw.training, row);
 }
 

@@ -21,7 +21,7 @@ void within(std::string_view name, std::int64_t found, std::int64_t least, std::
 void finite(std::string_view name, double found, bool above_zero) {
   const bool ok = std::isfinite(found) && (above_zero ? found > 0 : found >= 0);
   require(ok, text("model.", name, ": found ", shortest(found), ", allowed are finite numbers ",
-                   above_zero ? "above 0" : "from 0 on"));
+                   above_zero ? "above 0" : "of 0 or more"));
 }
 
 void check_sizes(const Architecture& a) {
@@ -34,7 +34,7 @@ void check_sizes(const Architecture& a) {
   within("heads", at.heads, 1, 1 << 16);
   within("kv_heads", at.kv_heads, 1, at.heads);
   require(at.heads % at.kv_heads == 0,
-          text("model.heads ", at.heads, " is no multiple of model.kv_heads ", at.kv_heads));
+          text("model.heads ", at.heads, " is not a multiple of model.kv_heads ", at.kv_heads));
   require(at.head_dim >= 4 && at.head_dim <= 256,
           text("model.head_dim: a head of ", at.head_dim, " channels; allowed are 4 to 256"));
   within("hidden", a.feed_forward.hidden, 1, 1 << 22);
@@ -48,12 +48,13 @@ void check_sizes(const Architecture& a) {
 // Parts that say the opposite of each other.
 void check_parts(const Architecture& a) {
   require(a.residual == Residual::in_turn || a.norm.place == NormPlace::before,
-          "model.residual: parallel sublayers have their norms before them; norm.place is another");
-  require(a.norm.first || (a.norm.place == NormPlace::before && a.residual == Residual::in_turn),
-          "model.norm.first: only norms before sublayers that follow each other can be left out");
+          "model.residual: parallel sublayers need their norms before them; found another norm.place");
+  require(
+      a.norm.first || (a.norm.place == NormPlace::before && a.residual == Residual::in_turn),
+      "model.norm.first: the first norm can be omitted only with norms before sublayers that run in turn");
   if (a.head.form == HeadForm::none) {
     require(!a.head.tied && !a.head.bias && a.head.soft_cap == 0,
-            "model.head: there is none, but it is tied, has a bias or a soft-cap");
+            "model.head: a model without a head cannot have a tied head, a head bias or a soft-cap");
   }
   require(a.head.form == HeadForm::transform || !a.head.transform_bias,
           "model.head.transform_bias: the head has no transform");
@@ -96,7 +97,7 @@ void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<
       refuse(text("maps k in each of ", own, " heads: kv_heads is ", at.kv_heads, "; allowed is ", own));
   }
   if (plan.terms.weights != Weighting::softmax && at.sinks)
-    refuse("has no softmax, whose sum sinks would stand in: sinks are not allowed");
+    refuse("has no softmax, which sinks need; sinks are not allowed");
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ void Architecture::check() const {
   check_parts(*this);
   const Scheme made = make_scheme(position, shape());
   require(!head.tied || made.combination->word_width() == width,
-          text("model.tied: the head has width ", width, ", the word table of '", position.print(),
+          text("model.tied: the head has width ", width, ", but the word table of '", position.print(),
                "' is narrower"));
   for (const auto& active : made.patterns) check_layer(*this, made, active);
 }

@@ -23,7 +23,8 @@ AttentionConfig checked(AttentionConfig c) {
   if (c.kv_heads == 0) c.kv_heads = c.heads;
   if (c.value_dim == 0) c.value_dim = c.head_dim;
   if (c.width == 0) c.width = c.heads * c.head_dim;
-  if (c.heads % c.kv_heads) refuse(text("heads is ", c.heads, ", no multiple of kv_heads, ", c.kv_heads));
+  if (c.heads % c.kv_heads)
+    refuse(text("heads is ", c.heads, "; allowed are multiples of kv_heads, ", c.kv_heads));
   if (!std::isfinite(c.scale)) refuse(text("scale is ", c.scale, "; allowed is a finite number"));
   if (!(c.soft_cap >= 0 && std::isfinite(c.soft_cap)))
     refuse(text("soft_cap is ", c.soft_cap, "; allowed are 0 (none) and positive numbers"));
@@ -94,21 +95,21 @@ void Attention::Inside::check(const AttentionInput& in) const {
   check_view("v", in.v, {B, c.kv_heads, keys, c.value_dim}, false);
   const auto places = in.places;
   if (places && (places->T() != keys || (places->rows != 1 && places->rows != B)))
-    refuse(text("places of ", places->rows, " sequences of ", places->T(), " tokens for ", B, " of ", keys,
-                " keys"));
+    refuse(text("places has rows=", places->rows, " and tokens=", places->T(), "; allowed are rows=1 or ", B,
+                " and tokens=", keys));
   for (const auto& at : scheme.attention) {
     const Encoding& e = *at.encoding;
     if (e.reads_content() && (queries != keys || in.first.value_or(0) != 0))
-      refuse(text("'", spec.print(), "' reads every token: queries are ", queries, " of ", keys,
-                  " keys; allowed are all"));
+      refuse(text("'", spec.print(), "' reads every token: found queries=", queries, " and keys=", keys,
+                  "; allowed is one query for each key"));
     if (in.firsts && (at.acts & kQk))
-      refuse(text("'", spec.print(), "' turns queries by their places: firsts is given, allowed is first"));
+      refuse(text("'", spec.print(), "' maps queries by their places: firsts is given; allowed is first"));
     if ((e.reads() & kReadsRows) && c.kv_heads != c.heads)
       refuse(text("'", spec.print(), "' reads q and k of each head: kv_heads is ", c.kv_heads,
                   "; allowed is ", c.heads));
     if (e.reads() & kReadsInput) check_view("x", in.x, {B, 1, keys, c.width}, false);
     if ((e.reads() & kReadsProjections) && !in.projections)
-      refuse(text("'", spec.print(), "' reads the projections of q and k, which are not given"));
+      refuse(text("'", spec.print(), "' reads the projections of q and k, but none are given"));
     if ((at.acts & kValue) && c.value_dim != c.head_dim)
       refuse(text("'", spec.print(), "' acts on values of the head's size: value_dim is ", c.value_dim,
                   "; allowed is ", c.head_dim));

@@ -166,12 +166,12 @@ void check_decode(const Decoding& d, const Plan& plan, const KeyCache& cache, co
   AttendShape shape = d.shape;
   shape.K += plan.added.joined + plan.added.far;
   if (cache.shape().K != shape.K)
-    refuse(text("a cache of keys of ", cache.shape().K, " channels; allowed are ", shape.K));
+    refuse(text("the cache holds keys of ", cache.shape().K, " channels; allowed are ", shape.K));
   cache.check(c.tokens);
   shape.keys = cache.keys_with(c.tokens.n, c.tokens.padding);
   check_extras(shape, plan.terms, c.extras);
   if (of_rows(plan.terms) && c.tokens.padding)
-    refuse("terms of whole rows of keys are decoded without padding");
+    refuse("encodings that read whole rows of keys decode only without padding");
 }
 
 }  // namespace
@@ -185,8 +185,7 @@ KeyCache make_cache(const CacheSize& size, std::span<const Encoding* const> enco
                     std::string_view spec) {
   std::int64_t K = size.K;
   for (const Encoding* e : encodings) {
-    if (!e->keeps_keys())
-      refuse(text("'", spec, "' has no key cache: what it makes of a key changes as the context grows"));
+    if (!e->keeps_keys()) refuse(text("'", spec, "' has no key cache: its keys change as the context grows"));
     K += widths(*e).joined + widths(*e).far;
   }
   return KeyCache({size.B, size.kv_heads, K, size.D, size.capacity, size.window}, keys_of(spec, encodings));
@@ -202,16 +201,17 @@ void Attention::decode(const AttentionInput& in, KeyCache& cache, const View& ou
   const AttentionConfig& c = inside_->config;
   const std::int64_t B = in.q.sequences(), n = in.q.tokens();
   if (cache.shape().B != B || cache.shape().heads != c.kv_heads || cache.shape().D != c.value_dim)
-    refuse(text("a cache of ", cache.shape().B, " sequences of ", cache.shape().heads, " heads; allowed are ",
-                B, " of ", c.kv_heads));
+    refuse(text("the cache has B=", cache.shape().B, " and kv_heads=", cache.shape().heads,
+                "; allowed are B=", B, " and kv_heads=", c.kv_heads));
   if (const std::string own = keys_of(spec(), inside_->encodings()); cache.made_for() != own)
-    refuse(text("a cache with the keys of ", cache.made_for(), "; allowed is one of ", own));
+    refuse(text("the cache was made for ", cache.made_for(), "; allowed is a cache for ", own));
   inside_->check(in);
   if (in.places && !in.places->document.empty())
-    refuse("new tokens have documents; a cache holds one document a sequence, allowed are none");
+    refuse("new tokens have documents; allowed are none, because a cache holds one document per sequence");
   if (in.k.tokens() != n || in.first || in.firsts || in.left >= 0 || in.right >= 0)
     refuse(
-        "decode takes new tokens, q as many as k, after the cached ones; not first, firsts, left and right");
+        "decode takes as many new queries as keys, after the cached ones; first, firsts, left and right are "
+        "not allowed");
   check_view("out", read_only(out), {B, c.heads, n, c.value_dim}, true);
   check_apart_from(in, occupied("out", read_only(out)));
   if (B * n == 0) return;

@@ -115,13 +115,13 @@ struct Row {
 };
 // clang-format off
 constexpr Row kOptions[] = {
-    {{"causal", "on and off: a decoder, an encoder"},
+    {{"causal", "on (decoder) and off (encoder)"},
      [](Architecture& a, const Value& v) { choose(a.causal, v); },
      [](const Architecture& a) { return word(a.causal); }},
     {{"norm", "layer, layer_no_bias, rms, rms_one_plus"},
      [](Architecture& a, const Value& v) { choose(a.norm.form, v, kForms); },
      [](const Architecture& a) { return word(a.norm.form, kForms); }},
-    {{"epsilon", "numbers from 0 on"},
+    {{"epsilon", "numbers of 0 or more"},
      [](Architecture& a, const Value& v) { a.norm.epsilon = v.from(0); },
      [](const Architecture& a) { return single(a.norm.epsilon); }},
     {{"place", "before, before_and_after, after_sublayer, after_sum"},
@@ -130,7 +130,7 @@ constexpr Row kOptions[] = {
     {{"embedding_norm", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.norm.embedding, v); },
      [](const Architecture& a) { return word(a.norm.embedding); }},
-    {{"head_norm", "on and off: of q and k"},
+    {{"head_norm", "on and off (a norm on q and on k)"},
      [](Architecture& a, const Value& v) { choose(a.norm.heads, v); },
      [](const Architecture& a) { return word(a.norm.heads); }},
     {{"first_norm", "on and off"},
@@ -139,17 +139,17 @@ constexpr Row kOptions[] = {
     {{"last_norm", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.norm.last, v); },
      [](const Architecture& a) { return word(a.norm.last); }},
-    {{"group", "whole numbers from 1 on: at most so many heads share keys and values, as divides the heads"},
+    {{"group", "whole numbers of 1 or more (query heads per key head, lowered to a divisor of the heads)"},
      [](Architecture& a, const Value& v) {
        std::int64_t group = std::int64_t(std::min(v.from(1), double(a.attention.heads)));
        while (a.attention.heads % group) --group;
        a.attention.kv_heads = a.attention.heads / group;
      },
      [](const Architecture& a) { return text(a.attention.heads / a.attention.kv_heads); }},
-    {{"scale", "numbers from 0 on, times 1/√head, and off: 1"},
+    {{"scale", "numbers of 0 or more (times 1/√head_dim), and off (a scale of 1)"},
      [](Architecture& a, const Value& v) { read_scale(a.attention, v); },
      [](const Architecture& a) { return scale_word(a.attention); }},
-    {{"attention_cap", "numbers from 0 on; 0: none"},
+    {{"attention_cap", "numbers of 0 or more; 0 = none"},
      [](Architecture& a, const Value& v) { a.attention.soft_cap = v.from(0); },
      [](const Architecture& a) { return shortest(a.attention.soft_cap); }},
     {{"sinks", "on and off"},
@@ -161,7 +161,7 @@ constexpr Row kOptions[] = {
     {{"gated", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.feed_forward.gated, v); },
      [](const Architecture& a) { return word(a.feed_forward.gated); }},
-    {{"hidden", "numbers of widths above 0, and usual: 4, of a gated block 2/3 of it"},
+    {{"hidden", "numbers above 0 (in widths of the model), and usual (4, or 2/3 of that in a gated block)"},
      [](Architecture& a, const Value& v) {
        if (v.word == "usual") return;  // make_block() knows when everything else is known
        a.feed_forward.hidden = round_up(std::max<std::int64_t>(1, std::llround(std::min(v.from(0), 64.0) * double(a.width))), 8);
@@ -170,19 +170,19 @@ constexpr Row kOptions[] = {
        const std::int64_t hidden = a.feed_forward.hidden;
        return hidden == usual_hidden(a, kUsualWidths) ? "usual" : shortest(double(hidden) / double(a.width));
      }},
-    {{"biases", "off, or those of q, k, v, out, up, down with + between"},
+    {{"biases", "off, or names from q, k, v, out, up, down joined by +"},
      [](Architecture& a, const Value& v) { read_biases(a.biases, v); },
      [](const Architecture& a) { return biases_word(a.biases); }},
     {{"residual", "in_turn, parallel, parallel_one_norm"},
      [](Architecture& a, const Value& v) { choose(a.residual, v, kResiduals); },
      [](const Architecture& a) { return word(a.residual, kResiduals); }},
-    {{"word_scale", "numbers above 0, and root: of the width"},
+    {{"word_scale", "numbers above 0, and root (the square root of the width)"},
      [](Architecture& a, const Value& v) { a.word_scale = v.word == "root" ? std::sqrt(double(a.width)) : v.from(0); },
      [](const Architecture& a) { return words_word(a); }},
-    {{"types", "whole numbers from 0 on: vectors of token types"},
+    {{"types", "whole numbers of 0 or more (vectors of token types)"},
      [](Architecture& a, const Value& v) { a.token_types = std::int64_t(std::min(v.from(0), 65536.0)); },
      [](const Architecture& a) { return text(a.token_types); }},
-    {{"head", "rows (it ends in them), matrix, transform"},
+    {{"head", "rows (no head: the model returns its last rows), matrix, transform"},
      [](Architecture& a, const Value& v) { choose(a.head.form, v, kHeads); },
      [](const Architecture& a) { return word(a.head.form, kHeads); }},
     {{"tied", "on and off"},
@@ -194,7 +194,7 @@ constexpr Row kOptions[] = {
     {{"transform_bias", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.head.transform_bias, v); },
      [](const Architecture& a) { return word(a.head.transform_bias); }},
-    {{"head_activation", "gelu, gelu_tanh, silu, relu, and same: that of the feed-forward parts"},
+    {{"head_activation", "gelu, gelu_tanh, silu, relu, and same (as in the feed-forward layers)"},
      [](Architecture& a, const Value& v) {
        if (v.word == kSameActivation) return void(a.head.activation.reset());
        choose(a.head.activation.emplace(), v, kActivations);
@@ -202,7 +202,7 @@ constexpr Row kOptions[] = {
      [](const Architecture& a) {
        return a.head.activation ? word(*a.head.activation, kActivations) : std::string(kSameActivation);
      }},
-    {{"head_cap", "numbers from 0 on; 0: none"},
+    {{"head_cap", "numbers of 0 or more; 0 = none"},
      [](Architecture& a, const Value& v) { a.head.soft_cap = v.from(0); },
      [](const Architecture& a) { return shortest(a.head.soft_cap); }},
 };
@@ -243,7 +243,7 @@ BlockText read(std::string_view block) {
     const std::size_t equals = each.find('=');
     if (equals == std::string_view::npos) wrong(text("expected option=value, found ", excerpt(trim(each))));
     const Row& row = row_named(trim(each.substr(0, equals)));
-    if (found.has(row.option.name)) wrong(text(row.option.name, " is there twice"));
+    if (found.has(row.option.name)) wrong(text(row.option.name, " is given twice"));
     found.options.emplace_back(&row, trim(each.substr(equals + 1)));
   }
   return found;

@@ -131,7 +131,7 @@ void attend_tapped(const Execution& e, const AttentionRows<float>& rows, float* 
   each_weight(pairs, s.keys, [](float& x, std::int64_t) {
     if (!(x >= 0 && std::isfinite(x)))
       throw Error(Fault::usage,
-                  text("tap 'weights': a weight of ", x, "; allowed are finite numbers from 0 on"));
+                  text("tap 'weights': found a weight of ", x, "; allowed are finite numbers of 0 or more"));
     x = std::log(x);
   });
   extras.of_weights = true;
@@ -167,7 +167,7 @@ void execute(const Execution& e, const AttentionRows<float>& rows, AttentionKept
   copy_rows(p, s.D, rows.out, p.dense(kept.attended));
   for (const Step& step : e.plan.steps) {
     if (!step.acts_on(Role::out)) continue;
-    if (step.needs_input()) throw Error(Fault::bug, "a step of the output whose gradient needs its input");
+    if (step.needs_input()) throw Error(Fault::bug, "the gradient of a step on the output needs its input");
     apply(step, Role::out, p.at(rows.out), rows.out.data);
   }
 }

@@ -22,8 +22,8 @@ bool Ranks::agree(bool go, std::uint64_t parameters) {
     if (votes[r].parameters == votes[0].parameters) continue;
     over_ = true;
     throw Error(Fault::resource, text("the parameters of rank ", r,
-                                      " are no longer those of rank 0: numbers were changed in memory or on "
-                                      "their way; run it again, it continues from its checkpoint"));
+                                      " differ from those of rank 0: numbers changed in memory or in "
+                                      "transit; run it again: it continues from its checkpoint"));
   }
   return !over_;
 }

@@ -29,11 +29,11 @@ std::int32_t drawn(std::span<const float> logits, double temperature, double u) 
 std::vector<std::int32_t> sample(Session& session, std::span<const float> w, const Tokens& prompt,
                                  const Sampling& how) {
   check_extents("sample", {{"B", prompt.B, 1, kMostTokens},
-                           {"the tokens of the prompt", prompt.T, 1, kMostTokens},
+                           {"the length of the prompt", prompt.T, 1, kMostTokens},
                            {"count", how.count, 0, kMostTokens}});
   if (!(how.temperature >= 0 && std::isfinite(how.temperature)))
     throw Error(Fault::usage, text("sample: temperature is ", shortest(how.temperature),
-                                   "; allowed are finite numbers from 0 on"));
+                                   "; allowed are finite numbers of 0 or more"));
   const std::int64_t B = prompt.B, V = session.architecture().vocabulary;
   const Random random(how.seed, "sample");
   Floats logits(std::size_t(B * V));

@@ -71,7 +71,7 @@ void Session::Work::check(const Tokens& t, std::span<const float> w) const {
   within("input", t.inputs, a.vocabulary);
   if (t.taps) check_taps(*t.taps, a, m().scheme);
   if (t.types.empty()) return;
-  if (a.token_types == 0) refuse("types are given; the architecture has no token types");
+  if (a.token_types == 0) refuse("types are given, but the architecture has no token types");
   check_size("model", "types", t.types.size(), t.B * t.T);
   within("type", t.types, a.token_types);
 }
@@ -83,10 +83,11 @@ void Session::Work::check_scored(const Tokens& t, std::span<const float> losses)
 }
 void Session::Work::check_gradient(const Tokens& t, std::span<const float> gradient) const {
   check_size("model", "gradient", gradient.size(), m().at.total);
-  if (t.taps) refuse("taps are of passes without a gradient; a gradient is asked for");
+  if (t.taps) refuse("taps are given with a gradient; allowed are passes without a gradient");
 }
 void Session::Work::check_head() const {
-  if (m().a.head.form == HeadForm::none) refuse("the architecture has no head, hence no logits and losses");
+  if (m().a.head.form == HeadForm::none)
+    refuse("the architecture has no head, so it has no logits and no losses");
 }
 
 // Where the tokens stand, and which of them are padding.
@@ -96,8 +97,8 @@ void Session::Work::place(const Tokens& t, bool training) {
     p.placement = *t.placement;
     p.placement.check();
     if ((p.placement.rows != 1 && p.placement.rows != t.B) || p.placement.T() != t.T) {
-      throw Error(Fault::usage, text("positions of ", p.placement.rows, " sequences of ", p.placement.T(),
-                                     " tokens for a batch of ", t.B, " sequences of ", t.T));
+      throw Error(Fault::usage, text("placement has rows=", p.placement.rows, " and T=", p.placement.T(),
+                                     "; allowed are rows=1 or ", t.B, " and T=", t.T));
     }
   } else {
     p.placement = Placement::consecutive(0, t.T);
@@ -297,9 +298,10 @@ void Session::hidden_backward(const Tokens& tokens, std::span<const float> w, st
 void Session::begin(std::int64_t B, std::int64_t capacity) {
   const ModelParts& m = work_->m();
   const AttentionRule& at = m.a.attention;
-  if (!m.a.causal) refuse("an encoder is not continued: causal is false; allowed is true");
+  if (!m.a.causal) refuse("generation needs a causal model: causal is false; allowed is true");
   if (!m.scheme.samplers.empty())
-    refuse(text("'", m.a.position.print(), "' draws positions anew for every window; it is not continued"));
+    refuse(text("'", m.a.position.print(),
+                "' draws new positions for every window; it cannot generate with a cache"));
   work_->check_head();
   std::vector<KeyCache> caches;
   for (std::int64_t l = 0; l < m.a.layers; ++l) {
@@ -316,14 +318,16 @@ void Session::Work::check_new(const Tokens& t) const {
   if (caches.empty()) refuse("extend() without begin()");
   if (t.B != caches.front().shape().B)
     refuse(text("B is ", t.B, "; allowed is ", caches.front().shape().B, ", as in begin()"));
-  if (t.padding || t.placement) refuse("new tokens have no padding and no placement: each follows the last");
+  if (t.padding || t.placement)
+    refuse("padding or placement is given; allowed are none: each new token follows the last");
   for (std::int64_t l = 0; t.taps && l < m().a.layers; ++l) {
     for (const char* name : {"q_mapped", "k_mapped", "v_mapped", "logits", "weights"}) {
       const std::string of_layer = text("layers.", l, ".attention.", name);
-      if (t.taps->count(of_layer)) refuse(text("tap '", of_layer, "' is not there with a key cache"));
+      if (t.taps->count(of_layer)) refuse(text("tap '", of_layer, "' does not exist with a key cache"));
     }
   }
-  if (length + t.T > capacity) refuse(text(t.T, " tokens after ", length, "; there is room for ", capacity));
+  if (length + t.T > capacity)
+    refuse(text("found ", t.T, " new tokens after ", length, "; allowed are ", capacity, " together"));
 }
 
 void Session::extend(const Tokens& tokens, std::span<const float> w, std::span<float> logits) {

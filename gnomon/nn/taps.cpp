@@ -129,7 +129,8 @@ void check_taps(const Taps& taps, const Architecture& a, const Scheme& scheme) {
                                      pattern.layer));
     }
     if (!tap)
-      throw Error(Fault::usage, text("tap '", name, "' is an empty function; allowed is one to call"));
+      throw Error(Fault::usage,
+                  text("tap '", name, "' is an empty function; allowed is a function that can be called"));
   }
 }
 

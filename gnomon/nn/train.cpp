@@ -93,9 +93,9 @@ Tokens Trainer::shard(const Tokens& batch, std::int64_t index) const {
   check_size("model", "targets", batch.targets.size(), batch.B * T);
   if (!batch.types.empty()) check_size("model", "types", batch.types.size(), batch.B * T);
   if (B * config.shards != batch.B || (batch.placement && batch.placement->rows != 1)) {
-    throw Error(Fault::usage, text("a batch of ", batch.B, " sequences, ",
-                                   batch.placement ? batch.placement->rows : 1, " rows of positions, for ",
-                                   config.shards, " shards; allowed are as many sequences in each, one row"));
+    throw Error(Fault::usage, text("train.shards: found a batch of B=", batch.B, " with positions.rows=",
+                                   batch.placement ? batch.placement->rows : 1, "; allowed are multiples of ",
+                                   config.shards, " sequences, with one row of positions"));
   }
   const auto part = [&](std::span<const std::int32_t> all) {
     return all.empty() ? all : all.subspan(std::size_t(index * B * T), std::size_t(B * T));

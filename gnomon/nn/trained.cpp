@@ -20,20 +20,21 @@ void Sample::check() const {
   if (T < 1 || n == 0 || n % std::size_t(T) != 0 || targets.size() != n) {
     throw Error(Fault::usage,
                 text("a sample of windows of ", T, " tokens has ", n, " inputs and ", targets.size(),
-                     " targets; allowed are whole windows, at least one, of as many targets"));
+                     " targets; allowed are one or more whole windows, with one target per input"));
   }
   for (std::size_t t = 0; t < n; ++t) {
     if (inputs[t] < 0)
-      throw Error(Fault::usage, text("token ", t, " of a sample is ", inputs[t], "; allowed are 0 and more"));
+      throw Error(Fault::usage, text("token ", t, " of a sample is ", inputs[t], "; allowed are 0 or more"));
   }
   if (placement && placement->rows != 1) {
-    throw Error(Fault::usage, text("positions of a sample are one row for all its windows; found ",
+    throw Error(Fault::usage, text("a sample has one row of positions for all its windows; found ",
                                    placement->rows, " rows"));
   }
 }
 Sample Sample::first(std::int64_t windows) const {
   check();
-  if (windows < 1) throw Error(Fault::usage, text("the first ", windows, " windows of a sample are none"));
+  if (windows < 1)
+    throw Error(Fault::usage, text("found first(", windows, ") of a sample; allowed are 1 or more windows"));
   const auto n = std::size_t(std::min(windows, count()) * T);
   return {T,
           {inputs.begin(), inputs.begin() + std::ptrdiff_t(n)},

@@ -6,7 +6,7 @@
 
 namespace gnomon::pages {
 
-// What a dump was held against, every number, as JSON in lines of `indent`; -1: one line.
+// The result of a check with every number, as JSON with `indent`; -1: one line.
 std::string check_json(const Dump& dump, const std::vector<Checked>& checked, int indent);
 
 }  // namespace gnomon::pages

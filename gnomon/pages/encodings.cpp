@@ -75,19 +75,19 @@ std::string cell(std::string_view text) {
 // What a site costs in attention over T tokens with heads of D channels.
 std::string cost(unsigned acts) {
   std::vector<std::string_view> parts;
-  if (acts & kInput) parts.push_back("a vector a token, once");
-  if (acts & kQk) parts.push_back("a map of q and k, O(T*D) a head");
-  if (acts & kLogits) parts.push_back("an addition a pair");
-  if (acts & kCross) parts.push_back("D multiply-adds a pair and term");
-  if (acts & kValue) parts.push_back("a map or a term of the values");
-  if (acts & kRows) parts.push_back("a sum, a network or a second product a pair");
+  if (acts & kInput) parts.push_back("one vector per token, once");
+  if (acts & kQk) parts.push_back("one map of q and k, O(T*D) per head");
+  if (acts & kLogits) parts.push_back("one addition per pair");
+  if (acts & kCross) parts.push_back("D multiply-adds per pair and term");
+  if (acts & kValue) parts.push_back("one map or one term of the values");
+  if (acts & kRows) parts.push_back("a sum, a network or a second product per pair");
   if (acts & kMask) parts.push_back("less: hidden keys are not computed");
   if (acts & kPositions) parts.push_back("none in attention");
   return parts.empty() ? "none" : join(parts, "; ");
 }
 std::string extrapolates(const Entry& e, const Encoding& encoding) {
-  if (encoding.positions_end()) return "no value beyond its table";
-  return e.extrapolates ? "yes, by its authors" : "defined, not claimed";
+  if (encoding.positions_end()) return "none beyond its table";
+  return e.extrapolates ? "yes, by its authors" : "defined, but not claimed";
 }
 std::string list(const std::vector<OptionSpec>& options) {
   std::string all;
@@ -114,22 +114,21 @@ std::string section(const Entry& e) {
 std::string encodings_markdown() {
   const Shape shape{128, 4, 32, 128, true};
   std::string out =
-      "# Encodings\n\nMade from the registry by `gnomon encodings --markdown`; a test compares. Parameters "
-      "are counted for "
-      "width 128, 4 heads and a window of 128 tokens, for one layer where each layer has its own. None "
-      "allocates (T, T): "
-      "attention goes in tiles. Measured cost and precision: "
+      "# Encodings\n\nGenerated from the registry by `gnomon encodings --markdown`; a test compares the two. "
+      "Parameters are counted for width 128, 4 heads and a window of 128 tokens; if each layer has its own, "
+      "for one layer. No encoding allocates a (T, T) matrix, because attention works in tiles. Measured cost "
+      "and precision: "
       "[costs.md](costs.md).\n\n"
       "| encoding | acts on | year | parameters | beyond the trained length | cost "
       "|\n|---|---|---|---|---|---|\n";
   for (const Entry* e : encodings()) {
     const auto made = make_encoding(e->name, shape);
     out += text("| [", e->name, "](#", e->name, ") | ", site_names(e->acts), " | ", e->year, " | ",
-                made->param_count(), made->per_layer() && made->param_count() ? " a layer" : "", " | ",
+                made->param_count(), made->per_layer() && made->param_count() ? " per layer" : "", " | ",
                 extrapolates(*e, *made), " | ", cost(e->acts), " |\n");
   }
   for (const Entry* e : encodings()) out += section(*e);
-  out += "\n# Ways of joining word and position\n";
+  out += "\n# Ways to combine word and position\n";
   for (const CombinationEntry* e : combinations()) {
     out += text("\n## ", e->name, "\n\n", e->title, ". [Source](", e->paper, ").", called(e->aliases),
                 "\n\n`", cell(e->formula), "`\n\n", list(e->options));

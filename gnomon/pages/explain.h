@@ -9,16 +9,16 @@ namespace gnomon::pages {
 
 inline constexpr int kExplainSchema = 1;
 
-// Every number of an explanation as JSON, in lines of `indent`; -1: one line. Frequencies of all pairs.
+// Every number of an explanation as JSON with `indent`; -1: one line. It has the frequencies of all pairs.
 std::string explain_json(const Explanation& e, int indent);
-// The same with pictures, as a page: the answer in words first.
+// The same as a page with pictures, with the answer in words first.
 std::string explain_page(const Explanation& e);
 
-// What one reader makes of the file that another reader explains.
+// What another reader computes from the explained file.
 struct OtherReader {
   Reader reader;
   Differences to_first;
-  std::string refuses;  // why it cannot read the file; "": it can
+  std::string refuses;  // why it cannot read the file; empty: it can
 };
 std::string readers_json(const Explanation& first, const std::vector<OtherReader>& others);
 std::string differences_json(const Explanation& a, const Explanation& b, const Differences& found);

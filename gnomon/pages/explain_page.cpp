@@ -39,7 +39,7 @@ report::Series level(const std::string& name, double pairs, double y, int style)
 std::string wavelengths(const Explanation& e) {
   report::LineChart chart{text("Wavelength of each pair, against ", first_length(e)),
                           text("Tokens for one full turn. Pairs above the line of ", first_length(e),
-                               " do not turn once within it; a pair that does not turn at all is left out."),
+                               " do not complete a turn within it. Pairs that never turn are left out."),
                           {"pair of channels"},
                           {"tokens", true},
                           {}};
@@ -87,7 +87,7 @@ std::string layer_map(const Explanation& e) {
   });
   if (!vary) return "";
   const double all = double(std::max(e.trained(), e.model.longest));
-  report::LineChart chart{"What each layer sees, and how it knows places",
+  report::LineChart chart{"What each layer sees, and its position encoding",
                           text("A layer without a window sees all ", grouped(all), " tokens."),
                           {"layer"},
                           {"tokens that a query sees", true},
@@ -129,12 +129,12 @@ std::string biases(const Explanation& e, const LayerGroup& g) {
 
 std::string bucket_picture(const LayerGroup& g) {
   if (g.buckets.empty()) return "";
-  report::LineChart chart{
-      "T5's bucket of each distance, of keys before the query",
-      "Distances of one bucket share a learned bias; all beyond the last step share the last.",
-      {"distance in tokens"},
-      {"bucket"},
-      {}};
+  report::LineChart chart{"T5's bucket for each distance, for keys before the query",
+                          "Distances in one bucket share a learned bias; all distances beyond the last step "
+                          "share the last bucket.",
+                          {"distance in tokens"},
+                          {"bucket"},
+                          {}};
   report::Series line{"", {}, 0};
   for (const SharedBucket& b : g.buckets) {
     line.points.emplace_back(double(b.first), double(b.bucket));
@@ -157,7 +157,7 @@ std::string group_html(const Explanation& e, const LayerGroup& g) {
   out += biases(e, g) + bucket_picture(g);
   if (!why.rows.empty()) out += report::folded("Where each number comes from", report::draw(why));
   if (const auto& w = g.numbers().inv_freq; !w.empty()) {
-    report::Table all{{"pair", "radians a token", "tokens a turn"}, {}};
+    report::Table all{{"pair", "radians per token", "tokens per turn"}, {}};
     for (std::size_t n = 0; n < w.size(); ++n)
       all.rows.push_back(
           {{text(n), double(n), true},

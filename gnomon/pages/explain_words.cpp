@@ -46,15 +46,16 @@ std::string method(const LayerGroup& g) {
     std::string one;
     if (entry.acts & kMask) continue;
     if (entry.acts & kQk && g.theta && !n.inv_freq.empty())
-      one = text(verb(g, "turns ", "turn "),
-                 n.rotary_dim == g.position.head_dim ? "all " : text(n.rotary_dim, " of "),
-                 g.position.head_dim, " channels of q and k by ", entry.name, ", theta ", grouped(*g.theta));
+      one =
+          text(verb(g, "rotates ", "rotate "),
+               n.rotary_dim == g.position.head_dim ? "all " : text(n.rotary_dim, " of "), g.position.head_dim,
+               " channels of q and k with ", entry.name, ", theta ", grouped(*g.theta));
     else
       one = text(verb(g, "has ", "have "), entry.name, " (", entry.title, ")");
     all += (all.empty() ? "" : " and ") + one;
   }
   if (!all.empty()) return all;
-  return std::string(verb(g, "has no position of its own", "have no position of their own"));
+  return std::string(verb(g, "has no position encoding", "have no position encoding"));
 }
 
 std::string sees(const LayerGroup& g) {
@@ -69,7 +70,7 @@ std::string sees(const LayerGroup& g) {
 std::string turned(const LayerGroup& g, std::int64_t length) {
   const TurnsSeen t = turns_within(g.numbers().inv_freq, g.span(length));
   return text("over ", tokens(g.span(length)), " ", t.full, " pairs make a full turn, ", t.partial,
-              " a quarter of one or more, ", t.constant, " nearly nothing");
+              " at least a quarter turn, ", t.constant, " nearly none");
 }
 
 void add_rotation(const Explanation& e, const LayerGroup& g, bool full, std::vector<Line>& out) {
@@ -83,39 +84,41 @@ void add_rotation(const Explanation& e, const LayerGroup& g, bool full, std::vec
                                 : text(n.rotary_dim, " of ", g.position.head_dim,
                                        " channels of a head, from ", n.first, " on")});
   if (g.theta) out.push_back({"theta", shortest(*g.theta)});
-  out.push_back(
-      {"frequencies", text(numbers_text(n.inv_freq, full), "; ", n.inv_freq.size(), " in radians a token")});
+  out.push_back({"frequencies",
+                 text(numbers_text(n.inv_freq, full), ": ", n.inv_freq.size(), ", in radians per token")});
   const auto [least, most] = std::minmax_element(n.inv_freq.begin(), n.inv_freq.end());
   if (*least > 0)
     out.push_back({"wavelengths", text(significant(2 * std::numbers::pi / *most), " to ",
-                                       significant(2 * std::numbers::pi / *least), " tokens a turn")});
+                                       significant(2 * std::numbers::pi / *least), " tokens per turn")});
   const bool longer = g.span(e.model.longest) > g.span(e.trained());
   out.push_back({"seen", turned(g, e.trained()) + (longer ? "; " + turned(g, e.model.longest) : "")});
-  out.push_back({"cos, sin", text("times ", text(n.attention_factor),
-                                  n.attention_factor == 1 ? "" : ", of q and of k: squared in the logit")});
+  out.push_back(
+      {"cos, sin", text("times ", text(n.attention_factor),
+                        n.attention_factor == 1 ? "" : " for q and for k, so squared in the logit")});
 }
 
 void add_bias(const LayerGroup& g, bool full, std::vector<Line>& out) {
   const Numbers& n = g.numbers();
   if (!n.slopes.empty())
-    out.push_back(
-        {"slopes", text(numbers_text(n.slopes, full), " a token of distance, ", n.slopes.size(), " heads")});
+    out.push_back({"slopes", text(numbers_text(n.slopes, full), " per token of distance, ",
+                                  counted(n.slopes.size(), "head"))});
   if (g.buckets.empty()) return;
   std::string all;
   for (const SharedBucket& b : g.buckets) {
     if (b.first == b.last && !full) continue;
     all += text(all.empty() ? "" : ", ", b.first, b.last < 0 ? "+" : text("-", b.last));
   }
-  out.push_back({"buckets", text(g.buckets.size(), " for keys before the query; those of several distances: ",
-                                 all, g.position.causal ? "" : "; as many for keys after it")});
+  out.push_back(
+      {"buckets", text(g.buckets.size(), " for keys before the query; buckets with several distances: ", all,
+                       g.position.causal ? "" : "; as many for keys after it")});
 }
 
 // What q·k is multiplied by, and what of it is not 1/√D.
 std::string softmax_text(const LayerPosition& p, const Numbers& n) {
   const double root = 1 / std::sqrt(double(p.head_dim)), scale = p.scale == 0 ? root : p.scale;
   std::string out = text("q·k times ", text(scale), scale == root ? text(" = 1/sqrt(", p.head_dim, ")") : "");
-  if (n.softmax_factor == 1) return out + ", and no factor beside it";
-  return out + text(", times ", text(n.softmax_factor), ": ", text(scale * n.softmax_factor), " in all");
+  if (n.softmax_factor == 1) return out + ", with no other factor";
+  return out + text(", times ", text(n.softmax_factor), ": ", text(scale * n.softmax_factor), " in total");
 }
 
 // What of the group is other than at the reference length; "" if nothing.
@@ -126,25 +129,26 @@ std::string change(const LayerGroup& g, std::size_t n, std::string_view first_le
   for (std::size_t i = 0; i < a.numbers.inv_freq.size(); ++i)
     if (b.numbers.inv_freq[i] > 0) most = std::max(most, a.numbers.inv_freq[i] / b.numbers.inv_freq[i]);
   if (a.numbers.inv_freq != b.numbers.inv_freq)
-    all.push_back(
-        text("other frequencies: up to ", significant(most), " times slower (cached keys keep the old)"));
+    all.push_back(text("frequencies change: up to ", significant(most),
+                       " times slower (cached keys keep the old ones)"));
   const auto moved = [&](const char* what, double x, double y) {
     if (x != y) all.push_back(text(what, " ", text(x), " becomes ", text(y)));
   };
   moved("factor of cos and sin", a.numbers.attention_factor, b.numbers.attention_factor);
-  moved("factor of the softmax", a.numbers.softmax_factor, b.numbers.softmax_factor);
-  moved("the last query's temperature", a.temperature, b.temperature);
+  moved("softmax factor", a.numbers.softmax_factor, b.numbers.softmax_factor);
+  moved("temperature of the last query", a.temperature, b.temperature);
   if (b.beyond_training)
-    all.push_back(text(b.beyond_training, " of ", b.numbers.inv_freq.size(), " pairs turn to angles that ",
-                       first_length, " does not hold"));
+    all.push_back(text(b.beyond_training, " of ", b.numbers.inv_freq.size(),
+                       b.beyond_training == 1 ? " pairs turns" : " pairs turn", " further than within ",
+                       first_length));
   if (!b.numbers.slopes.empty())
     all.push_back(text(
-        "the gentlest head's bias reaches ",
+        "the bias of the head with the smallest slope reaches ",
         text(-*std::min_element(b.numbers.slopes.begin(), b.numbers.slopes.end()) * double(b.length - 1))));
   if (!g.buckets.empty())
-    all.push_back(text(fixed(100 * b.last_bucket, 0), " % of the pairs of tokens are in the last bucket (",
-                       g.buckets.back().first, " tokens and more)"));
-  if (g.window && all.empty()) return text("as trained: a query sees no more than ", tokens(*g.window));
+    all.push_back(text(fixed(100 * b.last_bucket, 0), " % of the token pairs are in the last bucket (",
+                       g.buckets.back().first, " tokens or more apart)"));
+  if (g.window && all.empty()) return text("as trained: a query sees at most ", tokens(*g.window));
   std::string line;
   for (const std::string& one : all) line += (line.empty() ? "" : "; ") + one;
   return line;
@@ -177,8 +181,8 @@ namespace {
 std::string length_text(const Explanation& e) {
   const Resolved& m = e.model;
   if (m.trained_length <= 0)
-    return text(", of no trained length that the file says; ", tokens(e.trained()), " stand for it",
-                m.longest > 0 ? text(", made for ", tokens(m.longest)) : "");
+    return text("; the file gives no trained length, so gnomon assumes ", tokens(e.trained()),
+                m.longest > 0 ? text(" (the file allows ", tokens(m.longest), ")") : "");
   if (m.longest <= m.trained_length) return text(", trained on ", tokens(m.trained_length));
   return text(", extended from ", grouped(double(m.trained_length)), " to ", tokens(m.longest),
               " (the file does not say how much of that was trained)");
@@ -194,11 +198,11 @@ std::vector<std::string> explain_answers(const Explanation& e) {
                      "."));
   if (!m.known)
     out.push_back(
-        "gnomon knows no family of this name: what follows is read from the keys alone, by the rules that "
-        "most models share. The model's own code decides.");
+        "gnomon does not know this family. It reads only the keys, by the rules that most models share; the "
+        "model's own code decides.");
   if (m.input.input)
     out.push_back(text(
-        "A position vector joins the words: ", m.input.print(),
+        "Position vectors are added to the words: ", m.input.print(),
         e.positions_end ? text("; there are ", grouped(double(*e.positions_end)), " of them") : "", "."));
   std::string without;
   for (const LayerGroup& g : e.groups) {
@@ -211,7 +215,8 @@ std::vector<std::string> explain_answers(const Explanation& e) {
                        " ", method(g), sees(g), "."));
   }
   const bool one = without.find_first_not_of("0123456789") == without.npos;
-  if (!without.empty()) out.push_back(text("Without position: ", one ? "layer " : "layers ", without, "."));
+  if (!without.empty())
+    out.push_back(text("Without a position encoding: ", one ? "layer " : "layers ", without, "."));
   return out;
 }
 
@@ -219,8 +224,9 @@ std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool fu
   const LayerPosition& p = g.position;
   std::vector<Line> out;
   out.push_back({"spec", p.spec.print()});
-  out.push_back({"heads", text(p.heads, " of ", p.head_dim, " channels",
-                               p.kv_heads == p.heads ? "" : text(", ", p.kv_heads, " of keys and values"))});
+  out.push_back(
+      {"heads", text(p.heads, " of ", p.head_dim, " channels",
+                     p.kv_heads == p.heads ? "" : text(", ", counted(std::size_t(p.kv_heads), "KV head")))});
   if (!g.numbers().inv_freq.empty()) add_rotation(e, g, full, out);
   out.push_back({"softmax", softmax_text(p, g.numbers())});
   if (g.at.back().temperature != g.at.front().temperature || g.at.front().temperature != 1)
@@ -248,14 +254,14 @@ std::vector<std::string> at_length(const Explanation& e, std::size_t n) {
     const std::string what = change(g, n, first_length(e));
     if (!what.empty()) out.push_back(e.groups.size() == 1 ? what : text(whose(g), ": ", what));
   }
-  if (out.empty()) out.push_back(n == 0 ? "the reference" : "nothing changes but the distances themselves");
+  if (out.empty()) out.push_back(n == 0 ? "the reference" : "nothing changes except the distances");
   return out;
 }
 
 std::string cache_text(const Explanation& e) {
-  if (!e.cache) return "An encoder keeps no keys.";
+  if (!e.cache) return "An encoder has no key cache.";
   const bool windows = e.cache->beyond_windows < e.cache->per_token;
-  std::string out = text(bytes_text(double(e.cache->per_token)), " a token in bfloat16 or float16");
+  std::string out = text(bytes_text(double(e.cache->per_token)), " per token in bfloat16 or float16");
   if (windows && e.cache->beyond_windows)
     out += text(" (", bytes_text(double(e.cache->beyond_windows)), " once all windows are full)");
   for (std::size_t n = 0; n < e.lengths.size(); ++n)
@@ -264,8 +270,9 @@ std::string cache_text(const Explanation& e) {
   const auto& sizes = e.model.because;
   if (std::any_of(sizes.begin(), sizes.end(),
                   [](const Because& b) { return b.key.find("qk_rope_head_dim") != b.key.npos; }))
-    out += "; as attention reads them: MLA's own cache of compressed keys is smaller";
-  return out + (windows ? "; a layer with a window keeps no more than that" : "") + ".";
+    out +=
+        "; this counts the keys as attention reads them, and MLA's own cache of compressed keys is smaller";
+  return out + (windows ? "; a layer with a window caches only the window" : "") + ".";
 }
 
 }  // namespace gnomon::pages

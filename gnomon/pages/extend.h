@@ -7,7 +7,7 @@ namespace gnomon::pages {
 
 inline constexpr int kExtendSchema = 1;
 
-// The plan with every number of every pair as JSON, in lines of `indent`; -1: one line.
+// The plan as JSON with `indent`, with every number of every pair; -1: one line.
 std::string extend_json(const ExtensionPlan& plan, int indent);
 
 }  // namespace gnomon::pages

@@ -49,7 +49,8 @@ Json json_of(const TableLook& t) {
           {"recall", t.recall},
           {"recall_normed", t.recall_normed},
           {"entries", json_of(t.entries)},
-          {"entries_normed", json_of(t.entries_normed)}};
+          {"entries_normed", json_of(t.entries_normed)},
+          {"plane", {{"word_share", t.plane.word_share}, {"position_share", t.plane.position_share}}}};
 }
 Json json_of(const PositionProbe& p) { return {{"r2", p.r2}, {"error", p.error}, {"accuracy", p.accuracy}}; }
 Json json_of(const Change& c, Measure measure) {
@@ -113,27 +114,47 @@ std::string table_section(const TableLook& t) {
     return std::vector<report::Table::Cell>{{what}, {grouped(value, digits), value, true}};
   };
   return report::draw(report::Table{
-             {"of the table of positions", "number"},
-             {row("length of a position over that of a word", t.norms.raw, 3),
-              row("the same about their means", t.norms.centred, 3),
+             {"table of positions", "value"},
+             {row("length of a position vector / length of a word vector", t.norms.raw, 3),
+              row("the same after subtracting both means", t.norms.centred, 3),
               row("effective rank of positions", t.position_rank, 1),
               row("effective rank of words", t.word_rank, 1),
               row("directions with 95 % of the variance of positions", double(t.components), 0),
-              row("share of that variance in the words' 95 % subspace", t.within, 3),
-              row("the same of a random subspace", t.chance, 3),
+              row("share of that variance in the word subspace (95 % of the variance of words)", t.within, 3),
+              row("the same in a random subspace", t.chance, 3),
               row("cosine of the mean word and the mean position", t.mean_cosine, 3),
-              row("variance of e·eᵀ that the distance explains", t.by_distance, 3),
-              row("roughness: |e(p+1) − e(p)|² over |e − mean|², 2 of independent rows", t.roughness, 3),
-              row("first row: distance to the mean, over that of the others", t.first_row, 2),
-              row("words that are still the nearest when a position is added", t.identity, 3),
+              row("share of the variance of e·eᵀ that distance explains", t.by_distance, 3),
+              row("roughness: |e(p+1) − e(p)|² / |e − mean|²; 2 for independent rows", t.roughness, 3),
+              row("first row: distance to the mean / that of the other rows", t.first_row, 2),
+              row("share of words that are still nearest to themselves with a position added", t.identity, 3),
               row("the same after the norm of the embedding", t.identity_normed, 3),
-              row("nearest words that stay when a position is added", t.recall, 3),
+              row("share of nearest neighbours that stay with a position added", t.recall, 3),
               row("the same after the norm of the embedding", t.recall_normed, 3)}}) +
          report::paragraph(
              text("Of all ", grouped(double(t.words)), " words and ", grouped(double(t.positions)),
                   " positions; ", std::min(kWordsAsked, t.words),
-                  " of the words, evenly spread, are asked for their neighbours. A position is ",
-                  grouped(t.norms.raw, 2), " times as long as a word there."));
+                  " of the words, evenly spread, are compared with their neighbours. A position vector is ",
+                  grouped(t.norms.raw, 2), " times as long as a word vector."));
+}
+
+std::string plane_section(const TablePlane& plane) {
+  report::LineChart chart{
+      "Words and positions on a plane",
+      text("Across: the direction in which words vary most, with ", grouped(100 * plane.word_share),
+           " % of their variance. Up: the direction at a "
+           "right angle in which positions vary most, with ",
+           grouped(100 * plane.position_share),
+           " % of theirs. The cloud is one word with each "
+           "position added to it."),
+      {"along the first direction of words", false, {}, false},
+      {"along the first direction of positions", false, {}, false},
+      {}};
+  const auto points = [&](const char* name, const auto& of, int style) {
+    chart.series.push_back({name, of, style, false, true, false});
+  };
+  points("words", plane.words, 1), points("positions", plane.positions, 0),
+      points("the cloud", plane.cloud, 2);
+  return report::draw(chart);
 }
 
 std::string terms_section(const Inspection& found) {
@@ -153,10 +174,9 @@ std::string terms_section(const Inspection& found) {
   }
   return report::draw(table) +
          report::paragraph(
-             "Shares of the variance of the logits within a row (softmax sees nothing "
-             "else); they sum to 1 and may be "
-             "negative; ± 95 % over windows. First of a pair: of the query. Rest: token types, the norm's "
-             "bias, biases of the projections.");
+             "Shares of the variance of the logits within a row (the softmax sees nothing else). They sum to "
+             "1 and may be negative; ±: 95 % interval over windows. The first of a pair belongs to the "
+             "query. Rest: token types, bias of the norm, biases of the projections.");
 }
 
 std::string heads_section(const Inspected& in) {
@@ -169,10 +189,10 @@ std::string heads_section(const Inspected& in) {
   };
   return map("Weight on the first token", "Above 0.5: a sink.",
              [](const HeadWatched& h) { return h.habits.first; }) +
-         map("Weight on the token before", "Above 0.5: a previous-token head.",
+         map("Weight on the previous token", "Above 0.5: a previous-token head.",
              [](const HeadWatched& h) { return h.habits.previous; }) +
          map("Logits explained by distance",
-             "Share of the variance of the logits of a row that the distance of query and key alone "
+             "Share of the variance of the logits within a row that the distance between query and key alone "
              "explains.",
              [](const HeadWatched& h) { return h.by_distance; });
 }
@@ -180,8 +200,7 @@ std::string heads_section(const Inspected& in) {
 std::string streams_section(const Inspected& in) {
   report::LineChart chart{"What the stream varies with",
                           "Two-way means over sequences, without the first token of a window, corrected for "
-                          "what chance carries. Thin "
-                          "lines: 95 % intervals over blocks of the text.",
+                          "chance. Thin lines: 95 % intervals over blocks of the text.",
                           {"layer", false, {}, false},
                           {"share of the variance", false, {}, false},
                           {}};
@@ -189,7 +208,7 @@ std::string streams_section(const Inspected& in) {
       rest{"context", {}, 2, false, true, true};
   report::LineChart probes{
       "Position, read by a linear probe",
-      text("Mean error in tokens, on sequences that the probe has not seen; a constant guess has ",
+      text("Mean error in tokens, on sequences that the probe has not seen; for a constant guess ",
            grouped(double(in.found.probed) / 4, 1), "."),
       {"layer", false, {}, false},
       {"tokens", false, {}, false},
@@ -226,7 +245,7 @@ std::string pairs_section(const Inspection& found) {
   for (std::size_t n = 0; n < found.pairs.size(); ++n) {
     const std::size_t H = found.pairs[n].size(), P = found.pairs[n].front().size();
     report::HeatMap m{text("Layer ", found.pair_layers[n], ": what each pair of channels adds to the logits"),
-                      "Share of the variance of the logits within a row. Pair 0 turns fastest.",
+                      "Share of the variance of the logits within a row. Pair 0 rotates fastest.",
                       "pair",
                       "head",
                       H,
@@ -244,7 +263,7 @@ std::string changes_section(const Inspection& found, const std::vector<Change>& 
   const bool loss = found.measure != Measure::rows;
   report::IntervalChart chart{title,
                               loss ? "95 % intervals over windows of the text."
-                                   : "1 − cosine between the means of a window's last rows.",
+                                   : "1 − cosine between the mean output vectors of a window.",
                               loss ? text(unit_of(found.measure), " more") : "1 − cosine",
                               {}};
   for (const Change& c : changes) chart.rows.push_back({c.what, c.value, c.half_width, 0, {}});
@@ -254,7 +273,7 @@ std::string changes_section(const Inspection& found, const std::vector<Change>& 
 
 std::string head_changes(const Inspected& in) {
   const bool loss = in.found.measure != Measure::rows;
-  report::HeatMap m{"Position taken from one head",
+  report::HeatMap m{"Position removed from one head",
                     text(unit_of(in.found.measure), loss ? " more." : "."),
                     "head",
                     "layer",
@@ -267,7 +286,7 @@ std::string head_changes(const Inspected& in) {
 
 std::string places_section(const Inspection& found) {
   report::LineChart chart{"Loss by place in the window",
-                          "Mean over windows; thin lines: 95 % interval over windows.",
+                          "Mean over windows; thin lines: 95 % intervals over windows.",
                           {"place of the token", true, {}, false},
                           {std::string(unit_of(found.measure)), false, {}, false},
                           {}};
@@ -290,8 +309,8 @@ std::string readings_section(const Inspection& found) {
                           {within(r.nats, r.half_width, 3), r.nats, true},
                           {r.spec}});
   return report::draw(table) + report::paragraph(
-                                   "Loss of the last tokens of a window, with the same numbers and another "
-                                   "spec; nothing is trained. ±: 95 % over blocks of these tokens.");
+                                   "Loss on the last tokens of a window, with the same weights and another "
+                                   "spec, without training. ±: 95 % interval over blocks of these tokens.");
 }
 
 }  // namespace
@@ -373,20 +392,23 @@ std::string inspect_page(const Inspected& in) {
   const std::string name = in.model.substr(in.model.find_last_of('/', in.model.size() - 2) + 1);
   Page page(text("What position does in ", name));
   for (const std::string& sentence : inspect_words(in)) page.lead(sentence);
-  page.lead(text(in.family, ": ", grouped(double(in.parameters)), " parameters, ", in.layers,
-                 " layers of width ", in.width, ", ", in.heads, " heads, ", in.spec, "; ", in.found.windows,
-                 " windows of ", in.found.window, " tokens of ", in.text, "."));
+  page.lead(text(in.family, ": ", grouped(double(in.parameters)), " parameters, ",
+                 counted(std::size_t(in.layers), "layer"), " of width ", in.width, ", ",
+                 counted(std::size_t(in.heads), "head"), ", ", in.spec, "; ",
+                 counted(std::size_t(in.found.windows), "window"), " of ", in.found.window, " tokens from ",
+                 in.text, "."));
   const Inspection& f = in.found;
-  if (f.table) page.section("Positions beside words", table_section(*f.table));
+  if (f.table)
+    page.section("Positions beside words", plane_section(f.table->plane) + table_section(*f.table));
   if (!f.terms.empty()) page.section("Word and position in the first layer's logits", terms_section(f));
   if (!f.heads.empty()) page.section("What heads look at", heads_section(in));
   if (!f.streams.empty()) page.section("How position survives", streams_section(in));
   if (!f.pairs.empty()) page.section("Which frequencies are used", pairs_section(f));
   if (!f.shifts.empty())
-    page.section("All positions moved", changes_section(f, f.shifts, "The same text further on"));
+    page.section("All positions shifted", changes_section(f, f.shifts, "The same text at later positions"));
   if (!f.removals.empty())
-    page.section("Position taken away", changes_section(f, f.removals, "Nothing of position there") +
-                                            (f.head_removals.empty() ? "" : head_changes(in)));
+    page.section("Positions removed", changes_section(f, f.removals, "Without positions") +
+                                          (f.head_removals.empty() ? "" : head_changes(in)));
   if (!f.by_place.empty()) page.section("Loss against position", places_section(f));
   if (!f.readings.empty()) page.section("Windows longer than in training", readings_section(f));
   std::string left;

@@ -15,18 +15,17 @@ std::string percent(double share) { return text(grouped(100 * share, share < 0.0
 void about_table(const Inspected& in, std::vector<std::string>& all) {
   if (!in.found.table) return;
   const TableLook& t = *in.found.table;
-  all.push_back(text("A position is ", grouped(t.norms.raw, 2), " times as long as a word, or ",
-                     grouped(t.norms.centred, 2), " times when both are taken about their means. ",
-                     t.components, " of ", t.width, " directions hold 95 % of what the ", t.positions,
-                     " positions differ in."));
-  all.push_back(text("Of the variance of positions ", percent(t.within),
-                     " lies in the words' subspace, the directions with 95 % of the variance of words; in "
-                     "random directions it would be ",
-                     percent(t.chance), ". The mean word and the mean position have a cosine of ",
+  all.push_back(text("A position vector is ", grouped(t.norms.raw, 2), " times as long as a word vector, or ",
+                     grouped(t.norms.centred, 2), " times after subtracting both means. ", t.components,
+                     " of ", t.width, " directions hold 95 % of the variance of the ", t.positions,
+                     " positions."));
+  all.push_back(text("The word subspace, the directions with 95 % of the variance of words, holds ",
+                     percent(t.within), " of the variance of positions; in random directions it would be ",
+                     percent(t.chance), ". The cosine of the mean word and the mean position is ",
                      grouped(t.mean_cosine, 2), "."));
-  all.push_back(text("Of the 10 nearest words of a word, ", percent(t.recall),
-                     " are nearest still when a position is added, ", percent(t.recall_normed),
-                     " after the norm of the embedding; the position is ", grouped(t.norms.raw, 2),
+  all.push_back(text("Of the 10 nearest neighbours of a word, ", percent(t.recall),
+                     " stay when a position is added, and ", percent(t.recall_normed),
+                     " after the norm of the embedding. The position is ", grouped(t.norms.raw, 2),
                      " times as long as the word."));
 }
 
@@ -41,12 +40,12 @@ void about_terms(const Inspected& in, std::vector<std::string>& all) {
     ww += t.at(0, 0) / n, cross += (t.at(0, 1) + t.at(1, 0)) / n, pp += t.at(1, 1) / n;
     by_position += t.at(1, 1) > t.at(0, 0);
   }
-  all.push_back(text("In the first layer word with word makes ", percent(ww),
-                     " of the variance of the logits, word with position ", percent(cross),
-                     ", position with position ", percent(pp), ", biases and token type ",
-                     percent(1 - ww - cross - pp),
-                     " (mean over heads; a share below 0 varies against the whole). In ", by_position, " of ",
-                     in.found.terms.size(), " heads position with position is more than word with word."));
+  all.push_back(text("Shares of the variance of the logits in the first layer: word with word ", percent(ww),
+                     ", word with position ", percent(cross), ", position with position ", percent(pp),
+                     ", biases and token type ", percent(1 - ww - cross - pp),
+                     " (mean over heads; a negative share varies against the total). In ", by_position,
+                     " of ", in.found.terms.size(),
+                     " heads, position with position has a larger share than word with word."));
 }
 
 // "none", "one", "two": small numbers read as words.
@@ -74,26 +73,26 @@ void about_heads(const Inspected& in, std::vector<std::string>& all) {
 void about_streams(const Inspected& in, std::vector<std::string>& all) {
   if (in.found.streams.empty()) return;
   const StreamLook &first = in.found.streams.front(), &last = in.found.streams.back();
-  std::string said = text("Position makes ", percent(first.variance.position),
-                          " of the variance of what enters the first layer and ",
-                          percent(last.variance.position), " of what leaves the last; the word itself ",
+  std::string said = text("Position explains ", percent(first.variance.position),
+                          " of the variance of the residual stream before the first layer and ",
+                          percent(last.variance.position), " after the last. The word itself explains ",
                           percent(first.variance.token), " and ", percent(last.variance.token), ".");
   if (first.probe && last.probe && in.found.word_probe)
-    said += text(
-        " A linear probe reads the position to ", grouped(first.probe->error, 1), " tokens there and to ",
-        grouped(last.probe->error, 1), " here (from the words alone ", grouped(in.found.word_probe->error, 1),
-        last.untrained
-            ? text("; at the end of the same model before training ", grouped(last.untrained->error, 1))
-            : "",
-        "; a constant guess ", grouped(double(in.found.probed) / 4, 1), ").");
+    said += text(" A linear probe reads the position with a mean error of ", grouped(first.probe->error, 1),
+                 " tokens before the first layer and ", grouped(last.probe->error, 1),
+                 " after the last. For comparison: words alone ", grouped(in.found.word_probe->error, 1),
+                 last.untrained
+                     ? text(", the end of the model before training ", grouped(last.untrained->error, 1))
+                     : "",
+                 ", a constant guess ", grouped(double(in.found.probed) / 4, 1), ".");
   all.push_back(said);
   const auto longest =
       std::max_element(in.found.streams.begin(), in.found.streams.end(),
                        [](const auto& a, const auto& b) { return a.first_length < b.first_length; });
   if (longest->first_length > 4)
-    all.push_back(text("The first token of a window becomes ", grouped(longest->first_length),
+    all.push_back(text("The vector of the first token in a window becomes ", grouped(longest->first_length),
                        " times as long as the others (before layer ", longest - in.found.streams.begin(),
-                       "); it is left out of these shares."));
+                       "), so these shares leave it out."));
 }
 
 void about_loss(const Inspected& in, std::vector<std::string>& all) {
@@ -107,7 +106,7 @@ void about_loss(const Inspected& in, std::vector<std::string>& all) {
 
 std::string told(const Inspected& in, const Change& c) {
   if (in.found.measure == Measure::rows)
-    return text("changes the mean of the rows by ", significant(c.value), " (1 − cosine)");
+    return text("changes the mean output vector by ", significant(c.value), " (1 − cosine)");
   const std::string unit(unit_of(in.found.measure));
   const double half_width = std::isnan(c.half_width) ? 0 : c.half_width;
   if (std::abs(c.value) + half_width < 5e-4) return text("changes the loss by less than 0.001 ", unit);
@@ -116,29 +115,29 @@ std::string told(const Inspected& in, const Change& c) {
     return text(c.value > 0 ? "raises" : "lowers", " the loss by ",
                 within(std::abs(c.value), c.half_width, 3), " ", unit);
   return text("changes the loss by ", within(c.value, c.half_width, 3), " ", unit,
-              ", which is not told apart from nothing");
+              ", and the interval includes 0");
 }
 
 void about_changes(const Inspected& in, std::vector<std::string>& all) {
   if (!in.found.shifts.empty()) {
     const Change& most = in.found.shifts.back();
-    all.push_back(text("The same text at ", most.what, " ", told(in, most), "."));
+    all.push_back(text("Reading the same text at ", most.what, " ", told(in, most), "."));
   }
   for (const Change& c : in.found.removals)
-    if (c.what == "no positions") all.push_back(text("Without any position it ", told(in, c), "."));
+    if (c.what == "no positions") all.push_back(text("Removing all positions ", told(in, c), "."));
   const auto worst = std::max_element(
       in.found.removals.begin(), in.found.removals.end(), [](const Change& a, const Change& b) {
         const auto of = [](const Change& c) { return c.what == "no positions" ? -HUGE_VAL : c.value; };
         return of(a) < of(b);
       });
   if (worst != in.found.removals.end() && worst->what != "no positions")
-    all.push_back(
-        text("Of single layers the largest change: ", worst->what, ", which ", told(in, *worst), "."));
+    all.push_back(text("The largest change from one layer: ", worst->what, " ", told(in, *worst), "."));
   const auto head =
       std::max_element(in.found.head_removals.begin(), in.found.head_removals.end(),
                        [](const auto& a, const auto& b) { return a.change.value < b.change.value; });
   if (head != in.found.head_removals.end())
-    all.push_back(text("Of single heads: ", head->change.what, ", which ", told(in, head->change), "."));
+    all.push_back(
+        text("The largest change from one head: ", head->change.what, " ", told(in, head->change), "."));
 }
 
 void about_beyond(const Inspected& in, std::vector<std::string>& all) {
@@ -156,8 +155,8 @@ void about_beyond(const Inspected& in, std::vector<std::string>& all) {
       others += text(others.empty() ? "" : ", ", r.way, " ", grouped(r.nats, 3));
   }
   all.push_back(text("In windows of ", grouped(double(longest)), " tokens, without training, ", best->way,
-                     " is lowest: ", within(best->nats, best->half_width, 3), " ", unit_of(in.found.measure),
-                     others.empty() ? "" : text(" (", others, ")"), "."));
+                     " has the lowest loss: ", within(best->nats, best->half_width, 3), " ",
+                     unit_of(in.found.measure), others.empty() ? "" : text(" (", others, ")"), "."));
 }
 
 }  // namespace
@@ -169,7 +168,7 @@ std::string within(double value, double half_width, int digits) {
 
 std::string how_masked(const Inspection& f) {
   if (!f.masking) return {};
-  return text("Losses are of masked tokens: ", grouped(100 * Masking::kScored),
+  return text("Losses are over masked tokens: ", grouped(100 * Masking::kScored),
               " % of each window, chosen and replaced by BERT's rule with seed ", f.masking->seed, ".");
 }
 

@@ -31,10 +31,10 @@ std::string link(const LintRule& rule) {
 
 std::string section(const LintRule& rule) {
   const std::string_view departs =
-      rule.traits.departs ? " Here gnomon's own answer is another than that of transformers 5.23." : "";
+      rule.traits.departs ? " Here gnomon's answer differs from that of transformers 5.23." : "";
   return text("\n### ", rule.id, "\n\n", severity_name(rule.severity), ": ", rule.title, "\n\n",
               rule.explains, departs, "\n\n", rule.fix, " ", link(rule), ".\n\n```json\n", rule.fails,
-              "\n```\n\ninstead of which\n\n```json\n", rule.passes, "\n```\n");
+              "\n```\n\nWrite instead:\n\n```json\n", rule.passes, "\n```\n");
 }
 
 // A file's name as the reference of a URI (RFC 3986): whole paths are file:, others relative.
@@ -75,12 +75,12 @@ std::string lint_markdown() {
   std::array<std::size_t, 3> count{};
   for (const LintRule* rule : lint_rules()) ++count[std::size_t(rule->severity)];
   std::string out = text(
-      "# Rules of `gnomon lint`\n\nMade from the rules by `gnomon lint --rules --markdown`; a test compares. "
-      "There are ",
+      "# Rules of `gnomon lint`\n\nGenerated from the rules by `gnomon lint --rules --markdown`; a test "
+      "compares the two. There are ",
       counted(count[0], "error"), ", ", counted(count[1], "warning"), " and ", counted(count[2], "note"),
-      ". An error is computed otherwise than the file means, by transformers 5.23 or by every reader; a "
-      "warning, by some reader that is in use, or very likely; a note is right, and has "
-      "been read wrongly. Numbers of transformers were seen with 5.23.0 and 4.57.6.\n\n| rule | severity | "
+      ".\n\n- Error: transformers 5.23, or every reader, computes something else than the file says.\n- "
+      "Warning: some reader in use does, or probably does.\n- Note: the file is right, but readers have "
+      "misread it.\n\nNumbers from transformers come from 5.23.0 and 4.57.6.\n\n| rule | severity | "
       "what it is |\n|---|---|---|\n");
   for (const LintRule* rule : lint_rules())
     out += text("| [", rule->id, "](#", rule->id, ") | ", severity_name(rule->severity), " | ", rule->title,

@@ -6,14 +6,14 @@
 
 #include "gnomon/models/lint/lint.h"
 
-// The rules about position settings, and what they found in a file, as documents.
+// Documents about lint: the rules about position settings, and their findings in a file.
 namespace gnomon::pages {
 
 std::string lint_markdown();                       // docs/lint.md
 std::string lint_rules_json();                     // a list of objects
 std::string lint_rule_json(const LintRule& rule);  // one of them
 
-// What was found in one file, whose text is `bytes`; empty: no text, as a GGUF file has none.
+// The findings in one file. `bytes` is its text; empty for a GGUF file, which has no text.
 struct LintReport {
   const LintContext& context;
   std::span<const LintResult> results;

@@ -17,7 +17,7 @@ namespace {
 std::string input_picture(const Sitter& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const std::int64_t rows = std::min(length, s.encoding.positions_end().value_or(length));
-  report::HeatMap map{text("Position vectors: one row a position, one column a channel"),
+  report::HeatMap map{text("Position vectors: one row per position, one column per channel"),
                       text("From the definition, in double; parameters: ", s.parameters, "."),
                       "channel",
                       "position",
@@ -46,8 +46,8 @@ std::string bias_picture(const Sitter& s, std::int64_t length) {
       {}};
   const std::int64_t first = shape.causal ? 0 : 1 - bias.tokens();
   if (shape.H > kMostHeadsTold)
-    chart.note += text(" Of ", shape.H, " heads ", kMostHeadsTold,
-                       " are drawn, evenly spread: more lines cannot be told apart.");
+    chart.note += text(" Of ", shape.H, " heads, ", kMostHeadsTold,
+                       " are drawn, evenly spread; more lines would be unreadable.");
   for (const std::int64_t h : heads_told(shape.H)) {
     report::Series line{text("head ", h), {}, int(h)};
     line.points.resize(std::size_t(bias.tokens() - first));
@@ -68,8 +68,8 @@ std::string channel_picture(const Sitter& s, std::int64_t length) {
   Silent all(s.encoding, Placement::consecutive(0, length));
   report::HeatMap map{
       title,
-      "q = k = the unit vector of the channel, in head 0; logit times the root of the head size, from "
-      "the definition. A rotation shows the cosine of its angle.",
+      "q and k are both the unit vector of the channel, in head 0. The value is the logit times the square "
+      "root of the head size, from the definition. A rotation shows the cosine of its angle.",
       "distance in tokens",
       "channel of the head",
       std::size_t(D),
@@ -90,7 +90,7 @@ std::string channel_picture(const Sitter& s, std::int64_t length) {
 std::string clock_picture(const Sitter& s) {
   const auto w = s.encoding.frequencies();
   report::Clocks clocks{
-      "The hands of the clock: one a pair of channels",
+      "The hands of the clock: one per pair of channels",
       "A hand points up at position 0 and turns clockwise: sin on x, cos on y. The first pair turns "
       "fastest.",
       "pair",
@@ -112,7 +112,7 @@ std::string wavelength_picture(const Sitter& s, std::int64_t length) {
   const auto w = s.encoding.frequencies();
   report::LineChart chart{
       "Wavelength of each pair, against the context",
-      "Tokens for one full turn. Pairs above the line never turn once within the context.",
+      "Tokens for one full turn. Pairs above the line do not complete a turn within the context.",
       {"pair of channels"},
       {"tokens", true},
       {}};
@@ -144,8 +144,8 @@ std::string mask_picture(const Sitter& s, std::int64_t length) {
 }
 
 std::string sampler_picture(const Sitter& s, std::int64_t length) {
-  report::LineChart chart{"Where tokens stand after the sampler",
-                          "Three draws in training, and one in evaluation.",
+  report::LineChart chart{"Positions of the tokens after the sampler",
+                          "Three draws in training and one in evaluation.",
                           {"token"},
                           {"position"},
                           {}};

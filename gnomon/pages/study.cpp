@@ -115,28 +115,27 @@ std::string ranking(const StudySummary& s) {
   }
   const bool inference = s.config.seeds > 1;
   chart.note = inference
-                   ? text("Mean over ", s.config.seeds,
-                          " seeds and the held-out text of the paired differences; bars are 95 % intervals "
-                          "over both, small dots the seeds. An arrow: beyond the picture.")
+                   ? text("Means of the paired differences over ", s.config.seeds,
+                          " seeds and the held-out text. Bars are 95 % intervals over both, small dots are "
+                          "single seeds. An arrow points to a value outside the picture.")
                    : "One seed: no inference.";
   return report::draw(chart) + report::draw(results(s)) +
          report::paragraph(text(
-             "Loss over whole held-out windows of ", grouped(double(s.config.model.length)), " bytes, ",
-             grouped(double(s.config.windows)),
-             " windows, the same for every arm; 1 nat = 1.4427 bits. ± is the half-width "
-             "of a 95 % interval over seeds and text",
-             inference ? ", of each difference by itself." : "; with one seed there is none: no inference.",
-             " Verdict: ", counted(family_size(s), "comparison"), " with the baseline", where_compared(s),
-             ", decided together by Holm at 5 %; equivalent: "
-             "within ±",
+             "The loss is the mean over ", grouped(double(s.config.windows)), " whole held-out ",
+             s.config.windows == 1 ? "window" : "windows", " of ", grouped(double(s.config.model.length)),
+             " bytes, the same for every arm; 1 nat = 1.4427 bits. ",
+             inference ? "± is the half-width of a 95 % interval over seeds and text, for each difference by "
+                         "itself."
+                       : "With one seed there are no intervals: no inference.",
+             " The verdicts are corrected together (Holm, 5 %) for ", counted(family_size(s), "comparison"),
+             " with the baseline", where_compared(s), ". Equivalent means within ±",
              shortest(s.config.smallest_effect),
-             " nats by two one-sided tests. Computing for equal loss: of the baseline's, 50 % is half of it; "
-             "by a curve "
-             "through the budgets, without an interval.")) +
+             " nats by two one-sided tests. Computing for equal loss is a share of the baseline's computing; "
+             "50 % is half of it. It follows from a curve through the budgets and has no interval.")) +
          "<h3>Cost</h3>\n" + report::draw(costs(s)) +
-         report::paragraph(text("Tokens a second are measured while ",
+         report::paragraph(text("Tokens per second were measured while ",
                                 counted(std::size_t(s.config.workers), "run"),
-                                s.config.workers == 1 ? " has the machine." : " share the machine."));
+                                s.config.workers == 1 ? " had the machine." : " shared the machine."));
 }
 
 void failures(const StudySummary& s, report::Page& page) {
@@ -145,7 +144,7 @@ void failures(const StudySummary& s, report::Page& page) {
     if (!r.failure.empty())
       html += report::paragraph(text(a.arm, ", seed ", r.plan.seed, ", ", r.plan.steps, " steps at rate ",
                                      shortest(r.plan.learning_rate), tunes(r.plan) ? " (tuning)" : "", ": ",
-                                     r.failure, ". Shown, not repeated."));
+                                     r.failure, ". The run is shown and not repeated."));
   };
   for (const ArmSummary& a : s.arms) {
     for (const RunResult& r : a.tuning) tell(a, r);
@@ -158,12 +157,11 @@ void failures(const StudySummary& s, report::Page& page) {
 
 // Loss against computing, and against the rate: the two things that turn orders around.
 std::string budgets(const StudySummary& s) {
-  report::LineChart chart{
-      "Held-out loss by computing",
-      "Means over the seeds; each point is a training of its own, with its schedule run to the end.",
-      {"TFLOP of one training", true, {}},
-      {s.unit},
-      {}};
+  report::LineChart chart{"Held-out loss by computing",
+                          "Means over the seeds. Each point is a separate training with a whole schedule.",
+                          {"TFLOP of one training", true, {}},
+                          {s.unit},
+                          {}};
   report::Table t;
   t.head = {"arm"};
   for (const AtBudget& b : s.arms[s.baseline].budgets) {
@@ -187,16 +185,17 @@ std::string budgets(const StudySummary& s) {
 std::string rates(const StudySummary& s) {
   if (!s.config.tuning.seeds)
     return report::paragraph(
-        text("Not tuned: every arm was trained at ", shortest(s.config.train.learning_rate), "."));
-  report::LineChart chart{"Validation loss by learning rate",
-                          text("Trainings of ", fixed(100 * s.config.tuning.share, 0), " % of the steps on ",
-                               counted(std::size_t(s.config.tuning.seeds), "seed"),
-                               " of their own, scored on text that no result is told of. Each arm takes its "
-                               "lowest point; where that is the first or the "
-                               "last, the next rate was tried, up to three times."),
-                          {"learning rate", true, {}},
-                          {s.unit},
-                          {}};
+        text("Not tuned: every arm has the learning rate ", shortest(s.config.train.learning_rate), "."));
+  report::LineChart chart{
+      "Validation loss by learning rate",
+      text("Trainings with ", fixed(100 * s.config.tuning.share, 0), " % of the steps and ",
+           counted(std::size_t(s.config.tuning.seeds), "separate seed"),
+           ", scored on text that no result uses. Each arm takes the rate of its lowest "
+           "point. If that was the first or the last rate, the next one was tried, up to "
+           "three times."),
+      {"learning rate", true, {}},
+      {s.unit},
+      {}};
   for (const ArmSummary& a : s.arms) {
     Series line{a.arm, {}, style_of(s, a.arm), false, true};
     for (const TriedRate& r : a.rate.tried) {
@@ -209,8 +208,8 @@ std::string rates(const StudySummary& s) {
   }
   std::sort(chart.x.ticks.begin(), chart.x.ticks.end());
   return report::draw(chart) +
-         report::paragraph(text("The choice of the rates took ", fixed(s.tuning_flops / 1e12, 1),
-                                " of the study's ", fixed(s.flops / 1e12, 1), " TFLOP of training."));
+         report::paragraph(text("The choice of the rates took ", fixed(s.tuning_flops / 1e12, 1), " of ",
+                                fixed(s.flops / 1e12, 1), " TFLOP of training in this study."));
 }
 
 // One thin line a seed and the mean of the seeds; values(run) gives the points of one.
@@ -248,7 +247,7 @@ std::string extrapolation(const StudySummary& s) {
       text("Loss of the last ", grouped(double(s.config.score)),
            " bytes of a window, by the length of the window"),
       "",
-      {"window length in bytes; in training " + grouped(double(s.config.model.length)), true, {}},
+      {"window length in bytes (" + grouped(double(s.config.model.length)) + " in training)", true, {}},
       {s.unit, false, {}, true},
       {}};
   for (const double f : s.config.lengths) chart.x.ticks.push_back(double(s.config.tokens_at(f)));
@@ -277,10 +276,12 @@ std::string extrapolation(const StudySummary& s) {
     if (some) undefined += (undefined.empty() ? "" : ", ") + a.arm;
   }
   chart.note =
-      text("The whole window is processed, its last ", grouped(double(s.config.score)),
-           " positions are scored: the same ", grouped(double(s.config.windows * s.config.score)),
+      text("The model reads the whole window and is scored on its last ", grouped(double(s.config.score)),
+           " positions: the same ", grouped(double(s.config.windows * s.config.score)),
            " target bytes at every length.",
-           undefined.empty() ? "" : " Not defined beyond its table, and not clamped: " + undefined + ".");
+           undefined.empty()
+               ? ""
+               : " Not defined beyond the end of a table (positions are not clamped): " + undefined + ".");
   return report::draw(chart) + report::draw(t);
 }
 
@@ -293,14 +294,14 @@ std::string training(const StudySummary& s) {
       return p;
     };
   };
-  return report::draw(report::LineChart{
-             "Held-out loss while training",
-             "Thin lines are single seeds, thick ones their mean; over up to 32 of the held-out windows.",
-             {"thousand bytes seen in training"},
-             {s.unit},
-             all_arms(s, false, curve(&CurvePoint::held_out))}) +
+  return report::draw(report::LineChart{"Held-out loss while training",
+                                        "Thin lines are single seeds, thick lines their means. Each point "
+                                        "uses up to 32 held-out windows.",
+                                        {"thousand bytes seen in training"},
+                                        {s.unit},
+                                        all_arms(s, false, curve(&CurvePoint::held_out))}) +
          report::draw(report::LineChart{"Training loss",
-                                        "Mean over the steps since the point before.",
+                                        "Each point is the mean over the steps since the previous point.",
                                         {"thousand bytes seen in training"},
                                         {s.unit},
                                         all_arms(s, false, curve(&CurvePoint::training))});
@@ -310,8 +311,8 @@ std::string within_window(const StudySummary& s) {
   constexpr std::size_t kBin = 8;
   report::LineChart chart{
       "Loss by position in the window",
-      text("Held-out windows of the training length; means over ", kBin, " neighbouring positions, ",
-           grouped(double(s.config.windows)), " windows and the seeds."),
+      text("Means over ", kBin, " neighbouring positions, ", grouped(double(s.config.windows)), " held-out ",
+           s.config.windows == 1 ? "window" : "windows", " of the training length, and the seeds."),
       {"position in the window, bytes"},
       {s.unit},
       {}};
@@ -358,7 +359,7 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
 
 std::string derived_sizes(const StudyConfig& c) {
   if (c.derived.empty()) return "";
-  std::string html = "<h3>What was not set, and what it follows from</h3>\n";
+  std::string html = "<h3>Settings that gnomon chose, and why</h3>\n";
   for (const std::string& sentence : c.derived) html += report::paragraph(sentence + ".");
   return html;
 }
@@ -374,11 +375,11 @@ std::string method(const StudySummary& s, const Data& data, const MadeBy& how) {
     html += report::paragraph(text("A run of the largest budget sees ", grouped(tokens),
                                    " tokens: ", fixed(tokens / data.training_tokens(), 2), " epochs."));
   html += report::paragraph(
-      "A seed fixes the initial weights and the order of the data; arms share both, so differences are "
-      "paired. AdamW, warm-up and cosine, weight decay on matrices only; the learning rate is chosen for "
-      "each arm by one rule.");
+      "A seed fixes the initial weights and the order of the data. All arms share both, so differences are "
+      "paired. The optimiser is AdamW with warm-up, a cosine schedule and weight decay on matrices only. One "
+      "rule chooses the learning rate of each arm.");
   html += report::paragraph(
-      text("Runs: ", s.finished, " finished, ", s.failed, " failed, of ", s.planned, " planned."));
+      text("Runs: ", s.planned, " planned, ", s.finished, " finished, ", s.failed, " failed."));
   html += "<h3>The command</h3>\n" + report::preformatted(how.command);
   html += derived_sizes(s.config);
   html += "<h3>The resolved configuration (study.toml)</h3>\n" + report::preformatted(print_toml(shown));
@@ -395,10 +396,12 @@ std::string study_page(const StudySummary& s, const Data& data, const StudyFolde
                          s.config.is_task() ? s.config.data : Path(s.config.text_path).filename().string()));
   for (const std::string& sentence : study_answers(s)) page.lead(sentence);
   const std::string block = s.config.model.block == "gpt" ? "" : text("block ", s.config.model.block, ", ");
-  page.lead(text(block, s.config.model.layers, " layers, ", s.config.model.width, " channels, ",
-                 s.config.model.heads, " heads, windows of ", grouped(double(s.config.model.length)),
-                 " bytes, ", grouped(double(s.config.train.steps)), " steps of ", s.config.train.batch,
-                 " windows; ", s.config.model.is_causal() ? "causal" : "bidirectional, masked bytes", "."));
+  page.lead(text("Model: ", block, counted(std::size_t(s.config.model.layers), "layer"), ", ",
+                 s.config.model.width, " channels, ", counted(std::size_t(s.config.model.heads), "head"),
+                 ", ", s.config.model.is_causal() ? "causal" : "bidirectional with masked bytes",
+                 ". Training: ", grouped(double(s.config.train.steps)), " steps of ",
+                 counted(std::size_t(s.config.train.batch), "window"), " of ",
+                 grouped(double(s.config.model.length)), " bytes."));
   page.section("Ranking", ranking(s));
   if (const std::string told = predictions_section(s); !told.empty())
     page.section("Predicted before the run", told);
@@ -415,9 +418,8 @@ std::string study_page(const StudySummary& s, const Data& data, const StudyFolde
   page.section("While training", training(s));
   page.section("Within the window", within_window(s));
   std::string gallery = report::paragraph(
-      "What each adds to the words or does in attention, from its definition; with the parameters that it "
-      "has "
-      "learned, where it has any. The pictures open by a click and are not printed.");
+      "What each encoding adds to the words or does in attention, from its definition and its learned "
+      "parameters, if it has any. A click on a name opens its pictures; they are not printed.");
   for (const auto& a : s.arms) gallery += report::folded(a.arm, portraits(s, folder, a));
   page.section("The encodings", gallery);
   page.section("How this was made", method(s, data, how));

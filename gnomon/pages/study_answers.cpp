@@ -26,10 +26,10 @@ std::vector<std::pair<double, double>> shares(const RunResult& run) {
 
 report::LineChart by_length(const StudySummary& s, const std::vector<int>& styles) {
   report::LineChart chart{text("Right answers by length: ", name(*s.metric)),
-                          text("Thin lines are single seeds: a task is often solved by some and not by "
-                               "others, so their middle says little."),
-                          {"symbols of the payload", false, {}},
-                          {text(name(*s.metric), "; by chance ", fixed(s.chance, 2))},
+                          text("Thin lines are single seeds, thick lines their means. Often some seeds solve "
+                               "a task and others do not; then the mean says little."),
+                          {"length: symbols of the payload", false, {}},
+                          {text(name(*s.metric), " (", fixed(s.chance, 2), " by chance)")},
                           {}};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const std::vector<RunResult>& runs = s.arms[i].largest().runs;
@@ -66,13 +66,15 @@ report::Table table(const StudySummary& s) {
 std::string depth_maps(const StudySummary& s) {
   std::string html;
   for (const ArmSummary& a : s.arms) {
-    report::HeatMap map{text("Found by depth: ", a.arm),
-                        "Left: at the start of the window; right: just before the question. Red: always.",
-                        "depth",
-                        "length",
-                        0,
-                        0,
-                        {}};
+    report::HeatMap map{
+        text("Answers found, by depth: ", a.arm),
+        "Left: the answer stands at the start of the window; right: just before the question. "
+        "Red: always found.",
+        "depth",
+        "length",
+        0,
+        0,
+        {}};
     for (const auto& l : a.by_length) {
       if (l.by_depth.empty()) continue;
       map.columns = l.by_depth.size(), ++map.rows;
@@ -87,9 +89,10 @@ std::string depth_maps(const StudySummary& s) {
 
 std::string study_right_answers(const StudySummary& s, const std::vector<int>& styles) {
   return report::draw(by_length(s, styles)) + report::draw(table(s)) +
-         report::paragraph(text("The middle seed with its 95 % interval over seeds (on the scale of logits); "
-                                "then how many seeds got ",
-                                shortest(kSolved), " or more.")) +
+         report::paragraph(
+             text("The mean over seeds on the scale of logits, with its 95 % interval; then how "
+                  "many seeds reach ",
+                  shortest(kSolved), ".")) +
          depth_maps(s);
 }
 

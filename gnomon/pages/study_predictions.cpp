@@ -74,19 +74,20 @@ std::string predictions_table(const std::vector<Told>& told) {
   if (t.rows.empty()) return "";
   return report::draw(t) +
          report::paragraph(
-             "Held: the whole 95 % interval lies within the bound; of losses it is over seeds and text, of "
-             "shares over seeds. Not held: it lies outside. Undecided: neither, or one seed. Exactly: every "
-             "run has that share. Each is judged alone: of twenty, one may be called wrongly by chance. "
-             "Losses are nats per byte; at 2× of the last bytes of windows twice as long as in training, "
-             "without a length of whole training windows.");
+             "Held: the whole 95 % interval lies within the bound. Intervals of losses are over seeds and "
+             "text, intervals of shares over seeds. Not held: the interval lies outside. Undecided: neither, "
+             "or one seed. Exactly: every run has that share. Each prediction is judged alone, so one in "
+             "twenty may be judged wrongly by chance. Losses are in nats per byte. At 2×: the loss of the "
+             "last bytes of windows twice as long as in training. Without a length: the loss of whole "
+             "training windows.");
 }
 
 std::string predictions_section(const StudySummary& s) {
   const std::string table = predictions_table({{"", &s}});
   return table.empty() ? ""
                        : table + report::paragraph(text(
-                                     "SHA-256 of the [[prediction]] tables of study.toml begins with ",
-                                     fingerprint(s.config.predictions), ": any change of them changes it."));
+                                     "The SHA-256 of the [[prediction]] tables in study.toml begins with ",
+                                     fingerprint(s.config.predictions), "; any change to them changes it."));
 }
 
 }  // namespace gnomon::pages

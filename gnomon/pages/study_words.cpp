@@ -37,17 +37,17 @@ std::string the_best(const StudySummary& s) {
            amount(double(at.tokens)), " of training (", counted(at.runs.size(), "seed"), ").");
   if (s.baseline == 0 || at.difference.n == 0) return out;
   const Estimate& d = at.difference;
-  out += text(" That is ", signed_text(d.mean, 3),
-              std::isnan(d.half_width) ? "" : " ± " + fixed(d.half_width, 3), " against ",
-              s.arms[s.baseline].arm);
+  out += text(" That is ", fixed(std::abs(d.mean), kLossDigits),
+              std::isnan(d.half_width) ? "" : " ± " + fixed(d.half_width, kLossDigits),
+              d.mean < 0 ? " below " : " above ", s.arms[s.baseline].arm, ".");
   const bool better = at.comparison && at.comparison->decision == Decision::better;
   if (better && best.speed_up && std::isfinite(best.speed_up->factor) && best.speed_up->factor > 1) {
     const bool less = best.speed_up->bound == SpeedUp::Bound::at_least;
-    out += text(", whose loss it reaches with ", less ? "less than " : "about ",
-                fixed(100 / best.speed_up->factor, 0), " % of the computing, by a curve through ",
-                counted(best.budgets.size(), "budget"));
+    out += text(" It reaches the loss of ", s.arms[s.baseline].arm, " with ", less ? "less than " : "about ",
+                fixed(100 / best.speed_up->factor, 0), " % of the computing (by a curve through ",
+                counted(best.budgets.size(), "budget"), ").");
   }
-  return out + ".";
+  return out;
 }
 
 std::vector<std::string> not_told_apart(const StudySummary& s) {
@@ -60,11 +60,11 @@ std::vector<std::string> not_told_apart(const StudySummary& s) {
   }
   std::vector<std::string> out;
   if (!equal.empty())
-    out.push_back(text("Equal to it within ", shortest(s.config.smallest_effect),
-                       " nats, which was declared too little to matter: ", listed(equal), "."));
+    out.push_back(text("Equivalent to ", s.arms.front().arm, " within ", shortest(s.config.smallest_effect),
+                       " nats, declared too small to matter: ", listed(equal), "."));
   if (!open.empty())
-    out.push_back(text("Not told apart from it by ", counted(std::size_t(s.config.seeds), "seed"), ": ",
-                       listed(open), "."));
+    out.push_back(text("Not told apart from ", s.arms.front().arm, " with ",
+                       counted(std::size_t(s.config.seeds), "seed"), ": ", listed(open), "."));
   const auto undecided = [](const ArmSummary& a) {
     return a.largest().comparison && a.largest().comparison->decision == Decision::undecided;
   };
@@ -72,7 +72,7 @@ std::vector<std::string> not_told_apart(const StudySummary& s) {
   for (const ArmSummary& a : s.arms) {
     if (undecided(a))
       from_baseline.push_back(text(a.arm, " (", signed_text(a.largest().difference.mean, 3), "; ",
-                                   fixed(a.detectable, 3), " would have been seen)"));
+                                   "detectable from ", fixed(a.detectable, 3), ")"));
   }
   if (!from_baseline.empty())
     out.push_back(text("Not told apart from ", s.arms[s.baseline].arm, ": ", listed(from_baseline), "."));
@@ -105,14 +105,14 @@ std::vector<std::string> longer_windows(const StudySummary& s) {
   const auto &there = *best->by_length[std::size_t(longest)].nats,
              &here = *best->by_length[std::size_t(own)].nats;
   std::string out =
-      text("In windows of ", s.config.tokens_at(s.config.lengths[std::size_t(longest)]), " bytes, ",
-           shortest(s.config.lengths[std::size_t(longest)]), " times the training length, ", best->arm,
-           " has the lowest loss: ", interval_text(there, 3), " nats over the last ", s.config.score,
-           " bytes, where windows of the training length give it ", interval_text(here, 3), ".");
+      text("In windows of ", s.config.tokens_at(s.config.lengths[std::size_t(longest)]), " bytes (",
+           shortest(s.config.lengths[std::size_t(longest)]), " times the training length) ", best->arm,
+           " has the lowest loss over the last ", s.config.score, " bytes: ", interval_text(there, 3),
+           " nats, against ", interval_text(here, 3), " in windows of the training length.");
   if (worse.size() == defined)
-    out += text(" There every arm loses more than ", shortest(kMuch), " nats.");
+    out += text(" Every arm loses more than ", shortest(kMuch), " nats there.");
   else if (!worse.empty())
-    out += text(" There these lose more than ", shortest(kMuch), " nats: ", listed(worse), ".");
+    out += text(" These lose more than ", shortest(kMuch), " nats there: ", listed(worse), ".");
   if (!undefined.empty()) out += text(" Not defined there: ", listed(undefined), ".");
   return {out};
 }
@@ -132,10 +132,9 @@ std::vector<std::string> at_which_budgets(const StudySummary& s) {
   }
   if (best.size() < 2) return {};
   std::vector<std::string> out{
-      arms.size() == 1
-          ? text(best.size() == 2 ? "At both budgets " : text("At all ", best.size(), " budgets "),
-                 *arms.begin(), " is lowest.")
-          : text("Lowest at each budget: ", listed(best), ".")};
+      arms.size() == 1 ? text(*arms.begin(), " has the lowest loss at ",
+                              best.size() == 2 ? std::string("both") : text("all ", best.size()), " budgets.")
+                       : text("Lowest loss at each budget: ", listed(best), ".")};
   std::vector<std::string> turned;
   for (const ArmSummary& a : s.arms) {
     const auto says = [&](const AtBudget& b, Decision d) {
@@ -147,8 +146,8 @@ std::vector<std::string> at_which_budgets(const StudySummary& s) {
     if (better && worse) turned.push_back(a.arm);
   }
   if (!turned.empty())
-    out.push_back(text("The verdict against ", s.arms[s.baseline].arm, " turns around between budgets for ",
-                       listed(turned), ": do not carry it to another budget."));
+    out.push_back(text("The verdict against ", s.arms[s.baseline].arm, " reverses between budgets for ",
+                       listed(turned), ": do not apply it to other budgets."));
   return out;
 }
 
@@ -162,11 +161,11 @@ std::vector<std::string> plateau(const StudySummary& s) {
     if (!a.largest().runs.empty() && a.largest().nats.mean > yardstick - s.config.smallest_effect)
       stuck.push_back(a.arm);
   }
-  const std::string what = text(causal ? "a bigram model (" : "a model of how often each byte comes (",
-                                fixed(yardstick, 3), " ", s.unit, ")");
+  const std::string what =
+      text(causal ? "a bigram model (" : "a unigram model (", fixed(yardstick, 3), " ", s.unit, ")");
   if (stuck.empty()) return {text("Every arm has a lower loss than ", what, ".")};
   return {text("Still on the first plateau, with no lower loss than ", what, ": ", listed(stuck),
-               ". Their place says how slowly they start, and no more.")};
+               ". The rank of such an arm shows only how slowly it starts.")};
 }
 
 // Of a task: who solves it, within the lengths of training and beyond.
@@ -177,11 +176,13 @@ std::vector<std::string> solved(const StudySummary& s) {
     std::vector<std::string> who;
     for (const ArmSummary& a : s.arms) {
       if (l < a.by_length.size() && a.by_length[l].solved > 0)
-        who.push_back(text(a.arm, " (", a.by_length[l].solved, " of ", a.largest().runs.size(), ")"));
+        who.push_back(
+            text(a.arm, " (", a.by_length[l].solved, " of ", counted(a.largest().runs.size(), "seed"), ")"));
     }
     const double length = s.arms.front().by_length[l].factor;
-    out.push_back(text(length > 0 ? text("At length ", shortest(length), " ") : "", name(*s.metric), " of ",
-                       shortest(kSolved), " or more, by seeds: ", who.empty() ? "nobody" : listed(who), "."));
+    out.push_back(text(who.empty() ? "No arm" : listed(who), who.size() > 1 ? " reach " : " reaches ",
+                       shortest(kSolved), " in ", name(*s.metric),
+                       length > 0 ? text(" at length ", shortest(length)) : "", "."));
   }
   return out;
 }
@@ -203,18 +204,18 @@ std::string for_longer_windows(const StudySummary& s) {
   const auto& here = best->by_length[own].nats;
   const double lost = here ? best->by_length[longest].nats->mean - here->mean : 0;
   if (lost > kMuch)
-    return text("; for windows longer than in training none of these: the lowest loss there, of ", best->arm,
-                ", is ", fixed(lost, 2), " nats above its own in windows of the training length");
-  return best == &s.arms.front() ? "" : text("; where windows get longer than in training, ", best->arm);
+    return text("; for windows longer than in training take none of these: even ", best->arm,
+                ", the lowest there, loses ", fixed(lost, 2), " nats against windows of the training length");
+  return best == &s.arms.front() ? "" : text("; for windows longer than in training take ", best->arm);
 }
 
 std::string what_to_do(const StudySummary& s) {
   const bool others = std::any_of(s.arms.begin(), s.arms.end(), [](const ArmSummary& a) {
     return a.to_best && a.to_best->decision != Decision::worse;
   });
-  return text("What to do: for a budget like this one take ", s.arms.front().arm,
-              inference(s) && others ? ", or one that is not told apart from it" : "", for_longer_windows(s),
-              inference(s) ? "." : "; and run more seeds before you believe it.");
+  return text("What to do: at a budget like this one take ", s.arms.front().arm,
+              inference(s) && others ? " or an arm that is not told apart from it" : "",
+              for_longer_windows(s), inference(s) ? "." : "; run more seeds before you rely on it.");
 }
 
 }  // namespace
@@ -243,14 +244,14 @@ std::string_view where_compared(const StudySummary& s) {
     return std::any_of(a.by_length.begin(), a.by_length.end(),
                        [](const auto& l) { return l.comparison.has_value(); });
   });
-  return longer ? ", here and at twice the length" : "";
+  return longer ? ", at the training length and at twice it" : "";
 }
 
 std::vector<std::string> study_answers(const StudySummary& s) {
   if (s.arms.front().largest().runs.empty()) return {};
   std::vector<std::string> all;
   const auto add = [&](std::vector<std::string> more) { all.insert(all.end(), more.begin(), more.end()); };
-  if (!inference(s)) all.push_back("One seed: no inference; what follows may be chance.");
+  if (!inference(s)) all.push_back("One seed: no inference; the results below may be chance.");
   all.push_back(the_best(s));
   if (inference(s)) add(not_told_apart(s));
   if (!s.metric) add(longer_windows(s));

@@ -12,7 +12,8 @@ std::vector<std::string> study_answers(const StudySummary& summary);
 // How many comparisons with the baseline are decided as one family: every arm after the largest budget, and at twice the
 // training length where it has a loss there.
 std::size_t family_size(const StudySummary& summary);
-std::string_view where_compared(const StudySummary& summary);  // ", here and at twice the length", or nothing
+// ", at the training length and at twice it", or nothing.
+std::string_view where_compared(const StudySummary& summary);
 
 // Of every loss, in the sentences, on the page and on the terminal.
 constexpr int kLossDigits = 3;

@@ -135,9 +135,8 @@ std::string suite_page(const std::vector<Told>& studies, const MadeBy& how) {
   report::Page page("Which position encoding, for what?");
   for (const std::string& sentence : suite_answers(studies)) page.lead(sentence);
   const char* legend =
-      "The mean share of right answers over seeds, by the metric of each task, and how many seeds have 90 % "
-      "or "
-      "more; of a text, nats per byte. n/d: the encoding is not defined there.";
+      "For a task: the mean share of right answers over seeds, by the metric of the task, and how many seeds "
+      "have 90 % or more. For a text: nats per byte. n/d: the encoding is not defined there.";
   page.section("Within the lengths of training",
                report::draw(table(studies, &SuiteScores::within)) + report::paragraph(legend));
   if (const report::Table beyond = table(studies, &SuiteScores::beyond); !beyond.rows.empty())

@@ -61,9 +61,39 @@ std::string draw_row(const IntervalChart::Row& r, const AxisScale& sx, double y)
                     " -5v10z\" color=\"", colour(r.style), "\"/>");
 }
 
+// Where rows begin, and their names in as many lines as they need: beside the row where the picture is wide, above it where
+// it is narrow. The last top is where the rows end.
+struct Rows {
+  std::vector<std::vector<std::string>> names;
+  std::vector<double> tops;
+};
+Rows rows_of(const IntervalChart& chart, Size size, double room) {
+  Rows rows{{}, {kTop}};
+  for (const auto& r : chart.rows) {
+    auto& lines = rows.names.emplace_back(in_lines(r.name, room, size));
+    for (std::string& line : lines) line = shortened(line, std::size_t(room / width_of("x", size) + 1e-9));
+    const double more = kLine * double(lines.size() - 1);
+    rows.tops.push_back(rows.tops.back() + (size == Size::wide ? std::max(28.0, 14 + more) : 42 + more));
+  }
+  return rows;
+}
+
+// The name and the number of a row; returns the height at which its estimate stands.
+double draw_words(const Rows& rows, std::size_t i, double at, Size size, std::string& out) {
+  const bool wide = size == Size::wide;
+  const double more = kLine * double(rows.names[i].size() - 1),
+               middle = (rows.tops[i] + rows.tops[i + 1]) / 2 - 2;
+  double line = wide ? middle + 4 - more / 2 : rows.tops[i] + 12;
+  for (const std::string& name : rows.names[i]) {
+    out += text_at(at, line, wide ? "end" : "start", name, " class=\"name\"");
+    line += kLine;
+  }
+  return wide ? middle : rows.tops[i] + 25 + more;
+}
+
 std::string drawn(const IntervalChart& chart, Size size) {
   const bool wide = size == Size::wide;
-  const double width = wide ? 800 : 360, row = wide ? 28 : 42;
+  const double width = wide ? 800 : 360;
   const Range range = range_of(chart);
   const auto ticks = round_ticks(range.low, range.high, wide ? 7 : 4);
   const int coarse = ticks.size() > 1 ? digits_of(ticks[1] - ticks[0]) : 0,
@@ -73,8 +103,9 @@ std::string drawn(const IntervalChart& chart, Size size) {
   for (const auto& r : chart.rows) names = std::max(names, width_of(r.name, size));
   for (const std::string& number : numbers) values = std::max(values, width_of(number, size));
   const double left = wide ? std::min(names + 14, width / 2) : kMargin,
-               right = wide ? width - values - 20 : width - kMargin,
-               bottom = kTop + row * double(chart.rows.size());
+               right = wide ? width - values - 20 : width - kMargin;
+  const Rows rows = rows_of(chart, size, wide ? left - 14 : width - values - 14);
+  const double bottom = rows.tops.back();
   const AxisScale sx{range.low, range.high, left, right, false};
   std::string out;
   for (const double t : ticks) {
@@ -86,11 +117,9 @@ std::string drawn(const IntervalChart& chart, Size size) {
   std::string description = chart.label + ".";
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     const auto& r = chart.rows[i];
-    const double top = kTop + row * double(i), y = top + (wide ? row / 2 - 2 : 25);
-    const auto room = std::size_t((wide ? left - 14 : width - values - 14) / (width_of("x", size)) + 1e-9);
-    out += text_at(wide ? left - 12 : 0, wide ? y + 4 : top + 12, wide ? "end" : "start",
-                   shortened(r.name, room), " class=\"name\"") +
-           text_at(width, wide ? y + 4 : top + 12, "end", numbers[i], " class=\"name\"") + draw_row(r, sx, y);
+    const double y = draw_words(rows, i, wide ? left - 12 : 0, size, out);
+    out += text_at(width, wide ? y + 4 : rows.tops[i] + 12, "end", numbers[i], " class=\"name\"") +
+           draw_row(r, sx, y);
     description += text(" ", r.name, ": ", numbers[i], ".");
   }
   out += line_at(left, bottom, right, bottom, "axis");

@@ -164,10 +164,27 @@ std::string legend_of(const LineChart& chart, Size size) {
     const std::string sample = s.line ? text("<path class=\"line\" d=\"M0 7H34\" stroke=\"", colour(s.style),
                                              "\"", dash(s.style), "/>")
                                       : "";
-    out += text("<li><svg class=\"sample\" width=\"34\" height=\"14\" aria-hidden=\"true\">", sample,
+    out += text("<li data-series=\"", s.style,
+                "\"><svg class=\"sample\" width=\"34\" height=\"14\" aria-hidden=\"true\">", sample,
                 marker(s.style, 17, 7, 4), "</svg>", escape(s.name), "</li>");
   }
   return out.empty() ? "" : text("<ul class=\"legend ", class_of(size), "\">", out, "</ul>");
+}
+
+// What the script lights, hides and tells of: parts of one picture that belong to a series have its style.
+std::string of_series(int style, std::string_view name, const std::string& content) {
+  if (content.empty()) return "";
+  const std::string named = name.empty() ? "" : text(" data-name=\"", escape(name), "\"");
+  return text("<g class=\"series\" data-series=\"", style, "\"", named, ">", content, "</g>");
+}
+
+// The picture with what the script needs to read a value from a place: of each axis low, high, from, to, and 1 if logarithmic.
+std::string with_scales(const AxisScale& sx, const AxisScale& sy, const std::string& content) {
+  const auto told = [](const AxisScale& s) {
+    return text(shortest(s.low), " ", shortest(s.high), " ", fixed(s.from, 1), " ", fixed(s.to, 1), " ",
+                int(s.logarithmic));
+  };
+  return text("<g class=\"field\" data-x=\"", told(sx), "\" data-y=\"", told(sy), "\">", content, "</g>");
 }
 
 // The first and the last point that there is; none of an empty series.
@@ -240,8 +257,9 @@ std::string drawn(const LineChart& chart, const Extent& e, const Frame& frame) {
   std::size_t named = 0;
   for (const Series& s : chart.series) {
     const std::vector<Line> lines = lines_of(s, sx, sy);
-    (s.thin ? thin : thick) += draw_line(s, lines);
-    if (s.markers || (!s.thin && chart.series.size() > 1)) thick += draw_markers(s, sx, sy);
+    const bool marked = s.markers || (!s.thin && chart.series.size() > 1);
+    (s.thin ? thin : thick) +=
+        of_series(s.style, s.name, draw_line(s, lines) + (marked ? draw_markers(s, sx, sy) : ""));
     if (!s.thin) all.insert(all.end(), lines.begin(), lines.end());
     if (labels.empty() || s.name.empty()) continue;
     const auto ends = ends_of(s);
@@ -250,12 +268,12 @@ std::string drawn(const LineChart& chart, const Extent& e, const Frame& frame) {
       label.end = {sx(ends.back().first), std::clamp(sy(ends.back().second), sy.to, sy.from)};
   }
   place(labels, all, {sx.from, sy.to, sx.to, sy.from}, frame.size);
-  for (const Label& l : labels) names += draw_label(l, frame.size);
+  for (const Label& l : labels) names += of_series(l.style, "", draw_label(l, frame.size));
   return (labels.empty() ? legend_of(chart, frame.size) : "") +
          svg({frame.width,
               frame.height + kLine * double(in_lines(chart.x.label, frame.width, frame.size).size() - 1),
               class_of(frame.size), chart.title, description_of(chart)},
-             axes(chart, sx, sy, frame) + thin + thick + names);
+             with_scales(sx, sy, axes(chart, sx, sy, frame) + thin + thick + names));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ std::string clocks(const Dial& d, Size size) {
   }
   return svg(
       {width, height, text("dial ", class_of(size)), d.title,
-       text("Position ", kShown, " as a clock with ", d.frequencies.size(), " hands, and each for itself.")},
+       text("Position ", kShown, " as a clock with ", d.frequencies.size(), " hands, and each hand alone.")},
       out);
 }
 }  // namespace

@@ -1,4 +1,4 @@
-// Sorting, copying, opening and turning only: the page is whole without it. It is the one script that a page's policy lets run.
+// Sorting, copying, opening, turning, and telling what a line is: the page is whole without it. It is the one script that a page's policy lets run.
 const reveal = () => {
   for (let e = document.getElementById(location.hash.slice(1)); e; e = e.parentElement) if (e.matches('details')) e.open = true;
 };
@@ -61,4 +61,56 @@ for (const clock of document.querySelectorAll('.clock')) {
   });
   clock.querySelector('.turn').hidden = false;
   turn();
+}
+// Of a line chart, the line next to the pointer, or the one whose name it is on, stands out and tells its value.
+const told = x => Number(x.toPrecision(4)).toLocaleString('en', {maximumFractionDigits: 6}).replace('-', '−');
+const value = ([low, high, from, to, logarithmic], at) => {
+  const part = (at - from) / (to - from);
+  return logarithmic ? low * (high / low) ** part : low + part * (high - low);
+};
+for (const field of document.querySelectorAll('g.field')) {
+  const svg = field.ownerSVGElement, [x, y] = [field.dataset.x, field.dataset.y].map(s => s.split(' ').map(Number));
+  const lines = [...field.querySelectorAll('.series[data-name] path.line')].map(path => ({
+    group: path.parentElement, points: [...path.getAttribute('d').matchAll(/([\d.]+) ([\d.]+)/g)].map(p => [+p[1], +p[2]])}));
+  if (!lines.length) continue;
+  const words = document.createElementNS(svg.namespaceURI, 'text');
+  words.setAttribute('class', 'name told');
+  field.append(words);
+  const light = series => {
+    svg.classList.toggle('pointed', series !== undefined);
+    for (const group of field.querySelectorAll('.series')) group.classList.toggle('near', group.dataset.series === series);
+    if (series === undefined) words.textContent = '';
+  };
+  svg.addEventListener('pointerleave', () => light());
+  svg.addEventListener('pointermove', event => {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const named = event.target.closest('.series:not([data-name])')?.dataset.series;
+    let best = {distance: 30};
+    for (const {group, points} of lines) {
+      if (group.classList.contains('hidden') || (named && group.dataset.series !== named)) continue;
+      for (const [px, py] of named ? points.slice(-1) : points) {
+        const distance = named ? 0 : Math.hypot(px - at.x, py - at.y);
+        if (distance < best.distance) best = {distance, group, px, py};
+      }
+    }
+    if (!best.group) return light();
+    light(best.group.dataset.series);
+    words.textContent = `${best.group.dataset.name}: ${told(value(y, best.py))} at ${told(value(x, best.px))}`;
+    const right = best.px > (x[2] + x[3]) / 2;
+    words.setAttribute('text-anchor', right ? 'end' : 'start');
+    words.setAttribute('x', best.px + (right ? -8 : 8));
+    words.setAttribute('y', best.py < y[3] + 24 ? best.py + 20 : best.py - 10);
+  });
+}
+// An entry of a legend hides its line, in the wide picture and the narrow one.
+for (const item of document.querySelectorAll('ul.legend li')) {
+  const button = document.createElement('button');
+  button.append(...item.childNodes);
+  button.setAttribute('aria-pressed', 'true');
+  item.append(button);
+  button.addEventListener('click', () => {
+    const hidden = button.getAttribute('aria-pressed') === 'true', same = `[data-series="${item.dataset.series}"]`;
+    for (const group of item.closest('figure').querySelectorAll('.series' + same)) group.classList.toggle('hidden', hidden);
+    for (const other of item.closest('figure').querySelectorAll(`li${same} button`)) other.setAttribute('aria-pressed', String(!hidden));
+  });
 }

@@ -46,18 +46,19 @@ class EveryLayer final : public Combination {
 }  // namespace
 
 extern const CombinationEntry every_layer_combination;
-const CombinationEntry every_layer_combination = {.name = "every_layer",
-                                                  .aliases = {"per_layer", "each_layer"},
-                                                  .title = "Sum, and the position again before every layer",
-                                                  .paper = "https://arxiv.org/abs/1807.03819",
-                                                  .formula = "h_l + e before every layer l",
-                                                  .needs_position = true,
-                                                  .options = {{.name = "scale",
-                                                               .help = "multiply the word vector by sqrt(d)",
-                                                               .standard = "on",
-                                                               .words = {"on", "off"}}},
-                                                  .make = [](const Options& options, const Shape& shape) {
-                                                    return std::make_unique<EveryLayer>(options, shape);
-                                                  }};
+const CombinationEntry every_layer_combination = {
+    .name = "every_layer",
+    .aliases = {"per_layer", "each_layer"},
+    .title = "Sum, with the position added again before every layer",
+    .paper = "https://arxiv.org/abs/1807.03819",
+    .formula = "h_l + e before every layer l",
+    .needs_position = true,
+    .options = {{.name = "scale",
+                 .help = "multiply the word vector by sqrt(d)",
+                 .standard = "on",
+                 .words = {"on", "off"}}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<EveryLayer>(options, shape);
+    }};
 
 }  // namespace gnomon

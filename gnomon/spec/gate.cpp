@@ -90,27 +90,28 @@ class Gate final : public Combination {
 }  // namespace
 
 extern const CombinationEntry gate_combination;
-const CombinationEntry gate_combination = {.name = "gate",
-                                           .aliases = {"gated"},
-                                           .title = "Sum with a learned gate on the position",
-                                           .paper = "https://arxiv.org/abs/1612.08083",
-                                           .formula = "h = s*x + sigmoid(W[s*x ; e] + b)*e",
-                                           .needs_position = true,
-                                           .options = {{.name = "kind",
-                                                        .help = "one gate a token, or one a channel",
-                                                        .standard = "vector",
-                                                        .words = {"scalar", "vector"}},
-                                                       {.name = "bias",
-                                                        .help = "of the gate at the start; 3 is open to 95 %",
-                                                        .standard = "3",
-                                                        .least = -20,
-                                                        .most = 20},
-                                                       {.name = "scale",
-                                                        .help = "multiply the word vector by sqrt(d)",
-                                                        .standard = "on",
-                                                        .words = {"on", "off"}}},
-                                           .make = [](const Options& options, const Shape& shape) {
-                                             return std::make_unique<Gate>(options, shape);
-                                           }};
+const CombinationEntry gate_combination = {
+    .name = "gate",
+    .aliases = {"gated"},
+    .title = "Sum with a learned gate on the position",
+    .paper = "https://arxiv.org/abs/1612.08083",
+    .formula = "h = s*x + sigmoid(W[s*x ; e] + b)*e",
+    .needs_position = true,
+    .options = {{.name = "kind",
+                 .help = "one gate per token, or one per channel",
+                 .standard = "vector",
+                 .words = {"scalar", "vector"}},
+                {.name = "bias",
+                 .help = "initial bias of the gate; 3 opens it to 95 %",
+                 .standard = "3",
+                 .least = -20,
+                 .most = 20},
+                {.name = "scale",
+                 .help = "multiply the word vector by sqrt(d)",
+                 .standard = "on",
+                 .words = {"on", "off"}}},
+    .make = [](const Options& options, const Shape& shape) {
+      return std::make_unique<Gate>(options, shape);
+    }};
 
 }  // namespace gnomon

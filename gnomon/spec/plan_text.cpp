@@ -13,19 +13,23 @@ std::string channels(std::int64_t first, std::int64_t count) {
   return text("channels ", first, " to ", first + count - 1);
 }
 std::string over(std::int64_t heads, std::int64_t tokens) {
-  return text(heads > 1 ? "each head its own" : "all heads alike", tokens == 1 ? ", whatever the token" : "");
+  return text(heads > 1 ? "one per head" : "the same for all heads",
+              tokens == 1 ? ", the same for all tokens" : "");
 }
 std::string say(const Rotate& r) {
   const std::string pairs = r.stride == 2 && r.gap == 1 ? "(2i, 2i+1)" : text("(i, i+", r.gap, ")");
-  return text("rotate ", r.pairs, " pairs ", pairs, " from channel ", r.first, ", ", over(r.heads, r.tokens));
+  return text("rotate ", counted(std::size_t(r.pairs), "pair"), " ", pairs, " from channel ", r.first, ", ",
+              over(r.heads, r.tokens));
 }
-std::string say(const Scale& s) { return text("scale ", channels(0, s.width), " by token"); }
+std::string say(const Scale& s) { return text("scale ", channels(0, s.width), " by a factor per token"); }
 std::string say(const Softplus& s) { return text("softplus of ", channels(0, s.width)); }
 std::string say(const TurnPlane& p) {
-  return text("turn a plane of ", channels(0, p.width), ", each head its own");
+  return text("rotate in a plane of ", channels(0, p.width), ", one plane per head");
 }
-std::string say(const Widen& w) { return text("widen by ", channels(w.first, w.width)); }
-std::string say(const Repeat& r) { return text("repeat ", channels(0, r.width), " from channel ", r.to); }
+std::string say(const Widen& w) { return text("append ", channels(w.first, w.width)); }
+std::string say(const Repeat& r) {
+  return text("copy ", channels(0, r.width), " to channel ", r.to, " and up");
+}
 
 std::string roles(const Step& step) {
   std::string out;
@@ -52,14 +56,14 @@ std::string describe(const Plan& plan) {
   if (t.content_scale != 1)
     score += text(", times ", shortest(std::round(double(t.content_scale) * 1e6) / 1e6));
   if (std::isfinite(t.far_from))
-    score += text("; from distance ", shortest(t.far_from), " on the product with the repeated channels");
+    score += text("; from distance ", shortest(t.far_from), " on, the product of the copied channels");
   line("score", score);
   for (const TermArray& a : kTermArrays) {
     const Floats& numbers = t.*a.at;
     if (!numbers.empty()) line("term", text(a.name, ", ", numbers.size(), " numbers"));
   }
-  if (!t.first_key.empty()) line("mask", "each query sees a run of keys");
-  line("weights", t.weights == Weighting::softmax ? "softmax" : "broken sticks, no softmax");
+  if (!t.first_key.empty()) line("mask", "each query sees one range of keys");
+  line("weights", t.weights == Weighting::softmax ? "softmax" : "stick-breaking, no softmax");
   return out;
 }
 

@@ -70,7 +70,7 @@ extern const CombinationEntry project_combination;
 const CombinationEntry project_combination = {
     .name = "project",
     .aliases = {"projection"},
-    .title = "Word and position side by side, mapped back to the model's width",
+    .title = "Word and position vectors concatenated, then projected back to the model's width",
     .paper = "https://github.com/tensorflow/tensor2tensor/issues/1591",
     .formula = "h = W[s*x ; e] + b",
     .needs_position = true,

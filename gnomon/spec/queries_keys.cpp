@@ -46,7 +46,7 @@ extern const CombinationEntry queries_keys_combination;
 const CombinationEntry queries_keys_combination = {
     .name = "queries_keys",
     .aliases = {"qk", "query_key"},
-    .title = "Position added to what queries and keys are projected from, in every layer",
+    .title = "Position added to the input of the query and key projections, in every layer",
     .paper = "https://arxiv.org/abs/2012.15832",
     .formula = "q, k from norm(h) + e; v from norm(h)",
     .needs_position = true,

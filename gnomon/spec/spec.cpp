@@ -25,8 +25,7 @@ class Reader {
       }
       const std::string_view name = word("an encoding or a combination");
       if (const CombinationEntry* entry = find_combination(name)) {
-        if (combined || result.input)
-          fail("words and position are joined once, but this is the second way to do it");
+        if (combined || result.input) fail("found a second way to join words and position; one is allowed");
         combined = true;
         combination(*entry, result);
       } else {
@@ -89,7 +88,7 @@ class Reader {
       if (entry->name == name) return *entry;
     }
     if (find_combination(name))
-      fail(text("'", name, "' joins word and position; here an encoding is expected"));
+      fail(text("'", name, "' is a way to join words and position; expected an encoding"));
     std::vector<Name> names = encoding_names();
     for (Name& joining : combination_names()) names.push_back(std::move(joining));
     throw unknown("encoding or combination", name, names, kEncodingsLister).at(at(name));
@@ -103,7 +102,7 @@ class Reader {
   void combination(const CombinationEntry& entry, Spec& result) {
     result.combination = {std::string(entry.name), {}};
     if (!take('('))
-      expected(text("'(', as in ", entry.name, "(sinusoidal), which joins words with an encoding"));
+      expected(text("'(' and an encoding to join to the words, as in ", entry.name, "(sinusoidal)"));
     const Named inner = encoding(word("an encoding"));
     const Entry& encoding_entry = find_encoding(inner.name);
     if (inner.name != "none" && !(encoding_entry.acts & kInput)) {
@@ -111,13 +110,13 @@ class Reader {
                 inner.name, " by itself or after '+'"));
     }
     if (inner.name == "none" && entry.needs_position)
-      fail(text(entry.name, " needs an encoding to join with the words"));
+      fail(text(entry.name, " needs an encoding to join to the words; found none"));
     if (inner.name != "none") result.input = inner;
     if (!take(',') && (rest_.empty() || rest_.front() != ')')) expected("',' or ')'");
     while (!take(')')) option(result.combination);
   }
   void layers(Spec& result) {
-    if (!result.layers.empty()) fail("one list of layers is allowed");
+    if (!result.layers.empty()) fail("found a second list of layers; one is allowed");
     do {
       result.layers.emplace_back();
       do {
@@ -233,7 +232,7 @@ std::unique_ptr<Encoding> make_encoding(std::string_view spec, const Shape& shap
   all.insert(all.end(), parsed.samplers.begin(), parsed.samplers.end());
   if (all.size() == 1 && parsed.layers.empty()) return make_encoding(all.front(), shape);
   if (all.empty() && parsed.layers.empty()) return make_encoding(Named{"none", {}}, shape);
-  throw Error(Fault::usage, text("'", spec, "' is more than one encoding"));
+  throw Error(Fault::usage, text("'", spec, "' has several encodings; allowed is one"));
 }
 
 namespace {
@@ -242,7 +241,7 @@ std::unique_ptr<Encoding> make_checked(const Named& named, const Shape& shape) {
   const Entry& entry = find_encoding(named.name);
   if (entry.causal_only && !shape.causal) {
     throw Error(Fault::usage,
-                text(named.name, " has no meaning for keys after the query: it needs a causal model"));
+                text(named.name, " is not defined for keys after the query; it needs a causal model"));
   }
   return make_encoding(named, shape);
 }

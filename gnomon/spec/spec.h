@@ -8,40 +8,41 @@
 
 namespace gnomon {
 
-// One name with its options, as given: `rope(theta=500)`.
+// A name with its options as given: `rope(theta=500)`.
 struct Named {
   std::string name;
   NamedOptions options;
-  // The option as it is given, otherwise its standard; none: what has this name has no such option. Throws Error(usage) for a name that is none.
+  // The given value of an option, or its standard value; nullopt if there is no such option. Throws Error(usage) for an unknown
+  // name.
   std::optional<OptionValue> option(std::string_view option_name) const;
-  double number(std::string_view option_name) const;  // throws Error(bug) where it is none
-  // With all options that are given, standard or not: rope(theta=10000).
+  double number(std::string_view option_name) const;  // throws Error(bug) if there is no such option
+  // The text with all given options, standard or not: rope(theta=10000).
   std::string print_given() const;
   bool operator==(const Named&) const = default;
 };
-// An encoding or a combination with a value for every option, checked; throws Error(usage).
+// An encoding or a combination with a checked value for every option. Throws Error(usage).
 Named completed(const Named& named);
-// The same without the options that are standard, as a spec prints it; throws Error(usage) for a name that is none.
+// The same without options that have their standard value, as a spec prints it. Throws Error(usage) for an unknown name.
 Named shortened(const Named& named);
 
-// How position enters a model: one combination of the words with at most one input encoding, and any number
-// of encodings inside attention. As text:
+// How position enters a model: one combination of the word vectors with at most one input encoding, and any number of encodings
+// inside attention. As text:
 //
 //   none · sinusoidal · sinusoidal(layout=halves) · concat(sinusoidal, width=16) · project(learned)
 //   rope(theta=10000, pairing=halves) · sinusoidal+alibi · add(none, scale=off)+rope
-//   [rope+window(size=64), rope+window(size=64), none]: one for each layer, again from the first after the last
-//   rope+randomised(most=2048): positions drawn by a sampler, for whatever encodings
+//   [rope+window(size=64), rope+window(size=64), none]: one for each layer, in turn
+//   rope+randomised(most=2048): a sampler draws the positions for all encodings
 //
-// Text leaves out what is standard. parse and print are inverse: parse(print(s)) == s.
+// The text omits options with their standard value. parse and print are inverse: parse(print(s)) == s.
 struct Spec {
-  Named combination;                       // `add` unless said otherwise
-  std::optional<Named> input;              // the encoding beside the words
-  std::vector<Named> attention;            // in every layer, in the order given
-  std::vector<std::vector<Named>> layers;  // beside them in layer l: layers[l mod size]; empty = nothing
-  std::vector<Named> samplers;             // of positions, one after the other
+  Named combination;                       // `add` by default
+  std::optional<Named> input;              // the input encoding
+  std::vector<Named> attention;            // encodings in every layer, in the order given
+  std::vector<std::vector<Named>> layers;  // more in layer l: layers[l mod size]; empty = none
+  std::vector<Named> samplers;             // samplers of positions, applied one after the other
   bool operator==(const Spec&) const = default;
 
-  // Throws Error(usage): where in the text, what was found, what exists and the nearest name.
+  // Throws Error(usage) that says where in the text, what was found, which names exist and the nearest one.
   static Spec parse(std::string_view text);
   std::string print() const;
 };

@@ -50,19 +50,19 @@ bool widens(const Plan& plan) {
                      [](const Step& step) { return std::holds_alternative<Widen>(step.what); });
 }
 [[noreturn]] void refuse_product(const Member& one, std::string_view does, const Member& wide) {
-  throw Error(Fault::usage, text(one.name, " ", does, " the product of q and k, to which ", wide.name,
-                                 " adds one of positions in the same layer: the two do not go together"));
+  throw Error(Fault::usage, text(one.name, " ", does, " the product of q and k, but ", wide.name,
+                                 " adds a product of positions to it; the two cannot act in the same layer"));
 }
 
 [[noreturn]] void refuse(const Member& a, const Member& b, std::string_view why) {
-  throw Error(Fault::usage, text(a.name, " and ", b.name, " ", why, " in the same layer; one may"));
+  throw Error(Fault::usage, text(a.name, " and ", b.name, " ", why, " in the same layer; only one may"));
 }
 
 void check_pair(const Member& a, const Member& b) {
   const auto multiplies = [](const Member& x, const Plan& of_x, const Member& y) {
     if (reads(of_x, TermReads::rows) && (y.acts & kQk)) {
-      throw Error(Fault::usage, text(x.name, " multiplies q and k as projected, but ", y.name,
-                                     " maps them in the same layer: the two do not go together"));
+      throw Error(Fault::usage, text(x.name, " uses q and k as projected, but ", y.name,
+                                     " changes them; the two cannot act in the same layer"));
     }
   };
   const Plan of_a = alone(a), of_b = alone(b);
@@ -80,7 +80,7 @@ void check_pair(const Member& a, const Member& b) {
       if (second.count(channel))
         refuse(a, b,
                text("both change channel ", channel, " of ",
-                    roles & unsigned(Role::q) ? "q and k" : "the values", ", and the order would matter,"));
+                    roles & unsigned(Role::q) ? "q and k" : "the values", " (the order would matter)"));
     }
   }
   const std::string_view both = once(of_a.terms, of_b.terms);

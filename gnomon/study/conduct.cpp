@@ -22,8 +22,9 @@ std::vector<RunResult> all_of(const Found& found) {
 
 // What other numerics than those of a run here have computed.
 std::string told(const Leftovers& left, const RunPlan& here, const StudyFolder& folder) {
-  return text(left.other_numerics, " finished runs of this study in ", folder.runs().string(),
-              " were computed by '", left.found, "'; here it is '", here.numerics, "', whose bits differ");
+  return text(folder.runs().string(), ": ", counted(left.other_numerics, "finished run"),
+              " of this study used '", left.found, "'; gnomon uses '", here.numerics,
+              "' here, which gives other bits, and ");
 }
 
 // And the threads that it says.
@@ -58,7 +59,7 @@ void StudyConduct::respect_runs(bool replace) {
   const Leftovers left = leftovers(config_, data_, folder_);
   if (!left.lost.empty() && !replace) throw Error(Fault::usage, left.in_the_way(folder_));
   if (left.other_numerics)
-    said_.push_back(told(left, plan_runs(config_, data_, {}).front(), folder_) + ": they are done again");
+    said_.push_back(told(left, plan_runs(config_, data_, {}).front(), folder_) + "repeats such runs");
 }
 
 namespace {
@@ -73,8 +74,8 @@ std::vector<Prediction> predictions_in(const StudyFolder& folder, bool replace) 
   } catch (const Error& e) {
     if (replace) return {};
     throw Error(Fault::usage, text(e.what(),
-                                   "; so the study in this folder is damaged, or of a newer version: give "
-                                   "another folder with --out, or --replace"));
+                                   "; the study in this folder is damaged or from a newer version of gnomon; "
+                                   "give another folder with --out, or use --replace"));
   }
 }
 
@@ -100,16 +101,17 @@ void StudyConduct::respect_predictions(bool replace) {
   if (lost != standing.end()) {
     const std::string what =
         text(folder_.config().string(), " holds predictions (SHA-256 ", fingerprint(standing),
-             ") that this command does not have (\"", lost->says, "\", ...)");
+             ") that this command lacks (\"", lost->says, "\", ...)");
     if (runs && !replace)
-      throw Error(Fault::usage, text(what, ", and ", counted(runs, "run"),
-                                     " have finished: give another folder with --out, the same predictions "
-                                     "and more, or --replace"));
+      throw Error(Fault::usage, text(what, ", and ", counted(runs, "run"), runs == 1 ? " has" : " have",
+                                     " finished; give another folder with --out, keep these predictions (you "
+                                     "may add others), or use --replace"));
     said_.push_back(what + ": they are replaced");
   }
   if (added)
-    said_.push_back(text(counted(added, "prediction"), " did not stand in ", folder_.config().string(),
-                         " before ", counted(runs, "run"), " had finished: the page says so"));
+    said_.push_back(text(folder_.config().string(), ": ", counted(added, "prediction"),
+                         added == 1 ? " was" : " were", " added after ", counted(runs, "run"),
+                         " had finished; the page says so"));
 }
 
 std::size_t StudyConduct::perform(const std::vector<std::string>& command, const WorkerHooks& hooks) {
@@ -145,7 +147,7 @@ StudySummary StudyConduct::summary(const std::function<void(const std::string&)>
 StudySummary write_results(const Opened& o, const StudyFolder& folder,
                            const std::function<void(const std::string&)>& note) {
   if (const Leftovers left = leftovers(o.config, *o.data, folder); left.other_numerics)
-    note(told(left, plan_runs(o.config, *o.data, {}).front(), folder) + ": they are left out");
+    note(told(left, plan_runs(o.config, *o.data, {}).front(), folder) + "leaves such runs out");
   return written(o.config, *o.data, o.found, folder, note);
 }
 

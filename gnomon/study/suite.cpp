@@ -7,7 +7,7 @@ namespace gnomon {
 namespace {
 
 std::vector<Field> fields(std::vector<std::string>& names) {
-  return {{"suite.parts", "the studies of this folder, in folders of these names", &names}};
+  return {{"suite.parts", "names of the studies in this folder; each has a folder of that name", &names}};
 }
 
 void read(StudyConfig& config, const std::optional<Toml>& toml, const std::string& part) {
@@ -21,7 +21,8 @@ Suite read_suite(const std::optional<Toml>& preset, const std::optional<Toml>& f
   std::vector<std::string> names = preset ? parts_of(*preset) : std::vector<std::string>{};
   const std::vector<std::string> in_file = file ? parts_of(*file) : std::vector<std::string>{};
   if (!names.empty() && !in_file.empty())
-    throw Error(Fault::usage, text(preset->where, " and ", file->where, " both have [[part]] tables"));
+    throw Error(Fault::usage, text(preset->where, " and ", file->where,
+                                   " both have [[part]] tables, allowed are such tables in one of them"));
   if (names.empty()) names = in_file.empty() ? std::vector<std::string>{""} : in_file;
   Suite suite;
   for (const std::string& name : names) {
@@ -44,7 +45,8 @@ std::vector<std::string> SuiteFolder::parts() const {
   read_toml(fields(found), toml_in(names()));
   for (const std::string& name : found) {
     if (!is_plain_word(name))
-      throw Error(Fault::input, text(names().string(), ": ", excerpt(name), " is no part"));
+      throw Error(Fault::input, text(names().string(), ": found the part ", excerpt(name),
+                                     ", allowed are names of a to z, 0 to 9 and -"));
   }
   return found;
 }
@@ -58,8 +60,8 @@ void SuiteFolder::begin(const Suite& suite, bool replace) const {
                          : !alone && std::filesystem::exists(StudyFolder{folder}.config());
   if (other && !replace)
     throw Error(Fault::usage, text(folder.string(),
-                                   " holds other studies than these: give another folder with "
-                                   "--out, or --replace"));
+                                   " holds other studies; give another folder with --out, or use "
+                                   "--replace"));
   if (alone) {
     if (other) std::filesystem::remove(names());
     return;

@@ -34,8 +34,8 @@ PairRows<T> pairs_of(std::string_view name, const Array& a, const std::array<std
   bool fits = a.ndim() == 4;
   for (std::size_t n = 0; fits && n < 4; ++n) fits = std::int64_t(a.shape(n)) == extents[n];
   if (!fits || (extents[3] > 1 && a.stride(3) != 1))
-    throw Error(Fault::usage, text(name, ": allowed are (", extents[0], ", ", extents[1], ", ", extents[2],
-                                   ", ", extents[3], ") numbers, keys side by side"));
+    throw Error(Fault::usage, text(name, ": allowed is an array (", extents[0], ", ", extents[1], ", ",
+                                   extents[2], ", ", extents[3], ") of numbers, with keys side by side"));
   return {a.data(), a.stride(0), a.stride(1), a.stride(2)};
 }
 

@@ -21,7 +21,7 @@ nb::object param_list(const std::vector<ParamSpec>& params) {
               {s.spec().print(), "", std::string(what), {}});
 }
 const InputPart& input_of(const BoundScheme& s) {
-  if (!s.input()) refuse(s, "encoding beside the words");
+  if (!s.input()) refuse(s, "input encoding");
   return *part<InputPart>(*s.input());
 }
 
@@ -41,7 +41,7 @@ Numpy<double> bias(const BoundScheme& s, const Dense<double>& queries, const Den
     const std::size_t begin = std::exchange(end, end + std::size_t(e.param_count()));
     const auto* biased = part<BiasPart>(e);
     if (!biased) continue;
-    if (e.reads_content()) refuse(s, "bias without content: it reads what the tokens are");
+    if (e.reads_content()) refuse(s, "bias by position alone: its bias depends on the content of the tokens");
     any = true;
     const Scene scene{all, {}, {}, std::span(wide).subspan(begin, end - begin)};
     for (std::size_t h = 0; h < H; ++h)

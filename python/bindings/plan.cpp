@@ -36,7 +36,7 @@ struct Compiled {
 };
 
 void take(std::string_view name, const std::optional<Dense<float>>& from, std::int64_t size, Floats& to) {
-  if (!from) throw Error(Fault::usage, text("plan: ", name, " is read, and not given"));
+  if (!from) throw Error(Fault::usage, text("plan: ", name, " is needed, but not given"));
   if (std::int64_t(from->size()) != size)
     throw Error(Fault::usage, text("plan: ", name, ": found ", from->size(), " numbers; allowed are ", size));
   to.assign(from->data(), from->data() + from->size());

@@ -42,8 +42,8 @@ BoundScheme::BoundScheme(std::string_view text, const AttentionConfig& config, s
 
 std::vector<std::string> BoundScheme::beside_attention() const {
   std::vector<std::string> words;
-  if (input_) words.emplace_back("an encoding beside the words");
-  if (!spec_.layers.empty()) words.emplace_back("layers that differ");
+  if (input_) words.emplace_back("an input encoding");
+  if (!spec_.layers.empty()) words.emplace_back("a list of layers");
   if (!samplers_.empty()) words.emplace_back("a sampler of positions");
   return words;
 }

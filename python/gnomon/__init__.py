@@ -6,7 +6,7 @@
     y = gn.attend(q, k, v, pe=pe)
     gn.explain("config.json")
 
-Arrays are NumPy's, PyTorch's (gnomon.torch has modules and gradients of position parameters), or any other that speaks DLPack.
+Arrays may come from NumPy, PyTorch (gnomon.torch has modules and gradients of position parameters), or any library with DLPack.
 """
 
 from . import _core, arrays

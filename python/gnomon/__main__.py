@@ -7,7 +7,7 @@ from .program import PATH
 
 
 def main():
-    """Becomes the program."""
+    """Replaces this process by the program."""
     os.execv(PATH, ["gnomon", *sys.argv[1:]])
 
 

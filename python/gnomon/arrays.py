@@ -1,4 +1,4 @@
-"""Arrays of the caller: NumPy's, PyTorch's on the CPU, and any other library's that speaks DLPack."""
+"""Arrays of the caller: from NumPy, from PyTorch on the CPU, and from any library with DLPack."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS = ("float32", "float16", "bfloat16")
 
 
 def is_torch(x: object) -> bool:
-    """Whether x is a tensor, of a subclass of torch.Tensor as well."""
+    """Whether x is a torch.Tensor, or of a subclass."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 
@@ -28,8 +28,8 @@ _load: Callable[[], Any]
 
 
 def loaded_by(load: Callable[[], Any]) -> None:
-    """What is called for gnomon.torch when a tensor comes. That package knows those that take arrays, so they do not know it:
-    the whole package tells how it is loaded, and torch is not imported where nobody has tensors."""
+    """Sets the function that imports gnomon.torch, which is called for the first tensor. Modules that take arrays do not import it
+    themselves, since gnomon.torch imports them. So torch is imported only if the caller has tensors."""
     global _load
     _load = load
 
@@ -44,15 +44,15 @@ def _is_jax(x: object) -> bool:
 
 
 def numpy_of(x: Array) -> np.ndarray:
-    """x as NumPy sees it, without a copy where its memory allows."""
+    """x as a NumPy array, without a copy if its memory allows."""
     if isinstance(x, np.ndarray):
         return x
     return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
 
 
 def rows(name: str, x: Array) -> np.ndarray:
-    """x (B, heads, tokens, channels) of a number type that the core reads. bfloat16 in NumPy's hands (ml_dtypes) comes as float32,
-    which holds it exactly: NumPy lends such memory to nobody. Raises Error."""
+    """x (B, heads, tokens, channels) in a number type that the core reads. bfloat16 of NumPy (ml_dtypes) is converted to float32, which
+    holds it exactly, because NumPy does not share such memory. Raises Error."""
     x = numpy_of(x)
     if x.ndim != 4:
         raise Error(f"{name}: found {x.ndim} extents; allowed are 4, (B, heads, tokens, channels)", place=name, found=str(x.shape),
@@ -70,7 +70,7 @@ def rows(name: str, x: Array) -> np.ndarray:
 
 
 def of_same_library(like: Array, result: np.ndarray) -> Array:
-    """A NumPy array as the library of `like` has arrays, of its number type."""
+    """A NumPy array as an array of the library of `like`, in its number type."""
     if _is_jax(like):
         import jax.numpy as jnp
         return jnp.asarray(result).astype(like.dtype)
@@ -83,7 +83,7 @@ def of_same_library(like: Array, result: np.ndarray) -> Array:
 
 
 def positions_of(positions: Numbers | None, tokens: int) -> np.ndarray:
-    """(T), (B, T) or (B, T, axes) positions as dense double; None: 0, 1, 2 ..."""
+    """Positions (T), (B, T) or (B, T, axes) as dense double; None: 0, 1, 2 ..."""
     if positions is None:
         return np.arange(tokens, dtype=np.float64)
     if is_torch(positions):
@@ -92,31 +92,31 @@ def positions_of(positions: Numbers | None, tokens: int) -> np.ndarray:
 
 
 def check_truths(name: str, dtype: object) -> None:
-    """Numbers of this type say which pairs or keys are hidden. Raises Error for those that are likely to mean the opposite: of
-    numbers that are added to logits, 0 shows a key; in transformers' attention_mask, 1 is a token."""
+    """Checks the number type of a mask or padding. Raises Error for types that probably mean the opposite: in a bias, 0 shows a key; in
+    transformers' attention_mask, 1 is a token."""
     kind = str(dtype).removeprefix("torch.")
     if kind == "bool" or name == "mask" and kind.startswith(("int", "uint")):
         return
     if name == "mask":
-        raise Error(f"mask: found numbers of type {kind}; allowed are truths, False hides; did you mean bias=, which is added to the logits?",
-                    place="mask", found=kind, allowed="bool", suggestions=["bias"])
-    raise Error(f"padding: found numbers of type {kind}; allowed are truths, True hides a key: of transformers' attention_mask, "
-                "attention_mask == 0", place="padding", found=kind, allowed="bool", suggestions=["attention_mask == 0"])
+        raise Error(f"mask: found numbers of type {kind}; allowed is bool, where False hides a pair; "
+                    "did you mean bias=, which is added to the logits?", place="mask", found=kind, allowed="bool", suggestions=["bias"])
+    raise Error(f"padding: found numbers of type {kind}; allowed is bool, where True hides a key: for transformers' attention_mask, "
+                "pass attention_mask == 0", place="padding", found=kind, allowed="bool", suggestions=["attention_mask == 0"])
 
 
 def check_zeros_and_ones(name: str, x: Array) -> None:
-    """Whole numbers that stand for truths are 0 and 1. Raises Error for others, which are likely to be added to logits."""
+    """Checks that a mask of whole numbers has only 0 and 1. Raises Error for others: they probably belong in bias=."""
     if str(x.dtype).removeprefix("torch.") == "bool":
         return
     other = x[(x != 0) & (x != 1)].reshape(-1)
     if len(other):
         found = str(int(other[0]))
-        raise Error(f"{name}: found {found}; allowed are truths, 0 and 1; did you mean bias=, which is added to the logits?", place=name,
+        raise Error(f"{name}: found {found}; allowed are 0 and 1; did you mean bias=, which is added to the logits?", place=name,
                     found=found, allowed="0, 1", suggestions=["bias"])
 
 
 def truths(name: str, x: Numbers) -> np.ndarray:
-    """x as one byte each. Raises Error as check_truths() and check_zeros_and_ones()."""
+    """x with one byte per number. Raises Error as check_truths() and check_zeros_and_ones() do."""
     x = x.detach().cpu() if is_torch(x) else np.asarray(x)
     check_truths(name, x.dtype)
     check_zeros_and_ones(name, x)
@@ -129,10 +129,10 @@ def floats(x: Numbers) -> np.ndarray:
 
 
 def pairs(name: str, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """x, broadcast to (B, heads, queries, keys) without a copy where the keys lie side by side. Raises Error."""
+    """x, broadcast to (B, heads, queries, keys), without a copy if the keys are contiguous. Raises Error."""
     try:
         wide = np.broadcast_to(x, shape)
     except ValueError:
-        raise Error(f"{name}: found {x.shape}; allowed is what broadcasts to {shape}", place=name, found=str(x.shape),
+        raise Error(f"{name}: found {x.shape}; allowed are shapes that broadcast to {shape}", place=name, found=str(x.shape),
                     allowed=str(shape)) from None
     return wide if shape[-1] <= 1 or wide.strides[-1] else np.ascontiguousarray(wide)

@@ -1,4 +1,4 @@
-"""Attention under a position encoding, forward and backward, and with a cache of keys."""
+"""Attention with a position encoding: forward, backward, and with a key cache."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .errors import Error
 
 
 def made_encoding(pe: Any) -> Encoding:
-    """The encoding itself, or that of a module of gnomon.torch. Raises Error for what is neither."""
+    """The encoding itself, or the encoding of a module of gnomon.torch. Raises Error for anything else."""
     if isinstance(pe, Encoding):
         return pe
     if isinstance(getattr(pe, "encoding", None), Encoding):
         return pe.encoding
-    raise Error(f"pe: found {type(pe).__name__}; allowed is an encoding of gnomon.make()", place="pe", found=type(pe).__name__)
+    raise Error(f"pe: found {type(pe).__name__}; allowed is an encoding from gnomon.make()", place="pe", found=type(pe).__name__)
 
 
 def encoding_for(pe: Any, q: Array, k: Array) -> Encoding:
-    """The encoding `pe`, or what the text `pe` says for rows of these shapes, (B, heads, tokens, channels). Raises Error for a text
-    with more than attention by itself does: nobody would do the rest."""
+    """The encoding `pe`; if it is text, the encoding of this spec for rows of these shapes, (B, heads, tokens, channels). Raises Error
+    for a spec with parts outside attention, because attend() does not compute them."""
     if not isinstance(pe, str):
         return made_encoding(pe)
     encoding = make(pe, heads=q.shape[1], kv_heads=k.shape[1], head_dim=q.shape[3])
     beside = encoding._scheme.beside_attention
     if beside:
-        raise Error(f"pe: '{encoding.spec}' has {', '.join(beside)}; allowed is what acts inside attention. gnomon.make() makes the rest",
+        raise Error(f"pe: '{encoding.spec}' has {', '.join(beside)}; allowed are encodings that act inside attention. Use gnomon.make() for the rest",
                     place="pe", found=encoding.spec, allowed="what acts inside attention")
     return encoding
 
@@ -56,53 +56,53 @@ def _call(pe: Encoding, q: np.ndarray, k: np.ndarray, given: dict[str, Any], cac
 
 
 def flat_projections(projections: Any) -> np.ndarray:
-    """(q weight, k weight, q bias, k bias), weights (heads*head_dim, width), as one array."""
+    """(q weight, k weight, q bias, k bias), with weights (heads*head_dim, width), as one array."""
     if hasattr(projections, "shape"):
         return floats(projections).reshape(-1)
     return np.concatenate([floats(p).reshape(-1) for p in projections])
 
 
 class KeyCache:
-    """Keys and values of `sequences` sequences of at most `capacity` tokens, as attend(cache=...) appends them. window: so many
-    tokens a query sees, itself among them; the cache is then a ring. Raises Error for encodings whose keys change with the
-    tokens after them."""
+    """Keys and values of `sequences` sequences of at most `capacity` tokens. attend(cache=...) appends them. window: the number of tokens
+    that a query sees, including its own; the cache is then a ring. Raises Error for encodings whose keys change as the context grows.
+    """
 
     def __init__(self, pe: Any, *, sequences: int = 1, capacity: int, window: int = 0) -> None:
         self.encoding = made_encoding(pe)
         self._cache = _core.KeyCache(self.encoding._scheme, sequences, capacity, window)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise Error("a KeyCache is not copied or pickled; allowed is another one, which is filled again", place="cache", found="a copy",
+        raise Error("a KeyCache is not copied or pickled; make another one and fill it again", place="cache", found="a copy",
                     allowed="another KeyCache")
 
     def __len__(self) -> int:
-        """The most tokens that a sequence has stored."""
+        """The number of stored tokens in the longest sequence."""
         return max(self._cache.length(b) for b in range(self._cache.sequences))
 
     def lengths(self) -> list[int]:
-        """How many tokens each sequence has stored."""
+        """The number of stored tokens of each sequence."""
         return [self._cache.length(b) for b in range(self._cache.sequences)]
 
     @property
     def capacity(self) -> int:
-        """The most tokens of a sequence."""
+        """The largest number of tokens per sequence."""
         return self._cache.capacity
 
     def rows(self, sequence: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """(keys (kv_heads, length, channels), values (kv_heads, length, value_dim)) as they are stored, float32 copies."""
+        """The stored keys (kv_heads, length, channels) and values (kv_heads, length, value_dim), as float32 copies."""
         return self._cache.rows(sequence)
 
 
 def check_cache(cache: Any) -> None:
-    """Raises Error for what is no KeyCache."""
+    """Raises Error for anything but a KeyCache."""
     if not isinstance(cache, KeyCache):
         found = type(cache).__name__
         raise Error(f"cache: found {found}; allowed is a gnomon.KeyCache", place="cache", found=found, allowed="a gnomon.KeyCache")
 
 
 class Result:
-    """What attention returned, and its way back. out (B, heads, queries, value_dim); lse (B, heads, queries): natural
-    logarithm of the sum of the exponentials of a row of logits."""
+    """The result of attention, with backward(). out (B, heads, queries, value_dim); lse (B, heads, queries): natural logarithm of the
+    sum of exponentials of each row of logits."""
 
     def __init__(self, pe: Encoding, arrays: tuple[np.ndarray, ...], call: _core.Call, out: np.ndarray, lse: np.ndarray,
                  attended: np.ndarray | None) -> None:
@@ -110,8 +110,8 @@ class Result:
         self.out, self.lse = out, lse
 
     def backward(self, dout: Array) -> dict[str, np.ndarray]:
-        """From the gradient of out to a dictionary of those of q, k, v, w (the flat parameters), and of bias (B, heads,
-        queries, keys), sinks, x and projections where they were given."""
+        """A dictionary of gradients, from the gradient of out: of q, k, v and w (the flat parameters). It also has bias (B, heads, queries,
+        keys), sinks, x and projections, if they were given."""
         q, k, v = self._arrays
         call, g = self._call, _core.Gradients()
         out = {"q": np.empty_like(q), "k": np.empty_like(k), "v": np.empty_like(v), "w": np.zeros_like(self._pe.w)}
@@ -134,7 +134,7 @@ class Result:
 def attention(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None = None, bias: Numbers | None = None,
               mask: Numbers | None = None, padding: Numbers | None = None, sinks: Numbers | None = None, x: Numbers | None = None,
               projections: Any = None) -> Result:
-    """As attend(), of NumPy arrays, with the way back: a Result."""
+    """As attend(), for NumPy arrays, with gradients: returns a Result."""
     q, k, v = rows("q", q), rows("k", k), rows("v", v)
     pe = encoding_for(pe, q, k)
     call = _call(pe, q, k, dict(positions=positions, bias=bias, mask=mask, padding=padding, sinks=sinks, x=x, projections=projections))
@@ -150,19 +150,26 @@ def attend(q: Array, k: Array, v: Array, *, pe: Any, positions: Numbers | None =
            projections: Any = None) -> Array:
     """Attention with a position encoding: softmax(scale·q'k'ᵀ + what the encoding adds)·v.
 
-    q (B, heads, queries, head_dim), k (B, kv_heads, keys, head_dim), v (B, kv_heads, keys, value_dim): float32, float16 or
-    bfloat16, of any strides, of NumPy, of PyTorch (with gradients), or of any library that speaks DLPack; the result (B, heads,
-    queries, value_dim) is of the library of q. Arithmetic is float32. Queries are the last ones of the keys, so there are never more
-    of them than keys: attention from one sequence to another is not computed.
+    q (B, heads, queries, head_dim), k (B, kv_heads, keys, head_dim) and v (B, kv_heads, keys, value_dim) are float32, float16 or
+    bfloat16, with any strides. They may come from NumPy, PyTorch (with gradients), or any library with DLPack. The result (B, heads,
+    queries, value_dim) is an array of the library of q. Arithmetic is float32. The queries are the last of the keys, so there are at
+    most as many queries as keys. Cross-attention to another sequence is not computed.
 
-    pe: what gnomon.make() returned, a module of gnomon.torch, or a spec of what acts inside attention. An encoding that has vectors
-    beside the words adds nothing here: add them to the words (Encoding.vectors). positions of the keys: (T), (B, T) or (B, T, axes);
-    None: 0, 1, 2 ... cache: a KeyCache; q, k, v are then new tokens, which are appended, and positions and padding are theirs.
-    bias, added to the logits, and mask (False hides), broadcast to (B, heads, queries, keys), with a cache all keys that it then
-    has, the oldest first. padding (B, keys), truths: True = nobody sees this key, and a cache does not keep it; it is the opposite
-    of transformers' attention_mask (attention_mask == 0), and a row whose every key is padding gets 0. sinks (heads): one more logit
-    without a value. x (B, keys, width) and projections (q weight, k weight, q bias, k bias) for encodings that read them
-    (Encoding.reads). Raises Error.
+    pe: an encoding from gnomon.make(), a module of gnomon.torch, or a spec of encodings that act inside attention. Input encodings
+    add nothing here: add their vectors to the words (Encoding.vectors).
+
+    positions: of the keys, (T), (B, T) or (B, T, axes). None: 0, 1, 2 ...
+
+    cache: a KeyCache. q, k and v are then new tokens, which are appended; positions and padding are those of the new tokens.
+
+    bias: added to the logits. mask: False hides a pair. Both broadcast to (B, heads, queries, keys). With a cache, these are all
+    keys in the cache after the call, the oldest first.
+
+    padding (B, keys), bool: True means that no query sees this key, and that a cache does not keep it. It is the opposite of
+    transformers' attention_mask: pass attention_mask == 0. If every key of a row is padding, its result is 0.
+
+    sinks (heads): one more logit without a value. x (B, keys, width) and projections (q weight, k weight, q bias, k bias): for
+    encodings that read them (Encoding.reads). Raises Error.
     """
     if is_torch(q):
         return of_tensors().attend(q, k, v, pe=pe, positions=positions, cache=cache, bias=bias, mask=mask, padding=padding, sinks=sinks,

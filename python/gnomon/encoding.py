@@ -1,4 +1,4 @@
-"""One position encoding, made for the attention of one layer."""
+"""A position encoding for the attention of one layer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _made: weakref.WeakValueDictionary[str, Encoding] = weakref.WeakValueDictionary(
 
 
 class Encoding:
-    """A spec such as "rope(theta=5e5, pairing=halves)+alibi" with the sizes of a model: what make() returns. Immutable but for
-    the numbers of its parameters.
+    """A spec such as "rope(theta=5e5, pairing=halves)+alibi" with the sizes of a model, as make() returns it. It is immutable except for
+    the values of its parameters. It can be copied and pickled, with its parameters.
 
-    spec: canonical text. heads, kv_heads, head_dim, value_dim, width, length, causal, scale, soft_cap: as make() was told. acts:
-    where it acts: "qk", "logits, value", ... ; "none". reads: what of a layer's content it reads beside positions: of "x" (the
-    layer's input), "rows" (q and k) and "projections". It copies and pickles, with its parameters.
+    spec: canonical text. heads, kv_heads, head_dim, value_dim, width, length, causal, scale, soft_cap: the arguments of make(). acts:
+    where it acts: "qk", "logits, value", ... or "none". reads: the content of a layer that it reads besides positions: some of "x"
+    (the layer's input), "rows" (q and k) and "projections".
     """
 
     spec: str
@@ -55,7 +55,7 @@ class Encoding:
         _made[self.key] = self
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"an encoding does not change: make another with {name}={value!r}")
+        raise AttributeError(f"an encoding does not change; make another one with {name}={value!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (self.spec, self.config, self.layer, self.w, self.input_w)
@@ -65,8 +65,8 @@ class Encoding:
         return f"gnomon.make({self.spec!r}, heads={self.heads}{group}, head_dim={self.head_dim})"
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Its parameters by name, NumPy arrays that refer to its own numbers: change them in place. Those of the encoding
-        beside the words begin with "input."."""
+        """The parameters by name, as NumPy arrays that share its memory: change them in place. The names for an input encoding begin
+        with "input."."""
         named = {}
         for prefix, params, numbers in (("", self._scheme.params, self.w), ("input.", self._scheme.input_params, self.input_w)):
             at = 0
@@ -77,13 +77,13 @@ class Encoding:
         return named
 
     def rotate(self, q: Array, k: Array, positions: Numbers | None = None) -> tuple[Array, Array]:
-        """q (B, heads, T, head_dim) and k (B, kv_heads, T, head_dim), of as many tokens, as attention multiplies them: turned, scaled,
-        and with the channels that some encodings append. positions: (T), (B, T) or (B, T, axes), whole or not; None: 0, 1, 2 ...
+        """Returns q (B, heads, T, head_dim) and k (B, kv_heads, T, head_dim) as attention multiplies them: rotated, scaled, and with the
+        channels that some encodings append. positions: (T), (B, T) or (B, T, axes), whole numbers or fractions; None: 0, 1, 2 ...
 
-        The result is of the library of q, with gradients under PyTorch. Raises Error for encodings that read content.
+        The result is an array of the library of q, with gradients in PyTorch. Raises Error for encodings that read content.
         """
         if self.reads:
-            raise Error(f"'{self.spec}' reads {', '.join(self.reads)}: there is no rotation by position alone", found=self.spec)
+            raise Error(f"'{self.spec}' reads {', '.join(self.reads)}, so it has no rotation by position alone", found=self.spec)
         return self._mapped(q, "q", positions), self._mapped(k, "k", positions)
 
     def _mapped(self, x: Array, role: str, positions: Numbers | None) -> Array:
@@ -96,15 +96,15 @@ class Encoding:
         return of_same_library(x, out)
 
     def bias(self, positions: Numbers, keys: Numbers | None = None) -> np.ndarray:
-        """What is added to the logits of queries at `positions` (Q) and keys at `keys` (K; None: the same): (heads, Q, K),
-        float64, from the definition. Raises Error where there is none, or where it depends on content."""
+        """The bias for queries at `positions` (Q) and keys at `keys` (K; None: the same positions): (heads, Q, K), float64, from the
+        definition. Raises Error if there is none, or if it depends on content."""
         queries = _one_row("positions", positions)
         return self._scheme.bias(queries, queries if keys is None else _one_row("keys", keys), self.w)
 
     @property
     def slopes(self) -> np.ndarray:
-        """What each head subtracts from a logit for a token of distance: (heads), float64. Raises Error unless the bias is
-        linear in the distance (ALiBi: Press et al. 2022, arXiv 2108.12409)."""
+        """The number that each head subtracts from a logit per token of distance: (heads), float64. Raises Error unless the bias is linear
+        in the distance (ALiBi: Press et al. 2022, arXiv 2108.12409)."""
         near = self.bias(np.arange(4.0))[:, 3, ::-1]  # distances 0, 1, 2, 3
         steps = np.diff(near, axis=1)
         if not np.allclose(steps, steps[:, :1], rtol=1e-9, atol=1e-12):
@@ -113,24 +113,24 @@ class Encoding:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Angular frequencies of its pairs of channels, radians a token, float64. Raises Error where there are none."""
+        """The angular frequencies of its pairs of channels in radians per token, float64. Raises Error if there are none."""
         return self._scheme.frequencies()
 
     def vectors(self, positions: Numbers) -> np.ndarray:
-        """The vectors beside the words: positions (T) or (B, T) to (..., width), float32. Raises Error for an encoding that
-        acts elsewhere."""
+        """The vectors of an input encoding at positions (T) or (B, T): (..., width), float32. Raises Error for an encoding that acts
+        elsewhere."""
         places = positions_of(positions, 0)
         shape = places.shape[:-1] if places.ndim == 3 else places.shape
         return self._scheme.vectors(places, self.input_w).reshape(*shape, self._scheme.input_width)
 
     def sampled(self, positions: Numbers, *, seed: int = 0, draw: int = 0, training: bool = True) -> np.ndarray:
-        """Positions as a sampler (randomised, SHAPE, CAPE) changes them: (T) float64. `draw` numbers the random choices."""
+        """Positions as a sampler (randomised, SHAPE, CAPE) changes them: (T) float64. draw: the index of the random draw."""
         return self._scheme.sampled(positions_of(positions, 0), seed, draw, training)
 
     def plan(self, positions: Numbers | None = None, *, tokens: int | None = None, q: Numbers | None = None, k: Numbers | None = None,
              x: Numbers | None = None, projections: Numbers | None = None) -> _core.Plan:
-        """What attention executes for these positions, as data: print it; .steps and .terms are dictionaries of arrays.
-        q, k (B, heads, T, head_dim), x (B, T, width) and projections, where it reads them."""
+        """What attention executes for these positions, as data: print it. .steps and .terms are dictionaries of arrays. Give q, k (B,
+        heads, T, head_dim), x (B, T, width) and projections if the encoding reads them."""
         places = positions_of(positions, tokens or self.length)
         seen = _core.Seen()
         dense = lambda a: None if a is None else np.ascontiguousarray(a, np.float32).reshape(-1)
@@ -142,10 +142,10 @@ def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_
          causal: bool = True, scale: float = 0.0, soft_cap: float = 0.0, layer: int = 0, seed: int = 0) -> Encoding:
     """Makes the position encoding of one attention layer.
 
-    spec: text, such as "rope(theta=500000, pairing=halves)+alibi"; heads, kv_heads (0: heads): of q, and of k and v; head_dim,
-    value_dim (0: head_dim): channels; width (0: heads*head_dim): of the vectors beside the words and of the layer's input;
-    length: tokens of a training window, which some encodings are made for; scale: of q·k (0: 1/sqrt(head_dim)); soft_cap of the
-    logits (0: none); layer chooses among [layers] of the spec; seed of its parameters. Raises Error.
+    spec: text, such as "rope(theta=500000, pairing=halves)+alibi". heads: of q. kv_heads: heads of k and v (0: heads). head_dim,
+    value_dim (0: head_dim): channels. width: of an input encoding's vectors and of the layer's input (0: heads*head_dim). length:
+    training length in tokens, which some encodings need. scale: factor on q·k (0: 1/sqrt(head_dim)). soft_cap: of the logits (0: none).
+    layer: which of the spec's [layers] to use. seed: of the initial parameters. Raises Error.
     """
     if not isinstance(spec, str):
         raise Error(f"spec: found {type(spec).__name__}; allowed is text, such as \"rope\"", place="spec", found=type(spec).__name__, allowed="text")
@@ -158,7 +158,7 @@ def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_
 
 
 def whole(name: str, n: object, least: int = -2**63, most: int = 2**63 - 1) -> int:
-    """n as Python's own whole number. Raises Error for what is none, or is beyond what the core counts."""
+    """n as a Python int. Raises Error for anything else, and for numbers outside the range of the core."""
     try:
         found = None if isinstance(n, (bool, np.bool_)) else operator.index(n)  # type: ignore[arg-type]
     except TypeError:
@@ -183,14 +183,14 @@ def _one_row(name: str, positions: Numbers) -> np.ndarray:
 
 
 def _made_again(spec: str, config: dict[str, Any], layer: int, w: np.ndarray, input_w: np.ndarray) -> Encoding:
-    """What a pickle or a copy of an encoding is made by."""
+    """Restores an encoding from a pickle or a copy."""
     encoding = Encoding(spec, config, layer, 0)
     encoding.w[:], encoding.input_w[:] = w, input_w
     return encoding
 
 
 def made(key: str) -> Encoding:
-    """The encoding of this key, made again if nobody holds it."""
+    """The encoding of this key; made again if no reference to it is left."""
     found = _made.get(key)
     if found is None:
         layer, *config, spec = key.split("|", 10)

@@ -1,4 +1,4 @@
-"""What every refusal of gnomon is."""
+"""The exception of gnomon."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 
 class Error(ValueError):
-    """A spec, an array or a file that cannot be. The message names the place, what was found and what is allowed.
+    """An impossible spec, array or file. The message names the place, what was found and what is allowed.
 
-    fault: "usage", "input" (a file), "resource", "busy", "lost" or "bug". place, found, allowed: the parts of the message
-    that are known apart, else empty. suggestions: what was probably meant, the nearest first.
+    fault: "usage", "input" (a file), "resource", "busy", "lost" or "bug". place, found, allowed: parts of the message, or empty.
+    suggestions: likely intended values, the nearest first.
     """
 
     def __init__(self, message: str, fault: str = "usage", place: str = "", found: str = "", allowed: str = "",
@@ -20,7 +20,7 @@ class Error(ValueError):
 
     @property
     def suggestion(self) -> str | None:
-        """The nearest of the suggestions, or None."""
+        """The nearest suggestion, or None."""
         return self.suggestions[0] if self.suggestions else None
 
     def __reduce__(self) -> tuple:

@@ -1,4 +1,4 @@
-"""What a model's files say of position, and what a trained model does with it."""
+"""The position settings in a model's files, and what a trained model does with position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}  # relative error of one rou
 
 
 def _source(config: Any) -> tuple[str, str]:
-    """(path, JSON or ""): a path, a dictionary, a configuration of transformers, or a model that has one. Raises Error."""
+    """(path, JSON or "") from a path, a dictionary, a configuration of transformers, or a model with one. Raises Error."""
     if hasattr(getattr(config, "config", None), "to_dict"):
         config = config.config
     if hasattr(config, "to_dict"):
@@ -32,11 +32,11 @@ def _source(config: Any) -> tuple[str, str]:
 
 
 def _path(name: str, given: Any, allowed: str) -> str:
-    """A path as text. Raises Error for what is none."""
+    """A path as text. Raises Error for anything else."""
     if not isinstance(given, (str, os.PathLike)):
         raise Error(f"{name}: found {type(given).__name__}; allowed are {allowed}", place=name, found=type(given).__name__, allowed=allowed)
     if str(given).lstrip().startswith(("{", "[")):
-        raise Error(f"{name}: found JSON; allowed are {allowed}: json.loads() makes a dictionary of it", place=name, found="JSON",
+        raise Error(f"{name}: found JSON; allowed are {allowed}; json.loads() turns it into a dictionary", place=name, found="JSON",
                     allowed=allowed, suggestions=["json.loads()"])
     return str(given)
 
@@ -47,7 +47,7 @@ def _names(given: str | Iterable[str]) -> list[str]:
 
 
 class _Document:
-    """JSON that a page shows as well."""
+    """JSON with a page that shows it."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -60,8 +60,8 @@ class _Document:
 
 
 class Explanation(_Document):
-    """What a config.json, a folder or a .gguf file computes from positions: every number is in .data, as `gnomon explain --json`
-    prints it."""
+    """What a model computes from positions, according to its config.json, folder or .gguf file. .data has every number, as in `gnomon
+    explain --json`."""
 
     def __init__(self, made: _core.Explanation, source: tuple[str, str, str]) -> None:
         super().__init__(json.loads(made.json))
@@ -72,18 +72,18 @@ class Explanation(_Document):
 
     @property
     def layers(self) -> list[dict[str, Any]]:
-        """Groups of layers that do the same: dictionaries with spec, inv_freq, attention_factor, window ..."""
+        """Groups of layers with the same position encoding: dictionaries with spec, inv_freq, attention_factor, window ..."""
         return self.data["layers"]
 
     @property
     def spec(self) -> str:
-        """What gnomon.make() takes, of the first group of layers."""
+        """The spec of the first group of layers, for gnomon.make()."""
         return self.layers[0]["spec"]
 
     @property
     def model_spec(self) -> str:
-        """What gnomon.make(layer=n) and gnomon.transformers.patch() take, of all layers: that of the first where they are alike,
-        else [one, another ...], in turn."""
+        """The spec of all layers, for gnomon.make(layer=n) and gnomon.transformers.patch(). If all layers are alike, it is the spec of the
+        first; otherwise [one, another ...], in turn."""
         of_layer: dict[int, str] = {}
         for group in self.layers:
             for n in group["layers"]:
@@ -97,12 +97,12 @@ class Explanation(_Document):
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """Every number and where it came from: a list of {what, value, key, rule}."""
+        """Every number with its source: a list of {what, value, key, rule}."""
         return [dict(row, layers=group["layers"]) for group in self.layers for row in group["sources"]] + self.data["sources"]
 
     @property
     def warnings(self) -> list[str]:
-        """What the reader remarked, as sentences."""
+        """The remarks of the reader, as sentences."""
         return [f"{r['key']}: {r['says']}" if r.get("key") else r["says"] for r in self.data["remarks"]]
 
     def __str__(self) -> str:
@@ -112,29 +112,29 @@ class Explanation(_Document):
         return _frame(self._made.page)
 
     def page(self) -> str:
-        """The same as a page of HTML that needs no network."""
+        """The explanation as an HTML page that needs no network."""
         return self._made.page
 
     def encoding(self, layer: int = 0, **sizes: Any) -> Encoding:
-        """The encoding of a layer, made for this model."""
+        """The encoding of a layer, with the sizes of this model."""
         for group in self.layers:
             if layer in group["layers"]:
                 own = {name: group[name] for name in ("heads", "kv_heads", "head_dim", "causal", "scale") if group.get(name) is not None}
                 return make(group["spec"], **{**own, "length": self.data["trained_length"] or 2048, **sizes})
-        raise Error(f"layer: found {layer}; allowed are those of the file", place="layer", found=str(layer))
+        raise Error(f"layer: found {layer}; allowed are the layers of the file", place="layer", found=str(layer))
 
     def to_hf(self, group: int = 0) -> dict[str, Any]:
-        """The rotation of a group of layers as rope_parameters of transformers 5. Raises Error for one that these cannot say."""
+        """The rotation of a group of layers as rope_parameters of transformers 5. Raises Error if rope_parameters cannot express it."""
         return settings.rope_parameters(self.layers[group], self.data["trained_length"])
 
     def to_llama_cpp(self, group: int = 0) -> list[str]:
-        """The same as options of llama.cpp's programs, for a GGUF file of this model. Raises Error."""
+        """The rotation as options of llama.cpp's programs, for a GGUF file of this model. Raises Error."""
         return settings.llama_cpp_options(self.layers[group], self.data["trained_length"])
 
     def check(self, module: Any) -> list[dict[str, Any]]:
-        """Whether a rotary module of transformers (with inv_freq and attention_scaling), or an array inv_freq, has the numbers of
-        the file: a list with a dictionary for each group of layers that turns: layers, error (largest relative difference of a
-        frequency), attention_factor (theirs, ours), agrees (within float32 rounding)."""
+        """Compares a rotary module of transformers (with inv_freq and attention_scaling), or an array inv_freq, with the numbers of the
+        file. Returns a dictionary for each group of rotary layers: layers, error (largest relative difference of a frequency),
+        attention_factor (theirs, ours), agrees (within float32 rounding)."""
         inv_freq = getattr(module, "inv_freq", module)
         theirs = np.asarray(numpy_of(inv_freq.detach().cpu() if is_torch(inv_freq) else inv_freq), np.float64)
         factor = float(getattr(module, "attention_scaling", 1.0))
@@ -150,21 +150,21 @@ class Explanation(_Document):
         return found
 
     def differs_from(self, other: Explanation) -> tuple[bool, dict[str, Any]]:
-        """(same, what differs): the dictionary of `gnomon explain A B --json`."""
+        """(same, differences): whether both compute the same, and the dictionary of `gnomon explain A B --json`."""
         same, text = _core.differences(self._made, other._made)
         return same, json.loads(text)
 
 
 def explain(config: Any, *, reader: str = "") -> Explanation:
-    """Explains what a model computes from positions. config: a path (config.json, folder, .gguf), a dictionary, or a configuration
-    of transformers, or a model that has one; reader: "v5" (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "naive" or
-    "llama.cpp"; empty: what the file is for. An explanation pickles; of a file, it is read again."""
+    """Explains what a model computes from positions. config: a path (config.json, folder, .gguf), a dictionary, a configuration of
+    transformers, or a model with one. reader: "v5" (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "naive" or "llama.cpp";
+    empty: the default reader of this kind of file. An explanation can be pickled; unpickling reads the file again."""
     source = (*_source(config), reader)
     return Explanation(_core.explain(*source), source)
 
 
 def _read_again(source: tuple[str, str, str], data: dict[str, Any]) -> Explanation:
-    """What a pickle or a copy of an explanation is made by. Raises Error for a file that has changed since."""
+    """Restores an explanation from a pickle or a copy. Raises Error if the file has changed."""
     again = Explanation(_core.explain(*source), source)
     if again.data != data:
         raise Error(f"{source[0]}: it has changed since it was explained; explain it again", fault="input", place=source[0])
@@ -172,8 +172,8 @@ def _read_again(source: tuple[str, str, str], data: dict[str, Any]) -> Explanati
 
 
 def lint(config: Any, *, only: str | Iterable[str] = (), ignore: str | Iterable[str] = ()) -> dict[str, Any]:
-    """What is likely to go wrong with the position settings of a file: a dictionary as `gnomon lint --json` prints it, with
-    findings, each with its rule, severity, key, what it means and what to write instead."""
+    """Finds position settings that probably go wrong. Returns the dictionary of `gnomon lint --json`. Each of its findings has a rule, a
+    severity, a key, what the setting means, and what to write instead."""
     path, text = _source(config)
     if text:
         return json.loads(_core.lint_json(text, _names(only), _names(ignore)))
@@ -181,15 +181,20 @@ def lint(config: Any, *, only: str | Iterable[str] = (), ignore: str | Iterable[
 
 
 def extend(config: Any, *, to: int | str) -> dict[str, Any]:
-    """Settings that let a rotary model read `to` tokens (16384, "16k", or "4x" the trained length), by every method, each with
-    snippets that were read again by the readers, and which to take: a dictionary as `gnomon extend --json` prints it."""
+    """Plans settings that let a rotary model read `to` tokens, by every method. to: 16384, "16k", or "4x", which is four times the
+    longest length that the file names. Returns the dictionary of `gnomon extend --json`: snippets that the readers have read again, and which method to take."""
     return json.loads(_core.extend(*_source(config), to if isinstance(to, str) else str(whole("to", to))))
 
 
 def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[float] = ()) -> list[dict[str, Any]]:
-    """Which convention position numbers of another engine follow. dump: a path to .safetensors, or a dictionary of arrays named
-    q_before, q_after, k_before, k_after, cos, sin, inv_freq, bias, slopes, table, positions (shapes: `gnomon check --help`). spec:
-    what is expected; theta: one more base to try. Returns a list with a dictionary for each thing in the dump."""
+    """Finds the convention that the position numbers of another engine follow. Returns a list with a dictionary for each thing in the
+    dump.
+
+    dump: a path to .safetensors, or a dictionary of arrays with these names: q_before, q_after, k_before, k_after, cos, sin, inv_freq,
+    bias, slopes, table, positions (shapes: `gnomon check --help`).
+
+    spec: the expected spec. theta: another base to try.
+    """
     places = [float(p) for p in positions]
     if not isinstance(dump, dict):
         path = _path("dump", dump, "a path and a dictionary of arrays")
@@ -209,14 +214,14 @@ def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[
 
 
 class Inspection(_Document):
-    """What a trained model does with position: .data as `gnomon inspect --json` prints it; shown as its page in a notebook."""
+    """What a trained model does with position. .data is the output of `gnomon inspect --json`; a notebook shows its page."""
 
     def __init__(self, data: dict[str, Any], page: str) -> None:
         super().__init__(data)
         self._page = page
 
     def page(self) -> str:
-        """The page of `gnomon inspect --out`, HTML."""
+        """The HTML page of `gnomon inspect --out`."""
         return self._page
 
     def _repr_html_(self) -> str:
@@ -225,12 +230,12 @@ class Inspection(_Document):
 
 def inspect(model: Any, *, text: Any = None, ids: Any = None, window: int = 256, windows: int = 8, longest: int = 2048,
             beyond: float = 0.0, each_head: bool = False, quiet: bool = False) -> Inspection:
-    """Measures what a trained model does with position on a text. model: a folder or file of weights; text: a UTF-8 file, or ids: a
-    file of token ids; the others as in `gnomon inspect --help`. Takes minutes, in this process, which an interruption ends within
-    a layer; its progress goes to standard error unless `quiet`."""
+    """Measures what a trained model does with position on a text. model: a folder or file of weights. Give either text, a UTF-8 file, or
+    ids, a file of token ids. For the other arguments see `gnomon inspect --help`. It takes minutes and runs in this process; an
+    interruption stops it within a layer. Progress goes to standard error unless `quiet`."""
     model = _path("model", model, "a folder and a file of weights, as save_pretrained() writes them")
     if (text is None) == (ids is None):
-        raise Error("inspect: exactly one of text and ids says what the model reads", place="text")
+        raise Error("inspect: give exactly one of text and ids", place="text")
     read = _path("text", text, "paths") if ids is None else _path("ids", ids, "paths")
     options = _core.InspectOptions()
     options.window, options.windows, options.longest = whole("window", window), whole("windows", windows), whole("longest", longest)
@@ -240,18 +245,18 @@ def inspect(model: Any, *, text: Any = None, ids: Any = None, window: int = 256,
 
 
 def _tell(sentence: str) -> None:
-    """Progress, as the program tells it; a notebook shows it."""
+    """Prints progress as the program does, so that a notebook shows it."""
     print(f"gnomon: {sentence}", file=sys.stderr, flush=True)
 
 
 def _beside(spec: str) -> str:
-    """How a spec begins that joins words and position, the same in all layers of a model: it stands before their list."""
+    """The start of a spec that joins words and position. It is the same for all layers and stands before their list."""
     found = re.match(r"(\w+)\([^()]*\)(\+|$)", spec)
     return found[0].removesuffix("+") + "+" if found and found[1] in _core.combinations() else ""
 
 
 def _inside(spec: str, beside: str) -> str:
-    """What of a spec acts inside attention, as it stands in a list of layers."""
+    """The part of a spec that acts inside attention, as in a list of layers."""
     return f"{spec}+".removeprefix(beside).removesuffix("+") or "none"
 
 

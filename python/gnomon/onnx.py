@@ -1,9 +1,8 @@
-"""Attention under a position encoding as a model of ONNX, opset 23: for engines that read ONNX.
+"""Attention with a position encoding as an ONNX model, opset 23: for engines that read ONNX.
 
-The operators are RotaryEmbedding and Attention of the standard set (github.com/onnx/onnx, docs/Operators.md; both since opset
-23). Rotations are RotaryEmbedding, whose caches are initialisers; what is added to the logits, windows and chunks are looked up
-by position and go into attn_mask; causal order, scale, soft cap and groups of queries are attributes of Attention. Needs the
-package onnx, 1.18 or later.
+It uses the standard operators RotaryEmbedding and Attention (github.com/onnx/onnx, docs/Operators.md; both since opset 23). Rotations
+become RotaryEmbedding, with their caches as initialisers. Biases, windows and chunks are looked up by position and go into attn_mask.
+Causal order, scale, soft cap and groups of queries are attributes of Attention. Needs the package onnx, 1.18 or later.
 """
 
 import numpy as np
@@ -26,24 +25,26 @@ def save(pe, path, **how):
 
 
 def model(pe, *, length=None, positions=None, cache=False):
-    """Attention under pe = gnomon.make(...), as an onnx.ModelProto of float32.
+    """Attention with pe = gnomon.make(...), as an onnx.ModelProto of float32.
 
-    Inputs: q (batch, heads, tokens, head_dim), k (batch, kv_heads, tokens, head_dim), v (batch, kv_heads, tokens, value_dim), and,
-    where the encoding reads positions, position_ids (batch, keys) int64, ascending and below `length`. Output: y (batch, heads,
-    tokens, value_dim).
+    Inputs: q (batch, heads, tokens, head_dim), k (batch, kv_heads, tokens, head_dim) and v (batch, kv_heads, tokens, value_dim). If the
+    encoding reads positions, also position_ids (batch, keys) int64, ascending and below `length`. Output: y (batch, heads, tokens,
+    value_dim).
 
-    length: positions that the tables have (None: that of pe). positions (length) or (length, axes): what the ids stand for, such
-    as the coordinates of the patches of an image; None: themselves. cache=True: with inputs past_key and past_value (batch,
-    kv_heads, keys - tokens, ...), and outputs present_key and present_value, which hold keys and values as they were turned;
-    position_ids are then those of all keys, of which q, k and v are the last. A runtime has to count causal order from the end of
-    the past, as the operator's documentation has it. Parameters that learn are in the tables as they are now.
+    length: number of positions in the tables (None: pe.length). positions (length) or (length, axes): the position of each id, such as
+    the coordinates of image patches; None: the id itself.
 
-    Raises Error that names what of the plan has no operator.
+    cache=True adds inputs past_key and past_value (batch, kv_heads, keys - tokens, ...) and outputs present_key and present_value. They
+    hold keys and values after rotation. position_ids are then those of all keys; q, k and v are the last of them. The runtime must count
+    causal order from the end of the past, as the operator's documentation says. Learned parameters enter the tables with their current
+    values.
+
+    Raises Error that names the parts of the plan without an operator.
     """
     places = places_of(pe, length if positions is None else positions)
     missing = list(dict.fromkeys(_missing(pe, places)))  # in their order, once
     if missing:
-        raise Error(f"'{pe.spec}' has no operators of ONNX for {'; '.join(missing)}", place="onnx", found=pe.spec)
+        raise Error(f"'{pe.spec}' has no ONNX operators for {'; '.join(missing)}", place="onnx", found=pe.spec)
     graph = _Graph(pe, places, cache, own_places=positions is None)
     made = helper.make_model(graph.finished(), opset_imports=[helper.make_opsetid("", OPSET)], producer_name="gnomon",
                              producer_version=_core.__version__)
@@ -53,7 +54,7 @@ def model(pe, *, length=None, positions=None, cache=False):
 
 
 def _missing(pe, places):
-    """What of the plan has no operator, in words."""
+    """The parts of the plan without an operator, in words."""
     if pe.reads:
         yield f"what reads {', '.join(pe.reads)}"
         return
@@ -66,33 +67,33 @@ def _missing(pe, places):
     if "value" in more:
         yield "values by distance"
     if np.isfinite(plan.terms["far_from"]):
-        yield f"pairs that turn otherwise from a distance of {plan.terms['far_from']:g} on"
+        yield f"pairs that rotate differently from a distance of {plan.terms['far_from']:g} on"
     if plan.terms["weights"] != "softmax":
         yield "weights by stick-breaking"
     if pe.soft_cap and plan.terms["arrays"]:
         yield "a soft cap of logits with their bias: Attention adds attn_mask after the cap"
     if not (more or plan.joined or plan.far) and _changes_with_length(pe, places):
-        yield "tables that change with the length of the sequence: a shorter model may have one set"
+        yield "tables that change with the length of the sequence; a smaller length may need only one set"
 
 
 def _missing_of_step(step, head_dim):
     kind = step["kind"]
     if kind == "scale":
         if step["width"] != head_dim:
-            yield "a scale of some channels"
+            yield "a scale on only some channels"
     elif kind != "rotate":
-        yield {"softplus": "softplus of q and k", "turn_plane": "turns in a plane across channels", "repeat": "channels that are repeated",
+        yield {"softplus": "softplus of q and k", "turn_plane": "rotations in a plane across channels", "repeat": "channels that are repeated",
                "widen": "channels that are appended"}[kind]
     elif step["cos"].shape[0] > 1:
-        yield "a rotation that is another for each head: RotaryEmbedding has one table for all"
+        yield "a rotation that differs by head: RotaryEmbedding has one table for all heads"
     elif step["first"]:
-        yield f"a rotation from channel {step['first']} on: RotaryEmbedding turns the first ones"
+        yield f"a rotation from channel {step['first']} on: RotaryEmbedding rotates the first channels"
     elif (step["stride"], step["gap"]) != (2, 1) and step["stride"] != 1:
-        yield f"pairs of channels that are {step['gap']} apart, {step['stride']} between them"
+        yield f"pairs of channels with a gap of {step['gap']} and a stride of {step['stride']}"
 
 
 def _changes_with_length(pe, places):
-    """Whether some tokens of the first half have other logits when the last token of all stands after them."""
+    """Whether some tokens of the first half get other logits if the last token follows them."""
     half = len(places) // 2
     if not half:
         return False
@@ -110,7 +111,7 @@ def _changes_with_length(pe, places):
 
 
 class _Graph:
-    """The nodes and tables of a model while it is built. Values have names, as ONNX has it."""
+    """The nodes and tables of a model while it is built. As in ONNX, values have names."""
 
     def __init__(self, pe, places, cache, own_places):
         self.pe, self.places, self.cache, self.own_places = pe, places, cache, own_places
@@ -144,13 +145,13 @@ class _Graph:
         return inputs, outputs
 
     def add(self, op, *inputs, to=None, **attributes):
-        """A node; returns the name of its output."""
+        """Adds a node; returns the name of its output."""
         to = to or f"{op.lower()}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, list(inputs), [to], name=to, **attributes))
         return to
 
     def table(self, name, array):
-        """An initialiser, once; returns its name."""
+        """Adds an initialiser once; returns its name."""
         if name not in self.made:
             self.tables.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
             self.made[name] = name
@@ -160,7 +161,7 @@ class _Graph:
         return self.table(f"whole_{'_'.join(map(str, numbers))}", np.array(numbers, np.int64))
 
     def ids(self):
-        """Positions of the new tokens, (batch, tokens)."""
+        """The positions of the new tokens, (batch, tokens)."""
         if "ids" not in self.made:
             self.made["ids"] = "position_ids"
             if self.cache:
@@ -172,7 +173,7 @@ class _Graph:
         return any(role in step["roles"] for step in self.plan.steps)
 
     def _mapped(self, x, role, last=None):
-        """x under the steps of its role; the last of them is named `last`."""
+        """x after the steps of its role; the last output is named `last`."""
         steps = [(n, step) for n, step in enumerate(self.plan.steps) if role in step["roles"]]
         for n, step in steps:
             to = last if step is steps[-1][1] else None
@@ -199,7 +200,7 @@ class _Graph:
         return self.add("Mul", x, self.add("Unsqueeze", of_tokens, self.whole(1, 3)), to=to)
 
     def _mask(self):
-        """attn_mask, (batch, heads or 1, tokens, keys): numbers to add, or which pairs are seen; None: there is none."""
+        """attn_mask (batch, heads or 1, tokens, keys): numbers to add, or which pairs are seen; None: no mask."""
         bias = self._bias() if self.plan.terms["arrays"] else None
         seen = self._seen() if "first_key" in self.plan.terms else None
         if bias and seen:
@@ -207,7 +208,7 @@ class _Graph:
         return bias or seen
 
     def _pair(self):
-        """Positions of queries (batch, tokens, 1) and of keys (batch, 1, keys)."""
+        """The positions of queries (batch, tokens, 1) and of keys (batch, 1, keys)."""
         if "query" not in self.made:
             self.made["query"] = self.add("Unsqueeze", self.ids(), self.whole(2))
             self.made["key"] = self.add("Unsqueeze", "position_ids", self.whole(1))
@@ -222,7 +223,7 @@ class _Graph:
             column = self.add("Max", column, self.whole(0))
         else:
             if self.pe.heads * T * T * 4 > MOST_BYTES:
-                raise Error(f"length: found {T}; a table of {self.pe.heads} x {T} x {T} numbers is beyond a file of ONNX", place="length",
+                raise Error(f"length: found {T}; a table of {self.pe.heads} x {T} x {T} numbers is too large for an ONNX file", place="length",
                             found=str(T))
             bias = bias_of_pairs(self.plan, np.arange(T), np.arange(T)).astype(np.float32)
             table = self.table("by_pair", bias.reshape(self.pe.heads, T * T))

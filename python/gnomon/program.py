@@ -1,4 +1,4 @@
-"""The command line program, which the package carries."""
+"""The command line program in this package."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PATIENCE = 60  # seconds that a program has to end after an interruption: a trai
 
 
 def run(*arguments: object, quiet: bool = False) -> str:
-    """Runs the program and returns what it prints. What it says of its progress is said on sys.stderr unless `quiet`, so that a
-    notebook shows it. Raises Error with its message; KeyboardInterrupt where it was interrupted (the same command goes on)."""
+    """Runs the program and returns its output. Its progress goes to sys.stderr unless `quiet`, so that a notebook shows it. Raises Error
+    with the program's message, and KeyboardInterrupt after an interruption (the same command then continues)."""
     said: list[str] = []
     with tempfile.TemporaryFile("w+") as printed:
         # A group of its own: of two interruptions, one from the terminal and one from here, the second would end it without saving.
@@ -46,7 +46,7 @@ def run(*arguments: object, quiet: bool = False) -> str:
 
 
 def _listen(process: subprocess.Popen[str], said: list[str], quiet: bool) -> None:
-    """Until the program ends: the last lines of what it says."""
+    """Reads the program's messages until it ends, and keeps the last lines."""
     assert process.stderr
     for line in process.stderr:
         said[:] = [*said[-9:], line]
@@ -57,7 +57,7 @@ def _listen(process: subprocess.Popen[str], said: list[str], quiet: bool) -> Non
 
 @contextlib.contextmanager
 def _ends_with_us(process: subprocess.Popen[str]) -> Iterator[None]:
-    """The program, which no terminal signals, is told when this process is to end by SIGHUP or SIGTERM."""
+    """Passes SIGHUP and SIGTERM on to the program, which gets no signals from the terminal, before they end this process."""
     def tell(number: int, _: object) -> None:
         process.send_signal(number)
         signal.signal(number, signal.SIG_DFL)
@@ -75,7 +75,7 @@ def _ends_with_us(process: subprocess.Popen[str]) -> Iterator[None]:
 
 
 def _interrupt(process: subprocess.Popen[str]) -> None:
-    """Passes an interruption on, and waits for it to end; a second interruption, or too long a wait, ends it at once."""
+    """Passes an interruption on and waits for the program to end. A second interruption, or too long a wait, kills it."""
     process.send_signal(signal.SIGINT)
     try:
         process.communicate(timeout=PATIENCE)  # reads on: a program whose words nobody reads would stand still

@@ -1,4 +1,4 @@
-"""What encodings there are."""
+"""The list of encodings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import Error
 
 @dataclass(frozen=True)
 class Option:
-    """An option of an encoding: a number between least and most, or one of words. standard: what a spec means without it."""
+    """An option of an encoding: a number from least to most, or one of words. standard: its value if a spec does not give it."""
 
     name: str
     help: str
@@ -25,8 +25,8 @@ class Option:
 
 @dataclass(frozen=True)
 class Entry:
-    """An encoding of the registry. acts: where it acts ("input", "qk", "logits, value", ...); relative: a common shift of
-    all positions changes nothing; extrapolates: its authors show it working beyond the trained length."""
+    """An encoding in the registry. acts: where it acts ("input", "qk", "logits, value", ...). relative: a common shift of all
+    positions changes nothing. extrapolates: its authors show it working beyond the trained length."""
 
     name: str
     title: str
@@ -60,16 +60,16 @@ def _entry(row: dict) -> Entry:
 
 @cache
 def encodings() -> tuple[Entry, ...]:
-    """Every encoding, as a tuple of Entry, in the order of the documentation."""
+    """All encodings as a tuple of Entry, in the order of the documentation."""
     return tuple(_entry(row) for row in json.loads(_core.encodings_json()))
 
 
 def search(words: str = "", *, acts: str | None = None, relative: bool | None = None, extrapolates: bool | None = None,
            causal_only: bool | None = None, learned: bool | None = None) -> list[Entry]:
-    """Encodings in whose name, aliases, title, paper, formula, pitfall or options every word occurs, and that are as asked.
+    """The encodings that contain every word in their name, aliases, title, paper, formula, pitfall or options, and pass the filters.
 
-    acts: sites, such as "qk" or "logits, value"; learned: it has parameters. search("rotary", extrapolates=True) -> a list of
-    Entry. Raises Error for a site that is none.
+    acts: sites, such as "qk" or "logits, value". learned: whether it has parameters. search("rotary", extrapolates=True) -> a list of
+    Entry. Raises Error for an unknown site.
     """
     sites = [site.strip() for site in acts.split(",")] if acts else []
     found = set(_core.search(words, sites, relative, causal_only, extrapolates, learned))
@@ -77,10 +77,10 @@ def search(words: str = "", *, acts: str | None = None, relative: bool | None = 
 
 
 def help(name: str) -> Entry:  # noqa: A001: the name that one looks for
-    """The entry of one encoding: print it to read its formula, options, standards and pitfall. Raises Error with the nearest
-    names for one that does not exist."""
+    """The entry of one encoding: print it to read its formula, options, standard values and pitfall. Raises Error with the nearest
+    names for an unknown name."""
     for e in encodings():
         if e.name == name:
             return e
     _core.encoding_json(name)  # says what is nearest
-    raise Error(f"'{name}' is a way of joining words and position; encodings are listed by gnomon.encodings()", place="name", found=name)
+    raise Error(f"'{name}' joins words and position, it is not an encoding; gnomon.encodings() lists the encodings", place="name", found=name)

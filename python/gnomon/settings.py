@@ -1,4 +1,4 @@
-"""A rotation as the settings of the programs that run models."""
+"""A rotation as settings for programs that run models."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _TYPES = {
 
 
 def _rotation(group: dict[str, Any]) -> tuple[str, dict[str, float | str]]:
-    """The rotation of a spec and all of its options."""
+    """The rotation in a spec, with all its options."""
     for name, given in re.findall(r"(\w+)(?:\(([^()]*)\))?", group["spec"]):
         if name in _TYPES:
             options = {o.name: o.standard for o in entry_of(name).options}
             options |= dict(item.strip().split("=", 1) for item in given.split(",") if item.strip())
             return name, {key: _number(value) for key, value in options.items()}
-    raise Error(f"'{group['spec']}' has no rotation that these settings know: {', '.join(_TYPES)}", place="spec", found=group["spec"],
-                allowed=", ".join(_TYPES))
+    raise Error(f"'{group['spec']}' has no rotation that these settings can express; allowed are {', '.join(_TYPES)}", place="spec",
+                found=group["spec"], allowed=", ".join(_TYPES))
 
 
 def _number(word: str) -> float | str:
@@ -38,8 +38,8 @@ def _number(word: str) -> float | str:
 
 
 def rope_parameters(group: dict[str, Any], trained: int) -> dict[str, Any]:
-    """The dictionary rope_parameters of transformers 5 for a group of layers of an explanation. Raises Error for rotations that it
-    cannot say."""
+    """The dictionary rope_parameters of transformers 5 for a group of layers of an explanation. Raises Error for a rotation that it
+    cannot express."""
     name, options = _rotation(group)
     kind, keys = _TYPES[name]
     said = {"rope_type": kind, "rope_theta": options["theta"]} | {theirs: options[ours] for ours, theirs in keys.items()}
@@ -53,8 +53,8 @@ def rope_parameters(group: dict[str, Any], trained: int) -> dict[str, Any]:
 
 
 def llama_cpp_options(group: dict[str, Any], trained: int) -> list[str]:
-    """Options of llama.cpp's programs (common/arg.cpp) that replace the rotation of a GGUF file. Raises Error for rotations that they
-    cannot say."""
+    """Options of llama.cpp's programs (common/arg.cpp) that replace the rotation of a GGUF file. Raises Error for a rotation that they
+    cannot express."""
     name, options = _rotation(group)
     base = ["--rope-freq-base", f"{options['theta']:g}"]
     if name == "rope":

@@ -14,14 +14,14 @@ from .models import _frame
 
 
 class Results:
-    """What a study found. .data is its results.json; in a notebook it is shown as its page."""
+    """The results of a study. .data is its results.json; a notebook shows its report."""
 
     def __init__(self, folder: Any) -> None:
         self.folder = pathlib.Path(folder)
         self.data = json.loads((self.folder / "results.json").read_text())
 
     def rows(self) -> list[dict[str, Any]]:
-        """A dictionary for each arm: everything of it that is one number, a word or yes or no."""
+        """A dictionary for each arm, with all its values that are a number, a text, True, False or None."""
         return [{name: value for name, value in arm.items() if isinstance(value, (str, int, float, bool)) or value is None}
                 for arm in self.data["arms"]]
 
@@ -36,7 +36,7 @@ class Results:
         return polars.DataFrame(self.rows())
 
     def page(self) -> str:
-        """Its report, HTML."""
+        """The report as HTML."""
         return (self.folder / "report.html").read_text()
 
     def _repr_html_(self) -> str:
@@ -47,18 +47,18 @@ class Results:
 
 
 class Study:
-    """A study that is planned: what study() returns."""
+    """A prepared study, as study() returns it."""
 
     def __init__(self, arguments: list[str], out: Any) -> None:
         self._arguments, self.out = arguments, pathlib.Path(out)
 
     def plan(self) -> str:
-        """What it would train and what that costs here, as text. Runs nothing."""
+        """The planned trainings and their cost on this machine, as text. Runs nothing."""
         return program.run("study", *self._arguments, "--out", self.out, "--dry-run", quiet=True)
 
     def run(self) -> Results:
-        """Trains and compares; returns Results. An interrupted study goes on where it was when it is run again, and ends in the
-        same bits. Progress goes to standard error."""
+        """Trains and compares; returns Results. After an interruption, call it again: the study continues, with the same results to the
+        last bit. Progress goes to standard error."""
         program.run("study", *self._arguments, "--out", self.out, "--json")
         return Results(self.out)
 
@@ -67,8 +67,8 @@ def study(text: Any = None, *, arms: str | Iterable[str] | None = None, seeds: i
           minutes: float | None = None, out: Any = "study", settings: dict[str, Any] | None = None) -> Study:
     """Prepares a study of position encodings on a text (a UTF-8 file) or on a task (settings={"study.data": "copy"}).
 
-    arms: specs, or one; seeds: how many; preset: a study prepared; minutes of two cores that fix its size; out: its folder; settings: keys
-    as in study.toml, such as {"model.layers": 2}. Nothing is run before .run(). Raises Error for settings that cannot be.
+    arms: one spec or several. seeds: how many. preset: a prepared study. minutes: its size, in minutes of two cores. out: its folder.
+    settings: keys as in study.toml, such as {"model.layers": 2}. Nothing runs before .run(). Raises Error for impossible settings.
     """
     arguments = []
     for flag, value in (("--text", text), ("--preset", preset), ("--minutes", minutes)):

@@ -1,4 +1,4 @@
-"""What engines precompute of a position encoding, as arrays and as a file."""
+"""The tables of a position encoding that engines precompute, as arrays and as a file."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ BY_POSITION = {"by_distance", "by_query", "by_key", "curve_rate", "curve_by_toke
 
 
 def tables(pe: Any, positions: Numbers | None = None, path: Any = None) -> dict[str, np.ndarray]:
-    """The tables of pe = gnomon.make(...) at these positions: a dictionary of float32 arrays, those that it has of
+    """The tables of pe = gnomon.make(...) at these positions: a dictionary of float32 arrays. It has those of these arrays that exist:
 
-      positions     (T); coordinates (T, axes) where a token has more than one
-      cos, sin      (T, pairs): of the rotation of q and k, with its factor (YaRN's is in them). Where q, k and v turn by other
-                    tables: cos_q, cos_k, cos_v ...; where each head has its own: cos_by_head (heads, T, pairs) ...
-      inv_freq      (pairs): radians a token; absent where cos and sin do not follow from one array of them at this length
-      factor_q      (T): of the rows of q, as log_n has it
-      bias          added to the logits: (heads, T) by distance 0, 1, 2 ... to a key before the query, for causal encodings that need
-                    no more; else (heads, T, T), of query and key
-      slopes        (heads): subtracted from a logit for a token of distance
-      table         (T, width): the vectors beside the words
+      positions     (T); or coordinates (T, axes), if a token has several
 
-    positions: how many from 0 on (None: pe.length), or an array (T) or (T, axes). path: writes them as a safetensors file as well,
-    whose metadata name the spec, its sizes, the pairing of channels ("adjacent" or "halves"), and under "without" what of the spec is
-    in no table; gnomon.check() reads the file. Needs the package safetensors for that. Raises Error for encodings without tables.
+      cos, sin      (T, pairs): rotation of q and k, including its factor (YaRN). If q, k and v rotate differently: cos_q, cos_k,
+                    cos_v ... If each head has its own: cos_by_head (heads, T, pairs) ...
+
+      inv_freq      (pairs): radians per token; absent if one such array does not give cos and sin at this length
+
+      factor_q      (T): factor on the rows of q (log_n)
+
+      bias          added to the logits. (heads, T), by the distance 0, 1, 2 ... from the query back to the key, if this is enough for
+                    a causal encoding; otherwise (heads, T, T), by query and key
+
+      slopes        (heads): subtracted from a logit per token of distance
+
+      table         (T, width): vectors of an input encoding
+
+    positions: a number of positions from 0 (None: pe.length), or an array (T) or (T, axes). path: also writes a safetensors file, which
+    needs the package safetensors; gnomon.check() reads it. Its metadata name the spec, its sizes and the pairing ("adjacent" or
+    "halves"); "without" lists the parts of the spec that no table holds. Raises Error for encodings without tables.
     """
     places = places_of(pe, positions)
     found, about = {}, {}
@@ -54,9 +60,9 @@ def tables(pe: Any, positions: Numbers | None = None, path: Any = None) -> dict[
 
 
 def places_of(pe, positions):
-    """How many positions from 0 on (None: pe.length), or an array of them, as (T) or (T, axes). Raises Error."""
+    """Positions as (T) or (T, axes), from a number of positions (None: pe.length) or an array. Raises Error."""
     if not isinstance(pe, Encoding):
-        raise Error(f"pe: found {type(pe).__name__}; allowed is an encoding of gnomon.make()", place="pe")
+        raise Error(f"pe: found {type(pe).__name__}; allowed is an encoding from gnomon.make()", place="pe")
     if positions is None or np.ndim(positions) == 0:
         return positions_of(None, pe.length if positions is None else int(positions))
     places, axes = positions_of(positions, 0), pe._scheme.axes
@@ -68,12 +74,12 @@ def places_of(pe, positions):
 
 
 def as_sequence(places):
-    """(T) as it is, (T, axes) as one sequence."""
+    """(T) unchanged, (T, axes) as one sequence."""
     return places[None] if places.ndim == 2 else places
 
 
 def _of_rows(plan, tokens, about):
-    """Tables of what turns and scales rows of q, k and v; `about` is told how channels are paired."""
+    """Tables of the rotations and factors of rows of q, k and v; writes the pairing of channels into `about`."""
     found = {}
     for step in plan.steps:
         role = "" if {"q", "k"} <= set(step["roles"]) else f"_{step['roles'][0]}"
@@ -91,7 +97,7 @@ def _of_rows(plan, tokens, about):
 
 
 def _free(name, taken):
-    """The name, with a number where a rotation before has it."""
+    """The name, with a number if an earlier rotation has it."""
     numbered = (name if n == 1 else f"{name}_{n}" for n in range(1, len(taken) + 2))
     return next(n for n in numbered if n not in taken)
 
@@ -113,7 +119,7 @@ def _of_logits(pe, plan, tokens):
 
 
 def _frequencies(pe, plan, places):
-    """inv_freq, where every rotation of q and k is by position times it."""
+    """inv_freq, if every rotation of q and k is position times inv_freq."""
     turns = [step for step in plan.steps if step["kind"] == "rotate" and step["cos"].shape[1] == len(places)]
     if not turns:
         return {}
@@ -131,7 +137,7 @@ def _frequencies(pe, plan, places):
 
 
 def bias_of_pairs(plan, queries, keys):
-    """What is added to the logits by position alone, for tokens `queries` and `keys` of the plan: (heads or 1, Q, K)."""
+    """The bias by position alone, for tokens `queries` and `keys` of the plan: (heads or 1, Q, K)."""
     terms, a = plan.terms, plan.terms["arrays"]
     row = terms["places"][0] if "places" in terms else None
     delta = row[queries][:, None] - row[keys] if row is not None else queries[:, None] - keys
@@ -151,7 +157,7 @@ def bias_of_pairs(plan, queries, keys):
 
 
 def _without(plan):
-    """What of a plan no table holds, in words."""
+    """The parts of a plan that no table holds, in words."""
     found = [step["kind"] for step in plan.steps if step["kind"] not in ("rotate", "scale")]
     found += sorted(set(plan.terms["arrays"]) - BY_POSITION)
     if "first_key" in plan.terms:
@@ -173,5 +179,5 @@ def _save(found, path, about):
     try:
         from safetensors.numpy import save_file
     except ImportError:
-        raise Error("tables: a file needs the package safetensors, which is not installed", place="path", fault="resource") from None
+        raise Error("tables: writing a file needs the package safetensors; it is not installed", place="path", fault="resource") from None
     save_file(found, str(path), about)

@@ -74,7 +74,7 @@ TEST_F(CRefusals, NullPointers) {
   scene.places = nullptr;
   refused_in_c("places is null", gnomon_rotate(a.get(), &scene, GNOMON_Q, &out));
   in.q.data = nullptr;
-  refused_in_c("q: no data", forward());
+  refused_in_c("q: data is null", forward());
 }
 
 TEST_F(CRefusals, StructsOfAnotherSize) {
@@ -98,7 +98,7 @@ TEST_F(CRefusals, SpecsAndConfigurations) {
   EXPECT_EQ(made, nullptr);
   refused_in_c("do not act inside attention", create("sinusoidal"));
   config.heads = 3;
-  refused_in_c("heads is 3, no multiple of kv_heads, 2", create("rope"));
+  refused_in_c("heads is 3; allowed are multiples of kv_heads, 2", create("rope"));
   config = grouped_in_c(), config.head_dim = -1;
   refused_in_c("head_dim is -1", create("rope"));
   config = grouped_in_c(), config.causal = 2;
@@ -110,17 +110,17 @@ TEST_F(CRefusals, SpecsAndConfigurations) {
 TEST_F(CRefusals, RowsThatDoNotFit) {
   const gnomon_attention_input right = in;
   in.q.extents[1] = 5;
-  refused_in_c("q: found (sequences,heads,tokens,channels) (2,5,9,16); allowed is (2,4,9,16)", forward());
+  refused_in_c("q: found (sequences,heads,tokens,channels) = (2,5,9,16); allowed is (2,4,9,16)", forward());
   in = right, in.v.extents[3] = 8;
   refused_in_c("v: found", forward());
   for (const std::int64_t number : {-1, 3, 256}) {
     in = right, in.k.number = number;
-    refused_in_c(text("k: a number type ", number, "; allowed are"), forward());
+    refused_in_c(text("k: found number type ", number, "; allowed are"), forward());
   }
   in = right, in.k.steps[0] = -1;
-  refused_in_c("k: a step of -1", forward());
+  refused_in_c("k: found a step of -1", forward());
   in = right, out.steps[2] = 0;
-  refused_in_c("let numbers overlap", forward());
+  refused_in_c("make numbers overlap", forward());
 }
 
 TEST_F(CRefusals, PlacesAndParameters) {
@@ -129,7 +129,7 @@ TEST_F(CRefusals, PlacesAndParameters) {
   places.positions = positions.data();
   refused_in_c("nan is not a number", forward());
   places.positions = nullptr, places.tokens = kTokens - 1;
-  refused_in_c("places of 1 sequences of 8 tokens", forward());
+  refused_in_c("places has rows=1 and tokens=8", forward());
   places.rows = 3;
   refused_in_c("rows is 3", forward());
   places.rows = std::numeric_limits<std::int64_t>::max();
@@ -174,7 +174,7 @@ TEST_F(CRefusals, CachesThatCannotBe) {
   double position = 0;
   refused_in_c("", gnomon_cache_length(cache, 1, &length));
   refused_in_c("", gnomon_cache_position(cache, 0, 0, &position));
-  refused_in_c("a cache of 1 sequences", gnomon_decode(a.get(), &in, cache, &out));
+  refused_in_c("the cache has B=1", gnomon_decode(a.get(), &in, cache, &out));
 }
 
 // A call that is refused leaves the cache as it was: the next token gets the same answer as if nobody had asked. Frequencies
@@ -241,7 +241,7 @@ TEST_F(CRefusals, TheCacheOfAnotherEncoding) {
     gnomon_cache* cache = nullptr;
     ok(gnomon_cache_create(attention_in_c(maker).get(), kB, 64, 0, &cache));
     const CCache owner(cache);
-    refused_in_c(text("a cache with the keys of '", maker, "'"),
+    refused_in_c(text("the cache was made for '", maker, "'"),
                  gnomon_decode(attention_in_c(reader).get(), &in, cache, &out));
     std::int64_t length = -1;
     ok(gnomon_cache_length(cache, 0, &length));
@@ -253,7 +253,7 @@ TEST_F(CRefusals, TheCacheOfAnotherEncoding) {
   ok(gnomon_decode(a.get(), &in, cache, &out));
   config.length = 4096;
   ok(create("rope"));
-  refused_in_c("in windows of 64 tokens; allowed is one of 'rope' in windows of 4096 tokens",
+  refused_in_c("in windows of 64 tokens; allowed is a cache for 'rope' in windows of 4096 tokens",
                gnomon_decode(made, &in, cache, &out));
 }
 

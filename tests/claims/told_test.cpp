@@ -36,17 +36,17 @@ TEST(Claims, HowSureAVerdictIsFollowsFromItsRule) {
   EXPECT_EQ(pages::statistical(two), 2u);
   const std::string sure = pages::how_sure(two[0], 2), less = pages::how_sure(two[1], 2);
   EXPECT_EQ(sure,
-            "Intervals decide, p < 0.0001 of 5 seeds; after Holm over 2 statistical verdicts p < 0.0001: it "
-            "survives the correction.");
-  EXPECT_NE(less.find("p = 0.037 of 5 seeds"), less.npos) << less;
+            "Intervals over 5 seeds decide: p < 0.0001. After Holm's correction for 2 statistical verdicts, "
+            "p < 0.0001: the verdict survives.");
+  EXPECT_NE(less.find("Intervals over 5 seeds decide: p = 0.037."), less.npos) << less;
   two.push_back(found(tested, 1, .95)), two.push_back(found(tested, 1, .95));
   correct(two);
   EXPECT_TRUE(pages::survives(two[0]));
   EXPECT_FALSE(pages::survives(two[1]));
-  EXPECT_NE(pages::how_sure(two[1], 4).find("it does not survive the correction."), std::string::npos);
+  EXPECT_NE(pages::how_sure(two[1], 4).find("the verdict does not survive."), std::string::npos);
   EXPECT_NE(pages::how_sure(found(tested, -1, .1), 4).find("No interval decides it"), std::string::npos);
   EXPECT_NE(pages::how_sure(found(tested, 1, std::nan(""), true), 0).find("a quick run"), std::string::npos);
-  EXPECT_EQ(pages::how_sure(found(mean, 1, .1), 0), "Means of 5 models, no interval asked.");
+  EXPECT_EQ(pages::how_sure(found(mean, 1, .1), 0), "Means of 5 models; the rule uses no interval.");
   EXPECT_EQ(pages::how_sure(found(value, 1, .1), 0),
             "Computed without a trained model: the rule compares values.");
   EXPECT_EQ(pages::how_sure(found(value, 0, .1), 0),
@@ -62,7 +62,7 @@ TEST(Claims, HowSureAVerdictIsFollowsFromItsRule) {
             "No verdict: a number is not what was asked for.");
   argued.rests_on = Basis::citation, argued.text.because = "who and when";
   EXPECT_EQ(pages::how_sure({&argued, {}, Verdict::holds, 0}, 0),
-            "The verdict rests on a citation: who and when; the numbers stand beside it.");
+            "The verdict rests on a citation: who and when. The numbers do not decide it.");
 }
 
 ClaimsSummary run_of(std::vector<Answered> answers) {
@@ -173,9 +173,10 @@ TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
                     markdown = pages::claims_markdown(summary, {"a command", "a machine"}),
                     json = pages::claims_json(summary, {"a command", "a machine"});
   for (const char* words :
-       {"p = 0.037 of 5 seeds; after Holm over 1 statistical verdict p = 0.037: it survives the correction.",
+       {"5 seeds decide: p = 0.037. After Holm's correction for 1 statistical verdict, p = 0.037: the "
+        "verdict survives.",
         "one text, book.txt", "1,000 steps of 16 windows of 64 bytes, 1.02 MB in all", "encoders 2,000 steps",
-        "the best of 0.004, 0.008, 0.016, of an encoder of 0.001, 0.002, 0.004, by the loss of seed 1",
+        "by the loss of seed 1: the best of 0.004, 0.008, 0.016, or for an encoder of 0.001, 0.002, 0.004.",
         "they are not held out from the choice of the rate", "1 verdict has one", "1 survives", "0.008",
         "rope", "a prediction"}) {
     EXPECT_NE(page.find(words), page.npos) << words;

@@ -1,4 +1,5 @@
-// What a user of the installed library writes: README's lines, the registry, the vectors of an encoding, and a wrong spec.
+// What a user of the installed library writes: the lines of README and docs/cpp.md, the registry, the vectors of an encoding,
+// and a wrong spec.
 #include <gnomon/core/error.h>
 #include <gnomon/encodings/search.h>
 #include <gnomon/nn/alone.h>
@@ -8,12 +9,11 @@
 #include <cstdio>
 #include <vector>
 
-void train_then_decode(const gnomon::AttentionInput& in, const gnomon::View& out,
-                       const gnomon::ConstView& dout, const gnomon::AttentionGradients& to,
-                       const gnomon::View& rows);  // README's
+#include "shown/README.h"
+#include "shown/docs/cpp.h"
 
 // Where all values are 1, so is every output; and channel 0 turns by 7 radians against channel 64.
-bool readme_works() {
+bool pages_work() {
   using namespace gnomon;
   constexpr std::int64_t T = 3;
   std::vector<float> q(32 * T * 128, 0.1f), k(8 * T * 128, 0.2f), v(k.size(), 1.0f), out(q.size()),
@@ -31,14 +31,16 @@ bool readme_works() {
   in.q = seen(q, 32), in.k = seen(k, 8), in.v = seen(v, 8);
   train_then_decode(in, made(out, 32), seen(q, 32), {made(dq, 32), made(dk, 8), made(dv, 8)},
                     heads_first(static_cast<void*>(rows.data()), Number::float32, {1, 32, 1, 128}));
-  for (const float x : out) {
-    if (std::abs(x - 1) > 1e-6f) return false;
+  std::vector<float> decoded(q.size());
+  Layer().decode(in, made(decoded, 32));
+  for (std::size_t n = 0; n < out.size(); ++n) {
+    if (std::abs(out[n] - 1) > 1e-6f || std::abs(decoded[n] - 1) > 1e-6f) return false;
   }
   return std::abs(rows[0] - float(std::cos(7.0) - std::sin(7.0))) < 1e-6f && dv[0] != 0;
 }
 
 int main() {
-  if (!readme_works()) return 2;
+  if (!pages_work()) return 2;
   const auto found = gnomon::search_encodings("slopes", {.acts = gnomon::kLogits});
   if (found.empty() || found.front()->name != "alibi") return 1;
   if (gnomon::Spec::parse("rope(theta=10000)+alibi").print() != "rope+alibi") return 1;

@@ -130,7 +130,7 @@ TEST_F(Files, WritingFollowsNoLinks) {
   write_file(path, "old");
   write_file(victim, "precious");
   std::filesystem::create_symlink(victim, temporary);
-  EXPECT_NE(why(path).find("a.partial: found a symbolic link, a regular file is needed"), std::string::npos);
+  EXPECT_NE(why(path).find("a.partial: found a symbolic link; a regular file is needed"), std::string::npos);
   std::filesystem::remove(temporary);
   std::filesystem::create_symlink(folder_ / "absent", temporary);
   EXPECT_NE(why(path).find("found a symbolic link"), std::string::npos);
@@ -179,14 +179,14 @@ TEST(Names, AreSuggestedByCaseAliasDistanceAndPart) {
   const Error error = unknown("thing", "aa9", many, "`things` lists them");
   EXPECT_STREQ(error.what(), "unknown thing 'aa9': did you mean 'aa1', 'aa1' or 'aa1'? `things` lists them.");
   EXPECT_STREQ(unknown("thing", "b", std::vector<std::string_view>{"json", "text"}).what(),
-               "unknown thing 'b'. There are: json, text");
+               "unknown thing 'b'. Allowed: json, text");
 }
 
 TEST(Errors, KeepTheirPartsWhereAPlaceIsAdded) {
   const Error inner = unknown("word", "of", std::vector<std::string_view>{"on", "off"}).at("option 'scale'");
   const Error error = inner.at("line 3");
   EXPECT_STREQ(error.what(),
-               "line 3: option 'scale': unknown word 'of': did you mean 'on' or 'off'? There are: on, off");
+               "line 3: option 'scale': unknown word 'of': did you mean 'on' or 'off'? Allowed: on, off");
   EXPECT_EQ(error.fault(), Fault::usage);
   EXPECT_EQ(error.details().place, "line 3: option 'scale'");
   EXPECT_EQ(error.details().found, "of");

@@ -51,7 +51,11 @@ TEST(Positions, ImpossibleOnesAreAnswered) {
   const std::int64_t far[] = {(std::int64_t{1} << 53) + 2}, none[] = {0}, five[] = {1, 1, 1, 1, 1};
   expect_answer([&] { Placement::of(far); }, "beyond 2^53");
   expect_answer([&] { Placement::of(std::vector<double>{0, NAN}); }, "is not a number");
-  expect_answer([&] { Placement::of(std::vector<double>{0, 1, 2}, 2); }, "are not 2 rows");
+  expect_answer(
+      [&] {
+        Placement::of(std::vector<double>{0, 1, 2}, 2);
+      },
+      "allowed are multiples of rows·axes, 2·1");
   expect_answer([&] { Placement::packed(none); }, "document 0 has 0 tokens");
   expect_answer([&] { Placement::grid(five); }, "5 axes");
 }
@@ -101,7 +105,7 @@ TEST(Encodings, PositionsWithoutAValueAreAnswered) {
   expect_answer([&] { turn_of(*make_encoding("mrope", shape), two_axes); },
                 "2 axes; allowed are 3 (t, h, w), or 1");
   expect_answer([&] { turn_of(*make_encoding("xpos", shape), Placement::consecutive(0, 200000)); },
-                "beyond float32");
+                "outside the range of float32");
 }
 
 TEST(Encodings, ImpossibleOptionsAreAnswered) {
@@ -113,33 +117,33 @@ TEST(Encodings, ImpossibleOptionsAreAnswered) {
   };
   for (const char* name :
        {"proportional", "xpos", "rope_learned", "mrope", "yarn", "llama3", "fope", "rope_value"})
-    has(answer(name, 2, 7), "a head of 7 channels has no pairs; allowed are even numbers");
+    has(answer(name, 2, 7), "a head of 7 channels cannot be split into pairs; allowed are even numbers");
   has(answer("rope_axial", 2, 6), "multiples of 4");
   has(answer("rope(fraction=0.5, offset=5)", 2, 8), "allowed are offsets up to 4");
   has(answer("rope(side=trailing, offset=2)", 2, 8), "offset must be 0");
-  has(answer("ntk", 2, 2), "2 channels divides by zero");
+  has(answer("ntk", 2, 2), "2 rotated channels give a division by zero");
   for (const char* name : {"t5", "tupe"}) {
     has(answer(std::string(name) + "(buckets=7)", 2, 8), "buckets must be even");
     has(answer(std::string(name) + "(buckets=0)", 2, 8), "found 0");
-    has(answer(std::string(name) + "(buckets=32, distance=16)", 2, 8), "distance more than the 16");
+    has(answer(std::string(name) + "(buckets=32, distance=16)", 2, 8), "distance must exceed 16");
   }
   has(answer("deberta_v2(buckets=31)", 2, 8), "buckets must be even");
-  has(answer("deberta_v2(buckets=32, distance=17)", 2, 8), "distance more than buckets/2 + 1 = 17");
+  has(answer("deberta_v2(buckets=32, distance=17)", 2, 8), "distance must exceed buckets/2 + 1 = 17");
   has(answer("mrope(sections=2/1/2)", 2, 8),
-      "sections=2/1/2 are 3 numbers of sum 5; allowed are three or four that sum to the pairs, 4");
+      "sections=2/1/2 has 3 numbers with the sum 5; allowed are three or four with the sum 4");
   has(answer("rope_axial(sections=1/2)", 2, 8),
-      "sections=1/2 are 2 numbers of sum 3; allowed are two to four that sum to the pairs, 4");
+      "sections=1/2 has 2 numbers with the sum 3; allowed are two to four with the sum 4");
   has(answer("rope_axial(index=alternating, sections=1/3)", 2, 8),
-      "found sections=1/3; allowed are two equal ones");
-  has(answer("mrope_interleaved(sections=4/0)", 2, 8), "are 2 numbers of sum 4");
-  has(answer("longrope(short=1/1/1)", 2, 8), "short has 3 factors; allowed are 1 or one for each pair: 4");
+      "found sections=1/3; allowed are two equal sections");
+  has(answer("mrope_interleaved(sections=4/0)", 2, 8), "has 2 numbers with the sum 4");
+  has(answer("longrope(short=1/1/1)", 2, 8), "short has 3 factors; allowed are 1, or one per pair: 4");
   has(answer("longrope(long=1/x)", 2, 8), "longrope: option 'long'");
-  has(answer("llama3(low=4, high=4)", 2, 8), "high=4 must be more than low=4");
+  has(answer("llama3(low=4, high=4)", 2, 8), "high=4 must exceed low=4");
   has(answer("cope(positions=1)", 2, 8), "allowed is a whole number from 2");
   has(why([] {
         make_scheme(Spec::parse("rope+shaw"), {16, 2, 8, 12, true});
       }),
-      "shaw multiplies q and k as projected");
+      "shaw uses q and k as projected");
   has(why([] { make_scheme(Spec::parse("cope+cope"), {16, 2, 8, 12, true}); }), "both count keys by gates");
   has(why([] { make_scheme(Spec::parse("fox"), {16, 2, 8, 12, false}); }), "needs a causal model");
   has(why([] { Spec::parse("[sinusoidal, none]"); }), "write it outside [ ]");
@@ -169,7 +173,7 @@ void expect_anywhere(const Placement& place, bool causal, bool ordered = true) {
           [&] {
             part<TermsPart>(*e)->lower({place, tables, nullptr}, terms);
           },
-          "positions that do not fall");
+          "positions that never decrease");
       continue;
     }
     Case c(shape, *e, place);
@@ -280,7 +284,7 @@ TEST(Samplers, DoWhatTheirPapersSay) {
     }
   }
   EXPECT_NE(drawn("cape", 1, true), drawn("cape", 2, true));
-  expect_answer([&] { drawn("randomised(most=19)", 0, true); }, "20 tokens, but positions are drawn from 19");
+  expect_answer([&] { drawn("randomised(most=19)", 0, true); }, "found 20 tokens; allowed are up to most=19");
 }
 
 }  // namespace

@@ -145,14 +145,14 @@ TEST(RotaryWindow, ImpossibleOnesAreAnsweredByEveryMember) {
     expect("fraction=0", "rotates 0");
     expect("channels=7", "channels=7 of a head of 16 channels rotates 7");
     expect("channels=18", "allowed are even numbers from 2 to 16");
-    expect("channels=8, fraction=0.5", "both size the window; give one");
+    expect("channels=8, fraction=0.5", "both set the number of rotated channels; give only one");
     expect("channels=8, offset=9", "allowed are offsets up to 8");
     expect("channels=8, side=trailing, offset=1", "offset must be 0");
   }
   EXPECT_NE(answer("alibi(heads=3)", 8).find("allowed are 0 to 2"), std::string::npos);
   EXPECT_NE(answer("mrope(sections=3/3/2, order=alternating)", 16).find("the last two equal"),
             std::string::npos);
-  EXPECT_NE(answer("mrope_interleaved(sections=2/2/2/2)", 16).find("allowed are three that sum"),
+  EXPECT_NE(answer("mrope_interleaved(sections=2/2/2/2)", 16).find("allowed are three with the sum"),
             std::string::npos);
 }
 

@@ -83,8 +83,8 @@ TEST(DoorSafetensors, WhatTheFormatCannotHoldIsRefused) {
   refused("is not UTF-8 at byte 1", [&] { write("a\xFF", {4}); });
   refused("is not UTF-8", [&] { write("a", {4}, {{"\xC0", "x"}}); });
   refused("is not UTF-8", [&] { write("a", {4}, {{"x", "\xED\xA0\x80"}}); });
-  refused("is taken", [&] { write("first", {4}); });
-  refused("is taken", [&] { write("__metadata__", {4}); });
+  refused("is already used", [&] { write("first", {4}); });
+  refused("is already used", [&] { write("__metadata__", {4}); });
   refused("data has 4", [&] { write("a", {5}); });
   refused("an array of", [&] { write("a", {-1, -4}); });
   refused("an array of", [&] { write("a", {kMost, kMost}); });

@@ -167,8 +167,8 @@ TEST(Tokenizer, AGgufThatIsNotReadExactlyIsRefused) {
     Tokenizer::from(
         gguf_of(c, {{"tokenizer.ggml.add_bos_token", true}, {"tokenizer.ggml.bos_token_id", id}}));
   };
-  malformed("names no token", [&] { with_bos(std::uint64_t{1} << 20); });
-  malformed("names no token", [&] { with_bos(std::int64_t{-1}); });
+  malformed("no token has the id", [&] { with_bos(std::uint64_t{1} << 20); });
+  malformed("no token has the id", [&] { with_bos(std::int64_t{-1}); });
 }
 
 TEST(Tokenizer, WhatIsNotInTheListIsRefused) {
@@ -191,9 +191,8 @@ TEST(Tokenizer, WhatIsNotInTheListIsRefused) {
   bad("an added token that is a single word", "gpt-2",
       R"({"added_tokens":[{"id":0,"content":"<|end|>","single_word":true}]})");
   bad("the next number after the vocabulary", "gpt-2", R"({"added_tokens":[{"id":9999,"content":"<new>"}]})");
-  bad("has the id 7, in the vocabulary it has 0", "gpt-2",
-      R"({"added_tokens":[{"id":7,"content":"<|end|>"}]})");
-  bad("which names no token", "bert cased", R"({"post_processor":{"sep":["[SEP]",99999]}})");
+  bad("has the id 7 but 0 in the vocabulary", "gpt-2", R"({"added_tokens":[{"id":7,"content":"<|end|>"}]})");
+  bad("which no token has", "bert cased", R"({"post_processor":{"sep":["[SEP]",99999]}})");
 }
 
 TEST(Tokenizer, KnowsItsTokens) {

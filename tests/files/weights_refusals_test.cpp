@@ -103,7 +103,7 @@ TEST_F(StrangeWeights, HostileGgufHeadersAreRefused) {
   keys(raw(std::uint64_t{60'000}), "a key of 60000 bytes, but the file ends at byte 32");
   keys(key("", 0, "x"), "an empty key");
   keys(key("\xff", 0, "x"), "is not UTF-8");
-  keys(key("a", 0, "x") + key("a", 0, "x"), "a key, \"a\", is there twice", 2);
+  keys(key("a", 0, "x") + key("a", 0, "x"), "a key, \"a\", appears twice", 2);
   for (const std::uint32_t type : {13u, ~0u}) keys(key("a", type, "x"), "of a value; allowed are 0 to 12");
   keys(key("a", 7, "\2"), "a truth value: found 2, allowed are 0 and 1");
   for (const std::uint64_t n : {k63, ~std::uint64_t{0}, std::uint64_t{9}}) {
@@ -132,24 +132,24 @@ TEST_F(StrangeWeights, HostileGgufTensorsAreRefused) {
   EXPECT_EQ(refusal(with(padded(gguf(1, 0, entry("a", {16}, 0, 0))) + std::string(64, '\0'))), "accepted");
   refused(entry(std::string(64, 'n'), {16}, 0, 0), "a tensor's name of 64 bytes; allowed are at most 63");
   refused(entry("a\xc0", {16}, 0, 0), "is not UTF-8");
-  refused(entry("a", {8}, 0, 0) + entry("a", {8}, 0, 32), "a tensor's name, \"a\", is there twice", 2);
-  refused(entry("a", {1, 1, 1, 1, 16}, 0, 0), "5 extents; allowed are at most 4");
-  refused(raw_text("a") + raw(~0u), "4294967295 extents");
-  refused(entry("a", {-16, -1}, 0, 0), "an extent of -16; allowed is 0 or more");
+  refused(entry("a", {8}, 0, 0) + entry("a", {8}, 0, 32), "a tensor's name, \"a\", appears twice", 2);
+  refused(entry("a", {1, 1, 1, 1, 16}, 0, 0), "5 dimensions; allowed are at most 4");
+  refused(raw_text("a") + raw(~0u), "4294967295 dimensions");
+  refused(entry("a", {-16, -1}, 0, 0), "a dimension of -16; allowed is 0 or more");
   for (const std::int32_t type : {-1, 4, 5, 31, 36, 42, 43, 1 << 30})
-    refused(entry("a", {16}, type, 0), text("the type ", type, "; known are"));
+    refused(entry("a", {16}, type, 0), text("the type ", type, " is unknown; known are"));
   refused(entry("a", {33}, 8, 0), "rows of 33 numbers; Q8_0 has blocks of 32");
   refused(entry("a", {}, 8, 0), "rows of 1 numbers; Q8_0 has blocks of 32");
   refused(entry("a", {128, 2}, 12, 0), "rows of 128 numbers; Q4_K has blocks of 256");
   const std::int64_t k32 = std::int64_t{1} << 32;
   for (const Shape& shape : {Shape{k32, k32}, Shape{kMost, 2, 1, 1}, Shape{kMost}, Shape{k32, k32, k32, k32},
                              Shape{0, kMost, kMost}, Shape{k32 << 30, 4, 0}})
-    refused(entry("a", shape, 0, 0), "the product of its extents is too large");
-  refused(entry("a", {kMost - 31}, 8, 0), "the product of its extents is too large");
+    refused(entry("a", shape, 0, 0), "the product of its dimensions is too large");
+  refused(entry("a", {kMost - 31}, 8, 0), "the product of its dimensions is too large");
   refused(entry("a", {std::int64_t{1} << 58}, 0, 0), "but the file is truncated");
   refused(entry("a", {17}, 0, 0), "tensor \"a\" needs 68 bytes from byte");
   // A gap, an overlap, an order of its own, wrapped offsets, bytes that belong to none.
-  refused(entry("a", {8}, 0, 32), "begins at byte 32 of the data, but the one before ends");
+  refused(entry("a", {8}, 0, 32), "begins at byte 32 of the data, but the previous tensor ends");
   refused(entry("a", {8}, 0, 0) + entry("b", {8}, 0, 0), "begins at byte 0 of the data", 2);
   refused(entry("a", {1}, 0, 0) + entry("b", {8}, 0, 4), "begins at byte 4 of the data", 2);
   refused(entry("a", {8}, 0, 32) + entry("b", {8}, 0, 0), "begins at byte 32 of the data", 2);
@@ -171,8 +171,8 @@ TEST_F(StrangeWeights, HostileSafetensorsAreRefused) {
   const LittleMemory limit;
   const std::string eight(8, 'x');
   for (const std::uint64_t n : {k63, ~std::uint64_t{0}, std::uint64_t{100'000'001}, std::uint64_t{9}})
-    expect_refusal(with(raw(n) + std::string(8, ' ')), text("byte 0: a header of ", n, " bytes"));
-  expect_refusal(with("# A title\n\nand its text.\n"), "no safetensors file: it begins with text");
+    expect_refusal(with(raw(n) + std::string(8, ' ')), text("byte 0: found a header of ", n, " bytes"));
+  expect_refusal(with("# A title\n\nand its text.\n"), "not a safetensors file: it begins with text");
   for (std::size_t n = 0; n < 8; ++n)
     expect_refusal(with(std::string(n, '\0')), text("the file ends at byte ", n));
   const auto refused = [&](const std::string& tensors, const std::string& words) {
@@ -180,21 +180,20 @@ TEST_F(StrangeWeights, HostileSafetensorsAreRefused) {
   };
   EXPECT_EQ(refusal(with(safetensors("{" + f32("b", "[1]", 4, 8) + "," + f32("a", "[]", 0, 4) + "}", eight))),
             "accepted");
-  refused(f32("a", "[1]", 4, 8), "tensors follow each other without gaps");
-  refused(f32("a", "[1]", 0, 4) + "," + f32("b", "[1]", 0, 4), "tensors follow each other without gaps");
+  refused(f32("a", "[1]", 4, 8), "tensors must follow each other without gaps");
+  refused(f32("a", "[1]", 0, 4) + "," + f32("b", "[1]", 0, 4), "tensors must follow each other without gaps");
   refused(f32("a", "[1]", 0, 4), "but the file holds 8");
   refused(f32("a", "[4]", 0, 16), "the file is truncated");
   refused(f32("a", "[2]", 8, 0), "allowed is a range of 8 bytes");
-  refused(f32("a", "[2]", 0, 8) + "," + f32("a", "[2]", 0, 8), "is there twice");
+  refused(f32("a", "[2]", 0, 8) + "," + f32("a", "[2]", 0, 8), "appears twice");
   for (const char* shape :
        {"[4294967296,4294967296]", "[4611686018427387904,4]", "[0,9223372036854775807,2]"})
-    refused(f32("a", shape, 0, 8), "extents with a product below 2^60");
+    refused(f32("a", shape, 0, 8), "dimensions with a product below 2^60");
   refused("\"a\":{\"dtype\":\"F33\",\"shape\":[2],\"data_offsets\":[0,8]}",
           "allowed is a dtype of safetensors");
   refused("\"a\":{\"dtype\":\"Q8_0\",\"shape\":[2],\"data_offsets\":[0,8]}",
           "allowed is a dtype of safetensors");
-  refused("\"a\":{\"dtype\":\"F4\",\"shape\":[15],\"data_offsets\":[0,8]}",
-          "of numbers that fill whole bytes");
+  refused("\"a\":{\"dtype\":\"F4\",\"shape\":[15],\"data_offsets\":[0,8]}", "whose numbers fill whole bytes");
   EXPECT_EQ(
       refusal(with(safetensors("{\"a\":{\"dtype\":\"F4\",\"shape\":[16],\"data_offsets\":[0,8]}}", eight))),
       "accepted");
@@ -229,12 +228,12 @@ TEST_F(StrangeWeights, AFolderHoldsOneModel) {
   std::filesystem::create_directory(inner);
   expect_refusal(inner, "there is no model.safetensors");
   with("x", "inner/pytorch_model.bin");
-  expect_refusal(inner, "it could run any program");
+  expect_refusal(inner, "they could run any program");
   const std::string one = safetensors("{" + f32("a", "[2]", 0, 8) + "}", std::string(8, 'x'));
   with(one, "inner/weights.safetensors");
   EXPECT_EQ(refusal(inner), "accepted");
   with(gguf(0, 0, ""), "inner/m.gguf");
-  expect_refusal(inner, "found 2 files of weights");
+  expect_refusal(inner, "found 2 weight files");
   with(one, "inner/model.safetensors");
   EXPECT_EQ(refusal(inner), "accepted");
 }
@@ -252,10 +251,10 @@ TEST_F(StrangeWeights, AnIndexAndItsShardsAgree) {
   const std::string a = "\"a\":\"1.safetensors\"", b = "\"b\":\"2.safetensors\"";
   EXPECT_EQ(refusal(index("{" + a + "," + b + "}")), "accepted");
   expect_refusal(index("{" + a + "," + b + ",\"c\":\"1.safetensors\"}"),
-                 "there is no tensor \"c\", which model");
+                 "there is no tensor \"c\", but model");
   expect_refusal(index("{" + a + ",\"c\":\"2.safetensors\"}"), "2.safetensors: tensor \"b\" is not in model");
   expect_refusal(index("{" + a + ",\"b\":\"3.safetensors\"}"), "3.safetensors: cannot open", Fault::resource);
-  expect_refusal(index("{" + a + "," + a + "}"), "there twice");
+  expect_refusal(index("{" + a + "," + a + "}"), "appears twice");
   for (const char* name : {"", ".", "..", "../x/1.safetensors", "/1.safetensors", "inner/../1.safetensors",
                            "a\\\\b", "1.safetensors\\u0000"})
     expect_refusal(index(text("{\"a\":\"", name, "\"}")), "allowed is the name of a file in the same folder");
@@ -265,7 +264,8 @@ TEST_F(StrangeWeights, AnIndexAndItsShardsAgree) {
   expect_refusal(with("{}", "model.safetensors.index.json"), "there is no key \"weight_map\"");
   shard("2.safetensors", "a");  // a tensor in two files
   expect_refusal(index("{" + a + ",\"b\":\"2.safetensors\"}"),
-                 "2.safetensors: tensor \"a\" should be in \"1.safetensors\" alone");
+                 "2.safetensors: tensor \"a\" is here too, but model.safetensors.index.json lists it only in "
+                 "\"1.safetensors\"");
 }
 
 TEST_F(StrangeWeights, WhatIsLargerThanMemoryIsReadByRows) {

@@ -97,7 +97,7 @@ def rotations():
     cos, sin = torch.cat((angles, angles), 1).cos()[None], torch.cat((angles, angles), 1).sin()[None]
     case("neox_exponents_of_the_head", HF + "gpt_neox/modeling_gpt_neox.py, with other frequencies",
          dict(q_before=q, q_after=neox.apply_rotary_pos_emb(q, k, cos, sin)[0]), spec="rope(theta=10, pairing=halves, channels=8)",
-         says="a base of 10000 over all 32 channels", out=["rope(theta=10000, pairing=halves, channels=8)"])
+         says="base 10000 over all 32 channels", out=["rope(theta=10000, pairing=halves, channels=8)"])
 
     # DeepSeek-V4: the last channels turn, as adjacent pairs
     q = draw(1, 12, 2, 32)
@@ -128,7 +128,7 @@ def extensions():
     case("yarn_rows", source, only(rotated(scaled("yarn", **yarn)), *ROWS), spec="yarn(theta=10000, pairing=halves, factor=4, original=4096)",
          out=["rope(theta=10000, pairing=halves)"])
     case("yarn_factor_dropped", source, only(rotated(scaled("yarn", attention_factor=1.0, **yarn)), *tables),
-         spec="yarn(theta=10000, pairing=halves, factor=4, original=4096, attention_factor=1)", says="it was dropped",
+         spec="yarn(theta=10000, pairing=halves, factor=4, original=4096, attention_factor=1)", says="the factor was dropped",
          out=["yarn(theta=10000, pairing=halves, factor=4, original=4096)"])
     square = (0.1 * math.log(4) + 1) ** 2
     case("yarn_factor_twice", source, only(rotated(scaled("yarn", attention_factor=square, **yarn)), *tables),
@@ -200,17 +200,17 @@ def wrong_rotations():
     case("positions_plus_one", source, given(rotated(config_of(), positions=torch.arange(12) + 1), torch.arange(12)), spec=plain,
          apart="positions are off by +1", follows=False, out=[plain])
     case("backwards", source, only(rotated(config_of(), positions=-torch.arange(12)), *ROWS), spec=plain,
-         apart="it turns the other way", follows=False, out=[plain])
+         apart="it rotates in the opposite direction", follows=False, out=[plain])
     module = llama.LlamaRotaryEmbedding(config_of())
     module.inv_freq = module.inv_freq.to(torch.bfloat16).float()
     q = draw(1, 2, 12, 32)
     cos, sin = module(q, torch.arange(12)[None])
     case("frequencies_bf16", source, dict(q_before=q, q_after=llama.apply_rotary_pos_emb(q, q, cos, sin)[0]), spec=plain,
          apart="frequencies are rounded to bfloat16", follows=False, out=[plain])
-    case("nothing_turned", source, dict(q_before=q, q_after=q + 0.1 * draw(1, 2, 12, 32, seed=3)), spec="*", follows=False, says="that were tried fits")
+    case("nothing_turned", source, dict(q_before=q, q_after=q + 0.1 * draw(1, 2, 12, 32, seed=3)), spec="*", follows=False, says="conventions tried fits")
     other = rotated(config_of(), apply=lambda q, k, cos, sin: (llama.apply_rotary_pos_emb(q, k, cos, sin)[0],
                                                                 llama.apply_rotary_pos_emb(q, k, cos, -sin)[1]))
-    case("k_the_other_way", source, only(other, *ROWS, "k_before", "k_after"), spec=plain, apart=["", "it turns the other way"],
+    case("k_the_other_way", source, only(other, *ROWS, "k_before", "k_after"), spec=plain, apart=["", "it rotates in the opposite direction"],
          follows=[True, False], says="")
     broken = right["q_after"].clone()
     broken[0, 1, 3, 5] = float("nan")
@@ -220,7 +220,7 @@ def wrong_rotations():
 def biases():
     mask = lambda T: torch.ones(1, T)
     bloom = HF + "bloom/modeling_bloom.py"
-    alibi, by_key = "alibi(slopes=authors)", "each key has slope·j, the same for every query (BLOOM)"
+    alibi, by_key = "alibi(slopes=authors)", "the bias of key j is slope·j for every query (BLOOM)"
     case("bloom", bloom, dict(bias=build_alibi_tensor(mask(24), 12, torch.float32)), spec=alibi, apart=by_key, out=["alibi(slopes=geometric)"])
     case("bloom_bf16", bloom, dict(bias=build_alibi_tensor(mask(24), 16, torch.bfloat16)), spec=alibi, apart=by_key)
     case("mpt", HF + "mpt/modeling_mpt.py", dict(bias=build_mpt_alibi_tensor(8, 16, alibi_bias_max=6)),
@@ -230,7 +230,7 @@ def biases():
     case("geometric_slopes", "2^(−8(h + 1)/12) for 12 heads", dict(slopes=slopes(12)), spec="alibi(slopes=geometric)", out=[alibi])
     case("geometric_slopes_expected", "2^(−8(h + 1)/12) for 12 heads", dict(slopes=slopes(12)), spec="alibi(slopes=geometric)",
          options=["--spec", "alibi"], follows=False, out=["alibi"])
-    case("slopes_begin_at_0", "2^(−8h/8)", dict(slopes=slopes(8, 0)), spec=alibi, apart="exponents begin at 0 and not at 1", follows=False, out=[alibi])
+    case("slopes_begin_at_0", "2^(−8h/8)", dict(slopes=slopes(8, 0)), spec=alibi, apart="exponents start at 0 instead of 1", follows=False, out=[alibi])
     case("slopes_of_a_rank", "heads 8 to 15 of 32", dict(slopes=slopes(32)[8:16]), spec=alibi, apart="the heads are 8 to 15 of 32", out=[alibi])
     case("alibi_symmetric", "−m·|i − j|", dict(bias=-slopes(4)[:, None, None] * distances.abs()), spec=alibi, out=["alibi(slopes=authors, scaled=on)"])
     masked = (-slopes(4)[:, None, None] * distances).masked_fill(distances < 0, -math.inf)
@@ -247,7 +247,7 @@ def biases():
          out=["t5(buckets=16, distance=128)"])
     case("t5_decoder_row", source, dict(bias=t5(160, is_decoder=True)[:, :, -1:]), spec="t5(buckets=32, distance=128)", apart="it is causal",
          out=["t5(buckets=32, distance=64)"])
-    case("bias_of_anything", "normal numbers", dict(bias=draw(2, 8, 8)), spec="*", follows=False, says="that were tried fits")
+    case("bias_of_anything", "normal numbers", dict(bias=draw(2, 8, 8)), spec="*", follows=False, says="conventions tried fits")
 
 
 def sinusoids():
@@ -265,7 +265,7 @@ def sinusoids():
          spec="sinusoidal(layout=interleaved, frequencies=paper)", out=["sinusoidal(layout=halves, frequencies=paper)"])
     case("cosine_first", "diffusers, get_timestep_embedding(flip_sin_to_cos=True, downscale_freq_shift=0)",
          dict(table=torch.cat([angles.cos(), angles.sin()], 1)), spec="sinusoidal(layout=halves, frequencies=paper)",
-         apart="cosines stand where the sines belong")
+         apart="cosines and sines are swapped")
 
 
 for part in (rotations, extensions, sixteen_bits, wrong_rotations, biases, sinusoids):

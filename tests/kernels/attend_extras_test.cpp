@@ -328,7 +328,7 @@ TEST(DoorAttendExtras, OneChangeEachIsRefused) {
       {"first is 9223372036854775807", [](Problem& p) { p.s.first = kMost; }},
       {"first is -9223372036854775808", [](Problem& p) { p.s.first = kLeast; }},
       {"queries is 6; allowed are 0 to 5", [](Problem& p) { p.s.queries = 6; }},
-      {"the queries stand at 1..5, allowed are 0 to 4",
+      {"the queries stand at 1..5; allowed are 0 to 4",
        [](Problem& p) { p.s.first = 1, p.terms.first_key.assign(5, 0); }},
       {"soft_cap is nan", [](Problem& p) { p.extras.soft_cap = kNaN; }},
       {"soft_cap is -1", [](Problem& p) { p.extras.soft_cap = -1; }},
@@ -377,7 +377,7 @@ TEST(AttendExtras, PlacesGoWithAllOfThem) {
 
 TEST(DoorAttendExtras, ABrokenStickHasNoSinks) {
   for (const unsigned stick : {kStick, kStickCurrent}) {
-    refused("sinks are given where a stick is broken",
+    refused("sinks are given with stick-breaking weights",
             [&] { Fused{Problem(shape(5, 5, true), kSinks | stick)}; });
   }
 }

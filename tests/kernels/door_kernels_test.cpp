@@ -135,7 +135,7 @@ TEST(DoorAttend, OneChangeEachIsRefused) {
       {"places is 1.5", [](Attention& a) { a.terms.places = {0, 1.5, 2, 3, 4, 5}; }},
       {"places is nan", [](Attention& a) { a.terms.places = {0, kNaN, 2, 3, 4, 5}; }},
       {"far_from", [](Attention& a) { a.terms.far_from = 2; }},
-      {"causal mask only",
+      {"stick-breaking weights need a causal mask",
        [](Attention& a) { a.terms = Terms{}, a.terms.weights = Weighting::stick, a.s.causal = false; }},
       {"far_from", [](Attention& a) { a.terms.far_from = kNaN; }},
       {"terms.counted has 7", [](Attention& a) { a.terms.counted = Floats(7); }},
@@ -183,7 +183,7 @@ TEST(DoorAttend, OneChangeEachIsRefused) {
   }
   Attention falling(true);
   falling.terms.curve_knots = {0.7f, 0.2f};
-  refused("curve_knots fall from 0.7 to 0.2", [&] { falling.forward(); });
+  refused("curve_knots must not decrease; found 0.7, then 0.2", [&] { falling.forward(); });
   Attention narrow(true);
   narrow.terms.mix_rate.pop_back();
   refused("terms.mix_rate has 1", [&] { narrow.forward(); });

@@ -337,7 +337,7 @@ TEST(DoorKeyCache, ExtentsAreWithinBounds) {
   s.window = 9;
   refused("window is 9; allowed are 0 to 8", [&] { KeyCache{s}; });
   s = good, s.B = s.capacity = std::int64_t{1} << 30;
-  refused("KeyCache: an array of", [&] { KeyCache{s}; });
+  refused("KeyCache: found an array of", [&] { KeyCache{s}; });
 }
 
 TEST(DoorKeyCache, WhatIsRefusedChangesNothing) {
@@ -361,14 +361,14 @@ TEST(DoorKeyCache, WhatIsRefusedChangesNothing) {
   refuse("rows of v are -1", [](NewKeys& x) { x.v.token = -1; });
   for (const auto& [words, last] : {std::pair{"token 2 of sequence 0 is nan", double(kNaN)},
                                     {"is inf; allowed are numbers within", double(kInfinity)},
-                                    {"is 7, before the cached ones; allowed are 8 and more", 7}}) {
+                                    {"is 7, before the cached ones; allowed are 8 or more", 7}}) {
     const double positions[] = {7, 8, last};
     refuse(words, [&](NewKeys& x) { x.positions = positions; });
   }
   const double earlier[] = {5, 6, 7};
   refuse("token 0 of sequence 0 is 5, before the cached ones; allowed are 6",
          [&](NewKeys& x) { x.positions = earlier; });
-  refuse("positions has 2 numbers for 2 sequences of 3 tokens",
+  refuse("positions has 2 numbers; allowed are 3 (for all sequences) and 6",
          [&](NewKeys& x) { x.positions = std::span(earlier).first(2); });
   refuse("contexts has 3", [&](NewKeys& x) { x.contexts = earlier; });
   EXPECT_EQ(cache.length(0), 3);
@@ -413,7 +413,7 @@ TEST(DoorKeyCache, AttentionFitsItsCache) {
   refuse("scale is nan", [](Call& c) { c.s.scale = kNaN; });
   refuse("first is given", [](Call& c) { c.s.first = 0; });
   refuse("padding is given", [&](Call& c) { c.s.padding = padding.data(); });
-  refuse("terms have more than arrays", [](Call& c) { c.terms.places.assign(8, 0); });
+  refuse("terms have other arrays", [](Call& c) { c.terms.places.assign(8, 0); });
   refuse("terms have first_key or end_key", [](Call& c) { c.terms.end_key.assign(8, 0); });
   refuse("soft_cap is -1", [](Call& c) { c.extras.soft_cap = -1; });
   refuse("attention needs 0..7", [](Call& c) { c.terms.distances = 7, c.terms.by_distance.resize(42); });
@@ -424,7 +424,7 @@ TEST(DoorKeyCache, AttentionFitsItsCache) {
   NewKeys one = t.keys(0, 1);
   one.positions = halves;
   half.append(one);
-  refused("positions of sequence 0 are no whole numbers", [&] { t.decoded(half, 0, 1); });
+  refused("positions of sequence 0 are not whole numbers", [&] { t.decoded(half, 0, 1); });
 }
 
 }  // namespace

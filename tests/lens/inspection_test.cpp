@@ -289,6 +289,11 @@ TEST(Inspection, ATableThatIsOrthogonalToTheWordsIsSeenToBe) {
   EXPECT_NEAR(apart.position_length / apart.word_length, apart.norms.raw, 1e-9);
   EXPECT_NEAR(apart.entries.deviation, std::sqrt(0.5), 0.05);  // half of the entries are normal, the others 0
   EXPECT_NEAR(apart.entries.within_two, 1 - 0.0455 / 2, 0.02);
+  for (std::size_t p = 0; p < apart.plane.positions.size(); ++p) {  // words along x, positions along y
+    EXPECT_NEAR(apart.plane.words[p % apart.plane.words.size()].second, 0, 1e-9);
+    EXPECT_NEAR(apart.plane.positions[p].first, 0, 1e-9);
+    EXPECT_NEAR(apart.plane.cloud[p].second, apart.plane.positions[p].second, 1e-9);
+  }
   fill("position.input.table", [&](std::int64_t r, std::int64_t c) {
     return c < kWidth / 2 ? 3 * random.normal(std::uint64_t(1000000 + r * kWidth + c)) : 0.0;
   });
@@ -296,6 +301,14 @@ TEST(Inspection, ATableThatIsOrthogonalToTheWordsIsSeenToBe) {
   EXPECT_NEAR(loud.within, 1, 1e-9);
   EXPECT_LT(loud.recall, 0.5);
   EXPECT_LT(loud.identity, 0.9);
+  // Words in one channel, positions most in the same and a little in another: the plane has both.
+  fill("embed.word", [&](std::int64_t r, std::int64_t c) { return c == 2 ? double(r % 5) - 2 : 0.0; });
+  fill("position.input.table", [&](std::int64_t r, std::int64_t c) {
+    return c == 2 ? 5.0 * double(r) : c == 5 ? 0.5 * double(r % 4) : 0.0;
+  });
+  const TablePlane plane = look_at_table(encoder.look()).plane;
+  const auto first = plane.positions[0], third = plane.positions[3];
+  EXPECT_NEAR(std::abs(third.second - first.second), 1.5, 1e-9);  // not 15, which is along x
 }
 
 // A table larger than is looked at in one piece: the last word, and one between, are seen as the first ones are.
@@ -476,9 +489,9 @@ TEST(RotaryPairs, OfAModelThatTurnsNothingAreRefusedWithTheReason) {
     }
     return "told";
   };
-  EXPECT_NE(why("learned").find("turns nothing"), std::string::npos) << why("learned");
-  EXPECT_NE(why("alibi").find("turns nothing"), std::string::npos) << why("alibi");
-  EXPECT_NE(why("rope+window(size=4)").find("nothing beside it"), std::string::npos);
+  EXPECT_NE(why("learned").find("has no rotation"), std::string::npos) << why("learned");
+  EXPECT_NE(why("alibi").find("has no rotation"), std::string::npos) << why("alibi");
+  EXPECT_NE(why("rope+window(size=4)").find("no other encoding"), std::string::npos);
   EXPECT_NE(why("[rope, none]").find("every layer has the same rotation"), std::string::npos);
   EXPECT_NE(why("rope(fraction=0.5)").find("does not rotate whole heads"), std::string::npos);
 }

@@ -181,12 +181,13 @@ void expect_refused(std::vector<DumpedArray> arrays, const CheckOptions& options
 }
 
 TEST(Check, WhatDoesNotBelongTogetherIsRefused) {
-  expect_refused({array_of("q_before", {4, 2, 8})}, {}, Fault::input, "q_before is there without q_after");
+  expect_refused({array_of("q_before", {4, 2, 8})}, {}, Fault::input,
+                 "the dump has q_before without q_after");
   expect_refused({array_of("q_before", {4, 2, 8}), array_of("q_after", {4, 2, 6})}, {}, Fault::input,
                  "shapes");
   expect_refused({array_of("cos", {4, 2}), array_of("sin", {4, 4})}, {}, Fault::input, "shapes");
-  expect_refused({array_of("positions", {4})}, {}, Fault::input, "positions alone");
-  expect_refused({array_of("bias", {2, 5, 4})}, {}, Fault::input, "5 queries of 4 keys");
+  expect_refused({array_of("positions", {4})}, {}, Fault::input, "only positions");
+  expect_refused({array_of("bias", {2, 5, 4})}, {}, Fault::input, "5 queries and 4 keys");
   expect_refused({array_of("cos", {4, 2}), array_of("sin", {4, 2}), array_of("positions", {3})}, {},
                  Fault::input, "positions: found 3");
   expect_refused({array_of("slopes", {4})}, {.spec = "alibi(slopes=no)"}, Fault::usage, "slopes");

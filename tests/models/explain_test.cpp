@@ -53,19 +53,19 @@ TEST(Explain, LayersThatDoTheSameAreAGroup) {
   EXPECT_EQ(e.groups[0].kind, "rotary");
   EXPECT_EQ(e.groups[2].kind, "none");
   const auto said = pages::explain_answers(e);
-  EXPECT_EQ(said.back(), "Without position: layer 6.");
+  EXPECT_EQ(said.back(), "Without a position encoding: layer 6.");
 }
 
 TEST(Explain, OneLayerTurnsAndSeveralTurn) {
   const auto wide = layer("rope(theta=1e6)"), near = layer("rope+window(size=100)"), biased = layer("alibi");
   const auto said = pages::explain_answers(explained({near, near, wide, biased}));
   ASSERT_EQ(said.size(), 4u);
-  EXPECT_TRUE(said[1].starts_with("Layers 0, 1 turn all ")) << said[1];
+  EXPECT_TRUE(said[1].starts_with("Layers 0, 1 rotate all ")) << said[1];
   EXPECT_TRUE(said[1].ends_with(", and see the last 100 tokens.")) << said[1];
-  EXPECT_TRUE(said[2].starts_with("Layer 2 turns all ")) << said[2];
+  EXPECT_TRUE(said[2].starts_with("Layer 2 rotates all ")) << said[2];
   EXPECT_TRUE(said[3].starts_with("Layer 3 has alibi ")) << said[3];
   const auto alone = pages::explain_answers(explained({near}));
-  EXPECT_TRUE(alone[1].starts_with("Its layer turns all ")) << alone[1];
+  EXPECT_TRUE(alone[1].starts_with("Its layer rotates all ")) << alone[1];
   EXPECT_TRUE(alone[1].ends_with(", and sees the last 100 tokens.")) << alone[1];
 }
 
@@ -81,14 +81,14 @@ TEST(Explain, AnExtensionIsNoTraining) {
   EXPECT_EQ(first(8192, 8192),
             "made, as transformers 5.23 reads it: 1 causal layer, trained on 8,192 tokens.");
   EXPECT_NE(first(0, 4096).find(
-                "of no trained length that the file says; 4,096 tokens stand for it, made for 4,096"),
+                "; the file gives no trained length, so gnomon assumes 4,096 tokens (the file allows 4,096"),
             std::string::npos);
   // Nor do the page and the longer lengths speak of training there.
   const Explanation extended = explained({layer("rope")}, 8192, 131072),
                     trained = explained({layer("rope")}, 8192, 8192);
-  EXPECT_NE(pages::at_length(extended, 1).front().find("that the length before the extension does not hold"),
+  EXPECT_NE(pages::at_length(extended, 1).front().find("further than within the length before the extension"),
             std::string::npos);
-  EXPECT_NE(pages::at_length(trained, 1).front().find("that the trained length does not hold"),
+  EXPECT_NE(pages::at_length(trained, 1).front().find("further than within the trained length"),
             std::string::npos);
   for (const Explanation* e : {&extended, &trained}) {
     const std::string page = pages::explain_page(*e);
@@ -282,7 +282,7 @@ TEST(Differences, OfAComponentThatNotEveryLayerHas) {
 TEST(Differences, OfTheInputAndTheNumberOfLayers) {
   Resolved table = model({layer("")});
   table.input = Spec::parse("add(learned(length=1024), scale=off)");
-  EXPECT_TRUE(told(differences(explained({layer("")}), explain(table, "b")), "beside the words"));
+  EXPECT_TRUE(told(differences(explained({layer("")}), explain(table, "b")), "position vectors"));
   EXPECT_TRUE(told(differences(explained({layer("")}), explained({layer(""), layer("")})), "layers"));
 }
 

@@ -165,10 +165,10 @@ TEST(Extend, LongRopeListsAreYarnsDivision) {
 TEST(Extend, LongRopeSaysThatItsListsAreNotSearched) {
   const auto plan = planned(kPhi3.json, 8192);
   const std::string json = pages::extend_json(plan, -1);
-  for (const char* words : {"These lists are not searched", "short_factor and long_factor",
-                            "rope_factors_long.weight", "nothing is known of these lists"})
+  for (const char* words : {"These lists do not come from a search", "short_factor and long_factor",
+                            "rope_factors_long.weight", "no published number for these lists"})
     EXPECT_NE(json.find(words), json.npos) << words;
-  EXPECT_EQ(std::string(way(plan, "yarn").method->does).find("not searched"), std::string::npos);
+  EXPECT_EQ(std::string(way(plan, "yarn").method->does).find("search"), std::string::npos);
 }
 
 Fault fault_of(const std::string& json, double to) {
@@ -186,9 +186,10 @@ TEST(Extend, TheLengthMustBeBeyondTheTrainedOne) {
 }
 
 TEST(Extend, ModelsThatDoNotTurnHaveNoWay) {
-  const char* const others[][2] = {{R"({"model_type": "bert", "max_position_embeddings": 512})", "512 rows"},
-                                   {R"({"model_type": "bloom"})", "ALiBi is a bias by distance"},
-                                   {R"({"model_type": "t5"})", "buckets have no end"}};
+  const char* const others[][2] = {
+      {R"({"model_type": "bert", "max_position_embeddings": 512})", "512 rows"},
+      {R"({"model_type": "bloom"})", "The bias of ALiBi is defined for every distance"},
+      {R"({"model_type": "t5"})", "buckets cover every distance"}};
   for (const auto& [json, says] : others) {
     const auto plan = planned(json, 100000);
     EXPECT_TRUE(plan.ways.empty()) << json;
@@ -213,7 +214,7 @@ TEST(Extend, AFileThatIsScaledAlready) {
   const auto plan = planned(json, 262144);
   EXPECT_EQ(plan.factor, 32);
   EXPECT_TRUE(same(promised(plan, "linear"), m, [&](double i) { return turning(m, i) / 32; }));
-  EXPECT_NE(plan.notes.at(0).find("scales its rotation already (llama3)"), std::string::npos);
+  EXPECT_NE(plan.notes.at(0).find("already scales its rotation (llama3)"), std::string::npos);
   const ExtendedGroup& lists = way(plan, "longrope").groups.at(0);
   EXPECT_NEAR(lists.pairs.back().today, 8, 1e-9);
   EXPECT_NEAR(lists.pairs.back().factor, 16, 1e-4) << "8 of the file's, and 2 from 131,072 to 262,144";

@@ -265,13 +265,13 @@ constexpr const char* kLlama =
 TEST(Families, WhatNobodyReadsIsTold) {
   const std::string base = kLlama;
   EXPECT_TRUE(remarks(base + R"(, "rotary_dim": 32})", "rotary_dim", "no rule of this family"));
-  EXPECT_TRUE(remarks(base + R"(, "rope_thetta": 5e5})", "rope_thetta", "was rope_theta meant"));
+  EXPECT_TRUE(remarks(base + R"(, "rope_thetta": 5e5})", "rope_thetta", "did you mean rope_theta?"));
   EXPECT_TRUE(remarks(
       base + R"(, "rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embedding": 64}})",
-      "rope_scaling.original_max_position_embedding", "was original_max_position_embeddings meant"));
+      "rope_scaling.original_max_position_embedding", "did you mean original_max_position_embeddings?"));
   EXPECT_TRUE(remarks(
       base + R"(, "rope_parameters": {"rope_theta": 1e6}, "rope_scaling": {"type": "linear", "factor": 2}})",
-      "rope_parameters", "replaced"));
+      "rope_parameters", "replaces it as a whole"));
   EXPECT_TRUE(remarks(base + R"(, "partial_rotary_factor": 0.5})", "partial_rotary_factor",
                       "rotates the whole head"));
   EXPECT_TRUE(remarks(R"({"model_type": "llava", "rope_theta": 5, "text_config": {"model_type": "llama"}})",

@@ -40,18 +40,18 @@ using Names = std::vector<std::string>;
 
 TEST(Inspect, PartsAreLookedAtInOrder) {
   EXPECT_EQ(parts_of(opened("llama"), kShort),
-            (Names{"heads", "streams and probes", "rotary pairs", "positions moved", "position taken away",
+            (Names{"heads", "streams and probes", "rotary pairs", "positions shifted", "positions removed",
                    "loss by place"}));
   EXPECT_EQ(parts_of(opened("gpt2"), kShort),
-            (Names{"position table beside word table", "four terms of the first layer's logits", "heads",
-                   "streams and probes", "rotary pairs", "positions moved", "position taken away",
+            (Names{"position table against word table", "four terms of the first layer's logits", "heads",
+                   "streams and probes", "rotary pairs", "positions shifted", "positions removed",
                    "loss by place"}));
   InspectOptions more = kShort;
   more.each_head = true, more.beyond = 2;
   EXPECT_EQ(
       parts_of(opened("llama"), more),
-      (Names{"heads", "streams and probes", "rotary pairs", "positions moved", "position taken away",
-             "position taken from each of 4 heads", "loss by place", "windows of 128 tokens, as trained",
+      (Names{"heads", "streams and probes", "rotary pairs", "positions shifted", "positions removed",
+             "position removed from each of 4 heads", "loss by place", "windows of 128 tokens, as trained",
              "windows of 128 tokens, linear", "windows of 128 tokens, ntk", "windows of 128 tokens, yarn",
              "windows of 128 tokens, rerope", "windows of 128 tokens, self_extend"}));
 }
@@ -59,11 +59,11 @@ TEST(Inspect, PartsAreLookedAtInOrder) {
 TEST(Inspect, WhatIsLeftOutHasAReason) {
   const auto llama = inspect(opened("llama"), some_text(), kShort);
   EXPECT_EQ(left_out_of(llama),
-            (Names{"position table", "position taken from single heads", "longer windows"}));
+            (Names{"position table", "position removed from single heads", "longer windows"}));
   // Without a tokeniser and a mask token nothing says how an encoder is scored.
   const auto bert = inspect(opened("bert"), some_text(), kShort);
-  EXPECT_EQ(left_out_of(bert), (Names{"longer windows", "rotary pairs", "positions moved",
-                                      "position taken away", "loss by place"}));
+  EXPECT_EQ(left_out_of(bert), (Names{"longer windows", "rotary pairs", "positions shifted",
+                                      "positions removed", "loss by place"}));
   EXPECT_FALSE(bert.found.masking);
   EXPECT_EQ(left_out_of(inspect(opened("bert_bare"), some_text(), kShort)).at(0), "losses");
   for (const auto& left : bert.found.left_out) EXPECT_FALSE(left.why.empty());
@@ -134,12 +134,12 @@ TEST(Inspect, WhatCannotBeIsRefusedBeforeAnythingIsLookedAt) {
   refuses({.longest = (1 << 20) + 1}, "longest");
   refuses({.beyond = std::numeric_limits<double>::quiet_NaN()}, "a factor of nan");
   refuses({.beyond = std::numeric_limits<double>::infinity()}, "beyond is inf");
-  EXPECT_NE(refusal([&] { inspect(model, some_text(16), kShort, none); }).find("a window takes 17"),
+  EXPECT_NE(refusal([&] { inspect(model, some_text(16), kShort, none); }).find("one window needs 17"),
             std::string::npos);
   // Longer windows are other rotations.
   InspectOptions longer = kShort;
   longer.beyond = 2;
-  EXPECT_NE(refusal([&] { inspect(opened("gpt2"), some_text(), longer, none); }).find("turns by rope"),
+  EXPECT_NE(refusal([&] { inspect(opened("gpt2"), some_text(), longer, none); }).find("uses rope"),
             std::string::npos);
 }
 
@@ -172,7 +172,7 @@ TEST(ModelText, WindowsOfAnEncoderHaveWhatTheModelHasAroundAText) {
   EXPECT_EQ(next.inputs, (std::vector<std::int32_t>{5, 6, 7, 8}));
   EXPECT_EQ(next.targets, (std::vector<std::int32_t>{6, 7, 8, 9}));
   EXPECT_NE(refusal([&] { windows_of_text(t, false, 2, 10); }).find("no room"), std::string::npos);
-  EXPECT_NE(refusal([&] { windows_of_text(t, false, 8, 10); }).find("a window takes 6"), std::string::npos);
+  EXPECT_NE(refusal([&] { windows_of_text(t, false, 8, 10); }).find("one window needs 6"), std::string::npos);
 }
 
 }  // namespace

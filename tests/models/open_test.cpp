@@ -156,19 +156,19 @@ void expect_words(const std::string& message, const std::vector<std::string>& wo
 TEST_F(WrongFolder, IsRefusedWithTheNamesOfTensors) {
   EXPECT_EQ(refusal("llama", nlohmann::json::object()), "opened");
   expect_words(refusal("llama", {{"num_hidden_layers", 3}}),
-               {"config.json", "9 tensors", "not in the file", "model.layers.2.self_attn.q_proj.weight",
+               {"config.json", "9 tensors", "missing in the file", "model.layers.2.self_attn.q_proj.weight",
                 "and 3 more"});
   expect_words(refusal("llama", {{"num_hidden_layers", 1}}),
-               {"9 tensors of the file", "does not have", "model.layers.1.input_layernorm.weight"});
+               {"9 tensors in the file", "does not have", "model.layers.1.input_layernorm.weight"});
   expect_words(
       refusal("llama", {{"intermediate_size", 16}}),
       {"6 tensors", "another shape", "model.layers.0.mlp.gate_proj.weight has (12, 8) instead of (16, 8)"});
   expect_words(refusal("llama", {{"attention_bias", true}}),
-               {"not in the file", "model.layers.0.self_attn.q_proj.bias"});
+               {"missing in the file", "model.layers.0.self_attn.q_proj.bias"});
   expect_words(refusal("llama_bare", {{"attention_bias", false}}),
                {"does not have", "layers.0.self_attn.q_proj.bias"});
   expect_words(refusal("bert_bare", {{"architectures", {"BertForMaskedLM"}}}),
-               {"not in the file", "cls.predictions.transform.dense.weight"});
+               {"missing in the file", "cls.predictions.transform.dense.weight"});
 }
 
 // Keys that ask for what gnomon does not have are named, with what they say.
@@ -179,9 +179,9 @@ TEST_F(WrongFolder, IsRefusedWithTheKeyThatIsNotSupported) {
   expect_words(refusal("deberta_v2", {{"share_att_key", false}}), {"share_att_key", "false", "true"});
   expect_words(refusal("deberta_v2", {{"share_att_key", nullptr}}), {"share_att_key"});
   expect_words(refusal("deberta_v2", {{"type_vocab_size", 2}}),
-               {"not in the file", "deberta.embeddings.token_type_embeddings.weight"});
+               {"missing in the file", "deberta.embeddings.token_type_embeddings.weight"});
   expect_words(refusal("deberta_v2", {{"position_biased_input", true}}),
-               {"not in the file", "deberta.embeddings.position_embeddings.weight"});
+               {"missing in the file", "deberta.embeddings.position_embeddings.weight"});
   EXPECT_EQ(refusal("deberta_v2_types", nlohmann::json::object()), "opened");
 }
 
@@ -207,7 +207,7 @@ TEST_F(WrongFolder, RowsOfNoTokenFollowFromTheKey) {
 
 TEST_F(WrongFolder, OfAFamilyThatIsExplainedOnlySaysWhatRuns) {
   expect_words(refusal("llama", {{"model_type", "rwkv"}}),
-               {"rwkv", "explained only", "bert, deberta-v2", "t5"});
+               {"rwkv", "cannot run it", "bert, deberta-v2", "t5"});
   expect_words(refusal("llama", {{"hidden_act", "laurel"}}), {"hidden_act", "laurel", "silu"});
 }
 

@@ -173,7 +173,7 @@ TEST(Alone, VectorsBesideTheWordsAreTheDefinition) {
     ++held;
   }
   EXPECT_GT(held, 10);
-  refused("no vector beside the words", [] { position_vectors("rope", 8, Placement::consecutive(0, 2)); });
+  refused("is not an input encoding", [] { position_vectors("rope", 8, Placement::consecutive(0, 2)); });
   refused("width", [] { position_vectors("sinusoidal", 0, Placement::consecutive(0, 2)); });
   const Floats one(1);
   refused("w", [&] { position_vectors("learned", 8, Placement::consecutive(0, 2), one); });
@@ -191,7 +191,7 @@ TEST(Alone, PositionsAreDrawnAsASamplerDoes) {
   EXPECT_NE(once, drawn({2, 5}));
   EXPECT_TRUE(std::is_sorted(once.begin(), once.end()) && once.back() < 64);
   std::vector<double> row{0, 1};
-  refused("draws no positions", [&] { sample_positions("rope", {1, 1}, row); });
+  refused("is not a sampler of positions", [&] { sample_positions("rope", {1, 1}, row); });
 }
 
 TEST(Alone, WhatCannotBeAloneIsRefused) {
@@ -206,7 +206,7 @@ TEST(Alone, WhatCannotBeAloneIsRefused) {
     refused("channels", [&] { map_rows(at, Role::q, view_of(rows)); });
   });
   with("rope_learned", [&](const Alone& at) {
-    refused("needs the rows as they were found", [&] {
+    refused("the gradient needs the rows as they were", [&] {
       map_rows_backward(at, Role::q, {{}, view_of(rows), {}});
     });
   });

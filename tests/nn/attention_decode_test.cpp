@@ -103,7 +103,7 @@ TEST(Attention, DecodingUnderABiasAndAMaskIsTheWholePass) {
 TEST(Attention, WhatAWindowHidesIsNotAsked) {
   constexpr std::int64_t T = 2600;
   const Rows rows(T);
-  const std::vector<std::int64_t> calls{1900, 1, 1, 300, 1, 397};
+  const std::vector<std::int64_t> calls{700, 700, 500, 1, 1, 300, 1, 397};
   std::vector<std::uint8_t> padding(std::size_t(kB * T));
   for (std::int64_t t = 0; t < 1100; ++t) padding[t] = 1;  // of sequence 0
   for (const char* spec : {"rope+window(size=70)", "alibi+window(size=1500)", "chunk(size=257)+rope",
@@ -122,7 +122,7 @@ TEST(Attention, WhatAWindowHidesIsNotAsked) {
         in.places = &places, in.padding = padded ? padding.data() : nullptr;
         Floats whole, some_rows;
         a.forward(in, out_view(whole, T));
-        KeyCache cache = a.cache(kB, ring ? 3500 : T, ring);
+        KeyCache cache = a.cache(kB, ring ? 2300 : T, ring);  // the ring closes within the last call
         std::int64_t t = 0;
         for (const std::int64_t n : calls) {
           AttentionInput call = in;
@@ -147,6 +147,21 @@ TEST(Attention, WhatAWindowHidesIsNotAsked) {
       }
     }
   }
+}
+
+// The keys of a context extension follow the length that it was made for.
+TEST(Attention, ACacheServesTheLengthThatItWasMadeFor) {
+  const Rows rows;
+  AttentionConfig config = grouped();
+  config.length = 64;
+  const Attention a("yarn(factor=4)", config), same("yarn(factor=4)", config);
+  config.length = 128;
+  const Attention longer("yarn(factor=4)", config);
+  KeyCache cache = a.cache(kB, 2 * kTokens);
+  Floats out;
+  const AttentionInput in = rows.input({});
+  same.decode(in, cache, out_view(out, kTokens));
+  EXPECT_THROW(longer.decode(in, cache, out_view(out, kTokens)), Error);
 }
 
 // The memory of a call is that of what its queries see: what is hidden has neither a byte a pair nor a sum a piece.

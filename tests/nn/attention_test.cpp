@@ -268,7 +268,7 @@ void expect_why(const std::function<void()>& f, const std::string& part) {
 TEST(Attention, WhatDoesNotFitIsAnswered) {
   const auto make = [](const char* spec, AttentionConfig c) { return [=] { Attention(spec, c); }; };
   expect_why(make("rope", {.heads = 6, .kv_heads = 4, .head_dim = 8}),
-             "heads is 6, no multiple of kv_heads, 4");
+             "heads is 6; allowed are multiples of kv_heads, 4");
   expect_why(make("rope", {.heads = 4, .head_dim = 7}), "7 channels");
   expect_why(make("sinusoidal", {.heads = 4, .head_dim = 8}), "do not act inside attention");
   expect_why(make("[rope, none]", {.heads = 4, .head_dim = 8}), "do not act inside attention");
@@ -290,8 +290,8 @@ TEST(Attention, WhatDoesNotFitIsAnswered) {
     expect_why([&] { by_head.forward(rows.input(w), to); }, "as many heads of k as of q");
   }
   expect_why(with([](AttentionInput& in) { in.k.extents[1] = 3; }), "k: found");
-  expect_why(with([](AttentionInput& in) { in.q.number = Number(7); }), "a number type 7");
-  expect_why(with([](AttentionInput& in) { in.v.data = nullptr; }), "v: no data");
+  expect_why(with([](AttentionInput& in) { in.q.number = Number(7); }), "found number type 7");
+  expect_why(with([](AttentionInput& in) { in.v.data = nullptr; }), "v: data is null");
   expect_why(with([](AttentionInput& in) { in.v.steps[2] = -1; }), "a step of -1");
   Placement broken = Placement::consecutive(0, kTokens);
   broken.values[3] = std::nan("");
@@ -314,9 +314,9 @@ TEST(Attention, WhatDoesNotFitIsAnswered) {
   const Placement before = Placement::consecutive(0, 2);
   two.places = &before;
   expect_why([&] { a.decode(two, cache, out_view(out, 2)); },
-             "is 0, before the cached ones; allowed are 1 and more");
+             "is 0, before the cached ones; allowed are 1 or more");
   const Attention learned("kerple_log", grouped());
-  expect_why([&] { learned.forward(rows.input({}), to); }, "w has 0 numbers, its shape asks for 8");
+  expect_why([&] { learned.forward(rows.input({}), to); }, "w has 0 numbers; its shape needs 8");
 }
 
 // One table for every head and token: PoPE's phases in a model of one head.

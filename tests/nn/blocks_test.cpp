@@ -200,14 +200,14 @@ TEST(Blocks, ImpossibleSizesAreRefused) {
   expect_has(sized([](auto& s) { s.length = 0; }), "model.length: found 0");
   expect_has(sized([](auto& s) { s.length = 1; }), "model.length: found 1");
   expect_has(sized([](auto& s) { s.layers = 0; }), "model.layers: found 0");
-  expect_has(sized([](auto& s) { s.heads = 4, s.kv_heads = 3; }), "4 is no multiple of model.kv_heads 3");
+  expect_has(sized([](auto& s) { s.heads = 4, s.kv_heads = 3; }), "4 is not a multiple of model.kv_heads 3");
   expect_has(changed([](auto& a) { a.head.tied = true; }, "concat(sinusoidal, width=4)"), "model.tied");
   expect_has(changed([](auto& a) { a.attention.head_dim = 5; }, "rope"), "even numbers");
   try {
     make_block("gtp", kSmall, Spec::parse("none"));
     FAIL();
   } catch (const Error& e) {
-    expect_has(e.what(), "did you mean 'gpt'? There are: gpt, llama, bert");
+    expect_has(e.what(), "did you mean 'gpt'? Allowed: gpt, llama, bert");
   }
 }
 
@@ -261,7 +261,7 @@ TEST(Blocks, TextsThatAreNoBlockAreRefused) {
   expect_has(said("llama(group=4"), "expected ')' at the end");
   expect_has(said("llama()"), "expected options between the brackets");
   expect_has(said("llama(group)"), "expected option=value");
-  expect_has(said("llama(group=2, group=4)"), "group is there twice");
+  expect_has(said("llama(group=2, group=4)"), "group is given twice");
   expect_has(said("llama(epsilon=nan)"), "epsilon: found \"nan\"");
   expect_has(said("llama(hidden=-1)"), "hidden: found \"-1\"");
   expect_has(said("gpt(biases=q+w)"), "biases: found \"w\"");
@@ -279,10 +279,11 @@ TEST(Blocks, ContradictionsAreRefused) {
   expect_has(changed([](auto& a) { a.token_types = -1; }), "token_types: found -1");
   expect_has(changed([](auto& a) { a.feed_forward.hidden = 0; }), "hidden: found 0");
   expect_has(changed([](auto& a) { a.residual = Residual::parallel, a.norm.place = NormPlace::after_sum; }),
-             "parallel sublayers have their norms before them");
+             "parallel sublayers need their norms before them");
   expect_has(changed([](auto& a) { a.norm.first = false, a.norm.place = NormPlace::after_sum; }),
-             "only norms before sublayers");
-  expect_has(changed([](auto& a) { a.head = {.form = HeadForm::none, .tied = true}; }), "there is none, but");
+             "the first norm can be omitted only");
+  expect_has(changed([](auto& a) { a.head = {.form = HeadForm::none, .tied = true}; }),
+             "a model without a head");
   expect_has(changed([](auto& a) { a.head.transform_bias = true; }), "the head has no transform");
   expect_has(changed([](auto& a) { a.head.activation = Activation::relu; }), "the head has no transform");
 }

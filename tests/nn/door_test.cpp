@@ -168,7 +168,7 @@ TEST(DoorModel, SizesAndSymbolsAreChecked) {
   p.rows = 0;
   refused("rows is 0", [&] { loss(t); });
   p = Placement::consecutive(0, 5);
-  refused("for a batch of", [&] { loss(t); });
+  refused("placement has rows=", [&] { loss(t); });
   p = Placement::consecutive(0, 4), p.values[2] = std::nan("");
   refused("nan is not a number", [&] { loss(t); });
   p = Placement::consecutive(0, 4), p.padding = {0, 0};

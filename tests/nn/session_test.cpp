@@ -100,9 +100,9 @@ TEST(Sample, WhatCannotBeContinuedIsRefused) {
   const auto of = [](const Architecture& a) { return why([&] { Writer(a).write({.count = 1}); }); };
   Architecture encoder = small("rope");
   encoder.causal = false;
-  expect_has(of(encoder), "an encoder is not continued");
+  expect_has(of(encoder), "generation needs a causal model");
   expect_has(of(small("fox")), "'fox' has no key cache");
-  expect_has(of(small("sinusoidal+randomised")), "draws positions anew");
+  expect_has(of(small("sinusoidal+randomised")), "draws new positions");
   expect_has(why([] { Writer(small("learned")).write({.count = 20}); }), "learned");
   Writer writer(small("rope"));
   expect_has(why([&] { writer.write({.count = -1}); }), "count is -1");
@@ -123,11 +123,11 @@ TEST(Sample, NewTokensMustFitWhatWasBegun) {
   expect_has(extend({1, kPrompt, std::span(writer.prompt).first(4), {}}), "B is 1; allowed is 2");
   EXPECT_EQ(extend(writer.tokens()), "no error");
   EXPECT_EQ(writer.session.length(), kPrompt);
-  expect_has(extend(writer.tokens()), "4 tokens after 4; there is room for 6");
+  expect_has(extend(writer.tokens()), "4 new tokens after 4; allowed are 6 together");
   const std::vector<std::uint8_t> padding(8);
   Tokens padded = writer.tokens();
   padded.padding = padding.data();
-  expect_has(extend(padded), "no padding");
+  expect_has(extend(padded), "padding or placement is given");
   Floats all(kB * kPrompt * kVocabulary);
   writer.session.logits(writer.tokens(), writer.w, all);  // another pass ends it
   expect_has(extend(writer.tokens()), "extend() without begin()");

@@ -197,7 +197,7 @@ TEST(Taps, WhatIsNoneIsRefused) {
     return refusal([&] { m.logits({{name, [](TapValue&) {}}}); });
   };
   expect_says(looking("layers.0.attention.weight"), "did you mean 'layers.N.attention.weights'?");
-  expect_says(looking("positions"), "There are: words, embedded, layers.N.resid_pre");
+  expect_says(looking("positions"), "Allowed: words, embedded, layers.N.resid_pre");
   expect_says(looking("layers.2.resid_mid"), "the model has layers 0 to 1; found 2");
   for (const char* name : {"", "resid_mid", "layers.N.resid_mid", "layers..resid_mid", "layers.-1.resid_mid",
                            "layers.01.resid_mid", "layers.0.", "layers.0", "transformed"})
@@ -225,7 +225,7 @@ TEST(Taps, NeitherGradientsNorInsideACache) {
   m.tokens.taps = &inside;
   Floats logits(std::size_t(kB * kVocabulary));
   m.session.begin(kB, kT);
-  expect_says(refusal([&] { m.session.extend(m.tokens, m.w, logits); }), "not there with a key cache");
+  expect_says(refusal([&] { m.session.extend(m.tokens, m.w, logits); }), "does not exist with a key cache");
   // A pass that a tap gave up has appended its tokens to some layers: it cannot go on.
   struct Enough {};
   const Taps breaks{{"layers.1.resid_mid", [](TapValue&) { throw Enough(); }}};

@@ -88,7 +88,8 @@ TEST(Words, AStudySaysWhatItsDecisionsSay) {
     EXPECT_EQ(told[seeds == 1 ? 1 : 0].rfind(best.arm + " has the lowest loss", 0), 0u) << all_of(told);
     const bool better = best.largest().comparison && best.largest().comparison->decision == Decision::better;
     (better ? carried : not_carried) += s.baseline != 0;
-    EXPECT_EQ(says(told, "whose loss it reaches with"), better && s.baseline != 0) << all_of(told);
+    EXPECT_EQ(says(told, " It reaches the loss of sinusoidal with"), better && s.baseline != 0)
+        << all_of(told);
     EXPECT_EQ(says(told, "no inference"), seeds == 1);
     EXPECT_EQ(where_compared(s).empty(), std::none_of(s.arms.begin(), s.arms.end(), [](const ArmSummary& a) {
                 return std::any_of(a.by_length.begin(), a.by_length.end(),
@@ -97,16 +98,16 @@ TEST(Words, AStudySaysWhatItsDecisionsSay) {
     // The interval in words is the one of the table, of the difference by itself.
     const Estimate& d = best.largest().difference;
     if (s.baseline != 0) {
-      EXPECT_TRUE(
-          says(told, text(" That is ", signed_text(d.mean, 3),
-                          seeds == 1 ? "" : text(" ± ", fixed(d.half_width, 3)), " against sinusoidal")))
+      EXPECT_TRUE(says(told, text(" That is ", fixed(std::abs(d.mean), 3),
+                                  seeds == 1 ? "" : text(" ± ", fixed(d.half_width, 3)),
+                                  d.mean < 0 ? " below sinusoidal." : " above sinusoidal.")))
           << all_of(told);
     }
     const bool alone = std::all_of(s.arms.begin() + 1, s.arms.end(), [](const ArmSummary& a) {
       return a.to_best->decision == Decision::worse;
     });
     if (seeds > 1) {
-      EXPECT_EQ(says(told, "or one that is not told apart from it"), !alone) << all_of(told);
+      EXPECT_EQ(says(told, " or an arm that is not told apart from it"), !alone) << all_of(told);
     }
     bool lower = true;
     for (const ArmSummary& a : s.arms)
@@ -137,11 +138,11 @@ TEST(Words, AnInspectionRaisesTheLossOnlyWhereTheIntervalSaysSo) {
          ++at, ++apart)
       EXPECT_GE(std::stod((*at)[2]), std::stod((*at)[3])) << all;
     const Change& none = in.found.removals.front();
-    const char* verb = none.value > none.half_width    ? "Without any position it raises"
-                       : none.value < -none.half_width ? "Without any position it lowers"
-                                                       : "Without any position it changes";
+    const char* verb = none.value > none.half_width    ? "Removing all positions raises"
+                       : none.value < -none.half_width ? "Removing all positions lowers"
+                                                       : "Removing all positions changes";
     EXPECT_TRUE(says(told, verb)) << all;
-    open += says(told, "not told apart");
+    open += says(told, "the interval includes 0");
     EXPECT_EQ(all.find("costs"), all.npos) << all;
   }
   EXPECT_TRUE(apart > 50 && open > 50) << apart << ", " << open;

@@ -25,7 +25,7 @@ def test_the_block_of_a_file_is_trained_and_written_down(text, tmp_path):
     # query_pre_attn_scalar is the size of a head, which is the standard scale; gpt has the tanh form of GELU.
     assert block == ("gpt(norm=rms_one_plus, epsilon=1e-06, place=before_and_after, head_norm=on, group=4, gated=on, hidden=3.2, "
                      "biases=off, word_scale=root, tied=on)")
-    assert f"{config} is {block}" in done.stderr and "its own encoding as an arm: " in done.stderr
+    assert f"{config} has the block {block}" in done.stderr and "its encoding, as an arm, is " in done.stderr
     assert block in (out / "report.html").read_text()
     # Written down as text: the study goes on when the file is gone.
     config.unlink()
@@ -37,6 +37,6 @@ def test_a_family_that_is_explained_only_is_refused(text, tmp_path):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"model_type": "bloom", "hidden_size": 64, "n_layer": 2, "n_head": 4}))
     asked = gnomon("study", "--text", text, "--out", tmp_path / "out", "--set", f"model.block={config}", check=3)
-    assert "is explained only; gnomon runs: " in asked.stderr
+    assert "but cannot run it; it runs: " in asked.stderr
     asked = gnomon("study", "--text", text, "--out", tmp_path / "out", "--set", "model.block=lama", check=2)
     assert "did you mean 'llama'?" in asked.stderr

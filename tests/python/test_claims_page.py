@@ -64,7 +64,7 @@ def test_a_claim_is_one_line_and_has_everything_inside(quick):
         for claim in claims:
             record = found[claim["id"]]
             assert (claim["told"], claim["says"], claim["sure"], claim["link"]) == (record["reading"], record["says"], record["how_sure"], claim["id"])
-            assert {"How it is measured", "Predicted, before the run", "What to do about it", "Beside the record", "Again"} <= set(claim["terms"]), claim["id"]
+            assert {"How it is measured", "Predicted, before the run", "What to do about it", "Compared with the record", "Measure again"} <= set(claim["terms"]), claim["id"]
             assert claim["heads"], claim["id"]
         headings = driver.execute_script("return [...document.querySelectorAll('h1, h2, h3, h4')].map(h => h.textContent)")
         assert [h for h in headings if re.search(r"00\d-\d\d", h)] == [], "an id in a heading"

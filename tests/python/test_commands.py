@@ -146,7 +146,7 @@ def test_the_program_says_what_it_is():
     assert gnomon("-V").stdout.startswith("gnomon 0.")
     bare = gnomon(check=2)
     assert bare.stderr == "" and bare.stdout == gnomon("help", check=0).stdout  # for `gnomon | less`
-    assert gnomon("completion", check=2).stderr == "gnomon: completion: no SHELL; there are bash, zsh and fish\n"
+    assert gnomon("completion", check=2).stderr == "gnomon: completion: SHELL is missing; allowed are bash, zsh and fish\n"
 
 
 EXAMPLES = ROOT / "docs/examples"
@@ -282,7 +282,7 @@ def test_a_folder_alone_means_the_study_that_is_in_it(study, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(study[0], out)
     done = gnomon("study", "--out", out, check=0)
-    assert "going on with the study in" in done.stderr and "runs are finished already" in done.stderr
+    assert "continuing the study in" in done.stderr and "already finished: " in done.stderr
     assert (out / "results.csv").read_bytes() == (study[0] / "results.csv").read_bytes()
     assert "no text" in gnomon("study", "--out", tmp_path / "nothing", check=2).stderr
 
@@ -341,7 +341,7 @@ def test_repeating_a_study_skips_what_is_finished_and_changes_nothing(study, tex
     before = {p: p.read_bytes() for p in (out / "results.json", out / "results.csv", out / "report.html")}
     done = gnomon(*study_arguments(text, out), check=0)
     runs = json.loads(before[out / "results.json"])["planned"]
-    assert f"{runs} of {runs} runs are finished already" in done.stderr
+    assert f"already finished: {runs} of {runs} runs" in done.stderr
     for path, content in before.items():
         assert path.read_bytes() == content, path
 
@@ -375,16 +375,16 @@ def test_a_trained_model_writes(study):
         return gnomon("sample", "--study", study[0], "--arm", "rope", *arguments, check=check)
 
     first = wrote("--bytes", 40, "--prompt", "the cat ")
-    assert first.stdout.startswith("the cat ") and "nats a byte" in first.stderr
+    assert first.stdout.startswith("the cat ") and "nats per byte" in first.stderr
     assert wrote("--bytes", 40, "--prompt", "the cat ").stdout == first.stdout
     assert wrote("--bytes", 40, "--prompt", "the cat ", "--seed", 2).stdout != first.stdout
     greedy = json.loads(wrote("--json", "--temperature", 0, "--bytes", 20).stdout)
     assert greedy["prompt"] == "In the beginning " and len(greedy["written"]) > 0
     assert "unknown arm 'cope': " in gnomon("sample", "--study", study[0], "--arm", "cope", check=2).stderr
-    assert "no finished run of seed 99; there are: " in wrote("--run-seed", 99, check=2).stderr
-    assert "the tokens of the prompt is 0" in wrote("--prompt", "", check=2).stderr
+    assert "no finished run with seed 99, finished are: " in wrote("--run-seed", 99, check=2).stderr
+    assert "the length of the prompt is 0" in wrote("--prompt", "", check=2).stderr
     assert "temperature is -1" in wrote("--temperature", -1, check=2).stderr
-    assert "no folder of a study" in gnomon("sample", "--study", study[0] / "nowhere", check=3).stderr
+    assert "not the folder of a study" in gnomon("sample", "--study", study[0] / "nowhere", check=3).stderr
 
 
 def test_a_terminal_is_not_told_what_a_model_writes(study):

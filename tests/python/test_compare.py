@@ -53,5 +53,5 @@ def test_what_cannot_be_compared_is_refused(two, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("another text. " * 3000)
     gnomon(*study_arguments(other, tmp_path / "c", "study.arms=none", "study.baseline=none", "study.seeds=1"), check=0)
-    assert "are of different data" in gnomon("study", "compare", two / "a", tmp_path / "c", check=2).stderr
+    assert "have different data" in gnomon("study", "compare", two / "a", tmp_path / "c", check=2).stderr
     gnomon("study", "compare", two / "a", tmp_path / "nothing", check=2)

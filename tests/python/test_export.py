@@ -34,7 +34,7 @@ def submitted(folder, bin_folder, *words, script=None, cwd="/", **more):
 def test_an_export_says_what_it_needs_and_how_to_submit_it(text, tmp_path):
     out = tmp_path / "it's"
     done = export(text, out, "study.threads=3")
-    assert "runs: 6 that tune, 12 that follow" in done.stdout  # three arms, two rates; two seeds, two budgets
+    assert "runs: 6 for tuning, 12 after it" in done.stdout  # three arms, two rates; two seeds, two budgets
     quoted = str(out / "submit.sh").replace("'", "'\\''")
     assert f"submit with: sh '{quoted}'" in done.stdout
     script = (out / "study.sbatch").read_text()
@@ -109,7 +109,7 @@ def test_tasks_that_processes_play_do_each_run_once(text, tmp_path):
     done = export(text, out)
     gnomon(*study_arguments(text, alone, *ARMS), check=0)
     said = []
-    for tasks in re.search(r"runs: (\d+) that tune, (\d+) that follow", done.stdout).groups():
+    for tasks in re.search(r"runs: (\d+) for tuning, (\d+) after it", done.stdout).groups():
         running = []
         for _ in range(int(tasks)):
             while len(running) == 4:
@@ -119,7 +119,7 @@ def test_tasks_that_processes_play_do_each_run_once(text, tmp_path):
     assert gnomon("study", "work", "--task", out, check=0).stderr == "gnomon: 0 runs done\n"
     gnomon("study", "report", out, check=0)
     assert results(out) == results(alone)
-    told = [line for text in said for line in text.splitlines() if "nats a byte" in line]
+    told = [line for text in said for line in text.splitlines() if "nats per byte" in line]
     runs = len(list(out.glob("runs/*/result.json")))
     assert len(told) == len(set(told)) == runs > 18  # of two rates the best is at an edge
     assert all("0 runs done" not in text for text in said)

@@ -83,9 +83,9 @@ def test_position_is_taken_from_each_head(ids, tmp_path):
     found = json.loads(done.stdout)
     assert [(r["layer"], r["head"]) for r in found["without_head"]] == [(n // found["heads"], n % found["heads"])
                                                                         for n in range(found["layers"] * found["heads"])]
-    assert f"position taken from each of {found['layers'] * found['heads']} heads (about " in done.stderr  # the cost first
+    assert f"position removed from each of {found['layers'] * found['heads']} heads (about " in done.stderr  # the cost first
     assert any(abs(r["nats"]) > 1e-4 for r in found["without_head"])
-    assert "Position taken from one head" in page.read_text()
+    assert "Position removed from one head" in page.read_text()
 
 
 def test_longer_windows_are_read_in_six_ways(ids):
@@ -107,9 +107,9 @@ def test_what_is_read_has_to_be_said(bert, arguments, told):
 def test_strangers_files(bert, text, tmp_path):
     broken = tmp_path / "ids.txt"
     broken.write_text("1 2 three")
-    assert "not whole numbers" in gnomon("inspect", bert, "--ids", broken, check=3).stderr
+    assert "allowed are whole numbers with spaces" in gnomon("inspect", bert, "--ids", broken, check=3).stderr
     broken.write_text("1 2 3")
-    assert "a window takes" in gnomon("inspect", ROOT / "tests/golden/opened/llama", "--ids", broken, check=2).stderr
+    assert "one window needs" in gnomon("inspect", ROOT / "tests/golden/opened/llama", "--ids", broken, check=2).stderr
     (bert / "tokenizer.json").unlink()
     assert gnomon("inspect", bert, "--text", text, check=4).returncode == 4
     (bert / "model.safetensors").write_bytes((bert / "model.safetensors").read_bytes()[:-1])
@@ -148,12 +148,12 @@ def test_a_masked_token_costs_what_it_costs_in_transformers(name, masked_ids, tm
     for neighbour in (want["intact"], want["other"]):
         assert abs(found["loss"]["nats"] - neighbour) > 2e-4
     if want["shift"] is None:
-        assert {left["part"] for left in found["left_out"]} >= {"positions moved"}  # beyond the table
+        assert {left["part"] for left in found["left_out"]} >= {"positions shifted"}  # beyond the table
     else:
         assert found["shifts"][0]["nats"] == pytest.approx(want["shift"], abs=2e-5)
     assert {key: found["masking"][key] for key in ("seed", "mask_token", "scored", "mask", "random")} == {
         "seed": 1, "mask_token": want["mask"], "scored": 0.15, "mask": 0.8, "random": 0.1}
-    assert "nats a masked token" in page.read_text() and "seed 1" in page.read_text()
+    assert "nats per masked token" in page.read_text() and "seed 1" in page.read_text()
     assert "seed 1" in " ".join(found["says"]) and not any("0.000 ± 0.000" in sentence for sentence in found["says"])
 
 
@@ -163,7 +163,7 @@ def test_without_a_mask_token_no_loss_is_told(name, masked_ids):
     assert "loss" not in found and "masking" not in found and "loss_by_place" not in found
     assert found["shifts"] == [] and found["without"] == [] and "without_head" not in found
     why = {left["part"]: left["why"] for left in found["left_out"]}
-    for part in ("loss by place", "positions moved", "position taken away"):
+    for part in ("loss by place", "positions shifted", "positions removed"):
         assert "no tokenizer.json" in why[part] and "mask_token_id" in why[part]
     assert not any("±" in sentence and "nats" in sentence for sentence in found["says"])
     assert found["attention"] and found["streams"]  # what needs no loss is told
@@ -250,7 +250,7 @@ def test_pairs_of_every_rotation_are_told_or_left_out_with_the_reason(scaling, f
         assert sum(pair["share"] for pair in one["pairs"]) == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("name, why", [("gpt2", "turns nothing"), ("mistral", "nothing beside it"), ("gemma3", "the same rotation"),
+@pytest.mark.parametrize("name, why", [("gpt2", "has no rotation"), ("mistral", "no other encoding"), ("gemma3", "the same rotation"),
                                        ("gpt_neox", "does not rotate whole heads")])
 def test_models_without_such_pairs_say_why(name, why, ids):
     found = json.loads(gnomon("inspect", OPENED / name, "--ids", ids, *SHORT, check=0).stdout)
@@ -301,7 +301,7 @@ def test_weights_that_overflow_leave_losses_out(ids, tmp_path):
     model = with_numbers(with_keys("llama", tmp_path / "llama"), "model.layers.1.mlp.down_proj.weight", {n: 3e38 for n in range(96)})
     found = json.loads(gnomon("inspect", model, "--ids", ids, *SHORT, check=0).stdout)
     why = {left["part"]: left["why"] for left in found["left_out"]}
-    assert "not finite" in why["loss by place"] and "not finite" in why["position taken away"] and "loss" not in found
+    assert "not finite" in why["loss by place"] and "not finite" in why["positions removed"] and "loss" not in found
     assert not any("cosine" in sentence or "–" in sentence for sentence in found["says"])
 
 
@@ -311,7 +311,7 @@ def test_shares_are_drawn_from_0(ids, tmp_path):
     page = tmp_path / "page.html"
     gnomon("inspect", OPENED / "llama", "--ids", ids, "--window", 32, "--windows", 2, "--longest", 64, "--each-head", "--quiet", "--out", page, check=0)
     pictures = {part.split("<", 1)[0]: part.split("</figure>", 1)[0] for part in page.read_text().split("<figcaption>")[1:]}
-    for title in ("Weight on the first token", "Weight on the token before"):
+    for title in ("Weight on the first token", "Weight on the previous token"):
         assert "white is 0, red up to" in pictures[title] and "−" not in pictures[title].split("</svg>", 1)[0]
         assert re.search(r">0\.00+</text></svg>", pictures[title])
-    assert "blue is negative" in pictures["Position taken from one head"]  # a head may hinder
+    assert "blue is negative" in pictures["Position removed from one head"]  # a head may hinder

@@ -104,7 +104,7 @@ def test_kill_in_the_middle_of_a_checkpoint(text, tmp_path, left_alone):
         content[len(content) // 2] ^= 4
         newest.write_bytes(content)
     done = gnomon(*arguments, check=0)
-    assert "damaged checkpoint passed over" in done.stderr or not newest.exists()
+    assert "damaged checkpoint skipped" in done.stderr or not newest.exists()
     assert results(out) == left_alone.results
 
 
@@ -155,7 +155,7 @@ def test_a_run_that_diverges_is_shown_and_the_study_goes_on(text, tmp_path):
     report = (out / "report.html").read_text()
     assert "Runs that failed" in report and re.search(r"none, seed 2, .*?: the loss was not finite", report)
     again = gnomon(*study_arguments(text, out, *settings), check=1)  # shown, not repeated
-    assert "4 of 4 runs are finished already" in again.stderr
+    assert "already finished: 4 of 4 runs" in again.stderr
 
 
 def test_a_worker_that_crashes_leaves_its_run_for_another_time(text, tmp_path, left_alone):

@@ -147,5 +147,5 @@ def test_a_folder_of_runs_is_no_link(name, text, tmp_path, outside):
     place.symlink_to(outside, target_is_directory=True)
     for command in (study_arguments(text, folder, *ONE_RUN), ["study", "work", folder]):
         done = gnomon(*command, timeout=60)
-        assert done.returncode != 0 and "found a link" in done.stdout + done.stderr, done
+        assert done.returncode != 0 and "found a symbolic link" in done.stdout + done.stderr, done
     assert files_in(outside) == ["victim"] and (outside / "victim").read_text() == PRECIOUS

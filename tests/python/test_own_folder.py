@@ -54,7 +54,7 @@ def content(folder):
 def test_what_stands_in_the_root_changes_no_test_and_stays(text, tmp_path):
     """The tests whose commands would take a folder of the current one if none is named."""
     root = planted(tmp_path / "root", text)
-    assert "going on with the study" in gnomon("study", cwd=root, check=0).stderr  # there such a command finds one
+    assert "continuing the study" in gnomon("study", cwd=root, check=0).stderr  # there such a command finds one
     before, names = content(root), set(os.listdir(root))
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/python/test_commands.py", "tests/python/test_examples.py",
                            "-k", "wrong or help or suggested or readme"], cwd=root, env=os.environ | {"GNOMON": str(GNOMON), "PYTHONDONTWRITEBYTECODE": "1"},

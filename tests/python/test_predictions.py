@@ -100,7 +100,7 @@ def test_the_page_shows_them(predicted):
     assert "Predicted before the run: 3 held, 1 did not hold, 1 is not measurable." in page
     section = page[page.index(">Predicted before the run</h2>"):]
     section = section[:section.index("</section>")]
-    for words in ("Nobody needs a hundred nats", "loss at 2× less loss at 1×, sinusoidal − alibi", "within ±1000", "not held",
+    for words in ("Nobody needs a hundred nats", "loss at 2× minus loss at 1×, sinusoidal − alibi", "within ±1000", "not held",
                   "a byte has 5.5 nats at most", "not measurable: ", fingerprint(predicted[0])):
         assert words in section, words
 

@@ -52,7 +52,7 @@ def test_an_encoder_with_a_head_is_measured_on_masked_tokens(text, tmp_path):
     assert found["masking"]["seed"] == 1 and found["masking"]["mask_token"] == 22
     for key in ("loss", "loss_first", "loss_last", "without"):
         assert abs(numbers[key]["value"]) > 1e-3 and numbers[key]["half_width"] > 0
-        assert "nats a masked token" in numbers[key]["name"]
+        assert "nats per masked token" in numbers[key]["name"]
     assert "seed 1" in gnomon("claims", "--model", model, "--text", text, "--quiet", check=0).stdout
     found, numbers = measured(tiny_bert(tmp_path / "maskless", "bert_relu"), text)
     assert not {"loss", "loss_first", "loss_last", "without"} & set(numbers) and "masking" not in found
@@ -70,7 +70,7 @@ def test_what_is_told_is_what_is_in_the_json(bert, text):
 
 @pytest.mark.parametrize("arguments", [["004-16", "--text", "x"], ["--quick", "--text", "x"], ["--out", "y", "--text", "x"], []])
 def test_a_model_is_measured_by_itself(bert, arguments):
-    assert "--model takes --text" in gnomon("claims", "--model", bert, *arguments, check=2).stderr
+    assert "--model needs --text" in gnomon("claims", "--model", bert, *arguments, check=2).stderr
 
 
 def test_what_is_no_model_is_said(text, tmp_path):

@@ -31,12 +31,12 @@ def test_what_counts_tokens_finds_those_between(spec, one):
     values = by_distance(fact)
     for distance in (1, 2, 3, 8, 64):
         assert numpy.allclose(values[distance], distance * one, rtol=1e-9), distance
-    assert "words say nothing" in fact["title"]
+    assert "words without content" in fact["title"]
 
 
 def test_a_bias_by_distance_keeps_its_numbers():
     fact = bias("alibi")
-    assert fact["title"] == "Added to the logit, by distance and head (as they start)"
+    assert fact["title"] == "Added to the logit, by distance and head (initial values)"
     for distance, values in by_distance(fact).items():
         assert numpy.allclose(values, [-distance * s for s in (.25, .0625, .015625, .00390625)], rtol=0, atol=0)
     assert set(by_distance(bias("alibi", "--length", 300))) == {0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 256}
@@ -54,24 +54,24 @@ def test_weights_are_not_called_a_bias(tmp_path):
 @pytest.mark.parametrize("spec", ["cope", "rerope", "self_extend"])
 def test_what_only_words_decide_is_said(spec, tmp_path):
     fact = bias(spec)
-    assert "depends on content" in fact["note"] and fact["rows"] == []
-    assert "depends on content" in gnomon("show", spec, "--out", tmp_path / "page.html", check=0).stdout
+    assert "depends on the content" in fact["note"] and fact["rows"] == []
+    assert "depends on the content" in gnomon("show", spec, "--out", tmp_path / "page.html", check=0).stdout
     page = (tmp_path / "page.html").read_text()
-    assert "Bias against distance, by head: depends on content" in page
+    assert "Bias against distance, by head: depends on the content" in page
     assert "bias, nats of logit" not in page
 
 
 @pytest.mark.parametrize("spec, said", [("deberta_v2", True), ("data_alibi", False), ("deberta", False), ("rope", False)])
 def test_channels_are_drawn_where_q_and_k_say_all(spec, said, tmp_path):
     gnomon("show", spec, "--out", tmp_path / "page.html", check=0)
-    assert ("contributes at each distance: depends on content" in (tmp_path / "page.html").read_text()) == said
+    assert ("contributes at each distance: depends on the content" in (tmp_path / "page.html").read_text()) == said
 
 
 def test_the_report_of_a_study_says_the_same(text, tmp_path):
     gnomon(*study_arguments(text, tmp_path / "out", "study.arms=none, fox, cope", "study.baseline=none", "study.seeds=1"), check=0)
     report = (tmp_path / "out" / "report.html").read_text()
-    assert report.count("Bias against distance, by head: depends on content") == 1
-    assert "where words say nothing" in report
+    assert report.count("Bias against distance, by head: depends on the content") == 1
+    assert "for words without content" in report
 
 
 def test_the_width_follows_the_heads():
@@ -119,7 +119,7 @@ def test_the_right_edge_of_a_table_is_within_reach(width, fits, tmp_path):
     (["alibi", "--heads", 100000], "--heads: found 100000, allowed are 1 to 1024"),
     (["rope", "--length", 200000], "--length: found 200000, allowed are 1 to 131072"),
     (["sinusoidal", "--dim", 16384, "--length", 4096], "--dim times --length: found 67108864, allowed are 1 to 16777216"),
-    (["fourier(features=4096)", "--dim", 1024, "--length", 2048], "fourier: its definition would read 3"),
+    (["fourier(features=4096)", "--dim", 1024, "--length", 2048], "fourier: its definition needs 3"),
     (["rope", "--dim", 16384, "--heads", 1], "allowed are 40e9"),
 ])
 def test_absurd_sizes_are_refused(arguments, told):

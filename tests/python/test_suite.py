@@ -109,7 +109,7 @@ def test_other_studies_are_not_put_in_its_place(suite, text):
     folder, _, _ = suite
     for arguments in (["--text", text], ["--preset", "smoke", "--text", text]):
         done = gnomon("study", "--out", folder / "out", *arguments, check=2)
-        assert "holds other studies than these" in done.stderr, done.stderr
+        assert "holds other studies; give another folder" in done.stderr, done.stderr
     both = gnomon("study", folder / "plan.toml", "--preset", "smoke", "--text", text, check=2)
     assert "both have [[part]] tables" in both.stderr
 

@@ -126,11 +126,11 @@ def test_results_of_another_instruction_set_are_done_again_and_it_is_said(text, 
     gnomon(*study_arguments(text, out, *ARMS), check=0, env=os.environ | {"DNNL_MAX_CPU_ISA": "SSE41"})
     before = {run["key"] for arm in json.loads((out / "results.json").read_text())["arms"] for run in arm["runs"]}
     done = gnomon(*study_arguments(text, out, *ARMS), check=0)
-    assert "2 finished runs" in done.stderr and "sse41" in done.stderr and "done again" in done.stderr
+    assert "2 finished runs" in done.stderr and "sse41" in done.stderr and "repeats such runs" in done.stderr
     after = {run["key"] for arm in json.loads((out / "results.json").read_text())["arms"] for run in arm["runs"]}
     assert not before & after
     again = gnomon("study", "report", out, check=0)
-    assert "2 finished runs" in again.stderr and "left out" in again.stderr
+    assert "2 finished runs" in again.stderr and "leaves such runs out" in again.stderr
 
 
 def test_a_result_that_was_put_in_anothers_place_is_refused(text, tmp_path):

@@ -86,9 +86,9 @@ TEST(Spec, WrongOnesAreAnswered) {
       {"concat(none)", "needs an encoding"},
       {"concat(sinusoidal, width=128)", "allowed are 1 to 127"},
       {"concat(sinusoidal, width=0)", "allowed is a whole number from 1"},
-      {"concat(sinusoidal)+project(learned)", "joined once"},
+      {"concat(sinusoidal)+project(learned)", "a second way to join"},
       {"t5(buckets=3)", "must be even"},
-      {"t5(distance=8)", "more than the 16 buckets"},
+      {"t5(distance=8)", "distance must exceed 16"},
   };
   for (const auto& [text, part] : cases)
     EXPECT_NE(why(text).find(part), std::string::npos) << text << " -> " << why(text);

@@ -73,7 +73,7 @@ TEST(Prediction, IsReadAndPrintedAndReadsBackEqual) {
   EXPECT_EQ(b.from, "here");
   EXPECT_EQ(b.budget, 0.25);
   EXPECT_EQ(b.within, 0.01);
-  EXPECT_EQ(measured_text(a), "loss at 4× less loss at 1×, alibi − rope(theta=500)");
+  EXPECT_EQ(measured_text(a), "loss at 4× minus loss at 1×, alibi − rope(theta=500)");
   EXPECT_EQ(measured_text(b), "loss after 0.25 of the steps, concat(sinusoidal) | parameters − sinusoidal");
   EXPECT_EQ(bound_text(a), "below 0");
   EXPECT_EQ(bound_text(b), "within ±0.01");
@@ -103,46 +103,48 @@ TEST(Prediction, WhatIsWrongIsRefusedWithItsPlace) {
   const std::string at = "a.toml, line ";
   for (const Wrong& w : {
            Wrong{good + "abvoe = 0\n",
-                 "7: unknown key 'prediction.abvoe': did you mean 'prediction.above'? There are: "
+                 "7: unknown key 'prediction.abvoe': did you mean 'prediction.above'? Allowed: "
                  "prediction.says, prediction.from,"},
            Wrong{good + "above = '0'\n", "7: prediction.above must be a number"},
            Wrong{good,
                  "2: prediction.above: found no bound, needed is above, below, both, within, or exactly"},
            Wrong{good + "above = nan\n", "2: prediction.above: found nan, allowed are -1000 to 1000"},
            Wrong{good + "above = 1\nbelow = 1\n",
-                 "2: prediction.above: found 1, which is not less than below = 1"},
-           Wrong{good + "within = 1\nbelow = 1\n", "2: prediction.within: found 1, beside another bound"},
+                 "2: prediction.above: found 1, it must be less than below = 1"},
+           Wrong{good + "within = 1\nbelow = 1\n",
+                 "2: prediction.within: found 1, but within allows no other bound"},
            Wrong{good + "within = 0\n", "2: prediction.within: found 0, allowed are 1e-09 to 1000"},
-           Wrong{good + "above = 0\nbudget = 1\n", "2: prediction.budget: found 1, beside a length"},
+           Wrong{good + "above = 0\nbudget = 1\n", "2: prediction.budget: found 1, but a length is measured"},
            Wrong{good + "above = 0\nminus = 'rope()'\n",
                  "2: prediction.minus: found rope(), which is the arm itself"},
            Wrong{good + "above = 0\nminus = 'rop'\n",
                  "8: prediction.minus: spec 'rop', column 1: unknown encoding or combination 'rop': did you "
                  "mean "
                  "'rope'?"},
-           Wrong{good + "exactly = 0.5\n", "2: prediction.exactly: found 0.5, of what is no share"},
+           Wrong{good + "exactly = 0.5\n",
+                 "2: prediction.exactly: found 0.5, exactly is only for right or symbols"},
            Wrong{"[[prediction]]\nsays='x'\nmeasure='right'\narm='rope'\nexactly=0.5\nabove=0",
-                 "1: prediction.exactly: found 0.5, beside another bound"},
+                 "1: prediction.exactly: found 0.5, but exactly allows no other bound"},
            Wrong{"[[prediction]]\nsays='x'\nmeasure='right'\narm='rope'\nabove=0\nbudget=1",
-                 "1: prediction.budget: found 1, beside what is measured after the whole training"},
+                 "1: prediction.budget: found 1, but right is measured only after the whole training"},
            Wrong{"[[prediction]]\nsays='x'\nmeasure='previous'\narm='rope'\nabove=0\nminus='alibi'",
-                 "1: prediction.minus: found alibi, beside a weight"},
+                 "1: prediction.minus: found alibi, but the measure previous allows no minus"},
            Wrong{good + "above = 0\nafter = 0\n", "2: prediction.after: found 0, allowed are 1 and more"},
            Wrong{good + "above = 0\nfrom = \"a\\nb\"\n",
                  "2: prediction.from: found \"a\\x0Ab\", allowed is one line"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'lose'\narm = 'rope'\nabove = 0",
-                 "1: unknown prediction.measure 'lose': did you mean 'loss'? There are: loss, growth, right, "
+                 "1: unknown prediction.measure 'lose': did you mean 'loss'? Allowed: loss, growth, right, "
                  "symbols, previous"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'loss'\narm = 'rpoe'\nabove = 0",
                  "4: prediction.arm: spec 'rpoe', column 1: unknown encoding or combination 'rpoe'"},
            Wrong{"[[prediction]]\nmeasure = 'loss'\narm = 'rope'\nabove = 0",
                  "1: prediction.says: found nothing, a sentence is needed"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'growth'\narm = 'rope'\nabove = 0",
-                 "1: prediction.length: found nothing, growth is to another length than 1"},
+                 "1: prediction.length: found nothing, growth needs a length other than 1"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'growth'\nlength = 1\narm = 'rope'\nabove = 0",
-                 "1: prediction.length: found 1, growth is to another length than 1"},
+                 "1: prediction.length: found 1, growth needs a length other than 1"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'loss'\narm = 'rope'\nwithin = 1",
-                 "1: prediction.within: found 1, of a loss alone"},
+                 "1: prediction.within: found 1, within is only for growth or with minus"},
            Wrong{"[[prediction]]\nsays = 'x'\nmeasure = 'loss'\narm = 'rope'\nabove = 1\nbudget = 2",
                  "1: prediction.budget: found 2, allowed are 1e-09 to 1"},
            Wrong{"\n[prediction]\nsays = 'x'\n", "2: prediction must be tables, each under [[prediction]]"},
@@ -312,7 +314,7 @@ TEST_F(Judge, WhatHasNoNumberSaysWhy) {
   };
   Prediction p = difference_;
   p.minus = "t5";
-  EXPECT_EQ(reason(p), "'t5' is no arm of this study");
+  EXPECT_EQ(reason(p), "'t5' is not an arm of this study");
   EXPECT_EQ(unmeasurable(p, s_.config), reason(p));
   p = difference_, p.length = 4;
   EXPECT_EQ(reason(p), "evaluate.lengths has no 4");
@@ -331,7 +333,7 @@ TEST_F(Judge, WhatHasNoNumberSaysWhy) {
   EXPECT_EQ(reason(p), "no run of 'learned' has finished: the loss was not finite at step 3");
   runs("rope", 1).erase(runs("rope", 1).begin() + 1, runs("rope", 1).end());
   runs("sinusoidal", 1).erase(runs("sinusoidal", 1).begin());
-  EXPECT_EQ(reason(difference_), "no seed of 'rope' has finished that of 'sinusoidal' has, too");
+  EXPECT_EQ(reason(difference_), "'rope' and 'sinusoidal' have no finished seed in common");
 }
 
 // Answers of a task: 40 asked of each of three seeds.
@@ -395,11 +397,12 @@ TEST_F(JudgeAnswers, WhatATaskDoesNotAskSaysWhy) {
     p.above = 0;
     return judged(p).why;
   };
-  EXPECT_EQ(reason(share("right", "rope", 25)), "the task has no test of 25");
+  EXPECT_EQ(reason(share("right", "rope", 25)), "the task has no test of length 25");
   EXPECT_EQ(reason(share("right", "learned", 40)), "'learned' is not defined in windows of 40 symbols");
-  EXPECT_EQ(reason(share("loss", "rope", 40)), "of answers, losses are told at no length; measure right");
+  EXPECT_EQ(reason(share("loss", "rope", 40)),
+            "data with answers has no losses by length; use measure = right");
   s_.config.data = "bytes";
-  EXPECT_EQ(reason(share("right", "rope", 40)), "there are no right answers in this data, only losses");
+  EXPECT_EQ(reason(share("right", "rope", 40)), "this data has no right answers, only losses");
 }
 
 // Slopes of eight heads begin with 1/2: r(1 − r) with r = e^-1/2 is 0.2387, of an endless window; of four with 1/4: 0.1723.
@@ -415,7 +418,7 @@ TEST_F(Judge, WeightOnTheTokenBeforeIsOfTheEncodingAlone) {
   EXPECT_EQ(weight("alibi").outcome, Judgement::held);
   EXPECT_NEAR(weight("rope+alibi").found.mean, 0.23865, 1e-5);
   EXPECT_NEAR(weight("rope").found.mean, 1.0 / 64, 1e-12);
-  EXPECT_EQ(weight("t5").why, "it is learned, or depends on the words");
+  EXPECT_EQ(weight("t5").why, "the encoding is learned, or depends on the words");
   EXPECT_EQ(weight("cope").outcome, Judgement::not_measurable);
   s_.config.model.heads = 4;
   EXPECT_NEAR(weight("alibi").found.mean, 0.17227, 1e-5);

@@ -302,7 +302,7 @@ TEST_F(Study, PredictionsStandFromBeforeTheRuns) {
   predict({"third", "second"});
   const auto late = begin();
   ASSERT_EQ(late.size(), 1u);
-  EXPECT_NE(late[0].find("1 prediction did not stand in"), std::string::npos) << late[0];
+  EXPECT_NE(late[0].find(": 1 prediction was added after 1 run had finished"), std::string::npos) << late[0];
   one_more_run();
   config_.predictions[1].after = 5;  // what a file says of that counts for nothing
   EXPECT_TRUE(begin().empty());

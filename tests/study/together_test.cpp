@@ -154,9 +154,9 @@ TEST_F(Together, RanksThatWouldDoOtherRunsAreRefused) {
     perform_together(odd ? other : job_, odd ? plan : plan_, run("never"), hooks(), rank);
   });
   for (const std::string& error : errors) {
-    EXPECT_EQ(error.find(text("2: rank 2 would do the run ", plan.key, " ('rope', seed 2, numerics ")), 0u)
+    EXPECT_EQ(error.find(text("2: rank 2 has the run ", plan.key, " ('rope', seed 2, numerics ")), 0u)
         << error;
-    EXPECT_NE(error.find(text("rank 0 the run ", plan_.key)), std::string::npos);
+    EXPECT_NE(error.find(text("rank 0 has the run ", plan_.key)), std::string::npos);
   }
   EXPECT_FALSE(std::filesystem::exists(run("never").folder));
 }

@@ -80,13 +80,14 @@ TEST_F(TokenFiles, OfLlmCHaveAHeader) {
   EXPECT_EQ(all(llama), (Ids{70'000, 0, 128'255}));
   EXPECT_EQ(gpt2.sha256(), gnomon::sha256(two));
 
-  const std::string place = "a header of llm.c's (20240520): found ";
+  const std::string place = "in the header of llm.c (20240520): found ";
   EXPECT_EQ(why(header(20240520, 2, 3) + two, 2, 50'257), place + "version 2, allowed is 1");
-  EXPECT_EQ(why(header(20240520, 1, 3) + two, 4, 50'257), place + "ids of 2 bytes, asked for are ids of 4");
-  EXPECT_EQ(why(header(20240520, 1, 4) + two, 2, 50'257),
-            place + "4 ids announced, and 6 bytes after its 1024; allowed are 2 an id");
-  EXPECT_NE(why(header(20240520, 1, -3) + two, 2, 50'257).find("-3 ids announced"), std::string::npos);
-  EXPECT_NE(why(header(20240520, 1, -506).substr(0, 12), 2, 50'257).find("-506 ids announced"),
+  EXPECT_EQ(why(header(20240520, 1, 3) + two, 4, 50'257), place + "ids of 2 bytes, expected are ids of 4");
+  EXPECT_EQ(
+      why(header(20240520, 1, 4) + two, 2, 50'257),
+      place + "a count of 4 ids, and 6 bytes after the 1024 of the header; expected are 2 bytes per id");
+  EXPECT_NE(why(header(20240520, 1, -3) + two, 2, 50'257).find("a count of -3 ids"), std::string::npos);
+  EXPECT_NE(why(header(20240520, 1, -506).substr(0, 12), 2, 50'257).find("a count of -506 ids"),
             std::string::npos);
   EXPECT_EQ(why(header(20240520, 1, 0), 2, 50'257), "found no ids; at least one is needed");
 }
@@ -95,17 +96,17 @@ TEST_F(TokenFiles, WhatIsNoFileOfIdsIsRefused) {
   const std::string three("\x00\x00\x01\x00\x02\x00", 6);
   EXPECT_EQ(why(three, 2, 3), "");
   EXPECT_EQ(why(three, 2, 2), "id 2 (from 0): found 2, allowed is 0 to 1");
-  EXPECT_EQ(why(three, 4, 100'000), "found 6 bytes, which is no whole number of ids of 4 bytes");
-  EXPECT_EQ(why(three + "x", 2, 3), "found 7 bytes, which is no whole number of ids of 2 bytes");
-  EXPECT_EQ(why("x", 2, 3), "found 1 bytes, which is no whole number of ids of 2 bytes");
+  EXPECT_EQ(why(three, 4, 100'000), "found 6 bytes, allowed are multiples of the 4 bytes of an id");
+  EXPECT_EQ(why(three + "x", 2, 3), "found 7 bytes, allowed are multiples of the 2 bytes of an id");
+  EXPECT_EQ(why("x", 2, 3), "found 1 byte, allowed are multiples of the 2 bytes of an id");
   EXPECT_EQ(why("", 2, 3), "found no ids; at least one is needed");
   EXPECT_EQ(why("\xFF\xFF\xFF\xFF", 4, std::int64_t{1} << 31),
             "id 0 (from 0): found 4294967295, allowed is 0 to 2147483647");
 
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(why(folder_ / "pipe", 2, 3, Fault::resource), "found a pipe (FIFO), a regular file is needed");
-  EXPECT_EQ(why(folder_, 2, 3, Fault::resource), "found a folder, a regular file is needed");
-  EXPECT_EQ(why(Path("/dev/zero"), 2, 3, Fault::resource), "found a device, a regular file is needed");
+  EXPECT_EQ(why(folder_ / "pipe", 2, 3, Fault::resource), "found a pipe (FIFO); a regular file is needed");
+  EXPECT_EQ(why(folder_, 2, 3, Fault::resource), "found a folder; a regular file is needed");
+  EXPECT_EQ(why(Path("/dev/zero"), 2, 3, Fault::resource), "found a device; a regular file is needed");
   EXPECT_EQ(why(folder_ / "none", 2, 3, Fault::resource), "cannot open: No such file or directory");
 
   const Path good = file(three);

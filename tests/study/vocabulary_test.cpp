@@ -188,8 +188,10 @@ TEST(Vocabulary, WhatATextCannotGiveIsRefused) {
       return e.what();
     }
   };
-  EXPECT_EQ(why("", 257),
-            "a vocabulary of 257 symbols: the text has only 256, after which no two stand together twice");
+  EXPECT_EQ(
+      why("", 257),
+      "a vocabulary of 257 symbols: the text has only 256, because after these no pair of symbols occurs "
+      "twice");
   EXPECT_NE(why("abcdefg", 257).find("has only 256,"), std::string::npos);
   EXPECT_NE(why("abab", 258).find("has only 257,"), std::string::npos);
   EXPECT_EQ(why("abab", 257), "257");
@@ -264,7 +266,8 @@ TEST_F(VocabularyFile, AForgedOneIsRefused) {
   EXPECT_NE(forged("[97,98],[98,99],[256,99],[97,257]").find("\"merges\"[3]"),
             std::string::npos);  // abc twice
   EXPECT_NE(forged("").find("allowed is a list of 1 to 65280"), std::string::npos);
-  EXPECT_NE(forged("[97, 98]").find("not as gnomon writes a vocabulary"), std::string::npos);
+  EXPECT_NE(forged("[97, 98]").find("not in the form in which gnomon writes a vocabulary"),
+            std::string::npos);
   std::string doubled = "[97,97]", many = "[0,0]";
   for (int n = 0; n < 60; ++n) doubled += text(",[", 256 + n, ",", 256 + n, "]");  // 2^61 letters
   EXPECT_NE(

@@ -67,7 +67,7 @@ def complaint(code, said, folder, fault):
     # oneDNN and libgcc end the process where they get no memory themselves: that ends a worker, is told, and costs a run its
     # turn. Nothing else may.
     in_a_library = fault.startswith("malloc") and fault.endswith("in=worker") and code
-    if "by signal" in said and not in_a_library or "bug of gnomon" in said or "with code 70" in said:
+    if "by signal" in said and not in_a_library or "bug in gnomon" in said or "with code 70" in said:
         return "a worker crashed"
     if code and not names_what_failed(said, folder):
         return "it does not say what failed"

@@ -83,7 +83,7 @@ def test_a_cache_takes_arrays(rows):
 
 
 @BOTH
-@pytest.mark.parametrize("spec, words", [("sinusoidal", "beside the words"), ("learned", "beside the words"), ("sinusoidal+rope", "beside the words"),
+@pytest.mark.parametrize("spec, words", [("sinusoidal", "input encoding"), ("learned", "input encoding"), ("sinusoidal+rope", "input encoding"),
                                          ("[rope, none]", "layers"), ("rope+randomised(most=50)", "sampler")])
 def test_a_text_says_what_attention_does(rows, spec, words):
     with pytest.raises(gn.Error, match=words):

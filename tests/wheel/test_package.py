@@ -54,7 +54,7 @@ def test_the_registry_is_the_programs():
     (lambda: gn.make("rop", heads=2), "rope"), (lambda: gn.help("yarm"), "yarn"), (lambda: gn.make("rope(pairing=half)", heads=2), "halves"),
     (lambda: gn.make("alibi", heads=0), "heads"), (lambda: gn.make("rope", heads=6, kv_heads=4), "kv_heads"),
     (lambda: small("none").bias([0, 1]), "bias"), (lambda: small("t5").slopes, "slopes"), (lambda: small("alibi").frequencies, "frequencies"),
-    (lambda: small("rope").vectors([0]), "beside"), (lambda: small("fox").rotate(*qkv()[:2]), "reads"),
+    (lambda: small("rope").vectors([0]), "input encoding"), (lambda: small("fox").rotate(*qkv()[:2]), "reads"),
     (lambda: gn.explain({"model_type": 3}), "model_type"), (lambda: gn.explain("/no/such/file"), "no/such"),
     (lambda: gn.study(settings={"study.data": "copy"}, arms=["rop"]), "rope"),
     (lambda: gn.attend(*qkv(dtype=np.float64), pe=small("rope")), "float32"),
@@ -325,7 +325,7 @@ def test_a_trained_model_is_inspected(tmp_path, capsys):
     model = of_the_program.tiny_bert(tmp_path / "bert")
     inspection = gn.inspect(model, text=text, windows=4)
     told = capsys.readouterr().err.splitlines()
-    assert told[0] == "gnomon: position table beside word table" and all(" s left)" in line for line in told[1:])
+    assert told[0] == "gnomon: position table against word table" and all(" s left)" in line for line in told[1:])
     assert inspection.page().startswith("<!") and "<iframe" in inspection._repr_html_()
     # What the program prints of it.
     printed = gn.program.run("inspect", model, "--text", text, "--windows", 4, "--json", quiet=True)

@@ -203,8 +203,8 @@ Finding costs_of_joining(Desk& desk) {
         {arms[n].spec,
          {parameters[n], parameters[n] * 4 / 1e6, flops[n] / 1e6, flops[n] / flops[0], time[n].mean}});
     if (n)
-      f.estimate(text("time.", arms[n].spec), text("time of a step over the sum's, ", arms[n].spec), time[n],
-                 3);
+      f.estimate(text("time.", arms[n].spec),
+                 text("time of a training step divided by the sum's, ", arms[n].spec), time[n], 3);
   }
   const double d = double(arms.front().width);
   f.near("project_adds", "parameters that concat + projection adds", parameters[2] - parameters[0],
@@ -213,15 +213,20 @@ Finding costs_of_joining(Desk& desk) {
          256 * 16, 0, 0);
   const double saves = 100 * (1 - parameters[1] / parameters[0]),
                adds = 100 * (parameters[2] / parameters[0] - 1);
-  f.number("saves_percent", "what concat within the width saves, percent of the sum's parameters", saves, 1);
-  f.number("adds_percent", "what concat + projection adds, percent of the sum's parameters", adds, 1);
-  f.number("split_flops", "training FLOPs a token of concat within the width, over the sum's",
+  f.number("saves_percent", "parameters that concat within the width saves, percent of the sum's", saves, 1);
+  f.number("adds_percent", "parameters that concat + projection adds, percent of the sum's", adds, 1);
+  f.number("split_flops", "training FLOPs per token of concat within the width, divided by the sum's",
            flops[1] / flops[0]);
-  f.number("project_flops", "the same of concat + projection", flops[2] / flops[0]);
-  f.number("wide_flops", "the same of twice the width, 512 to 1,024 channels in 6 layers",
-           sizes_of_512().wide_flops, 2);
+  f.number("project_flops", "training FLOPs per token of concat + projection, divided by the sum's",
+           flops[2] / flops[0]);
+  f.number(
+      "wide_flops",
+      "training FLOPs per token of twice the width, divided by the sum's (512 to 1,024 channels in 6 layers)",
+      sizes_of_512().wide_flops, 2);
   f.figures = {table(
-      {{"arm", "parameters", "MB", "training MFLOP a token", "over the sum's", "time of a step"}, rows, 3})};
+      {{"arm", "parameters", "MB", "training MFLOP per token", "divided by the sum's", "time of a step"},
+       rows,
+       3})};
   return f;
 }
 Finding mixed_by_attention(Desk& desk) {
@@ -239,9 +244,9 @@ Finding mixed_by_attention(Desk& desk) {
       return mean(some);
     }));
   };
-  f.estimate("weight.letters", "mean weight of the position, letters",
+  f.estimate("weight.letters", "mean weight of the position at letters",
              weight_where([](std::int32_t w) { return std::isalpha(w) != 0; }), 3);
-  f.estimate("weight.marks", "mean weight of the position, spaces and marks",
+  f.estimate("weight.marks", "mean weight of the position at spaces and marks",
              weight_where([](std::int32_t w) { return std::isalpha(w) == 0; }), 3);
   const auto ratio_of = [&](const Recipe& which) {
     return mean_interval(
@@ -251,15 +256,16 @@ Finding mixed_by_attention(Desk& desk) {
                  sum = mean_interval(each(desk, desk.language(kLoud), [&](const Outcome&o) {
                    return norm_ratio(positions_of(o, sample), words_of(o, sample)).raw;
                  }));
-  f.estimate("ratio", "length of the position's part over the word's, median, mixture", quiet, 2);
-  f.estimate("ratio.loud", "the same, mixture with a learned gain that starts at 3", matched, 2);
-  f.estimate("ratio.sum", "the same, sum at three times the amplitude", sum, 2);
+  f.estimate("ratio", "length of the position's part divided by the word's, median, mixture", quiet, 2);
+  f.estimate("ratio.loud", "the same ratio, mixture with a learned gain that starts at 3", matched, 2);
+  f.estimate("ratio.sum", "the same ratio, sum at three times the amplitude", sum, 2);
   const OnTheWay plain = on_the_way(desk, r, desk.language("sinusoidal")),
                  like = on_the_way(desk, loud, desk.language(kLoud));
-  show(f, "loss", "loss of the mixture, less the sum's", plain);
+  show(f, "loss", "loss of the mixture minus loss of the sum", plain);
   show(f, "matched",
-       "loss of the mixture whose position starts three times as loud, less that of the sum as loud", like);
-  f.number("parameters", "parameters that it adds",
+       "loss of the mixture whose position starts three times as loud minus loss of an equally loud sum",
+       like);
+  f.number("parameters", "parameters that the mixture adds",
            double(Model(r.model()).param_count() - Model(desk.language("sinusoidal").model()).param_count()),
            0);
   return f;

@@ -100,9 +100,9 @@ void nearest_words(const Desk& desk, Finding& f) {
       }
     };
     found("word", "word found", w.naive, r.naive);
-    found("word_less_mean", "word found, less the mean position", w.mean_removed, r.mean_removed);
+    found("word_less_mean", "word found after subtracting the mean position", w.mean_removed, r.mean_removed);
     found("word_projected", "word found outside the position's directions", w.projected, r.projected);
-    found("position", "position found, ignoring the word", decode_positions(x, e), r.position);
+    found("position", "position found, the word ignored", decode_positions(x, e), r.position);
   }
 }
 
@@ -117,42 +117,44 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
   };
   const std::vector<double> widths =
       desk.quick ? std::vector<double>{16, 64, 768} : std::vector<double>{16, 64, 128, 512, 768};
-  report::LineChart chart{"What is left of a word's ten nearest words in word + position?",
-                          text(kVocabularySize, " words, ", kPositions, " positions. A position is ",
-                               fixed(made_up_ratio(768), 2),
-                               " times as long as a word: the numbers of words are uniform in [−1, 1]. "
-                               "Clusters: a word and its ten nearest, 0.3 as far from their centre as the "
-                               "centre from the others."),
-                          {"width d", true, widths},
-                          {"share"},
-                          {}};
-  chart.series = {{"independent words, as the sum stands", {}, 0, false, true},
+  report::LineChart chart{
+      "How many of a word's ten nearest words does word + position keep?",
+      text(kVocabularySize, " words, ", kPositions, " positions. A position is ",
+           fixed(made_up_ratio(768), 2),
+           " times as long as a word, whose entries are uniform in [−1, 1]. A cluster is a "
+           "word and its ten nearest words; its spread is 0.3 times that of the cluster "
+           "centres."),
+      {"width d", true, widths},
+      {"share"},
+      {}};
+  chart.series = {{"independent words, plain sum", {}, 0, false, true},
                   {"outside the position's directions", {}, 1, false, true},
-                  {"words in clusters, as the sum stands", {}, 2, false, true},
-                  {"the right word itself, in clusters", {}, 3, false, true}};
+                  {"words in clusters, plain sum", {}, 2, false, true},
+                  {"the word itself, in clusters", {}, 3, false, true}};
   const AskedOfMeaning asked{desk.quick ? 40 : 100, desk.quick ? 2 : 3};
   for (const double width : widths) {
     const auto d = std::int64_t(width);
     const MeaningLeft alone = left(kVocabularySize, d, kIndependent, asked);
     f.number(text("ratio.", d), text("|position| / |word| of independent words, d = ", d), made_up_ratio(d),
              2);
-    f.number(text("near.", d), text("of the ten nearest words, those nearest to the sum, d = ", d),
-             alone.near, 3);
-    f.number(text("near_less_mean.", d), text("the same less the mean position, d = ", d),
+    f.number(text("near.", d), text("share of the ten nearest words that the sum keeps, d = ", d), alone.near,
+             3);
+    f.number(text("near_less_mean.", d), text("share kept after subtracting the mean position, d = ", d),
              alone.near_less_mean, 3);
-    f.number(text("near_outside.", d), text("the same outside the position's directions, d = ", d),
+    f.number(text("near_outside.", d), text("share kept outside the position's directions, d = ", d),
              alone.near_outside, 3);
-    f.number(text("near_normed.", d), text("the same after a LayerNorm, d = ", d), alone.near_normed, 3);
-    f.number(text("directions.", d), text("directions with 99.9 % of what varies with the position, d = ", d),
+    f.number(text("near_normed.", d), text("share kept after a LayerNorm, d = ", d), alone.near_normed, 3);
+    f.number(text("directions.", d), text("directions with 99.9 % of the position's variance, d = ", d),
              double(alone.directions), 0);
     for (const double spread : {.1, .3, 1.0}) {
       if (spread != .3 && desk.quick) continue;
       const MeaningLeft m = left(kVocabularySize, d, spread, asked);
       if (spread != .3) continue;
       f.number(text("cluster_word.", d), text("words found in clusters of spread 0.3, d = ", d), m.word, 3);
-      f.number(text("cluster_near.", d), text("of the ten nearest words, clusters of spread 0.3, d = ", d),
-               m.near, 3);
-      f.number(text("cluster_near_outside.", d), text("the same outside the position's directions, d = ", d),
+      f.number(text("cluster_near.", d),
+               text("share of the ten nearest words kept in clusters of spread 0.3, d = ", d), m.near, 3);
+      f.number(text("cluster_near_outside.", d),
+               text("share kept in clusters of spread 0.3 outside the position's directions, d = ", d),
                m.near_outside, 3);
       chart.series[2].points.emplace_back(width, m.near), chart.series[3].points.emplace_back(width, m.word);
     }
@@ -163,14 +165,14 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
   for (const std::int64_t d : {std::int64_t{128}, std::int64_t{768}}) {
     const MeaningLeft alone = left(many, d, kIndependent, {48, 2}), m = left(many, d, .3, {48, 2});
     if (d != 768) continue;
-    f.number("many", text("words that are many more than channels"), double(many), 0);
-    f.number("many.near", "of the ten nearest of these, those nearest to the sum, d = 768", alone.near, 3);
-    f.number("many.outside", "the same outside the position's directions, d = 768", alone.near_outside, 3);
-    f.number("many.cluster_near", "the same in clusters of spread 0.3, as the sum stands, d = 768", m.near,
-             3);
+    f.number("many", text("number of words, many more than channels"), double(many), 0);
+    f.number("many.near", "many words: share of the ten nearest that the sum keeps, d = 768", alone.near, 3);
+    f.number("many.outside", "many words: share kept outside the position's directions, d = 768",
+             alone.near_outside, 3);
+    f.number("many.cluster_near", "many words: share kept in clusters of spread 0.3, d = 768", m.near, 3);
   }
-  f.figures = {chart, table({{"", "word found", "ten nearest", "less the mean", "word outside",
-                              "ten nearest outside", "ten nearest after a norm"},
+  f.figures = {chart, table({{"", "word found", "ten nearest kept", "kept, mean subtracted",
+                              "word found outside", "kept outside", "kept after a norm"},
                              shown,
                              3})};
 }
@@ -191,8 +193,8 @@ void count_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sample) {
   const Spectrum s = spectrum(positions_of(o, sample));
   const double letters = double(words_of(o, sample).rows), directions = double(s.count(.999));
   f.number("room.channels", "channels of the models", double(r.width), 0);
-  f.number("room.letters", "different letters in the text held out", letters, 0);
-  f.number("room.directions", "directions with 99.9 % of what varies with the position", directions, 0);
+  f.number("room.letters", "different letters in the held-out text", letters, 0);
+  f.number("room.directions", "directions with 99.9 % of the position's variance", directions, 0);
 }
 MeaningLeft letters_left(const Outcome& o, const Sample& sample) {
   need_letters(sample, 2 * kCluster);
@@ -204,7 +206,7 @@ void pieces_left(Desk& desk, Finding& f) {
   const auto& models = desk.models(r);
   const Sample sample = desk.held_out(r, desk.quick ? 100 : 400);
   const double words = double(words_of(models.front(), sample).rows);
-  f.number("pieces.words", "different byte-pair words in the text held out", words, 0);
+  f.number("pieces.words", "different byte-pair words in the held-out text", words, 0);
   std::vector<MeaningLeft> trained, start;
   for (const Outcome& o : models)
     trained.push_back(letters_left(o, sample)), start.push_back(letters_left(at_start(o), sample));
@@ -215,16 +217,17 @@ void pieces_left(Desk& desk, Finding& f) {
     f.estimate(text("pieces.", key), text("byte-pair words: ", what), mean_interval(values), 3);
   };
   add("ratio", "|position| / |word|", trained, &MeaningLeft::ratio);
-  add("start_ratio", "|position| / |word|, at the start", start, &MeaningLeft::ratio);
+  add("start_ratio", "|position| / |word|, before training", start, &MeaningLeft::ratio);
   add("word", "the right word is the nearest to the sum", trained, &MeaningLeft::word);
-  add("near", "of the ten nearest, those nearest to the sum", trained, &MeaningLeft::near);
-  add("near_outside", "the same outside the position's directions", trained, &MeaningLeft::near_outside);
-  add("start_near", "of the ten nearest, those nearest to the sum, at the start", start, &MeaningLeft::near);
+  add("near", "share of the ten nearest that the sum keeps", trained, &MeaningLeft::near);
+  add("near_outside", "share kept outside the position's directions", trained, &MeaningLeft::near_outside);
+  add("start_near", "share of the ten nearest that the sum keeps, before training", start,
+      &MeaningLeft::near);
   const auto read = [&](const char* key, const char* when, When which) {
-    f.estimate(text("pieces.", key), text("byte-pair words: position from the sum, ", when, ": R²"),
+    f.estimate(text("pieces.", key), text("byte-pair words: R² of the position read from the sum, ", when),
                mean_interval(positions_from_sum(desk, r, sample, which)), 3);
   };
-  read("position", "trained", When::trained), read("start_position", "at the start", When::start);
+  read("position", "trained", When::trained), read("start_position", "before training", When::start);
 }
 
 void nearest_by_loudness(const Desk& desk, Finding& f) {
@@ -232,13 +235,12 @@ void nearest_by_loudness(const Desk& desk, Finding& f) {
   const Matrix x = uniform_words(V, 512, 21), e = sinusoid(512, kPositions);
   report::LineChart chart{"How loud may the position be?",
                           text("d = 512, ", V, " uniform words, ", kPositions,
-                               " positions; what of them is found, by how long a position is beside a word."),
+                               " positions. What is found, by the length of a position relative to a word."),
                           {"|position| / |word|", true, {.25, .5, 1, 2, 5, 10, 20}},
                           {"share"},
                           {}};
-  report::Series naive{"the right word, ignoring the position", {}, 0, false, true},
-      mean{"the right word, less the mean position", {}, 1, false, true},
-      near{"ten nearest words", {}, 2, false, true},
+  report::Series naive{"word found, position ignored", {}, 0, false, true},
+      mean{"word found, mean subtracted", {}, 1, false, true}, near{"ten nearest words", {}, 2, false, true},
       outside{"ten nearest outside the position's directions", {}, 3, false, true};
   for (const double a : {.25, .5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0}) {
     const WordDecoding w = decode_words(x, scaled(e, a));
@@ -247,17 +249,20 @@ void nearest_by_loudness(const Desk& desk, Finding& f) {
     naive.points.emplace_back(ratio, w.naive), mean.points.emplace_back(ratio, w.mean_removed);
     near.points.emplace_back(ratio, left.near), outside.points.emplace_back(ratio, left.near_outside);
     f.number(text("ratio.", shortest(a)), text("|position| / |word|, A = ", shortest(a)), ratio, 2);
-    f.number(text("near.", shortest(a)), text("of the ten nearest words, A = ", shortest(a)), left.near, 3);
+    f.number(text("near.", shortest(a)), text("share of the ten nearest words kept, A = ", shortest(a)),
+             left.near, 3);
     if (a >= 1 && a <= 3) f.between(text("word.", a), text("word found, A = ", a), w.naive, .99, 1, 3);
     if (a != 10) continue;
-    f.number("near_outside.10", "of the ten nearest words outside the position's directions, A = 10",
+    f.number("near_outside.10",
+             "share of the ten nearest words kept outside the position's directions, A = 10",
              left.near_outside, 3);
     if (desk.quick) {
       f.number("word.10", "word found, A = 10", w.naive, 3);
       f.number("word_projected.10", "word found outside the position's directions, A = 10", w.projected, 3);
     } else {
       f.near("word.10", "word found, A = 10", w.naive, .08, .05, 3);
-      f.near("word_less_mean.10", "word found, less the mean position, A = 10", w.mean_removed, .38, .05, 3);
+      f.near("word_less_mean.10", "word found after subtracting the mean position, A = 10", w.mean_removed,
+             .38, .05, 3);
       f.near("word_projected.10", "word found outside the position's directions, A = 10", w.projected, 1, .05,
              3);
     }
@@ -270,7 +275,7 @@ ProbedLayers probe_layers(Desk& desk, const Recipe& r, const Sample& sample) {
   ProbedLayers out;
   const auto& models = desk.models(r);
   out.chart = {"What can be read after each layer",
-               "Linear probes on 8-layer models trained on text, mean over seeds; split by sequence.",
+               "Linear probes on 8-layer models trained on text, split by sequence; mean over seeds.",
                {"layers passed", false, {0, 1, 2, 3, 4, 5, 6, 7, 8}},
                {"accuracy, or R²"},
                {}};

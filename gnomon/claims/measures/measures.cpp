@@ -54,7 +54,7 @@ double loss_after(const Outcome& o, double share) {
   const auto& c = o.curve;
   const double at = c.empty() ? 0 : share * c.back().first;
   if (c.empty() || !(share <= 1 && at >= c.front().first))
-    throw Error(Fault::usage, text("loss_after: a share of ", shortest(share), " is outside the curve"));
+    throw Error(Fault::usage, text("loss_after: the share ", shortest(share), " is outside the curve"));
   if (share == 1) return o.nats;
   if (c.size() == 1) return c.front().second;
   std::size_t n = 1;
@@ -96,14 +96,14 @@ void need_letters(const Sample& sample, std::size_t least) {
   const std::size_t found = letters_of(sample).size();
   if (found < least)
     throw NotMeasurable(text("The held-out windows of the text show ", found, " different byte",
-                             found == 1 ? "" : "s", ": this needs at least ", least, "."));
+                             found == 1 ? "" : "s", ": this measurement needs at least ", least, "."));
 }
 
 Matrix letter_directions(const Matrix& by_letter, std::int64_t r) {
   const Spectrum s = spectrum(by_letter);
   if (std::int64_t(s.values.size()) < r)
     throw NotMeasurable(text("The different bytes of the text vary in ", s.values.size(), " direction",
-                             s.values.size() == 1 ? "" : "s", ": this needs ", r, "."));
+                             s.values.size() == 1 ? "" : "s", ": this measurement needs ", r, "."));
   return s.basis(r);
 }
 
@@ -143,9 +143,10 @@ OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b) {
   return out;
 }
 void show(Finding& f, std::string_view key, std::string_view name, const OnTheWay& way) {
-  constexpr const char* kWhen[] = {"after a quarter of the training", "after half of it", "at its end"};
+  constexpr const char* kWhen[] = {"after a quarter of the training", "after half of the training",
+                                   "at the end"};
   for (std::size_t n = 0; n < way.size(); ++n)
-    f.estimate(text(key, ".at.", kShares[n]), text(name, " (nats), ", kWhen[n]), way[n]);
+    f.estimate(text(key, ".at.", kShares[n]), text(name, " (nats per byte), ", kWhen[n]), way[n]);
 }
 std::vector<double> four_shares(const Outcome& o, const Sample& s) {
   const Written parts = written(o.look(), s);

@@ -120,9 +120,9 @@ void Desk::cut_pieces(const std::vector<Recipe>& recipes) {
 
 std::string Desk::lacking(const Recipe& recipe) const {
   if (one_byte_ && recipe.of_text())
-    return "The text repeats one byte: it needs at least two for a model to learn anything.";
+    return "The text repeats one byte: a model needs at least two different bytes to learn anything.";
   if (recipe.data == "pieces" && !pieces_)
-    return gnomon::text("The text has too little for ", kPieces, " byte-pair symbols: ", no_pieces_, ".");
+    return gnomon::text("The text is too small for ", kPieces, " byte-pair symbols: ", no_pieces_, ".");
   return "";
 }
 
@@ -174,7 +174,7 @@ const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
   if (auto what = lacking(recipe); !what.empty()) throw NotMeasurable(std::move(what));
   const auto found = kept_.find(recipe.print());
   if (found == kept_.end())
-    throw Error(Fault::bug, gnomon::text("a claim asks for a model that it did not name: ", recipe.print()));
+    throw Error(Fault::bug, gnomon::text("a claim uses a model that it did not declare: ", recipe.print()));
   if (found->second.empty())
     throw Error(Fault::input, gnomon::text("every training diverged: ", recipe.print()));
   return found->second;

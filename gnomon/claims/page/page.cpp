@@ -48,7 +48,7 @@ std::string claim_html(const Answered& a, const report::Figure* shown_above, con
   };
   std::string figures;
   for (const report::Figure& figure : a.finding.figures)
-    figures += &figure == shown_above ? "<p class=\"note\">Its first figure stands above.</p>"
+    figures += &figure == shown_above ? "<p class=\"note\">The first figure is shown above.</p>"
                                       : report::draw(figure);
   return report::folded(
       {.title = text(badge(a, s), " <span class=\"says\">", report::escape(c.text.says), "</span>"),
@@ -59,8 +59,9 @@ std::string claim_html(const Answered& a, const report::Figure* shown_above, con
            item("What decides", explained(c.verdicts, a.finding.numbers)),
            item("The rule was changed", c.text.amended), item("On a second text", on_second_text(a, s)),
            item("What would settle it", c.text.settles), item("What to do about it", c.text.advice),
-           item("Beside the record", text(as_recorded(a), " (", name(c.recorded), ")")),
-           item("Again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id, "</a></p>\n"),
+           item("Compared with the record", text(as_recorded(a), " (", name(c.recorded), ")")),
+           item("Measure again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id,
+           "</a></p>\n"),
        .id = text("c", c.id),
        .kind = "claim"});
 }
@@ -95,7 +96,7 @@ std::string steps(const Question& here, const Question* before, const Question* 
                     on, "</a>")
              : "";
   };
-  return text("<nav class=\"steps\" aria-label=\"beside: ", report::escape(here.text.title), "\">",
+  return text("<nav class=\"steps\" aria-label=\"questions beside: ", report::escape(here.text.title), "\">",
               step(before, "before", "← ", ""), "<a href=\"#contents\">all questions</a>",
               step(after, "after", "", " →"), "</nav>\n");
 }
@@ -135,7 +136,7 @@ void add_questions(report::Page& page, const ClaimsSummary& s) {
 std::string all_verdicts(const ClaimsSummary& s) {
   const std::vector<Answered>& answers = s.answers;
   report::Table t;
-  t.head = {"claim", "verdict", "in our words", "beside the record", "p", "p (Holm)", "seconds"};
+  t.head = {"claim", "verdict", "in our words", "record", "p", "p (Holm)", "seconds"};
   const auto p = [](double x) {
     return report::Table::Cell{std::isnan(x) ? ""
                                : x < 1e-4    ? "< 0.0001"
@@ -160,7 +161,7 @@ std::string rates(const ClaimsSummary& s) {
   report::Table t;
   t.head = {"spec", "learning rate"};
   for (const auto& [spec, rate] : s.rates) t.rows.push_back({{spec}, {shortest(rate), rate, true}});
-  return report::folded({.title = "The rates that were found", .html = report::draw(t), .kind = "layer"});
+  return report::folded({.title = "The learning rates found", .html = report::draw(t), .kind = "layer"});
 }
 
 std::string how_html(const ClaimsSummary& s, const MadeBy& how) {
@@ -169,7 +170,7 @@ std::string how_html(const ClaimsSummary& s, const MadeBy& how) {
   return text(
       out, rates(s),
       report::preformatted(text(how.command, "\n", version(), "\n", how.machine, "\n", fixed(s.minutes, 1),
-                                " minutes, ", counted(std::size_t(s.trained), "model"), " trained in them")));
+                                " minutes, ", counted(std::size_t(s.trained), "model"), " trained")));
 }
 
 }  // namespace
@@ -185,8 +186,8 @@ std::string claims_page(const ClaimsSummary& s, const MadeBy& how) {
               verdicts(all, s), "."));
   if (s.config.quick)
     p.lead(
-        "A quick run: one seed, short training. Nothing here about training is evidence; run it without "
-        "--quick.");
+        "A quick run: one seed, short training. Nothing here about training is evidence. For evidence, "
+        "run it without --quick.");
   add_questions(p, s);
   p.section("All verdicts", all_verdicts(s));
   std::string sources;

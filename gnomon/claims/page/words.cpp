@@ -43,9 +43,9 @@ std::string of_p(const Answered& a, const VerdictRule& rule, std::size_t family)
       if (of_interval(c) && n.key == c.key) seeds = seeds ? std::min(seeds, n.n) : n.n;
     }
   }
-  return text("Intervals decide, ", in_words(a.p), " of ", seeds, " seeds; after Holm over ",
-              counted(family, "statistical verdict"), " ", in_words(a.p_holm), ": it ",
-              survives(a) ? "survives" : "does not survive", " the correction.");
+  return text("Intervals over ", seeds, " seeds decide: ", in_words(a.p), ". After Holm's correction for ",
+              counted(family, "statistical verdict"), ", ", in_words(a.p_holm), ": the verdict ",
+              survives(a) ? "survives" : "does not survive", ".");
 }
 
 // Of a verdict that no interval gave.
@@ -67,8 +67,8 @@ std::string of_values(const Answered& a, const VerdictRule& rule) {
   if (!a.claim->recipes)
     return text(ranges ? "Algebra, checked without a trained model: " : "Computed without a trained model: ",
                 found, ".");
-  if (most > 1) return text("Means of ", most, " models, no interval asked.");
-  return text("Values of trained models, no interval asked: ", found, ".");
+  if (most > 1) return text("Means of ", most, " models; the rule uses no interval.");
+  return text("Values of trained models, without an interval: ", found, ".");
 }
 
 std::string steps_of(const Recipe& r) {
@@ -79,7 +79,7 @@ std::string steps_of(const Recipe& r) {
 std::string left_out(const ClaimsSummary& s) {
   std::string out;
   for (const auto& run : s.diverged)
-    out += text(out.empty() ? " Trainings that diverged, left out: " : "; ", run);
+    out += text(out.empty() ? " Left out, because they diverged: " : "; ", run);
   return out.empty() ? "" : out + ".";
 }
 
@@ -109,13 +109,13 @@ std::string of_second_text(const ClaimsSummary& s) {
       add(others, a.claim->id, " (there “", there->verdict, "”)");
   }
   if (!both) return "";
-  return text(
-      "The fresh test of the rules is a second text, which they had not seen. On ", second.what,
-      " they give ", same == both ? "" : text(same, " of "), counted(both, "verdict"), " by intervals again",
-      others.empty() ? "" : text("; another to ", others), ". Measured there by `", second.command, "`.",
-      younger.empty()
-          ? ""
-          : text(" It tests nothing of ", younger, ": what they rest on was changed after it was measured."));
+  return text("A second text tests the rules afresh: they were written without it. On ", second.what,
+              ", they repeat ", same == both ? "" : text(same, " of "), counted(both, "verdict"),
+              " that intervals decide", others.empty() ? "" : text(". They give another verdict to ", others),
+              ". The command was `", second.command, "`.",
+              younger.empty() ? ""
+                              : text(" The second text does not test ", younger,
+                                     ": what they rest on was changed after it was measured."));
 }
 
 // Where the rules come from: they are younger than a full run.
@@ -138,14 +138,15 @@ std::string of_rules(const ClaimsSummary& s) {
       ++told;
   }
   std::string out =
-      text("Rules and predictions stand in docs/claims-rules.json (rules: sha256 ", rules_sha256(), ").");
+      text("Rules and predictions are in docs/claims-rules.json (rules: sha256 ", rules_sha256(), ").");
   if (before)
-    out += text(" They are no forecast of this run. A full run of the same claims, on ", earlier_run().what,
+    out += text(" They are no forecast of this run: a full run of the same claims, on ", earlier_run().what,
                 ", came before most of them. Of the ", before, " that it judged, ", asked,
-                " are questions today and get no verdict. Of the other ", before - asked, ", ", other,
-                other == 1 ? " has" : " have", " another verdict on record today, ", told,
-                " of them with a note of why the rule was changed",
-                silent.empty() ? "" : text(" and without one ", silent), ".");
+                asked == 1 ? " is a question today and gets" : " are questions today and get",
+                " no verdict. Of the other ", before - asked, ", ", other, other == 1 ? " has" : " have",
+                " another verdict on record today. For ", told,
+                " of these, a note says why the rule was changed",
+                silent.empty() ? "" : text("; there is no note for ", silent), ".");
   return out +
          " “As recorded” is a regression check: an earlier run came to the same verdict. It is no "
          "prediction.";
@@ -153,7 +154,7 @@ std::string of_rules(const ClaimsSummary& s) {
 
 std::string of_rates(const ClaimsSummary& s) {
   if (s.rates.empty())
-    return s.config.quick ? text(" No rate was looked for: all models of the text learn at ",
+    return s.config.quick ? text(" The learning rate was not tuned: all models of the text learn at ",
                                  shortest(s.causal.learning_rate), ".")
                           : "";
   const auto listed = [](std::span<const double> rates) {
@@ -161,16 +162,13 @@ std::string of_rates(const ClaimsSummary& s) {
     for (const double rate : rates) all += (all.empty() ? "" : ", ") + shortest(rate);
     return all;
   };
-  return text(" The rate of a spec is the best of ", listed(Desk::kRates), ", of an encoder of ",
-              listed(Desk::kEncoderRates),
-              ", by the loss of seed 1; models of other depths take it over. On a task each spec and depth "
-              "has the best of ",
+  return text(" Each spec has its own learning rate, chosen by the loss of seed 1: the best of ",
+              listed(Desk::kRates), ", or for an encoder of ", listed(Desk::kEncoderRates),
+              ". Models of other depths use the same rate. On a task, each spec and depth has the best of ",
               listed(Desk::kTaskRates),
-              ". Where the best is at an edge, the next beyond it is tried, twice at most. That loss is of "
-              "the same windows as all "
-              "losses here, and seed 1 is one of the seeds: training never shows those windows, but they are "
-              "not held out from the "
-              "choice of the rate.");
+              ". If the best rate is at an edge, the next one beyond it is tried, at most twice. The rate is "
+              "chosen on the same windows as all losses here, and seed 1 is one of the seeds. Training never "
+              "shows those windows, but they are not held out from the choice of the rate.");
 }
 
 constexpr std::string_view kTexts[] = {
@@ -243,9 +241,9 @@ std::string how_sure(const Answered& a, std::size_t family) {
   if (c.rests_on != Basis::measurement)
     return text("The verdict rests on ",
                 c.rests_on == Basis::argument ? "an argument: " : "a citation: ", c.text.because,
-                "; the numbers stand beside it.");
+                ". The numbers do not decide it.");
   if (a.verdict == Verdict::no_inference)
-    return "No verdict: a quick run trains one seed, and the rule looks at intervals over several.";
+    return "No verdict: a quick run trains one seed, and the rule needs intervals over several seeds.";
   const VerdictRule* rule = applied(c.verdicts, a.finding.numbers);
   if (!rule) throw Error(Fault::bug, text("claim ", c.id, " has a verdict that no rule gave"));
   if (std::any_of(rule->checks.begin(), rule->checks.end(), of_interval)) return of_p(a, *rule, family);
@@ -279,7 +277,7 @@ std::string on_second_text(const Answered& a, const ClaimsSummary& s) {
     return text("In a full run the verdict was “", there->verdict, "”.");
   return there->verdict == name(a.verdict)
              ? "The same verdict."
-             : text("Another verdict: “", there->verdict, "”. This one is of one text, then.");
+             : text("Another verdict: “", there->verdict, "”. So this verdict is from one text only.");
 }
 
 std::vector<const Answered*> of_question(const Question& q, const std::vector<Answered>& answers) {
@@ -373,12 +371,14 @@ std::string of_trainings(const ClaimsSummary& s) {
       std::any_of(s.answers.begin(), s.answers.end(), [](const Answered& a) { return a.claim->recipes; });
   if (!trains) return "No model was trained: these claims need none.";
   const std::string what = s.config.text_path.empty() ? "tasks alone" : text("one text, ", text_name(s));
-  return text("Models are trained by gnomon on ", what, ": ", s.causal.layers, " layers of width ",
-              s.causal.width, " where nothing else is said. Language models see ", steps_of(s.causal),
+  return text("gnomon trained the models on ", what, ": ", s.causal.layers, " layers of width ",
+              s.causal.width, " unless a claim says otherwise. Language models see ", steps_of(s.causal),
               "; encoders ", steps_of(s.masked), ".", of_rates(s), " There ",
-              s.seeds == 1 ? "is 1 seed" : text("are ", s.seeds, " seeds"),
-              " (models of other depths: at most ", s.causal.deep(1).seeds,
-              "); a seed fixes the start and the order of the data, so differences are paired.", left_out(s));
+              s.seeds == 1 ? "is 1 seed" : text("are ", s.seeds, " seeds"), " (at most ",
+              s.causal.deep(1).seeds,
+              " for models of other depths). A seed fixes the initial weights and the order of the data, so "
+              "differences are paired.",
+              left_out(s));
 }
 }  // namespace
 
@@ -390,21 +390,17 @@ std::vector<std::string> how_it_was_run(const ClaimsSummary& s) {
   out.push_back(of_rules(s));
   out.push_back(of_trainings(s));
   out.push_back(
-      "± is the half-width of a 95 % t interval over training seeds. It covers other seeds, and not other "
-      "texts, sizes or "
-      "budgets: there is one text, one sample of it that training never shows and one draw of every random "
-      "table. A number "
-      "with a range asked for must lie in it.");
+      "± is the half-width of a 95 % t interval over training seeds. It covers other seeds, but not other "
+      "texts, sizes or budgets: there is one text, one sample of it that training never shows, "
+      "and one draw of every random table. A number with a range asked for must lie in that range.");
   out.push_back(
-      text("A verdict by intervals has a p value: the largest of its checks, two-sided, by Student's t. Of "
+      text("A verdict by intervals has a p value: the largest of its checks, two-sided, by Student's t. In "
            "this run ",
            family == 1 ? "1 verdict has" : text(family, " verdicts have"),
-           " one, and all together are corrected for how many there are by Holm's step-down method (Holm "
-           "1979) at 5 %: ",
-           kept, kept == 1 ? " survives" : " survive",
-           ". A verdict is given by its rule. It reads “leaning” where the correction does not leave it, or "
-           "where a second text "
-           "gives another."));
+           " one. Holm's step-down method (Holm 1979) corrects them for their number at 5 %: ", kept,
+           kept == 1 ? " survives" : " survive",
+           ". The rule gives the verdict. It reads “leaning” if it does not survive the correction, or if a "
+           "second text gives another verdict."));
   return out;
 }
 

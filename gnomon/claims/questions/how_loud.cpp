@@ -28,9 +28,9 @@ Finding comparable(Desk& desk) {
     double expected;
   };
   const Start starts[] = {{"tensor2tensor", "tensor2tensor (words of rms 1)", 1, 1, true, .707},
-                          {"gpt2", "GPT-2 (.02 / .01)", .02, .01, false, .5},
-                          {"bert", "BERT (.02 / .02)", .02, .02, false, 1},
-                          {"unscaled", "words .02, code unscaled", .02, 1, true, 35.4}};
+                          {"gpt2", "GPT-2 (0.02 / 0.01)", .02, .01, false, .5},
+                          {"bert", "BERT (0.02 / 0.02)", .02, .02, false, 1},
+                          {"unscaled", "words 0.02, sinusoid unscaled", .02, 1, true, 35.4}};
   for (const Start& s : starts) {
     const Matrix x = scaled(gaussian_words(1000, 512, 31), s.word),
                  e = s.sinus ? sinusoid(512, 128) : scaled(gaussian_words(512, 512, 32), s.position);
@@ -38,7 +38,8 @@ Finding comparable(Desk& desk) {
            .01 * s.expected, 3);
   }
   const Matrix e = sinusoid(512, 2);
-  f.near("length", "length of a sinusoidal code, d = 512", std::sqrt(dot(e.row(0), e.row(0))), 16, 1e-9, 3);
+  f.near("length", "length of a vector of the sinusoid, d = 512", std::sqrt(dot(e.row(0), e.row(0))), 16,
+         1e-9, 3);
   const Recipe r = desk.language("sinusoidal");
   const Sample sample = desk.held_out(r, 64);
   const Estimate trained = mean_interval(each(desk, r, [&](const Outcome& o) {
@@ -144,13 +145,13 @@ Finding amplitude(Desk& desk) {
   by_amplitude(desk, goal, f);
   const OnTheWay quiet = on_the_way(desk, tenth, one), loud = on_the_way(desk, at_amplitude(desk, 3), one),
                  faint = on_the_way(desk, at_amplitude(desk, .01), desk.language("none"));
-  show(f, "quiet", "loss at A = 0.1, less A = 1", quiet);
-  show(f, "loud", "loss at A = 3, less A = 1", loud);
-  show(f, "faint_less_none", "loss at A = 0.01, less without position", faint);
+  show(f, "quiet", "loss at A = 0.1 minus loss at A = 1", quiet);
+  show(f, "loud", "loss at A = 3 minus loss at A = 1", loud);
+  show(f, "faint_less_none", "loss at A = 0.01 minus loss without position", faint);
   const auto late = [](const Outcome& o) { return loss_after(o, 1) - loss_after(o, .5); };
   const Estimate growth = paired_interval(each(desk, tenth, late), each(desk, one, late));
   f.estimate("growth",
-             "the lead of A = 1 over A = 0.1 at the end, less that after half of the training (nats)",
+             "lead of A = 1 over A = 0.1 at the end minus its lead after half of the training (nats)",
              growth);
   return f;
 }
@@ -172,7 +173,7 @@ const Record claim_002_09 = Claim{
 Finding magnitudes(Desk& desk) {
   Finding f;
   report::LineChart chart{"|position| / |word| while training",
-                          "Mean over seeds; the code is fixed, so only the words can move the ratio.",
+                          "Mean over seeds; the sinusoid is fixed, so only the words can change the ratio.",
                           {"steps"},
                           {"ratio of mean lengths", true, {.06, .12, .25, .5, 1, 2, 4, 8}},
                           {}};
@@ -202,13 +203,14 @@ Finding magnitudes(Desk& desk) {
     std::vector<double> moved;
     for (std::size_t k = 0; k < first.size(); ++k) moved.push_back(std::log(last[k] / first[k]));
     const Estimate change = mean_interval(moved);
-    f.estimate(text("moved.", a), text("log of the end over the start, A = ", a), change, 3);
+    f.estimate(text("moved.", a), text("log of the ratio at the end over the ratio at the start, A = ", a),
+               change, 3);
     last_ratio.push_back(end.mean);
     chart.series.push_back(std::move(s));
   }
   f.figures = {chart};
   const double apart = last_ratio.back() / last_ratio.front();
-  f.number("apart", "the ratio at the end, A = 10 over A = 0.1; 100 at the start", apart, 1);
+  f.number("apart", "ratio at the end for A = 10 divided by that for A = 0.1; 100 at the start", apart, 1);
   return f;
 }
 const Record claim_003_13 = Claim{

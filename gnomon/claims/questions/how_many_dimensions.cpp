@@ -107,7 +107,7 @@ Finding dims_move(Desk&) {
     for (const double v : c.variance) total += v;
     for (int k = 0; k < 6; ++k)
       f.near(text(k < 5 ? "range." : "deviation.", r.T, ".", k < 5 ? thresholds[k] : .1),
-             text("T = ", r.T, k < 5 ? ", range > " : ", deviation > ", k < 5 ? thresholds[k] : .1),
+             text("T = ", r.T, k < 5 ? ", range > " : ", standard deviation > ", k < 5 ? thresholds[k] : .1),
              found[std::size_t(k)], r.count[k], 0, 0);
     f.near(text("variance.", r.T), text("T = ", r.T, ", total variance of 256"), total, r.variance, .06, 1);
     found.push_back(total);
@@ -119,14 +119,14 @@ Finding dims_move(Desk&) {
   report::LineChart chart{"How far each channel moves over 128 positions",
                           "512 channels of the paper's sinusoid, sorted.",
                           {"channel, sorted by its range"},
-                          {"range: largest less smallest value", true, {.001, .01, .1, .5, 1, 2}},
+                          {"range: largest minus smallest value", true, {.001, .01, .1, .5, 1, 2}},
                           {}};
   std::vector<double> sorted = c.range;
   std::sort(sorted.rbegin(), sorted.rend());
   report::Series s{"range", {}, 0};
   for (std::size_t k = 0; k < sorted.size(); ++k) s.points.emplace_back(double(k), std::max(sorted[k], 1e-4));
   chart.series = {s};
-  chart.y = {"range: largest less smallest value"};
+  chart.y = {"range: largest minus smallest value"};
   f.figures = {
       chart,
       table({{"d = 512", "range > .007", "> .1", "> .5", "> 1", "> 1.9", "deviation > .1", "variance of 256"},
@@ -135,7 +135,7 @@ Finding dims_move(Desk&) {
   double varies = 0;
   for (const double v : c.variance) varies += v;
   const double constant = 1 - varies / 256;
-  f.number("constant", "T = 128, share of the code's energy in its mean vector", constant, 3);
+  f.number("constant", "T = 128, share of the sinusoid's energy in its mean vector", constant, 3);
   return f;
 }
 const Record claim_001_13 = Claim{
@@ -160,10 +160,11 @@ Finding dims_shared_out(Desk& desk) {
   const Estimate cost = loss_difference(desk, rotated, r);
   f.estimate("rho", "rank correlation of the channels' variances, trained", trained, 3);
   f.estimate("rho_start", "the same at the start", start, 3);
-  f.estimate("rho_rotated", "the same with the code in a random basis", control, 3);
+  f.estimate("rho_rotated", "the same with the sinusoid in a random basis", control, 3);
   f.number("rho_by_chance", "95 % of permuted channels lie within ±", 1.96 / std::sqrt(double(r.width - 1)),
            3);
-  f.estimate("loss", "loss with the code in a random basis, less the sinusoid's (nats)", cost, 4);
+  f.estimate("loss", "loss with the sinusoid in a random basis minus loss with the plain sinusoid (nats)",
+             cost, 4);
   const OnTheWay way = on_the_way(desk, rotated, r);
   f.estimate("loss_quarter", "the same after a quarter of the training (nats)", way[0], 4);
   f.estimate("loss_half", "the same after half of the training (nats)", way[1], 4);
@@ -196,9 +197,11 @@ Finding degrees(Desk& desk) {
     components[k] = double(spectrum(sinusoid(d, 128)).count(.999));
     near[k] = meaning_left(x, sinusoid(d, 64), {100, 2}).near;
     f.near(text("word.", d), text("word found, d = ", d), words[k], 1, 1e-3, 3);
-    f.near(text("components.", d), text("components for 99.9 % of the code, d = ", d, ", T = 128"),
-           components[k], 42, k, 0);
-    f.number(text("near.", d), text("of the ten nearest words, as the sum stands, d = ", d), near[k], 3);
+    f.near(text("components.", d),
+           text("components for 99.9 % of the sinusoid's variance, d = ", d, ", T = 128"), components[k], 42,
+           k, 0);
+    f.number(text("near.", d), text("share of the ten nearest words that stay in the sum, d = ", d), near[k],
+             3);
     f.number(text("ratio.", d), text("|position| / |word| of these words, d = ", d),
              norm_ratio(sinusoid(d, 64), x).raw, 2);
   }

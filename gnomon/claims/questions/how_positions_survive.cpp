@@ -93,12 +93,13 @@ std::vector<double> asked_by_position(const Outcome& o, const Sample& sample) {
 
 // What attention in each of eight layers makes of the position.
 report::LineChart attention_picture(Desk& desk) {
-  report::LineChart chart{"How much of attention's logits involves the position, layer by layer",
-                          "8-layer causal models; share of the variance within rows; the stream split into "
-                          "position means, token means and the rest; mean over heads and seeds.",
-                          {"layer", false, {1, 2, 3, 4, 5, 6, 7, 8}},
-                          {"share of the variance"},
-                          {}};
+  report::LineChart chart{
+      "How much of attention's logits involves the position, layer by layer",
+      "8-layer causal models: share of the variance within rows, mean over heads and seeds. The "
+      "stream is split into position means, token means and the rest.",
+      {"layer", false, {1, 2, 3, 4, 5, 6, 7, 8}},
+      {"share of the variance"},
+      {}};
   for (const char* spec : {"sinusoidal", "none"}) {
     const Recipe r = deep(desk, spec, true, 8);
     report::Series s{arm(spec, true), {}, spec[0] == 's' ? 0 : 2, false, true};
@@ -141,18 +142,20 @@ Arm measure_arm(Desk& desk, const char* spec, bool causal, std::int64_t layers) 
 }
 
 std::array<report::Figure, 2> depth_pictures(std::int64_t layers, const std::vector<Arm>& arms) {
-  report::LineChart probe{text("Reading the position after each of ", layers, " layers"),
-                          "R² of a linear probe on held-out text at positions that it was not fitted on, "
-                          "fitted anew for each layer; mean over seeds. Cut: only what the first layer wrote "
-                          "goes on. No attention: attention writes nothing in any layer.",
-                          {"layers passed"},
-                          {"R² of the position"},
-                          {}};
-  report::LineChart share{text("How much of the residual stream is position, ", layers, " layers"),
-                          "Share of the variance that the means over texts explain, corrected for chance.",
-                          {"layers passed"},
-                          {"share of the variance"},
-                          {}};
+  report::LineChart probe{
+      text("Reading the position after each of ", layers, " layers"),
+      "R² of a linear probe on held-out text, at positions that it was not fitted on; fitted "
+      "for each layer, mean over seeds. Cut: only the output of the first layer goes on. "
+      "No attention: attention writes nothing in any layer.",
+      {"layers passed"},
+      {"R² of the position"},
+      {}};
+  report::LineChart share{
+      text("How much of the residual stream is position, ", layers, " layers"),
+      "Share of the variance that the position means over windows explain, corrected for chance.",
+      {"layers passed"},
+      {"share of the variance"},
+      {}};
   for (std::int64_t l = 0; l <= layers; ++l) probe.x.ticks.push_back(double(l));
   share.x.ticks = probe.x.ticks;
   int style = 0;
@@ -254,16 +257,17 @@ std::vector<Operated> operate(Desk& desk) {
 }
 
 std::vector<report::Figure> operation_pictures(const std::vector<Operated>& all) {
-  report::LineChart cut{"Cutting the residual stream of 8 layers once",
-                        "R² of the position after the last layer, when after one layer only what that layer "
-                        "wrote goes on; mean over seeds.",
-                        {"layer after which it is cut", false, {1, 2, 3, 4, 5, 6, 7, 8}},
-                        {"R² of the position at the end"},
-                        {}},
+  report::LineChart cut{
+      "Cutting the residual stream of 8 layers once",
+      "R² of the position after the last layer, if only the output of one layer goes on after "
+      "it; mean over seeds.",
+      {"layer after which it is cut", false, {1, 2, 3, 4, 5, 6, 7, 8}},
+      {"R² of the position at the end"},
+      {}},
       cost{"Taking the position out of the stream",
-           "Loss with the position's directions erased from what enters one layer of 8, less the loss "
-           "intact, and the same for other directions that hold as much variance; mean over seeds.",
-           {"layer that they are erased before", false, {1, 2, 3, 4, 5, 6, 7, 8}},
+           "Loss with the position's directions erased from the input of one layer of 8, minus the loss "
+           "intact. The same for other directions with as much variance; mean over seeds.",
+           {"layer before which they are erased", false, {1, 2, 3, 4, 5, 6, 7, 8}},
            {"nats"},
            {}};
   std::vector<std::pair<std::string, std::vector<double>>> rows;
@@ -289,9 +293,10 @@ std::vector<report::Figure> operation_pictures(const std::vector<Operated>& all)
     ++style;
   }
   return {cut, cost,
-          table({{"8 layers", "cut after it: R² at the end", "nats more", "directions erased before it",
-                  "their share of the variance", "nats more", "±", "others of equal variance: nats more", "±",
-                  "random ones: nats more", "erased: R² at the end"},
+          table({{"8 layers", "cut after it: R² at the end", "cut: loss added (nats)",
+                  "directions erased before it", "their share of the variance", "erased: loss added (nats)",
+                  "±", "others of equal variance: loss added (nats)", "±", "random ones: loss added (nats)",
+                  "erased: R² at the end"},
                  rows,
                  3})};
 }
@@ -304,15 +309,19 @@ void operated_numbers(Finding& f, const Operated& o, const std::vector<double>& 
              random = over_layers(o.erased.random.cost), matched = over_layers(o.erased.matched.cost);
   f.estimate(key + "cuts", at + ": R² at the end, cut after one layer, mean over layers", mean_interval(cut),
              3);
-  f.estimate(key + "carried", at + ": R² at the end intact, less cut after one layer, mean over layers",
+  f.estimate(key + "carried", at + ": R² at the end intact minus R² cut after one layer, mean over layers",
              paired_interval(intact, cut), 3);
-  f.estimate(key + "erased", at + ": nats more with the position's directions erased, mean over layers",
+  f.estimate(key + "erased",
+             at + ": loss with the position's directions erased minus loss intact, mean over layers (nats)",
              mean_interval(own), 3);
-  f.estimate(key + "erased_matched", at + ": nats more with as many others of equal variance erased",
+  f.estimate(key + "erased_matched",
+             at + ": loss with as many others of equal variance erased minus loss intact (nats)",
              mean_interval(matched), 3);
-  f.estimate(key + "erased_random", at + ": nats more with as many random directions erased",
+  f.estimate(key + "erased_random",
+             at + ": loss with as many random directions erased minus loss intact (nats)",
              mean_interval(random), 3);
-  f.estimate(key + "use", at + ": nats that the position's directions cost more than the others",
+  f.estimate(key + "use",
+             at + ": cost of the position's directions minus cost of others of equal variance (nats)",
              paired_interval(own, matched), 3);
   f.estimate(key + "erased_end", at + ": R² at the end with the directions erased, mean over layers",
              mean_interval(over_layers(o.erased.own.r2)), 3);
@@ -330,10 +339,11 @@ Finding survive(Desk& desk) {
     }
     for (const Arm& a : arms) {
       const std::string at = text(layers, " layers, ", a.name), key = text(layers, ".", a.key, "."),
-                        of = text(": R² of new positions, ", windows(desk), " windows, ");
-      f.estimate(key + "last", at + of + "after the last", mean_interval(a.intact.last), 3);
+                        of = text(": R² at new positions, ", windows(desk), " windows, ");
+      f.estimate(key + "last", at + of + "after the last layer", mean_interval(a.intact.last), 3);
       f.estimate(key + "best", at + of + "in the best layer", mean_interval(a.intact.best), 3);
-      f.number(key + "share", at + ": share of position after the last", a.intact.share.back(), 3);
+      f.number(key + "share", at + ": share of position in the variance after the last layer",
+               a.intact.share.back(), 3);
       f.estimate(key + "cut", at + ": R² at the end, cut after layer 1", mean_interval(a.cut.last), 3);
       f.estimate(key + "quiet", at + ": R² at the end, no attention", mean_interval(a.quiet.last), 3);
       costs.push_back(
@@ -348,7 +358,7 @@ Finding survive(Desk& desk) {
   std::move(depths.rbegin(), depths.rend(), std::back_inserter(f.figures));  // the deepest first
   f.figures.push_back(attention_picture(desk));
   f.figures.push_back(
-      table({{"nats more than intact", "cut after layer 1", "±", "no attention", "±"}, costs, 3}));
+      table({{"loss minus loss intact (nats)", "cut after layer 1", "±", "no attention", "±"}, costs, 3}));
   return f;
 }
 const Record claim_003_15 = Claim{

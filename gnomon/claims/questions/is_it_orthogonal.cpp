@@ -51,7 +51,7 @@ Finding nearly_orthogonal(Desk& desk) {
     // The printed digits, and three standard errors of this many pairs.
     const double error = 3 * r.sd / std::sqrt(double(pairs));
     f.near(text("cos.", r.d), text("E|cos|, d = ", r.d), mean, r.mean, 5e-4 + .6 * error, 3);
-    f.near(text("deviation.", r.d), text("deviation of cos, d = ", r.d), std::sqrt(square), r.sd,
+    f.near(text("deviation.", r.d), text("standard deviation of cos, d = ", r.d), std::sqrt(square), r.sd,
            5e-4 + .71 * error, 3);
     f.near(text("below.", r.d), text("99 % of |cos| below, d = ", r.d),
            cosines[std::size_t(.99 * double(pairs))], r.at99, 5e-4 + 3.5 * error, 3);
@@ -121,10 +121,10 @@ Finding subspaces_orthogonal(Desk& desk) {
   const Recipe r = desk.language("sinusoidal");
   const Sample sample = desk.held_out(r, 64);
   report::IntervalChart chart{"Overlap of words and positions, against chance",
-                              text("Mean cos² of the principal angles, less its mean for random subspaces; "
+                              text("Mean cos² of the principal angles minus its mean for random subspaces; "
                                    "first r directions of each, d = ",
                                    r.width, "; ± is a 95 % t interval over seeds."),
-                              "mean cos² less chance; left is more orthogonal than chance",
+                              "mean cos² minus chance; left is more orthogonal than chance",
                               {}};
   for (const std::int64_t size : {8, 16}) {
     const OverlapNull null = random_overlap({r.width, size, size}, desk.draws(200), 9);
@@ -138,7 +138,7 @@ Finding subspaces_orthogonal(Desk& desk) {
         less.push_back(v - null.mean_cos2), errors.push_back(less.back() / null.mean_cos2_sd);
       const Estimate excess = mean_interval(less);
       f.estimate(text(key, ".", size), text("mean cos² ", what, ", r = ", size), mean_interval(found), 3);
-      f.estimate(text("excess_", key, ".", size), text("mean cos² ", what, ", less chance, r = ", size),
+      f.estimate(text("excess_", key, ".", size), text("mean cos² ", what, " minus chance, r = ", size),
                  excess, 3);
       f.estimate(text("z_", key, ".", size),
                  text("z of a model ", what, " against single random draws, r = ", size),
@@ -185,9 +185,9 @@ Finding independent(Desk& desk) {
   Finding f;
   const std::pair<Start, std::array<double, 4>> starts[] = {
       {{"tensor2tensor's scaling", 1, 1, false}, {.444, .222, .222, .111}},
-      {{"GPT-2's (.02 / .01)", .02, .01, true}, {.64, .16, .16, .04}},
-      {{"BERT's (.02 / .02)", .02, .02, true}, {.25, .25, .25, .25}},
-      {{"words .02, code unscaled", .02, 1, false}, {0, .0008, .0008, .9984}}};
+      {{"GPT-2's (0.02 / 0.01)", .02, .01, true}, {.64, .16, .16, .04}},
+      {{"BERT's (0.02 / 0.02)", .02, .02, true}, {.25, .25, .25, .25}},
+      {{"words 0.02, sinusoid unscaled", .02, 1, false}, {0, .0008, .0008, .9984}}};
   std::vector<std::pair<std::string, std::vector<double>>> rows;
   const auto measure = [&](const Start& start, Less less, std::string name,
                            const std::array<double, 4>& expected) {
@@ -201,9 +201,9 @@ Finding independent(Desk& desk) {
   // With the mean of the code (0.57 of its energy at T = 128) out of query and key, r_w = 512/(512 + 109.7); rows less
   // their mean lose it in the key alone: 512/768 for the query.
   const double query = 512.0 / 768, key = 512 / (512 + 109.7);
-  measure(starts[0].first, Less::code_mean, "tensor2tensor, T = 128, less the code's mean",
+  measure(starts[0].first, Less::code_mean, "tensor2tensor, T = 128, minus the sinusoid's mean",
           {.678, .145, .145, .031});
-  measure(starts[0].first, Less::row_mean, "tensor2tensor, T = 128, rows less their mean",
+  measure(starts[0].first, Less::row_mean, "tensor2tensor, T = 128, rows minus their mean",
           {query * key, query * (1 - key), (1 - query) * key, (1 - query) * (1 - key)});
   const Recipe r = desk.language("sinusoidal");
   const Sample sample = desk.held_out(r, desk.quick ? 16 : 60);
@@ -219,11 +219,12 @@ Finding independent(Desk& desk) {
                      mean_interval(each(desk, r, [&](const Outcome&o) { return cross_of(at_start(o)); })),
                  block = mean_interval(found), null = mean_interval(by_chance),
                  more = paired_interval(found, by_chance);
-  f.estimate("cross_start", "at the start: share of the two cross terms, rows less their mean", before, 3);
-  f.estimate("cross", "trained: share of the two cross terms, rows less their mean", cross, 3);
-  f.estimate("blocks", "trained: Q'K between word and position over Q'K within each", block, 3);
-  f.estimate("blocks_by_chance", "the same of both subspaces turned at random together", null, 3);
-  f.estimate("blocks_more", "the former less the latter", more, 3);
+  f.estimate("cross_start", "at the start: share of the two cross terms, rows minus their mean", before, 3);
+  f.estimate("cross", "trained: share of the two cross terms, rows minus their mean", cross, 3);
+  f.estimate("blocks", "trained: Q'K between word and position divided by Q'K within each", block, 3);
+  f.estimate("blocks_by_chance",
+             "turned together at random: Q'K between word and position divided by Q'K within each", null, 3);
+  f.estimate("blocks_more", "Q'K between over Q'K within, trained minus turned at random", more, 3);
   f.figures = {
       table({{"at the start", kTermNames[0], kTermNames[1], kTermNames[2], kTermNames[3]}, rows, 4})};
   const double crossing = claims::found(f, "start.0.1") + claims::found(f, "start.0.2");
@@ -279,9 +280,9 @@ Finding layers_help(Desk& desk) {
   }
   const Estimate change = paired_interval(last, first), at_first = mean_interval(first),
                  at_last = mean_interval(last);
-  f.estimate("first", "8 layers: overlap less chance at the embedding", at_first, 3);
-  f.estimate("last", "8 layers: overlap less chance at the end", at_last, 3);
-  f.estimate("change", "8 layers: the latter less the former", change, 3);
+  f.estimate("first", "8 layers: overlap minus chance at the embedding", at_first, 3);
+  f.estimate("last", "8 layers: overlap minus chance at the end", at_last, 3);
+  f.estimate("change", "8 layers: overlap minus chance, end minus embedding", change, 3);
   f.figures = {chart};
   return f;
 }
@@ -316,16 +317,16 @@ Finding caveat(Desk& desk) {
   const Estimate change = paired_interval(embedding, start),
                  more = paired_interval(feed_forward, feed_forward_chance),
                  attends = paired_interval(attention, attention_chance);
-  f.estimate("change", "overlap of the embeddings, trained less at the start", change, 3);
-  f.estimate("attention", "overlap in what the first attention writes", mean_interval(attention), 3);
-  f.estimate("attention_chance", "the same of random subspaces with its covariance",
+  f.estimate("change", "overlap of the embeddings, trained minus start", change, 3);
+  f.estimate("attention", "overlap in the output of the first attention", mean_interval(attention), 3);
+  f.estimate("attention_chance", "the same for random subspaces with its covariance",
              mean_interval(attention_chance), 3);
-  f.estimate("attention_more", "the former less the latter, first attention", attends, 3);
-  f.estimate("feed_forward", "overlap in what the first feed-forward part writes",
+  f.estimate("attention_more", "overlap minus that of random subspaces, first attention", attends, 3);
+  f.estimate("feed_forward", "overlap in the output of the first feed-forward part",
              mean_interval(feed_forward), 3);
-  f.estimate("feed_forward_chance", "the same of random subspaces with its covariance",
+  f.estimate("feed_forward_chance", "the same for random subspaces with its covariance",
              mean_interval(feed_forward_chance), 3);
-  f.estimate("feed_forward_more", "the former less the latter, first feed-forward part", more, 3);
+  f.estimate("feed_forward_more", "overlap minus that of random subspaces, first feed-forward part", more, 3);
   return f;
 }
 const Record claim_000_13 = Claim{

@@ -72,8 +72,9 @@ Finding separable(Desk& desk) {
   const std::int64_t windows = desk.quick ? 60 : 300;
   const double few = position_by_counting(16, r.width, windows),
                many = position_by_counting(5000, r.width, windows);
-  f.number("counted.16", "by counting: position among 16 random words in as many channels, R²", few, 3);
-  f.number("counted.5000", "by counting: position among 5,000 random words in as many channels, R²", many, 3);
+  f.number("counted.16", "control: position in sums of 16 random words in as many channels, R²", few, 3);
+  f.number("counted.5000", "control: position in sums of 5,000 random words in as many channels, R²", many,
+           3);
   const Estimate at_first = mean_interval(p.first_place), at_last = mean_interval(p.last_place);
   const ShareEstimate letter = share_interval(p.first_word, told_tokens(sample)),
                       late = share_interval(p.last_word, told_tokens(sample));
@@ -122,7 +123,7 @@ Finding learnable(Desk& desk) {
   f.share("frozen", "letter from the sum, words random and frozen", b, 4);
   f.share("narrow", text("letter from the sum, words learned, ", narrow(desk).width, " channels"), c, 4);
   f.share("narrow_start", text("letter from the sum at the start, ", narrow(desk).width, " channels"), d, 4);
-  f.estimate("loss", "loss with words random and frozen, less learned (nats)", cost, 4);
+  f.estimate("loss", "loss with random, frozen words minus loss with learned words (nats)", cost, 4);
   return f;
 }
 const Record claim_001_04 = Claim{
@@ -146,9 +147,12 @@ Finding prelearned(Desk& desk) {
   const Recipe learned = desk.language("sinusoidal");
   const Estimate cost = loss_difference(desk, frozen(desk), learned),
                  early = loss_difference_at(desk, frozen(desk), learned, .25);
-  f.estimate("loss_quarter",
-             "loss with random words that are not trained, less trained, after a quarter (nats)", early, 4);
-  f.estimate("loss", "loss with random words that are not trained, less trained (nats)", cost, 4);
+  f.estimate(
+      "loss_quarter",
+      "loss with random words that are not trained minus loss with trained words, after a quarter (nats)",
+      early, 4);
+  f.estimate("loss", "loss with random words that are not trained minus loss with trained words (nats)", cost,
+             4);
   return f;
 }
 const Record claim_001_15 = Claim{
@@ -184,9 +188,9 @@ Finding not_mixed(Desk& desk) {
                  place_change = paired_interval(tight.second, before.second);
   count_room(desk, f, r, sample);
   f.number("narrow_width", "channels of the narrow models", double(small.width), 0);
-  f.estimate("narrow_word_change", text("letter, ", small.width, " channels: trained less start"),
+  f.estimate("narrow_word_change", text("letter, ", small.width, " channels: trained minus start"),
              word_change, 4);
-  f.estimate("narrow_position_change", text("position, ", small.width, " channels: trained less start"),
+  f.estimate("narrow_position_change", text("position, ", small.width, " channels: trained minus start"),
              place_change, 4);
   const auto left = [&](const char* key, const char* what, double MeaningLeft::*which) {
     f.estimate(key, what,
@@ -194,7 +198,8 @@ Finding not_mixed(Desk& desk) {
                3);
   };
   left("ratio", "|position| / |letter|, trained", &MeaningLeft::ratio);
-  left("near", "of the ten nearest letters, those nearest to the sum", &MeaningLeft::near);
+  left("near", "share of the ten nearest letters that are among the ten nearest to the sum",
+       &MeaningLeft::near);
   left("near_outside", "the same outside the position's directions", &MeaningLeft::near_outside);
   pieces_left(desk, f);
   return f;
@@ -227,8 +232,8 @@ Finding one_dimension(Desk&) {
       ++n;
     }
   };
-  f.near("nearest", "positions told apart from words by the nearest word", largest(true), 49, 0, 0);
-  f.near("floor", "by rounding down", largest(false), 99, 0, 0);
+  f.near("nearest", "positions that leave the word decodable by the nearest word", largest(true), 49, 0, 0);
+  f.near("floor", "positions that leave the word decodable by rounding down", largest(false), 99, 0, 0);
   f.number("directions", "directions of the sinusoid over 128 positions in 512 channels", directions, 0);
   return f;
 }
@@ -249,10 +254,11 @@ Finding bert_range(Desk& desk) {
     f.estimate(key, std::move(name), mean_interval(each(desk, r, g)), digits);
   };
   const auto raw = [](const Outcome& o) { return parameter(o.look(), "embed.word"); };
-  of("deviation", text("deviation of the raw table, ", r.width, " channels"), 3, [&](const Outcome& o) {
-    const Matrix m = raw(o);
-    return std::sqrt(squares(m) / double(m.values.size()));
-  });
+  of("deviation", text("root mean square of the raw table, ", r.width, " channels"), 3,
+     [&](const Outcome& o) {
+       const Matrix m = raw(o);
+       return std::sqrt(squares(m) / double(m.values.size()));
+     });
   of("largest", "largest |entry| of the raw table", 2, [&](const Outcome& o) {
     const Matrix m = raw(o);
     double found = 0;
@@ -262,7 +268,7 @@ Finding bert_range(Desk& desk) {
   of("inside", "share of normalised entries within ±2", 3,
      [&](const Outcome& o) { return within_two(streams(o.look(), sample)[0]); });
   const double chance = within_two(gaussian_words(1000, r.width, 3));
-  f.number("inside_by_chance", "the same of Gaussian entries", chance, 3);
+  f.number("inside_by_chance", "the same for Gaussian entries", chance, 3);
   return f;
 }
 const Record claim_001_12 = Claim{
@@ -295,7 +301,8 @@ Finding example_of_a_sum(Desk& desk) {
   for (std::int64_t i = 0; i < 256; ++i) nearest = std::min(nearest, nearest_to_example(e, 2 * i, 2 * i + 1));
   const double other = nearest_to_example(sinusoid(512, 512, 0, kTensor2tensor), 0, 1);
   const double inexact = rounding_of_sum(desk.language("sinusoidal"));
-  f.between("exact", "largest difference of what enters the model from word + position", inexact, 0, 1e-6, 9);
+  f.between("exact", "largest difference between what enters the model and word + position", inexact, 0, 1e-6,
+            9);
   f.number("nearest",
            "least distance of the example's v from a pair of the paper's layout, positions 0 to 63", nearest,
            3);

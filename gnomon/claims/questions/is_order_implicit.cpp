@@ -39,7 +39,7 @@ Read read_positions(const Outcome& o, const Sample& sample) {
 report::LineChart gaps_while_training(Desk& desk) {
   report::LineChart chart{
       "What an encoding saves, by depth and training",
-      "Held-out loss without positions, less the sinusoid's, of causal models; mean over seeds.",
+      "Held-out loss without positions minus loss with the sinusoid, causal models; mean over seeds.",
       {"thousand bytes seen"},
       {"nats per byte"},
       {}};
@@ -75,7 +75,7 @@ report::Table shuffles(Desk& desk, const Recipe& none) {
     rows.push_back({text("all shuffled but the last ", kept), {cost.mean, cost.half_width}});
   }
   return table(
-      {{"no position, causal, 8 layers", "loss of the next byte, more than intact (nats)", "±"}, rows, 3});
+      {{"no position, causal, 8 layers", "loss of the next byte minus loss intact (nats)", "±"}, rows, 3});
 }
 
 Finding implicit(Desk& desk) {
@@ -83,12 +83,13 @@ Finding implicit(Desk& desk) {
   for (const std::int64_t layers : kDepths) {
     const Recipe none = of_depth(desk, "none", layers), sinus = of_depth(desk, "sinusoidal", layers);
     const std::string name = text("causal, ", layers, layers == 1 ? " layer" : " layers",
-                                  ", loss without positions, less the sinusoid's");
-    f.estimate(text("gap.", layers), name + " (nats)", loss_difference(desk, none, sinus));
-    f.estimate(text("quarter.", layers), name + ", after a quarter of the training (nats)",
+                                  ": loss without positions minus loss with the sinusoid");
+    f.estimate(text("gap.", layers), name + " (nats per byte)", loss_difference(desk, none, sinus));
+    f.estimate(text("quarter.", layers), name + ", after a quarter of the training (nats per byte)",
                loss_difference_at(desk, none, sinus, .25));
   }
-  f.estimate("gap_learned", "causal, 2 layers, loss without positions, less a learned table's (nats)",
+  f.estimate("gap_learned",
+             "causal, 2 layers: loss without positions minus loss with a learned table (nats per byte)",
              loss_difference(desk, desk.language("none"), desk.language("learned")));
   const Recipe deepest = of_depth(desk, "none", 8);
   const Sample sample = desk.held_out(deepest, desk.quick ? 60 : 300);
@@ -103,10 +104,12 @@ Finding implicit(Desk& desk) {
              mean_interval(embedding), 3);
   f.estimate("best", text("no position, 8 layers: best R² in any layer, ", sample.count(), " windows"),
              mean_interval(best), 3);
-  f.estimate("untrained", "the same before training", mean_interval(untrained), 3);
-  f.estimate("order", "no position, 8 layers: nats more with all but the last byte shuffled",
+  f.estimate("untrained", "no position, 8 layers: best R² in any layer before training",
+             mean_interval(untrained), 3);
+  f.estimate("order",
+             "no position, 8 layers: loss with all but the last byte shuffled minus loss intact (nats)",
              mean_interval(order), 3);
-  f.number("dear", "computing of 12 layers on windows of 512, in trainings of 8 layers on windows of 64",
+  f.number("dear", "compute of 12 layers on windows of 512, in trainings of 8 layers on windows of 64",
            cost_of_twelve(deepest), 0);
   f.figures = {gaps_while_training(desk), shuffles(desk, deepest)};
   return f;
@@ -164,12 +167,13 @@ Finding takes_load(Desk& desk) {
     chart.series.push_back(std::move(s));
     if (std::string_view(spec) == "none") continue;
     f.estimate(text("saved.", spec),
-               text("share of the training that is saved to the final loss of `none`, ", spec),
+               text("share of the training saved to reach the final loss of `none`, ", spec),
                mean_interval(saved_by(desk, spec)), 3);
   }
   const Recipe with = desk.language("rope"), without = desk.language("none");
-  f.estimate("gain", "loss of RoPE, less no position (nats)", loss_difference(desk, with, without));
-  f.estimate("gain_quarter", "the same after a quarter of the training (nats)",
+  f.estimate("gain", "loss with RoPE minus loss without positions (nats per byte)",
+             loss_difference(desk, with, without));
+  f.estimate("gain_quarter", "the same difference after a quarter of the training (nats per byte)",
              loss_difference_at(desk, with, without, .25));
   f.figures = {chart};
   return f;
@@ -237,7 +241,7 @@ Finding related(Desk& desk) {
   constexpr std::size_t kLines = 100;  // fewer, drawn again and again, would be told by heart
   if (line_starts.size() < kLines)
     throw NotMeasurable(text("The text has ", line_starts.size(), " line", line_starts.size() == 1 ? "" : "s",
-                             " to begin windows with: this needs at least ", kLines, "."));
+                             " that a window can start at: this measurement needs at least ", kLines, "."));
   if (bytes.find_first_not_of(bytes.front()) == bytes.npos)
     throw NotMeasurable("The text repeats one byte, which says nothing about any position.");
   std::vector<std::vector<unsigned char>> lines, anywhere;
@@ -252,12 +256,14 @@ Finding related(Desk& desk) {
   }
   const Excess start = information_excess(lines, desk.draws(100)),
                crop = information_excess(anywhere, desk.draws(100));
-  f.between("line_starts", "I(letter; position) at line starts, less shuffled (nats)",
+  f.between("line_starts", "I(letter; position) at line starts minus that of shuffled copies (nats)",
             start.found - start.null, .01, 10, 4);
-  f.number("deviation", "deviation of the shuffled", start.null_sd, 5);
-  f.between("places_z", "the same at random places, in deviations of the shuffled",
+  f.number("deviation", "standard deviation of the shuffled copies (nats)", start.null_sd, 5);
+  f.between("places_z",
+            "I(letter; position) at random places minus shuffled, in standard deviations of the copies",
             (crop.found - crop.null) / crop.null_sd, -4, 4, 2);
-  f.number("places", "the same at random places (nats)", crop.found - crop.null, 5);
+  f.number("places", "I(letter; position) at random places minus that of shuffled copies (nats)",
+           crop.found - crop.null, 5);
   return f;
 }
 const Record claim_000_06 = Claim{

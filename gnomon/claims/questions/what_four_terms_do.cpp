@@ -46,7 +46,7 @@ Finding joint_matrix(Desk& desk) {
     rank = std::max(
         rank, double(std::count_if(s.begin(), s.end(), [&](double v) { return v > 1e-10 * s.front(); })));
   }
-  f.between("two_sides", "relative difference of the two sides", worst, 0, 1e-5, 12);
+  f.between("two_sides", "relative difference between the two sides", worst, 0, 1e-5, 12);
   f.near("rank", "rank of Q'K of a head", rank, double(D), 0, 0);
   f.number("width", "width of the model", double(c.width), 0);
   return f;
@@ -95,13 +95,14 @@ Expansion expand(const Outcome& o, const Window& w) {
 
 report::Maps picture(const Outcome& o, const Window& w, std::int64_t head) {
   constexpr std::int64_t kShown = 32;  // tokens: small enough to read
-  report::Maps maps{"The four logit maps of one head",
-                    "One held-out window, first layer. A row asks, a column is asked; rows less their mean; "
-                    "keys after the query are hidden. The fifth map is the whole.",
-                    "key",
-                    "query",
-                    kShown,
-                    {}};
+  report::Maps maps{
+      "The four logit maps of one head",
+      "One held-out window, first layer. A row asks, a column is asked; the mean of each row is "
+      "subtracted. Keys after the query are hidden. The fifth map is the sum.",
+      "key",
+      "query",
+      kShown,
+      {}};
   const auto terms = term_maps(o.look(), 0, {w.word, w.position}, head);
   const auto corner = [&](const Matrix& m) {
     const Matrix rows = row_centred(m, true);
@@ -122,7 +123,7 @@ Finding expansion(Desk& desk) {
   const Sample sample = desk.held_out(r, desk.quick ? 16 : 100);
   const Window w = first_window(o, sample);
   const Expansion e = expand(o, w);
-  f.between("error", "sum of the terms against the logits, relative", e.error, 0, 1e-4, 12);
+  f.between("error", "relative error of the sum of the terms against the logits", e.error, 0, 1e-4, 12);
   const Written parts = written(o.look(), sample);
   const auto of_heads = term_shares(o.look(), 0, {parts.word, parts.position}, sample.T);
   double one = 0;
@@ -135,10 +136,11 @@ Finding expansion(Desk& desk) {
     for (std::size_t k = 0; k < 4; ++k) costs[k].push_back(c[k]);
   }
   for (std::size_t k = 0; k < 4; ++k)
-    f.estimate(text("share.", k), text("share of ", kTermNames[k]), mean_interval(shares[k]), 3);
-  f.estimate("share.biases", "share of the biases", mean_interval(shares[4]), 3);
+    f.estimate(text("share.", k), text("share of the variance: ", kTermNames[k]), mean_interval(shares[k]),
+               3);
+  f.estimate("share.biases", "share of the variance: biases", mean_interval(shares[4]), 3);
   for (std::size_t k = 0; k < 4; ++k)
-    f.estimate(text("cost.", k), text("loss without ", kTermNames[k], ", more than intact (nats)"),
+    f.estimate(text("cost.", k), text("loss without “", kTermNames[k], "” minus loss intact (nats per byte)"),
                mean_interval(costs[k]), 3);
   f.figures = {picture(o, w, e.head)};
   return f;
@@ -203,8 +205,8 @@ void pulls_of_terms(Desk& desk, Finding& f) {
     f.estimate(text("pull.", k), text("dLoss/d(scale of ", kTermNames[k], ")"), e, 4);
     grow += e.mean + e.half_width<0, shrink += e.mean - e.half_width> 0;  // neither without an interval
   }
-  f.number("growing", "terms that would still like to grow in the trained sum", grow, 0);
-  f.number("shrinking", "terms that would like to shrink", shrink, 0);
+  f.number("growing", "terms in the trained sum whose growth lowers the loss", grow, 0);
+  f.number("shrinking", "terms in the trained sum whose shrinking lowers the loss", shrink, 0);
 }
 
 Finding trade_off(Desk& desk) {
@@ -214,21 +216,23 @@ Finding trade_off(Desk& desk) {
                three = desk.language("deberta(span=32)"), tupe = desk.language("tupe");
   report::IntervalChart chart{
       "What does one matrix for four tasks cost?",
-      "Held-out loss, paired by seed, each arm at its own rate; ± is a 95 % t interval.",
-      "difference in nats a byte",
+      "Held-out loss, paired by seed, each arm at its own learning rate; ± is a 95 % t interval.",
+      "difference in nats per byte",
       {}};
   const auto compare = [&](const char* key, const char* what, const Recipe& a, const Recipe& b) {
     const OnTheWay way = on_the_way(desk, a, b);
-    f.estimate(key, text(what, " (nats)"), way[2], 4);
-    f.estimate(text(key, "_quarter"), text(what, ", after a quarter of the training (nats)"), way[0], 4);
-    f.estimate(text(key, "_half"), text(what, ", after half of the training (nats)"), way[1], 4);
+    f.estimate(key, text(what, " (nats per byte)"), way[2], 4);
+    f.estimate(text(key, "_quarter"), text(what, ", after a quarter of the training (nats per byte)"), way[0],
+               4);
+    f.estimate(text(key, "_half"), text(what, ", after half of the training (nats per byte)"), way[1], 4);
     chart.rows.push_back({what, way[2].mean, way[2].half_width, 0});
   };
-  compare("tying", "four terms with shared matrices, less with their own", shared, own);
-  compare("every_layer", "the sum with position in every layer, less the sum", again, sum);
-  compare("without_p2p", "without position to position, less all four terms", three, own);
-  compare("own", "four terms with matrices of their own, less the sum in every layer", own, again);
-  compare("tupe", "TUPE, without the cross terms, less the sum in every layer", tupe, again);
+  compare("tying", "loss with shared matrices minus loss with separate ones", shared, own);
+  compare("every_layer", "loss of the sum with position in every layer minus loss of the sum", again, sum);
+  compare("without_p2p", "loss without position to position minus loss with all four terms", three, own);
+  compare("own", "loss with four terms and separate matrices minus loss of the sum in every layer", own,
+          again);
+  compare("tupe", "loss of TUPE (no cross terms) minus loss of the sum in every layer", tupe, again);
   f.figures = {chart};
   pulls_of_terms(desk, f);
   return f;
@@ -259,7 +263,7 @@ Finding identifiable(Desk& desk) {
     std::swap(sample.inputs[n], sample.inputs[random.below(n, n + 1)]);
   report::IntervalChart chart{
       "Does what positions ask of positions depend on their distance?",
-      "Every head of the first layer of every model; the small dot is the same matrix turned at random.",
+      "Every head of the first layer of every model. The small dot is the same matrix turned at random.",
       "share of the variance of e'Mf that the offset explains",
       {}};
   std::vector<double> correlation, offset, chance, start;
@@ -275,13 +279,13 @@ Finding identifiable(Desk& desk) {
   const Estimate least = mean_interval(correlation), found = mean_interval(offset),
                  null = mean_interval(chance), more = paired_interval(offset, chance),
                  before = mean_interval(start);
-  f.estimate("correlation", "correlation of the averaged logits and the position terms, least of the heads",
-             least, 3);
+  f.estimate("correlation",
+             "correlation of the averaged logits with the position's terms, lowest of the heads", least, 3);
   f.estimate("offset", "share of e'Mf that the offset explains, mean over heads", found, 3);
-  f.estimate("offset_null", "the same of M turned at random", null, 3);
-  f.estimate("offset_more", "the former less the latter", more, 3);
-  f.estimate("offset_start", "share of e'Mf that the offset explains, at the start", before, 3);
-  f.number("windows", "windows averaged", double(sample.count()), 0);
+  f.estimate("offset_null", "share of e'Mf that the offset explains, M turned at random", null, 3);
+  f.estimate("offset_more", "share that the offset explains minus that with M turned at random", more, 3);
+  f.estimate("offset_start", "share of e'Mf that the offset explains, before training", before, 3);
+  f.number("windows", "windows in the average", double(sample.count()), 0);
   f.figures = {chart};
   return f;
 }
@@ -310,7 +314,7 @@ Finding importance(Desk& desk) {
   std::vector<double> lowest, highest, heads, heads_null, kinds, kinds_null;
   report::IntervalChart chart{"How much of a head's logits is about position",
                               "",
-                              "share of the variance within rows that the terms with a position have",
+                              "share of the terms with a position in the variance within rows",
                               {}};
   const auto about_position = [](std::size_t a, std::size_t b) { return b == 1 || (a == 1 && b == 0); };
   for (const Outcome& o : desk.models(r)) {
@@ -330,15 +334,17 @@ Finding importance(Desk& desk) {
   }
   const Estimate low = mean_interval(lowest), high = mean_interval(highest),
                  more = paired_interval(heads, heads_null), context = paired_interval(kinds, kinds_null);
-  f.estimate("least", "position share of the head with the least", low, 3);
-  f.estimate("most", "position share of the head with the most", high, 3);
-  f.estimate("spread", "most less least within a model", mean_interval(heads), 3);
-  f.estimate("spread_null", "the same with heads exchanged within windows", mean_interval(heads_null), 3);
-  f.estimate("spread_more", "the former less the latter, heads", more, 3);
+  f.estimate("least", "position's share of the logits, head with the smallest", low, 3);
+  f.estimate("most", "position's share of the logits, head with the largest", high, 3);
+  f.estimate("spread", "largest share minus smallest within a model", mean_interval(heads), 3);
+  f.estimate("spread_null", "largest share minus smallest, heads exchanged within windows",
+             mean_interval(heads_null), 3);
+  f.estimate("spread_more", "difference between heads minus that with heads exchanged", more, 3);
   f.estimate("context", "difference between queries at letters and at spaces or marks, mean over heads",
              mean_interval(kinds), 3);
-  f.estimate("context_null", "the same with queries exchanged at random", mean_interval(kinds_null), 3);
-  f.estimate("context_more", "the former less the latter, queries", context, 3);
+  f.estimate("context_null", "the same difference with queries exchanged at random",
+             mean_interval(kinds_null), 3);
+  f.estimate("context_more", "difference between queries minus that with queries exchanged", context, 3);
   f.figures = {chart};
   return f;
 }

@@ -39,8 +39,8 @@ Finding clock_hands(Desk&) {
   f.near("clockwise", "steps that turn clockwise, of 256 · 128 = 32768", turned, 256 * 128, 0, 0);
   f.between("speed", "largest |angular speed − w_i|", speed, 0, 1e-9, 12);
   report::Dial dial{"A clock for every position",
-                    "The first hand turns once in 2π tokens; each later one is slower. Sine to the right, "
-                    "cosine up: clockwise. Move the slider.",
+                    "The first hand turns once in 2π tokens; each later one is slower. With the sine to the "
+                    "right and the cosine up, they turn clockwise. Move the slider.",
                     {},
                     128};
   const auto w32 = sinusoid_frequencies(32);
@@ -86,14 +86,14 @@ Finding unique(Desk&) {
     before = rounded;
   }
   const double length = std::sqrt(dot(e.row(1), e.row(1)));
-  f.near("least", "least distance of two positions, d = 512", least, 3.714270, 1e-6, 3);
-  f.near("neighbours", "distance of neighbours, d = 512", distance(e.row(0), e.row(1)), 3.714270, 1e-6, 6);
+  f.near("least", "smallest distance between two codes, d = 512", least, 3.714270, 1e-6, 3);
+  f.near("neighbours", "distance between neighbours, d = 512", distance(e.row(0), e.row(1)), 3.714270, 1e-6,
+         6);
   f.near("length", "length of every code", length, 16, 1e-9, 0);
-  f.number("float32", "computed in float32 throughout: largest distance of a code from that in double", off,
-           4);
-  f.number("float32_neighbours", "computed in float32 throughout: least distance of neighbours", nearest, 3);
+  f.number("float32", "float32 throughout: largest distance of a code from its value in double", off, 4);
+  f.number("float32_neighbours", "float32 throughout: smallest distance between neighbours", nearest, 3);
   // No pair comes nearer than in double, less what each of the two may be off.
-  f.between("float32_least", "computed in float32 throughout: no two positions are nearer than",
+  f.between("float32_least", "float32 throughout: lower bound of the distance between two codes",
             least - 2 * off, .5 * least, least, 3);
   return f;
 }
@@ -124,10 +124,10 @@ Finding circles(Desk& desk) {
     of_row = std::max(of_row, off(table.at(word, 0), table.at(word, 1)));
   }
   f.between("circle", "largest | |h − word| − 1 |, first pair", worst, 0, 1e-5, 9);
-  f.number("circle_of_row", "the same around the table's row, without √d", of_row, 3);
+  f.number("circle_of_row", "largest | |h − word| − 1 | around the table's row, without √d", of_row, 3);
   report::Orbits orbits{"Words with the circle of their positions",
-                        "First two channels of a trained model: a dot is a letter as it enters the sum, its "
-                        "circle holds letter + position, the marks are positions 0 to 5.",
+                        "First two channels of a trained model. A dot is a letter as it enters the sum, its "
+                        "circle shows letter + position, and the marks are positions 0 to 5.",
                         {},
                         6,
                         sinusoid_frequencies(r.width).front()};
@@ -176,7 +176,7 @@ report::HeatMap rotary_picture(Desk& desk, Finding& f) {
            concentration.back(), 3);
   return report::HeatMap{"What the pairs of RoPE carry in the first layer",
                          "Share of each pair in the variance of a head's logits within rows, mean over "
-                         "seeds. Fast pairs on the left.",
+                         "seeds. Fast pairs are on the left.",
                          "pair, fast to slow",
                          "head",
                          std::size_t(r.heads),
@@ -247,8 +247,8 @@ std::vector<double> worth_of(Desk& desk, const Recipe& r, std::int64_t k, const 
 report::LineChart worth_picture(Desk& desk, const Recipe& r) {
   report::LineChart chart{
       "What a byte is worth, by its distance",
-      "Loss of the next byte when the one k places before it is replaced, less the loss intact; of models "
-      "whose code has all its waves, or lacks those of up to 25 tokens, or the longer ones; mean over seeds.",
+      "Loss of the next byte if the byte k places before it is replaced, minus the loss intact; mean over "
+      "seeds. The code has all its waves, or lacks the waves of up to 25 tokens, or the longer ones.",
       {"places back", true, {1, 2, 4, 8, 16, 32}},
       {"nats"},
       {}};
@@ -265,7 +265,7 @@ report::LineChart worth_picture(Desk& desk, const Recipe& r) {
 report::LineChart octave_picture(Desk& desk, const Recipe& r, Finding& f) {
   report::LineChart chart{"What an octave of the code is worth",
                           "Loss with the channels of one octave of frequencies set to their mean over "
-                          "positions, less the loss intact.",
+                          "positions, minus the loss intact.",
                           {"wavelength in tokens, start of the octave", true, {8, 16, 32, 64, 128, 256, 512}},
                           {"nats per byte"},
                           {}};
@@ -273,7 +273,9 @@ report::LineChart octave_picture(Desk& desk, const Recipe& r, Finding& f) {
   for (double wave = 2 * std::numbers::pi; wave < 1000; wave *= 2) {
     const Estimate e = mean_interval(hiding_cost(desk, r, {wave, 2 * wave}));
     f.estimate(text("loss.", fixed(wave, 0)),
-               text("loss without wavelengths ", fixed(wave, 0), " to ", fixed(2 * wave, 0)), e);
+               text("loss without wavelengths ", fixed(wave, 0), " to ", fixed(2 * wave, 0),
+                    " minus loss intact (nats per byte)"),
+               e);
     mean.points.emplace_back(wave, e.mean);
   }
   chart.series = {mean};
@@ -293,13 +295,16 @@ double distance_share(double k, double low, double high) {
 Finding distances(Desk& desk) {
   Finding f;
   const double fast = distance_share(1, .125, 2), slow = distance_share(64, 0, .125);
-  f.between("fast_at_1", "share of pairs with w > 1/8 in the step between neighbours", fast, .95, 1, 3);
-  f.between("slow_at_64", "share of pairs with w <= 1/8 between positions 64 apart", slow, .4, 1, 3);
+  f.between("fast_at_1", "share of pairs with w > 1/8 in the squared distance between neighbours", fast, .95,
+            1, 3);
+  f.between("slow_at_64", "share of pairs with w <= 1/8 in the squared distance between positions 64 apart",
+            slow, .4, 1, 3);
   const Recipe r = desk.language("sinusoidal");
   const Estimate of_short = mean_interval(hiding_cost(desk, r, kShort)),
                  of_long = mean_interval(hiding_cost(desk, r, kLong));
-  f.estimate("text.short", "text: nats more without waves of up to 25 tokens", of_short, 3);
-  f.estimate("text.long", "text: nats more without longer waves", of_long, 3);
+  f.estimate("text.short", "text: loss without waves of up to 25 tokens minus loss intact (nats per byte)",
+             of_short, 3);
+  f.estimate("text.long", "text: loss without longer waves minus loss intact (nats per byte)", of_long, 3);
   f.number("variance_short", "share of the waves of up to 25 tokens in the code's variance over 64 positions",
            variance_in(kShort, r.width, r.length), 3);
   // How much more the short waves are worth than the long ones, near and far.
@@ -311,15 +316,18 @@ Finding distances(Desk& desk) {
     const std::string at =
         std::string_view(task) == "previous" ? "the letter before" : "the letter eight before";
     costs.push_back(mean_interval(a)), costs.push_back(mean_interval(b));
-    f.estimate(text("task.", task, ".short"), at + ": nats more without waves of up to 25 tokens",
+    f.estimate(text("task.", task, ".short"),
+               at + ": loss without waves of up to 25 tokens minus loss intact (nats)",
                costs[costs.size() - 2], 3);
-    f.estimate(text("task.", task, ".long"), at + ": nats more without longer waves", costs.back(), 3);
+    f.estimate(text("task.", task, ".long"), at + ": loss without longer waves minus loss intact (nats)",
+               costs.back(), 3);
     leads.emplace_back();
     for (std::size_t s = 0; s < a.size(); ++s) leads.back().push_back(a[s] - b[s]);
   }
   const Estimate shift = welch_interval(leads[0], leads[1]);
   f.estimate("shift",
-             "what short waves cost more than long ones, at the letter before less at that eight before",
+             "cost of short waves minus cost of long ones: at the letter before minus at the letter eight "
+             "before (nats)",
              shift, 3);
   f.figures = {octave_picture(desk, r, f), worth_picture(desk, r), rotary_picture(desk, f)};
   return f;

@@ -23,11 +23,12 @@ using enum Verdict;
 
 Finding tom_bit(Desk& desk) {
   Finding f;
-  report::IntervalChart chart{"Who bites? Right answers on pairs that differ in order alone",
-                              text("Names and verbs in lower case, a fixed last token asks; ", desk.seeds(),
-                                   " seeds. Both orders of a pair are always asked: one half is chance."),
-                              "share of right answers",
-                              {}};
+  report::IntervalChart chart{
+      "Who bites? Right answers on pairs that differ only in order",
+      text("Names and verbs in lower case, a fixed last token asks. Seeds: ", desk.seeds(),
+           ". Both orders of a pair are always asked, so chance is one half."),
+      "share of right answers",
+      {}};
   struct Arm {
     const char *key, *spec, *name;
     std::int64_t layers;
@@ -42,7 +43,7 @@ Finding tom_bit(Desk& desk) {
     const Recipe r = desk.task("order", a.spec, a.layers, a.causal);
     const Sample pairs = desk.held_out(r, 512);
     const Estimate right = mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, pairs); }));
-    f.estimate(a.key, a.name, right, 3).ask(a.low, a.high);
+    f.estimate(a.key, text("share of right answers: ", a.name), right, 3).ask(a.low, a.high);
     chart.rows.push_back({a.name, right.mean, right.half_width, int(chart.rows.size())});
   }
   const auto pooled = [&](std::int64_t layers, bool causal) {
@@ -53,9 +54,11 @@ Finding tom_bit(Desk& desk) {
   };
   const double of_encoder = pooled(2, false), of_decoder = pooled(1, true);
   f.between("pooled",
-            "trained encoder without positions: largest change of the pooled logits when read backwards",
+            "trained encoder without positions: largest change of the pooled logits if read backwards",
             of_encoder, 0, 1e-5, 9);
-  f.number("pooled_causal", "trained causal layer without positions: the same", of_decoder, 3);
+  f.number("pooled_causal",
+           "trained causal layer without positions: largest change of the pooled logits if read backwards",
+           of_decoder, 3);
   f.figures = {chart};
   return f;
 }
@@ -88,7 +91,7 @@ Finding at_once(Desk&) {
     for (std::int64_t c = 0; c < all.columns; ++c)
       worst = std::max(worst, std::abs(step.at(t - 1, c) - all.at(t - 1, c)));
   }
-  f.between("once", "largest difference of a logit, all at once against one by one", worst, 0, 1e-4, 7);
+  f.between("once", "largest difference of a logit between one pass and growing prefixes", worst, 0, 1e-4, 7);
   return f;
 }
 const Record claim_004_01 = Claim{
@@ -124,26 +127,29 @@ Finding permutations(Desk& desk) {
                         untrained = name + ", untrained";
       rows.push_back({untrained, {e}});
       if (causal)
-        f.between(text(spec, ".causal"), untrained, e, .1, 1e9, 3);
+        f.between(text(spec, ".causal"), "relative error: " + untrained, e, .1, 1e9, 3);
       else if (bare)
-        f.between(text(spec, ".encoder"), untrained, e, 0, 1e-5, 9);
+        f.between(text(spec, ".encoder"), "relative error: " + untrained, e, 0, 1e-5, 9);
       else
-        f.between(text(spec, ".encoder"), untrained, e, .005, 1e9, 3);
+        f.between(text(spec, ".encoder"), "relative error: " + untrained, e, .005, 1e9, 3);
     }
   }
   const auto without = trained_errors(desk, desk.encoder("none")),
              with_sinusoid = trained_errors(desk, desk.encoder("sinusoidal"));
   const double most = *std::max_element(without.begin(), without.end()),
                least = *std::min_element(with_sinusoid.begin(), with_sinusoid.end());
-  f.between("trained.none", "none, encoder, trained on text: largest of the seeds", most, 0, kBlind, 9);
-  f.number("trained.sinusoidal", "sinusoidal, encoder, trained on text: least of the seeds", least, 4);
+  f.between("trained.none", "relative error: none, encoder, trained on text, largest of the seeds", most, 0,
+            kBlind, 9);
+  f.number("trained.sinusoidal",
+           "relative error: sinusoidal, encoder, trained on text, smallest of the seeds", least, 4);
   rows.push_back({"none, encoder, trained", {most}}),
       rows.push_back({"sinusoidal, encoder, trained", {least}});
   const Untrained one("none", 1, true), two("none", 2, true);
-  f.between("swap.1", "causal, 1 layer: change of the last logits when two earlier tokens swap",
+  f.between("swap.1", "causal, 1 layer: change of the last logits if two earlier tokens swap",
             swap_difference(one.look(), s, 20, 7), 0, 1e-5, 8);
-  f.between("swap.2", "causal, 2 layers: the same", swap_difference(two.look(), s, 20, 7), 1e-3, 1e9, 4);
-  f.figures = {table({{"|f(Px) − P·f(x)| / |f(x)|", "relative"}, rows, 7})};
+  f.between("swap.2", "causal, 2 layers: change of the last logits if two earlier tokens swap",
+            swap_difference(two.look(), s, 20, 7), 1e-3, 1e9, 4);
+  f.figures = {table({{"|f(Px) − P·f(x)| / |f(x)|", "relative error"}, rows, 7})};
   return f;
 }
 const Record claim_004_03 = Claim{
@@ -177,8 +183,9 @@ Finding rows_together(Desk&) {
         worst = std::max(worst, std::abs(a[k].at(i, j) - b[k].at(h.rows - 1 - i, h.rows - 1 - j)));
     }
   }
-  f.between("reversed", "largest difference of attention weights after reversing the rows", worst, 0,
-            kFloatRounding, 7);
+  f.between("reversed",
+            "largest difference between the weights after reversing the rows and the reversed weights", worst,
+            0, kFloatRounding, 7);
   return f;
 }
 const Record claim_004_04 = Claim{
@@ -197,19 +204,19 @@ Finding equivariant(Desk& desk) {
   const double error = equivariance_error(m.look(), s, desk.draws(100), 6),
                pooled = reversal_pooled(m.look(), s);
   f.between("equivariance", "encoder without positions: equivariance error", error, 0, 1e-5, 9);
-  f.between("pooled", "change of the pooled logits when read backwards, relative", pooled, 0, 1e-5, 9);
+  f.between("pooled", "relative change of the pooled logits if read backwards", pooled, 0, 1e-5, 9);
   // Not invariant: the output rows do move with the input rows.
   Sample reversed = s;
   for (std::int64_t w = 0; w < s.count(); ++w)
     std::reverse(reversed.inputs.begin() + w * s.T, reversed.inputs.begin() + (w + 1) * s.T);
   const Matrix a = logits(m.look(), s), b = logits(m.look(), reversed);
   const double moved = std::sqrt(squares(sum(a, b, -1)) / squares(a));
-  f.between("reversal", "change of the rows themselves when read backwards, relative", moved, .1, 10, 3);
+  f.between("reversal", "relative change of the rows themselves if read backwards", moved, .1, 10, 3);
   const Recipe without = desk.encoder("none"), sinus = desk.encoder("sinusoidal");
   const Estimate gap = loss_difference(desk, without, sinus),
                  early = loss_difference_at(desk, without, sinus, .25);
-  f.estimate("loss", "masked tokens, loss without positions, less the sinusoid's (nats)", gap);
-  f.estimate("loss_quarter", "the same after a quarter of the training (nats)", early);
+  f.estimate("loss", "masked letters: loss without positions minus loss with the sinusoid (nats)", gap);
+  f.estimate("loss_quarter", "the same difference after a quarter of the training (nats)", early);
   return f;
 }
 const Record claim_004_08 = Claim{
@@ -237,13 +244,14 @@ Finding token_wise(Desk&) {
     for (std::int64_t c = 0; c < all.columns; ++c)
       worst = std::max(worst, std::abs(alone.at(0, c) - all.at(t, c)));
   }
-  f.between("alone", "q, k, v of a token alone, less those within the window", worst, 0, kFloatRounding, 7);
+  f.between("alone", "largest difference of q, k, v between a token alone and within the window", worst, 0,
+            kFloatRounding, 7);
   const auto size = [](std::int64_t T) {
     return double(
         Model(make_block("gpt", {.layers = 2, .width = 64, .heads = 4, .length = T}, Spec::parse("none")))
             .param_count());
   };
-  f.near("length", "parameters for windows of 1,024 tokens, less those for 32", size(1024) - size(32), 0, 0,
+  f.near("length", "parameters for windows of 1,024 tokens minus those for 32", size(1024) - size(32), 0, 0,
          0);
   return f;
 }
@@ -265,10 +273,12 @@ Finding bag_of_words(Desk& desk) {
   const Estimate bag = right("majority", "none"), placed = right("majority", "sinusoidal"),
                  order = right("order", "none"),
                  gap = loss_difference(desk, desk.encoder("none"), desk.encoder("sinusoidal"));
-  f.estimate("majority.none", "majority of letters, none", bag, 3).ask(.97);
-  f.estimate("majority.sinusoidal", "majority of letters, sinusoidal", placed, 3).ask(.97);
-  f.estimate("order", "who bites, none", order, 3).ask(.5, .5);
-  f.estimate("language", "masked letters of text, loss without positions, less the sinusoid's (nats)", gap);
+  f.estimate("majority.none", "share of right answers: majority of letters, none", bag, 3).ask(.97);
+  f.estimate("majority.sinusoidal", "share of right answers: majority of letters, sinusoidal", placed, 3)
+      .ask(.97);
+  f.estimate("order", "share of right answers: who bites, none", order, 3).ask(.5, .5);
+  f.estimate("language", "masked letters of text: loss without positions minus loss with the sinusoid (nats)",
+             gap);
   return f;
 }
 const Record claim_004_12 = Claim{
@@ -294,8 +304,8 @@ Finding oranges(Desk& desk) {
     const Recipe r = desk.task("binding", spec, 2, causal);
     const Estimate right =
         mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
-    f.estimate(text(spec, causal ? ".causal" : ".encoder"), text(spec, causal ? ", causal" : ", encoder"),
-               right, 3)
+    f.estimate(text(spec, causal ? ".causal" : ".encoder"),
+               text("share of right answers: ", spec, causal ? ", causal" : ", encoder"), right, 3)
         .ask(low, high);
   }
   return f;
@@ -332,11 +342,11 @@ Finding recurrent(Desk&) {
   const double elman = change(elman_state), lstm = change(lstm_state);
   const Untrained m("none", 1, true);
   const double blind = swap_difference(m.look(), letters(24, 4), 20, 7);
-  f.between("recurrent.elman",
-            "Elman's network: change of the state when tokens 20 and 21 of 24 swap, relative", elman, .01, 10,
-            3);
-  f.between("recurrent.lstm", "LSTM: the same", lstm, .01, 10, 3);
-  f.between("attention", "the same for one causal layer of attention (logits)", blind, 0, 1e-5, 8);
+  f.between("recurrent.elman", "Elman's network: relative change of the state if tokens 20 and 21 of 24 swap",
+            elman, .01, 10, 3);
+  f.between("recurrent.lstm", "LSTM: relative change of the state if these tokens swap", lstm, .01, 10, 3);
+  f.between("attention", "one causal attention layer: relative change of the logits if two tokens swap",
+            blind, 0, 1e-5, 8);
   return f;
 }
 const Record claim_002_14 = Claim{

@@ -18,20 +18,24 @@ using enum Verdict;
 Finding code_of_the_answer(Desk&) {
   Finding f;
   const Matrix near_ = sinusoid(16, 128), far = sinusoid(16, 2, 100005);
-  f.near("paper.105_106", "105 and 106", dot(near_.row(105), near_.row(106)), 7.485166243, 1e-6, 9);
-  f.near("paper.5_6", "5 and 6", dot(near_.row(5), near_.row(6)), 7.485166243, 1e-6, 9);
-  f.near("paper.5_10", "5 and 10", dot(near_.row(5), near_.row(10)), 6.137039961, 1e-6, 9);
+  f.near("paper.105_106", "product of positions 105 and 106", dot(near_.row(105), near_.row(106)),
+         7.485166243, 1e-6, 9);
+  f.near("paper.5_6", "product of positions 5 and 6", dot(near_.row(5), near_.row(6)), 7.485166243, 1e-6, 9);
+  f.near("paper.5_10", "product of positions 5 and 10", dot(near_.row(5), near_.row(10)), 6.137039961, 1e-6,
+         9);
   const Matrix t2t = sinusoid(16, 128, 0, kTensor2tensor);
-  f.near("t2t.5_6", "tensor2tensor, 5 and 6", dot(t2t.row(5), t2t.row(6)), 7.501743870, 1e-6, 9);
-  f.near("t2t.5_10", "tensor2tensor, 5 and 10", dot(t2t.row(5), t2t.row(10)), 6.442037617, 1e-6, 9);
-  f.near("far.double", "100,005 and 100,006, angles in double", dot(far.row(0), far.row(1)), 7.485166243,
+  f.near("t2t.5_6", "tensor2tensor: product of positions 5 and 6", dot(t2t.row(5), t2t.row(6)), 7.501743870,
          1e-6, 9);
+  f.near("t2t.5_10", "tensor2tensor: product of positions 5 and 10", dot(t2t.row(5), t2t.row(10)),
+         6.442037617, 1e-6, 9);
+  f.near("far.double", "product of positions 100,005 and 100,006, angles in double",
+         dot(far.row(0), far.row(1)), 7.485166243, 1e-6, 9);
   double single = 0;
   for (int i = 0; i < 8; ++i) {
     const float w = std::pow(10000.0f, -2.0f * float(i) / 16.0f), a = 100005.0f * w, b = 100006.0f * w;
     single += double(std::sin(a) * std::sin(b) + std::cos(a) * std::cos(b));
   }
-  f.between("far.float32", "|100,005 and 100,006, angles in float32, less the true value|",
+  f.between("far.float32", "error of the product of positions 100,005 and 100,006, angles in float32",
             std::abs(single - 7.485166243), 1e-5, 1e-2, 6);
   const double kernel[] = {8, 7.4852, 6.3683, 5.5431, 5.5597, 6.1370, 6.4448, 5.8922, 4.6972};
   for (int k = 0; k < 9; ++k)
@@ -83,10 +87,10 @@ Finding wavelengths(Desk&) {
       {16, 3162.28}, {64, 7498.94}, {512, 9646.62}, {768, 9763.00}};
   for (const auto& [d, expected] : longest) {
     const auto w = sinusoid_frequencies(d);
-    f.near(text("shortest.", d), text("shortest / 2π, d = ", d), 1 / w.front(), 1, 1e-12, 2);
-    f.near(text("longest.", d), text("longest / 2π, d = ", d), 1 / w.back(), expected, 6e-3, 2);
+    f.near(text("shortest.", d), text("shortest wavelength / 2π, d = ", d), 1 / w.front(), 1, 1e-12, 2);
+    f.near(text("longest.", d), text("longest wavelength / 2π, d = ", d), 1 / w.back(), expected, 6e-3, 2);
   }
-  f.near("longest_t2t", "longest / 2π, tensor2tensor, d = 512",
+  f.near("longest_t2t", "longest wavelength / 2π, tensor2tensor, d = 512",
          1 / sinusoid_frequencies(512, kTensor2tensor).back(), 10000, 1e-6, 2);
   return f;
 }
@@ -133,8 +137,8 @@ Finding stripes(Desk&) {
   const double fifty = flat(kPaper, 50), all = flat(kPaper, 128);
   f.near("flat.50", "flat pairs, positions below 50", fifty, 83, 0, 0);
   f.near("flat.128", "flat pairs, positions below 128", all, 57, 0, 0);
-  f.near("flat_t2t", "the same of tensor2tensor's layout, positions below 50", flat(kTensor2tensor, 50), 0, 0,
-         0);
+  f.near("flat_t2t", "flat pairs in tensor2tensor's layout, positions below 50", flat(kTensor2tensor, 50), 0,
+         0, 0);
   const Matrix paper = sinusoid(512, 50), halves = sinusoid(512, 50, 0, kTensor2tensor);
   f.figures = {report::HeatMap{"Fifty positions, 512 channels: the paper's layout",
                                "To the right, sines near 0 alternate with cosines near 1.", "channel",
@@ -172,11 +176,11 @@ Finding small_example(Desk&) {
     }
   }
   f.figures = {report::HeatMap{"Sixteen positions, 32 channels",
-                               "A row a position: fast pairs on the left, slow ones on the right.", "channel",
-                               "position", 16, 32, e.values}};
+                               "One row for each position: fast pairs on the left, slow ones on the right.",
+                               "channel", "position", 16, 32, e.values}};
   const auto values = double(f.numbers.size());
   f.number("values", "values of the example", values, 0);
-  f.number("worst", "largest difference to them", worst, 6);
+  f.number("worst", "largest difference from the formula", worst, 6);
   return f;
 }
 const Record claim_003_09 = Claim{
@@ -221,16 +225,16 @@ Finding slow_channels(Desk&) {
     return std::abs(m.at(to, channel) - m.at(0, channel));
   };
   f.figures = {
-      report::HeatMap{"The code of 128 positions, 512 channels wide (the paper's layout)",
+      report::HeatMap{"The sinusoid of 128 positions with 512 channels (the paper's layout)",
                       "Left: fast pairs. Right: slow pairs, alternating near 0 (sine) and 1 (cosine).",
                       "channel", "position", 128, 512, e.values}};
   const double sine = moves(e, 510, 127), cosine = moves(e, 511, 127), quoted = moves(short_, 112, 127),
                t2t = moves(sinusoid(512, 128, 0, kTensor2tensor), 496, 127), paper = moves(e, 496, 127);
-  f.number("moves.sine", "over 128 positions the paper's last sine moves by", sine, 4);
-  f.number("moves.cosine", "and its last cosine by", cosine, 5);
-  f.number("moves.quoted", "16 from the end, tensor2tensor's layout, 128 channels", quoted, 4);
-  f.number("moves.t2t", "16 from the end, tensor2tensor's layout, 512 channels", t2t, 5);
-  f.number("moves.paper", "16 from the end, the paper's layout, 512 channels", paper, 4);
+  f.number("moves.sine", "movement of the paper's last sine over 128 positions", sine, 4);
+  f.number("moves.cosine", "movement of the paper's last cosine over 128 positions", cosine, 5);
+  f.number("moves.quoted", "movement 16 from the end, tensor2tensor's layout, 128 channels", quoted, 4);
+  f.number("moves.t2t", "movement 16 from the end, tensor2tensor's layout, 512 channels", t2t, 5);
+  f.number("moves.paper", "movement 16 from the end, the paper's layout, 512 channels", paper, 4);
   return f;
 }
 const Record claim_001_11 = Claim{
@@ -254,10 +258,10 @@ Finding repeats(Desk&) {
       if (squared < least) least = squared, at = k;
     }
     f.near(text("least.", d), text("least distance, d = ", d), std::sqrt(least), expected, 1e-6, 6);
-    f.near(text("offset.", d), text("at offset, d = ", d), double(at), 1, 0, 0);
+    f.near(text("offset.", d), text("offset of the least distance, d = ", d), double(at), 1, 0, 0);
   }
   const double far = std::sqrt(512 * (1 - sinusoid_kernel(sinusoid_frequencies(512), 10000)));
-  f.near("distance", "distance of 0 and 10,000, d = 512", far, 23.3, .05, 2);
+  f.near("distance", "distance of positions 0 and 10,000, d = 512", far, 23.3, .05, 2);
   f.near("longest", "longest wavelength / 2π, d = 512", 1 / sinusoid_frequencies(512).back(), 9646.62, .01,
          2);
   f.near("longest_t2t", "longest wavelength / 2π, tensor2tensor",

@@ -52,13 +52,13 @@ Finding why_add(Desk& desk) {
   report::IntervalChart chart{
       "Sum or concatenation: loss against the sum",
       text("Each at its best rate; paired by seed, ± is a 95 % t interval, n = ", desk.seeds(), "."),
-      "nats per byte, less the sum's; left is better",
+      "loss minus the sum's (nats per byte); left is better",
       {}};
   for (const Way& w : kWays) {
     const Recipe r = desk.language(w.spec);
     const OnTheWay way = on_the_way(desk, r, sum);
-    show(f, w.key, text("loss of ", w.name, ", less the sum's"), way);
-    f.number(text("rate.", w.key), text("its learning rate, ", w.name), r.learning_rate, 3);
+    show(f, w.key, text("loss of ", w.name, " minus loss of the sum"), way);
+    f.number(text("rate.", w.key), text("learning rate of ", w.name), r.learning_rate, 3);
     for (std::size_t n = 0; n < way.size(); ++n)
       chart.rows.push_back({text(w.name, n == 0   ? ", a quarter"
                                          : n == 1 ? ", half"
@@ -72,13 +72,13 @@ Finding why_add(Desk& desk) {
     best[n] = loss_difference_at(desk, r, sum, kShares[n]);
     against[n] = loss_difference_at(desk, loud, r, kShares[n]);
   }
-  show(f, "best", "loss of the concatenation that is best at that point, less the sum's", best);
+  show(f, "best", "loss of the concatenation that is best at that point minus loss of the sum", best);
   show(f, "loud_less_best",
-       "loss of the sum at three times the amplitude, less that of the best concatenation", against);
+       "loss of the sum at three times the amplitude minus loss of the best concatenation", against);
   const Estimate gain = mean_interval(each(desk, desk.language(kGain), [](const Outcome& o) {
     return parameter(o.look(), "position.input.amplitude").values.front();
   }));
-  f.estimate("gain.end", "the learned gain at the end, from 1", gain, 2);
+  f.estimate("gain.end", "learned gain at the end, from 1 at the start", gain, 2);
   f.figures = {chart};
   return f;
 }
@@ -102,13 +102,14 @@ const Record claim_001_01 = Claim{
 Finding orthogonal_by_concatenation(Desk& desk) {
   Finding f;
   const JoinedSizes size = sizes_of_512();
-  f.near("project_less_sum", "parameters of concat + projection, less the sum's", size.project - size.sum,
-         2 * 512 * 512 + 512, 0, 0);
-  f.number("split_less_sum", "parameters of concat within the same width, less the sum's",
+  f.near("project_less_sum", "parameters of concat + projection minus parameters of the sum",
+         size.project - size.sum, 2 * 512 * 512 + 512, 0, 0);
+  f.number("split_less_sum", "parameters of concat within the same width minus parameters of the sum",
            size.split - size.sum, 0);
-  f.number("of_65_million", "parameters that the projection adds, of 65 million, percent",
+  f.number("of_65_million", "parameters that the projection adds, percent of 65 million",
            100 * (size.project - size.sum) / 65e6, 2);
-  f.number("wide_over_sum", "parameters at twice the width, over the sum's", size.wide / size.sum, 2);
+  f.number("wide_over_sum", "parameters at twice the width divided by parameters of the sum",
+           size.wide / size.sum, 2);
   const Recipe r = desk.language("concat(sinusoidal)");
   std::vector<double> found, chance;
   for (const Outcome& o : desk.models(r)) {
@@ -119,9 +120,10 @@ Finding orthogonal_by_concatenation(Desk& desk) {
                  excess = paired_interval(found, chance);
   f.estimate("overlap", "mean cos² between the images of words and positions after the first matrix", overlap,
              3);
-  f.estimate("chance", "the same for random blocks of the input under the same matrix", by_chance, 3);
-  f.estimate("less_chance", "the one less the other", excess, 3);
-  f.figures = {table({{"width 512, 6 layers", "parameters", "over the sum's"},
+  f.estimate("chance", "mean cos² between the images of random blocks of the input under the same matrix",
+             by_chance, 3);
+  f.estimate("less_chance", "mean cos² of words and positions minus mean cos² of random blocks", excess, 3);
+  f.figures = {table({{"width 512, 6 layers", "parameters", "times the sum's"},
                       {{"sum", {size.sum, 1}},
                        {"concat, 496 + 16", {size.split, size.split / size.sum}},
                        {"concat 1024, projected to 512", {size.project, size.project / size.sum}},
@@ -174,12 +176,13 @@ Finding folding(Desk& desk) {
     const Folded folded = fold(o, sample);
     worst = std::max(worst, folded.worst), changed.push_back(folded.changed);
   }
-  f.between("folded", "largest difference of a logit, folded against projected", worst, 0, 1e-4, 7);
+  f.between("folded", "largest difference of a logit between the folded and the projecting model", worst, 0,
+            1e-4, 7);
   const Estimate learned = mean_interval(changed);
-  f.estimate("changed", "share of the folded table's variance that is no multiple of the sinusoid", learned,
-             3);
+  f.estimate("changed", "share of the folded table's variance that is not a multiple of the sinusoid",
+             learned, 3);
   const OnTheWay cost = on_the_way(desk, r, desk.language("sinusoidal"));
-  show(f, "loss", "loss of the projection, less the sum's", cost);
+  show(f, "loss", "loss of the projection minus loss of the sum", cost);
   return f;
 }
 const Record claim_001_05 = Claim{
@@ -200,9 +203,11 @@ Finding trivial(Desk&) {
   const JoinedSizes size = sizes_of_512();
   const double adds = size.project - size.sum;
   f.near("adds", "parameters that the projection adds, d = 512", adds, 2 * 512 * 512 + 512, 0, 0);
-  f.number("of_byte_model", "over the parameters of a byte model of that width with 6 layers, percent",
+  f.number("of_byte_model",
+           "parameters that the projection adds, percent of a byte model of that width with 6 layers",
            100 * adds / size.sum, 2);
-  f.number("of_65_million", "over 65 million, percent", 100 * adds / 65e6, 2);
+  f.number("of_65_million", "parameters that the projection adds, percent of 65 million", 100 * adds / 65e6,
+           2);
   return f;
 }
 const Record claim_001_06 = Claim{
@@ -235,16 +240,16 @@ Finding papers(Desk&) {
     const bool at_input = find_encoding(entry).acts & kInput;
     apart += !at_input && make_encoding(entry, width_of(64))->param_count() > 0;
   }
-  f.near("apart", "of these encodings, those that keep position apart from words with numbers of their own",
+  f.near("apart", "encodings of these that keep position apart from words with parameters of their own",
          apart, 4, 0, 0);
   // Rotary channels beside channels without position: the logit is the sum of two, as of concatenated rows.
   const LogitOf half("rope(fraction=0.5)"), whole("rope");
-  f.near("beside", "logit of the channels without position, less q·k over √D",
+  f.near("beside", "logit of the channels without position minus q·k over √D",
          half.of_channels(8, 16) - half.plain(8, 16), 0, 1e-12, 12);
-  f.near("rotated", "logit of the other channels and of these, less the whole",
+  f.near("rotated", "logit of the rotated channels plus logit of the others minus the whole logit",
          half.of_channels(0, 8) + half.of_channels(8, 16) - half.of_channels(0, 16), 0, 1e-12, 12);
   const double moved = std::abs(whole.of_channels(8, 16) - whole.plain(8, 16));
-  f.number("moved", "the first again where all channels are rotated", moved, 3);
+  f.number("moved", "size of the first difference if all channels are rotated", moved, 3);
   return f;
 }
 const Record claim_001_09 = Claim{
@@ -264,12 +269,12 @@ Finding deberta(Desk&) {
                c2p = logit(logit.q, zero, logit.w), p2c = logit(zero, logit.k, logit.w);
   f.near("content", "content to content · √(3d_h) / (q·k)", content * std::sqrt(3.0) / logit.plain(0, 16), 1,
          1e-12, 9);
-  f.near("three_parts", "logit less its three parts", both - content - c2p - p2c, 0, 1e-9, 12);
+  f.near("three_parts", "logit minus its three parts", both - content - c2p - p2c, 0, 1e-9, 12);
   f.near("position_position", "position to position", logit(zero, zero, logit.w), 0, 0, 6);
   f.number("both", "a logit of random queries, keys and tables", both, 3);
-  f.number("c2c", "of it, content to content", content, 3);
-  f.number("c2p", "of it, content to position", c2p, 3);
-  f.number("p2c", "of it, position to content", p2c, 3);
+  f.number("c2c", "part of this logit: content to content", content, 3);
+  f.number("c2p", "part of this logit: content to position", c2p, 3);
+  f.number("p2c", "part of this logit: position to content", p2c, 3);
   return f;
 }
 const Record claim_001_10 = Claim{
@@ -290,18 +295,18 @@ Finding width_sweep(Desk& desk) {
   const Recipe sum = desk.language("sinusoidal");
   report::LineChart chart{
       "How many channels does the position need?",
-      "concat(sinusoidal, width): the word keeps the rest of 64 channels. Less the sum's loss, at three "
-      "times of training.",
+      "concat(sinusoidal, width): the word keeps the rest of 64 channels. Loss minus the sum's, at three "
+      "points of the training.",
       {"channels of the position", true, {4, 8, 16, 32}},
-      {"held-out nats per byte, less the sum's"},
+      {"held-out loss minus the sum's (nats per byte)"},
       {{"a quarter", {}, 0, false, true}, {"half", {}, 1, false, true}, {"the end", {}, 2, false, true}}};
   for (const int width : {4, 8, 16, 32}) {
     const OnTheWay way = on_the_way(desk, with_channels(desk, width), sum);
-    show(f, text("less_sum.", width), text("loss with ", width, " channels, less the sum's"), way);
+    show(f, text("less_sum.", width), text("loss with ", width, " channels minus loss of the sum"), way);
     for (std::size_t n = 0; n < way.size(); ++n) chart.series[n].points.emplace_back(width, way[n].mean);
   }
   const OnTheWay few = on_the_way(desk, with_channels(desk, 4), with_channels(desk, 32));
-  show(f, "four_less_32", "loss with 4 channels, less with 32", few);
+  show(f, "four_less_32", "loss with 4 channels minus loss with 32 channels", few);
   f.figures = {chart};
   return f;
 }

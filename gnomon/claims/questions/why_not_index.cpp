@@ -49,10 +49,10 @@ Finding grows(Desk& desk) {
                sinus = desk.language("sinusoidal");
   const OnTheWay growth = on_the_way(desk, raw, divided), less_none = on_the_way(desk, raw, none),
                  to_sinus = on_the_way(desk, raw, sinus), divided_way = on_the_way(desk, divided, sinus);
-  show(f, "growth", "loss with the raw index, less that with the index over 64", growth);
-  show(f, "less_none", "loss with the raw index, less that without position", less_none);
-  show(f, "raw", "loss with the raw index, less the sinusoid's", to_sinus);
-  show(f, "divided", "loss with the index over 64, less the sinusoid's", divided_way);
+  show(f, "growth", "loss with the raw index minus loss with the index divided by 64", growth);
+  show(f, "less_none", "loss with the raw index minus loss without position", less_none);
+  show(f, "raw", "loss with the raw index minus loss with the sinusoid", to_sinus);
+  show(f, "divided", "loss with the index divided by 64 minus loss with the sinusoid", divided_way);
   const Sample sample = desk.held_out(raw, 256);
   std::vector<double> part_first, part_last, letters_first, letters_last;
   for (const Outcome& o : desk.models(raw)) {
@@ -62,7 +62,8 @@ Finding grows(Desk& desk) {
   }
   const Estimate part = mean_interval(part_last), letters = mean_interval(letters_last),
                  early = mean_interval(letters_first);
-  f.estimate("part.first", "length of the word over that of the sum, first 8 positions, trained raw index",
+  f.estimate("part.first",
+             "length of the word divided by length of the sum, first 8 positions, trained raw index",
              mean_interval(part_first), 3);
   f.estimate("part.last", "the same, last 8 positions", part, 3);
   f.estimate("letters.first", "letters read by a linear probe after the norm, first 8 positions", early, 3);
@@ -101,7 +102,7 @@ Finding inconsistent(Desk& desk) {
            6);
   }
   report::LineChart chart{
-      "Read the token before you, in windows of any length",
+      "Name the previous token, in windows of any length",
       "Trained on windows of 8 to 32 tokens, without a causal mask; two layers; mean over seeds.",
       {"tokens of the window"},
       {"share of right answers"},
@@ -115,7 +116,7 @@ Finding inconsistent(Desk& desk) {
       right[spec][L] =
           each(desk, r, [&](const Outcome& o) { return accuracy(o, test_windows(r, nullptr, L, 64, 2)); });
       const Estimate e = mean_interval(right[spec][L]);
-      f.estimate(text(spec, ".", L), text(spec, ", windows of ", L), e, 3);
+      f.estimate(text(spec, ".", L), text("right answers, ", spec, ", windows of ", L), e, 3);
       s.points.emplace_back(double(L), e.mean);
     }
     chart.series.push_back(std::move(s));
@@ -125,8 +126,10 @@ Finding inconsistent(Desk& desk) {
     return paired_interval(right["normalised"][L], right[other][L]);
   };
   for (const std::int64_t L : {8, 64}) {
-    f.estimate(text("behind.", L), text("normalised less rope, windows of ", L), behind("rope", L), 3);
-    f.estimate(text("control.", L), text("normalised less the index over 64, windows of ", L),
+    f.estimate(text("behind.", L), text("right answers, normalised minus rope, windows of ", L),
+               behind("rope", L), 3);
+    f.estimate(text("control.", L),
+               text("right answers, normalised minus the index divided by 64, windows of ", L),
                behind(kDivided, L), 3);
   }
   return f;
@@ -174,7 +177,7 @@ Finding river(Desk&) {
   f.near("long", "product of positions 33 and 66 of 100", far_pair, .2222, 1e-4, 4);
   f.near("difference", "their difference", near_pair - far_pair, 0, 1e-12, 12);
   const auto w = sinusoid_frequencies(64);
-  f.between("sinusoid", "the sinusoid's similarity at distance 1, less that at 33",
+  f.between("sinusoid", "the sinusoid's similarity at distance 1 minus that at 33",
             sinusoid_kernel(w, 1) - sinusoid_kernel(w, 33), .2, 1, 3);
   f.number("near", "the sinusoid's similarity at distance 1", sinusoid_kernel(w, 1), 3);
   f.number("far", "the sinusoid's similarity at distance 33", sinusoid_kernel(w, 33), 3);
@@ -201,7 +204,7 @@ Finding absolute_only(Desk& desk) {
             error_of_difference(64), 0, 1e-12, 12);
   f.near("linear", "most weight on the previous token of 64, logits linear in the key's position",
          most_before(64), .25, 1e-5, 4);
-  f.near("linear_of_3", "the same of 3 keys", most_before(3), 1. / 3, 1e-5, 4);
+  f.near("linear_of_3", "the same with 3 keys", most_before(3), 1. / 3, 1e-5, 4);
   const Shape eight{
       .C = 8, .H = 8, .D = 1, .length = 64, .causal = true};  // the slope of the first of 8 heads is 1/2
   const auto bias = make_encoding("alibi", eight);
@@ -212,14 +215,14 @@ Finding absolute_only(Desk& desk) {
   const auto alibi_logit = [&](std::int64_t j) { return definition.logit(0, 63, j); };
   f.near("alibi_half", "ALiBi's slope 1/2: weight on the previous token", weight_before(64, 1, alibi_logit),
          .2387, 1e-4, 4);
-  f.near("own", "on the own token", weight_before(64, 0, alibi_logit), .3935, 1e-4, 4);
-  report::IntervalChart chart{
-      "Most weight that a head puts on the token before",
-      text(
-          "One-layer models trained to name the token before; the best head; bars are 95 % t intervals over ",
-          desk.seeds(), " seeds. The bound for linear logits is 0.25."),
-      "mean attention weight on the previous token",
-      {}};
+  f.near("own", "ALiBi's slope 1/2: weight on the own token", weight_before(64, 0, alibi_logit), .3935, 1e-4,
+         4);
+  report::IntervalChart chart{"Most weight that a head puts on the previous token",
+                              text("One-layer models trained to name the previous token; the best head; bars "
+                                   "are 95 % t intervals over ",
+                                   desk.seeds(), " seeds. The bound for linear logits is 0.25."),
+                              "mean attention weight on the previous token",
+                              {}};
   std::map<std::string, std::vector<double>> by_seed;
   for (const char* spec : {"none", "alibi", "rope", "t5", "sinusoidal"}) {
     const Recipe r = desk.task("previous", spec, 1);
@@ -237,7 +240,7 @@ Finding absolute_only(Desk& desk) {
     chart.rows.push_back({spec, mass.mean, mass.half_width, int(chart.rows.size())});
   }
   f.figures = {chart};
-  f.estimate("alibi_less_none", "right answers, alibi less none",
+  f.estimate("alibi_less_none", "right answers, alibi minus none",
              paired_interval(by_seed["alibi"], by_seed["none"]), 3);
   return f;
 }
@@ -273,8 +276,8 @@ Finding periodic(Desk& desk) {
   f.figures = {chart};
   const Estimate rope = paired_interval(right["rope"], right["t5"]),
                  sinus = paired_interval(right["sinusoidal"], right["t5"]);
-  f.estimate("rope_less_t5", "right answers, rope less t5", rope, 3);
-  f.estimate("sinusoidal_less_t5", "right answers, sinusoidal less t5", sinus, 3);
+  f.estimate("rope_less_t5", "right answers, rope minus t5", rope, 3);
+  f.estimate("sinusoidal_less_t5", "right answers, sinusoidal minus t5", sinus, 3);
   return f;
 }
 const Record claim_004_10 = Claim{
@@ -321,7 +324,7 @@ Finding same_weight(Desk&) {
   chart.series = {s};
   f.number("weight.4", "weight at distance 3, L = 4", first, 3),
       f.number("weight.256", "weight at distance 3, L = 256", last, 4);
-  f.between("ratio", "ratio of the two, d = 64", first / last, 5, 1e3, 1);
+  f.between("ratio", "weight at L = 4 divided by weight at L = 256, d = 64", first / last, 5, 1e3, 1);
   for (const std::int64_t d : {16, 512})
     f.number(text("ratio.", d), text("the same ratio, d = ", d),
              weight_three_before(d, 4) / weight_three_before(d, 256), 2);
@@ -333,9 +336,10 @@ Finding same_weight(Desk&) {
     for (std::int64_t p = 0; p < m.rows; ++p) normalise(m.row(p));
     return m;
   };
-  f.near("offset", "products explained by the offset alone", gram_share(sinusoid(64, 128)), 1, 1e-9, 4);
+  f.near("offset", "share of the products that the offset explains", gram_share(sinusoid(64, 128)), 1, 1e-9,
+         4);
   for (const auto& [d, removed, after] : {std::tuple{64, .9637, .9313}, {512, .9594, .9545}}) {
-    f.near(text("centred.", d), text("the same with the code's mean removed, d = ", d),
+    f.near(text("centred.", d), text("the same with the sinusoid's mean removed, d = ", d),
            gram_share(centred(sinusoid(d, 128))), removed, 1e-4, 4);
     f.near(text("normed.", d), text("the same after LayerNorm, d = ", d),
            gram_share(normed(sinusoid(d, 128))), after, 1e-4, 4);

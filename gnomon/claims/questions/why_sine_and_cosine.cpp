@@ -25,7 +25,7 @@ Finding why_both(Desk& desk) {
   const Code codes[] = {
       {"both", "sinusoidal", "both"}, {"sine", "sine", "sines alone"}, {"cosine", "cosine", "cosines alone"}};
   report::LineChart chart{"Is a shift by 5 a linear map of the code?",
-                          "The best linear map by least squares: share of the variance that it leaves, sines "
+                          "Share of the variance that the best linear map (least squares) leaves with sines "
                           "alone. With sines and cosines it leaves none.",
                           {"positions T", true, {64, 128, 256, 512, 1024, 4096}},
                           {"share left"},
@@ -37,7 +37,8 @@ Finding why_both(Desk& desk) {
       for (const Code& c : codes) {
         const double left = shift_error(position_table(c.spec, width_of(d, T), T), 5);
         const std::string key = text(c.key, ".", d, ".", T),
-                          name = text("left by a linear shift of 5, ", c.name, ", d = ", d, ", T = ", T);
+                          name = text("variance left by a linear shift of 5, ", c.name, ", d = ", d,
+                                      ", T = ", T);
         if (c.spec == kPaper)
           f.between(key, name, left, -1e-9, 1e-8, 12);
         else
@@ -50,7 +51,7 @@ Finding why_both(Desk& desk) {
   f.figures = {chart};
   for (const char* spec : {"sine", "cosine", "random"}) {
     const OnTheWay way = on_the_way(desk, desk.language(spec), desk.language("sinusoidal"));
-    show(f, text("loss.", spec), text("loss with ", spec, ", less both"), way);
+    show(f, text("loss.", spec), text("loss with ", spec, " minus loss with both"), way);
   }
   return f;
 }
@@ -133,10 +134,10 @@ Finding disaster(Desk& desk) {
                  start = mean_interval(
                      each(desk, r, [](const Outcome&o) { return in_family(at_start(o), 1).share; })),
                  excess = paired_interval(found, turned);
-  f.estimate("start", "share of the energy of Q'K in the rotations, at the start", start, 4);
-  f.estimate("share", "the same, trained", trained, 4);
-  f.estimate("null", "trained, after turning the space at random", null, 4);
-  f.estimate("excess", "the share less that", excess, 4);
+  f.estimate("start", "share of the energy of Q'K in the rotations, before training", start, 4);
+  f.estimate("share", "share of the energy of Q'K in the rotations, trained", trained, 4);
+  f.estimate("null", "the same share after turning the space at random, trained", null, 4);
+  f.estimate("excess", "trained share minus that after turning the space at random", excess, 4);
   return f;
 }
 const Record claim_002_07 = Claim{
@@ -152,7 +153,7 @@ const Record claim_002_07 = Claim{
 report::LineChart kernel_chart() {
   report::LineChart chart{
       "Similarity of two positions, by their distance",
-      "K(k) = mean of cos(k·w) over the pairs: the dot product over that of a position with itself.",
+      "K(k) = mean of cos(k·w) over the pairs: the dot product, divided by that of a position with itself.",
       {"distance k in tokens"},
       {"K(k)"},
       {}};
@@ -188,7 +189,7 @@ Finding closeness(Desk& desk) {
     f.near(text("minimum.", d), text("first local minimum, d = ", d),
            double(first_minimum(sinusoid_frequencies(d))), k, 0, 0);
   const OnTheWay cost = on_the_way(desk, desk.language("permuted"), desk.language("sinusoidal"));
-  show(f, "loss", "loss with the rows permuted, less the sinusoid's", cost);
+  show(f, "loss", "loss with permuted rows minus loss with the sinusoid", cost);
   f.figures = {kernel_chart()};
   return f;
 }
@@ -223,30 +224,31 @@ Finding fourier(Desk& desk) {
     return low(&w, o);
   }));
   const Estimate trained = mean_interval(each(desk, r, [&](const Outcome& o) { return low(nullptr, o); }));
-  f.estimate("start", "energy in the lowest eighth, at the start", start, 3);
-  f.estimate("trained", "energy in the lowest eighth, trained", trained, 3);
+  f.estimate("start", "share of the energy in the lowest eighth of the frequencies, before training", start,
+             3);
+  f.estimate("trained", "share of the energy in the lowest eighth of the frequencies, trained", trained, 3);
   const Estimate moved = mean_interval(each(desk, r, [&](const Outcome& o) {
     const Floats w = o.model->initial(std::uint64_t(o.seed));
     return low(nullptr, o) - low(&w, o);
   }));
-  f.estimate("moved", "the one less the other", moved, 3);
+  f.estimate("moved", "share when trained minus share before training", moved, 3);
   const auto gram = [](const Outcome& o) {
     const Matrix e = centred(parameter(o.look(), "position.input.table"));
     return product_transposed(e, e);
   };
-  f.estimate("by_offset", "products explained by the offset alone, trained",
+  f.estimate("by_offset", "share of the dot products that the offset explains, trained",
              mean_interval(
                  each(desk, r, [&](const Outcome& o) { return offset_share(gram(o), Diagonal::without); })),
              3);
-  f.estimate("monotone", "products fall with the distance up to 20 (rank correlation)",
+  f.estimate("monotone", "dot products fall with the distance, up to 20 (rank correlation)",
              mean_interval(each(desk, r, [&](const Outcome& o) { return monotonicity(gram(o), 20); })), 3);
   f.estimate(
-      "roughness", "roughness: 2 for independent rows",
+      "roughness", "roughness (2 for independent rows)",
       mean_interval(each(
           desk, r, [&](const Outcome& o) { return roughness(parameter(o.look(), "position.input.table")); })),
       2);
   report::LineChart chart{"What frequencies a learned table is made of",
-                          "Mean over seeds; energy of the columns about their means.",
+                          "Energy of the columns about their means; mean over seeds.",
                           {"whole waves in the window"},
                           {"share of the energy"},
                           {}};

@@ -21,7 +21,7 @@ struct CountedTerm {
     if (size != 0 && (size % s.D || size < 2 * s.D || s.D > s.K))
       throw Error(Fault::usage,
                   text("attend: terms.counted has ", size,
-                       " numbers; allowed are 2 rows or more of D = ", s.D, ", no wider than K = ", s.K));
+                       " numbers; allowed are 2 or more rows of D = ", s.D, ", with D at most K = ", s.K));
   }
   bool operator==(const CountedTerm&) const = default;
 };

@@ -13,7 +13,7 @@ struct CurveTerm {
   Floats curve_knots;                   // (N − 1), without a gradient
   Floats curve_slope, curve_intercept;  // (H,N)
 
-  static constexpr TermFacts kFacts{.name = "curve", .once = "add a curve of the distance"};
+  static constexpr TermFacts kFacts{.name = "curve", .once = "add a curve over the distance"};
   static constexpr std::array kArrays{
       ArrayOf<CurveTerm>{"curve_rate", &CurveTerm::curve_rate, {}, &CurveTerm::curve_rate},
       ArrayOf<CurveTerm>{
@@ -29,8 +29,8 @@ struct CurveTerm {
     // NaN comes from parameters, and is for who reads the result.
     for (std::size_t n = 1; n < curve_knots.size() && !curve_rate.empty(); ++n) {
       if (curve_knots[n] < curve_knots[n - 1])
-        throw Error(Fault::usage,
-                    text("attend: terms.curve_knots fall from ", curve_knots[n - 1], " to ", curve_knots[n]));
+        throw Error(Fault::usage, text("attend: terms.curve_knots must not decrease; found ",
+                                       curve_knots[n - 1], ", then ", curve_knots[n]));
     }
   }
   bool operator==(const CurveTerm&) const = default;

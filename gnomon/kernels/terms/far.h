@@ -15,14 +15,14 @@ struct FarTerm {
   double far_from = std::numeric_limits<double>::infinity();
 
   static constexpr TermFacts kFacts{
-      .name = "far", .once = "have another product for far keys", .reads = TermReads::other_channels};
+      .name = "far", .once = "use a second product for far keys", .reads = TermReads::other_channels};
   static constexpr std::array<ArrayOf<FarTerm>, 0> kArrays{};
   bool given() const { return std::isfinite(far_from); }
   void check(const AttendShape& s) const {
     if (std::isnan(far_from) || (given() && (s.beside < 1 || s.beside > s.K)))
-      throw Error(Fault::usage,
-                  text("attend: beside is ", s.beside, " and terms.far_from is ", shortest(far_from),
-                       "; allowed are 1 to K = ", s.K, " channels with a distance, or infinity"));
+      throw Error(Fault::usage, text("attend: beside is ", s.beside, " and terms.far_from is ",
+                                     shortest(far_from), "; allowed are beside from 1 to K = ", s.K,
+                                     " with a finite far_from, or an infinite far_from"));
   }
   bool operator==(const FarTerm&) const = default;
 };

@@ -9,7 +9,7 @@ struct ProfileTerm {
   std::int64_t profile_width = 0;
   Floats profile_query, profile;  // (B,H,tokens,width), (H,R,width)
 
-  static constexpr TermFacts kFacts{.name = "profile", .once = "mix profiles of the distance"};
+  static constexpr TermFacts kFacts{.name = "profile", .once = "mix profiles over the distance"};
   static constexpr WidthOf<ProfileTerm> kWidth{"profile_width", &ProfileTerm::profile_width};
   static constexpr std::array kArrays{
       ArrayOf<ProfileTerm>{"profile_query",

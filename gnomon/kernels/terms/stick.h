@@ -15,14 +15,12 @@ struct StickTerm {
   Weighting weights = Weighting::softmax;
 
   static constexpr TermFacts kFacts{
-      .name = "stick", .once = "make weights without a softmax", .reads = TermReads::logits};
+      .name = "stick", .once = "compute weights without a softmax", .reads = TermReads::logits};
   static constexpr std::array<ArrayOf<StickTerm>, 0> kArrays{};
   bool given() const { return weights != Weighting::softmax; }
   void check(const AttendShape& s) const {
     if (given() && !s.causal)
-      throw Error(Fault::usage,
-                  "attend: terms.weights break a stick; allowed "
-                  "is that with a causal mask only");
+      throw Error(Fault::usage, "attend: stick-breaking weights need a causal mask; causal is false");
   }
   bool operator==(const StickTerm&) const = default;
 };

@@ -8,7 +8,7 @@ namespace gnomon {
 struct TiltTerm {
   Floats tilt, tilt_query, tilt_key;  // (H), (B,H,tokens) twice
 
-  static constexpr TermFacts kFacts{.name = "tilt", .once = "tilt the distance by gates"};
+  static constexpr TermFacts kFacts{.name = "tilt", .once = "scale the distance by gates"};
   static constexpr std::array kArrays{
       ArrayOf<TiltTerm>{"tilt", &TiltTerm::tilt, {Dim::heads}, &TiltTerm::tilt},
       ArrayOf<TiltTerm>{

@@ -66,7 +66,7 @@ std::vector<Rule> slope_rules(std::int64_t H, double first, const Asked& asked) 
     all.push_back({scaled, text("heads have ", D, " channels"), false, 1, bias_of(scaled, H, D)});
   }
   const auto authors = bias_of(alibi("authors"), H);
-  all.push_back({alibi("authors"), "exponents begin at 0 and not at 1", true, 2,
+  all.push_back({alibi("authors"), "exponents start at 0 instead of 1", true, 2,
                  [=](std::int64_t h, double d) { return authors(h, d) * std::exp2(8.0 / double(P)); }});
   for (std::int64_t whole = 2 * H; whole <= 16 * H && whole <= 1024; whole *= 2) {
     const auto larger = bias_of(alibi("authors"), whole);
@@ -104,9 +104,9 @@ constexpr Form kForms[] = {
      [](const Rule& r, std::int64_t h, double i, double j, double) {
        return i < j ? -r.f(h, j - i) : r.f(h, i - j);
      }},
-    {"each key has slope·j, the same for every query (BLOOM)", false, 0.5, true,
+    {"the bias of key j is slope·j for every query (BLOOM)", false, 0.5, true,
      [](const Rule& r, std::int64_t h, double, double j, double) { return -r.f(h, j); }},
-    {"each key has −slope·(T − 1 − j), the same for every query (MPT)", false, 0.5, true,
+    {"the bias of key j is −slope·(T − 1 − j) for every query (MPT)", false, 0.5, true,
      [](const Rule& r, std::int64_t h, double, double j, double last) { return r.f(h, last - j); }},
     {"the sign is wrong: far keys are favoured", true, 2, false,
      [](const Rule& r, std::int64_t h, double i, double j, double) { return -r.f(h, i - j); }},
@@ -176,7 +176,7 @@ std::vector<HeldHypothesis> buckets(const ByDistance& d, const Asked& asked) {
     }
     if (borders < 3 || wide == 0)
       return;  // every distance has a bias of its own, or all have one: nothing to tell buckets by
-    const std::string apart = exchanged  ? "query and key are exchanged"
+    const std::string apart = exchanged  ? "query and key are swapped"
                               : b.causal ? "it is causal"
                                          : "it is bidirectional";
     all.push_back({spec, apart, exchanged, double(missed), missed ? 1 + double(missed) : 0, cost, expected});
@@ -218,15 +218,15 @@ Checked check_bias(const DumpedArray& a, const Asked& asked) {
   const auto& s = a.shape;
   if (s.size() != 3 && s.size() != 2)
     throw Error(Fault::input, text("bias: found ", s.size(),
-                                   " extents; allowed are (heads, queries, keys) and (heads, distances)"));
+                                   " dimensions; allowed are (heads, queries, keys) and (heads, distances)"));
   const Bias b{s[0], s.size() == 3 ? s[1] : 1, s.back(), s.size() == 2, a};
   if (b.I > b.T)
-    throw Error(Fault::input,
-                text("bias: found ", b.I, " queries of ", b.T, " keys; allowed are at most as many"));
+    throw Error(Fault::input, text("bias: found ", b.I, " queries and ", b.T,
+                                   " keys; allowed are at most as many queries as keys"));
   check_extent("bias: heads", b.H, kMostHeads);
   if (a.values.empty() ||
       std::any_of(a.values.begin(), a.values.end(), [](float x) { return std::isnan(x) || x > 1e30F; })) {
-    c.words = a.values.empty() ? "bias has no numbers" : not_numbers(a);
+    c.words = a.values.empty() ? "bias is empty" : not_numbers(a);
     return c;
   }
   std::vector<HeldHypothesis> all;
@@ -243,11 +243,11 @@ Checked check_bias(const DumpedArray& a, const Asked& asked) {
       if (std::any_of(more.begin(), more.end(), [](const HeldHypothesis& h) { return h.fits(); })) {
         all = std::move(more), c.unit = "borders";
         c.remarks.push_back(
-            "told by the distances at which the bias changes; the table is learned, so its numbers say "
+            "decided by the distances at which the bias changes; the table is learned, so its values show "
             "nothing");
       }
     } else {
-      c.remarks.push_back("the bias is not the same for all pairs at one distance");
+      c.remarks.push_back("the bias differs between pairs at the same distance");
     }
   }
   settle(std::move(all), c);
@@ -258,7 +258,7 @@ Checked check_bias(const DumpedArray& a, const Asked& asked) {
 Checked check_slopes(const DumpedArray& a, const Asked& asked) {
   Checked c{.looked_at = "slopes"};
   if (a.shape.size() != 1)
-    throw Error(Fault::input, text("slopes: found ", a.shape.size(), " extents; allowed is 1, (heads)"));
+    throw Error(Fault::input, text("slopes: found ", a.shape.size(), " dimensions; allowed is 1, (heads)"));
   check_extent("slopes: heads", a.extent(0), kMostHeads);
   c.words = not_numbers(a);
   if (!c.words.empty()) return c;
@@ -274,7 +274,7 @@ Checked check_slopes(const DumpedArray& a, const Asked& asked) {
     }
     all.push_back({rule.spec, rule.apart, rule.faulty, m.error, m.ratio, rule.cost, rule.expected});
   }
-  if (sign < 0) c.remarks.push_back("the slopes are negative: the sign of the bias is in them");
+  if (sign < 0) c.remarks.push_back("the slopes are negative: they include the sign of the bias");
   settle(std::move(all), c);
   compare_with_expected(asked, c);
   return c;

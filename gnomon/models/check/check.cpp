@@ -34,12 +34,12 @@ std::vector<std::int64_t> some_tokens(std::int64_t tokens, std::int64_t most) {
 }
 
 std::string not_numbers(const DumpedArray& a) {
-  if (a.values.empty()) return text(a.name, " has no numbers");
+  if (a.values.empty()) return text(a.name, " is empty");
   std::size_t bad = 0, first = 0;
   for (std::size_t n = 0; n < a.values.size(); ++n)
     if (!std::isfinite(a.values[n]) && bad++ == 0) first = n;
   if (bad == 0) return "";
-  return text(a.name, ": ", bad, " of ", a.values.size(), " numbers are not finite, the first is number ",
+  return text(a.name, ": ", bad, " of ", a.values.size(), " numbers are not finite; the first is number ",
               first);
 }
 
@@ -132,7 +132,8 @@ bool turn_alike(const Dump& dump, const Asked& asked, Checked& q, Checked& k) {
 bool both(const Dump& dump, const char* one, const char* other) {
   const bool has_one = dump.find(one), has_other = dump.find(other);
   if (has_one != has_other)
-    throw Error(Fault::input, text(has_one ? one : other, " is there without ", has_one ? other : one));
+    throw Error(Fault::input,
+                text("the dump has ", has_one ? one : other, " without ", has_one ? other : one));
   return has_one;
 }
 
@@ -165,14 +166,15 @@ std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
     all.push_back(check_rotation(*dump.find("k_before"), *dump.find("k_after"), asked));
   if (all.size() == 2 && !turn_alike(dump, asked, all[0], all[1]) && (all[0].named || all[1].named)) {
     all[1].follows = false;
-    all[1].remarks.emplace_back("q and k do not turn alike, so their product is not that of any convention");
+    all[1].remarks.emplace_back("q and k are rotated differently, so their product follows no convention");
   }
   if (both(dump, "cos", "sin")) all.push_back(check_cos_sin(*dump.find("cos"), *dump.find("sin"), asked));
   if (const auto* a = dump.find("inv_freq")) all.push_back(check_inv_freq(*a, asked));
   if (const auto* a = dump.find("bias")) all.push_back(check_bias(*a, asked));
   if (const auto* a = dump.find("slopes")) all.push_back(check_slopes(*a, asked));
   if (const auto* a = dump.find("table")) all.push_back(check_table(*a, asked));
-  if (all.empty()) throw Error(Fault::input, "positions alone say nothing of how they are used");
+  if (all.empty())
+    throw Error(Fault::input, "the dump has only positions, which do not show how a program uses them");
   return all;
 }
 

@@ -7,43 +7,43 @@
 
 namespace gnomon {
 
-// What numbers were held against: the convention of a spec, or that with a fault.
+// A hypothesis about a dump: the convention of a spec, perhaps with a common fault.
 struct HeldHypothesis {
-  Named spec;  // one encoding, with the options that tell it from others
+  Named spec;  // one encoding, with the options that distinguish it
   std::string
-      apart;  // what differs from the spec, in words: "positions are rounded to bfloat16"; empty: nothing
-  bool faulty = false;  // the difference is a fault, and no choice
+      apart;  // the difference from the spec, in words: "positions are rounded to bfloat16"; empty: none
+  bool faulty = false;  // the difference is a fault, not a choice
   double error = 0;     // largest difference from the dump
-  double ratio = 0;  // the same as a multiple of what rounding explains, number by number; at most 1: it fits
-  double cost = 0;   // how much it assumes; of several that fit, the one that assumes least is named
-  bool expected = false;  // it is what CheckOptions::spec says
+  double ratio = 0;     // the error over the one that rounding explains, at its largest; at most 1: it fits
+  double cost = 0;  // how much it assumes; of several that fit, the answer names the one that assumes least
+  bool expected = false;  // it is CheckOptions::spec
   bool fits() const { return ratio <= 1; }
 };
 
-// What was found of one thing in a dump.
+// The answer for one thing in a dump.
 struct Checked {
-  std::string looked_at;                       // "q_before and q_after"
-  bool follows = false;                        // a convention, or the expected one, without a fault
-  bool named = false;                          // `best` fits
-  HeldHypothesis best = {};                    // what fits, assuming least; else what comes nearest
-  std::string words = {};                      // the answer as a sentence
-  std::string unit = {};                       // of errors: "", "radians a token", "borders"
-  std::vector<HeldHypothesis> also = {};       // fit as well: the dump does not tell them apart
-  std::vector<HeldHypothesis> ruled_out = {};  // do not fit, the nearest first
+  std::string looked_at;     // "q_before and q_after"
+  bool follows = false;      // it follows a convention without a fault: the expected one, if any
+  bool named = false;        // `best` fits
+  HeldHypothesis best = {};  // the fitting hypothesis that assumes least; if none fits, the nearest
+  std::string words = {};    // the answer as a sentence
+  std::string unit = {};     // unit of errors: "", "radians a token", "borders"
+  std::vector<HeldHypothesis> also = {};       // other fitting ones: the dump cannot distinguish them
+  std::vector<HeldHypothesis> ruled_out = {};  // not fitting, the nearest first
   std::vector<std::string> remarks = {};
 };
 
 struct CheckOptions {
-  std::string spec;                    // what is expected; empty: any convention
-  double theta = 0;                    // one more base to try; 0: none
-  std::vector<double> positions = {};  // of the tokens; empty: those of the dump, else 0, 1, 2 ...
+  std::string spec;                    // the expected spec; empty: any convention
+  double theta = 0;                    // another base to try; 0: none
+  std::vector<double> positions = {};  // of the tokens; empty: from the dump, otherwise 0, 1, 2 ...
 };
 
-// Names the convention that a dump of position numbers follows, its largest error, and what was ruled out: one answer for
-// each thing in it. A hypothesis is a spec, whose numbers come from the encoding itself in double, perhaps with a fault that
-// is often seen (catalogue in check.cpp); a hypothesis fits where no number differs by more than the roundings of its type,
-// and of angles in float32, explain. Throws Error(usage) for a spec that cannot be, and for positions that are not of as many
-// tokens as the dump; Error(input) for arrays that do not fit each other.
+// Finds the convention that the numbers of a dump follow, with the largest error and the hypotheses that were ruled out: one
+// answer for each thing in the dump. A hypothesis is a spec, computed by the encoding itself in double, perhaps with a common
+// fault (catalogue in check.cpp). It fits if rounding explains every difference: of the stored type, and of angles in float32.
+// Throws Error(usage) for an impossible spec and for positions that do not match the tokens of the dump, Error(input) for
+// arrays that do not fit each other.
 std::vector<Checked> check(const Dump& dump, const CheckOptions& options);
 
 }  // namespace gnomon

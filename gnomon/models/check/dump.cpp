@@ -56,8 +56,9 @@ Dump dump_of(std::vector<DumpedArray> arrays, const std::string& where) {
   if (!dump.arrays.empty()) return dump;
   std::vector<std::string_view> names;
   for (const Known& k : kKnown) names.push_back(k.name);
-  throw Error(Fault::input, text(where, ": none of its ", given, " tensors is of a dump; looked for are ",
-                                 join(names, ", ")));
+  throw Error(Fault::input,
+              text(where, ": none of its ", given, " tensors has a name that a dump uses; known names are ",
+                   join(names, ", ")));
 }
 
 Dump read_dump(const Path& path) {

@@ -9,34 +9,34 @@
 
 namespace gnomon {
 
-// An array that another program wrote down. Extents of 1 at its front (a batch) are taken off.
+// An array from another program. Leading extents of 1 (a batch) are removed.
 struct DumpedArray {
   std::string name;
   std::vector<std::int64_t> shape;  // row-major
   Floats values;
-  double unit = 0x1p-24;  // relative error of one rounding to the type it is stored in: 2^−24, 2^−8, 2^−11
+  double unit = 0x1p-24;  // relative error of one rounding to the stored type: 2^−24, 2^−8, 2^−11
   std::int64_t extent(std::size_t axis) const { return shape[axis]; }
 };
 
-// What an engine made of positions, by the names below; other tensors are passed over.
+// The position numbers of an engine, under the names below; other tensors are ignored.
 //
 //   q_before, q_after, k_before, k_after   (tokens, heads, D) or (heads, tokens, D): before and after the rotation
 //   cos, sin                               (tokens, R/2) or (tokens, R)
 //   inv_freq                               (R/2)
 //   bias                                   (heads, T, T) or (heads, 1, T), added to the logits; (heads, R) by distance
 //   slopes                                 (heads)
-//   table                                  (tokens, C): sinusoids beside the words
+//   table                                  (tokens, C): sinusoids for the input
 //   positions                              (tokens)
 struct Dump {
   std::vector<DumpedArray> arrays;
   std::vector<std::string> passed_over;
-  const DumpedArray* find(std::string_view name) const;  // null: there is none
+  const DumpedArray* find(std::string_view name) const;  // null: no such array
 };
 
-// A .safetensors file of float32, bfloat16 or float16. Throws Error(input) for a malformed file, for one that has none of
-// these names, and for extents that the names do not have; Error(resource).
+// Reads a .safetensors file of float32, bfloat16 or float16. Throws Error(input) for a malformed file, a file without any of
+// these names, and wrong extents; Error(resource).
 Dump read_dump(const Path& path);
-// Of arrays in memory. Throws as read_dump() does, naming `where` for the file.
+// Makes a dump from arrays in memory. Throws as read_dump() does, with `where` in place of the file name.
 Dump dump_of(std::vector<DumpedArray> arrays, const std::string& where);
 
 }  // namespace gnomon

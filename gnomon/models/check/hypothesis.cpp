@@ -34,10 +34,10 @@ std::string Hypothesis::apart() const {
                       ? text("positions are off by ", shift > 0 ? "+" : "−", shortest(std::abs(shift)))
                       : text("the first position is ", shortest(shift)));
   }
-  if (backwards) all.push_back("it turns the other way");
+  if (backwards) all.push_back("it rotates in the opposite direction");
   if (scale != 1) all.push_back(text("cos and sin are multiplied by ", shortest(scale)));
   if (tables_mixed) all.push_back("cos and sin are laid out for the other pairing");
-  if (cosine_first) all.push_back("cosines stand where the sines belong");
+  if (cosine_first) all.push_back("cosines and sines are swapped");
   if (positions != Rounded::no) all.push_back("positions are rounded to " + to_type(positions));
   if (frequencies != Rounded::no) all.push_back("frequencies are rounded to " + to_type(frequencies));
   if (angles != Rounded::no) all.push_back("angles are rounded to " + to_type(angles));
@@ -127,7 +127,7 @@ std::vector<Complex> factors_of(const Encoding& rotary, const Hypothesis& h,
 
 namespace {
 
-// "none of the 40 that were tried fits (rope, linear, yarn)".
+// "none of the 40 conventions tried fits (rope, linear, yarn)".
 std::string nothing_fits(const std::vector<HeldHypothesis>& tried) {
   std::vector<std::string> names;
   std::size_t count = 0;
@@ -139,8 +139,8 @@ std::string nothing_fits(const std::vector<HeldHypothesis>& tried) {
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return count == 1 ? text("the one that was tried does not fit (", list, ")")
-                    : text("none of the ", count, " that were tried fits (", list, ")");
+  return count == 1 ? text("the one convention tried does not fit (", list, ")")
+                    : text("none of the ", count, " conventions tried fits (", list, ")");
 }
 
 std::string answer(const Checked& c) {
@@ -150,7 +150,7 @@ std::string answer(const Checked& c) {
 }
 std::string answer_of_none(const Checked& c, const std::vector<HeldHypothesis>& tried) {
   const HeldHypothesis& best = c.best;
-  if (best.spec.name.empty() && best.apart.empty()) return "nothing that could be tried is near";
+  if (best.spec.name.empty() && best.apart.empty()) return "no convention tried comes near";
   return text(nothing_fits(tried), "; the nearest is ", best.spec.print_given(),
               best.apart.empty() ? "" : ", where ", best.apart);
 }
@@ -180,7 +180,7 @@ void prefer(const HeldHypothesis& wanted, Checked& c) {
 
 void settle(std::vector<HeldHypothesis> all, Checked& c, const std::vector<HeldHypothesis>& tried) {
   if (all.empty()) {
-    c.words = "there was nothing to try on it";
+    c.words = "there is no convention to try on it";
     return;
   }
   std::stable_sort(all.begin(), all.end(), [](const HeldHypothesis& a, const HeldHypothesis& b) {
@@ -205,7 +205,7 @@ void settle(std::vector<HeldHypothesis> all, Checked& c, const std::vector<HeldH
     else if (h.faulty && h.spec == c.best.spec)
       untold += (untold.empty() ? "" : ", or ") + beside(c.best.apart, h.apart);
   }
-  if (!untold.empty()) c.remarks.push_back("these numbers would be the same if " + untold);
+  if (!untold.empty()) c.remarks.push_back("these numbers fit as well if " + untold);
 }
 
 }  // namespace gnomon

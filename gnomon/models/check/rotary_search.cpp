@@ -191,11 +191,11 @@ void remark_on_factor(Checked& c) {
   if (!found || !factor || c.best.spec.name != "yarn") return;
   const double rule = 0.1 * std::log(*factor) + 1;
   if (*found == 1)
-    c.remarks.push_back(
-        text("YaRN's rule has a factor of ", fixed(rule, 4), " here: it was dropped, or the file says 1"));
+    c.remarks.push_back(text("YaRN multiplies cos and sin by ", fixed(rule, 4),
+                             " here: the factor was dropped, or the file sets it to 1"));
   else if (std::abs(*found - rule * rule) < 1e-3)
     c.remarks.push_back(
-        text("the factor is the square of YaRN's ", fixed(rule, 4), ": it was applied twice"));
+        text("the factor is the square of YaRN's factor ", fixed(rule, 4), ": it was applied twice"));
 }
 
 // A base that no model has, but whose power is one that many have: the exponents were formed otherwise.
@@ -207,14 +207,14 @@ void remark_on_theta(std::int64_t D, Checked& c) {
   };
   if (!theta || usual(*theta)) return;
   if (usual(*theta * *theta))
-    c.remarks.push_back(text(shortest(*theta), " is the root of ", shortest(std::round(*theta * *theta)),
+    c.remarks.push_back(text(shortest(*theta), " is the square root of ",
+                             shortest(std::round(*theta * *theta)),
                              ": the exponents may be −i/r instead of −2i/r"));
   if (!channels) return;
   const double whole = std::pow(*theta, double(D) / *channels);
   if (usual(whole))
-    c.remarks.push_back(text("the frequencies are those of a base of ", shortest(std::round(whole)),
-                             " over all ", D, " channels of the head, of which ", shortest(*channels),
-                             " turn"));
+    c.remarks.push_back(text("the frequencies are those of base ", shortest(std::round(whole)), " over all ",
+                             D, " channels of the head, but only ", shortest(*channels), " rotate"));
 }
 
 }  // namespace

@@ -191,8 +191,10 @@ std::vector<Hypothesis> mixed(const Rows& rows, const Asked& asked) {
 Checked check_rotation(const DumpedArray& before, const DumpedArray& after, const Asked& asked) {
   Checked c{.looked_at = before.name + " and " + after.name};
   if (before.shape != after.shape || before.shape.size() < 2 || before.shape.size() > 3)
-    throw Error(Fault::input,
-                text(c.looked_at, ": found other shapes; allowed is one, (tokens, heads, head_dim)"));
+    throw Error(
+        Fault::input,
+        text(c.looked_at,
+             ": found unequal or unknown shapes; allowed is the same for both, (tokens, heads, head_dim)"));
   check_extent("head_dim", before.shape.back(), 4096);
   for (const DumpedArray* a : {&before, &after}) {
     if (const std::string why = not_numbers(*a); !why.empty()) {
@@ -215,7 +217,7 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
   }
   if (!rows) {
     positions_of(asked, before.shape[0], before.name);
-    c.words = "a head of one channel does not turn";
+    c.words = "a head with one channel cannot rotate";
     return c;
   }
   const auto positions = positions_of(asked, rows->T, before.name);
@@ -232,8 +234,8 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
   if (ways[0].strain > kStrained) {
     const auto more = mixed(*rows, asked);
     plain.insert(plain.end(), more.begin(), more.end());
-    c.remarks.push_back(text("pairs do not keep their length, or heads turn differently, by ",
-                             fixed(100 * ways[0].strain, 0), " % even as the best pairs are chosen"));
+    c.remarks.push_back(text("the length of pairs changes, or heads rotate differently, by ",
+                             fixed(100 * ways[0].strain, 0), " % even with the best choice of pairs"));
   }
   if (asked.tried_as_well && !plain.empty()) {
     Hypothesis other = plain.front();  // where it begins, and which way it turns, as measured

@@ -119,7 +119,7 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
   Checked c{.looked_at = "table"};
   if (a.shape.size() != 2)
     throw Error(Fault::input,
-                text("table: found ", a.shape.size(), " extents; allowed are 2, (tokens, width)"));
+                text("table: found ", a.shape.size(), " dimensions; allowed are 2, (tokens, width)"));
   check_extent("table: width", a.extent(1), kWidest);
   c.words = not_numbers(a);
   if (!c.words.empty()) return c;

@@ -73,7 +73,8 @@ Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Aske
   Checked c{.looked_at = "cos and sin"};
   if (cos.shape != sin.shape || cos.shape.size() != 2)
     throw Error(Fault::input,
-                "cos and sin: found other shapes; allowed is one, (tokens, pairs) or (tokens, channels)");
+                "cos and sin: found unequal or unknown shapes; allowed is the same for both, (tokens, pairs) "
+                "or (tokens, channels)");
   check_extent("cos: channels", cos.shape[1], 4096);
   for (const DumpedArray* a : {&cos, &sin}) {
     if (const std::string why = not_numbers(*a); !why.empty()) {
@@ -108,8 +109,9 @@ Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Aske
             return all;
           }},
          c);
-  c.remarks.push_back(s.pairing.empty() ? "one column a pair: the pairing is that of the program that uses it"
-                                        : text("columns repeat as for pairing=", s.pairing));
+  c.remarks.push_back(s.pairing.empty()
+                          ? "one column per pair: the program that uses the table decides the pairing"
+                          : text("columns repeat as with pairing=", s.pairing));
   remark_on_numbers(2 * s.N, c);
   compare_with_expected(asked, c);
   return c;
@@ -132,7 +134,7 @@ std::string never_initialised(const DumpedArray& a) {
   };
   add(bad, "not finite"), add(negative, "negative"), add(tiny, "below 1e-30"), add(rising, "rising");
   if (zeros == w.size()) add(zeros, "zero");
-  return why.empty() ? "" : text("this was never initialised: of ", w.size(), " numbers ", why);
+  return why.empty() ? "" : text("this was never initialised; of ", counted(w.size(), "number"), ": ", why);
 }
 
 }  // namespace
@@ -140,9 +142,9 @@ std::string never_initialised(const DumpedArray& a) {
 Checked check_inv_freq(const DumpedArray& a, const Asked& asked) {
   Checked c{.looked_at = "inv_freq", .unit = "radians a token"};
   if (a.shape.size() != 1)
-    throw Error(Fault::input, text("inv_freq: found ", a.shape.size(), " extents; allowed is 1, (pairs)"));
+    throw Error(Fault::input, text("inv_freq: found ", a.shape.size(), " dimensions; allowed is 1, (pairs)"));
   check_extent("inv_freq: pairs", a.extent(0), 2048);
-  c.words = a.values.empty() ? "inv_freq has no numbers" : never_initialised(a);
+  c.words = a.values.empty() ? "inv_freq is empty" : never_initialised(a);
   if (!c.words.empty()) return c;
   const std::int64_t N = a.extent(0);
   const std::vector<double> w(a.values.begin(), a.values.end());
@@ -174,7 +176,7 @@ Checked check_inv_freq(const DumpedArray& a, const Asked& asked) {
             return all;
           }},
          c);
-  c.remarks.push_back("frequencies alone do not say which channels are a pair");
+  c.remarks.push_back("frequencies alone do not show which channels form a pair");
   remark_on_numbers(2 * N, c);
   compare_with_expected(asked, c);
   return c;

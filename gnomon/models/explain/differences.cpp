@@ -44,11 +44,11 @@ class Pairwise {
     found_.clear();
     const LayerPosition &p = x.position, &q = y.position;
     whole("heads", p.heads, q.heads);
-    whole("heads of keys and values", p.kv_heads, q.kv_heads);
+    whole("KV heads", p.kv_heads, q.kv_heads);
     whole("head_dim", p.head_dim, q.head_dim);
     if (p.causal != q.causal)
-      add("mask", p.causal ? "causal" : "both ways", q.causal ? "causal" : "both ways");
-    number("scale of the softmax", scale(p), scale(q));
+      add("mask", p.causal ? "causal" : "bidirectional", q.causal ? "causal" : "bidirectional");
+    number("softmax scale", scale(p), scale(q));
     if (x.window != y.window) add("window", window(x), window(y));
     const bool rotations = rotation(x, y);
     for (const std::int64_t length : lengths()) at_length(x, y, length, rotations);
@@ -97,9 +97,8 @@ class Pairwise {
       const bool permuted = a_.gguf != b_.gguf && (a_.gguf ? n : m).pairing == Pairing::adjacent;
       if (permuted)
         notes.insert(
-            "Pairs are adjacent in the GGUF file and halves in the other: the converter permuted the rows of "
-            "q and k "
-            "to fit, so the function is the same.");
+            "Pairs are adjacent in the GGUF file and halves in the other file: the converter permuted the "
+            "rows of q and k to match, so both compute the same.");
       else
         add("pairing", pairing(n), pairing(m));
     }
@@ -124,7 +123,7 @@ class Pairwise {
           text(t.inv_freq[most.pair], ", theta ", theta(y), where), most.ratio);
     }
     if (rotations) number("factor of cos and sin", s.attention_factor, t.attention_factor);
-    number("factor of the softmax", s.softmax_factor, t.softmax_factor);
+    number("softmax factor", s.softmax_factor, t.softmax_factor);
     const double warm = temperature_at(x.position, length), warmer = temperature_at(y.position, length);
     if (!same(warm, warmer)) add("temperature", text(warm), text(warmer, where));
   }
@@ -145,8 +144,8 @@ class Pairwise {
     const std::string p = others(x), q = others(y);
     if (p != q) add("relative position", p.empty() ? "none" : p, q.empty() ? "none" : q);
     if (found_.empty() && x.numbers().pairing == y.numbers().pairing && !(x.position.spec == y.position.spec))
-      notes.insert(text("Written as ", x.position.spec.print(), " and as ", y.position.spec.print(),
-                        ": the same numbers."));
+      notes.insert(text("The specs ", x.position.spec.print(), " and ", y.position.spec.print(),
+                        " give the same numbers."));
   }
 
   const Explanation &a_, &b_;
@@ -171,7 +170,7 @@ Differences differences(const Explanation& a, const Explanation& b) {
   Differences out;
   Pairwise pairwise(a, b);
   if (!(a.model.input == b.model.input))
-    out.computed.push_back({"", {}, "beside the words", a.model.input.print(), b.model.input.print()});
+    out.computed.push_back({"", {}, "position vectors", a.model.input.print(), b.model.input.print()});
   const auto layers_a = by_layer(a), layers_b = by_layer(b);
   std::set<std::string> components;
   for (const auto& [name, of] : layers_a) components.insert(name);
@@ -205,8 +204,8 @@ Differences differences(const Explanation& a, const Explanation& b) {
   }
   out.notes.assign(pairwise.notes.begin(), pairwise.notes.end());
   if (a.model.trained_length != b.model.trained_length)
-    out.notes.push_back(text("Before any extension ", a.model.trained_length, " tokens, and ",
-                             b.model.trained_length, ", as the files say it (0: they do not)."));
+    out.notes.push_back(text("Tokens before any extension: ", a.model.trained_length, " in the first and ",
+                             b.model.trained_length, " in the second (0: the file does not say)."));
   return out;
 }
 

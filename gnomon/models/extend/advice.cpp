@@ -24,9 +24,8 @@ const Extension* possible(const ExtensionPlan& plan, std::string_view name) {
 std::int64_t tokens_in(std::string_view words, std::int64_t promised) {
   const auto wrong = [&] {
     return Error(Fault::usage, text("--to: found ", excerpt(words),
-                                    ", allowed are 1 to 1000000000 tokens, as 16384, as 16k or 1M (of 1024 "
-                                    "and 1048576 tokens), or as 4x (times "
-                                    "the length that the file promises)"));
+                                    ", allowed are 1 to 1000000000 tokens, written as 16384, as 16k or 1M (k "
+                                    "is 1024, M is 1048576), or as 4x (4 times the length in the file)"));
   };
   std::string_view digits = words;
   double unit = 1;
@@ -56,29 +55,33 @@ ExtensionAdvice advice_for(const ExtensionPlan& plan) {
   if (plan.ways.empty()) return {};
   if (plan.now.model.longest >= plan.to)
     return {nullptr, text("Change nothing: the file promises ", grouped(double(plan.now.model.longest)),
-                          " tokens as it is.")};
+                          " tokens already.")};
   const std::string scaled = scaling_of(plan);
   const std::string lost = scaled.empty() ? ""
-                                          : text(" It replaces the file's own scaling (", scaled,
-                                                 "): try the model as it is first.");
+                                          : text(" It replaces the scaling in the file (", scaled,
+                                                 "), so try the model as it is first.");
   constexpr std::pair<std::string_view, std::string_view> kChoice[] = {
       {"yarn",
        "Take yarn if you do not train: it has the lowest published perplexity beyond the trained length."},
-      {"dynamic", "Take dynamic if you do not train: this model cannot have yarn."},
+      {"dynamic", "Take dynamic if you do not train: this model cannot use yarn."},
       {"ntk",
-       "Take ntk if you do not train: this model can have neither yarn nor dynamic. Its reach ends before "
-       "the factor does."},
-      {"linear", "linear is the only way for this model. Train with it: near tokens blur otherwise."}};
+       "Take ntk if you do not train: this model can use neither yarn nor dynamic. The usable length grows "
+       "by less than the factor."},
+      {"linear",
+       "linear is the only way for this model. Train with it: without training, near tokens become hard to "
+       "tell apart."}};
   for (const auto& [name, says] : kChoice)
     if (const Extension* way = possible(plan, name)) return {way->method, std::string(says) + lost};
-  return {nullptr, "No way has a published number for a model like this one: train with whichever you take."};
+  return {nullptr,
+          "No way has a published number for a model like this one. Whichever you take, train with it."};
 }
 
 ExtendedFile extended_file(const Config& config, const Extension& way) {
   const auto cannot = [&](const std::string& why) {
-    return Error(Fault::usage, text("--write: ", way.method->name, " is not written: ", why));
+    return Error(Fault::usage, text("--write: cannot write ", way.method->name, ": ", why));
   };
-  if (config.gguf()) throw cannot("a GGUF file stays as it is; give its program the options above");
+  if (config.gguf())
+    throw cannot("gnomon does not change a GGUF file; pass the options above to the program that runs it");
   if (!way.refused.empty()) throw cannot(way.refused);
   const ExtensionSnippet* best = nullptr;
   for (const ExtensionSnippet& s : way.snippets) {
@@ -87,7 +90,7 @@ ExtendedFile extended_file(const Config& config, const Extension& way) {
     // Snippets of transformers 4 come first; they do for both where 5 reads them as well.
     if (!best || !std::all_of(best->readings.begin(), best->readings.end(), as_announced)) best = &s;
   }
-  if (!best) throw cannot("no program would compute it from the file");
+  if (!best) throw cannot("no program would compute it from the changed file");
   ExtendedFile out{config.with(best->part, best->text).json() + "\n", {}};
   for (const SnippetReading& r : best->readings)
     if (r.differs.empty()) out.readers.push_back(r.reader);

@@ -17,49 +17,45 @@ namespace {
 // "Peng" is the paper as published at ICLR 2024; its first version numbers sections and definitions differently. Its table 5 has
 // perplexities of LLaMA 7B, trained for 2,048 tokens: 4.05 there, and lower is better.
 constexpr ExtensionMethod kMethods[] = {
-    {"linear", "linear: position interpolation", "Every pair turns slower by the factor.",
-     "near tokens blur: within the trained length the perplexity of LLaMA 7B goes from 4.05 to 4.36 at "
-     "factor "
-     "2, 7.09 at 4 and above 10 at 8 (Peng et al. 2023, table 5)",
-     "1,000 steps for LLaMA 7B to 65B, to at most 32,768 tokens (section 3.1); a passkey was found over the "
-     "whole length after 200 (section 3.3)",
+    {"linear", "linear: position interpolation", "It divides the frequency of every pair by the factor.",
+     "near tokens become hard to tell apart. Within the trained length the perplexity of LLaMA 7B rises from "
+     "4.05 to 4.36 at factor 2, 7.09 at factor 4 and above 10 at factor 8 (Peng et al. 2023, table 5)",
+     "1,000 steps extend LLaMA 7B to 65B to at most 32,768 tokens (section 3.1). After 200 steps a passkey "
+     "is found over the whole length (section 3.3)",
      "Chen et al. 2023, https://arxiv.org/abs/2306.15595", "7.09", kNotKnown},
     {"ntk", "NTK: a larger base",
-     "The base grows, so that the slowest pair turns slower by the factor and the fastest as before.",
-     "made for that, but some pairs still turn further than training showed, and the reach ends before the "
-     "factor does: at factor 4, a perplexity of 3.84 at 2 times the length and above 10 at 4 times (table 5)",
-     "after 400 steps at factor 16, better than linear at 8 times the length (3.21 against 3.97) and worse "
-     "at "
-     "16 times (8.49 against 3.57; table 5)",
+     "It raises the base: the slowest pair rotates slower by the factor, the fastest as before.",
+     "made for use without training, but some pairs still rotate further than in training, so the usable "
+     "length grows by less than the factor. At factor 4 the perplexity is 3.84 at 2 times the length and "
+     "above 10 "
+     "at 4 times (table 5)",
+     "after 400 steps at factor 16 the perplexity is better than with linear at 8 times the length (3.21 "
+     "against 3.97). It is worse at 16 times (8.49 against 3.57; table 5)",
      "bloc97 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.1 and definition 3",
      kNotKnown, "above 10"},
     {"dynamic", "dynamic NTK: a base that grows with the text",
-     "Up to the trained length nothing changes; from there on the base grows with every token. At s times "
-     "the "
-     "length, s being the factor, it is that of NTK for s\u00b7s \u2212 s + 1.",
-     "made for that (section 3.4); keys that are kept from a shorter text were turned with another base "
-     "(huggingface/transformers#25104)",
-     "the paper has it for inference alone",
+     "Nothing changes up to the trained length; beyond it the base grows with every token. At s times the "
+     "length, where s is the factor, the base is that of NTK with factor s\u00b7s \u2212 s + 1.",
+     "made for use without training (section 3.4), but cached keys of a shorter text were rotated with "
+     "another base (huggingface/transformers#25104)",
+     "the paper uses it only for inference",
      "emozilla 2023; Peng et al. 2023, https://arxiv.org/abs/2309.00071, section 3.4", "4.05", kNotKnown},
     {"yarn", "YaRN: slow pairs interpolated, fast ones kept",
-     "Pairs that turn often within the trained length stay, slow ones are interpolated, and q and k grow a "
-     "little.",
-     "at factor 4 the perplexity of LLaMA 7B goes from 4.05 to 4.19 within the trained length, and is 3.65 "
-     "at 4 "
-     "times the length (table 5)",
-     "400 steps of 64 windows of 64k tokens for Llama 2 at factor 16, 200 more for 32 (section 4.1)",
-     "Peng et al. 2023, https://arxiv.org/abs/2309.00071, definition 2; the ramp is that of the authors' "
-     "code",
+     "Pairs that make many turns within the trained length stay as they are; slow pairs are interpolated. q "
+     "and k become slightly larger.",
+     "at factor 4 the perplexity of LLaMA 7B rises from 4.05 to 4.19 within the trained length; it is 3.65 "
+     "at 4 times the length (table 5)",
+     "Llama 2: 400 steps of 64 windows with 64k tokens for factor 16, 200 more for factor 32 (section 4.1)",
+     "Peng et al. 2023, https://arxiv.org/abs/2309.00071, definition 2; the ramp follows the authors' code",
      "4.19", "3.65"},
-    {"longrope", "LongRoPE's form: a list of factors, one a pair",
-     "These lists are not searched: they are YaRN's division of each pair, put on top of what the file has. "
-     "LongRoPE's own come from a search over the model's loss, which nothing here replaces. Whoever has some "
-     "writes them as short_factor and long_factor, in a GGUF file as the tensors rope_factors_short.weight "
-     "and "
-     "rope_factors_long.weight.",
-     "nothing is known of these lists; searched ones reached 8 times the length (abstract)",
-     "nothing is known of these lists; searched ones reached 2048k tokens with up to 1,000 steps on lengths "
-     "within 256k (abstract)",
+    {"longrope", "LongRoPE format: a list of factors, one for each pair",
+     "These lists do not come from a search: they are YaRN's factor for each pair, times what the file "
+     "already divides by. LongRoPE's own lists come from a search over the model's loss, which nothing here "
+     "replaces. If you have such lists, write them as short_factor and long_factor; in a GGUF file they are "
+     "the tensors rope_factors_short.weight and rope_factors_long.weight.",
+     "no published number for these lists; searched lists reached 8 times the length (abstract)",
+     "no published number for these lists; searched lists reached 2048k tokens after up to 1,000 steps on "
+     "lengths within 256k (abstract)",
      "Ding et al. 2024, https://arxiv.org/abs/2402.13753", kNotKnown, kNotKnown}};
 
 constexpr std::string_view kPlainRotations[] = {"rope", "mrope", "mrope_interleaved"};
@@ -209,9 +205,8 @@ bool extends(const ExtensionTask& task, const LayerGroup& g) {
 std::string refusal(const ExtensionTask& task, std::string_view method) {
   const auto& types = task.family.rope.types.names;
   if (task.config.gguf() || method == "ntk" || types.empty() || among(types, method)) return {};
-  return text(
-      "the class of this family takes the type ", types.front(),
-      " alone (transformers, validate_rope). llama.cpp may have more for the GGUF file made of this one");
+  return text("the class of this family accepts only the type ", types.front(),
+              " (transformers, validate_rope). llama.cpp may accept more for a GGUF file made from this one");
 }
 
 Extension way(const ExtensionTask& task, const ExtensionMethod& method) {
@@ -221,7 +216,7 @@ Extension way(const ExtensionTask& task, const ExtensionMethod& method) {
   for (const LayerGroup& g : task.plan.now.groups) {
     if (!extends(task, g)) continue;
     if (rotation_of(g.position)->name == "proportional" && method.name != "linear") {
-      out.refused = "proportional RoPE has a factor for all its pairs, and no other way";
+      out.refused = "proportional RoPE has one factor for all pairs and no other scaling";
       return out;
     }
     out.groups.push_back(extended_group(task, method.name, g));
@@ -242,48 +237,48 @@ void note_model(const ExtensionTask& task, std::vector<std::string>& notes) {
   }
   if (!scaled.empty()) {
     notes.push_back(
-        text("The file scales its rotation already (", scaled,
-             "). A dictionary has one type: linear, NTK, dynamic "
-             "and YaRN take its place and begin again at ",
+        text("The file already scales its rotation (", scaled,
+             "). A dictionary has one type, so linear, NTK, dynamic and YaRN replace this scaling and start "
+             "again from ",
              plan.now.trained(),
-             " tokens, which is why original_max_position_embeddings stays at that and the factor is ",
+             " tokens. Therefore original_max_position_embeddings stays at that value and the factor is ",
              shortest(plan.factor),
-             ". Whatever the model learned with the old scaling is lost then. The lists of "
-             "longrope multiply what the file has instead."));
+             ". What the model learned with the old scaling is then lost. The lists of longrope multiply the "
+             "scaling in the file instead."));
   }
   if (turns && window)
-    notes.push_back(
-        text("Layers with a window see no key further than it, whatever the length: they need no extension",
-             task.full_only ? ", and get none."
-                            : ". Here one dictionary is for all layers, so they get it, too."));
-  if (turns && bare) notes.push_back("Layers without position have nothing to extend.");
+    notes.push_back(text("Layers with a window see no keys beyond it at any length. They need no extension",
+                         task.full_only
+                             ? " and get none."
+                             : ", but this file has one dictionary for all layers, so they get it too."));
+  if (turns && bare) notes.push_back("Layers without positions have nothing to extend.");
   if (!sections.empty())
     notes.push_back(
         "M-RoPE: linear, dynamic, YaRN and longrope replace the type of the dictionary and keep its "
-        "mrope_section. The specs below are those of text, where the coordinates are equal; images "
-        "turn the same frequencies by section. Some programs drop one of the two (LightLLM#1582).");
+        "mrope_section. The specs below are for text, where the coordinates are equal; images use the same "
+        "frequencies by section. Some programs drop either the type or the sections (LightLLM#1582).");
 }
 
 // Models that do not turn: what can be done instead.
 void note_other(const ExtensionPlan& plan, std::vector<std::string>& notes) {
   if (plan.now.positions_end)
-    notes.push_back(text("A table of ", *plan.now.positions_end,
-                         " rows: there is no row for a token beyond it. More rows have to be "
-                         "made (by interpolation of those that are there, or new) and trained; a file's "
-                         "max_position_embeddings alone makes an index error."));
+    notes.push_back(text("The model has a table of ", *plan.now.positions_end,
+                         " rows, and no row for a token beyond it. Add rows, interpolated from the present "
+                         "ones or new, and train them. If you change only max_position_embeddings in the "
+                         "file, the model raises an index error."));
   bool alibi = false, t5 = false, none = false;
   for (const LayerGroup& g : plan.now.groups)
     alibi |= !g.numbers().slopes.empty(), t5 |= !g.buckets.empty(), none |= g.kind == "none";
   if (alibi)
     notes.push_back(
-        "ALiBi is a bias by distance and has no end: it needs no extension, only the memory. "
+        "The bias of ALiBi is defined for every distance: it needs no extension, only memory. "
         "Distant tokens weigh less and less (Press et al. 2021, https://arxiv.org/abs/2108.12409).");
   if (t5)
     notes.push_back(
-        "T5's buckets have no end: all distances beyond the last one share its bias. Nothing need "
-        "be changed, and nothing tells far tokens apart.");
+        "T5's buckets cover every distance: all distances in the last bucket share its bias. You need not "
+        "change anything, but the model cannot tell far tokens apart.");
   if (none && !plan.now.positions_end && !alibi && !t5)
-    notes.push_back("No layer knows position: nothing is there to extend.");
+    notes.push_back("No layer uses positions: there is nothing to extend.");
 }
 
 std::optional<std::int64_t> cache_at(const Explanation& now, std::int64_t to) {
@@ -313,13 +308,12 @@ void check_extent_of(const Config& config, const Explanation& now) {
   const std::size_t keys = config.keys().size();
   if (keys > kMostKeys)
     throw Error(Fault::input,
-                text(config.where(), ": ", keys, " keys; settings are made for at most ", kMostKeys));
+                text(config.where(), ": the file has ", keys, " keys; allowed are at most ", kMostKeys));
   std::int64_t channels = 0;
   for (const LayerGroup& g : now.groups) channels += g.position.head_dim;
   if (channels > kMostChannels)
-    throw Error(Fault::input,
-                text(config.where(), ": heads of ", channels,
-                     " channels in the layers that differ; settings are made for at most ", kMostChannels));
+    throw Error(Fault::input, text(config.where(), ": the heads of the different layers have ", channels,
+                                   " channels together; allowed are at most ", kMostChannels));
 }
 
 // Layers with a window have a rotation of their own in this architecture of llama.cpp.
@@ -341,7 +335,7 @@ ExtensionPlan plan_extension(const Config& config, std::string_view words) {
   const std::int64_t to = tokens_in(words, std::max(plan.now.trained(), plan.now.model.longest));
   if (to <= plan.now.trained())
     throw Error(Fault::usage,
-                text(config.where(), ": --to is ", to, "; allowed are lengths beyond the trained ",
+                text(config.where(), ": --to is ", to, "; allowed are lengths above the trained ",
                      plan.now.trained(), " tokens"));
   plan.to = to;
   plan.factor = double(to) / double(plan.now.trained());

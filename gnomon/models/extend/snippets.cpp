@@ -202,9 +202,9 @@ class Snippets {
     const auto& taken = rope_.types_v4.names;
     if (method_ == "ntk" || after_->name == "proportional") return {};
     if (!taken.empty() && std::find(taken.begin(), taken.end(), method_) == taken.end())
-      return "its class of this family does not take this type";
+      return "its class for this family does not accept this type";
     if (rope_.dicts == RopeDicts::hunyuan && method_ == "dynamic")
-      return "its class of this family asks for alpha, which is another base and does not grow";
+      return "its class for this family needs alpha, which sets a base that does not grow";
     return {};
   }
   Json v5() const {
@@ -273,10 +273,10 @@ class Snippets {
     const std::string_view now = rotation_of(first_->position)->name;
     if (method_ == "dynamic") return "it has no option for a base that grows with the text";
     if (method_ == "longrope")
-      return "it has no option for lists, which are tensors of the GGUF file, rope_factors_short.weight and "
-             "rope_factors_long.weight";
+      return "it has no option for lists; they are the tensors rope_factors_short.weight and "
+             "rope_factors_long.weight in the GGUF file";
     if (now == "llama3" || now == "longrope" || now == "proportional")
-      return "the scaling that the model has is a tensor of its GGUF file, and no option takes that away";
+      return "the present scaling of the model is a tensor in its GGUF file, and no option removes it";
     return {};
   }
   // Its own names (common/arg.cpp). Its server allows no more than context_length, unless YaRN is asked for (ggml-org/

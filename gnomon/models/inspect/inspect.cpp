@@ -40,10 +40,10 @@ Masking masking_of(const OpenedModel& m, const ModelText& t) {
   const auto named = t.tokenizer ? t.tokenizer->mask() : std::nullopt;
   const std::optional<std::int64_t> mask = named ? *named : m.config.whole("mask_token_id");
   if (!mask)
-    throw Error(Fault::usage, text("an encoder is scored on masked tokens, and its mask token is not known: ",
+    throw Error(Fault::usage, text("an encoder is scored on masked tokens, but its mask token is unknown: ",
                                    t.tokenizer ? "tokenizer.json has no special token [MASK] or <mask>"
-                                               : "there is no tokenizer.json that gnomon reads",
-                                   ", and config.json no mask_token_id"));
+                                               : "there is no tokenizer.json that gnomon can read",
+                                   ", and config.json has no mask_token_id"));
   return {*mask, t.tokenizer ? std::min(known, t.tokenizer->size()) : known};
 }
 
@@ -161,8 +161,8 @@ Sample Inspecting::scored(const Windows& windows) {
 
 void Inspecting::add_tables() {
   if (!architecture_.position.input)
-    return leave_out("position table", "the model has none: no vector of position joins the words");
-  add("position table beside word table", kTableCost, [this] { found_.table = look_at_table(trained()); });
+    return leave_out("position table", "the model has none: it adds no position vectors to the words");
+  add("position table against word table", kTableCost, [this] { found_.table = look_at_table(trained()); });
   add("four terms of the first layer's logits", kTableCost, [this] {
     const Sample sample = read(kTerms);
     found_.terms = look_at_terms(trained(), sample), found_.term_windows = sample.count();
@@ -198,7 +198,7 @@ void Inspecting::look_at_pairs() {
 
 void Inspecting::add_changes() {
   const double once = changed().tokens();
-  add("positions moved", once * 4, [this] {
+  add("positions shifted", once * 4, [this] {
     const Sample sample = scored(changed());
     const SampleOutcome before = outcome_of(trained(), sample);
     found_.changed_windows = sample.count();
@@ -206,7 +206,7 @@ void Inspecting::add_changes() {
       found_.shifts.push_back(look_at_shift(trained(), sample, before, shift));
   });
   const bool of_layers = !architecture_.position.attention.empty() || !architecture_.position.layers.empty();
-  add("position taken away", once * double(2 + (of_layers ? layers_ : 0)),
+  add("positions removed", once * double(2 + (of_layers ? layers_ : 0)),
       [this, of_layers] { look_at_removals(of_layers); });
   if (of_layers) add_heads();
 }
@@ -220,9 +220,9 @@ void Inspecting::look_at_removals(bool of_layers) {
 void Inspecting::add_heads() {
   const std::int64_t count = layers_ * heads_;
   if (!options_.each_head)
-    return leave_out("position taken from single heads",
+    return leave_out("position removed from single heads",
                      text("not asked for: --each-head runs the model once for each of ", count, " heads"));
-  add(text("position taken from each of ", count, " heads"), changed().tokens() * double(1 + count),
+  add(text("position removed from each of ", count, " heads"), changed().tokens() * double(1 + count),
       [this] { look_at_each_head(); });
 }
 void Inspecting::look_at_each_head() {
@@ -236,7 +236,7 @@ void Inspecting::look_at_each_head() {
 
 void Inspecting::add_losses() {
   if (found_.measure == Measure::rows)
-    return leave_out("losses", "the model ends in its rows: it has no head");
+    return leave_out("losses", "the model has no output head, so it has no loss");
   const std::int64_t T = within(options_.longest);
   const Windows windows{T, std::max<std::int64_t>(4, kLossTokens / T)};
   add("loss by place", windows.tokens(), [this, windows] { look_at_losses(windows); });
@@ -255,9 +255,8 @@ void Inspecting::look_at_losses(const Windows& windows) {
 
 void Inspecting::add_beyond() {
   if (options_.beyond <= 1)
-    return leave_out(
-        "longer windows",
-        "not asked for: --beyond 2 reads windows twice as long as the model was trained on, in six ways");
+    return leave_out("longer windows",
+                     "not asked for: --beyond 2 reads windows twice as long as in training, in six ways");
   const std::int64_t trained_length = model_.resolved.trained_length;
   const auto length = std::int64_t(std::ceil(options_.beyond * double(trained_length)));
   // Attention grows with the square: counted as tokens of a model that attends to nothing.

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
 #include "gnomon/files/gguf.h"
 #include "gnomon/files/weights.h"
 #include "gnomon/kernels/loss.h"
@@ -31,11 +32,14 @@ ModelText read_ids(const Path& model, const Path& file) {
   std::istringstream in(read_file(file));
   std::int64_t id = 0;
   while (in >> id) {
-    if (id < 0 || id > INT32_MAX) throw Error(Fault::input, text(file.string(), ": ", id, " is no token id"));
+    if (id < 0 || id > INT32_MAX)
+      throw Error(Fault::input, text(file.string(), ": ", id, " is not a token id"));
     t.ids.push_back(std::int32_t(id));
   }
   if (!in.eof())
-    throw Error(Fault::input, text(file.string(), ": not whole numbers with spaces between them"));
+    throw Error(
+        Fault::input,
+        text(file.string(), ": found other characters; allowed are whole numbers with spaces between them"));
   try {
     t.tokenizer = Tokenizer::read(tokenizer_file(model));
   } catch (const Error&) {  // another tokeniser made them, or none is there
@@ -46,8 +50,8 @@ ModelText read_ids(const Path& model, const Path& file) {
 Sample windows_of_text(const ModelText& t, bool causal, std::int64_t T, std::int64_t most) {
   const std::int64_t frame = causal ? 0 : std::int64_t(t.before.size() + t.after.size()), body = T - frame;
   if (body < 1)
-    throw Error(Fault::usage, text("a window of ", T, " tokens has no room for a text beside the ", frame,
-                                   " that the model has around it"));
+    throw Error(Fault::usage, text("a window of ", T, " tokens has no room for text: the model adds ",
+                                   counted(std::size_t(frame), "token"), " around it"));
   const std::int64_t enough = (std::int64_t(t.ids.size()) - (causal ? 1 : 0)) / body;
   Sample s{T, {}, {}};
   for (std::int64_t w = 0; w < std::min(most, enough); ++w) {
@@ -66,7 +70,7 @@ Sample windows_of_text(const ModelText& t, bool causal, std::int64_t T, std::int
   }
   if (s.inputs.empty())
     throw Error(Fault::usage,
-                text("the text has ", t.ids.size(), " tokens; a window takes ", body + (causal ? 1 : 0)));
+                text("the text has ", t.ids.size(), " tokens; one window needs ", body + (causal ? 1 : 0)));
   return s;
 }
 

@@ -9,40 +9,40 @@
 
 namespace gnomon {
 
-// Rules about the position settings of a model's file: what is likely to be computed otherwise than was meant, by whom, and
-// what to write instead. The list is rules/list.def; the program, its page docs/lint.md and the tests are derived from it.
+// Rules about the position settings of a model's file: what goes wrong, in which reader, and what to write instead. The list is
+// rules/list.def; the program, its page docs/lint.md and the tests are made from it.
 
 enum class Severity { error, warning, note };
 std::string_view severity_name(Severity severity);
 
-class LintContext;  // what rules ask of a file: context.h
+class LintContext;  // what rules read from a file: context.h
 
-// A file of settings, and whatever stands beside it.
+// A file with settings, and the files beside it.
 struct LintFile {
   std::shared_ptr<const LintContext> context;
-  std::string bytes = {};  // of the config.json; empty: a GGUF file
+  std::string bytes = {};  // content of the config.json; empty: a GGUF file
 };
-// Of a folder or file, with the tensors that rules look at. Throws Error(input) and Error(resource) as Config::open() and
+// Opens a folder or file, with the tensors that rules read. Throws Error(input) and Error(resource) as Config::open() and
 // Weights::open() do.
 LintFile open_for_lint(const Path& path);
-// Of settings without weights.
+// Takes settings without weights.
 LintFile settings_for_lint(Config config);
 
 struct LintFinding {
-  std::string key;       // of the whole file; empty: no key, or one that is missing
+  std::string key;       // full key in the file; empty: no key, or a missing one
   std::string found;     // its value as JSON
   std::string expected;  // what to write instead
-  std::string says;      // what goes wrong here, in numbers
+  std::string says;      // what goes wrong in this file, with numbers
 };
 using Findings = std::vector<LintFinding>;
 
 struct LintTraits {
-  // gnomon's answer is another than that of transformers 5.23, or one where transformers raises an error.
+  // gnomon's answer differs from transformers 5.23, or transformers raises an error where gnomon gives an answer.
   bool departs = false;
-  // Left out about a key of which another rule says something that weighs as much.
+  // Omitted for a key about which another rule reports something at least as severe.
   bool general = false;
-  // An error that is one whatever the class does: the file contradicts itself. Other errors are left out where the class is
-  // unknown, for it may read what others do not.
+  // An error in every model class, because the file contradicts itself. For an unknown class, other errors are omitted: the class
+  // may read keys that other classes do not.
   bool any_class = false;
 };
 
@@ -50,10 +50,10 @@ struct LintRule {
   std::string_view id;  // kebab-case
   Severity severity;
   std::string_view title;     // one sentence
-  std::string_view explains;  // what goes wrong, for whom, how much
+  std::string_view explains;  // what goes wrong, for whom, and how much
   std::string_view fix;
-  std::string_view link;           // where it happened
-  std::string_view fails, passes;  // a config.json that has it, one that does not
+  std::string_view link;           // a report of such a case
+  std::string_view fails, passes;  // a config.json with the fault, and one without
   Findings (*find)(const LintContext&);
   LintTraits traits = {};
 };
@@ -68,8 +68,8 @@ struct LintResult {
 struct LintChoice {
   std::vector<std::string> only, ignore;  // ids; empty `only`: all
 };
-// What all the rules find, errors first, then in the order of the list; of a class that is not known no error but those of
-// `any_class`. Throws Error(usage) for a rule that there is not.
+// The findings of the chosen rules: errors first, then in the order of the list. For an unknown class, only errors with
+// `any_class` are reported. Throws Error(usage) for a rule that does not exist.
 std::vector<LintResult> lint(const LintContext& context, const LintChoice& choice = {});
 
 }  // namespace gnomon

@@ -143,13 +143,13 @@ StrictJson metadata_of(const Weights& weights) {
     if (entry.key.starts_with("tokenizer.")) continue;
     const std::size_t length = Gguf::length(entry.value);
     if (length > kLongestList && entry.key.starts_with(own))
-      throw WrongValue(entry.key, text(gguf.file().string(), ": ", excerpt(entry.key), " is a list of ",
-                                       length, "; allowed are at most ", kLongestList));
+      throw WrongValue(entry.key, text(gguf.file().string(), ": ", excerpt(entry.key), " has ", length,
+                                       " entries; allowed are at most ", kLongestList));
     listed += length;
     if (listed > kMostListed && entry.key.starts_with(own))
       throw WrongValue(entry.key,
                        text(gguf.file().string(), ": the lists up to ", excerpt(entry.key), " have ", listed,
-                            " numbers; allowed are at most ", kMostListed, " together"));
+                            " numbers together; allowed are at most ", kMostListed));
     if (length > kLongestList || listed > kMostListed) continue;
     std::visit([&](const auto& value) { members.emplace_back(entry.key, value); }, entry.value);
   }
@@ -181,7 +181,7 @@ Config Config::with(std::string_view part, std::string_view members) const {
   StrictJson& into = part.empty() ? document->root : document->root[std::string(part)];
   const StrictJson given = parse_json(std::string(members), "settings to paste");
   if (!into.is_object() || !given.is_object())
-    throw Error(Fault::input, gnomon::text(document->where, ": ", part, " is no object of settings"));
+    throw Error(Fault::input, gnomon::text(document->where, ": ", part, " is not an object of settings"));
   for (const auto& member : given.items()) into[member.key()] = member.value();
   return Config(std::move(document));
 }

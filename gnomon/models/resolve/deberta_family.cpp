@@ -37,9 +37,9 @@ class Deberta {
                                       "relative-attention-unsaid"});
     }
     if (!second_ && file_.flag("talking_head").value_or(false))
-      task_.answer.remarks.push_back({file_.at("talking_head"),
-                                      "mixes the heads before and after softmax, which no spec says",
-                                      "talking-heads-untold"});
+      task_.answer.remarks.push_back(
+          {file_.at("talking_head"), "mixes the heads before and after the softmax; no spec can express that",
+           "talking-heads-untold"});
     for (std::int64_t l = 0; l < task_.sizes.layers; ++l) {
       LayerPosition layer = make_layer(task_, {}, parts);
       layer.scale = attention_scale(task_, l, layer);
@@ -53,7 +53,9 @@ class Deberta {
   void beside_the_words() {
     const bool biased = file_.flag("position_biased_input").value_or(true);
     task_.answer.because.push_back({"input", biased ? "learned" : "none", file_.at("position_biased_input"),
-                                    biased ? "a row for each token beside the words" : "words alone"});
+                                    biased
+                                        ? "a learned vector for each position is added to the word embedding"
+                                        : "word embeddings only"});
     if (biased) task_.answer.input = learned_table(task_.sizes.longest);
   }
 
@@ -62,8 +64,9 @@ class Deberta {
     const std::size_t terms = position_terms(file_).size();
     if (terms == 0) return layer.scale;
     const double scale = 1 / std::sqrt(double(layer.head_dim) * double(1 + terms));
-    layer.because.back() = {"scale", shortest(scale), file_.at("pos_att_type"),
-                            "1/sqrt(head_dim) of each term that it names, of q·k and of none that is added"};
+    layer.because.back() = {
+        "scale", shortest(scale), file_.at("pos_att_type"),
+        "1/sqrt(head_dim · (1 + terms)): it counts the terms that the key names, although none is added"};
     return scale;
   }
 
@@ -78,20 +81,19 @@ class Deberta {
     if (terms.empty()) {
       task_.answer.because.push_back(
           {"relative", "none", file_.at("pos_att_type"),
-           "it names no term: a table of distances is made, and nothing of it is added"});
+           "it names no term: the model has a distance table and adds nothing from it"});
       return std::nullopt;
     }
     const std::string both = c2p && p2c ? "c2p_p2c" : c2p ? "c2p" : "p2c";
-    say("terms", both, "pos_att_type", "which of them; all are divided by their number + 1");
+    say("terms", both, "pos_att_type", "the terms that are added; their number + 1 enters the scale");
     const std::int64_t span = this->span(),
                        buckets = file_.whole("position_buckets", -1, 1 << 20).value_or(-1);
     Named spec;
     if (second_ && buckets > 0) {
       if (buckets % 2 || span - 1 <= buckets / 2)
-        file_.wrong(
-            "position_buckets",
-            text("an even number, and a largest distance above half of it and one more; here it is ", span));
-      say("buckets", text(buckets), "position_buckets", "to each side, logarithmic");
+        file_.wrong("position_buckets",
+                    text("an even number below 2 · (largest distance - 1); the largest distance is ", span));
+      say("buckets", text(buckets), "position_buckets", "on each side, logarithmic");
       spec = {"deberta_v2", {{"buckets", buckets}, {"distance", span}}};
     } else {
       spec = {"deberta", {{"span", span}}};
@@ -99,8 +101,9 @@ class Deberta {
     const bool shared = second_ && file_.flag("share_att_key").value_or(false);
     const bool norm =
         second_ && file_.text("norm_rel_ebd").value_or("none").find("layer_norm") != std::string::npos;
-    say("projections", shared ? "shared" : "own", second_ ? "share_att_key" : "", "of the table");
-    if (second_) say("norm", norm ? "on" : "off", "norm_rel_ebd", "LayerNorm of the table");
+    say("projections", shared ? "shared" : "own", second_ ? "share_att_key" : "",
+        "projections of the distance table");
+    if (second_) say("norm", norm ? "on" : "off", "norm_rel_ebd", "LayerNorm of the distance table");
     spec.options.emplace_back("terms", both);
     spec.options.emplace_back("projections", shared ? "shared" : "own");
     spec.options.emplace_back("norm", norm ? "on" : "off");
@@ -111,7 +114,7 @@ class Deberta {
   std::int64_t span() {
     const auto own = file_.whole("max_relative_positions");
     if (own && *own >= 1) {
-      say(second_ ? "distance" : "span", text(*own), "max_relative_positions", "the file's own");
+      say(second_ ? "distance" : "span", text(*own), "max_relative_positions", "from the file");
       return *own;
     }
     say(second_ ? "distance" : "span", text(task_.sizes.longest), "max_position_embeddings",

@@ -38,7 +38,8 @@ class DeepseekV4 {
       if (slides) kind.window = window;
       kind.kv_heads = 1;
       LayerPosition layer = make_layer(task_, kind, {slides ? plain : compressed});
-      layer.because.push_back({"kv_heads", "1", "", "keys are values, one vector for all heads"});
+      layer.because.push_back(
+          {"kv_heads", "1", "", "keys and values are the same, one vector for all heads"});
       layer.kept = slides ? KeptKeys{.shared = true} : blocks(kinds[l], window, layer);
       layer.scale = attention_scale(task_, std::int64_t(l), layer);
       layer.number = std::int64_t(l);
@@ -47,8 +48,8 @@ class DeepseekV4 {
     if (std::all_of(kinds.begin(), kinds.end(), [](const std::string& k) { return k == kSliding; })) return;
     task_.answer.remarks.push_back(
         {file_.at(file_.has("compress_ratios") ? "compress_ratios" : "layer_types"),
-         "layers without a window see the tokens within it and compressed blocks beyond, "
-         "at the positions of blocks, and turn values too: no spec says so",
+         "layers without a window see the tokens within sliding_window, and compressed blocks beyond it at "
+         "the positions of the blocks. They rotate values too. No spec can express this",
          "positions-of-blocks-untold"});
   }
 
@@ -63,7 +64,8 @@ class DeepseekV4 {
     } else {
       for (std::size_t l = 0; l < n; ++l) types.emplace_back(l < 2 || (l - 2) % 2 == 0 ? kHeavy : kSparse);
     }
-    if (types.size() < n) file_.wrong("layer_types", text("a list of ", n, " kinds, one for each layer"));
+    if (types.size() < n)
+      file_.wrong("layer_types", text("a list of ", n, " layer types, one for each layer"));
     types.resize(n);
     for (const std::string& type : types)
       if (type != kSliding && type != kSparse && type != kHeavy)
@@ -87,76 +89,76 @@ class DeepseekV4 {
     KeptKeys kept{true, window, rate.value_or(sparse ? 4 : 128), task_.sizes.head_dim};
     layer.because.push_back({"block", text(kept.block),
                              rate ? file_.at(old ? std::string(older) : named) : "",
-                             rate ? "tokens that one key stands for" : "no key says it: the class's own"});
+                             rate ? "tokens per compressed key" : "no key sets it: default of the class"});
     if (!sparse) return kept;
     const auto indexer = file_.whole("index_head_dim", 1, 65536);
     kept.channels += indexer.value_or(128);
     layer.because.push_back({"indexer", text(indexer.value_or(128)),
                              indexer ? file_.at("index_head_dim") : "",
-                             "channels of the key that chooses a block"});
+                             "channels of the indexer key that selects a block"});
     return kept;
   }
 
   RopeValue part() {
     file_.has("qk_rope_head_dim");  // read, if only to be outweighed
     if (const auto x = file_.number("partial_rotary_factor"))
-      return rope_number(*x, file_.at("partial_rotary_factor"), "the file's own");
+      return rope_number(*x, file_.at("partial_rotary_factor"), "from the file");
     if (const auto x = file_.whole("qk_rope_head_dim"))
       return rope_number(double(*x) / double(task_.sizes.head_dim), file_.at("qk_rope_head_dim"),
                          "qk_rope_head_dim / head_dim");
-    return rope_number(64.0 / 512, "", "no key says it: the class's own");
+    return rope_number(64.0 / 512, "", "no key sets it: default of the class");
   }
   RopeValue theta(std::string_view key, double standard) {
-    if (const auto x = file_.number(key)) return rope_number(*x, file_.at(key), "the top level's");
-    return rope_number(standard, "", "no key says it: the class's own");
+    if (const auto x = file_.number(key)) return rope_number(*x, file_.at(key), "from the top level");
+    return rope_number(standard, "", "no key sets it: default of the class");
   }
   std::string_view object() { return file_.has("rope_scaling") ? "rope_scaling" : "rope_parameters"; }
   bool nested() { return file_.has(text(object(), ".main")) && file_.has(text(object(), ".compress")); }
   void complete(RopeDict& dict) {
     if (!dict.find("rope_type"))
       dict.set("rope_type",
-               dict.find("type") ? *dict.find("type") : rope_word("default", "", "no key says it"));
+               dict.find("type") ? *dict.find("type") : rope_word("default", "", "no key sets it"));
     const bool whole =
         nested() && *dict.word("rope_type") == "default" && !file_.has("partial_rotary_factor");
     if (whole && !dict.find("partial_rotary_factor"))
-      task_.answer.remarks.push_back({file_.at(object()),
-                                      "transformers 5.23 fills the share of the head that turns into one "
-                                      "dictionary for all alone: where "
-                                      "one of two leaves it out and is not scaled, the whole head turns",
-                                      "part-of-blocks-unsaid"});
+      task_.answer.remarks.push_back(
+          {file_.at(object()),
+           "with two dictionaries transformers 5.23 adds no default partial_rotary_factor: a dictionary of "
+           "type default without it rotates the whole head",
+           "part-of-blocks-unsaid"});
     dict.set_default("partial_rotary_factor",
                      whole ? rope_number(1, "", "the dictionary has none: the whole head") : part());
     dict.set_default("original_max_position_embeddings",
                      rope_number(double(task_.sizes.longest), file_.at("max_position_embeddings"),
-                                 "the dictionary has none: the longest"));
+                                 "the dictionary has none: the longest context"));
   }
   RopeDict main() {
     RopeDict dict(file_.config().where());
-    if (nested()) dict = RopeDict::read(file_, text(object(), ".main"), "the dictionary's own");
+    if (nested()) dict = RopeDict::read(file_, text(object(), ".main"), "from the dictionary");
     dict.set_default("rope_theta", theta("rope_theta", 10000));
     complete(dict);
     return dict;
   }
   RopeDict compress() {
     if (nested()) {
-      RopeDict dict = RopeDict::read(file_, text(object(), ".compress"), "the dictionary's own");
+      RopeDict dict = RopeDict::read(file_, text(object(), ".compress"), "from the dictionary");
       dict.set_default("rope_theta", theta("rope_theta", 10000));
       complete(dict);
       if (*dict.word("rope_type") == "yarn" && !dict.find("attention_factor"))
-        task_.answer.remarks.push_back({file_.at(text(object(), ".compress")),
-                                        "transformers 5.23 puts attention_factor 1 into one dictionary for "
-                                        "all alone: here YaRN's factor "
-                                        "multiplies cos and sin",
-                                        "yarn-temperature-added"});
+        task_.answer.remarks.push_back(
+            {file_.at(text(object(), ".compress")),
+             "transformers 5.23 sets attention_factor to 1 only in a single dictionary for all layers; here "
+             "YaRN's factor multiplies cos and sin",
+             "yarn-temperature-added"});
       return dict;
     }
-    RopeDict dict = RopeDict::read(file_, object(), "the dictionary's own");
+    RopeDict dict = RopeDict::read(file_, object(), "from the dictionary");
     dict.set("rope_theta", theta("compress_rope_theta", 160000));
     dict.set("partial_rotary_factor", part());  // whatever the dictionary says
     complete(dict);
     if (*dict.word("rope_type") == "yarn")
       dict.set_default("attention_factor",
-                       rope_number(1, "", "no key says it: this family does not multiply cos and sin"));
+                       rope_number(1, "", "no key sets it: this family does not multiply cos and sin"));
     return dict;
   }
 

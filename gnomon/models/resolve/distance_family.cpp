@@ -24,7 +24,7 @@ Because own_code(std::string_view what, std::string_view value, std::string_view
 SpecPart alibi() {
   return {{"alibi", {{"slopes", "authors"}}},
           {own_code("encoding", "alibi", "this family always has it"),
-           own_code("slopes", "authors", "the authors' rule for head counts that are no power of two")},
+           own_code("slopes", "authors", "the authors' rule for head counts that are not a power of two")},
           {}};
 }
 
@@ -47,12 +47,12 @@ SpecPart t5_part(const Resolving& task, bool scaled) {
                 {}};
   const auto say = [&](std::string_view what, std::int64_t x, bool said, std::string_view key) {
     part.because.push_back({std::string(what), text(x), said ? file.at(key) : "",
-                            said ? "the file's own" : "no key says it: the class's own"});
+                            said ? "from the file" : "no key sets it: default of the class"});
   };
   say("buckets", buckets.value_or(32), buckets.has_value(), "relative_attention_num_buckets");
   say("distance", distance.value_or(128), distance.has_value(), "relative_attention_max_distance");
   if (!scaled)
-    part.because.push_back(own_code("scale", "1", "this family does not scale q·k; the spec says it"));
+    part.because.push_back(own_code("scale", "1", "this family does not scale q·k (scale=off in the spec)"));
   return part;
 }
 
@@ -61,15 +61,15 @@ SpecPart t5_part(const Resolving& task, bool scaled) {
 void resolve_alibi(const Resolving& task) {
   SpecPart part = alibi();
   if (task.family.name == "mpt") {
-    part.because.push_back(own_code("bias_max", "8", "transformers 5.23, build_mpt_alibi_tensor: always"));
+    part.because.push_back(own_code("bias_max", "8", "always (transformers 5.23, build_mpt_alibi_tensor)"));
     if (const auto most = task.file.number("attn_config.alibi_bias_max"); most && *most != 8)
       task.answer.remarks.push_back({task.file.at("attn_config.alibi_bias_max"),
-                                     "not looked at by transformers, which has 8; MosaicML's own code has it",
+                                     "transformers ignores it and uses 8; MosaicML's own code reads it",
                                      "alibi-most-unread"});
     if (const auto on = task.file.flag("attn_config.alibi"); on && !*on)
       task.answer.remarks.push_back(
           {task.file.at("attn_config.alibi"),
-           "not looked at by transformers, which always has ALiBi; MosaicML's own code has it",
+           "transformers ignores it and always uses ALiBi; MosaicML's own code reads it",
            "alibi-off-unread"});
   }
   fill_layers(task, part);
@@ -80,7 +80,7 @@ void resolve_baichuan(const Resolving& task) {
   if (task.sizes.layers != kLayersOf13B) return resolve_rotary(task);
   SpecPart part = alibi();
   part.because.front() = {"encoding", "alibi", task.file.at(task.family.keys.layers),
-                          "the model of 40 layers, 13B, has it; the others turn"};
+                          "the 13B model, with 40 layers, has ALiBi; the others have RoPE"};
   fill_layers(task, part);
 }
 
@@ -90,7 +90,8 @@ void resolve_falcon(const Resolving& task) {
   const bool new_design = file.flag("new_decoder_architecture").value_or(false);
   if (!new_design && file.flag("multi_query").value_or(true)) {
     sizes.kv_heads = 1;
-    task.answer.because.push_back({"kv_heads", "1", file.at("multi_query"), "one head of keys for all"});
+    task.answer.because.push_back(
+        {"kv_heads", "1", file.at("multi_query"), "one KV head for all query heads"});
   }
   const Resolving own{file, task.family, sizes, task.answer};
   if (!file.flag("alibi").value_or(false)) return resolve_rotary(own);
@@ -105,14 +106,15 @@ void resolve_falcon(const Resolving& task) {
     slope *= std::sqrt(double(task.sizes.head_dim));  // as they are before the scale
   if (rounded_by_bfloat16(slopes))
     task.answer.remarks.push_back(
-        {file.at("alibi"), "transformers rounds the slopes to bfloat16 (build_alibi_tensor); these are exact",
+        {file.at("alibi"),
+         "transformers rounds the slopes to bfloat16 (build_alibi_tensor); the slopes here are exact",
          "alibi-slopes-rounded"});
 }
 
 void resolve_t5(const Resolving& task) {
   const SpecPart part = t5_part(task, false);
   task.answer.because.push_back(
-      own_code("input", "none", "words alone: this family has no absolute position"));
+      own_code("input", "none", "word embeddings only: this family has no absolute positions"));
   const auto decoder = task.file.whole("num_decoder_layers", 0, 4096);
   for (const std::string_view component : {"encoder", "decoder"}) {
     const bool decodes = component == "decoder";
@@ -131,12 +133,12 @@ void resolve_mpnet(const Resolving& task) {
   resolve_table(task);
   task.answer.layers.clear();
   SpecPart part{{"t5", {{"buckets", 32}, {"distance", 128}}},
-                {own_code("buckets", "32", "compute_position_bias, whatever the file says"),
-                 own_code("distance", "128", "the class's own")},
+                {own_code("buckets", "32", "fixed in compute_position_bias, whatever the file says"),
+                 own_code("distance", "128", "fixed by the class")},
                 {}};
   if (const auto buckets = task.file.whole("relative_attention_num_buckets"); buckets && *buckets != 32)
     task.answer.remarks.push_back({task.file.at("relative_attention_num_buckets"),
-                                   "sizes the table alone: transformers counts 32 buckets",
+                                   "it only sizes the table: transformers always uses 32 buckets",
                                    "bucket-count-unread"});
   fill_layers(task, part);
 }

@@ -53,19 +53,19 @@ class GgufRope {
 
   void theta(RopeDict& dict, std::string_view name, double standard) {
     const auto x = file_.number(key(name));
-    dict.set("rope_theta", x ? rope_number(*x, key(name), rule("the file's own"))
-                             : rope_number(standard, "", rule("no key says it")));
+    dict.set("rope_theta", x ? rope_number(*x, key(name), rule("from the file"))
+                             : rope_number(standard, "", rule("no key sets it")));
   }
   void width(RopeDict& dict, std::string_view name) {
     if (const auto x = file_.whole(key(name)))
-      dict.set("rotary_dim", rope_number(double(*x), key(name), rule("the file's own")));
+      dict.set("rotary_dim", rope_number(double(*x), key(name), rule("from the file")));
   }
 
   void sliding_base(RopeDict& dict) {
     constexpr std::string_view name = "rope.freq_base_swa";
     if (fixed_.windows.rope == SlidingRope::own) return theta(dict, name, 10000);
     if (const auto x = file_.number(key(name)))
-      dict.set("rope_theta", rope_number(*x, key(name), rule("of layers with a window")));
+      dict.set("rope_theta", rope_number(*x, key(name), rule("for layers with a window")));
   }
   // Step 3.5 turns half of the channels that the key says where a layer sees everything.
   void half(RopeDict& dict) {
@@ -79,7 +79,7 @@ class GgufRope {
     while (!list->empty() && list->back() == 0) list->pop_back();
     if (!list->empty())
       dict.set("mrope_section",
-               {key("rope.dimension_sections"), rule("the file's own"), std::move(*list), "a list"});
+               {key("rope.dimension_sections"), rule("from the file"), std::move(*list), "a list"});
   }
 
   // `divided`: by rope_freqs.weight, where the file has it.
@@ -90,28 +90,28 @@ class GgufRope {
     const std::string_view factor_name =
         file_.has(key("rope.scaling.factor")) ? "rope.scaling.factor" : "rope.scale_linear";
     const double factor = file_.number(key(factor_name)).value_or(0);
-    if (factor != 0) dict.set("factor", rope_number(factor, key(factor_name), rule("the file's own")));
+    if (factor != 0) dict.set("factor", rope_number(factor, key(factor_name), rule("from the file")));
     original(dict), temperature(dict);
     if (divided && file_.has("rope_freqs.weight")) return freqs(dict);
     if (file_.has("rope_factors_long.weight") && file_.has("rope_factors_short.weight"))
       return longrope(dict);
     if (type == "none" || (type == "linear" && (factor == 0 || factor == 1))) type = "default";
     dict.set("rope_type", rope_word(type, type_key,
-                                    type_key.empty() ? rule("no key says it: linear, by a factor of 1")
-                                                     : rule("the file's own")));
+                                    type_key.empty() ? rule("no key sets it: linear with factor 1")
+                                                     : rule("from the file")));
     if (type == "yarn") yarn(dict, factor);
   }
   void temperature(RopeDict& dict) {
     if (const auto x = file_.number(key("attention.temperature_scale")))
       dict.set("llama_4_scaling_beta",
-               rope_number(*x, key("attention.temperature_scale"), rule("the file's own")));
+               rope_number(*x, key("attention.temperature_scale"), rule("from the file")));
   }
   void original(RopeDict& dict) {
     const auto x = file_.number(key("rope.scaling.original_context_length"));
-    dict.set("original_max_position_embeddings",
-             x ? rope_number(*x, key("rope.scaling.original_context_length"), rule("the file's own"))
-               : rope_number(double(longest_), key("context_length"),
-                             rule("no key says it: the length of training")));
+    dict.set(
+        "original_max_position_embeddings",
+        x ? rope_number(*x, key("rope.scaling.original_context_length"), rule("from the file"))
+          : rope_number(double(longest_), key("context_length"), rule("no key sets it: the trained length")));
   }
   // The factor of cos and sin comes from the factor, or from the logarithm's multiplier (llama-context.cpp). Which of
   // the keys are read depends on the architecture.
@@ -119,7 +119,7 @@ class GgufRope {
     for (const auto& [from, to] : {std::pair{"rope.scaling.yarn_beta_fast", "beta_fast"},
                                    {"rope.scaling.yarn_beta_slow", "beta_slow"}})
       if (const auto x = file_.number(key(from)); x && *x > 0 && read(fixed_.ramp_keys, from))
-        dict.set(to, rope_number(*x, key(from), rule("the file's own")));
+        dict.set(to, rope_number(*x, key(from), rule("from the file")));
     constexpr std::string_view name = "rope.scaling.yarn_log_multiplier";
     const double found = file_.number(key(name)).value_or(0);
     const double multiplier =
@@ -130,17 +130,17 @@ class GgufRope {
       const double over = arch_ == "deepseek2" ? multiplier : 1;
       dict.set("attention_factor",
                rope_number(own * m(over) / m(multiplier), key(name),
-                           "llama.cpp, llama-context.cpp: the ratio of two of YaRN's factors"));
+                           "llama.cpp, llama-context.cpp: the ratio of two YaRN factors"));
       dict.set("mscale_all_dim",
-               rope_number(multiplier, key(name), rule("the file's own, divided by its unit")));
+               rope_number(multiplier, key(name),
+                           rule("from the file, divided by the unit of this architecture")));
     } else if (own != 1) {
-      dict.set("attention_factor",
-               rope_number(own * m(1), key("rope.scaling.attn_factor"), "llama.cpp: times YaRN's own"));
+      dict.set("attention_factor", rope_number(own * m(1), key("rope.scaling.attn_factor"),
+                                               "llama.cpp: multiplied by YaRN's factor"));
     }
   }
   bool read(bool is, std::string_view name) {
-    if (!is)
-      out_.remarks.push_back({key(name), text("llama.cpp does not read it for the architecture ", arch_)});
+    if (!is) out_.remarks.push_back({key(name), text("llama.cpp ignores it for the architecture ", arch_)});
     return is;
   }
   // Llama 3's scaling is a tensor of divisors; so are Gemma 4's pairs that do not turn.
@@ -151,14 +151,16 @@ class GgufRope {
       const double pairs = double(divisors.size());
       double share = double(turning) / pairs;
       while (std::int64_t(share * pairs) < std::int64_t(turning)) share = std::nextafter(share, 1);
-      dict.set("rope_type",
-               rope_word("proportional", name, by + ": past some number of them by so much that none turns"));
-      return dict.set("partial_rotary_factor", rope_number(share, name, "those that turn"));
+      dict.set(
+          "rope_type",
+          rope_word("proportional", name,
+                    by + "; the divisors of the last pairs are so large that these pairs do not rotate"));
+      return dict.set("partial_rotary_factor", rope_number(share, name, "the share of pairs that rotate"));
     }
     dict.set("rope_type", rope_word("longrope", name, by));
     const RopeValue list{name, by, divisors, "a tensor"};
     dict.set("short_factor", list), dict.set("long_factor", list);
-    dict.set("attention_factor", rope_number(1, "", "llama.cpp: cos and sin as they are"));
+    dict.set("attention_factor", rope_number(1, "", "llama.cpp: cos and sin are not multiplied"));
   }
   // Of divisors that are 1, and from some pair on endless (1e30, as its converter writes): how many are 1. 0: of others.
   static std::size_t pairs_before_infinity(const std::vector<double>& divisors) {
@@ -170,18 +172,17 @@ class GgufRope {
   }
   void longrope(RopeDict& dict) {
     const std::string source =
-        "llama.cpp, get_rope_factors: long where the context that is made room for is longer than original";
+        "llama.cpp, get_rope_factors: the long list if the allocated context is longer than original";
     dict.set("rope_type", rope_word("longrope", "rope_factors_long.weight", source));
     dict.set("short_factor",
              {"rope_factors_short.weight", source, *file_.numbers("rope_factors_short.weight"), "a tensor"});
     dict.set("long_factor",
              {"rope_factors_long.weight", source, *file_.numbers("rope_factors_long.weight"), "a tensor"});
     const auto a = file_.number(key("rope.scaling.attn_factor"));
-    dict.set("attention_factor", a ? rope_number(*a, key("rope.scaling.attn_factor"), rule("the file's own"))
-                                   : rope_number(1, "", rule("no key says it")));
+    dict.set("attention_factor", a ? rope_number(*a, key("rope.scaling.attn_factor"), rule("from the file"))
+                                   : rope_number(1, "", rule("no key sets it")));
     out_.remarks.push_back({"rope_factors_long.weight",
-                            "llama.cpp chooses by the context that it makes room for, not by how "
-                            "long it is by now"});
+                            "llama.cpp chooses by the allocated context, not by its current length"});
   }
 
   FileReading& file_;
@@ -276,9 +277,10 @@ void set_scale(FileReading& file, const Family& row, const std::string& arch, Re
     if (!own && row.scale == AttentionScale::one) layer.scale = 1;
     if (!own && by_width) layer.scale = 1 / std::sqrt(double(answer.width / layer.heads));
     if (layer.scale != 0)
-      layer.because.push_back(
-          {"scale", shortest(layer.scale), own ? text(arch, ".attention.scale") : "",
-           by_width && !own ? "1/sqrt(width / heads), in models of so many layers" : "of q·k"});
+      layer.because.push_back({"scale", shortest(layer.scale), own ? text(arch, ".attention.scale") : "",
+                               by_width && !own
+                                   ? "1/sqrt(width / heads), in models with this number of layers"
+                                   : "scale of q·k"});
   }
 }
 
@@ -360,7 +362,7 @@ void drop_layers_without_attention(FileReading& file, const std::string& arch, R
     answer.remarks.push_back(
         {recurrent.empty() ? every ? interval : text(arch, ".attention.head_count_kv") : list,
          text(dropped.size(), dropped.size() == 1 ? " layer has" : " layers have",
-              " no attention, the first is layer ", dropped.front())});
+              " no attention; the first is layer ", dropped.front())});
 }
 
 // What value vectors are wide, where it is another width than that of keys.
@@ -374,7 +376,7 @@ void set_values(FileReading& file, const Family& family, const std::string& arch
     const auto own = slides ? windowed : all;
     if (!own || *own == layer.head_dim) continue;
     layer.value_dim = *own;
-    layer.because.push_back({"value_dim", text(*own), slides ? sliding : full, "of values"});
+    layer.because.push_back({"value_dim", text(*own), slides ? sliding : full, "channels of a value"});
   }
 }
 
@@ -384,20 +386,17 @@ Family unlisted(const Config& config, const std::string& arch, Resolved& answer)
   if (fixed && fixed->pairs == GgufPairs::none)
     throw WrongValue("general.architecture",
                      text(config.where(), ": general.architecture is ", arch,
-                          ", to which llama.cpp gives no rotation; gnomon does not read it"));
+                          ". It has no rotation in llama.cpp, and gnomon does not read such files"));
   Family generic;
   generic.method = Method::rotary;
   if (fixed) generic.no_position = fixed->no_position;
   answer.remarks.push_back(
       {"general.architecture",
-       fixed
-           ? text("'", arch,
-                  "' is not a family that gnomon knows: pairs and windows are those that llama.cpp fixes by "
-                  "this "
-                  "name, the rest is read from the keys")
-           : text("'", arch,
-                  "' is not a family that gnomon knows: which channels form a pair is a guess, for llama.cpp "
-                  "fixes it by this name")});
+       fixed ? text("gnomon does not know the family '", arch,
+                    "': pairs and windows are as llama.cpp fixes them for this name, the rest comes from the "
+                    "keys")
+             : text("gnomon does not know the family '", arch,
+                    "': the pairing of channels is a guess, because llama.cpp fixes it by this name")});
   return generic;
 }
 

@@ -60,7 +60,7 @@ std::vector<std::string> layer_overrides(FileReading& file, std::int64_t layers)
     const std::string object = text(kObject, ".", key);
     const auto number = layer_number(key);
     if (!number || *number < 0 || *number >= layers)
-      file.wrong(object, text("under a layer's number, from 0 to ", layers - 1));
+      file.wrong(object, text("a key that is a layer number, from 0 to ", layers - 1));
     if (file.kind(object) != Config::Kind::object) file.wrong(object, "an object");
     objects[std::size_t(*number)] = object;
   }
@@ -79,7 +79,7 @@ void remark_layer_overrides(FileReading& file, const Family& family, const Sizes
         heads[l].emplace(name, value);
       } else {
         remarks.push_back({file.at(text(objects[l], ".", name)),
-                           "not read by layer in this family: transformers 5.23 raises "
+                           "this family cannot set it per layer: transformers 5.23 raises "
                            "AmbiguousGlobalPerLayerAttributeError when it builds the model",
                            kRule});
       }
@@ -92,8 +92,8 @@ void remark_layer_overrides(FileReading& file, const Family& family, const Sizes
                                     [&](const LayerKind& kind) { return kind.type == kinds[l].type; });
     if (heads[l] == heads[std::size_t(first - kinds.begin())]) continue;
     remarks.push_back({file.at(kObject),
-                       text("layers of the kind ", kinds[l].type, " have other heads from layer ", l,
-                            " on: transformers 5.23 makes one rotation for each kind and raises ValueError"),
+                       text("layers of type ", kinds[l].type, " have different heads from layer ", l,
+                            " on: transformers 5.23 makes one rotation per layer type and raises ValueError"),
                        kRule});
     return;
   }

@@ -19,9 +19,9 @@ class SizeReader {
 
   std::int64_t size(std::string_view what, std::string_view key, std::int64_t standard, std::int64_t most) {
     if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, most))
-      return say(what, *x, file_.at(key), "the file's own");
-    if (standard == 0) file_.wrong(key, "a whole number: nothing else says it");
-    return say(what, standard, "", "no key says it: the class's own");
+      return say(what, *x, file_.at(key), "from the file");
+    if (standard == 0) file_.wrong(key, "a whole number: it has no default");
+    return say(what, standard, "", "no key sets it: default of the class");
   }
   // The same, of a size that the class also has under a common name, which wins (its attribute_map).
   std::int64_t size_by(std::string_view common, std::string_view what, std::string_view key,
@@ -82,14 +82,14 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
     s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
   } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
-    s.kv_heads = read.say("kv_heads", s.heads, "", "no key says it: as many as heads");
+    s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
   } else {
     s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);
   }
   if (family.mla.rope) {
     s.head_dim = mla_head(file, family.mla, read);
   } else if (!file.has(keys.head_dim) && own.head_dim == 0) {
-    if (s.width < s.heads) file.wrong(keys.width, text("as many as heads or more, ", s.heads));
+    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
     s.head_dim = read.say("head_dim", s.width / s.heads, "", text(keys.width, " / ", keys.heads));
   } else {
     s.head_dim = read.size("head_dim", keys.head_dim, own.head_dim, kMostHeads);
@@ -146,7 +146,7 @@ class LayerReader {
     const auto types = *file_.texts("layer_types");
     if (types.size() != kinds_.size())
       file_.wrong("layer_types",
-                  text("a list of ", kinds_.size(), " kinds, one for each layer, not ", types.size()));
+                  text("a list of ", kinds_.size(), " layer types, one for each layer, not ", types.size()));
     for (std::size_t l = 0; l < types.size(); ++l) {
       kinds_[l].type = types[l] == "attention" ? "full_attention" : types[l];  // an older word
       say(l, "kind", kinds_[l].type, file_.at("layer_types"), "one for each layer");
@@ -166,8 +166,8 @@ class LayerReader {
       const bool full = l % every == at;
       kinds_[std::size_t(l)].type = full ? "full_attention" : "sliding_attention";
       say(std::size_t(l), "kind", kinds_[std::size_t(l)].type, key,
-          text("every ", ordinal(every), " layer sees everything", at ? "" : ", from the first",
-               key.empty() ? ": the class's own" : ""));
+          text("every ", ordinal(every), " layer has full attention", at ? "" : ", starting with the first",
+               key.empty() ? ": default of the class" : ""));
     }
   }
   void each_named() {  // of GGUF: true where a layer has a window
@@ -185,7 +185,7 @@ class LayerReader {
     for (std::int64_t l = first; used() && l < sizes_.layers; ++l) {
       kinds_[std::size_t(l)].type = "sliding_attention";
       say(std::size_t(l), "kind", "sliding_attention", file_.at("max_window_layers"),
-          "layers from this one on");
+          "layers from this number on");
     }
   }
 
@@ -199,11 +199,11 @@ class LayerReader {
     const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
     std::int64_t tokens = own ? *own : said ? 0 : windows_.standard;
     if (tokens == 0) return;
-    std::string rule = said ? "keys nearer than this" : "no key says it: the class's own";
+    std::string rule = said ? "a query sees keys nearer than this" : "no key sets it: default of the class";
     if (windows_.divisor != 1)
-      tokens = tokens / windows_.divisor + windows_.more, rule = "half of it to each side, and the query";
+      tokens = tokens / windows_.divisor + windows_.more, rule = "half of it on each side, and the query";
     if (windows_.two_sided_more && two_sided(file_, family_))
-      tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it to each side";
+      tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it on each side";
     kind.window = tokens;
     kind.because.push_back({"window", text(tokens), said ? file_.at(windows_.key) : "", rule});
   }
@@ -213,7 +213,7 @@ class LayerReader {
     kind.chunk = own ? *own : said ? 0 : windows_.chunk;
     if (kind.chunk)
       kind.because.push_back({"chunk", text(kind.chunk), said ? file_.at("attention_chunk_size") : "",
-                              said ? "the file's own" : "no key says it: the class's own"});
+                              said ? "from the file" : "no key sets it: default of the class"});
   }
 
   void without_position() {
@@ -230,7 +230,7 @@ class LayerReader {
         for (std::size_t l = 0; any_window_key() && l < kinds_.size(); ++l)
           if (kinds_[l].type == "full_attention")
             nowhere(l, file_.at("layer_types"),
-                    "where others have a window, layers that see everything do not turn");
+                    "other layers have a window, so layers with full attention have no RoPE");
         break;
     }
   }
@@ -254,7 +254,7 @@ class LayerReader {
       const std::string key = own ? "no_rope_layers" : "no_rope_layer_interval";
       if (!turns)
         nowhere(l, said ? file_.at(key) : "",
-                own ? "0: without RoPE (1 is with it)" : text("every ", ordinal(every), " layer"));
+                own ? "0: no RoPE (1: RoPE)" : text("every ", ordinal(every), " layer has no RoPE"));
       if (!file_.has("layer_types")) sees_by_turning(kinds_[l]);
     }
   }
@@ -265,7 +265,7 @@ class LayerReader {
       return;
     kind.type = "sliding_attention";
     kind.because.push_back(
-        {"kind", kind.type, file_.at(windows_.use_key), "layers that do not turn have the window"});
+        {"kind", kind.type, file_.at(windows_.use_key), "layers without RoPE have the window"});
     window(kind);
   }
   void theta_zero() {
@@ -276,7 +276,7 @@ class LayerReader {
                   text("a list of ", kinds_.size(), " numbers, one for each layer, not ", list->size()));
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
       if ((*list)[l] == 0) {
-        nowhere(l, file_.at("layer_rope_theta"), "0: without RoPE");
+        nowhere(l, file_.at("layer_rope_theta"), "0: no RoPE");
       } else {
         kinds_[l].theta = (*list)[l];
       }
@@ -289,7 +289,7 @@ class LayerReader {
     if (own.last && kinds_.back().type != "full_attention") {
       kinds_.back().type = "full_attention", kinds_.back().window = 0, kinds_.back().because.clear();
       say(kinds_.size() - 1, "kind", "full_attention", file_.at("layer_types"),
-          "the last layer always sees everything");
+          "the last layer always has full attention");
     }
     if (own.head_dim == 0) return;
     if (file_.kind("per_layer_config") != Config::Kind::absent) return heads_by_layer();
@@ -300,11 +300,11 @@ class LayerReader {
       if (kinds_[l].type != "full_attention") continue;
       kinds_[l].head_dim = dim.value_or(own.head_dim);
       say(l, "head_dim", text(kinds_[l].head_dim), dim ? file_.at(own.head_dim_key) : "",
-          dim ? "of layers that see everything"
-              : "no key says it: the class's own, of layers that see everything");
+          dim ? "for layers with full attention"
+              : "no key sets it: default of the class for layers with full attention");
       if (!kv) continue;
       kinds_[l].kv_heads = *kv;
-      say(l, "kv_heads", text(*kv), file_.at(own.kv_heads_key), "of layers that see everything");
+      say(l, "kv_heads", text(*kv), file_.at(own.kv_heads_key), "for layers with full attention");
     }
   }
 
@@ -321,7 +321,7 @@ class LayerReader {
     const auto x = file_.whole(key, 1, kMostHeads);
     if (!x) file_.wrong(key, "a whole number");
     size = *x;
-    say(l, what, text(size), file_.at(key), "of this layer");
+    say(l, what, text(size), file_.at(key), "for this layer");
   }
 
   void say(std::size_t l, std::string_view what, std::string value, std::string key, std::string rule) {

@@ -8,19 +8,19 @@
 
 namespace gnomon {
 
-// What a layer computes with, as numbers: derived from the encodings of its spec and nothing else.
+// The numbers of a layer, derived only from the encodings of its spec.
 struct Numbers {
-  // Of the rotation; empty without one. Radians a token of each pair.
+  // Frequency of each pair in radians per token; empty without a rotation.
   std::vector<double> inv_freq;
-  double attention_factor = 1;             // q and k are both multiplied by it
-  double softmax_factor = 1;               // all of q·k is
-  std::int64_t rotary_dim = 0, first = 0;  // channels of the head that turn, from which one on
+  double attention_factor = 1;             // factor on q and on k
+  double softmax_factor = 1;               // factor on all of q·k
+  std::int64_t rotary_dim = 0, first = 0;  // number of rotated channels of the head, and the first one
   Pairing pairing = Pairing::halves;
-  std::vector<double> slopes;  // of a linear bias by distance, one for each head
+  std::vector<double> slopes;  // slopes of a linear bias by distance, one for each head
 };
 
-// For a context of `length` tokens, by which dynamic NTK and LongRoPE choose. Throws Error(usage) for a spec that cannot be for
-// these heads.
+// The numbers in a context of `length` tokens, on which dynamic NTK and LongRoPE depend. Throws Error(usage) for a spec that is
+// impossible for these heads.
 Numbers numbers_of(const LayerPosition& layer, double length);
 
 }  // namespace gnomon

@@ -22,7 +22,7 @@ void resolve_profile(const Resolving& task) {
       if (slides && !kind.window) kind.window = whole("sliding_window_size", 512);
       kind.because.push_back(
           {"window", text(kind.window), file.at("local_layer_ids"),
-           slides ? "a layer of the list" : "a layer that is not in the list sees everything"});
+           slides ? "a layer in the list" : "a layer outside the list has full attention"});
     }
     const bool slides = kind.window != 0;
     if (slides) {
@@ -38,14 +38,14 @@ void resolve_profile(const Resolving& task) {
     NamedOptions& options = profile.encoding.options;
     if (warm) options.insert(options.end(), growth.begin(), growth.end());
     profile.because.push_back({"extent", text(extent), file.at(slides ? "sliding_window_size" : "rel_extent"),
-                               "tokens from which on the bias is 0"});
+                               "distance in tokens from which the bias is 0"});
     profile.because.push_back(
-        {"width", text(whole("d_rel", 16)), file.at("d_rel"), "profiles that each head of queries mixes"});
+        {"width", text(whole("d_rel", 16)), file.at("d_rel"), "profiles that each query head mixes"});
     std::vector<SpecPart> parts{std::move(profile)};
     if (warm) {
       parts.push_back({{"log_n", {{"rule", "inkling"}, growth[0], growth[1]}}, {}, {}});
       parts.back().because.push_back(
-          {"temperature", shortest(alpha), file.at("log_scaling_alpha"), "of q, and of the bias"});
+          {"temperature", shortest(alpha), file.at("log_scaling_alpha"), "temperature of q and of the bias"});
       parts.back().because.push_back({"floor", text(*floor), file.at("log_scaling_n_floor"), "tokens"});
     }
     LayerPosition layer = make_layer(task, kind, parts);

@@ -62,8 +62,8 @@ void check_layer(const Config& config, const LayerPosition& layer) {
     numbers_of(layer, 1);
   } catch (const Error& error) {
     if (error.fault() != Fault::usage) throw;
-    throw Error(Fault::input,
-                text(config.where(), ": it says ", layer.spec.print(), ", which cannot be: ", error.what()));
+    throw Error(Fault::input, text(config.where(), ": the settings give ", layer.spec.print(),
+                                   ", which is invalid: ", error.what()));
   }
 }
 
@@ -77,12 +77,12 @@ void check_layers(const Config& config, const std::vector<LayerPosition>& layers
   const auto kinds = different_layers(layers, kMostKinds);
   if (kinds.size() > kMostKinds)
     throw Error(Fault::input, text(config.where(), ": more than ", kMostKinds,
-                                   " layers differ; allowed are at most ", kMostKinds));
+                                   " different layers; allowed are at most ", kMostKinds));
   std::int64_t channels = 0;
   for (const LayerPosition* kind : kinds) channels += kind->head_dim + kind->heads;
   if (channels > kMostChannels)
-    throw Error(Fault::input, text(config.where(), ": the layers that differ have ", channels,
-                                   " channels and heads in all; allowed are at most ", kMostChannels));
+    throw Error(Fault::input, text(config.where(), ": the different layers have ", channels,
+                                   " channels and heads together; allowed are at most ", kMostChannels));
   for (const LayerPosition* kind : kinds) check_layer(config, *kind);
 }
 
@@ -117,8 +117,8 @@ LayerPosition make_layer(const Resolving& task, const LayerKind& kind, const std
   } catch (const Error& error) {
     std::string spec = "add(none, scale=off)";
     for (const Named& named : said) spec += "+" + named.print_given();
-    throw Error(Fault::input,
-                text(task.file.config().where(), ": it says ", spec, ", which cannot be: ", error.what()));
+    throw Error(Fault::input, text(task.file.config().where(), ": the settings give ", spec,
+                                   ", which is invalid: ", error.what()));
   }
   return layer;
 }
@@ -140,15 +140,15 @@ double attention_scale(const Resolving& task, std::int64_t number, LayerPosition
     case AttentionScale::by_scalar:
       if (const auto x = file.number("query_pre_attn_scalar"); x && *x > 0)
         return say(1 / std::sqrt(*x), file.at("query_pre_attn_scalar"), "1/sqrt of it");
-      return say(1.0 / 16, "", "no key says it: 1/sqrt of the class's query_pre_attn_scalar, 256");
+      return say(1.0 / 16, "", "no key sets it: 1/sqrt of query_pre_attn_scalar of the class, 256");
     case AttentionScale::multiplier:
       if (const auto x = file.number("attention_multiplier"))
-        return say(*x, file.at("attention_multiplier"), "the file's own");
-      return say(1, "", "no key says it: the class's attention_multiplier");
+        return say(*x, file.at("attention_multiplier"), "from the file");
+      return say(1, "", "no key sets it: attention_multiplier of the class");
     case AttentionScale::mpt:
       if (const auto x = file.number("attn_config.softmax_scale")) {
         if (*x == 0) file.wrong("attn_config.softmax_scale", "a number other than 0");
-        return say(*x, file.at("attn_config.softmax_scale"), "the file's own");
+        return say(*x, file.at("attn_config.softmax_scale"), "from the file");
       }
       break;
     case AttentionScale::gpt2: {
@@ -177,9 +177,10 @@ void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
     if (shares || layer.component == "indexer") continue;
     answer.remarks.push_back(
         {file.at(family.keys.kv_heads),
-         text("layer ", layer.number, " has ", layer.kv_heads, " heads of keys for ", layer.heads,
-              latent ? " of queries, and this class repeats keys that it has for every head"
-                     : " of queries, which they do not divide",
+         text("layer ", layer.number, " has ", counted(std::size_t(layer.kv_heads), "KV head"), " for ",
+              counted(std::size_t(layer.heads), "query head"),
+              latent ? ", and this class repeats keys that it already has for every head"
+                     : ", which is not a multiple",
               ": transformers 5.23 raises an error when the model runs"),
          "key-heads-not-shared"});
     return;
@@ -190,8 +191,8 @@ void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
 void remark_kernels(FileReading& file, const Family& family, std::vector<Remark>& remarks) {
   if (family.two_sided_by_kernel && says_two_sided(file, family))
     remarks.push_back({file.at(family.two_sided_key),
-                       "transformers 5.23 gives it to the attention kernel alone, and its mask stays causal: "
-                       "eager attention sees no later key, a flash kernel may",
+                       "transformers 5.23 passes it only to the attention kernel and keeps the mask causal: "
+                       "eager attention sees no later keys, a flash kernel may",
                        "mask-depends-on-kernel"});
   const WindowRule& windows = family.windows;
   if (windows.which != WindowRule::Which::without_position || !file.has("layer_types") ||
@@ -200,8 +201,8 @@ void remark_kernels(FileReading& file, const Family& family, std::vector<Remark>
   const auto types = *file.texts("layer_types");
   if (std::find(types.begin(), types.end(), "sliding_attention") != types.end())
     remarks.push_back({file.at(windows.use_key),
-                       "not true, so a flash kernel gets no window; the mask has the window of layer_types: "
-                       "eager attention sees keys nearer than it",
+                       "not true, so a flash kernel gets no window. The mask follows layer_types: eager "
+                       "attention sees only keys within the window",
                        "mask-depends-on-kernel"});
 }
 
@@ -263,27 +264,26 @@ Resolved resolve(const Config& config, Reader reader) {
   answer.known = family != nullptr;
   answer.family = family ? std::string(family->name) : type.empty() ? "unknown" : type;
   if (!part.empty())
-    answer.because.push_back({"part", part, part, "the language part of a model of several kinds"});
-  answer.because.push_back(
-      {"family", answer.family, file.has("model_type") ? file.at("model_type") : "model_type",
-       family ? "model_type" : "not in the list of families: explained from its keys alone"});
+    answer.because.push_back({"part", part, part, "the language part of a multimodal model"});
+  answer.because.push_back({"family", answer.family,
+                            file.has("model_type") ? file.at("model_type") : "model_type",
+                            family ? "model_type" : "not a known family: explained from its keys alone"});
   if (!family) {
     answer.remarks.push_back({"model_type",
-                              text("'", type,
-                                   "' is not a family that gnomon knows: what follows is guessed from keys "
-                                   "that other families have"),
+                              text("gnomon does not know the family '", type,
+                                   "': this is a guess from keys that other families have"),
                               "family-unknown"});
     family = &guess;
   }
   if (jina) {
     answer.remarks.push_back({file.at("position_embedding_type"),
-                              "transformers 5.23 does not look at it and adds a learned table: this is what "
-                              "the model's own code computes",
+                              "transformers 5.23 ignores it and adds a learned table; shown here is what the "
+                              "model's own code computes",
                               kOwnCode});
   } else if (std::find(family->own_code.begin(), family->own_code.end(), type) != family->own_code.end()) {
     answer.remarks.push_back(
         {file.has("model_type") ? file.at("model_type") : "model_type",
-         "transformers 5.23 has no class of this name: this is what the model's own code computes",
+         "transformers 5.23 has no class of this name; shown here is what the model's own code computes",
          kOwnCode});
   }
   answer.causal = !two_sided(file, *family);
@@ -292,7 +292,7 @@ Resolved resolve(const Config& config, Reader reader) {
       (reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24) &&
       sizes.width % sizes.heads)
     file.wrong(width_key(family->keys, [&](std::string_view key) { return file.has(key); }),
-               text("a multiple of the heads, ", sizes.heads));
+               text("a multiple of the number of heads, ", sizes.heads));
   answer.width = sizes.width, answer.longest = sizes.longest, answer.trained_length = sizes.longest;
   answer.input = words_alone();
   const Resolving task{file, *family, sizes, answer};

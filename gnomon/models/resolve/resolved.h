@@ -10,83 +10,83 @@
 
 namespace gnomon {
 
-// Programs that read the same file and do not compute the same from it.
+// Programs that read the same file but may compute something different from it.
 enum class Reader {
   v5,  // transformers 5.23: what "right" means for a config.json, unless the family's own code says otherwise
   v4,  // transformers 4.57
-  llama_cpp,  // llama.cpp, of a GGUF file, or of what its converter makes of a config.json
+  llama_cpp,  // llama.cpp, for a GGUF file, or for a config.json after its converter
   vllm,       // vLLM 0.33
   vllm_24,    // vLLM 0.24, which reads the keys of YaRN's authors
-  naive       // getattr(config, "rope_theta", 10000) and rope_scaling as it stood in 2023
+  naive       // getattr(config, "rope_theta", 10000) and rope_scaling as in 2023
 };
 std::span<const std::string_view> reader_names();  // "v5", "v4", "llama.cpp", "vllm", "vllm-0.24", "naive"
-std::string_view reader_version(Reader reader);    // of the program whose code was read: "5.23.0"
-std::string_view reader_title(Reader reader);      // with it: "transformers 5.23"
+std::string_view reader_version(Reader reader);    // version of the program: "5.23.0"
+std::string_view reader_title(Reader reader);      // with version: "transformers 5.23"
 
-// Why something is as it is: every number of an answer has one.
+// The reason for a value; every number of an answer has one.
 struct Because {
   std::string what;   // an option of the spec ("theta", "factor", "window") or a size ("head_dim", "scale")
   std::string value;  // as printed
-  std::string key;    // of the file, "rope_scaling.factor"; empty: no key says it
+  std::string key;    // key in the file, "rope_scaling.factor"; empty: no key gives it
   std::string rule;  // "the dict's own, before the top level's (transformers 5, convert_rope_params_to_dict)"
 };
 
-// What generation keeps of a layer, where it is not a key and a value of each token that it sees.
+// The cache of a layer, if it differs from one key and one value per visible token.
 struct KeptKeys {
-  bool shared = false;        // keys are values: one vector
-  std::int64_t window = 0;    // tokens whose keys are kept, where the spec has no window; 0 = all
-  std::int64_t block = 0;     // tokens that one further key stands for; 0 = there is none
-  std::int64_t channels = 0;  // of that key
+  bool shared = false;        // key and value are one vector
+  std::int64_t window = 0;    // number of cached tokens, if the spec has no window; 0 = all
+  std::int64_t block = 0;     // tokens per additional summary key; 0 = no such keys
+  std::int64_t channels = 0;  // channels of that key
   bool operator==(const KeptKeys&) const = default;
 };
 
-// What one layer does with position: a spec, and for what heads. All else (frequencies, factors, slopes, buckets) follows from
-// it by the library itself.
+// What one layer does with position: a spec, and the sizes of its heads. The library derives everything else from them:
+// frequencies, factors, slopes, buckets.
 struct LayerPosition {
-  Spec spec;  // add(none, scale=off)+ what acts inside attention; the model's `input` stands apart
-  std::int64_t number = 0;  // of the layer, from 0; a layer of two components has two entries
-  std::int64_t heads = 0;   // of queries
+  Spec spec;                // add(none, scale=off)+ the encodings inside attention; see also Resolved::input
+  std::int64_t number = 0;  // number of the layer, from 0; a layer of two components has two entries
+  std::int64_t heads = 0;   // query heads
   std::int64_t kv_heads = 0, head_dim = 0;
-  std::int64_t value_dim = 0;  // of a vector of values; 0 = head_dim
-  double scale = 0;            // of q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
-  bool causal = true;          // a query sees no key after it
+  std::int64_t value_dim = 0;  // channels of a value; 0 = head_dim
+  double scale = 0;    // factor on q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
+  bool causal = true;  // a query sees no key after it
   KeptKeys kept;
   std::string
-      component;  // empty; "encoder" or "decoder" of a model that has both; "indexer" of DeepSeek's second attention
+      component;  // empty; "encoder" or "decoder" in a model with both; "indexer" for DeepSeek's second attention
   std::vector<Because> because;
-  bool same(const LayerPosition& other) const;  // all but `number` and `because`
+  bool same(const LayerPosition& other) const;  // compares all but `number` and `because`
 };
 
-// The first layer of each kind that does the same with position, in order; no more than `most` and one.
+// The first layer of each group with the same position encoding, in order; at most `most` + 1 of them.
 std::vector<const LayerPosition*> different_layers(const std::vector<LayerPosition>& layers,
                                                    std::size_t most);
 
 struct Remark {
   std::string key,
-      says;  // what the reader makes of a key that one would not expect: ignored, overwritten, guessed
+      says;  // what the reader does unexpectedly with a key: ignores it, overwrites it, guesses it
   std::string_view rule =
-      {};  // of `gnomon lint` (lint.h), which tells the same; empty: of another reader than v5
+      {};  // the rule of `gnomon lint` (lint.h) with the same finding; empty for readers other than v5
 };
 
-// What a model's file says of position, as one reader understands it.
+// The position settings of a model's file, as one reader understands them.
 struct Resolved {
-  std::string family;  // "llama"; of an unknown one its model_type
-  bool known = false;  // false: explained from its keys alone
+  std::string family;  // "llama"; for an unknown family, its model_type
+  bool known = false;  // false: explained only from its keys
   Reader reader = Reader::v5;
-  bool causal = true;                          // every layer is
-  std::int64_t width = 0, trained_length = 0;  // trained_length: tokens before any extension; 0 = not said
+  bool causal = true;                          // all layers are causal
+  std::int64_t width = 0, trained_length = 0;  // trained_length: tokens before any extension; 0 = not given
   std::int64_t longest = 0;                    // tokens that the file promises: max_position_embeddings
-  std::int64_t table_first = 0;                // the row of a learned table that is the first token's
-  Spec input;                    // what joins the words, "add(learned, scale=off)"; "add(none, scale=off)"
-  std::vector<Because> because;  // of the above
+  std::int64_t table_first = 0;                // row of a learned table for the first token
+  Spec input;  // the combination and input encoding: "add(learned, scale=off)", "add(none, scale=off)"
+  std::vector<Because> because;       // reasons for the values above
   std::vector<LayerPosition> layers;  // one for each, in order
   std::vector<Remark> remarks;
 };
 
-// Throws Error(input) for values that cannot be (a negative width, a list of another length than the layers), Error(usage) for
-// a reader that cannot read this kind of file.
+// Throws Error(input) for impossible values (a negative width, a list with the wrong number of layers), Error(usage) for a reader
+// that cannot read this kind of file.
 Resolved resolve(const Config& config, Reader reader);
-// As llama.cpp reads a GGUF file, as transformers 5.23 reads a config.json.
+// The same for the default reader: llama.cpp for a GGUF file, transformers 5.23 for a config.json.
 Resolved resolve(const Config& config);
 
 }  // namespace gnomon

@@ -108,7 +108,7 @@ RopeDict RopeDict::read(FileReading& from, std::string_view object, std::string_
 }
 
 RopeDict RopeDict::standard(std::string_view json, std::string_view rule) {
-  const Config config = Config::parse(json, "the class's own rope_parameters");
+  const Config config = Config::parse(json, "rope_parameters of the class");
   RopeDict dict(config.where());
   for (const std::string& name : config.keys()) {
     dict.values_.emplace_back(name, *member(config, name, rule));

@@ -62,7 +62,7 @@ class Rope {
       const std::string near = misspelt_rope_key(name, type_);
       remarks_.push_back(
           {value.key,
-           text("the type ", type_, " does not read it", near.empty() ? "" : text(": was ", near, " meant?")),
+           text("the type ", type_, " ignores it", near.empty() ? "" : text("; did you mean ", near, "?")),
            near.empty() ? "scaling-key-unread" : "rope-key-misspelt"});
     }
   }
@@ -91,13 +91,13 @@ class Rope {
     const std::string word = facts_.pairing == Pairing::halves ? "halves" : "adjacent";
     write("pairing", word);
     because("pairing", word, facts_.pairing_key,
-            facts_.pairing_key.empty() ? "no key says it: the family's own" : "true: adjacent");
+            facts_.pairing_key.empty() ? "no key sets it: fixed by the family" : "true: adjacent");
   }
   void channels() {
     if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
     if (const auto pairs = pairs_of_sections()) {
       because("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
-              "twice the sum of its parts: no share of the head is said");
+              "twice the sum of its sections; no key sets the share of the head");
       return rotate(2 * *pairs);
     }
     const double part = dict_.number("partial_rotary_factor").value_or(1);
@@ -107,21 +107,22 @@ class Rope {
     if (type_ == "proportional") return rotate(head_.rotated);
     if (forgotten && part != 1) {
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
-                          "not looked at: this family's default type rotates the whole head",
+                          "ignored: in this family the default type rotates the whole head",
                           head_.trailing         ? "rotary-slice-turns-whole"
                           : part > 0 && part < 1 ? "partial-rotation-dropped"
                                                  : "partial-rotation-impossible"});
     }
     if (type_ != "default" && part > 0 && part < 1 && whole_head())
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
-                          "this type computes the part, and the class's attention turns the whole head: "
+                          "this type computes cos and sin for a part of the head, but the attention of the "
+                          "class rotates all of it: "
                           "transformers 5.23 raises RuntimeError when the model runs",
                           "partial-rotation-with-scaling"});
     const std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
     if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));
     if (n < 2 || n > head_.rotated || n % 2) {
       dict_.wrong("partial_rotary_factor",
-                  text("a share of the head of ", head_.rotated, " that is an even number of channels"));
+                  text("a share of the ", head_.rotated, " channels that gives an even number of channels"));
     }
     if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
     rotate(n);
@@ -193,7 +194,7 @@ class Rope {
     because("original", text(head_.longest), "max_position_embeddings",
             "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
     if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
-      remarks_.push_back({other->key, "not looked at by the type dynamic", "scaling-key-unread"});
+      remarks_.push_back({other->key, "the type dynamic ignores it", "scaling-key-unread"});
   }
   void yarn() {
     double s = 0;
@@ -219,16 +220,15 @@ class Rope {
         return said_temperature();
       case YarnFactor::plain:
         for (const char* name : {"attention_factor", "mscale", "mscale_all_dim"}) unread(name);
-        if (own != 1) computed(own * yarn_factor(1, s), "attn_factor", "times 0.1 ln(factor) + 1");
+        if (own != 1) computed(own * yarn_factor(1, s), "attn_factor", "multiplied by 0.1 ln(factor) + 1");
         return;
       case YarnFactor::by_ratio: {
         unread("attention_factor");
         const double m = dict_.number("mscale").value_or(1), all = dict_.number("mscale_all_dim").value_or(0);
         if (own * m == 1 && all == 0) return softmax_temperature();
         if (own == 1 && m != 0 && all != 0) return said_temperature();
-        computed(
-            own * yarn_factor(m, s) / yarn_factor(all, s), "mscale",
-            "the ratio of two of YaRN's factors: mscale is 1 and mscale_all_dim 0 where they are absent");
+        computed(own * yarn_factor(m, s) / yarn_factor(all, s), "mscale",
+                 "the ratio of two YaRN factors; an absent mscale is 1, an absent mscale_all_dim is 0");
         return softmax_temperature();
       }
     }
@@ -241,7 +241,7 @@ class Rope {
   }
   void unread(const char* name) {
     if (const RopeValue* dropped = dict_.find(name))
-      remarks_.push_back({dropped->key, "not looked at by this reader", {}});
+      remarks_.push_back({dropped->key, "this reader ignores it", {}});
   }
   // What the keys of YaRN's authors multiply by; their extrapolation_factor becomes an option.
   double authors_factor(double s) {
@@ -273,8 +273,8 @@ class Rope {
     if (rules_.truncate) {
       if (own && on != *rules_.truncate) {
         remarks_.push_back({own->key,
-                            "not looked at: transformers reads truncate beside the dictionaries of the layer "
-                            "types, where it is absent, so the ends of the ramp are rounded",
+                            "ignored: transformers reads truncate only beside the dictionaries of the layer "
+                            "types. It is absent there, so the ends of the ramp are rounded",
                             "truncate-unread-when-nested"});
       }
       on = *rules_.truncate, own = nullptr;
@@ -291,7 +291,8 @@ class Rope {
     }
     const double L0 = original();
     if (L0 == 1)
-      dict_.wrong("original_max_position_embeddings", "more than one token: it is divided by ln of it");
+      dict_.wrong("original_max_position_embeddings",
+                  "more than one token: the rule divides by its logarithm");
     double s = double(head_.longest) / L0;
     if (dict_.find("factor") && !rules_.longrope_by_ratio) {
       s = needed("factor");
@@ -333,8 +334,7 @@ class Rope {
     if (facts_.sections.empty()) return;
     remarks_.push_back(
         {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,
-         "the spec is that of text, where the coordinates are equal; images turn these frequencies by "
-         "section",
+         "the spec is for text, where the coordinates are equal; images use these frequencies by section",
          "sections-with-scaling"});
   }
 

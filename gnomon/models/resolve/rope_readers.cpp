@@ -35,19 +35,18 @@ RopeReading read_rope_naive(FileReading& file) {
   const auto theta = file.number("rope_theta");
   dict.set("rope_theta",
            theta ? rope_number(*theta, file.at("rope_theta"), "getattr(config, \"rope_theta\", 10000)")
-                 : rope_number(10000, "", "getattr(config, \"rope_theta\", 10000): it is not there"));
-  dict.set("rope_type", rope_word("default", "", "no rope_scaling of 2023"));
+                 : rope_number(10000, "", "getattr(config, \"rope_theta\", 10000): absent"));
+  dict.set("rope_type", rope_word("default", "", "no rope_scaling that a reader of 2023 knows"));
   const std::string type = file.text("rope_scaling.type").value_or("");
   if (type == "linear" || type == "dynamic") {
     dict.set("rope_type", rope_word(type, file.at("rope_scaling.type"), "as in 2023"));
     if (const auto factor = file.number("rope_scaling.factor"))
       dict.set("factor", rope_number(*factor, file.at("rope_scaling.factor"), "as in 2023"));
   } else if (file.has("rope_scaling")) {
-    reading.remarks.push_back(
-        {file.at("rope_scaling"), "of no type that a reader of 2023 knows: not looked at"});
+    reading.remarks.push_back({file.at("rope_scaling"), "ignored: a reader of 2023 does not know its type"});
   }
   if (file.has("rope_parameters"))
-    reading.remarks.push_back({file.at("rope_parameters"), "not looked at: it came with transformers 5"});
+    reading.remarks.push_back({file.at("rope_parameters"), "ignored: it came with transformers 5"});
   reading.kinds.emplace_back("", std::move(dict));
   return reading;
 }

@@ -18,8 +18,8 @@ class V4 {
 
   RopeReading read() {
     if (file_.has("rope_parameters"))
-      out_.remarks.push_back({file_.at("rope_parameters"),
-                              "not looked at: transformers 4 knows rope_scaling and the top level alone"});
+      out_.remarks.push_back(
+          {file_.at("rope_parameters"), "ignored: transformers 4 reads only rope_scaling and the top level"});
     const double standard = rope_.theta_v4 != 0 ? rope_.theta_v4 : rope_.theta;
     RopeDict full = scaling();
     full.set("rope_theta", theta(rope_.theta_key, standard));
@@ -45,14 +45,14 @@ class V4 {
  private:
   RopeValue theta(std::string_view key, double standard) {
     const auto x = key.empty() ? std::nullopt : file_.number(key);
-    if (x) return rope_number(*x, file_.at(key), "transformers 4.57: the top level's");
+    if (x) return rope_number(*x, file_.at(key), "transformers 4.57: from the top level");
     return rope_number(standard, "",
-                       "transformers 4.57: no key says it at the top level, so the class's own");
+                       "transformers 4.57: no key sets it at the top level, so the default of the class");
   }
   RopeDict scaling() {
     if (!file_.has("rope_scaling") && !rope_.standard.empty() &&
         file_.kind("rope_scaling") == Config::Kind::absent)
-      return RopeDict::standard(rope_.standard, "no key says it: the class's own rope_scaling");
+      return RopeDict::standard(rope_.standard, "no key sets it: rope_scaling of the class");
     if (file_.kind("rope_scaling") == Config::Kind::object) members_ = file_.keys("rope_scaling").size();
     return RopeDict::read(file_, "rope_scaling", "transformers 4.57: rope_scaling");
   }
@@ -60,14 +60,14 @@ class V4 {
     if (file_.kind(rope_.width_key) == Config::Kind::null)
       return rope_number(0, file_.at(rope_.width_key), "null: the whole head");
     if (const auto x = file_.whole(rope_.width_key))
-      return rope_number(double(*x), file_.at(rope_.width_key), "the file's own");
-    return rope_number(64, "", "no key says it: the class's own");
+      return rope_number(double(*x), file_.at(rope_.width_key), "from the file");
+    return rope_number(64, "", "no key sets it: default of the class");
   }
 
   void complete(RopeDict& dict) {
     if (!dict.find("rope_type")) {
       const RopeValue* old = dict.find("type");
-      dict.set("rope_type", old ? *old : rope_word("default", "", "transformers 4.57: no key says it"));
+      dict.set("rope_type", old ? *old : rope_word("default", "", "transformers 4.57: no key sets it"));
     }
     const std::string type = *dict.word("rope_type");
     const std::string key = dict.find("rope_type")->key;
@@ -87,12 +87,12 @@ class V4 {
       dict.wrong("rope_type", text("for transformers 4: ", joined(taken.names)));
     if (taken.members && (!dict.find("type") || members_ != taken.members))
       file_.wrong("rope_scaling",
-                  text("for transformers 4: type and what it needs, ", taken.members, " members in all"));
+                  text("for transformers 4: type and the keys that it needs, ", taken.members, " in all"));
     if (rope_.dicts == RopeDicts::hunyuan && type == "dynamic" && !dict.find("alpha"))
-      dict.wrong("alpha", "for transformers 4: a number, which dynamic is not computed without");
+      dict.wrong("alpha", "for transformers 4: a number, which the type dynamic needs");
     const bool asks = type == "dynamic" || type == "yarn" || type == "longrope";
     if (rope_.null_head_v4 && asks && !file_.has("head_dim"))
-      file_.wrong("head_dim", text("for transformers 4: a number, without which it computes no ", type));
+      file_.wrong("head_dim", text("for transformers 4: a number, which the type ", type, " needs"));
   }
   static std::string joined(const std::vector<std::string_view>& names) {
     std::string all;
@@ -102,29 +102,30 @@ class V4 {
   void part(RopeDict& dict) {
     if (const auto x = file_.number(rope_.partial_key)) {
       dict.set("partial_rotary_factor",
-               rope_number(*x, file_.at(rope_.partial_key), "transformers 4.57: the top level's"));
+               rope_number(*x, file_.at(rope_.partial_key), "transformers 4.57: from the top level"));
     } else if (rope_.partial != 0) {
-      dict.set("partial_rotary_factor", rope_number(rope_.partial, "", "no key says it: the class's own"));
+      dict.set("partial_rotary_factor",
+               rope_number(rope_.partial, "", "no key sets it: default of the class"));
     } else if (dict.find("partial_rotary_factor")) {
       out_.remarks.push_back(
-          {dict.find("partial_rotary_factor")->key, "not looked at: transformers 4 reads the top level's"});
+          {dict.find("partial_rotary_factor")->key, "ignored: transformers 4 reads it from the top level"});
       dict.set("partial_rotary_factor",
-               rope_number(1, "", "transformers 4.57: no key says it at the top level"));
+               rope_number(1, "", "transformers 4.57: no key sets it at the top level"));
     }
   }
   void length(RopeDict& dict) {
     const std::string_view name = "original_max_position_embeddings";
     const std::string type = *dict.word("rope_type");
-    const RopeValue whole =
-        rope_number(double(longest_), file_.at("max_position_embeddings"), "transformers 4.57: the longest");
+    const RopeValue whole = rope_number(double(longest_), file_.at("max_position_embeddings"),
+                                        "transformers 4.57: the longest context");
     if (type == "yarn") dict.set_default(name, whole);
     if (type != "longrope") return;
     // Of the top level, or the class; what the dictionary says of it is not looked at.
     if (const auto x = file_.number(name)) {
-      dict.set(name, rope_number(*x, file_.at(name), "transformers 4.57: the top level's"));
+      dict.set(name, rope_number(*x, file_.at(name), "transformers 4.57: from the top level"));
     } else if (rope_.original != 0) {
-      dict.set(name,
-               rope_number(double(rope_.original), "", "no key says it at the top level: the class's own"));
+      dict.set(name, rope_number(double(rope_.original), "",
+                                 "no key sets it at the top level: default of the class"));
     } else {
       dict.set(name, whole);
     }

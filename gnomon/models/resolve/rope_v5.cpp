@@ -61,15 +61,15 @@ class V5 {
   // Dictionary, top level, class: the first that has it.
   RopeValue theta(std::string_view key, double standard) {
     if (const auto x = file_.number(key))
-      return rope_number(*x, file_.at(key), rule("the top level's, for the dictionary has none"));
-    return rope_number(standard, "", rule("no key says it: the class's default_theta"));
+      return rope_number(*x, file_.at(key), rule("from the top level; the dictionary has none"));
+    return rope_number(standard, "", rule("no key sets it: default_theta of the class"));
   }
   std::optional<RopeValue> partial() {
     if (const auto x = file_.number(rope_.partial_key))
       return rope_number(*x, file_.at(rope_.partial_key),
-                         rule("the top level's, for the dictionary has none"));
+                         rule("from the top level; the dictionary has none"));
     if (rope_.partial == 0) return std::nullopt;
-    return rope_number(rope_.partial, "", rule("no key says it: the class's own"));
+    return rope_number(rope_.partial, "", rule("no key sets it: default of the class"));
   }
   void fill(RopeDict& dict, const RopeValue& theta_value) {
     dict.set_default("rope_theta", theta_value);
@@ -79,10 +79,9 @@ class V5 {
   void standard() {
     std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     if (object == "rope_scaling" && filled(file_, "rope_parameters"))
-      remark("rope_parameters", "replaced as a whole by rope_scaling, which stands beside it",
-             "two-dictionaries");
+      remark("rope_parameters", "rope_scaling is there too and replaces it as a whole", "two-dictionaries");
     if (!filled(file_, object) && !rope_.standard.empty() && !file_.has("rope_parameters")) {
-      RopeDict dict = RopeDict::standard(rope_.standard, "no key says it: the class's own rope_parameters");
+      RopeDict dict = RopeDict::standard(rope_.standard, "no key sets it: rope_parameters of the class");
       fill(dict, theta(rope_.theta_key, rope_.theta));
       out_.kinds.emplace_back("", std::move(dict));
       return;
@@ -90,7 +89,8 @@ class V5 {
     std::vector<std::string> nested;
     if (filled(file_, object)) nested = nested_keys(object);
     if (known_ && !nested.empty())
-      file_.wrong(object, "one dictionary for all layers: this class has one rotation, and raises KeyError");
+      file_.wrong(object,
+                  "one dictionary for all layers: this class has one rotation and raises KeyError for more");
     for (const std::string& label : nested) one(text(object, ".", label), label);
     if (nested.empty()) one(object, "");
     for (const std::string& label : labels_)
@@ -110,7 +110,7 @@ class V5 {
       out_.kinds.emplace_back(label, std::nullopt);
       return;
     }
-    RopeDict dict = RopeDict::read(file_, object, rule("the dictionary's own"));
+    RopeDict dict = RopeDict::read(file_, object, rule("from the dictionary"));
     fill(dict, theta(rope_.theta_key, rope_.theta));
     out_.kinds.emplace_back(label, std::move(dict));
   }
@@ -120,7 +120,7 @@ class V5 {
     RopeDict full = kind(kFull), sliding = kind(kSliding);
     if (file_.has("rope_parameters") && !file_.has("rope_parameters.full_attention") &&
         !file_.has("rope_parameters.sliding_attention") && filled(file_, "rope_parameters")) {
-      remark("rope_parameters", "not looked at: this family reads full_attention and sliding_attention in it",
+      remark("rope_parameters", "ignored: this family reads only full_attention and sliding_attention in it",
              "flat-dictionary-unread");
     }
     scale_kinds(full, sliding);
@@ -131,7 +131,7 @@ class V5 {
   }
   void scale_kinds(RopeDict& full, RopeDict& sliding) {
     const RopeDict scaling =
-        RopeDict::read(file_, "rope_scaling", rule("rope_scaling goes over the dictionary"));
+        RopeDict::read(file_, "rope_scaling", rule("rope_scaling overrides the dictionary"));
     if (scaling.empty()) return;
     std::vector<RopeDict*> scaled{&full};
     if (rope_.dicts == RopeDicts::both_kinds) scaled.push_back(&sliding);
@@ -141,43 +141,43 @@ class V5 {
     if (old && !scaling.find("rope_type") && full.find("rope_type") &&
         scaling.word("type") != full.word("rope_type"))
       out_.remarks.push_back({old->key,
-                              text("not looked at: this class begins with rope_type ",
-                                   *full.word("rope_type"), ", and type beside it says nothing"),
+                              text("ignored: this class starts from rope_type ", *full.word("rope_type"),
+                                   ", and type has no effect beside it"),
                               "type-unread-by-kind"});
   }
   RopeDict kind(std::string_view label) {
     if (!file_.has("rope_parameters"))
-      return RopeDict::standard(R"({"rope_type": "default"})", "no key says it: the class's own");
+      return RopeDict::standard(R"({"rope_type": "default"})", "no key sets it: default of the class");
     const std::string object = text("rope_parameters.", label);
     // rope_scaling goes over a dictionary that is there.
     if (file_.kind(object) != Config::Kind::object && filled(file_, "rope_scaling") &&
         (label == kFull || rope_.dicts == RopeDicts::both_kinds))
-      file_.wrong(object, "a dictionary, for rope_scaling goes over it; or no rope_parameters");
-    return RopeDict::read(file_, object, rule("the dictionary's own"));
+      file_.wrong(object, "a dictionary, because rope_scaling overrides it; or no rope_parameters");
+    return RopeDict::read(file_, object, rule("from the dictionary"));
   }
   RopeValue sliding_theta() {
     if (!rope_.sliding_theta_key.empty()) return theta(rope_.sliding_theta_key, rope_.sliding_theta);
     // OLMo 3 takes rope_theta out of the file for the full layers; for the sliding ones it is no longer there.
     if (const auto x = file_.number(rope_.theta_key); x && *x != rope_.theta) {
       remark(rope_.theta_key,
-             text("of the full layers alone: transformers 5.23 takes it out of the file for them, and the "
-                  "sliding layers get the class's ",
+             text("only the full-attention layers get it: transformers 5.23 takes it out of the file for "
+                  "them. The sliding layers get the default of the class, ",
                   shortest(rope_.theta)),
              "theta-for-half-the-layers");
     }
-    return rope_number(rope_.theta, "", rule("no key says it: the class's default_theta"));
+    return rope_number(rope_.theta, "", rule("no key sets it: default_theta of the class"));
   }
 
   // GPT-J: no dictionary and no base, only how many channels turn.
   void none() {
     RopeDict dict(file_.config().where());
-    dict.set("rope_theta", rope_number(rope_.theta, "", "no key says it: the class's own"));
+    dict.set("rope_theta", rope_number(rope_.theta, "", "no key sets it: default of the class"));
     if (file_.kind(rope_.width_key) == Config::Kind::null)
-      file_.wrong(rope_.width_key, "a whole number: the class of transformers 5.23 refuses null");
+      file_.wrong(rope_.width_key, "a whole number: the class of transformers 5.23 rejects null");
     if (const auto x = file_.whole(rope_.width_key)) {
-      dict.set("rotary_dim", rope_number(double(*x), file_.at(rope_.width_key), "the file's own"));
+      dict.set("rotary_dim", rope_number(double(*x), file_.at(rope_.width_key), "from the file"));
     } else {
-      dict.set("rotary_dim", rope_number(64, "", "no key says it: the class's own"));
+      dict.set("rotary_dim", rope_number(64, "", "no key sets it: default of the class"));
     }
     out_.kinds.emplace_back("", std::move(dict));
   }
@@ -189,18 +189,17 @@ class V5 {
       if (file_.has(in)) {
         const std::string object = text(in, ".", label);
         if (file_.kind(object) == Config::Kind::absent)
-          file_.wrong(in,
-                      text("an object with a dictionary for each kind of layer: there is none for ", label));
+          file_.wrong(in, text("an object with a dictionary for each layer type: there is none for ", label));
         if (file_.kind(object) == Config::Kind::null) {
           out_.kinds.emplace_back(label, std::nullopt);
           continue;
         }
-        out_.kinds.emplace_back(label, RopeDict::read(file_, object, "the dictionary's own"));
+        out_.kinds.emplace_back(label, RopeDict::read(file_, object, "from the dictionary"));
       } else {
         const std::string_view own =
             label == kSliding ? R"({"rope_type": "default", "rope_theta": 10000})" : rope_.standard;
         out_.kinds.emplace_back(label,
-                                RopeDict::standard(own, "no key says it: the class's own rope_parameters"));
+                                RopeDict::standard(own, "no key sets it: rope_parameters of the class"));
       }
     }
   }
@@ -209,7 +208,7 @@ class V5 {
   void complete(RopeDict& dict, bool nested) {
     if (!dict.find("rope_type")) {
       const RopeValue* old = dict.find("type");
-      dict.set("rope_type", old ? *old : rope_word("default", "", rule("no key says it")));
+      dict.set("rope_type", old ? *old : rope_word("default", "", rule("no key sets it")));
     }
     const std::string type = *dict.word("rope_type");
     if (rope_.dicts == RopeDicts::mrope && type == "mrope")
@@ -220,8 +219,8 @@ class V5 {
                                       text("this family: ", type, " is longrope")));
     if (rope_.dicts == RopeDicts::phi3 && type == "su" && !dict.find("original_max_position_embeddings"))
       out_.remarks.push_back({dict.find("rope_type")->key,
-                              "transformers 5.23 puts the original length into the dictionary only for the "
-                              "name longrope, and then raises KeyError; it is longrope's first name",
+                              "su is the first name of longrope. transformers 5.23 adds the original length "
+                              "only under the name longrope, and raises KeyError for su",
                               "longrope-named-su"});
     const std::string now = *dict.word("rope_type");
     const auto& taken = rope_.types.names;
@@ -246,10 +245,10 @@ class V5 {
                             });
     if (refused || multiplied)
       remark("head_dim",
-             refused
-                 ? "transformers 5.23 refuses null, which is not an absent key; read here as absent"
-                 : "transformers 5.23 multiplies it for this type and raises TypeError, for it is null; read "
-                   "here as the width divided by the heads",
+             refused ? "transformers 5.23 rejects null, which is not the same as an absent key; gnomon reads "
+                       "it as absent"
+                     : "transformers 5.23 multiplies it for this type and raises TypeError, because it is "
+                       "null; gnomon reads it as width / heads",
              "head-dim-null");
   }
   void length(RopeDict& dict, bool nested) {
@@ -257,25 +256,27 @@ class V5 {
     const RopeValue* own = dict.find(name);
     const auto top = file_.number(name);
     if (nested && top && !(own && dict.number(name) == top))
-      remark(name, "not looked at: the dictionaries are those of layer types, and only they are asked",
+      remark(name,
+             "ignored: this file has a dictionary for each layer type, and transformers reads only those",
              own ? "original-length-twice" : "original-length-unread");
     // Phi-3's class has a length of its own, which counts as the top level's.
     const double over = top ? *top : double(rope_.original);
     if (!nested && (top || over != 0)) {
       if (own && dict.number(name) != over)
-        out_.remarks.push_back(
-            {own->key,
-             text("overwritten by the top level's ", shortest(over), top ? "" : ", the class's own"),
-             "original-length-twice"});
-      dict.set(name,
-               rope_number(
-                   over, top ? file_.at(name) : "",
-                   "transformers 5.23, standardize_rope_params: the top level's goes over the dictionary's"));
+        out_.remarks.push_back({own->key,
+                                text("the top level overrides it with ", shortest(over),
+                                     top ? "" : ", the default of the class"),
+                                "original-length-twice"});
+      dict.set(
+          name,
+          rope_number(over, top ? file_.at(name) : "",
+                      "transformers 5.23, standardize_rope_params: the top level overrides the dictionary"));
     }
     dict.set_default(
         name,
-        rope_number(double(longest_), file_.at("max_position_embeddings"),
-                    "transformers 5.23, standardize_rope_params: the dictionary has none, so the longest"));
+        rope_number(
+            double(longest_), file_.at("max_position_embeddings"),
+            "transformers 5.23, standardize_rope_params: the dictionary has none, so the longest context"));
   }
 
   FileReading& file_;

@@ -38,7 +38,7 @@ class RotaryLayers {
       if (written_ > kMostWritten)
         throw Error(Fault::input,
                     text(task_.file.config().where(), ": the settings of ", kinds_.size(),
-                         " layers with their lists are more than ", kMostWritten, " characters"));
+                         " layers, with their lists, have more than ", kMostWritten, " characters"));
       LayerPosition layer = make_layer(task_, kind, parts);
       layer.scale = attention_scale(task_, std::int64_t(l), layer);
       layer.number = std::int64_t(l);
@@ -60,7 +60,7 @@ class RotaryLayers {
     if (forgets && task_.file.has("rope_scaling.mscale_all_dim"))
       task_.answer.remarks.push_back(
           {task_.file.at("rope_scaling.mscale_all_dim"),
-           "transformers 4.57 multiplies cos and sin alone by it, and forgets q·k (corrected in 5)"});
+           "transformers 4.57 multiplies only cos and sin by it and forgets q·k (corrected in 5)"});
   }
   std::vector<std::string> labels() const {
     std::vector<std::string> labels;
@@ -97,7 +97,7 @@ class RotaryLayers {
     if (there != made_.end()) return &there->second;
     RopeDict own = *dict;
     if (kind.theta)
-      own.set("rope_theta", rope_number(*kind.theta, task_.file.at("layer_rope_theta"), "of this layer"));
+      own.set("rope_theta", rope_number(*kind.theta, task_.file.at("layer_rope_theta"), "for this layer"));
     const SpecPart part = rope_part(own, turning, facts_, reading_.rules);
     add_new(task_.answer.remarks, part.remarks);
     return &made_.emplace(key, part).first->second;
@@ -125,7 +125,7 @@ class RotaryLayers {
     const std::int64_t floor = file.whole("floor_scale", 1, 1'000'000'000).value_or(8192);
     SpecPart part{{"log_n", {{"rule", "llama4"}, {"scale", scale}, {"floor", floor}}}, {}, {}};
     part.because.push_back({"temperature", shortest(scale), file.at("attn_scale"),
-                            "q grows with position where it does not turn"});
+                            "q grows with position in layers without RoPE"});
     part.because.push_back({"floor", text(floor), file.at("floor_scale"), "tokens"});
     return part;
   }
@@ -161,7 +161,7 @@ class RotaryLayers {
     LayerPosition layer = make_layer(own, kind, {rope_part(*reading_.of(kind.type), turning, facts, rules)});
     layer.component = "indexer";
     layer.because.push_back({"heads", text(sizes.heads), task_.file.at("index_n_heads"),
-                             "of the indexer, which has one head of keys"});
+                             "of the indexer, which has one KV head"});
     layer.because.push_back(
         {"head_dim", text(sizes.head_dim), task_.file.at("index_head_dim"), "of the indexer"});
     return layer;

@@ -17,7 +17,7 @@ std::int64_t rows_before(const Resolving& task) {
   }
   if (task.family.table_offset)
     because.push_back(
-        {"offset", text(task.family.table_offset), "", "the first token has this row: the class's own"});
+        {"offset", text(task.family.table_offset), "", "row of the first token, fixed by the class"});
   return task.family.table_offset;
 }
 
@@ -29,14 +29,13 @@ std::vector<SpecPart> by_distance(const Resolving& task) {
   if (task.answer.reader != Reader::v4) {
     task.answer.remarks.push_back(
         {key,
-         "not looked at: transformers 5 has no distance tables for this family, and drops the "
-         "checkpoint's",
+         "ignored: transformers 5 has no distance tables for this family and drops those in the checkpoint",
          "relative-table-dropped"});
     return {};
   }
   task.answer.input = words_alone();
   return {{{type, {{"length", task.sizes.longest}}},
-           {{"encoding", type, key, "in place of rows beside the words"}},
+           {{"encoding", type, key, "in place of absolute position embeddings"}},
            {}}};
 }
 
@@ -54,8 +53,8 @@ void resolve_table(const Resolving& task) {
   answer.because.push_back(
       {"length", text(usable),
        task.file.has(task.family.keys.longest) ? task.file.at(task.family.keys.longest) : "",
-       before && task.family.table_padded ? "its rows, less those before the first token"
-                                          : "a row for each token"});
+       before && task.family.table_padded ? "its rows minus those before the first token"
+                                          : "one row for each position"});
   const std::vector<SpecPart> parts = by_distance(task);
   for (std::int64_t l = 0; l < task.sizes.layers; ++l) {
     LayerPosition layer = make_layer(task, {}, parts);

@@ -59,7 +59,7 @@ std::string perhaps(const FileReading& file, std::string_view key) {
                                                     "rope_local_base_freq"};
   const std::string_view near = nearest(key, kNames);
   if (near.empty() || near == key || file.config().has(file.at(near))) return {};
-  return text(": was ", near, " meant?");
+  return text("; did you mean ", near, "?");
 }
 
 constexpr std::size_t kMostTold = 64;
@@ -72,7 +72,8 @@ class Told {
     if (++found_ <= kMostTold) remarks_.push_back({key, words(), rule});
   }
   void into(Resolved& answer) && {
-    if (found_ > kMostTold) remarks_.back().says += text("; nor ", counted(found_ - kMostTold, "more key"));
+    if (found_ > kMostTold)
+      remarks_.back().says += text("; the same holds for ", counted(found_ - kMostTold, "more key"));
     answer.remarks.insert(answer.remarks.end(), remarks_.begin(), remarks_.end());
   }
 
@@ -94,14 +95,14 @@ void remark_unread(const FileReading& file, Resolved& answer) {
           whole, [&] { return text("no rule of this family reads it", perhaps(file, key)); }, kUnread);
     else
       told.add(
-          whole, [] { return std::string("gnomon does not know what this class makes of it"); },
+          whole, [] { return std::string("gnomon does not know what this class does with it"); },
           "family-unknown");
   }
   const bool rest = !file.part().empty() && answer.known;
   for (const std::string& key : rest ? config.keys() : std::vector<std::string>())
     if (of_position(key) && !idle(config, key))
       told.add(
-          key, [&] { return text("not looked at: the settings of the language part are in ", file.part()); },
+          key, [&] { return text("ignored: the settings of the language part are in ", file.part()); },
           kUnread);
   std::move(told).into(answer);
 }

@@ -38,8 +38,8 @@ void must_have_heads_of(const LayerPosition& first, const LayerPosition& one, co
     if (one.*value == first.*value) return;
     const auto words = [&](const LayerPosition& l) { return told(l, what, shortest(double(l.*value))); };
     refuse(config,
-           text("layer ", one.number, " has the ", what, " ", words(one), " and layer ", first.number, " ",
-                words(first), "; gnomon runs models whose layers have the same: explained only"));
+           text("layer ", one.number, " has ", what, " ", words(one), " but layer ", first.number, " has ",
+                words(first), "; gnomon explains this model but runs only models with equal layers"));
   };
   same("heads", &LayerPosition::heads), same("kv_heads", &LayerPosition::kv_heads);
   same("head_dim", &LayerPosition::head_dim), same("scale", &LayerPosition::scale);
@@ -52,7 +52,7 @@ std::vector<const LayerPosition*> layers_of(const Config& config, const Resolved
   for (const LayerPosition& layer : resolved.layers) {
     if (layer.component.empty() || layer.component == "encoder") layers.push_back(&layer);
   }
-  if (layers.empty()) refuse(config, "it has no layers");
+  if (layers.empty()) refuse(config, "the model has no layers");
   for (const LayerPosition* layer : layers) must_have_heads_of(*layers.front(), *layer, config);
   return layers;
 }
@@ -97,8 +97,8 @@ Architecture architecture_of(const Config& config, const Resolved& resolved) {
   const auto row = std::find_if(std::begin(kBlockOf), std::end(kBlockOf),
                                 [&](const Row& r) { return r.family == resolved.family; });
   if (row == std::end(kBlockOf) || !resolved.known) {
-    refuse(config, text("the family ", excerpt(resolved.family),
-                        " is explained only; gnomon runs: ", join(runnable_families(), ", ")));
+    refuse(config, text("gnomon explains the family ", excerpt(resolved.family),
+                        " but cannot run it; it runs: ", join(runnable_families(), ", ")));
   }
   const auto layers = layers_of(config, resolved);
   const LayerPosition& one = *layers.front();
@@ -117,7 +117,7 @@ Architecture architecture_of(const Config& config, const Resolved& resolved) {
     a.check();
   } catch (const Error& error) {
     if (error.fault() != Fault::usage) throw;
-    refuse(config, text("gnomon cannot run it: ", error.what()));
+    refuse(config, text("gnomon cannot run this model: ", error.what()));
   }
   return a;
 }

@@ -54,9 +54,10 @@ void block_deberta_v2(Facts& f, Architecture& a) {
   if (f.whole("conv_kernel_size", 0) > 0) f.refuse("conv_kernel_size", "0: gnomon has no convolution");
   if (f.whole("embedding_size", a.width) != a.width) f.refuse("embedding_size", "hidden_size");
   if (f.flag("relative_attention", false) && !f.flag("share_att_key", false))
-    f.refuse("share_att_key", "true: gnomon has no projections of the table that each layer has of its own");
+    f.refuse("share_att_key",
+             "true: gnomon cannot run projections of the distance table that differ by layer");
   if (f.flag("relative_attention", false) && f.resolved.layers.front().spec.attention.empty())
-    f.refuse("pos_att_type", "c2p, p2c or both: gnomon has no table of distances that nothing reads");
+    f.refuse("pos_att_type", "c2p, p2c or both: gnomon cannot run a distance table that no term uses");
   a.norm = {.epsilon = f.epsilon("layer_norm_eps", 1e-7),
             .place = NormPlace::after_sum,
             .embedding = true,

@@ -56,12 +56,13 @@ Names names_of(std::string_view family, const Architecture& a, bool gguf) {
   const auto row = std::find_if(std::begin(kRunnable), std::end(kRunnable),
                                 [&](const Row& r) { return r.family == family; });
   if (row == std::end(kRunnable)) {
-    throw Error(Fault::input, text("the family ", excerpt(family),
-                                   " is explained only; gnomon runs: ", join(runnable_families(), ", ")));
+    throw Error(Fault::input, text("gnomon explains the family ", excerpt(family),
+                                   " but cannot run it; it runs: ", join(runnable_families(), ", ")));
   }
   if (!gguf) return row->names(a);
   if (row->gguf == InGguf::none)
-    throw Error(Fault::input, text("GGUF files of the family ", family, " are explained only"));
+    throw Error(Fault::input,
+                text("gnomon explains GGUF files of the family ", family, " but cannot run them"));
   return names_gguf(a, row->gguf == InGguf::fused);
 }
 
@@ -115,8 +116,8 @@ std::vector<Piece> pieces_of(const Names& names, const Model& model, std::int64_
     const std::int64_t skipped = param.spec.name == "position.input.table" ? table_first : 0;
     const auto pieces = pieces_of(names, param, model.architecture().layers, skipped);
     if (pieces.empty() || pieces.front().first != 0) {
-      throw Error(Fault::input, text("gnomon does not know what this family calls the parameter ",
-                                     param.spec.name, ": it is explained only"));
+      throw Error(Fault::input, text("gnomon does not know the name of the parameter ", param.spec.name,
+                                     " in this family, so it explains the model but cannot run it"));
     }
     all.insert(all.end(), pieces.begin(), pieces.end());
   }

@@ -101,8 +101,8 @@ std::vector<Found> find_all(const Config& config, const std::vector<Piece>& piec
     throw Error(Fault::input,
                 text(config.where(), ": ", counted(names.size(), "tensor"), what, ": ", listed(names)));
   };
-  refuse(missing, " that the model has not in the file");
-  refuse(wrong, " of another shape than the model's");
+  refuse(missing, " missing in the file");
+  refuse(wrong, " with another shape than in the model");
   return all;
 }
 
@@ -117,7 +117,7 @@ std::vector<std::string> find_beside(const Config& config, const std::vector<Fou
   }
   if (!left_over.empty()) {
     throw Error(Fault::input, text(config.where(), ": ", counted(left_over.size(), "tensor"),
-                                   " of the file that gnomon's model does not have: ", listed(left_over)));
+                                   " in the file that gnomon's model does not have: ", listed(left_over)));
   }
   return beside;
 }

@@ -34,11 +34,11 @@ Corpus::Corpus(const Path& path, std::int64_t longest, Cut held_out) {
   if (n < least_bytes(longest, held_out)) {
     throw Error(Fault::input, text(path.string(), ": the text has ", n, " bytes; windows of ", longest,
                                    " tokens need at least ", least_bytes(longest, held_out),
-                                   " (shorten model.length or evaluate.lengths, or take a longer text)"));
+                                   "; shorten model.length or evaluate.lengths, or take a longer text"));
   }
   if (const double bits = bits_a_byte(bytes_); bits < kAlmostNothing)
-    notes_.push_back(text(path.string(), ": the text says almost nothing: ", fixed(bits, 3),
-                          " bits a byte; losses of all arms will look alike"));
+    notes_.push_back(text(path.string(), ": the text has almost no information, ", fixed(bits, 3),
+                          " bits per byte; the losses of all arms will look alike"));
   sha256_ = gnomon::sha256(bytes_);
   parts_ = cut(n, longest);
 }
@@ -60,7 +60,7 @@ std::vector<std::string> Corpus::describe() const {
   std::vector<std::string> all{
       text(grouped(double(bytes_.size())), " bytes, SHA-256 ", sha256_, "; ", grouped(double(training)),
            " bytes for training, ", grouped(double(bytes_.size()) - double(training)),
-           " held out in evenly spaced blocks, a third of them for the choice of rates.")};
+           " held out in evenly spaced blocks. A third of each block is for the choice of rates.")};
   all.insert(all.end(), notes_.begin(), notes_.end());
   return all;
 }

@@ -39,7 +39,7 @@ std::vector<std::string> LineData::describe() const {
   return {text(count(Lines::Part::training), " questions for training, ", count(Lines::Part::validation),
                " for the choice of rates, ", count(Lines::Part::test), " for the test; SHA-256 ",
                lines_.sha256(),
-               ". A hash of the question says where it belongs, so none is in two of them.")};
+               ". A hash of each question decides its part, so no question is in two parts.")};
 }
 
 }  // namespace gnomon

@@ -59,9 +59,9 @@ Lines::Lines(const Path& path, std::int64_t T) {
   }
   for (const auto& part : parts_) {
     if (part.empty())
-      throw bad("found ", counted(std::size_t(number), "line"), ", of which ", parts_[0].size(),
-                " are for training, ", parts_[1].size(), " for validation and ", parts_[2].size(),
-                " for the test; every part needs one: give more questions");
+      throw bad("found ", counted(std::size_t(number), "line"), ": ", parts_[0].size(), " for training, ",
+                parts_[1].size(), " for validation and ", parts_[2].size(),
+                " for the test; every part needs one, so give more questions");
   }
 }
 

@@ -44,10 +44,11 @@ PlainText read_plain_text(const Path& path) {
   }
   if (const auto at = first_invalid_utf8(read.bytes); at != std::string::npos) {
     throw bad(place(read.bytes, at), ": found ", hex((unsigned char)read.bytes[at]),
-              ", which is not UTF-8 there; convert the text first (iconv -t UTF-8)");
+              ", which is not UTF-8; convert the text first (iconv -t UTF-8)");
   }
   if (const auto line_ends = read_line_ends_as_lf(read.bytes))
-    read.notes.push_back(text(path.string(), ": ", line_ends, " Windows line ends (CRLF) were read as LF"));
+    read.notes.push_back(text(path.string(), ": ", counted(std::size_t(line_ends), "Windows line end"),
+                              line_ends == 1 ? " (CRLF) was" : " (CRLF) were", " read as LF"));
   return read;
 }
 

@@ -22,9 +22,9 @@ SymbolText::SymbolText(const Corpus& corpus, std::int64_t size, std::int64_t lon
       reference_(corpus.reference()),
       vocabulary_(Vocabulary::learn(training_parts(corpus), size)) {
   read(corpus, longest);
-  described_.push_back(text("As ", vocabulary_.size(), " byte-pair symbols, learned on the training text: ",
-                            fixed(double(corpus.content().size()) / double(symbols_.size()), 2),
-                            " bytes a symbol."));
+  described_.push_back(
+      text(vocabulary_.size(), " byte-pair symbols, learned on the training text; a symbol has ",
+           fixed(double(corpus.content().size()) / double(symbols_.size()), 2), " bytes on average."));
 }
 
 void SymbolText::read(const Corpus& corpus, std::int64_t longest) {
@@ -46,8 +46,8 @@ void SymbolText::read(const Corpus& corpus, std::int64_t longest) {
     if (after - third <= longest || third - at <= longest)
       throw Error(Fault::input,
                   text("the text has too few symbols: a held-out part of ", held.end - held.begin,
-                       " bytes is ", after - at, " symbols, which leaves no room for windows of ", longest,
-                       " (shorten model.length or evaluate.lengths, or take a longer text)"));
+                       " bytes has ", after - at, " symbols, too few for windows of ", longest,
+                       "; shorten model.length or evaluate.lengths, or take a longer text"));
     at = after;
   }
 }

@@ -37,14 +37,13 @@ const Task& find_task(std::string_view wanted) {
 
 std::string_view how_read(AnswerForm form, bool causal) {
   if (form == AnswerForm::labelled)
-    return causal ? "A decoder says each answer at the symbol that asks for it; the answer is no part of the "
-                    "window."
-                  : "An encoder reads the same window as a decoder, and says each answer at the same symbol.";
-  return causal
-             ? "A decoder says each symbol of the answer as the next one, after it has read those before it."
-             : "An encoder reads the symbol 0 in place of every symbol of the answer, so it sees how long "
-               "that is, "
-               "and says it there.";
+    return causal
+               ? "A decoder predicts each answer at the symbol that asks for it. The answer is not part of "
+                 "the window."
+               : "An encoder reads the same window as a decoder and predicts each answer at the same symbol.";
+  return causal ? "A decoder predicts each symbol of the answer from the symbols before it."
+                : "An encoder reads 0 in place of each symbol of the answer and predicts the symbol there. "
+                  "So it sees how long the answer is.";
 }
 
 std::string_view name(Metric metric) {

@@ -54,12 +54,14 @@ Examples TaskData::examples(std::int64_t payload, const Windows& w) const {
 }
 
 std::vector<std::string> TaskData::describe() const {
+  const auto [least, most] = task_.trained;
   std::vector<std::string> all{
-      text("Task ", task_.name, ": ", task_.asks, " It takes ", task_.isolates, " Windows: ", task_.format,
-           " ", how_read(task_.form, causal_)),
-      text("Trained on ", task_.trained.least, " to ", task_.trained.most, " ", task_.payload,
-           ", without end; tests are drawn from other random numbers.")};
-  if (!task_.seen.empty()) all.emplace_back(task_.seen);
+      text("Task ", task_.name, ": ", task_.asks, ". It needs ", task_.isolates, "."),
+      text("Windows: ", task_.format), std::string(how_read(task_.form, causal_)),
+      text("Training draws new windows at every step, with ",
+           least == most ? text(most) : text(least, " to ", most), " ", task_.payload,
+           ". Tests use other random numbers.")};
+  if (!task_.seen.empty()) all.push_back(text("Tests may repeat windows of the training: ", task_.seen, "."));
   return all;
 }
 

@@ -30,16 +30,16 @@ std::string_view behind_header(std::string_view bytes, std::int64_t id_bytes, co
     if (header.magic != known.magic) continue;
     const auto bad = [&](const auto&... why) {
       return Error(Fault::input,
-                   text(path.string(), ": a header of llm.c's (", known.magic, "): found ", why...));
+                   text(path.string(), ": in the header of llm.c (", known.magic, "): found ", why...));
     };
     if (header.version != known.version)
       throw bad("version ", header.version, ", allowed is ", known.version);
     if (id_bytes != known.id_bytes)
-      throw bad("ids of ", known.id_bytes, " bytes, asked for are ids of ", id_bytes);
+      throw bad("ids of ", known.id_bytes, " bytes, expected are ids of ", id_bytes);
     const std::int64_t ids = std::int64_t(bytes.size()) - std::int64_t(kHeaderBytes);
     if (ids < 0 || ids != header.count * id_bytes)
-      throw bad(header.count, " ids announced, and ", ids, " bytes after its ", kHeaderBytes,
-                "; allowed are ", id_bytes, " an id");
+      throw bad("a count of ", header.count, " ids, and ", ids, " bytes after the ", kHeaderBytes,
+                " of the header; expected are ", id_bytes, " bytes per id");
     return bytes.substr(kHeaderBytes);
   }
   return bytes;
@@ -64,7 +64,8 @@ TokenFile::TokenFile(const Path& path, std::int64_t id_bytes, std::int64_t vocab
   ids_ = behind_header(file_.bytes(), id_bytes, path);
   if (ids_.empty()) throw bad("found no ids; at least one is needed");
   if (ids_.size() % std::size_t(id_bytes) != 0)
-    throw bad("found ", ids_.size(), " bytes, which is no whole number of ids of ", id_bytes, " bytes");
+    throw bad("found ", counted(ids_.size(), "byte"), ", allowed are multiples of the ", id_bytes,
+              " bytes of an id");
   with_ids(ids_, id_bytes, [&](auto ids) {
     for (std::size_t n = 0; n < ids.size(); ++n) {
       if (ids[n] >= vocabulary)

@@ -11,7 +11,7 @@ TokenText::TokenText(const Path& path, std::int64_t id_bytes, std::int64_t vocab
   if (file_.size() < least)
     throw Error(Fault::input,
                 text("the file has ", file_.size(), " tokens; windows of ", longest, " tokens need at least ",
-                     least, " (shorten model.length or evaluate.lengths, or take a longer file)"));
+                     least, "; shorten model.length or evaluate.lengths, or take a longer file"));
   parts_ = cut(file_.size(), longest);
 }
 
@@ -36,7 +36,7 @@ Sample TokenText::held_out(const Windows& windows) const {
 namespace {
 [[noreturn]] void no_words() {
   throw Error(Fault::usage,
-              "the study learned token ids, and what they stand for is not known here: it writes no text");
+              "the study learned token ids without their text, so it cannot read or write text");
 }
 }  // namespace
 
@@ -45,10 +45,10 @@ std::string TokenText::decode(std::span<const std::int32_t>) const { no_words();
 
 std::vector<std::string> TokenText::describe() const {
   const std::int64_t training = parts_.training_tokens();
-  return {
-      text(grouped(double(file_.size())), " tokens of ", file_.vocabulary(), ", SHA-256 ", sha256_, "; ",
-           grouped(double(training)), " for training, ", grouped(double(file_.size() - training)),
-           " held out in evenly spaced blocks. Losses are by the token: what it stands for is not known.")};
+  return {text(
+      grouped(double(file_.size())), " tokens from a vocabulary of ", file_.vocabulary(), ", SHA-256 ",
+      sha256_, "; ", grouped(double(training)), " for training, ", grouped(double(file_.size() - training)),
+      " held out in evenly spaced blocks. Losses are per token, because the text of a token is not known.")};
 }
 
 }  // namespace gnomon

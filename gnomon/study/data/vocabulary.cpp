@@ -184,8 +184,8 @@ class Pairs {
 
 void check_length(std::int64_t bytes) {
   if (bytes > Vocabulary::kMostText)
-    throw Error(Fault::input,
-                text("a text of ", bytes, " bytes; byte-pair encoding takes up to ", Vocabulary::kMostText));
+    throw Error(Fault::input, text("found a text of ", bytes, " bytes; byte-pair encoding takes up to ",
+                                   Vocabulary::kMostText));
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ Vocabulary Vocabulary::learn(std::span<const std::string_view> texts, std::int64
     const auto pair = pairs.most_frequent();
     if (!pair)
       throw Error(Fault::input, text("a vocabulary of ", size, " symbols: the text has only ", v.size(),
-                                     ", after which no two stand together twice"));
+                                     ", because after these no pair of symbols occurs twice"));
     v.add(*pair);
     pairs.join(*pair, std::int32_t(v.size() - 1));
   }
@@ -289,10 +289,10 @@ Vocabulary Vocabulary::read(const Path& path) {
     if (std::int64_t(v.bytes(merge.left).size() + v.bytes(merge.right).size()) > kLongest)
       m.wrong(text("two symbols of at most ", kLongest, " bytes together"));
     v.add(merge);
-    if (!taken.insert(v.bytes_.back()).second) m.wrong("two symbols that no merge before has joined");
+    if (!taken.insert(v.bytes_.back()).second) m.wrong("two symbols that no earlier merge has joined");
   }
   if (v.print() != file)
-    throw Error(Fault::input, text(path.string(), ": not as gnomon writes a vocabulary"));
+    throw Error(Fault::input, text(path.string(), ": not in the form in which gnomon writes a vocabulary"));
   return v;
 }
 

@@ -75,9 +75,9 @@ void check_memory(const StudyConfig& c, const Data& data) {
   const auto refuse = [](std::int64_t needed, const std::string& by, std::int64_t found,
                          const std::string& what) {
     throw Error(Fault::resource,
-                text("not enough memory: ", by, " would take about ", bytes_text(double(needed)), "; ",
+                text("not enough memory: ", by, " would need about ", bytes_text(double(needed)), "; ",
                      bytes_text(double(found)), " are ", what,
-                     " (lower study.workers, train.batch, model.length, model.width or evaluate.lengths)"));
+                     "; lower study.workers, train.batch, model.length, model.width or evaluate.lengths"));
   };
   if (most > there.own_bytes) refuse(most, text("a run of '", arm, "'"), there.own_bytes, there.own_by);
   if (most > there.shared_bytes / side_by_side)

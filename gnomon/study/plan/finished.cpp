@@ -34,7 +34,7 @@ std::vector<RunResult> results_in(const StudyFolder& folder, const StudyConfig& 
 FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
                          std::optional<std::int64_t> seed) {
   if (!std::filesystem::is_directory(folder.runs()))
-    throw Error(Fault::input, text(folder.folder.string(), ": no folder of a study: there is no runs/"));
+    throw Error(Fault::input, text(folder.folder.string(), ": not the folder of a study: it has no runs/"));
   StudyConfig config;
   read_toml(config, folder.config());
   std::vector<RunResult> runs = results_in(folder, config);
@@ -50,8 +50,9 @@ FinishedRun finished_run(const StudyFolder& folder, const std::string& arm,
       seed ? std::find_if(runs.begin(), runs.end(), [&](const RunResult& r) { return r.plan.seed == *seed; })
            : runs.begin();
   if (found == runs.end()) {
-    throw Error(Fault::usage, text("arm '", wanted, "': no finished run of seed ", *seed, "; there are: ",
-                                   join(std::vector<std::string_view>(seeds.begin(), seeds.end()), ", ")));
+    throw Error(Fault::usage,
+                text("arm '", wanted, "': no finished run with seed ", *seed, ", finished are: ",
+                     join(std::vector<std::string_view>(seeds.begin(), seeds.end()), ", ")));
   }
   const Arm of(wanted);
   const Model model(model_of(settings_of(of, config, config.base()), of.spec));

@@ -167,9 +167,10 @@ Leftovers leftovers(const StudyConfig& c, const Data& data, const StudyFolder& f
 
 std::string Leftovers::in_the_way(const StudyFolder& folder) const {
   if (lost.empty()) return {};
-  return text(folder.report().string(), " shows ", lost.size(), " runs that this command does not have (",
-              lost.front(), lost.size() > 1 ? ", ..." : "",
-              "): give another folder with --out, the same settings with more arms or seeds, or --replace");
+  return text(folder.report().string(), " shows ", counted(lost.size(), "run"),
+              " that this command does not have (", lost.front(), lost.size() > 1 ? "; ..." : "",
+              "); give another folder with --out, keep these settings (you may add arms or seeds), or use "
+              "--replace");
 }
 
 }  // namespace gnomon

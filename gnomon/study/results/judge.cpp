@@ -165,7 +165,7 @@ Judged judged_weight(const Prediction& p, const StudyConfig& c) {
   const double most = weight_on_previous(model_of(c, p.arm->spec));
   Judged j{p, {most, 0, 1}, {}, Judgement::not_measurable, ""};
   if (std::isnan(most))
-    j.found = Shares().found, j.why = "it is learned, or depends on the words";
+    j.found = Shares().found, j.why = "the encoding is learned, or depends on the words";
   else
     j.outcome = outcome_of(p, j);
   return j;
@@ -189,7 +189,7 @@ Judged judged(const Prediction& p, const StudySummary& s) {
   const Shares all = measured(p, runs);
   j.found = all.found, j.share = all.share;
   if (j.found.n == 0)
-    j.why = text("no seed of '", arms_of(p)[0], "' has finished that of '", arms_of(p)[1], "' has, too");
+    j.why = text("'", arms_of(p)[0], "' and '", arms_of(p)[1], "' have no finished seed in common");
   else
     j.outcome = !p.exactly                   ? outcome_of(p, j)
                 : every_run_has(p, *runs[0]) ? Judgement::held
@@ -207,17 +207,17 @@ std::string_view name(Judgement outcome) {
 std::string unmeasurable(const Prediction& p, const StudyConfig& c) {
   for (const std::string& arm : arms_of(p)) {
     if (std::none_of(c.arms.begin(), c.arms.end(), [&](const Arm& one) { return one.print() == arm; }))
-      return text("'", arm, "' is no arm of this study");
+      return text("'", arm, "' is not an arm of this study");
   }
-  if (p.is_weight()) return p.length ? "it is measured at the training length alone" : "";
-  if (p.is_share() && !c.has_answers()) return "there are no right answers in this data, only losses";
+  if (p.is_weight()) return p.length ? "this weight is measured only at the training length" : "";
+  if (p.is_share() && !c.has_answers()) return "this data has no right answers, only losses";
   if (c.has_answers() && !p.is_share() && p.length)
-    return "of answers, losses are told at no length; measure right";
+    return "data with answers has no losses by length; use measure = right";
   if (c.is_task() && p.length) {
     const std::vector<std::int64_t>& tests = find_task(c.data).tests;
     return among({tests.begin(), tests.end()}, *p.length)
                ? ""
-               : text("the task has no test of ", shortest(*p.length));
+               : text("the task has no test of length ", shortest(*p.length));
   }
   if (p.length && !among(c.lengths, *p.length)) return text("evaluate.lengths has no ", shortest(*p.length));
   if (p.budget && !among(c.budgets, *p.budget)) return text("study.budgets has no ", shortest(*p.budget));

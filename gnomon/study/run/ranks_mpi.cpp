@@ -29,7 +29,7 @@ constexpr std::size_t kLongest = std::size_t{1} << 30;  // bytes of a message: M
 constexpr int kData = 0, kLife = 1;                     // tags
 constexpr int kNobody = -1, kStarter = -2;              // who is lost, beside ranks
 constexpr std::string_view kAgain =
-    "; start it again, on any number of ranks: it continues from its checkpoint";
+    "; start the run again, on any number of ranks: it continues from its checkpoint";
 
 // A thread that sends every other rank a sign of life each second, and listens for theirs.
 class Life {
@@ -151,9 +151,8 @@ class MpiRanks final : public Ranks {
     if (lost == kNobody) return;
     if (lost == kStarter)
       throw Error(Fault::lost, text("the process that started rank ", rank_, " has ended", kAgain));
-    throw Error(Fault::lost,
-                text("rank ", lost, " on ", hosts_[std::size_t(lost)].data(),
-                     " is lost: nothing was heard of it for ", kSilence.count(), " seconds", kAgain));
+    throw Error(Fault::lost, text("rank ", lost, " on ", hosts_[std::size_t(lost)].data(),
+                                  " is lost: it was silent for ", kSilence.count(), " seconds", kAgain));
   }
 
  private:

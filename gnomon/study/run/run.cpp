@@ -299,7 +299,7 @@ class Run {
         return;
       } catch (const Error& e) {
         if (e.fault() != Fault::input) throw;
-        hooks_.note(text("damaged checkpoint passed over: ", e.what()));
+        hooks_.note(text("damaged checkpoint skipped: ", e.what()));
         std::filesystem::remove(path);
       }
     }
@@ -365,15 +365,15 @@ RunResult result_of(const RunPlan& plan, const RunFolder& folder) {
   RunResult found = result_from_json(folder.result());
   const RunPlan& p = found.plan;
   if (p.key != plan.key || p.arm != plan.arm || p.seed != plan.seed) {
-    throw Error(Fault::input, text(folder.result().string(), ": the result of '", p.arm, "', seed ", p.seed,
-                                   ", key ", p.key, ", where that of '", plan.arm, "', seed ", plan.seed,
-                                   ", key ", plan.key, " belongs; remove the file to run it again"));
+    throw Error(Fault::input, text(folder.result().string(), ": found the result of '", p.arm, "', seed ",
+                                   p.seed, ", key ", p.key, ", expected is '", plan.arm, "', seed ",
+                                   plan.seed, ", key ", plan.key, "; remove the file to run it again"));
   }
   return found;
 }
 
 Floats parameters_in(const Model& model, const Path& path, const std::string& key) {
-  if (!std::filesystem::exists(path)) throw Error(Fault::input, text(path.string(), ": it is missing"));
+  if (!std::filesystem::exists(path)) throw Error(Fault::input, text(path.string(), ": the file is missing"));
   const TensorFile file = read_safetensors(path, Digest::required);
   const auto said = file.metadata.find("gnomon.key");
   if (said == file.metadata.end() || said->second != key)

@@ -23,9 +23,8 @@ void expect_same_run(const RunPlan& plan, Ranks& ranks) {
   for (std::size_t r = 1; r < said.size(); ++r) {
     if (said[r] == said[0]) continue;
     throw Error(Fault::usage,
-                text("rank ", r, " would do the run ", said[r].data(), ", rank 0 the run ", said[0].data(),
-                     "; allowed are the same settings, text, program and "
-                     "instruction set on all ranks"));
+                text("rank ", r, " has the run ", said[r].data(), ", rank 0 has the run ", said[0].data(),
+                     "; all ranks need the same settings, text, program and instruction set"));
   }
 }
 

@@ -42,8 +42,8 @@ RunSettings with_parameters(const Arm& arm, RunSettings s, const Spec& baseline)
   }
   s.model.feed_forward = double(low) / width;
   if (relative(double(parameters(s, arm.spec)), double(wanted)) > 0.01)
-    unmatched(arm, text("no hidden width gives it the ", wanted, " parameters of '", baseline.print(),
-                        "', within 1 %"));
+    unmatched(arm, text("no hidden width brings it within 1 % of the ", wanted, " parameters of '",
+                        baseline.print(), "'"));
   return s;
 }
 
@@ -51,7 +51,7 @@ RunSettings with_flops(const Arm& arm, RunSettings s, const Spec& baseline) {
   const double wanted = flops_a_token(s, baseline) * double(s.train.steps), own = flops_a_token(s, arm.spec);
   s.train.steps = std::max<std::int64_t>(1, std::llround(wanted / own));
   if (relative(own * double(s.train.steps), wanted) > 0.02)
-    unmatched(arm, text("no number of steps costs what those of '", baseline.print(), "' do, within 2 %"));
+    unmatched(arm, text("no number of steps brings it within 2 % of the FLOPs of '", baseline.print(), "'"));
   return s;
 }
 
@@ -78,8 +78,8 @@ RunSettings settings_of(const Arm& arm, const RunSettings& s, const Spec& baseli
   RunSettings matched = by_parameters ? with_parameters(arm, s, baseline) : with_flops(arm, s, baseline);
   if (matched.train.steps == s.train.steps &&
       model_of(matched, arm.spec).feed_forward.hidden == model_of(s, arm.spec).feed_forward.hidden)
-    unmatched(arm, text("it has the ", kWords[std::size_t(arm.match)], " of '", baseline.print(),
-                        "' anyway: leave the bar away"));
+    unmatched(arm, text("it already has the ", kWords[std::size_t(arm.match)], " of '", baseline.print(),
+                        "'; remove '| ", kWords[std::size_t(arm.match)], "'"));
   return matched;
 }
 

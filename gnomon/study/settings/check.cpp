@@ -21,13 +21,14 @@ constexpr std::size_t kLongestList = 32, kMostArms = 1000;
 // Numbers above 0, each above the one before.
 void rising(const char* key, const std::vector<double>& all, double most) {
   if (all.empty() || all.size() > kLongestList)
-    throw Error(Fault::usage, text(key, ": found ", all.size(), " numbers, allowed are 1 to ", kLongestList));
+    throw Error(Fault::usage,
+                text(key, ": found ", counted(all.size(), "number"), ", allowed are 1 to ", kLongestList));
   double before = 0;
   for (const double x : all) {
     within(key, x, 0, most);
     if (x <= before)
       throw Error(Fault::usage,
-                  text(key, ": found ", shortest(x), " after ", shortest(before), ", the list has to rise"));
+                  text(key, ": found ", shortest(x), " after ", shortest(before), ", the list must rise"));
     before = x;
   }
 }
@@ -37,7 +38,7 @@ void check_path(const std::string& path) {
   if (!is_one_line(path))
     throw Error(Fault::usage,
                 text("study.text: found ", excerpt(path),
-                     ", allowed are paths of UTF-8 without line ends and other control characters; "
+                     ", allowed are paths in UTF-8 without line ends or other control characters; "
                      "rename the file or its folder"));
 }
 
@@ -62,14 +63,15 @@ void StudyConfig::check_settings() const {
   check_path(text_path);
   check_data(*this);
   if (arms.empty() || arms.size() > kMostArms)
-    throw Error(Fault::usage, text("study.arms: found ", arms.size(), ", allowed are 1 to ", kMostArms));
+    throw Error(Fault::usage,
+                text("study.arms: found ", counted(arms.size(), "arm"), ", allowed are 1 to ", kMostArms));
   within("study.seeds", double(seeds), 1, 1000);
   within("study.minutes", minutes, 0.01, 1e5);
   within("study.smallest_effect", smallest_effect, 0, 10);
   rising("study.budgets", budgets, 1);
   if (budgets.back() != 1)
     throw Error(Fault::usage,
-                text("study.budgets: found ", shortest(budgets.back()), " as the last, which has to be 1"));
+                text("study.budgets: found ", shortest(budgets.back()), " at the end, the last must be 1"));
   within("study.workers", double(workers), 0, 1024);
   within("study.threads", double(threads), 1, 1024);
   within("study.checkpoint_seconds", checkpoint_seconds, 0, 1e9);
@@ -90,9 +92,10 @@ void StudyConfig::check() const {
   for (const double factor : lengths)
     within("evaluate.lengths", factor, double(score) / double(model.length), 64);
   if (std::find(lengths.begin(), lengths.end(), 1.0) == lengths.end())
-    throw Error(Fault::usage, "evaluate.lengths: 1, the training length, has to be one of them");
+    throw Error(Fault::usage, "evaluate.lengths: must contain 1, the training length");
   if (tuning.seeds && tuning.rates.size() < 2)
-    throw Error(Fault::usage, text("tune.rates: found ", tuning.rates.size(), ", tuning needs at least two"));
+    throw Error(Fault::usage, text("tune.rates: found ", counted(tuning.rates.size(), "rate"),
+                                   ", tuning needs at least two"));
   train.check();
   check_arms();
 }

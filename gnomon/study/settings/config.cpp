@@ -17,43 +17,48 @@ constexpr std::int64_t kSymbols = 4096;  // that are learned, unless it is said
 std::vector<Field> fields(RunSettings& c) {
   return {
       {"model.block",
-       "gpt, llama (RMS norms, SwiGLU, no biases) or bert (an encoder with norms after the sum), with "
-       "options as in llama(group=4); or the path of a model, whose block it is",
+       "gpt, llama (RMS norms, SwiGLU, no biases) or bert (an encoder with norms after the residual sum); "
+       "options as in llama(group=4); or the path of a model, to take its block",
        &c.model.block},
-      {"model.layers", "Transformer layers; 0 = by study.minutes", &c.model.layers},
-      {"model.width", "channels; 0 = by study.minutes", &c.model.width},
+      {"model.layers", "Transformer layers; 0 = chosen from study.minutes", &c.model.layers},
+      {"model.width", "channels of the residual stream; 0 = chosen from study.minutes", &c.model.width},
       {"model.heads",
-       "attention heads; they divide the width; 0 = one for 16 channels, at most 8, as divides it",
+       "attention heads, a divisor of the width; 0 = one per 16 channels, at most 8, fewer if they do not "
+       "divide the width",
        &c.model.heads},
-      {"model.kv_heads", "heads of keys and values, which the heads share; 0 = as the block has it",
+      {"model.kv_heads", "heads of keys and values, shared by the heads of queries; 0 = as in the block",
        &c.model.kv_heads},
       {"model.feed_forward",
-       "hidden width of the feed-forward part, in widths; of a gated one 2/3 of it; 4 of gpt, "
-       "llama and bert",
+       "hidden width of the feed-forward part, as a multiple of model.width; a gated one has 2/3 of this; "
+       "gpt, llama and bert have 4",
        &c.model.feed_forward},
-      {"model.vocabulary", "symbols that there are: 256 of bytes and tasks; of symbols, how many are learned",
+      {"model.vocabulary",
+       "number of symbols: 256 for bytes and tasks; for data = symbols, how many to learn",
        &c.model.vocabulary},
-      {"model.length", "tokens (bytes) of a training window", &c.model.length},
+      {"model.length", "tokens (bytes) in a training window", &c.model.length},
       {"model.causal", "true: decoder that predicts the next byte; false: encoder that fills in masked bytes",
        &c.model.causal},
-      {"model.tied", "the output head is the word table", &c.model.tied},
-      {"model.norm", "layer, rms, or block: as the block has it", &c.model.norm},
-      {"train.steps", "optimiser steps of the largest budget; 0 = by study.minutes", &c.train.steps},
-      {"train.batch", "windows a step; 0 = by study.minutes", &c.train.batch},
+      {"model.tied", "true: the output head uses the word table", &c.model.tied},
+      {"model.norm", "layer, rms, or block (the norm of the block)", &c.model.norm},
+      {"train.steps", "optimiser steps of the largest budget; 0 = chosen from study.minutes", &c.train.steps},
+      {"train.batch", "windows per step; 0 = chosen from study.minutes", &c.train.batch},
       {"train.shards", "parts of a batch, summed in a fixed order; several ranks share them",
        &c.train.shards},
-      {"train.learning_rate", "highest rate of AdamW, where it is not tuned (tune.seeds = 0)",
+      {"train.learning_rate", "peak learning rate of AdamW if it is not tuned (tune.seeds = 0)",
        &c.train.learning_rate},
-      {"train.drop", "share of the steps after which encodings act no more; 1 = never", &c.train.drop},
-      {"train.warmup", "share of the steps with rising rate", &c.train.warmup},
-      {"train.final_rate", "rate at the end of the cosine, as a share of the highest", &c.train.final_rate},
+      {"train.drop", "share of the steps after which the encodings are switched off; 1 = never",
+       &c.train.drop},
+      {"train.warmup", "share of the steps in which the learning rate rises", &c.train.warmup},
+      {"train.final_rate", "learning rate at the end of the cosine, as a share of the peak",
+       &c.train.final_rate},
       {"train.beta1", "AdamW", &c.train.beta1},
       {"train.beta2", "AdamW", &c.train.beta2},
       {"train.weight_decay", "AdamW, on matrices only", &c.train.weight_decay},
       {"train.clip", "largest norm of the gradient", &c.train.clip},
-      {"evaluate.lengths", "window lengths at evaluation, in training windows", &c.lengths},
+      {"evaluate.lengths", "window lengths in evaluation, as multiples of model.length", &c.lengths},
       {"evaluate.score",
-       "last positions of a window that are scored, at every length; of shorter windows all", &c.score},
+       "how many of the last positions of a window are scored, at every length; all, if windows are shorter",
+       &c.score},
       {"evaluate.windows", "held-out windows, the same for every arm and length", &c.windows},
       {"evaluate.points", "points of the training curve", &c.points},
   };
@@ -61,38 +66,40 @@ std::vector<Field> fields(RunSettings& c) {
 
 std::vector<Field> fields(StudyConfig& c) {
   std::vector<Field> all{
-      {"study.text", "path of the text, UTF-8; of ids: of the file", &c.text_path},
+      {"study.text", "path of the text in UTF-8, or of the file of token ids", &c.text_path},
       {"study.data",
        "bytes or symbols (byte pairs) of a text, ids16 or ids32 of a file, lines (question, tab, answer), or "
-       "a task",
+       "the name of a task",
        &c.data},
       {"study.arms",
-       "the position encodings to compare, as specs; with | parameters or | flops: matched to the baseline",
+       "position encodings to compare, as specs; | parameters or | flops after a spec matches it to the "
+       "baseline",
        &c.arms},
-      {"study.baseline", "the arm that the others are compared with; empty = sinusoidal, or the first arm",
+      {"study.baseline", "the arm to compare the others with; empty = sinusoidal, or else the first arm",
        &c.baseline},
       {"study.seeds", "runs of each arm and budget; a seed fixes initial weights and data order", &c.seeds},
       {"study.minutes",
-       "what the study may cost, in minutes of two cores with AVX-512; it fixes what is 0 below. Steps that "
-       "are set change the time, not the sizes",
+       "cost of the study, in minutes of two cores with AVX-512; it fixes the settings below that are 0. If "
+       "you set train.steps, the time changes and the sizes do not",
        &c.minutes},
-      {"study.budgets", "shares of train.steps that every arm is trained with; the last is 1", &c.budgets},
-      {"study.smallest_effect", "nats a byte below which a difference does not matter, declared beforehand",
+      {"study.budgets", "shares of train.steps; every arm is trained with each of them; the last is 1",
+       &c.budgets},
+      {"study.smallest_effect", "smallest difference that matters, in nats per byte, declared before the run",
        &c.smallest_effect},
-      {"study.workers", "runs side by side, 0 = one a core", &c.workers},
-      {"study.threads", "threads of one run", &c.threads},
-      {"study.checkpoint_seconds", "time between checkpoints of a run", &c.checkpoint_seconds},
-      {"study.derived", "what was not set, and what it follows from; written here, never read as a setting",
+      {"study.workers", "runs side by side; 0 = one per core", &c.workers},
+      {"study.threads", "threads per run", &c.threads},
+      {"study.checkpoint_seconds", "seconds between two checkpoints of a run", &c.checkpoint_seconds},
+      {"study.derived", "settings that gnomon chose, and why; gnomon writes this and never reads it",
        &c.derived},
       {"tune.rates",
-       "learning rates that every arm is tried with, rising; empty = three around what suits the width",
+       "learning rates to try with every arm, rising; empty = three around the rate that suits the width",
        &c.tuning.rates},
-      {"tune.seeds", "runs for each rate, of seeds of their own; 0 = no tuning", &c.tuning.seeds},
-      {"tune.share", "share of train.steps of a tuning run", &c.tuning.share},
+      {"tune.seeds", "runs for each rate, with seeds used for nothing else; 0 = no tuning", &c.tuning.seeds},
+      {"tune.share", "steps of a tuning run, as a share of train.steps", &c.tuning.share},
   };
   for (Field& f : fields(static_cast<RunSettings&>(c))) all.push_back(f);
-  all.push_back({"prediction", "what is expected, written before the run; of each, the keys that it needs:",
-                 &c.predictions});
+  all.push_back({"prediction",
+                 "an expected result, written before the run; set the keys that it needs:", &c.predictions});
   return all;
 }
 
@@ -159,8 +166,8 @@ std::vector<std::string> choose_baseline(StudyConfig& c) {
   if (std::find(c.arms.begin(), c.arms.end(), *c.baseline) != c.arms.end()) return {};
   const std::string missing = c.baseline->print();
   c.baseline = Arm(c.arms.front().spec);
-  return {
-      text("study.baseline: ", missing, " is no arm, so the first is the baseline: ", c.baseline->print())};
+  return {text("study.baseline: ", missing,
+               " is not an arm, so the first arm is the baseline: ", c.baseline->print())};
 }
 
 }  // namespace
@@ -197,8 +204,8 @@ std::vector<std::string> settle(StudyConfig& c) {
   fill_in_scale(c);
   if (c.score == RunSettings().score && c.score > c.model.length) {
     c.score = c.model.length;
-    c.derived.push_back(
-        text("evaluate.score = ", c.score, ": a whole window, which is shorter than ", RunSettings().score));
+    c.derived.push_back(text("evaluate.score = ", c.score, ": whole windows, because they are shorter than ",
+                             RunSettings().score));
   }
   std::vector<std::string> said = choose_arms(c);
   for (auto& sentence : choose_baseline(c)) said.push_back(std::move(sentence));

@@ -21,7 +21,7 @@ Field field_of(std::span<const Field> fields, std::string_view key) {
     if (f.key == key) return f;
     keys.push_back(f.key);
   }
-  throw unknown("key", key, keys, "study.toml in the folder of a study has them all");
+  throw unknown("key", key, keys, "study.toml in the folder of a study lists all keys");
 }
 
 std::vector<std::string_view> sections(std::span<const Field> fields) {
@@ -96,7 +96,7 @@ struct FromText {
   }
   void operator()(std::vector<Prediction>*) const {
     throw Error(Fault::usage,
-                text("--set ", key, ": tables are written into a file, each under [[", key, "]]"));
+                text("--set ", key, ": --set takes no tables; write each under [[", key, "]] in a file"));
   }
 };
 
@@ -233,7 +233,7 @@ void read_sections(std::span<const Field> fields, const toml::table& table, cons
       read_table(fields, section, *node.as_table(), where);
     } else if (section == kPart) {
       throw Error(Fault::usage,
-                  place(where, node) + ": [[part]] makes several studies; here is room for one");
+                  place(where, node) + ": found [[part]], which makes several studies; allowed is one study");
     } else {
       throw unknown("section", section, sections(fields)).at(place(where, node));
     }
@@ -267,7 +267,7 @@ std::vector<std::string> parts_of(const Toml& toml) {
   if (!parts->is_array_of_tables()) wrong(*parts, "part must be tables, each under [[part]]");
   for (const toml::node& part : *parts->as_array()) {
     const auto name = part.as_table()->get_as<std::string>("name");
-    if (!name) wrong(part, "part.name is missing: a word that names the part and its folder");
+    if (!name) wrong(part, "part.name is missing; it names the part and its folder");
     if (!is_plain_word(name->get()))
       wrong(*name, text("part.name: found ", excerpt(name->get()), ", allowed are a to z, 0 to 9 and -"));
     if (std::find(names.begin(), names.end(), name->get()) != names.end())

@@ -13,9 +13,10 @@ namespace {
 // The tokens of a file, of which none can be a mask.
 std::unique_ptr<Data> tokens_of(const StudyConfig& c, std::int64_t longest) {
   if (!c.model.is_causal())
-    throw Error(Fault::usage,
-                text("study.data ", c.data,
-                     ": found an encoder, which masks with 0; that is a token here. Allowed are decoders"));
+    throw Error(
+        Fault::usage,
+        text("study.data ", c.data,
+             ": found an encoder, allowed are decoders: an encoder masks with 0, which is a token here"));
   return std::make_unique<TokenText>(c.text_path, c.data == "ids16" ? 2 : 4, c.model.vocabulary, longest);
 }
 

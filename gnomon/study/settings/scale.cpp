@@ -94,17 +94,19 @@ std::vector<std::string> derivation(const StudyConfig& asked, const Scaled& foun
   const bool layers = !asked.model.layers, width = !asked.model.width;
   say(layers || width, layers ? text("model.layers = ", c.model.layers) : "", layers && width ? ", " : "",
       width ? text("model.width = ", c.model.width) : "", ": the lowest expected loss in ", minutes);
-  say(!asked.model.heads, "model.heads = ", c.model.heads, ": one for ", kChannelsAHead,
-      " channels, at most ", kMostHeads, ", as the width allows");
-  say(!asked.train.steps, "train.steps = ", c.train.steps, ": what a model of this size takes in ", minutes);
-  say(!asked.train.batch, "train.batch = ", c.train.batch, ": whatever the size");
+  say(!asked.model.heads, "model.heads = ", c.model.heads, ": one per ", kChannelsAHead,
+      " channels, at most ", kMostHeads, ", if the width allows");
+  say(!asked.train.steps, "train.steps = ", c.train.steps, ": as many steps as this model can do in ",
+      minutes);
+  say(!asked.train.batch, "train.batch = ", c.train.batch, ": the same for every size");
   std::string rates;
   for (const double rate : c.tuning.rates) rates += (rates.empty() ? "" : ", ") + shortest(rate);
-  say(asked.tuning.rates.empty(), "tune.rates = ", rates, ": around what suits width ", c.model.width);
-  const double takes = found.minutes();
+  say(asked.tuning.rates.empty(), "tune.rates = ", rates, ": around the rate that suits width ",
+      c.model.width);
+  const std::string takes = shortest(std::stod(fixed(found.minutes(), found.minutes() < 1 ? 2 : 0)));
   say(asked.train.steps && (layers || width), "train.steps = ", c.train.steps,
-      " is set, so the study takes about ", shortest(std::stod(fixed(takes, takes < 1 ? 2 : 0))),
-      " minutes instead of ", shortest(c.minutes));
+      " is set, so the study takes about ", takes, takes == "1" ? " minute" : " minutes", " instead of ",
+      shortest(c.minutes));
   return said;
 }
 

@@ -17,8 +17,8 @@ std::vector<Budget> sorted(std::string_view place, std::span<const Budget> curve
   bool fit = s.size() >= 2 && s[0].compute > 0;
   for (std::size_t i = 1; i < s.size(); ++i) fit &= s[i].compute > s[i - 1].compute;
   if (fit) return s;
-  throw Error(Fault::usage, text(place, ": a curve of ", s.size(),
-                                 " budgets; it needs two or more, different from each other and positive"));
+  throw Error(Fault::usage, text(place, ": found a curve of ", counted(s.size(), "budget"),
+                                 ", allowed are two or more, all positive and different"));
 }
 
 // Between two numbers, linear in their logarithms: at `share` of the way.

@@ -1,4 +1,4 @@
-"""gnomon under PyTorch: attention and rotations as operators with gradients, and modules whose parameters learn."""
+"""gnomon in PyTorch: attention and rotations as operators with gradients, and modules with learned parameters."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["PositionEncoding", "attend", "make"]
 
 
 class PositionEncoding(nn.Module):
-    """A position encoding whose parameters learn. encoding: what it was made of; parameters bear the names of
-    Encoding.parameters(), with _ for the dots."""
+    """A position encoding as a module with learned parameters. encoding: the encoding that it was made from. The parameters have the
+    names of Encoding.parameters(), with _ for dots."""
 
     def __init__(self, encoding: Encoding) -> None:
         super().__init__()
@@ -39,31 +39,31 @@ class PositionEncoding(nn.Module):
         return repr(self.encoding)
 
     def flat(self, part: str = "attention") -> Tensor:
-        """The parameters of its encodings inside attention, or of that beside the words (part="input"), one after the other."""
+        """The parameters of the encodings inside attention, or of the input encoding (part="input"), one after the other."""
         mine = [getattr(self, own).reshape(-1) for name, own in self._names.items() if name.startswith("input.") == (part == "input")]
         return torch.cat(mine) if mine else _NONE
 
     def rotate(self, q: Tensor, k: Tensor, positions: Numbers | None = None) -> tuple[Tensor, Tensor]:
-        """As Encoding.rotate, with gradients of q, k and the parameters."""
+        """As Encoding.rotate(), with gradients of q, k and the parameters."""
         pe, w = self.encoding, self.flat()
         if pe.reads:
-            raise Error(f"'{pe.spec}' reads {', '.join(pe.reads)}: there is no rotation by position alone", found=pe.spec)
+            raise Error(f"'{pe.spec}' reads {', '.join(pe.reads)}, so it has no rotation by position alone", found=pe.spec)
         return ops.map_rows(pe, q, "q", positions, w), ops.map_rows(pe, k, "k", positions, w)
 
     def vectors(self, positions: Numbers) -> Tensor:
-        """Vectors beside the words, (..., width), of the number type of the parameters and with their gradients."""
+        """The vectors of an input encoding, (..., width), in the number type of the parameters and with their gradients."""
         return ops.vectors(self.encoding, positions, self.flat("input"))
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, **given: Any) -> Tensor:
-        """attend(q, k, v, pe=self, ...)."""
+        """Returns attend(q, k, v, pe=self, ...)."""
         return attend(q, k, v, pe=self, **given)
 
     def score_mod(self, tokens: int) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]:
-        """For torch.nn.attention.flex_attention: see gnomon.torch.flex."""
+        """score_mod for torch.nn.attention.flex_attention: see gnomon.torch.flex."""
         return flex.score_mod(self, tokens)
 
     def mask_mod(self, tokens: int) -> Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]:
-        """What it hides (windows, chunks), for flex_attention's create_block_mask: see gnomon.torch.flex."""
+        """The mask (windows, chunks) for flex_attention's create_block_mask: see gnomon.torch.flex."""
         return flex.mask_mod(self, tokens)
 
 
@@ -75,8 +75,8 @@ def make(spec: str, *, heads: int, head_dim: int = 64, kv_heads: int = 0, value_
 def make(spec: str | Encoding, *, heads: int = 0, head_dim: int = 64, kv_heads: int = 0, value_dim: int = 0, width: int = 0,
          length: int = 2048, causal: bool = True, scale: float = 0.0, soft_cap: float = 0.0, layer: int = 0,
          seed: int = 0) -> PositionEncoding:
-    """gnomon.make(), which names the sizes, as a module of PyTorch. spec: text, or an encoding that was made, which has its sizes
-    already. Raises Error."""
+    """As gnomon.make(), which explains the sizes, but returns a module of PyTorch. spec: text, or an Encoding, which already has its
+    sizes. Raises Error."""
     if isinstance(spec, Encoding):
         return PositionEncoding(spec)
     return PositionEncoding(_make(spec, heads=heads, head_dim=head_dim, kv_heads=kv_heads, value_dim=value_dim, width=width, length=length,
@@ -91,9 +91,9 @@ def flat_projections(projections: Tensor | Sequence[Tensor]) -> Tensor:
 def attend(q: Tensor, k: Tensor, v: Tensor, *, pe: str | Encoding | PositionEncoding, positions: Numbers | None = None,
            cache: KeyCache | None = None, bias: Numbers | None = None, mask: Numbers | None = None, padding: Numbers | None = None,
            sinks: Numbers | None = None, x: Numbers | None = None, projections: Any = None) -> Tensor:
-    """gnomon.attend() of tensors, with gradients of q, k, v, bias, sinks, x, projections and, where pe is a module, its parameters. On
-    the CPU by gnomon's own kernels; elsewhere by operations of PyTorch made from the same plan. Gradients of gradients,
-    forward-mode derivatives and the gradients of torch.func are refused. A KeyCache is no part of a compiled graph."""
+    """gnomon.attend() for tensors, with gradients of q, k, v, bias, sinks, x, projections and, if pe is a module, its parameters. It uses
+    gnomon's kernels on the CPU, and operations of PyTorch from the same plan on other devices. It refuses gradients of gradients,
+    forward-mode derivatives and gradients of torch.func. A KeyCache cannot be part of a compiled graph."""
     for name, rows in (("q", q), ("k", k), ("v", v)):
         _check_rows(name, rows)
     encoding = encoding_for(pe, q, k)
@@ -136,7 +136,7 @@ def _truths(name: str, value: Numbers | None, device: torch.device) -> Tensor | 
 
 
 def _pairs(t: Tensor | None, kind: torch.dtype, q: Tensor, keys: int) -> Tensor | None:
-    """t for every pair of query and key, (B, heads, queries, keys), the keys side by side."""
+    """t expanded to every pair of query and key, (B, heads, queries, keys), with contiguous keys."""
     if t is None:
         return None
     shape = (q.shape[0], q.shape[1], q.shape[2], keys)
@@ -144,7 +144,7 @@ def _pairs(t: Tensor | None, kind: torch.dtype, q: Tensor, keys: int) -> Tensor 
         wide = t.to(kind).expand(shape)
     except RuntimeError:
         name = "mask" if kind is torch.bool else "bias"
-        raise Error(f"{name}: found {tuple(t.shape)}; allowed is what broadcasts to {shape}", place=name, found=str(tuple(t.shape)),
+        raise Error(f"{name}: found {tuple(t.shape)}; allowed are shapes that broadcast to {shape}", place=name, found=str(tuple(t.shape)),
                     allowed=str(shape)) from None
     return wide if wide.shape[3] <= 1 or wide.stride(3) == 1 else wide.contiguous()
 
@@ -155,7 +155,7 @@ def _decode(encoding: Encoding, cache: KeyCache, q: Tensor, k: Tensor, v: Tensor
     if q.device.type != "cpu":
         ops.refuse_device(q.device, "attend with a cache")
     if ops.is_watched(q, k, v) and not torch.compiler.is_compiling():  # a compiler leaves the call out of its graph
-        raise Error("attend: a cache is no part of a traced or transformed program", place="cache", found="a trace", allowed="a call by itself")
+        raise Error("attend: a cache cannot be part of a traced or transformed program", place="cache", found="a trace", allowed="a call by itself")
     learning = [t for t in (q, k, v, bias, sinks, x, projections) if t is not None and t.requires_grad]
     if torch.is_grad_enabled() and learning:
         raise Error("attend: a cache keeps no gradients; call it under torch.no_grad()", place="cache")

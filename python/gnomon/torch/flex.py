@@ -1,5 +1,5 @@
-"""score_mod and mask_mod for torch.nn.attention.flex_attention (PyTorch 2.5 and later), where an encoding allows it: what it adds
-is a number by distance, query or key, and what it hides a run of keys. Rows are to be rotated before (PositionEncoding.rotate)."""
+"""score_mod and mask_mod for torch.nn.attention.flex_attention (PyTorch 2.5 and later). They exist for encodings that add numbers by
+distance, query or key, and that hide all but one range of keys. Rotate the rows first (PositionEncoding.rotate)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _plan(module: Any, tokens: int) -> tuple[Encoding, Plan]:
 
 
 def score_mod(module: Any, tokens: int) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]:
-    """score_mod(score, b, h, q_idx, kv_idx) for windows of so many tokens; captured tensors have gradients of the module's parameters.
-    flex_attention's own scale has to be PositionEncoding.encoding.scale. Raises Error for encodings that need more."""
+    """score_mod(score, b, h, q_idx, kv_idx) for windows of `tokens` tokens. The captured tensors have gradients of the module's
+    parameters. Set flex_attention's scale to PositionEncoding.encoding.scale. Raises Error for encodings that need more."""
     pe, plan = _plan(module, tokens)
     arrays, first, factor = plan.arrays, plan.terms["first_distance"], plan.terms["content_scale"]
     by_distance, by_query, by_key = (arrays.get(name) for name in ("by_distance", "by_query", "by_key"))

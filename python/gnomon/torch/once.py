@@ -1,4 +1,4 @@
-"""Gradients that are not differentiated again."""
+"""Gradients that cannot be differentiated again."""
 
 import torch
 
@@ -6,8 +6,8 @@ from ..errors import Error
 
 
 class _Once(torch.autograd.Function):
-    """Gradients as they are, which depend on what they were computed from, so that whoever differentiates them comes through here.
-    once_differentiable() does not do that: torch.autograd.grad(g, q) would find no way to q, and answer 0."""
+    """Passes gradients on, and keeps their dependence on the tensors they were computed from, so that a second differentiation reaches
+    backward() here. once_differentiable() does not: torch.autograd.grad(g, q) would find no path to q and return 0."""
 
     @staticmethod
     def forward(ctx, count, *tensors):
@@ -20,6 +20,6 @@ class _Once(torch.autograd.Function):
 
 
 def once(gradients, *computed_from):
-    """gradients (None where there is none), as a backward() returns them. Raises Error where they are differentiated."""
+    """The gradients, or None, as a backward() returns them. Differentiating them raises Error."""
     gradients = tuple(gradients)
     return _Once.apply(len(gradients), *gradients, *computed_from) if torch.is_grad_enabled() else gradients

@@ -1,5 +1,5 @@
-"""Attention under a plan by operations of PyTorch: for devices that gnomon has no kernels for. It makes the matrix of logits, so
-its memory is O(T²). Order and meaning of the stages: gnomon/spec/plan.h and gnomon/kernels/attend.h."""
+"""Attention with a plan by operations of PyTorch, for devices without gnomon kernels. It allocates the matrix of logits, so its memory
+is O(T²). For the order and meaning of the stages see gnomon/spec/plan.h and gnomon/kernels/attend.h."""
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ HIDDEN = float("-inf")
 
 
 def map_rows(pe, x, role, positions, w):
-    """x (B, heads, T, head_dim) as the encoding maps rows of this role."""
+    """Maps rows x (B, heads, T, head_dim) of this role."""
     plan = Plan(pe, positions, w, x, x)
     return _mapped(plan, x.float(), role, 0, x.shape[2]).to(x.dtype)
 
@@ -116,14 +116,14 @@ class _Pairs:
         return self.pe.scale * self.plan.terms["content_scale"] * q @ k.transpose(2, 3)
 
     def by_distance(self, rows):
-        """rows (B or 1, heads, Q or 1, R) at the distance of each pair: (B, heads, Q, K)."""
+        """Picks from rows (B or 1, heads, Q or 1, R) the number at the distance of each pair: (B, heads, Q, K)."""
         B, H, queries, keys = max(rows.shape[0], self.column.shape[0]), rows.shape[1], *self.column.shape[2:]
         column = self.column.expand(B, H, queries, keys)
         return rows.expand(B, H, queries, rows.shape[3]).gather(3, column)
 
     def laid_out(self, array, axes):
-        """An array by what its axes count: of heads, queries, keys and distances alone as (B or 1, H or 1, Q or 1, K or 1); with
-        channels, or with what the kind counts itself, as it is. Queries are those of the call."""
+        """An array whose axes are only heads, queries, keys and distances becomes (B or 1, H or 1, Q or 1, K or 1). An array with channels
+        or axes of its own kind stays as it is. Queries are those of the call."""
         if "queries" in axes:
             array = array.narrow(axes.index("queries"), self.first, self.q.shape[2])
         if axes == ["heads", "distances"]:
@@ -135,7 +135,7 @@ class _Pairs:
 
 
 class _Kind:
-    """The arrays of a plan, laid out for pairs, as attributes: None where the plan has none of that name."""
+    """The arrays of a plan, laid out for pairs, as attributes: None if the plan has no array of that name."""
 
     def __init__(self, plan, at):
         self._plan, self._at = plan, at
@@ -249,7 +249,7 @@ def _softmax(logits, seen, sinks):
 
 
 def attend(pe, q, k, v, w, *, positions=None, bias=None, mask=None, padding=None, sinks=None, x=None, projections=None):
-    """As gnomon.torch.attend, on the device of q. w: the flat parameters."""
+    """As gnomon.torch.attend(), on the device of q. w: the flat parameters."""
     plan = Plan(pe, positions, w, q, k, x, projections)
     keys, kind = k.shape[2], q.dtype
     first, groups = keys - q.shape[2], q.shape[1] // k.shape[1]

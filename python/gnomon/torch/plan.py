@@ -1,4 +1,4 @@
-"""A plan as tensors on any device, whose gradients come back to the parameters and to what the encoding reads."""
+"""A plan as tensors on any device, with gradients of the parameters and of the content that the encoding reads."""
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ from .once import once
 
 
 class Arrays(torch.autograd.Function):
-    """(w, q, k, x, projections) to the arrays of the plan: those of its steps, then those of its terms."""
+    """Maps (w, q, k, x, projections) to the arrays of the plan: first those of its steps, then those of its terms."""
 
     @staticmethod
     def forward(ctx, encoding, positions, w, q, k, x, projections):
@@ -48,8 +48,8 @@ class Arrays(torch.autograd.Function):
 
 
 class Plan:
-    """steps: dictionaries whose arrays are tensors; terms: the same of what attention adds; arrays with gradients of w and of
-    content."""
+    """steps: dictionaries with tensors as arrays. terms: the same for the terms that attention adds. arrays: the arrays of the terms,
+    with gradients of w and of the content."""
 
     def __init__(self, encoding, positions, w, q, k, x=None, projections=None):
         reads = encoding.reads

@@ -1,10 +1,10 @@
-"""Another position encoding in a loaded model of Hugging Face's transformers (5 and later), and back.
+"""Replaces the position encoding in a loaded model of Hugging Face's transformers (5 and later), and restores it.
 
     import gnomon.transformers
     with gnomon.transformers.patch(model, "yarn(factor=4)"):
         model.generate(...)
 
-The model's own rotation or table of positions is switched off, and its attention is computed by gnomon.torch.attend under the spec.
+The model's own rotation or table of positions is switched off. gnomon.torch.attend() computes its attention with the spec.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _NOT_KNOWN = ("position_bias", "relative_position_bias", "indices", "block_indic
 
 def _attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, dropout: float = 0.0,
                s_aux: Tensor | None = None, **more: Any) -> tuple[Tensor, None]:
-    """As transformers calls attention: rows (B, heads, T, head_dim) to (B, T, heads, head_dim), and no weights. s_aux (heads): sinks.
-    Scale and soft-cap are the encoding's, which has them of the layer."""
+    """Attention in the form that transformers calls: rows (B, heads, T, head_dim) to (B, T, heads, head_dim), and no weights. s_aux
+    (heads): sinks. The encoding has the layer's scale and soft-cap."""
     for name in _NOT_KNOWN:
         if more.get(name) is not None:
-            raise Error(f"patch: {type(module).__name__} hands '{name}' to attention, which is not computed", place=name)
+            raise Error(f"patch: {type(module).__name__} passes '{name}' to attention, which is not supported", place=name)
     if dropout:
-        raise Error("patch: dropout of attention weights is not computed; set it to 0 in the configuration", place="dropout", found=str(dropout),
+        raise Error("patch: dropout of attention weights is not supported; set it to 0 in the configuration", place="dropout", found=str(dropout),
                     allowed="0")
     given: dict[str, Any] = {"sinks": None if s_aux is None else s_aux.float()}
     if attention_mask is not None:
@@ -48,8 +48,8 @@ def _attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, att
 
 def _mask(*, q_length: int, kv_length: int, q_offset: int = 0, kv_offset: int = 0, mask_function: Any = causal_mask_function,
           attention_mask: Tensor | None = None, **named: Any) -> Tensor | None:
-    """The mask of transformers, True where a query sees a key; None where an encoding knows by itself. A static cache has rows of keys
-    that are still to come: of causal masks they are left out, and so the queries are the last keys."""
+    """The mask of transformers, True where a query sees a key; None if causal order is the whole mask. A static cache has rows for future
+    keys. A causal mask omits them, so that the queries are the last keys."""
     causal = "allow_is_bidirectional_skip" not in named
     keys = min(kv_length, int(q_offset) + q_length - kv_offset) if causal else kv_length
     if causal and keys == kv_length and mask_function is causal_mask_function and (attention_mask is None or attention_mask.all()):
@@ -63,8 +63,8 @@ AttentionMaskInterface.register(_NAME, _mask)
 
 
 class Patched:
-    """A model whose encoding was changed: undo() gives back the old one, as leaving a `with` block does. positions: the modules of
-    its layers, whose parameters learn."""
+    """A model with a replaced encoding. undo(), or leaving a `with` block, restores the old one. positions: the modules of its layers,
+    with learned parameters."""
 
     def __init__(self, model: PreTrainedModel, positions: list[PositionEncoding]) -> None:
         self.model, self.positions = model, positions
@@ -72,7 +72,7 @@ class Patched:
         self._before: list[tuple[Any, str, Any]] = []  # what was changed: of which object, which attribute, and what it was
 
     def undo(self) -> None:
-        """Gives the model back its own encoding and its own attention; a second call does nothing."""
+        """Restores the model's own encoding and attention. A second call does nothing."""
         for hook in self._hooks:
             hook.remove()
         for module in self.model.modules() if self._before else ():
@@ -83,7 +83,7 @@ class Patched:
         self._hooks, self._before = [], []
 
     def _change(self, of: Any, name: str, value: Any) -> None:
-        """Until undo()."""
+        """Sets an attribute until undo()."""
         self._before.append((of, name, getattr(of, name)))
         setattr(of, name, value)
 
@@ -95,7 +95,7 @@ class Patched:
 
 
 def _hang(patched: Patched, text: parts.Text) -> None:
-    """Hooks that take the model's own positions away, add the vectors of the new ones, and tell attention where tokens stand."""
+    """Adds hooks that remove the model's own positions, add the vectors of the new ones, and tell attention the positions of tokens."""
     call, first, keep = places.Call(), patched.positions[0], patched._hooks.append
     keep(text.model.register_forward_pre_hook(places.Listen(call), with_kwargs=True))
     for rotary in text.rotary:
@@ -112,19 +112,20 @@ def _hang(patched: Patched, text: parts.Text) -> None:
 def patch(model: PreTrainedModel, spec: str, *, heads: int | None = None, kv_heads: int | None = None, head_dim: int | None = None,
           value_dim: int | None = None, width: int | None = None, length: int | None = None, causal: bool | None = None,
           scale: float | None = None, soft_cap: float | None = None, seed: int = 0) -> Patched:
-    """Swaps the position encoding of a loaded model for `spec`; returns a Patched. spec: of all layers, or [one, another ...] for
-    them in turn, as Explanation.model_spec says the model's own. sizes: as gnomon.make() takes them, where the configuration's are
-    not to be used.
+    """Replaces the position encoding of a loaded model by `spec`; returns a Patched. spec: one for all layers, or [one, another ...] in
+    turn, such as Explanation.model_spec for the model's own. The sizes, as in gnomon.make(), override those of the configuration.
 
-    Known: models whose attention goes through transformers' AttentionInterface, with rotary modules (Llama, GPT-NeoX, Mistral,
-    Qwen, DeepSeek ...) or a table of positions (BERT, GPT-2); of a model of text and pictures, the text's part. A layer's scale,
-    soft-cap, sinks, windows and masks stay its own, and position_ids mean what they mean to the model; what an encoding multiplies
-    logits by (YaRN's temperature, Llama 4's, which grows with position) goes with it. With a key cache, keys are
-    kept as they were projected, with their positions, and turned when they are read. An encoding beside the words (sinusoidal) of a
-    rotary model counts from the first token that is none of the padding, unless position_ids are given.
+    It supports models whose attention goes through transformers' AttentionInterface, with rotary modules (Llama, GPT-NeoX, Mistral,
+    Qwen, DeepSeek ...) or a table of positions (BERT, GPT-2). In a model of text and images it changes the text part.
 
-    Raises Error, with the model as it was, for a spec that cannot be, that reads a layer's input, and for models that are not known
-    or are patched already.
+    A layer keeps its scale, soft-cap, sinks, windows and masks, and position_ids keep their meaning. Factors on the logits that belong
+    to the old encoding (YaRN's temperature, Llama 4's temperature, which grows with position) are removed with it.
+
+    A key cache keeps keys as projected, with their positions, and rotates them when it reads them. In a rotary model, an input encoding
+    (sinusoidal) counts from the first token that is not padding, unless position_ids are given.
+
+    Raises Error and leaves the model unchanged: for an impossible spec, for a spec that reads a layer's input, and for a model that is
+    unknown or already patched.
     """
     text = parts.text_of(model)
     sizes = {name: value for name, value in dict(heads=heads, kv_heads=kv_heads, head_dim=head_dim, value_dim=value_dim, width=width,
@@ -145,6 +146,6 @@ def _encoding(spec: str, layer: int, sizes: dict[str, Any], seed: int) -> Encodi
     encoding = make(spec, layer=layer, seed=seed, **sizes)
     wants = {"x", "projections"} & set(encoding.reads)
     if wants:
-        raise Error(f"'{spec}' reads {', '.join(sorted(wants))} of a layer, which transformers does not hand to attention", place="spec",
+        raise Error(f"'{spec}' reads {', '.join(sorted(wants))} of a layer, which transformers does not pass to attention", place="spec",
                     found=spec)
     return encoding

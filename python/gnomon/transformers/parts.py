@@ -1,4 +1,4 @@
-"""What of a model of transformers patch() works on: the part that reads text, and the modules in it that know of position."""
+"""The parts of a transformers model that patch() works on: the part that reads text, and its modules that handle position."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _refuse(model: object, why: str, allowed: str) -> Error:
 
 
 class Text:
-    """The part of a model that reads text. attentions: the modules that compute attention, in the order of the layers; rotary,
-    tables: those that say positions; configs: those that name the attention to use."""
+    """The part of a model that reads text. attentions: the modules that compute attention, in the order of the layers. rotary, tables: the
+    modules that encode positions. configs: the configurations that name the attention to use."""
 
     def __init__(self, whole: PreTrainedModel, model: PreTrainedModel) -> None:
         self.model = model
@@ -35,7 +35,7 @@ class Text:
         self.first_layer = named[_layer(next(iter(attentions)))] if attentions else None
 
     def sizes(self, attention: nn.Module) -> dict[str, Any]:
-        """What attention of a layer is made of, its scale and its soft-cap among it."""
+        """The sizes of a layer's attention, with its scale and soft-cap."""
         config = self.model.config
         heads = config.num_attention_heads
         kv_heads = getattr(config, "num_key_value_heads", None) or heads
@@ -51,8 +51,8 @@ class Text:
                     soft_cap=float(getattr(attention, "attn_logit_softcapping", None) or 0))
 
     def growth(self) -> list[tuple[nn.Module, str, Any]]:
-        """Attributes of attention that make queries grow with their position, and what switches that off: Llama 4's temperature, and
-        that of Ministral 3, which reads its own configuration at every call."""
+        """Attributes of attention that scale queries by their position, with the values that switch this off: Llama 4's temperature, and
+        Ministral 3's. Ministral 3 reads its configuration at every call."""
         found: list[tuple[nn.Module, str, Any]] = []
         for attention in self.attentions:
             if getattr(attention, "attn_temperature_tuning", False):
@@ -73,8 +73,8 @@ def _layer(path: str) -> str:
 
 
 def in_pairs(attention: nn.Module, rows: Tensor) -> Tensor:
-    """q or k (..., channels) as they were projected. DeepSeek V3 and its kind turn pairs of neighbours, and on the way move the first
-    of each pair before the second of all: that is taken back, since a spec speaks of the channels of the file."""
+    """q or k (..., channels) in the order of their projection. DeepSeek V3 and similar models rotate adjacent pairs, but first move the
+    first channels of all pairs before the second ones. This function reverses that, because a spec counts channels as in the file."""
     if not (hasattr(sys.modules[type(attention).__module__], "apply_rotary_pos_emb_interleave") and hasattr(attention, "qk_rope_head_dim")
             and getattr(attention.config, "rope_interleave", True)):
         return rows
@@ -83,16 +83,16 @@ def in_pairs(attention: nn.Module, rows: Tensor) -> Tensor:
 
 
 def text_of(model: Any) -> Text:
-    """The part of a model that patch() works on. Raises Error for models that it does not know, and touches nothing."""
+    """The part of a model that patch() works on. Raises Error for unknown models; changes nothing."""
     if not isinstance(model, PreTrainedModel):
         inside = next((m for name in ("module", "_orig_mod", "model", "base_model")
                        if isinstance(m := getattr(model, name, None), PreTrainedModel)), None)
-        raise _refuse(model, "is no model of transformers", "what from_pretrained() returns" + (" (it holds one)" if inside is not None else ""))
+        raise _refuse(model, "is not a model of transformers", "models from from_pretrained()" + (" (it holds one)" if inside is not None else ""))
     if model.config.is_encoder_decoder:
         raise _refuse(model, "has an encoder and a decoder", "models of one part")
     part = model.get_decoder()
     if not isinstance(part, PreTrainedModel):
-        raise _refuse(model, "has no part for text that is known", "models of text")
+        raise _refuse(model, "has no known text part", "models of text")
     text = Text(model, part)
     _check(model, text)
     return text
@@ -100,20 +100,20 @@ def text_of(model: Any) -> Text:
 
 def _check(model: PreTrainedModel, text: Text) -> None:
     if not text.attentions:
-        raise _refuse(model, "has no attention that transformers lets one replace", "models whose attention goes through AttentionInterface")
+        raise _refuse(model, "has no attention that transformers can replace", "models whose attention goes through AttentionInterface")
     if any(hasattr(m, "_gnomon_position") for m in text.attentions):
-        raise _refuse(model, "is patched already", "models that are not: undo() the other patch first")
+        raise _refuse(model, "is patched already", "unpatched models; call undo() of the other patch first")
     if not text.model._can_set_attn_implementation():
-        raise _refuse(model, "does not let one choose its attention", "models whose attention goes through AttentionInterface")
+        raise _refuse(model, "does not allow another attention", "models whose attention goes through AttentionInterface")
     if any(hasattr(m, "indexer") for m in text.attentions):
-        raise _refuse(model, "chooses the keys of a query by an indexer", "models whose queries see all keys of a mask")
+        raise _refuse(model, "selects the keys of a query with an indexer", "models whose queries see all keys in their mask")
     if any(hasattr(m, "compressor") for m in text.attentions):
-        raise _refuse(model, "adds keys that stand for several tokens", "models whose keys are of one token each")
+        raise _refuse(model, "adds keys that summarise several tokens", "models with one key per token")
     across = [type(m).__name__ for m in text.attentions if getattr(m, "is_cross_attention", False) or "Cross" in type(m).__name__]
     if across:
         raise _refuse(model, f"attends to another sequence ({across[0]})", "models without cross-attention")
     if not text.rotary and not text.tables:
-        raise _refuse(model, "turns nothing and has no table of positions that is known", "models with rotary modules or position_embeddings")
+        raise _refuse(model, "has no rotation and no known table of positions", "models with rotary modules or position_embeddings")
     odd = [type(m).__name__ for m in text.rotary if "position_ids" not in inspect.signature(m.forward).parameters]
     if odd:
-        raise _refuse(model, f"has rotary modules that are not told position_ids ({odd[0]})", "models whose rotary modules are")
+        raise _refuse(model, f"has rotary modules without position_ids ({odd[0]})", "models whose rotary modules take position_ids")

@@ -1,6 +1,6 @@
-"""Where the tokens of a call stand: from the modules of a model that are told its position_ids to those that compute attention.
+"""The positions of the tokens in a call: from the modules of a model that get position_ids to the modules that compute attention.
 
-Hooks are objects, not functions, so that a copy of a patched model has its own.
+Hooks are objects, not functions, so that a copy of a patched model has its own hooks.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _MARK = "_gnomon_said"  # on what a rotary module returned, which a layer that i
 
 @dataclass
 class Said:
-    """positions of the tokens of a call, (1 or B, T) or (1 or B, T, axes); words: those of encodings beside the words, where padding
-    on the left has none."""
+    """positions: of the tokens in a call, (1 or B, T) or (1 or B, T, axes). words: their positions for an input encoding, which does not
+    count padding on the left."""
 
     positions: Tensor
     words: Tensor
 
 
 class Call:
-    """What of the call now under way no module but the first is told."""
+    """Data of the current call that only the first module gets."""
 
     def __init__(self) -> None:
         self.shown: Tensor | None = None  # attention_mask (B, tokens seen so far), 1 = a token
@@ -42,7 +42,7 @@ class Call:
         self.__init__()  # type: ignore[misc]
 
     def say(self, positions: Tensor) -> Said:
-        """position_ids as a model has them: (T), (1 or B, T), or of several axes (axes, 1 or B, T)."""
+        """Stores position_ids of a model: (T), (1 or B, T), or (axes, 1 or B, T) with several axes."""
         if positions.dim() == 1:
             positions = positions[None]
         if positions.dim() == 3:
@@ -52,7 +52,7 @@ class Call:
         return self.said
 
     def _counted(self, positions: Tensor) -> Tensor:
-        """From the first token that is none of the padding on."""
+        """Positions counted from the first token that is not padding."""
         shown, new = self.shown, positions.shape[1]
         if shown is None or shown.shape[1] < new:
             return positions
@@ -60,7 +60,7 @@ class Call:
 
 
 class Listen:
-    """Before the forward pass of the model: what its caller said."""
+    """Before the forward pass of the model: stores the arguments of its caller."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -73,7 +73,7 @@ class Listen:
 
 
 class NoRotation:
-    """After a rotary module: a rotation by nothing, and where the tokens stand."""
+    """After a rotary module: stores the positions of the tokens and returns a rotation by 0."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -90,7 +90,7 @@ class NoRotation:
 
 
 class NoTable:
-    """After a table of positions: the vectors of another encoding, or zeros, and where the tokens stand."""
+    """After a table of positions: stores the positions of the tokens and returns the vectors of another encoding, or zeros."""
 
     def __init__(self, call: Call, position: Any) -> None:
         self.call, self.position = call, position
@@ -105,7 +105,7 @@ class NoTable:
 
 
 class BesideWords:
-    """Before the first layer of a model without a table: vectors are added to those of the words."""
+    """Before the first layer of a model without a table: adds the vectors of an input encoding to the word vectors."""
 
     def __init__(self, call: Call, position: Any) -> None:
         self.call, self.position = call, position
@@ -120,8 +120,8 @@ class BesideWords:
 
 @dataclass
 class Told:
-    """What attention is told: where its tokens stand (None: it has a rotary module of its own, which tells the call), the cache that
-    has those before them, and whether it is the first of the layers, which writes into the cache where they stand."""
+    """Data for attention. said: the positions of its tokens (None: its own rotary module stores them in the call). cache: the cache with
+    the earlier tokens. first: whether this is the first layer, which stores the positions in the cache."""
 
     said: Said | None
     call: Call
@@ -130,14 +130,14 @@ class Told:
 
 
 class Forget:
-    """After a module computed attention, for which some call gnomon twice."""
+    """After a module has computed attention: clears its data. Some modules call gnomon twice for it."""
 
     def __call__(self, module: nn.Module, *_: object) -> None:
         module.__dict__.pop("_gnomon_told", None)
 
 
 class Tell:
-    """Before a module computes attention."""
+    """Before a module computes attention: gives it its data."""
 
     def __init__(self, call: Call, first: bool) -> None:
         self.call, self.first = call, first
@@ -148,7 +148,7 @@ class Tell:
 
 
 def _said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
-    """What a rotary module said, of what it returned."""
+    """The positions that a rotary module attached to its result."""
     for x in (*arguments, *named.values()):
         x = x[0] if isinstance(x, tuple) and x else x
         if isinstance(x, Tensor) and hasattr(x, _MARK):
@@ -157,30 +157,30 @@ def _said(arguments: tuple[Any, ...], named: dict[str, Any]) -> Said | None:
 
 
 def of_keys(module: nn.Module, queries: int, keys: int, mask: Tensor | None) -> Tensor | None:
-    """Where the keys of this call stand, as attend() takes it; None: one after the other from 0. mask: as attention was handed it.
-    Raises Error where that is not known."""
+    """The positions of the keys of this call, for attend(); None: 0, 1, 2 ... mask: the mask that attention gets. Raises Error if the
+    positions are unknown."""
     told = module.__dict__.get("_gnomon_told")
     said = None if told is None else told.said or told.call.said
     if told is None or said is None:
-        raise Error(f"patch: nothing told {type(module).__name__} where its tokens stand", place="positions", found=type(module).__name__)
+        raise Error(f"patch: {type(module).__name__} got no positions of its tokens", place="positions", found=type(module).__name__)
     places = said.positions
     if places.shape[1] != queries:
-        raise Error(f"patch: found {places.shape[1]} positions; allowed is one for each of {queries} new tokens", place="position_ids",
+        raise Error(f"patch: found {places.shape[1]} positions; allowed are {queries}, one for each new token", place="position_ids",
                     found=str(places.shape[1]), allowed=str(queries))
     if told.cache is not None:
         places = _remembered(told.cache, module, places) if told.first else told.cache._gnomon_places
     if places.shape[1] < keys:
-        raise Error(f"patch: found {keys} keys; allowed are {places.shape[1]}, those whose positions are known", place="position_ids",
+        raise Error(f"patch: found {keys} keys; allowed are {places.shape[1]}, the number of known positions", place="position_ids",
                     found=str(keys), allowed=str(places.shape[1]))
     return _as_attention_takes(module, places[:, -keys:], _seen(mask))
 
 
 def _remembered(cache: Any, module: nn.Module, new: Tensor) -> Tensor:
-    """Positions of all tokens that a cache of transformers has, the new ones among them; it keeps them."""
+    """The positions of all tokens in a cache of transformers, including the new ones; it stores them in the cache."""
     past = int(cache.get_seq_length(getattr(module, "layer_idx", 0))) - new.shape[1]
     kept = getattr(cache, "_gnomon_places", None)
     if past and (kept is None or kept.shape[1] < past):
-        raise Error("patch: the cache has keys that were turned before patch(); allowed is a new cache", place="past_key_values",
+        raise Error("patch: the cache has keys from before patch(); allowed is a new cache", place="past_key_values",
                     found=f"{past} tokens", allowed="a new cache")
     if past:
         new = torch.cat(_alike(kept[:, :past].to(new.device), new), 1)
@@ -192,7 +192,7 @@ def _remembered(cache: Any, module: nn.Module, new: Tensor) -> Tensor:
 
 
 def _rearranged(cache: Any, name: str, chosen: Any) -> None:
-    """One of the cache's methods that choose or repeat its sequences; their positions follow."""
+    """Calls a method of the cache that selects or repeats its sequences, and does the same with their positions."""
     getattr(type(cache), name)(cache, chosen)
     kept = cache._gnomon_places
     if len(kept) > 1:
@@ -200,18 +200,18 @@ def _rearranged(cache: Any, name: str, chosen: Any) -> None:
 
 
 def _alike(old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
-    """Both of as many sequences and axes."""
+    """Both with the same number of sequences and axes."""
     axes = max(old.shape[2] if old.dim() == 3 else 1, new.shape[2] if new.dim() == 3 else 1)
     old, new = (p[..., None].expand(-1, -1, axes) if axes > 1 and p.dim() == 2 else p for p in (old, new))
     rows = max(len(old), len(new))
     if rows % len(old) or rows % len(new):
-        raise Error(f"patch: found {len(new)} sequences; allowed are {len(old)}, those of the cache", place="past_key_values",
+        raise Error(f"patch: found {len(new)} sequences; allowed are {len(old)}, as in the cache", place="past_key_values",
                     found=str(len(new)), allowed=str(len(old)))
     return old.repeat_interleave(rows // len(old), 0), new.repeat_interleave(rows // len(new), 0)
 
 
 def _seen(mask: Tensor | None) -> Tensor | None:
-    """(1 or B, keys): whether some query sees the key."""
+    """(1 or B, keys): whether any query sees the key."""
     if mask is None:
         return None
     shown = mask if mask.dtype is torch.bool else mask > torch.finfo(mask.dtype).min / 2
@@ -219,12 +219,12 @@ def _seen(mask: Tensor | None) -> Tensor | None:
 
 
 def _as_attention_takes(module: nn.Module, places: Tensor, seen: Tensor | None) -> Tensor | None:
-    """Keys that nobody sees stand where they go on from the others: padding has whatever position."""
+    """The positions for attend(). Keys that no query sees continue the positions of the others, because padding may have any position."""
     if places.dim() == 3:
         axes = module._gnomon_position.encoding._scheme.axes
         _refuse_windows(module)
         if axes != places.shape[2]:
-            raise Error(f"patch: found positions of {places.shape[2]} axes that differ; allowed for this encoding are {axes}",
+            raise Error(f"patch: found positions with {places.shape[2]} axes; allowed for this encoding are {axes}",
                         place="position_ids", found=f"{places.shape[2]} axes", allowed=str(axes))
         return places
     count = torch.arange(places.shape[1], device=places.device)
@@ -243,9 +243,9 @@ def _as_attention_takes(module: nn.Module, places: Tensor, seen: Tensor | None) 
 
 
 def _refuse_windows(module: nn.Module) -> None:
-    """Of tokens that do not stand one after the other, a window of transformers counts the tokens, and one of a spec their positions."""
+    """Raises Error for a spec with windows. If positions have gaps, a window of transformers counts tokens, one of a spec positions."""
     encoding = module._gnomon_position.encoding
     if "mask" in encoding.acts:
-        raise Error(f"patch: found positions that are not one after the other; '{encoding.spec}' hides keys by their positions, the model by how "
-                    "many tokens are between; allowed is a spec without windows, for the model's own stay", place="position_ids", found="holes",
+        raise Error(f"patch: found positions with gaps; '{encoding.spec}' hides keys by position, but the model by the number of tokens between; "
+                    "allowed is a spec without windows, because the model keeps its own", place="position_ids", found="holes",
                     allowed="a spec without windows")

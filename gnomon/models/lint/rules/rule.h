@@ -22,7 +22,7 @@ struct LintRow {
 };
 template <std::size_t N, std::size_t M, std::size_t K>
 consteval std::array<LintRule, K> written(const Prose<N, M>& file, const LintRow (&rows)[K]) {
-  if (file.records() != K) throw "a record of the text is no rule's";
+  if (file.records() != K) throw "a record in the text file belongs to no rule";
   std::array<LintRule, K> all{};
   for (std::size_t k = 0; k < K; ++k) {
     const LintRow& row = rows[k];

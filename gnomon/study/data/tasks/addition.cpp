@@ -59,11 +59,11 @@ template <Format format>
 Task adding(std::string_view name, std::string_view asks, std::string_view shape) {
   return {.name = name,
           .asks = asks,
-          .isolates = "which digits stand for the same power of ten, and a carry",
+          .isolates = "matching the digits of the same power of ten, and a carry",
           .format = shape,
           .symbols = "0 to 9, and the full stop at the end",
           .payload = "digits of the longer number",
-          .seen = "a few of the sums of up to 4 digits",
+          .seen = "some of the sums of up to 4 digits",
           .form = AnswerForm::written,
           .metric = Metric::whole,
           .chance = 0,
@@ -79,11 +79,11 @@ Task adding(std::string_view name, std::string_view asks, std::string_view shape
 
 std::span<const Task> addition_tasks() {
   static const std::vector<Task> all{
-      adding<Format{false, false}>("addition", "the sum of two numbers", "^a+b=c."),
-      adding<Format{true, false}>("addition_reversed", "the sum of two numbers, its last digit first",
+      adding<Format{false, false}>("addition", "add two numbers", "^a+b=c."),
+      adding<Format{true, false}>("addition_reversed", "add two numbers, and write the last digit first",
                                   "^a+b=c., the digits of c backwards"),
       adding<Format{true, true}>("addition_padded",
-                                 "the sum of two numbers, zeros before them, its last digit first",
+                                 "add two numbers padded with zeros, and write the last digit first",
                                  "^a+b=c., a and b of L digits, c of L+1 backwards"),
   };
   return all;

@@ -61,12 +61,13 @@ Task copying(std::string_view name, std::string_view asks, std::string_view isol
 std::span<const Task> copy_tasks() {
   static const std::vector<Task> all = [] {
     std::vector<Task> list{
-        copying("copy", "letters again", "attention at a distance that the length decides"),
-        copying("copy_same", "one letter again, as often", "counting"),
-        copying("reverse", "letters again, backwards", "arithmetic with places: no distance stays")};
+        copying("copy", "copy a string of letters", "attention at a distance that depends on the length"),
+        copying("copy_same", "repeat one letter as often as it was given", "counting"),
+        copying("reverse", "write a string of letters backwards",
+                "arithmetic with positions, because the distance changes at every step")};
     list[0].tests.push_back(60);
     list[1].tests.push_back(60);
-    list[1].seen = "all within the lengths of training: of each length 26 windows are possible";
+    list[1].seen = "all within the training lengths, because each length has only 26 windows";
     list[1].write = write_same;
     list[2].format = "^x1..xL|xL..x1.";
     list[2].write = write_copy<Order::backwards>;

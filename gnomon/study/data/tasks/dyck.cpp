@@ -40,9 +40,9 @@ std::vector<TaskWindow> write_dyck(Draws& draws, std::int64_t L) {
 std::span<const Task> dyck_tasks() {
   static const std::vector<Task> all{
       {.name = "dyck",
-       .asks = "which bracket may close next, after one has closed inside others",
-       .isolates = "hierarchy, without an index of places",
-       .format = "brackets; the answer at closing ones",
+       .asks = "name the bracket that may close next, after each closing bracket inside others",
+       .isolates = "attention to a hierarchy, without an index of positions",
+       .format = "brackets; answers at closing brackets",
        .symbols = ") and ]",
        .payload = "brackets",
        .form = AnswerForm::labelled,

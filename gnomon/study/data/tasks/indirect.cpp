@@ -28,8 +28,8 @@ std::vector<TaskWindow> write_indirect(Draws& draws, std::int64_t L) {
 std::span<const Task> indirect_tasks() {
   static const std::vector<Task> all{
       {.name = "indirect",
-       .asks = "the letter that stands so many places after or before a given one",
-       .isolates = "finding by content and by distance at once",
+       .asks = "find the letter that stands k places after or before a given letter",
+       .isolates = "attention by content and by distance at once",
        .format = "x1..xL c k",
        .symbols = "A to Z and a to z; k is one of 31 symbols",
        .payload = "letters",

@@ -27,12 +27,12 @@ std::vector<TaskWindow> write_majority(Draws& draws, std::int64_t L) {
 std::span<const Task> majority_tasks() {
   static const std::vector<Task> all{
       {.name = "majority",
-       .asks = "the most frequent of nine letters",
-       .isolates = "nothing of order: a control in which all encodings should be equal",
+       .asks = "find the most frequent of nine letters",
+       .isolates = "no order: it is a control in which all encodings should be equal",
        .format = "x1..x9 ?",
        .symbols = "a, b, c",
        .payload = "letters",
-       .seen = "all: 19,683 windows are possible",
+       .seen = "all of them, because only 19,683 windows exist",
        .form = AnswerForm::labelled,
        .metric = Metric::symbols,
        .chance = 1. / 3,

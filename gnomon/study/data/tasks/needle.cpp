@@ -31,8 +31,8 @@ std::vector<TaskWindow> write_needle(Draws& draws, std::int64_t L) {
 std::span<const Task> needle_tasks() {
   static const std::vector<Task> all{
       {.name = "needle",
-       .asks = "the five digits that stood somewhere in random letters",
-       .isolates = "what a model still sees of far places; accuracy by depth",
+       .asks = "repeat the five digits that stood somewhere in random letters",
+       .isolates = "attention to distant positions; the report shows accuracy by depth",
        .format = "letters, #12345, letters, ?12345",
        .symbols = "0 to 9",
        .payload = "letters around the key",

@@ -25,7 +25,7 @@ Task at_offset(std::string_view name, std::string_view asks) {
   return {.name = name,
           .asks = asks,
           .isolates = "attention to one distance",
-          .format = "x1..xL; at each of them the answer",
+          .format = "x1..xL, with an answer at each",
           .symbols = "a to z",
           .payload = "letters",
           .form = AnswerForm::labelled,
@@ -41,8 +41,8 @@ Task at_offset(std::string_view name, std::string_view asks) {
 }
 
 Task at_lengths() {
-  Task task = at_offset<1>("lengths", "at each letter the one before it, in windows of any length");
-  task.isolates = "a position that does not move with the length of the window";
+  Task task = at_offset<1>("lengths", "at each letter, name the previous one, in windows of any length");
+  task.isolates = "a position that does not depend on the length of the window";
   task.trained = {8, 64}, task.tests = {8, 16, 32, 64, 96, 128}, task.one_length = true;
   return task;
 }
@@ -51,11 +51,11 @@ Task at_lengths() {
 
 std::span<const Task> offset_tasks() {
   static const std::vector<Task> all{
-      at_offset<1>("previous", "at each letter the one before it"),
-      at_offset<2>("offset2", "at each letter the one two before it"),
-      at_offset<4>("offset4", "at each letter the one four before it"),
-      at_offset<8>("offset8", "at each letter the one eight before it"),
-      at_offset<16>("offset16", "at each letter the one sixteen before it"),
+      at_offset<1>("previous", "at each letter, name the previous one"),
+      at_offset<2>("offset2", "at each letter, name the letter two places before"),
+      at_offset<4>("offset4", "at each letter, name the letter four places before"),
+      at_offset<8>("offset8", "at each letter, name the letter eight places before"),
+      at_offset<16>("offset16", "at each letter, name the letter sixteen places before"),
       at_lengths(),
   };
   return all;

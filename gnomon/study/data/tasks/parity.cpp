@@ -22,12 +22,12 @@ std::vector<TaskWindow> write_parity(Draws& draws, std::int64_t L) {
 std::span<const Task> parity_tasks() {
   static const std::vector<Task> all{
       {.name = "parity",
-       .asks = "whether the ones among bits are odd",
-       .isolates = "counting without bound: a control in which all fail beyond the lengths of training",
+       .asks = "say whether the number of ones in a string of bits is odd",
+       .isolates = "counting without bound: it is a control in which all fail beyond the training lengths",
        .format = "x1..xL ?",
        .symbols = "1 for odd, 0 for even",
        .payload = "bits",
-       .seen = "up to 20 bits: of each length at most a million windows are possible",
+       .seen = "those of up to 20 bits, because each length has at most a million windows",
        .form = AnswerForm::labelled,
        .metric = Metric::symbols,
        .chance = .5,

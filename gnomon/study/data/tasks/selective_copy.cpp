@@ -30,7 +30,7 @@ std::vector<TaskWindow> write_selective_copy(Draws& draws, std::int64_t L) {
 std::span<const Task> selective_copy_tasks() {
   static const std::vector<Task> all{
       {.name = "selective_copy",
-       .asks = "sixteen letters again, without the blanks between them",
+       .asks = "copy sixteen letters without the blanks between them",
        .isolates = "a position that counts some symbols and not others",
        .format = "16 letters among L blanks, |, the letters",
        .symbols = "a to p",

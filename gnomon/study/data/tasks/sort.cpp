@@ -43,8 +43,8 @@ Task sorting(std::string_view name, std::string_view asks,
   return {.name = name,
           .asks = asks,
           .isolates =
-              "content without order: a control in which encodings should be equal within the lengths of "
-              "training",
+              "content without order: it is a control in which encodings should be equal within the training "
+              "lengths",
           .format = "^x1..xL|y1..yL.",
           .symbols = "50 letters, A to Z before a to x, and the full stop at the end",
           .payload = "letters",
@@ -63,9 +63,8 @@ Task sorting(std::string_view name, std::string_view asks,
 
 std::span<const Task> sort_tasks() {
   static const std::vector<Task> all{
-      sorting("sort", "different letters in their order", write_sort, kValues),
-      sorting("sort_repeated", "letters in their order, equal ones as often as they come", write_repeated,
-              4096),
+      sorting("sort", "sort letters that are all different", write_sort, kValues),
+      sorting("sort_repeated", "sort letters that may repeat", write_repeated, 4096),
   };
   return all;
 }
