@@ -56,9 +56,8 @@ std::string computing_text(const ArmSummary& a) {
 
 report::Table results(const StudySummary& s) {
   report::Table t;
-  t.head = {
-      "arm",           s.unit, "in bits", "difference to baseline", "verdict", "computing for equal loss",
-      "learning rate", "seeds"};
+  t.head = {"arm",     s.unit + ", lower is better", "in bits",       "difference to baseline",
+            "verdict", "computing for equal loss",   "learning rate", "seeds"};
   for (std::size_t i = 0; i < s.arms.size(); ++i) {
     const ArmSummary& a = s.arms[i];
     const AtBudget& at = a.largest();
@@ -163,7 +162,7 @@ std::string budgets(const StudySummary& s) {
                           {s.unit},
                           {}};
   report::Table t;
-  t.head = {"arm"};
+  t.head = {text("arm (", s.unit, ", lower is better)")};
   for (const AtBudget& b : s.arms[s.baseline].budgets) {
     chart.x.ticks.push_back(b.flops / 1e12);
     t.head.push_back(text(fixed(double(b.tokens) / 1e6, 2), " M bytes"));
@@ -259,7 +258,7 @@ std::string extrapolation(const StudySummary& s) {
     return p;
   });
   report::Table t;
-  t.head = {"arm"};
+  t.head = {text("arm (", s.unit, ", lower is better)")};
   for (const double f : s.config.lengths)
     t.head.push_back(text("at ", shortest(f), "× (", grouped(double(s.config.tokens_at(f))), ")"));
   std::string undefined;

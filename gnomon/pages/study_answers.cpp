@@ -48,7 +48,7 @@ report::LineChart by_length(const StudySummary& s, const std::vector<int>& style
 
 report::Table table(const StudySummary& s) {
   report::Table t;
-  t.head = {"arm"};
+  t.head = {"arm (right answers, higher is better)"};
   for (const auto& l : s.arms.front().by_length)
     t.head.push_back(l.factor > 0 ? text("at ", shortest(l.factor)) : "share");
   for (const ArmSummary& a : s.arms) {

@@ -63,10 +63,10 @@ for (const clock of document.querySelectorAll('.clock')) {
   turn();
 }
 // Of a line chart, the line next to the pointer, or the one whose name it is on, stands out and tells its value.
-const told = x => Number(x.toPrecision(4)).toLocaleString('en', {maximumFractionDigits: 6}).replace('-', '−');
-const value = ([low, high, from, to, logarithmic], at) => {
-  const part = (at - from) / (to - from);
-  return logarithmic ? low * (high / low) ** part : low + part * (high - low);
+const value = ([low, high, from, to, logarithmic], at) => {  // to the thousandth of the axis that a place shows
+  const part = (at - from) / (to - from), digits = Math.max(0, 3 - Math.floor(Math.log10(high - low)));
+  const x = logarithmic ? (low * (high / low) ** part).toPrecision(3) : (low + part * (high - low)).toFixed(Math.min(digits, 9));
+  return (Number(x) || 0).toLocaleString('en', {maximumFractionDigits: 9}).replace('-', '−');
 };
 for (const field of document.querySelectorAll('g.field')) {
   const svg = field.ownerSVGElement, [x, y] = [field.dataset.x, field.dataset.y].map(s => s.split(' ').map(Number));
@@ -85,17 +85,20 @@ for (const field of document.querySelectorAll('g.field')) {
   svg.addEventListener('pointermove', event => {
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     const named = event.target.closest('.series:not([data-name])')?.dataset.series;
-    let best = {distance: 30};
+    let best = {distance: 20};
     for (const {group, points} of lines) {
       if (group.classList.contains('hidden') || (named && group.dataset.series !== named)) continue;
-      for (const [px, py] of named ? points.slice(-1) : points) {
-        const distance = named ? 0 : Math.hypot(px - at.x, py - at.y);
+      if (named) best = {group, px: points.at(-1)[0], py: points.at(-1)[1]};
+      else points.forEach((to, i) => {
+        const from = points[Math.max(i - 1, 0)], [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+        const part = Math.min(1, Math.max(0, ((at.x - from[0]) * dx + (at.y - from[1]) * dy) / (dx * dx + dy * dy || 1)));
+        const distance = Math.hypot(from[0] + part * dx - at.x, from[1] + part * dy - at.y), [px, py] = part < .5 ? from : to;
         if (distance < best.distance) best = {distance, group, px, py};
-      }
+      });
     }
     if (!best.group) return light();
     light(best.group.dataset.series);
-    words.textContent = `${best.group.dataset.name}: ${told(value(y, best.py))} at ${told(value(x, best.px))}`;
+    words.textContent = `${best.group.dataset.name}: ${value(y, best.py)} at ${value(x, best.px)}`;
     const right = best.px > (x[2] + x[3]) / 2;
     words.setAttribute('text-anchor', right ? 'end' : 'start');
     words.setAttribute('x', best.px + (right ? -8 : 8));

@@ -91,7 +91,7 @@ def test_what_does_not_turn(tmp_path):
 
 
 def test_a_length_within_training_is_refused():
-    assert "beyond the trained 4096" in gnomon("extend", LLAMA2, "--to", 4096, check=2).stderr
+    assert "allowed are lengths above the trained 4096 tokens" in gnomon("extend", LLAMA2, "--to", 4096, check=2).stderr
 
 
 def test_it_begins_with_a_table_and_a_choice():
@@ -274,7 +274,7 @@ def test_a_size_means_the_same_everywhere(name, tmp_path):
     explained = json.loads(gnomon("explain", path, "--json", check=0).stdout)
     told = " ".join(gnomon("explain", path, "--out", page, check=0).stdout.split())
     cache = explained["key_cache"]
-    assert in_thousands(cache["bytes_per_token"]) + " a token" in told
+    assert in_thousands(cache["bytes_per_token"]) + " per token" in told
     assert in_thousands(cache["at"][0]["bytes"]) + " for " in told
     plan = planned(path, 1 << 18)
     told += " ".join(gnomon("extend", path, "--to", 1 << 18, check=0).stdout.split())

@@ -197,6 +197,37 @@ def test_a_marker_is_a_point_of_its_line(report):
     show_as(report, 1280)
 
 
+POINTED = """
+    const told = [];
+    for (const svg of document.querySelectorAll('svg')) {
+        if (!svg.checkVisibility()) continue;
+        for (const path of svg.querySelectorAll('.series[data-name] path.line')) {
+            const at = path.getPointAtLength(0), seen = new DOMPoint(at.x, at.y).matrixTransform(svg.getScreenCTM());
+            svg.dispatchEvent(new PointerEvent('pointermove', {clientX: seen.x, clientY: seen.y}));
+            const lit = [...svg.querySelectorAll('.series.near')].map(g => g.dataset.series);
+            told.push({words: svg.querySelector('.told').textContent, description: svg.querySelector('desc').textContent,
+                       lit: lit.length > 0});
+            svg.dispatchEvent(new PointerEvent('pointerleave'));
+            if (svg.matches('.pointed') || svg.querySelector('.told').textContent) told.push({words: 'stays'});
+        }
+    }
+    return told"""
+
+
+def test_a_line_under_the_pointer_tells_its_value(report):
+    """The first point of each, or of another one that begins at the same place, as the description of the picture has it."""
+    show_as(report, 1280)
+    told = report.execute_script(POINTED)
+    assert len(told) > 40
+    for one in told:
+        name, value, at = re.fullmatch(r"(.*): ([−\d.,]+) at ([−\d.,]+)", one["words"]).groups()
+        first = re.search(rf" {re.escape(name)}: ([−\d.,e-]+) at ([−\d.,e-]+)", one["description"])
+        for shown, known in ((value, first[1]), (at, first[2])):
+            shown, known = (float(x.replace("−", "-").replace(",", "")) for x in (shown, known))
+            assert shown == pytest.approx(known, rel=.02, abs=.02), one
+        assert one["lit"]
+
+
 def test_names_of_arms_are_whole_on_a_narrow_screen(report):
     show_as(report, 390)
     seen = "return [...document.querySelectorAll('figure svg text, ul.legend li')].filter(e => e.checkVisibility()).map(e => e.textContent)"
@@ -215,6 +246,12 @@ def test_too_many_lines_have_a_legend(text, tmp_path):
         legend = driver.find_element("css selector", "ul.legend")
         assert [item.text for item in legend.find_elements("css selector", "li")][:2] == ["none", "sinusoidal"] or len(legend.find_elements("css selector", "li")) == 13
         assert driver.execute_script(OVERLAPS) == []
+        entry = legend.find_element("css selector", "button")
+        hidden = "return arguments[0].closest('figure').querySelectorAll('.series.hidden').length"
+        for pressed, how_many in (("false", 2), ("true", 0)):  # of the wide picture and the narrow one
+            entry.click()
+            assert entry.get_attribute("aria-pressed") == pressed and driver.execute_script(hidden, entry) >= how_many
+            assert how_many or driver.execute_script(hidden, entry) == 0
         for width in (1280, 390):  # each with a legend of its own
             show_as(driver, width)
             assert driver.execute_script("return [...document.querySelectorAll('figure')].map(f => [...f.querySelectorAll('ul.legend')].filter(u => u.checkVisibility()).length).filter(n => n > 1)") == []

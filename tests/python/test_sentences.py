@@ -19,7 +19,7 @@ def test_no_sentence_of_a_page_is_too_long():
 
 
 @pytest.mark.parametrize("text, how_many", [
-    ("A model reads " + "one more word and then " * 6 + "it ends.", 1),
+    ("A model reads " + "one more word then " * 8 + "it ends.", 1),
     ("It ends. " * 30, 0),
     ("It takes bytes, symbols, ids, lines, copy, reverse, addition, needle, dyck, parity, sort, count, find, join, split, the rest, and whatever a file of your own may say beside them, now, here, or later.", 0),
 ])

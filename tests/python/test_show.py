@@ -90,7 +90,7 @@ def test_all_heads_are_drawn_or_said_to_be_left_out(heads, drawn, tmp_path):
         assert (f">head {n}<" in picture) == (n in drawn), n
     assert fact["columns"] == [f"head {n}" for n in drawn]
     cut = f"{len(drawn)} of {heads} heads" if heads > 32 else ""
-    assert (cut in fact["title"] and f"Of {heads} heads {len(drawn)} are drawn" in picture) if cut else "are drawn" not in picture
+    assert (cut in fact["title"] and f"Of {heads} heads, {len(drawn)} are drawn" in picture) if cut else "are drawn" not in picture
     assert fact["rows"][1]["values"] == pytest.approx([-2 ** (-8 * (n + 1) / heads) for n in drawn])
 
 
@@ -151,6 +151,6 @@ def test_what_takes_long_says_so_on_a_terminal(tmp_path):
             pass
     os.close(terminal)
     assert process.returncode == 0
-    assert b"fourier: from the definition, 1 s" in told
+    assert b"fourier: computing from the definition, 1 s" in told
     assert told.endswith(b"\r\033[K"), "the line is taken away"
     assert gnomon("show", "alibi", check=0).stderr == ""
