@@ -74,7 +74,7 @@ for (const field of document.querySelectorAll('g.field')) {
     group: path.parentElement, points: [...path.getAttribute('d').matchAll(/([\d.]+) ([\d.]+)/g)].map(p => [+p[1], +p[2]])}));
   if (!lines.length) continue;
   const words = document.createElementNS(svg.namespaceURI, 'text');
-  words.setAttribute('class', 'name told');
+  words.setAttribute('class', 'told');
   field.append(words);
   const light = series => {
     svg.classList.toggle('pointed', series !== undefined);

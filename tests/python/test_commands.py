@@ -421,7 +421,7 @@ def test_arms_of_every_kind_run_to_a_report(text, tmp_path):
 
 def test_dry_run_prints_the_plan_and_runs_nothing(text, tmp_path):
     done = gnomon(*study_arguments(text, tmp_path / "out"), "--dry-run", check=0)
-    for word in ("parameters", "TFLOP", "memory", "disk", "54 runs or more", "project(sinusoidal)"):
+    for word in ("parameters", "TFLOP", "memory", "disk", "at least 54 runs", "project(sinusoidal)"):
         assert word in done.stdout
     assert not (tmp_path / "out").exists()
 

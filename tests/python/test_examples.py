@@ -204,7 +204,7 @@ def test_standard_arms_that_a_block_cannot_take_are_left_out(text, tmp_path):
 
 
 @pytest.mark.parametrize("arms, baseline, code, told", [
-    ("none, rope", None, 0, "study.baseline: sinusoidal is no arm, so the first is the baseline: none"),
+    ("none, rope", None, 0, "study.baseline: sinusoidal is not an arm, so the first arm is the baseline: none"),
     ("none, sinusoidal", None, 0, ""),
     ("none, rope", "sinusoidal", 2, "study.baseline 'sinusoidal'"),
     ("none, rope", "rope", 0, ""),
@@ -214,4 +214,4 @@ def test_a_baseline_that_nobody_set_is_an_arm(text, tmp_path, arms, baseline, co
     chosen = ["--set", f"study.baseline={baseline}"] if baseline else []
     done = gnomon("study", "--text", text, "--out", tmp_path / "out", "--dry-run", "--set", f"study.arms={arms}", *chosen, check=code)
     assert told in done.stderr
-    assert ("so the first" in done.stderr) == ("so the first" in told)
+    assert ("so the first arm" in done.stderr) == ("so the first arm" in told)

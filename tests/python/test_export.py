@@ -41,7 +41,7 @@ def test_an_export_says_what_it_needs_and_how_to_submit_it(text, tmp_path):
     asked = dict(re.findall(r"^#SBATCH --([a-z-]+)=?(.*)$", script, re.MULTILINE))
     assert asked["cpus-per-task"] == "3" and "\nthreads=3\n" in script and '--cpus-per-task="$threads"' in script  # srun does not inherit it
     assert "requeue" in asked and asked["signal"] == "TERM@60" and asked["open-mode"] == "append"
-    said = float(re.search(r"([\d.]+) MB of memory each", done.stdout).group(1)) * 1e6 / 2**20
+    said = float(re.search(r"([\d.]+) MB of memory for each", done.stdout).group(1)) * 1e6 / 2**20
     assert said < int(asked["mem"].removesuffix("M")) < 1.5 * said
     assert (out / "study.toml").exists() and (out / "slurm").is_dir() and not (out / "runs").exists()
     subprocess.run(["sh", "-n", out / "study.sbatch"], check=True)

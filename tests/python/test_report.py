@@ -66,11 +66,12 @@ return [...document.querySelectorAll('figure > svg')].filter(s => s.checkVisibil
     plot: Math.max(...[...s.querySelectorAll('.axis')].map(a => +a.getAttribute('x2'))),
     marks: [...s.querySelectorAll('.mark')].map(m => { const b = m.getBBox(); return b.x + b.width / 2; }),
     names: [...s.querySelectorAll('.name')].map(n => {
-        const before = n.previousElementSibling, mark = before.matches('.mark') ? before : null, lead = mark ? mark.previousElementSibling : before;
+        const before = n.previousElementSibling, mark = before?.matches('.mark') ? before : null, lead = mark ? mark.previousElementSibling : before;
+        const line = s.querySelector(`[data-series="${n.parentElement.dataset.series}"] .line`);
         return {text: n.textContent, at: [+n.getAttribute('x') - 8, +n.getAttribute('y') - 4],
             mark: mark ? mark.getAttribute('d').replace(/^M[-0-9.]+ [-0-9.]+/, '') : '', hollow: mark ? mark.matches('.hollow') : false,
-            colour: mark ? mark.getAttribute('color') : lead.getAttribute('stroke'),
-            leader: lead.matches('.leader') ? lead.getAttribute('d') : ''};
+            colour: (mark ? mark.getAttribute('color') : lead?.getAttribute('stroke')) ?? line.getAttribute('stroke'),
+            leader: lead?.matches('.leader') ? lead.getAttribute('d') : ''};
     }),
 }));
 """
@@ -339,7 +340,7 @@ def test_a_wide_table_keeps_its_names_in_sight(report):
 
 
 def test_a_narrow_screen_has_pictures_of_its_own(report):
-    seen = "return ['wide', 'narrow'].map(k => [...document.querySelectorAll('figure > svg.' + k)].filter(s => s.getBoundingClientRect().width).length)"
+    seen = "return ['wide', 'narrow'].map(k => [...document.querySelectorAll('figure > svg.' + k)].filter(s => s.checkVisibility()).length)"
     show_as(report, 1280)
     wide, narrow = report.execute_script(seen)
     assert wide >= 7 and narrow == 0

@@ -161,7 +161,7 @@ def test_a_report_is_replaced_by_one_that_has_its_runs_or_by_none(text, tmp_path
 
 def test_a_claim_that_trains_nothing_writes_nothing(tmp_path):
     done = gnomon("claims", "004-16", check=0, cwd=tmp_path)
-    assert "7.485166" in done.stdout and "1 claim," in done.stdout
+    assert "7.485166" in done.stdout and "1 claim measured" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
