@@ -293,7 +293,7 @@ int main(int argc, char** argv) {
   for (int step = 1; step <= c.steps; ++step) {
     plain::Batch batch(std::size_t(c.batch));
     for (auto& window : batch) window = (const unsigned char*)&text[gpt.random() % std::size_t(places)];
-    std::printf("step %d: loss %.3f nats a byte\n", step, plain::train_step(gpt, batch, step));
+    std::printf("step %d: loss %.3f nats per byte\n", step, plain::train_step(gpt, batch, step));
   }
 }
 #endif

@@ -33,7 +33,7 @@ def vectors(entry):
     near = e @ e[LENGTH // 2]
     panels = [heat("The vectors", "channel", "position", e),
               curves(f"Dot product with position {LENGTH // 2}", "position", [("", "own", near)])]
-    start = f"its {pe.input_w.size} parameters as they start" if entry.name == "learned" else MOVED if pe.input_w.size else ""
+    start = f"its {pe.input_w.size} parameters at their initial values" if entry.name == "learned" else MOVED if pe.input_w.size else ""
     return figure(panels, _caption("orange is above 0, blue below", start), entry.title)
 
 
@@ -88,7 +88,7 @@ def bias(entry):
     moved = np.ptp(fresh) < 1e-9 or entry.name in ("t5", "dynamic_bias")
     lines = _moved(pe, 0.5).bias(np.arange(float(FAR)))[:, -1, ::-1] if moved else fresh
     lines = [(f"head {h}" if h in (0, 7) else "", f"own head{h}", line) for h, line in enumerate(lines)]
-    said = MOVED if moved else "its parameters as they start" if pe.w.size else ""
+    said = MOVED if moved else "its parameters at their initial values" if pe.w.size else ""
     return figure([curves("Added to the logit", "distance in tokens", lines)], _caption("by distance, eight heads", said), entry.title)
 
 
@@ -153,7 +153,7 @@ def default_study():
     baseline = next(arm for arm, _, half in found if half is None)
     largest = sorted(abs(value) for _, value, _ in found)[-2]
     far = [f"{arm} ({value:+.3f})" for arm, value, _ in found if abs(value) > 3 * largest]
-    panel, height = differences([row for row in found if abs(row[1]) <= 3 * largest], f"nats a byte, less {baseline}; left is better")
+    panel, height = differences([row for row in found if abs(row[1]) <= 3 * largest], f"difference to {baseline}, nats per byte; left is better")
     return figure([panel], "Held-out loss of the default study on the King James Bible; bars are 95 % intervals."
                   + (f" Beyond the picture: {', '.join(far)}." if far else ""),
                   "Nine ways of telling position, compared", height)

@@ -349,7 +349,7 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
       const auto values = trained ? std::span<const float>(learned.at(at.prefix + p.name, path).data)
                                   : std::span(start).subspan(std::size_t(offset), std::size_t(p.size()));
       sitter.w.insert(sitter.w.end(), values.begin(), values.end());
-      sitter.parameters = trained ? text("trained, seed ", runs.front().plan.seed) : "as they start";
+      sitter.parameters = trained ? text("trained, seed ", runs.front().plan.seed) : "initial values";
     }
     html += pictures(sitter, config.length);
   }
