@@ -81,8 +81,8 @@ def test_llama_3():
     assert keys["theta"] == "rope_theta" and keys["factor"] == "rope_scaling.factor" and keys["low"] == "rope_scaling.low_freq_factor"
     assert [n["length"] for n in e["lengths"]] == [8192, 16384, 32768, 131072]
     for n in e["lengths"]:
-        seen = 8191 * plain(500000, 128)
-        beyond = int(((seen < 2 * math.pi) & ((n["length"] - 1) * w > seen)).sum())
+        fast = plain(500000, 128)
+        beyond = int(((8191 * fast < 2 * math.pi) & (n["length"] * w > 8192 * fast * (1 + 1e-9))).sum())
         assert n["layers"][0]["pairs_beyond_training"] == beyond and not n["layers"][0]["changed"]
     one = 2 * 8 * 128 * 2 * 32
     assert e["key_cache"]["bytes_per_token"] == one
@@ -97,6 +97,14 @@ def test_yarn_of_qwen(tmp_path):
     assert all_layers["softmax_factor"] == 1
     assert e["trained_length"] == 32768 and all_layers["window"] is None
     assert "squared in the logit" in gnomon("explain", tmp_path / "config.json", check=0).stdout
+
+
+@pytest.mark.parametrize("factor, beyond", [(4.0, 0), (3.9, 24), (4.1, 0)])
+def test_a_factor_reaches_as_many_times_the_trained_length(factor, beyond, tmp_path):
+    """32,768 tokens times 4: the recipe of the model's own card turns no pair further than training did."""
+    scaling = dict(QWEN_YARN["rope_scaling"], factor=factor)
+    e = explained(written(tmp_path, dict(QWEN_YARN, rope_scaling=scaling)))
+    assert {n["length"]: n["layers"][0]["pairs_beyond_training"] for n in e["lengths"]}[131072] == beyond
 
 
 def test_gemma_3_has_two_kinds_of_layers():

@@ -65,7 +65,7 @@ inline constexpr std::int64_t kNoLength = 2048;
 // θ^(−2i/rotary_dim): the frequencies of the pairs without any extension; empty without a theta.
 std::vector<double> plain_frequencies(const LayerGroup& group);
 // Number of pairs that made less than a full turn within the trained length (with theta alone, without any extension) and that
-// `now`, the group in a context of `length` tokens, turns further.
+// `now`, the group in a context of `length` tokens, turns further: length times frequency is above that of training.
 std::int64_t pairs_beyond_training(const LayerGroup& group, const Numbers& now, std::int64_t trained,
                                    std::int64_t length);
 // The factor on the query at the last of `length` positions, apart from rotations.
