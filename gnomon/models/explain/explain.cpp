@@ -138,7 +138,8 @@ std::int64_t pairs_beyond_training(const LayerGroup& g, const Numbers& now, std:
   const auto plain = plain_frequencies(g, now);
   std::int64_t count = 0;
   for (std::size_t n = 0; n < std::min(plain.size(), now.inv_freq.size()); ++n) {
-    const double seen = double(g.span(trained)) * plain[n], reached = double(g.span(length)) * now.inv_freq[n];
+    const double seen = double(g.span(trained)) * plain[n],
+                 reached = double(g.span(length)) * now.inv_freq[n];
     count += seen - plain[n] < 2 * std::numbers::pi && reached > seen * (1 + 1e-9);
   }
   return count;
