@@ -156,7 +156,9 @@ TEST(Explain, PairsThatNeverTurnedGoBeyondWhatWasTrained) {
   EXPECT_EQ(near.span(1024), 300);
   const LayerGroup divided = explained({layer("linear(factor=4)")}).groups[0];
   EXPECT_EQ(divided.at[1].beyond_training, 0) << "a quarter of every frequency: no new angle at 2 times";
-  EXPECT_EQ(divided.at[2].beyond_training, slow) << "4095/4 is more than 1023";
+  EXPECT_EQ(divided.at[2].beyond_training, 0) << "4 times the length is what factor 4 is for";
+  const LayerGroup less = explained({layer("linear(factor=3.99)")}).groups[0];
+  EXPECT_EQ(less.at[2].beyond_training, slow) << "4096/3.99 is more than 1024";
 }
 
 TEST(Explain, WhatFollowsTheContextIsToldForEachLength) {
