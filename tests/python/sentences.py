@@ -9,7 +9,7 @@ from conftest import ROOT
 LONGEST = 30  # words
 
 
-def git_files(*patterns):
+def files_like(*patterns):
     return sorted(path for pattern in patterns for path in ROOT.glob(pattern))
 
 
@@ -33,8 +33,8 @@ def longest_choice(form):
 
 def of_prose_files():
     """(place, text) of each field that is words: not examples, links or names."""
-    no_words = ("fails", "passes", "link", "lead", "expected")
-    for path in git_files("gnomon/**/*.txt"):
+    no_words = ("fails", "passes", "link", "lead")
+    for path in files_like("gnomon/**/*.txt"):
         if path.name == "CMakeLists.txt":
             continue
         record = ""
@@ -53,7 +53,7 @@ JOINED = re.compile(rf'{LITERAL}(?:\s*{LITERAL}|\s*\+(?:(?!")[^;{{}}])*?\+\s*{LI
 
 def of_cpp(*patterns):
     """(place, text) of each string of C++, neighbours joined, what stands between two by + as one word."""
-    for path in git_files(*patterns):
+    for path in files_like(*patterns):
         code = path.read_text()
         code = re.sub(r'R"(\w*)\(.*?\)\1"', '""', code, flags=re.S)
         code = re.sub(r"(?m)(^|\s)//.*$|^#include.*$", "", code)
@@ -66,7 +66,7 @@ def of_cpp(*patterns):
 
 
 def of_docstrings():
-    for path in git_files("python/gnomon/**/*.py"):
+    for path in files_like("python/gnomon/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
                 yield f"{path.relative_to(ROOT)} {getattr(node, 'name', '')}", ast.get_docstring(node)
@@ -87,7 +87,7 @@ def of_installed_headers():
 
 
 def of_pages():
-    for path in [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "DESIGN.md")] + git_files("docs/*.md", "gnomon/claims/essays/*.md"):
+    for path in [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "DESIGN.md")] + files_like("docs/*.md", "gnomon/claims/essays/*.md"):
         text = path.read_text()
         yield str(path.relative_to(ROOT)), without_markdown(longest_choice(text) if "essays" in path.parts else text)
 
