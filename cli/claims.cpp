@@ -53,8 +53,8 @@ void list_rules() {
     for (const Claim* c : all_claims()) {
       if (c->question != q) continue;
       fmt::print("  {}  {}\n", c->id, wrapped(std::string(c->text.says), kBegins));
-      say("method", c->text.method), say("expected", c->text.expects),
-          say("verdict", explained(c->verdicts, {}));
+      say("method", c->text.method), say("expected", c->text.expects);
+      for (const VerdictRule& r : c->verdicts) say("verdict", explained(std::span(&r, 1), {}));
       say("rests on", c->text.because), say("if", c->text.condition), say("settled", c->text.settles);
       say("amended", c->text.amended);
     }

@@ -124,16 +124,23 @@ class Speaker {
     return n ? n->value : std::nan("");
   }
   std::string of_way(const FormPiece& p) {
-    const std::string_view rest = std::string_view(p.words).substr(3);
-    const std::string_view other = rest.empty() ? rest : rest.substr(1);
-    constexpr const char* kTold[] = {"after a quarter of the training ", ", after half of it ",
-                                     ", and at its end "};
-    std::string out;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const FoundNumber* n = find({p.number.from, p.number.key + kWhen[k]});
-      if (n) out += kTold[k] + against(*n, k == 0 ? other : "", 3);
-    }
-    return out;
+    std::array<const FoundNumber*, 3> found;
+    for (std::size_t k = 0; k < 3; ++k) found[k] = find({p.number.from, p.number.key + kWhen[k]});
+    if (std::find(found.begin(), found.end(), nullptr) != found.end()) return "";
+    constexpr const char* kSide[] = {"lower", "not told apart", "higher"};
+    constexpr const char* kThan[] = {" than ", " from ", " than "};
+    constexpr const char* kTold[] = {" after a quarter of the training", " after half of it", " at its end"};
+    const auto side_of = [&](std::size_t k) { return std::size_t(side(*found[k], nullptr) + 1); };
+    const bool same = side_of(0) == side_of(1) && side_of(1) == side_of(2);
+    const std::string_view other = std::string_view(p.words).substr(std::min<std::size_t>(4, p.words.size()));
+    std::string out = kSide[side_of(0)] + (other.empty() ? "" : text(kThan[side_of(0)], other));
+    for (std::size_t k = 0; k < 3; ++k)
+      out += text(k == 0   ? ""
+                  : k == 1 ? ","
+                  : same   ? " and"
+                           : ", and",
+                  k == 0 || same ? "" : text(" ", kSide[side_of(k)]), kTold[k]);
+    return text(out, ". At the end the difference in nats is ", shown(*found[2], "3n"));
   }
   std::string of_number(const FormPiece& p) {
     if (is_way(p)) return of_way(p);

@@ -13,7 +13,8 @@
 //   {key:2}            to 2 digits; {key:%1} times 100, to 1; {key:e} its size, "3e-08"; {key:m} without its interval;
 //                      {key:n} with how many it is of, "0.91 ± 0.05 (n = 3)"; {key:a} without its sign; {key:k} in thousands. Together: {key:%1mn}
 //   {key:vs OTHER}     a difference in nats: "lower by 0.105 ± 0.020 nats than OTHER", "not told apart from OTHER: …"
-//   {key:way OTHER}    the same of key.at.0.25, key.at.0.5 and key.at.1
+//   {key:way OTHER}    the way of key.at.0.25, key.at.0.5 and key.at.1: "lower than OTHER after a quarter of the training, …",
+//                      and the last number in a sentence of its own, which the form's full stop ends
 //   {key?A|B|C}        A where the 95 % interval lies below 0, C where it lies above, B where neither does or there is none
 //   {a - b?A|B|C}      of a less b: A or C where the intervals of the two do not overlap
 //   {key>x?A|B}        A where the value is above x, a number or a key; B elsewhere, and where there is no value

@@ -184,20 +184,24 @@ bool needs_seeds(std::span<const VerdictRule> rules) {
   });
 }
 
-std::string explained(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers) {
-  std::string out;
-  const VerdictRule* before = nullptr;
+std::vector<RuleInWords> in_words(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers) {
+  std::vector<RuleInWords> out;
   for (const VerdictRule& r : rules) {
+    const std::string_view verdict =
+        r.verdict == Verdict::holds_if ? "holds under its condition" : name(r.verdict);
+    out.push_back({text(r.checks.empty() ? "otherwise " : "", verdict), {}});
+    for (const Check& c : r.checks) out.back().checks.push_back(explained(c, numbers));
+  }
+  return out;
+}
+
+std::string explained(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers) {
+  std::string out, before;
+  for (const RuleInWords& r : in_words(rules, numbers)) {
     std::string when;
-    for (const Check& c : r.checks) when += text(when.empty() ? " if " : " and ", explained(c, numbers));
-    if (before && before->verdict == r.verdict) {
-      out += ", or" + when;
-    } else {
-      const std::string_view verdict =
-          r.verdict == Verdict::holds_if ? "holds under its condition" : name(r.verdict);
-      out += text(before ? "; " : "", when.empty() ? "otherwise " : "", verdict, when);
-    }
-    before = &r;
+    for (const std::string& c : r.checks) when += text(when.empty() ? " if " : " and ", c);
+    out += r.verdict == before ? text(", or", when) : text(out.empty() ? "" : "; ", r.verdict, when);
+    before = r.verdict;
   }
   return out;
 }

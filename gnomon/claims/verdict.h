@@ -91,8 +91,14 @@ bool needs_seeds(std::span<const VerdictRule> rules);
 // Two-sided p value of the first rule that applies: it is below 0.05 exactly where the rule's checks of intervals pass. A
 // rule of several is as sure as the least sure of them (intersection-union: Berger 1982). 1 where that rule looks at no interval.
 double p_value(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers);
-// "wrong if the interval of “a” lies above 0; otherwise open". Names stand for the keys that
-// `numbers` has, and keys for the others.
+// A rule in words: "holds under its condition" and what its checks ask; without a check, "otherwise wrong".
+struct RuleInWords {
+  std::string verdict;
+  std::vector<std::string> checks;
+};
+// Names stand for the keys that `numbers` has, and keys for the others.
+std::vector<RuleInWords> in_words(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers);
+// The same in one line: "wrong if the interval of “a” lies above 0; otherwise open".
 std::string explained(std::span<const VerdictRule> rules, std::span<const FoundNumber> numbers);
 
 }  // namespace gnomon::claims

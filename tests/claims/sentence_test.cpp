@@ -33,7 +33,9 @@ const std::map<std::string, FoundNumber> kNumbers = {
     {"none", number_of(std::nan(""))},    {"many", number_of(12345, std::nan(""), 1, 0)},
     {"other|low", number_of(-1, .1, 3)},  {"tiny", number_of(3.4e-8)},
     {"l.at.0.25", number_of(-.2, .1, 5)}, {"l.at.0.5", number_of(.01, .1, 5)},
-    {"l.at.1", number_of(.3, .1, 5)},     {"lower", number_of(-.8, .1, 5)}};
+    {"l.at.1", number_of(.3, .1, 5)},     {"h.at.0.25", number_of(.2, .1, 5)},
+    {"h.at.0.5", number_of(.25, .1, 5)},  {"h.at.1", number_of(.3, .1, 5)},
+    {"lower", number_of(-.8, .1, 5)}};
 Said tell(std::string_view form) {
   return said(form, [](std::string_view from, std::string_view key) -> const FoundNumber* {
     const auto at = kNumbers.find(from.empty() ? std::string(key) : text(from, "|", key));
@@ -51,8 +53,12 @@ TEST(Sentence, ShowsNumbers) {
        "lower by 0.500 ± 0.250 nats than the sum's; higher by 0.500 ± "
        "0.250 nats; not told apart from the sum's: 0.050 ± 0.250 (n = 5)"},
       {"{l:way the sum's}",
-       "after a quarter of the training lower by 0.200 ± 0.100 nats than the sum's, after half of it not "
-       "told apart: 0.010 ± 0.100 (n = 5), and at its end higher by 0.300 ± 0.100 nats"},
+       "lower than the sum's after a quarter of the training, not told apart after half of it, and higher at "
+       "its end. At the end the difference in nats is 0.300 ± 0.100 (n = 5)"},
+      {"{h:way}.",
+       "higher after a quarter of the training, after half of it and at its end. At the end the difference "
+       "in "
+       "nats is 0.300 ± 0.100 (n = 5)."},
       {"no number, and } alone", "no number, and } alone"}};
   for (const auto& [form, told] : cases) EXPECT_EQ(tell(form).text, told) << form;
 }

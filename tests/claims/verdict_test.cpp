@@ -98,6 +98,12 @@ TEST(Verdict, TheFirstRuleThatAppliesDecides) {
             "wrong if the interval of “the number x” lies above 0; holds if the interval of “the number x” "
             "lies below "
             "0; otherwise open");
+  const std::vector<RuleInWords> told = in_words(rules, with(1).numbers);
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0].verdict, "wrong");
+  EXPECT_EQ(told[0].checks, std::vector<std::string>{"the interval of “the number x” lies above 0"});
+  EXPECT_EQ(told[2].verdict, "otherwise open");
+  EXPECT_TRUE(told[2].checks.empty());
   EXPECT_EQ(explained(std::vector<VerdictRule>{{Verdict::holds, {at_least("x", 1)}},
                                                {Verdict::holds, {at_most("x", "y")}}},
                       {}),

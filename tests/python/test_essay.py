@@ -58,11 +58,9 @@ def pattern(form, places):
         else:
             name, _, how = piece.partition(":")
             other = re.escape(how.partition(" ")[2])
-            keys = [f"{name}.at.{share}" for share in ("0.25", "0.5", "1")] if how.startswith("way") else [name]
-            if how[:2] in ("wa", "vs"):
-                by = [BY.replace("{other}", other)] * len(keys)
-                out += by[0] if len(by) == 1 else "after a quarter of the training {}, after half of it {}, and at its end {}".format(*by)
-                places += [(key, "vs") for key in keys for _ in range(2)]
+            if how.startswith("vs"):
+                out += BY.replace("{other}", other)
+                places += [(name, "vs")] * 2
             else:
                 out += VALUE
                 places.append((name, how))

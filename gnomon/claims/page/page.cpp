@@ -40,6 +40,21 @@ std::string numbers(const Finding& f) {
   return report::draw(t);
 }
 
+// A list, the first entry that applies first.
+std::string rules(const Answered& a) {
+  std::string list;
+  for (const RuleInWords& r : in_words(a.claim->verdicts, a.finding.numbers)) {
+    std::string all;
+    for (const std::string& c : r.checks) all += text("<li>", report::escape(c), "</li>");
+    const std::string when = r.checks.empty()       ? ""
+                             : r.checks.size() == 1 ? " if " + report::escape(r.checks[0])
+                                                    : ", if all of this is so:<ul>" + all + "</ul>";
+    list += text("<li>", r.verdict, when, "</li>");
+  }
+  return list.empty() ? ""
+                      : text("<dt>What decides</dt><dd>The first rule that applies:<ul>", list, "</ul></dd>");
+}
+
 // One line; inside it, all that is known of the claim. The figure that the question shows is not drawn again.
 std::string claim_html(const Answered& a, const report::Figure* shown_above, const ClaimsSummary& s) {
   const Claim& c = *a.claim;
@@ -52,16 +67,16 @@ std::string claim_html(const Answered& a, const report::Figure* shown_above, con
                                       : report::draw(figure);
   return report::folded(
       {.title = text(badge(a, s), " <span class=\"says\">", report::escape(c.text.says), "</span>"),
-       .html = text(
-           report::paragraph(a.answer), "<p class=\"sure\"><b>How sure:</b> ",
-           report::escape(how_sure(a, statistical(s.answers))), "</p>\n", figures, numbers(a.finding), "<dl>",
-           item("How it is measured", c.text.method), item("Predicted, before the run", c.text.expects),
-           item("What decides", explained(c.verdicts, a.finding.numbers)),
-           item("The rule was changed", c.text.amended), item("On a second text", on_second_text(a, s)),
-           item("What would settle it", c.text.settles), item("What to do about it", c.text.advice),
-           item("Compared with the record", text(as_recorded(a), " (", name(c.recorded), ")")),
-           item("Measure again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id,
-           "</a></p>\n"),
+       .html =
+           text(report::paragraph(a.answer), "<p class=\"sure\"><b>How sure:</b> ",
+                report::escape(how_sure(a, statistical(s.answers))), "</p>\n", figures, numbers(a.finding),
+                "<dl>", item("How it is measured", c.text.method),
+                item("Predicted, before the run", c.text.expects), rules(a),
+                item("The rule was changed", c.text.amended), item("On a second text", on_second_text(a, s)),
+                item("What would settle it", c.text.settles), item("What to do about it", c.text.advice),
+                item("Compared with the record", text(as_recorded(a), " (", name(c.recorded), ")")),
+                item("Measure again", command(c)), "</dl><p class=\"note\"><a href=\"#c", c.id, "\">", c.id,
+                "</a></p>\n"),
        .id = text("c", c.id),
        .kind = "claim"});
 }
@@ -70,7 +85,7 @@ std::string papers(const Layer& layer) {
   std::string out;
   for (const Paper* p : layer.papers)
     out += text("<li>", report::escape(text(p->author, " (", p->year, "), ")),
-                report::link(p->link, p->title), ": ", report::escape(p->finding), "</li>\n");
+                report::link(p->link, p->title), ". ", report::escape(p->finding), "</li>\n");
   return out.empty() ? "" : "<ul class=\"papers\">" + out + "</ul>\n";
 }
 

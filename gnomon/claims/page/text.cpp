@@ -24,18 +24,34 @@ std::string number_markdown(const FoundNumber& n) {
       "\n");
 }
 
+std::string rules_markdown(const Answered& a) {
+  if (a.claim->verdicts.empty()) return "";
+  std::string out = "*The first rule that applies decides:*\n\n";
+  for (const RuleInWords& r : in_words(a.claim->verdicts, a.finding.numbers)) {
+    const bool several = r.checks.size() > 1;
+    out += text("- ", r.verdict,
+                r.checks.empty() ? ""
+                : several        ? ", if all of this is so:"
+                                 : text(" if ", r.checks[0]),
+                "\n");
+    for (std::size_t n = 0; several && n < r.checks.size(); ++n) out += text("  - ", r.checks[n], "\n");
+  }
+  return out + "\n";
+}
+
 std::string claim_markdown(const Answered& a, const ClaimsSummary& s) {
   const Claim& c = *a.claim;
   const std::string second = on_second_text(a, s);
-  std::string out = text(
-      "\n#### ", c.text.says, "\n\n<a id=\"c", c.id, "\"></a>**", reading(a, s), "**",
-      a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.answer, "\n\n*How sure:* ",
-      how_sure(a, statistical(s.answers)), second.empty() ? "" : " *On a second text:* " + second,
-      " *Measured:* ", c.text.method, ". *Predicted:* ", c.text.expects, ". *Advice:* ", c.text.advice,
-      c.verdicts.empty() ? "" : text(" *Decides:* ", explained(c.verdicts, a.finding.numbers), "."),
-      c.text.amended.empty() ? "" : text(" *The rule was changed:* ", c.text.amended),
-      c.text.settles.empty() ? "" : text(" *Would settle it:* ", c.text.settles, "."),
-      " *Measure again:* `gnomon claims ", c.id, c.recipes ? " --text FILE" : "", "`\n\n");
+  std::string out =
+      text("\n#### ", c.text.says, "\n\n<a id=\"c", c.id, "\"></a>**", reading(a, s), "**",
+           a.as_recorded() ? "" : text(" (recorded: ", name(c.recorded), ")"), ". ", a.answer,
+           "\n\n- *How sure:* ", how_sure(a, statistical(s.answers)),
+           second.empty() ? "" : "\n- *On a second text:* " + second, "\n- *Measured:* ", c.text.method,
+           ".\n- *Predicted:* ", c.text.expects, ".\n- *Advice:* ", c.text.advice,
+           c.text.amended.empty() ? "" : text("\n- *The rule was changed:* ", c.text.amended),
+           c.text.settles.empty() ? "" : text("\n- *Would settle it:* ", c.text.settles, "."),
+           "\n- *Measure again:* `gnomon claims ", c.id, c.recipes ? " --text FILE" : "", "`\n\n",
+           rules_markdown(a), a.finding.numbers.empty() ? "" : "*Numbers:*\n\n");
   for (const FoundNumber& n : a.finding.numbers) out += number_markdown(n);
   return out;
 }
@@ -50,7 +66,7 @@ std::string question_markdown(const Question& q, const ClaimsSummary& s) {
     for (const NumberSource* source : layer.sources)
       out += text("\n*", source->what, ":* `", source->command, "`\n");
     for (const Paper* p : layer.papers)
-      out += text("- ", p->author, " (", p->year, "), [", p->title, "](", p->link, "): ", p->finding, "\n");
+      out += text("- ", p->author, " (", p->year, "), [", p->title, "](", p->link, "). ", p->finding, "\n");
   }
   out += text("\n### ", counted(all.size(), "claim"), ": ", verdicts(all, s), "\n");
   for (const Answered* a : all) out += claim_markdown(*a, s);

@@ -59,11 +59,9 @@ Finding why_add(Desk& desk) {
     const OnTheWay way = on_the_way(desk, r, sum);
     show(f, w.key, text("loss of ", w.name, " minus loss of the sum"), way);
     f.number(text("rate.", w.key), text("learning rate of ", w.name), r.learning_rate, 3);
+    constexpr const char* kWhen[] = {", after a quarter", ", after half", ", at the end"};
     for (std::size_t n = 0; n < way.size(); ++n)
-      chart.rows.push_back({text(w.name, n == 0   ? ", a quarter"
-                                         : n == 1 ? ", half"
-                                                  : ", the end"),
-                            way[n].mean, way[n].half_width, int(n)});
+      chart.rows.push_back({text(w.name, kWhen[n]), way[n].mean, way[n].half_width, int(n)});
   }
   OnTheWay best{},
       against{};  // the concatenation that is best at that point, less the sum; the loud sum, less it
