@@ -37,7 +37,7 @@ site: wheel $(SITE_VENV)  ## the documentation as pages that open from disk, in 
 
 test: build $(VENV)  ## build with warnings as errors, run every test
 	ctest --preset dev
-	build/venv/bin/python -m pytest -n 2 --dist loadgroup --durations=20 tests/python tests/torture
+	build/venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 tests/python tests/torture
 	$(MAKE) test-wheel
 
 wheel: $(WHEEL_VENV)  ## build the Python package into build/wheels

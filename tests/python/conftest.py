@@ -97,11 +97,9 @@ def tiny_bert(folder, of="bert_bare", mask=None):
 
 
 def pytest_collection_modifyitems(items):
-    """Two processes share the tests by file, so that what a file prepares is prepared once. All that looks at the quick run of the
-    claims, the longest, is one group, and begins first."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("claims" if "quick" in item.fixturenames else item.path.name))
-    items.sort(key=lambda item: "quick" not in item.fixturenames)
+    """Two processes share the tests by file, so that what a file prepares is prepared once. The longest file begins first: that of
+    the quick run of all claims."""
+    items.sort(key=lambda item: item.path.name != "test_claims.py")
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from conftest import GNOMON, ROOT, gnomon, wait_for
+from test_axe import finds_nothing
 
 LAYERS = ["What follows from algebra", "What models trained here show", "What published models show", "What the literature found",
           "What would change our mind"]
@@ -247,6 +248,10 @@ def test_the_markdown_prints_every_number(quick):
         assert f"\n## {question['title']}\n" in document
         for layer in question["layers"]:
             assert f"\n### {layer['title']}\n" in document
+
+
+def test_axe_finds_nothing_in_the_page(quick):
+    finds_nothing(quick[0] / "claims.html")
 
 
 def test_finished_models_are_kept(quick, bible, tmp_path):
