@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "cli/help.h"
-#include "cli/program.h"
 #include "cli/values.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
@@ -23,32 +21,22 @@ constexpr Frame kFrames[] = {
 };
 
 // The program and all its commands, those of commands as well.
-std::vector<const CLI::App*> all_commands(const CLI::App& app) {
-  std::vector<const CLI::App*> all{&app};
-  for (const CLI::App* command : listed_commands(app)) {
-    const auto below = all_commands(*command);
+std::vector<const Command*> all_commands(const Command& program) {
+  std::vector<const Command*> all{&program};
+  for (const Command& command : program.commands) {
+    const auto below = all_commands(command);
     all.insert(all.end(), below.begin(), below.end());
   }
   return all;
 }
 
-std::string words_of(const CLI::App& app, const ValueKind& kind) {
+std::string words_of(const Command& program, const ValueKind& kind) {
   std::vector<std::string> words;
   if (kind.offered == Offered::words) words = kind.words();
-  for (const CLI::App* command : listed_commands(app))
-    if (kind.offered == Offered::commands) words.push_back(command->get_name());
+  for (const Command& command : program.commands)
+    if (kind.offered == Offered::commands) words.push_back(command.word);
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
-}
-
-bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
-bool takes_many(const CLI::Option& option) { return option.get_expected_max() > 1; }
-
-std::vector<std::string> names_of(const CLI::Option& option) {
-  std::vector<std::string> all;
-  for (const std::string& name : option.get_snames()) all.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) all.push_back("--" + name);
   return all;
 }
 
@@ -73,11 +61,11 @@ std::string in_quotes(std::string_view words) {
 }
 
 // The branches of a `case` of bash and zsh: what is offered of each kind.
-std::string offers(const CLI::App& app, std::string_view files, std::string_view folders,
+std::string offers(const Command& program, std::string_view files, std::string_view folders,
                    std::string_view words) {
   std::string out;
   for (const ValueKind& kind : value_kinds()) {
-    const std::string all = words_of(app, kind);
+    const std::string all = words_of(program, kind);
     const std::string head = text("    ", kind.name, ") ");
     if (kind.offered == Offered::files) out += text(head, files, " ;;\n");
     if (kind.offered == Offered::folders) out += text(head, folders, " ;;\n");
@@ -94,29 +82,27 @@ std::string branch(const std::vector<std::string>& patterns, const std::string& 
 
 }  // namespace
 
-std::string bash_completion(const CLI::App& app) {
+std::string bash_completion(const Command& program) {
   std::vector<std::string> paths;
   std::string values, commands;
-  for (const CLI::App* command : all_commands(app)) {
-    const std::string path = full_name(*command);
-    if (command != &app) paths.push_back(path);
+  for (const Command* command : all_commands(program)) {
+    const std::string& path = command->name;
+    if (command != &program) paths.push_back(path);
     std::string flags, first, kinds;
-    for (const CLI::Option* option : listed_options(*command, false)) {
+    for (const Option& option : command->options) {
       std::vector<std::string> patterns;
-      for (const std::string& name : names_of(*option)) {
+      for (const std::string& name : option.names) {
         flags += (flags.empty() ? "" : " ") + name;
         patterns.push_back(path + " " + name);
       }
-      if (takes_value(*option)) values += branch(patterns, text("kind=", kind_of(*option).name));
+      if (!option.kind.empty()) values += branch(patterns, text("kind=", kind_of(option).name));
     }
-    for (const CLI::App* below : listed_commands(*command))
-      first += (first.empty() ? "" : " ") + below->get_name();
-    for (const CLI::Option* option : listed_options(*command, true))
-      kinds += text(" ", kind_of(*option).name);
+    for (const Command& below : command->commands) first += (first.empty() ? "" : " ") + below.word;
+    for (const Option& option : command->positionals) kinds += text(" ", kind_of(option).name);
     commands += branch({path}, text("flags=", in_quotes(flags), " commands=", in_quotes(first), " kinds=(",
                                     trim(kinds), ")"));
   }
-  return filled("bash", {{"OFFERS", offers(app, "_gnomon_files -f", "_gnomon_files -d", "_gnomon_words")},
+  return filled("bash", {{"OFFERS", offers(program, "_gnomon_files -f", "_gnomon_files -d", "_gnomon_words")},
                          {"PATHS", branch(paths, "path+=\" ${COMP_WORDS[i]}\"")},
                          {"VALUES", values},
                          {"COMMANDS", commands}});
@@ -134,40 +120,36 @@ std::string zsh_escaped(std::string_view words) {
   return out;
 }
 
-std::string zsh_option(const CLI::Option& option) {
+std::string zsh_option(const Option& option) {
   const std::string value =
-      takes_value(option) ? text(":", kind_of(option).name, ":_gnomon_offer ", kind_of(option).name) : "";
+      option.kind.empty() ? "" : text(":", kind_of(option).name, ":_gnomon_offer ", kind_of(option).name);
   std::string out;
-  for (const std::string& name : names_of(option))
-    out += text(
-        "    ",
-        in_quotes(text(takes_many(option) ? "*" : "", name, "[", zsh_escaped(explained(option)), "]", value)),
-        " \\\n");
+  for (const std::string& name : option.names)
+    out += text("    ",
+                in_quotes(text(option.many ? "*" : "", name, "[", zsh_escaped(option.explained), "]", value)),
+                " \\\n");
   return out;
 }
 
-std::string zsh_function(const CLI::App& command) {
-  std::string name = "_" + full_name(command);
+std::string zsh_function(const Command& command) {
+  std::string name = "_" + command.name;
   std::replace(name.begin(), name.end(), ' ', '_');
   std::string out = text(name, "() {\n");
   std::string options, below, rest, first;
-  for (const CLI::Option* option : listed_options(command, false)) options += zsh_option(*option);
-  for (const CLI::App* sub : listed_commands(command)) {
-    below += text("    ", in_quotes(zsh_escaped(sub->get_name()) + ":" + zsh_escaped(sub->get_description())),
-                  "\n");
-    rest += text("      ", sub->get_name(), ") ", name, "_", sub->get_name(), " ;;\n");
+  for (const Option& option : command.options) options += zsh_option(option);
+  for (const Command& sub : command.commands) {
+    below += text("    ", in_quotes(zsh_escaped(sub.word) + ":" + zsh_escaped(sub.description)), "\n");
+    rest += text("      ", sub.word, ") ", name, "_", sub.word, " ;;\n");
   }
-  for (const CLI::Option* option : listed_options(command, true)) {
-    const std::string_view kind = kind_of(*option).name;
+  for (const Option& option : command.positionals)
     first += text("    ",
-                  in_quotes(text(takes_many(*option) ? "*" : "", ":", zsh_escaped(option->get_name()),
-                                 ":_gnomon_offer ", kind)),
+                  in_quotes(text(option.many ? "*" : "", ":", zsh_escaped(option.usage), ":_gnomon_offer ",
+                                 kind_of(option).name)),
                   " \\\n");
-  }
   if (below.empty()) return text(out, "  _arguments -S \\\n", options, first, "    && return\n}\n");
   std::string positional;
-  for (const CLI::Option* option : listed_options(command, true))
-    positional += text("      _gnomon_offer ", kind_of(*option).name, "\n");
+  for (const Option& option : command.positionals)
+    positional += text("      _gnomon_offer ", kind_of(option).name, "\n");
   return text(out, "  local context state state_descr line\n  typeset -A opt_args\n  local -a commands=(\n",
               below, "  )\n  _arguments -C \\\n", options,
               "    '1: :->first' \\\n    '*:: :->rest' && return\n  case $state in\n    first)\n"
@@ -178,11 +160,11 @@ std::string zsh_function(const CLI::App& command) {
 
 }  // namespace
 
-std::string zsh_completion(const CLI::App& app) {
+std::string zsh_completion(const Command& program) {
   std::string functions;
-  for (const CLI::App* command : all_commands(app)) functions += zsh_function(*command);
-  return filled("zsh",
-                {{"OFFERS", offers(app, "_files", "_files -/", "_gnomon_words")}, {"FUNCTIONS", functions}});
+  for (const Command* command : all_commands(program)) functions += zsh_function(*command);
+  return filled(
+      "zsh", {{"OFFERS", offers(program, "_files", "_files -/", "_gnomon_words")}, {"FUNCTIONS", functions}});
 }
 
 namespace {
@@ -194,33 +176,32 @@ std::string fish_quoted(std::string_view words) {
   return out + "'";
 }
 
-std::string fish_offer(const CLI::App& app, const ValueKind& kind) {
-  const std::string all = words_of(app, kind);
+std::string fish_offer(const Command& program, const ValueKind& kind) {
+  const std::string all = words_of(program, kind);
   if (kind.offered == Offered::files) return " -F";
   if (kind.offered == Offered::folders) return " -a '(__fish_complete_directories)'";
   if (all.empty()) return "";
   return " -a " + fish_quoted(kind.goes_on.empty() ? all : text("(__gnomon_goes_on \"", all, "\")"));
 }
 
-std::string fish_value(const CLI::App& app, const ValueKind& kind) {
-  return (kind.offered == Offered::files ? " -r" : " -x") + fish_offer(app, kind);
+std::string fish_value(const Command& program, const ValueKind& kind) {
+  return (kind.offered == Offered::files ? " -r" : " -x") + fish_offer(program, kind);
 }
 
-std::string fish_command(const CLI::App& app, const CLI::App& command) {
-  const std::string start =
-      text("complete -c gnomon -n ", fish_quoted(text("__gnomon_at ", full_name(command))));
+std::string fish_command(const Command& program, const Command& command) {
+  const std::string start = text("complete -c gnomon -n ", fish_quoted(text("__gnomon_at ", command.name)));
   std::string out;
-  for (const CLI::Option* option : listed_options(command, false)) {
+  for (const Option& option : command.options) {
     out += start;
-    for (const std::string& name : option->get_snames()) out += " -s " + name;
-    for (const std::string& name : option->get_lnames()) out += " -l " + name;
-    out += text(" -d ", fish_quoted(explained(*option)),
-                takes_value(*option) ? fish_value(app, kind_of(*option)) : "", "\n");
+    for (const std::string& name : option.names)
+      out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    out += text(" -d ", fish_quoted(option.explained),
+                option.kind.empty() ? "" : fish_value(program, kind_of(option)), "\n");
   }
-  for (const CLI::App* below : listed_commands(command))
-    out += text(start, " -a ", below->get_name(), " -d ", fish_quoted(below->get_description()), "\n");
-  for (const CLI::Option* option : listed_options(command, true)) {
-    const std::string offer = fish_offer(app, kind_of(*option));
+  for (const Command& below : command.commands)
+    out += text(start, " -a ", below.word, " -d ", fish_quoted(below.description), "\n");
+  for (const Option& option : command.positionals) {
+    const std::string offer = fish_offer(program, kind_of(option));
     if (!offer.empty()) out += text(start, offer, "\n");
   }
   return out;
@@ -228,11 +209,11 @@ std::string fish_command(const CLI::App& app, const CLI::App& command) {
 
 }  // namespace
 
-std::string fish_completion(const CLI::App& app) {
+std::string fish_completion(const Command& program) {
   std::string paths, commands;
-  for (const CLI::App* command : all_commands(app)) {
-    if (command != &app) paths += " " + fish_quoted(full_name(*command));
-    commands += fish_command(app, *command);
+  for (const Command* command : all_commands(program)) {
+    if (command != &program) paths += " " + fish_quoted(command->name);
+    commands += fish_command(program, *command);
   }
   return filled("fish", {{"PATHS", text("      case", paths, "\n")}, {"COMMANDS", commands}});
 }
@@ -244,20 +225,20 @@ std::span<const Shell> shells() {
   return all;
 }
 
-std::string completion(const CLI::App& app, std::string_view shell) {
+std::string completion(const Command& program, std::string_view shell) {
   std::vector<std::string_view> names;
   for (const Shell& known : shells()) {
-    if (known.name == shell) return known.script(app);
+    if (known.name == shell) return known.script(program);
     names.push_back(known.name);
   }
   throw unknown("shell", shell, names);
 }
 
-void write_completions(const CLI::App& app, const std::string& share) {
+void write_completions(const Command& program, const std::string& share) {
   for (const Shell& shell : shells()) {
     const Path path = Path(share) / shell.file;
     make_folders(path.parent_path());
-    write_file(path, shell.script(app));
+    write_file(path, shell.script(program));
   }
 }
 

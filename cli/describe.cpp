@@ -1,5 +1,6 @@
 // What the commands on encodings and on models' files take.
-#include "cli/program.h"
+#include "cli/describe.h"
+
 #include "gnomon/core/text.h"
 
 namespace gnomon::cli {

@@ -1,5 +1,5 @@
 // What the commands that train take.
-#include "cli/program.h"
+#include "cli/describe.h"
 #include "gnomon/claims/claim.h"
 #include "gnomon/core/text.h"
 #include "gnomon/study/settings/presets.h"

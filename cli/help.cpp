@@ -1,8 +1,7 @@
-#include "cli/help.h"
-
+// --help, and the command line as data.
 #include <fmt/core.h>
 
-#include "cli/program.h"
+#include "cli/describe.h"
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
@@ -10,6 +9,65 @@
 
 namespace gnomon::cli {
 namespace {
+
+// "gnomon study status"
+std::string full_name(const CLI::App& command) {
+  return (command.get_parent() ? full_name(*command.get_parent()) + " " : "") + command.get_name();
+}
+
+// Without those that are hidden.
+std::vector<const CLI::Option*> listed_options(const CLI::App& app, bool positional) {
+  return app.get_options([&](const CLI::Option* option) {
+    return option->get_positional() == positional && !option->get_group().empty();
+  });
+}
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> all;
+  for (const std::string& name : option.get_snames()) all.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) all.push_back("--" + name);
+  return all;
+}
+
+std::string usage_of(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name();
+  std::string out;
+  for (const std::string& name : names_of(option)) out += (out.empty() ? "" : ", ") + name;
+  if (option.get_expected_max() == 0) return out;  // a flag
+  const std::string type = option.get_type_name();
+  out += " " + type.substr(0, type.find(':'));
+  return option.get_default_str().empty() ? out : out + "=" + option.get_default_str();
+}
+
+std::string explained(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const auto bounds = type.find('[');
+  return option.get_description() + (bounds == type.npos ? "" : " " + type.substr(bounds)) +
+         (option.get_required() && !option.get_positional() ? " (required)" : "");
+}
+
+// Examples begin with two spaces.
+std::vector<std::string> footer_lines(const CLI::App& app, bool examples) {
+  const std::string footer = app.get_footer();
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(footer, '\n')) {
+    if (line.empty() || line == "Examples:" || (line.substr(0, 2) == "  ") != examples) continue;
+    lines.emplace_back(trim(line));
+  }
+  return lines;
+}
+
+std::vector<Option> options_of(const CLI::App& app, bool positional) {
+  std::vector<Option> all;
+  for (const CLI::Option* o : listed_options(app, positional)) {
+    const std::string type = o->get_type_name();
+    const bool takes_value = o->get_expected_max() > 0;
+    all.push_back({names_of(*o), usage_of(*o), explained(*o),
+                   takes_value ? type.substr(0, type.find(':')) : "", o->get_expected_max() > 1,
+                   o->get_required()});
+  }
+  return all;
+}
 
 constexpr std::size_t kColumn = 28;  // where explanations begin
 
@@ -90,38 +148,22 @@ void refuse(const CLI::App& app, const CLI::ParseError& error) {
   throw Error(Fault::usage, text(error.what(), "; see `", full_name(command), " --help`"));
 }
 
-std::vector<const CLI::Option*> listed_options(const CLI::App& app, bool positional) {
-  return app.get_options([&](const CLI::Option* option) {
-    return option->get_positional() == positional && !option->get_group().empty();
-  });
+std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
 
-std::string usage_of(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_name();
-  std::string out;
-  for (const std::string& name : option.get_snames()) out += (out.empty() ? "-" : ", -") + name;
-  for (const std::string& name : option.get_lnames()) out += (out.empty() ? "--" : ", --") + name;
-  if (option.get_expected_max() == 0) return out;  // a flag
-  const std::string type = option.get_type_name();
-  out += " " + type.substr(0, type.find(':'));
-  return option.get_default_str().empty() ? out : out + "=" + option.get_default_str();
-}
-
-std::string explained(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const auto bounds = type.find('[');
-  return option.get_description() + (bounds == type.npos ? "" : " " + type.substr(bounds)) +
-         (option.get_required() && !option.get_positional() ? " (required)" : "");
-}
-
-std::vector<std::string> footer_lines(const CLI::App& app, bool examples) {
-  const std::string footer = app.get_footer();
-  std::vector<std::string> lines;
-  for (const std::string_view line : split(footer, '\n')) {
-    if (line.empty() || line == "Examples:" || (line.substr(0, 2) == "  ") != examples) continue;
-    lines.emplace_back(trim(line));
-  }
-  return lines;
+Command described(const CLI::App& app) {
+  Command c{full_name(app),
+            app.get_name(),
+            app.get_description(),
+            footer_lines(app, false),
+            footer_lines(app, true),
+            options_of(app, true),
+            options_of(app, false),
+            app.get_require_subcommand_min() > 0,
+            {}};
+  for (const CLI::App* command : listed_commands(app)) c.commands.push_back(described(*command));
+  return c;
 }
 
 }  // namespace gnomon::cli

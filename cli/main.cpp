@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   std::set_terminate(cli::end_without_memory);
   try {
     cli::watch_signals(argc > 1 && std::string_view(argv[1]) == "worker");
-    return cli::flushed(cli::Program(argc, argv).run(argc, argv));
+    return cli::flushed(cli::run_program(argc, argv));
   } catch (const Error& e) {
     std::fprintf(stderr, "gnomon: %s\n", e.what());
     return int(e.fault());

@@ -1,7 +1,5 @@
 #include "cli/manual.h"
 
-#include "cli/help.h"
-#include "cli/program.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 #include "gnomon/core/names.h"
@@ -35,49 +33,46 @@ std::string paragraph(const std::string& head, const std::string& body) {
   return text(".TP\n", head, "\n", roff(body), "\n");
 }
 
-std::string options_of(const CLI::App& app) {
+std::string options_of(const Command& command) {
   std::string out;
-  for (const bool positional : {true, false}) {
-    for (const CLI::Option* option : listed_options(app, positional))
-      out += paragraph(text("\\fB", roff(usage_of(*option)), "\\fR"), explained(*option));
+  for (const auto* options : {&command.positionals, &command.options}) {
+    for (const Option& o : *options) out += paragraph(text("\\fB", roff(o.usage), "\\fR"), o.explained);
   }
   return out;
 }
 
-std::string synopsis(const CLI::App& app) {
-  std::string out = text(".B ", roff(full_name(app)), "\n");
-  if (!listed_options(app, false).empty()) out += "[\\fIOPTIONS\\fR]\n";
-  for (const CLI::Option* option : listed_options(app, true)) {
-    const std::string name = text("\\fI", roff(option->get_name()), "\\fR");
-    out += option->get_required() ? name + "\n" : text("[", name, "]\n");
+std::string synopsis(const Command& command) {
+  std::string out = text(".B ", roff(command.name), "\n");
+  if (!command.options.empty()) out += "[\\fIOPTIONS\\fR]\n";
+  for (const Option& o : command.positionals) {
+    const std::string name = text("\\fI", roff(o.usage), "\\fR");
+    out += o.required ? name + "\n" : text("[", name, "]\n");
   }
-  if (!listed_commands(app).empty())
-    out += app.get_require_subcommand_min() ? "\\fICOMMAND\\fR ...\n" : "[\\fICOMMAND\\fR ...]\n";
+  if (!command.commands.empty())
+    out += command.needs_command ? "\\fICOMMAND\\fR ...\n" : "[\\fICOMMAND\\fR ...]\n";
   return out;
 }
 
-std::string notes(const CLI::App& app) {
+std::string notes(const Command& command) {
   std::string out;
-  for (const std::string& line : footer_lines(app, false)) out += text(".PP\n", roff(line), "\n");
+  for (const std::string& line : command.notes) out += text(".PP\n", roff(line), "\n");
   return out;
 }
 
-std::string examples(const CLI::App& app) {
+std::string examples(const Command& command) {
   std::string out;
-  for (const std::string& line : footer_lines(app, true)) out += roff(line) + "\n";
+  for (const std::string& line : command.examples) out += roff(line) + "\n";
   return out.empty() ? out : text(".PP\n.nf\n", out, ".fi\n");
 }
 
 // Those of a command, each with what it takes: `gnomon study status`.
-std::string commands_of(const CLI::App& app, bool in_full) {
+std::string commands_of(const Command& command, bool in_full) {
   std::string out;
-  for (const CLI::App* command : listed_commands(app)) {
+  for (const Command& c : command.commands) {
     if (in_full) {
-      out += text(".SS ", roff(full_name(*command)), "\n", roff(command->get_description()), "\n",
-                  options_of(*command), examples(*command));
+      out += text(".SS ", roff(c.name), "\n", roff(c.description), "\n", options_of(c), examples(c));
     } else {
-      out +=
-          paragraph(text("\\fBgnomon\\-", roff(command->get_name()), "\\fR(1)"), command->get_description());
+      out += paragraph(text("\\fBgnomon\\-", roff(c.word), "\\fR(1)"), c.description);
     }
   }
   return out;
@@ -92,13 +87,13 @@ std::string exit_codes() {
          paragraph("130, 143", "interrupted; the same command continues");
 }
 
-std::string page(const CLI::App& command) {
-  const bool whole = !command.get_parent();
-  std::string name = full_name(command);
+std::string page(const Command& command) {
+  const bool whole = command.name == command.word;
+  std::string name = command.name;
   for (char& c : name) c = c == ' ' ? '-' : c;
   std::string title = name;
   for (char& c : title) c = c >= 'a' && c <= 'z' ? char(c - 32) : c;
-  std::string description = command.get_description();
+  std::string description = command.description;
   if (whole) description = description.substr(description.find(": ") + 2);
   const std::string sections = commands_of(command, !whole), shown = examples(command);
   return text(".TH ", roff(title), " 1 \"\" \"gnomon ", GNOMON_VERSION, "\" \"gnomon\"\n.SH NAME\n",
@@ -111,21 +106,21 @@ std::string page(const CLI::App& command) {
 
 }  // namespace
 
-std::string manual_page(const CLI::App& app, const std::string& command) {
-  if (command.empty()) return page(app);
+std::string manual_page(const Command& program, const std::string& command) {
+  if (command.empty()) return page(program);
   std::vector<std::string_view> names;
-  for (const CLI::App* known : listed_commands(app)) {
-    if (known->get_name() == command) return page(*known);
-    names.push_back(known->get_name());
+  for (const Command& known : program.commands) {
+    if (known.word == command) return page(known);
+    names.push_back(known.word);
   }
   throw unknown("command", command, names);
 }
 
-void write_manual_pages(const CLI::App& app, const std::string& folder) {
+void write_manual_pages(const Command& program, const std::string& folder) {
   make_folders(folder);
-  write_file(Path(folder) / "gnomon.1", page(app));
-  for (const CLI::App* command : listed_commands(app))
-    write_file(Path(folder) / text("gnomon-", command->get_name(), ".1"), page(*command));
+  write_file(Path(folder) / "gnomon.1", page(program));
+  for (const Command& command : program.commands)
+    write_file(Path(folder) / text("gnomon-", command.word, ".1"), page(command));
 }
 
 }  // namespace gnomon::cli

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "cli/completion.h"
-#include "cli/help.h"
+#include "cli/describe.h"
 #include "cli/manual.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/names.h"
@@ -29,15 +29,36 @@ void check_is_no_command(const CLI::App& study, const std::string& config) {
   if (!meant(config, known).empty()) throw unknown("command of gnomon study", config, names);
 }
 
-}  // namespace
+class Program {
+ public:
+  Program(int argc, char** argv);
+  int run(int argc, char** argv);
 
-std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
-}
+ private:
+  template <class Options>
+  CLI::App* add(const char* name, const char* help, Options& options, void (*describe)(CLI::App&, Options&),
+                int (*act)(const Options&));
+  void add_study(const std::string& command);
+  void add_helpers();  // help, completion, manual
 
-std::string full_name(const CLI::App& command) {
-  return (command.get_parent() ? full_name(*command.get_parent()) + " " : "") + command.get_name();
-}
+  CLI::App app_;
+  int code_ = 0;
+  EncodingsOptions encodings_;
+  ShowOptions show_;
+  CheckCommand check_;
+  InspectCommand inspect_;
+  LintOptions lint_;
+  ExplainOptions explain_;
+  ExtendOptions extend_;
+  StudyOptions study_;
+  StudyFolderOptions folder_;
+  SampleOptions sample_;
+  ClaimsOptions claims_;
+  RankOptions rank_;
+  WorkerOptions worker_;
+  std::vector<std::string> helped_;
+  std::string shell_, share_, manual_, manual_folder_;
+};
 
 template <class Options>
 CLI::App* Program::add(const char* name, const char* help, Options& options,
@@ -86,10 +107,10 @@ void Program::add_helpers() {
            "fish looks for `gnomon.fish` in ~/.config/fish/completions.\n"
            "`cmake --install` installs all three."));
   complete->callback([this] {
-    if (!share_.empty()) return write_completions(app_, share_);
+    if (!share_.empty()) return write_completions(described(app_), share_);
     if (shell_.empty())
       throw Error(Fault::usage, "completion: SHELL is missing; allowed are bash, zsh and fish");
-    fmt::print("{}", completion(app_, shell_));
+    fmt::print("{}", completion(described(app_), shell_));
   });
 
   CLI::App* page = app_.add_subcommand("manual", "print the manual page of a command, in the format of man");
@@ -105,8 +126,8 @@ void Program::add_helpers() {
       "  gnomon manual --out man1\n"
       "`man ./gnomon.1` shows a page. `cmake --install` installs all pages.");
   page->callback([this] {
-    manual_folder_.empty() ? fmt::print("{}", manual_page(app_, manual_))
-                           : write_manual_pages(app_, manual_folder_);
+    manual_folder_.empty() ? fmt::print("{}", manual_page(described(app_), manual_))
+                           : write_manual_pages(described(app_), manual_folder_);
   });
 }
 
@@ -158,5 +179,9 @@ int Program::run(int argc, char** argv) {
   }
   return code_;
 }
+
+}  // namespace
+
+int run_program(int argc, char** argv) { return Program(argc, argv).run(argc, argv); }
 
 }  // namespace gnomon::cli

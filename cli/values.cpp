@@ -1,6 +1,5 @@
 #include "cli/values.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/completion.h"
@@ -76,12 +75,11 @@ const ValueKind kKinds[] = {
 
 std::span<const ValueKind> value_kinds() { return kKinds; }
 
-const ValueKind& kind_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
+const ValueKind& kind_of(const Option& option) {
   for (const ValueKind& kind : kKinds) {
-    if (type.substr(0, type.find(':')) == kind.name) return kind;
+    if (option.kind == kind.name) return kind;
   }
-  throw Error(Fault::bug, "no kind of value is called " + type);
+  throw Error(Fault::bug, "no kind of value is called " + option.kind);
 }
 
 }  // namespace gnomon::cli

@@ -4,9 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI {
-class Option;
-}
+#include "cli/command.h"
 
 // What a value on the command line is. --help shows the name of its kind; completion offers what may stand there.
 namespace gnomon::cli {
@@ -21,6 +19,7 @@ struct ValueKind {
 };
 
 std::span<const ValueKind> value_kinds();
-const ValueKind& kind_of(const CLI::Option& option);
+// Of an option that takes a value.
+const ValueKind& kind_of(const Option& option);
 
 }  // namespace gnomon::cli
