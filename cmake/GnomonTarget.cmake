@@ -22,6 +22,14 @@ function(gnomon_target target)
   target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 endfunction()
 
+# Sources of a target that print or read settings: they have no inner loop and no number comes of them. So they are compiled in
+# less time, a fifth to a third.
+function(gnomon_compiles_quickly target pattern)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX ${pattern})
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # Where a target that is installed finds this project's libraries, both as built and as installed: folders from $ORIGIN. What
 # lies outside the system's folders (another oneDNN) is found where it was linked.
 function(gnomon_finds target)

@@ -29,6 +29,9 @@ struct EntrySizes {
 struct TablePlane {
   std::vector<std::pair<double, double>> words, positions, cloud;  // kWordsAsked words; all positions, twice
   double word_share, position_share;  // of the words' variance along x; of the positions' along y
+  // The position that is farthest from the mean of all, and by how many standard deviations of the axes.
+  std::int64_t apart = 0;
+  double apart_by = 0;
 };
 inline constexpr std::int64_t kWordsAsked = 300;
 

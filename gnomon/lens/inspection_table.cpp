@@ -146,6 +146,20 @@ double along(std::span<const double> row, const Matrix& direction) {
 double share_along(const Matrix& rows, const Matrix& direction) {
   return squares(product(centred(rows), direction)) / squares(centred(rows));
 }
+// Of the mean, in standard deviations along each axis.
+void find_apart(TablePlane& plane) {
+  const double P = double(plane.positions.size());
+  double mean_x = 0, mean_y = 0, x2 = 0, y2 = 0;
+  for (const auto& [x, y] : plane.positions) mean_x += x / P, mean_y += y / P;
+  const auto squared = [](double from) { return from * from; };
+  for (const auto& [x, y] : plane.positions) x2 += squared(x - mean_x) / P, y2 += squared(y - mean_y) / P;
+  for (std::size_t p = 0; p < plane.positions.size(); ++p) {
+    const auto [x, y] = plane.positions[p];
+    const double by =
+        std::sqrt((x2 > 0 ? squared(x - mean_x) / x2 : 0) + (y2 > 0 ? squared(y - mean_y) / y2 : 0));
+    if (by > plane.apart_by) plane.apart_by = by, plane.apart = std::int64_t(p);
+  }
+}
 TablePlane plane_of(const Matrix& words, const Matrix& positions, const Matrix& x) {
   const Matrix within = product_transposed(product(positions, x), x);
   const Matrix y = spectrum(sum(positions, within, -1)).basis(1);
@@ -158,6 +172,7 @@ TablePlane plane_of(const Matrix& words, const Matrix& positions, const Matrix& 
     const auto at = plane.positions.emplace_back(point(positions.row(p)));
     plane.cloud.emplace_back(word.first + at.first, word.second + at.second);
   }
+  find_apart(plane);
   return plane;
 }
 

@@ -145,7 +145,8 @@ std::string plane_section(const TablePlane& plane) {
            "right angle in which positions vary most, with ",
            grouped(100 * plane.position_share),
            " % of theirs. The cloud is one word with each "
-           "position added to it."),
+           "position added to it.",
+           plane.apart_by < 6 ? "" : text(" Position ", plane.apart, " stands apart from the others.")),
       {"along the first direction of words", false, {}, false},
       {"along the first direction of positions", false, {}, false},
       {}};

@@ -309,6 +309,14 @@ TEST(Inspection, ATableThatIsOrthogonalToTheWordsIsSeenToBe) {
   const TablePlane plane = look_at_table(encoder.look()).plane;
   const auto first = plane.positions[0], third = plane.positions[3];
   EXPECT_NEAR(std::abs(third.second - first.second), 1.5, 1e-9);  // not 15, which is along x
+  // A small step along x stands apart where the others take none, however far they are spread along y.
+  fill("position.input.table", [&](std::int64_t r, std::int64_t c) {
+    return c == 2 ? (r == 3 ? 0.5 : 0.0) : c == 5 ? 5.0 * double(r % 4) : 0.0;
+  });
+  const TablePlane one = look_at_table(encoder.look()).plane;
+  const double P = double(one.positions.size());
+  EXPECT_EQ(one.apart, 3);
+  EXPECT_GT(one.apart_by, std::sqrt(P - 1) - 1e-9);  // of one among P that are equal
 }
 
 // A table larger than is looked at in one piece: the last word, and one between, are seen as the first ones are.

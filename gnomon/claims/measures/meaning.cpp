@@ -118,7 +118,7 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
   const std::vector<double> widths =
       desk.quick ? std::vector<double>{16, 64, 768} : std::vector<double>{16, 64, 128, 512, 768};
   report::LineChart chart{
-      "How many of a word's ten nearest words does word + position keep?",
+      "Words found again under a position, and neighbours that stay",
       text(kVocabularySize, " words, ", kPositions, " positions. A position is ",
            fixed(made_up_ratio(768), 2),
            " times as long as a word, whose entries are uniform in [−1, 1]. A cluster is a "
@@ -128,7 +128,7 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
       {"share"},
       {}};
   chart.series = {{"independent words, plain sum", {}, 0, false, true},
-                  {"outside the position's directions", {}, 1, false, true},
+                  {"independent words, outside the position's directions", {}, 1, false, true},
                   {"words in clusters, plain sum", {}, 2, false, true},
                   {"the word itself, in clusters", {}, 3, false, true}};
   const AskedOfMeaning asked{desk.quick ? 40 : 100, desk.quick ? 2 : 3};
