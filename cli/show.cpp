@@ -144,11 +144,11 @@ int show(const ShowOptions& o) {
   if (!o.json) print_head(shown.spec, shown.shape);
   for (const Standing& s : standing) check_work(s, o);
   for (const Standing& s : standing) {
-    const Sitter sitter = at_start(s);
+    const ShownEncoding one = at_start(s);
     {
       const Waiting waiting(s.named.name);
       shown.encodings.push_back(
-          {s, facts(sitter, o.length), o.out.empty() ? "" : pages::pictures(sitter, o.length)});
+          {s, facts(one, o.length), o.out.empty() ? "" : pages::pictures(one, o.length)});
     }
     if (!o.json) print(shown.encodings.back());
   }

@@ -10,21 +10,21 @@ namespace gnomon::claims {
 namespace {
 
 // What an earlier claim of this run rests on, too, is measured once: a page has one number of it.
-Finding found(const Claim& c, const std::vector<Answered>& before, Desk& desk) {
+Finding found(const Claim& c, const std::vector<Answered>& before, Experiment& experiment) {
   for (const Answered& a : before) {
     if (a.claim->measure == c.measure && a.verdict != Verdict::unmeasurable) return a.finding;
   }
-  return c.measure(desk);
+  return c.measure(experiment);
 }
 
-Answered answered(const Claim& c, const std::vector<Answered>& before, Desk& desk) {
+Answered answered(const Claim& c, const std::vector<Answered>& before, Experiment& experiment) {
   const auto start = std::chrono::steady_clock::now();
   Answered a{&c, {}, Verdict::unmeasurable, 0};
   try {
-    a.finding = found(c, before, desk);
-    a.verdict = judge(c, a.finding, desk.quick);
+    a.finding = found(c, before, experiment);
+    a.verdict = judge(c, a.finding, experiment.quick);
     a.answer = answer_of(c, a.finding);
-    if (needs_seeds(c.verdicts) && !desk.quick && a.verdict != Verdict::differs)
+    if (needs_seeds(c.verdicts) && !experiment.quick && a.verdict != Verdict::differs)
       a.p = p_value(c.verdicts, a.finding.numbers);
   } catch (const NotMeasurable& missing) {
     a.answer = missing.what();
@@ -36,11 +36,11 @@ Answered answered(const Claim& c, const std::vector<Answered>& before, Desk& des
   return a;
 }
 
-std::vector<Recipe> needed(const Desk& desk, const std::vector<const Claim*>& claims) {
+std::vector<Recipe> needed(const Experiment& experiment, const std::vector<const Claim*>& claims) {
   std::vector<Recipe> out;
   for (const Claim* c : claims) {
     if (!c->recipes) continue;
-    for (Recipe& r : c->recipes(desk)) out.push_back(std::move(r));
+    for (Recipe& r : c->recipes(experiment)) out.push_back(std::move(r));
   }
   return out;
 }
@@ -57,15 +57,15 @@ void correct(std::vector<Answered>& answers) {
   for (std::size_t n = 0; n < family.size(); ++n) family[n]->p_holm = corrected[n];
 }
 
-std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const Claim*>& claims,
+std::optional<std::vector<Answered>> answer(Experiment& experiment, const std::vector<const Claim*>& claims,
                                             const MeasureHooks& hooks) {
   for (const Claim* c : claims) require_decidable(*c);
-  if (!desk.tune(needed(desk, claims), hooks.train)) return std::nullopt;
-  if (!desk.train(needed(desk, claims), hooks.train)) return std::nullopt;
+  if (!experiment.tune(needed(experiment, claims), hooks.train)) return std::nullopt;
+  if (!experiment.train(needed(experiment, claims), hooks.train)) return std::nullopt;
   hooks.trained();
   std::vector<Answered> out;
   for (const Claim* c : claims) {
-    out.push_back(answered(*c, out, desk));
+    out.push_back(answered(*c, out, experiment));
     hooks.measured(out.back());
   }
   correct(out);

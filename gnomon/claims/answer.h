@@ -34,7 +34,7 @@ struct MeasureHooks {
   std::function<void()> trained;  // all of them; what follows takes minutes at most and keeps nothing
   std::function<void(const Answered&)> measured;
 };
-std::optional<std::vector<Answered>> answer(Desk& desk, const std::vector<const Claim*>& claims,
+std::optional<std::vector<Answered>> answer(Experiment& experiment, const std::vector<const Claim*>& claims,
                                             const MeasureHooks& hooks);
 
 }  // namespace gnomon::claims

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gnomon/claims/models/desk.h"
+#include "gnomon/claims/models/experiment.h"
 #include "gnomon/claims/sentence.h"
 #include "gnomon/claims/verdict.h"
 #include "gnomon/core/prose.h"
@@ -73,8 +73,8 @@ struct Claim {
   Verdict recorded;                        // what a full run found
   std::vector<VerdictRule> verdicts = {};  // which verdict follows from which checks; the first that applies
   Basis rests_on = Basis::measurement;     // an argument or a citation has no rules
-  std::vector<Recipe> (*recipes)(const Desk&) = nullptr;  // the models it needs
-  Finding (*measure)(Desk&) = nullptr;
+  std::vector<Recipe> (*recipes)(const Experiment&) = nullptr;  // the models it needs
+  Finding (*measure)(Experiment&) = nullptr;
 };
 
 // The sentences of a question: the record [question] of its text. Answer and evidence are forms (sentence.h) over {ID|KEY},

@@ -34,8 +34,9 @@ struct ClaimsSummary {
   std::vector<Answered> answers;
   std::size_t differing;  // verdicts that are not the recorded ones
   std::int64_t seeds;
-  Recipe causal, masked;                // what models of the text are where a claim says nothing else
-  std::map<std::string, double> rates;  // that were found, by spec (Desk::rates); empty: none was looked for
+  Recipe causal, masked;  // what models of the text are where a claim says nothing else
+  std::map<std::string, double>
+      rates;  // that were found, by spec (Experiment::rates); empty: none was looked for
   double minutes;
   std::int64_t trained;               // models; the others were there
   std::vector<std::string> diverged;  // trainings that did, left out
@@ -62,7 +63,7 @@ class ClaimsConduct {
   const ClaimsConfig& config_;
   const Corpus* corpus_;
   const ClaimsFolder folder_;
-  Desk desk_;
+  Experiment desk_;
   std::optional<FileLock> lock_;
 };
 

@@ -27,8 +27,8 @@ std::vector<double> numbers(std::size_t n, const char* name) {
   return out;
 }
 
-// Parameters beside those of the sitter: a table that starts at 0 hides what an encoding reads.
-std::vector<double> moved(const Sitter& s) {
+// Parameters beside those of the shown: a table that starts at 0 hides what an encoding reads.
+std::vector<double> moved(const ShownEncoding& s) {
   auto w = numbers(s.w.size(), "parameters");
   for (std::size_t n = 0; n < w.size(); ++n) w[n] = s.w[n] + 0.1 * w[n];
   return w;
@@ -47,7 +47,7 @@ Scene Silent::scene(const std::vector<double>& w) const {
   return {place_, q, k, w, zero_, q, {none, none, none, none}};
 }
 
-bool reads_rows(const Sitter& s) {
+bool reads_rows(const ShownEncoding& s) {
   if (!s.encoding.reads_content()) return false;
   Silent few(s.encoding, Placement::consecutive(0, kFew));
   few.q = few.k = numbers(few.q.size(), "words");
@@ -63,7 +63,7 @@ bool reads_rows(const Sitter& s) {
 }
 
 // Those that treat position 0 apart (TUPE) are shown with the key beside it.
-Bias::Bias(const Sitter& s, std::int64_t length)
+Bias::Bias(const ShownEncoding& s, std::int64_t length)
     : sitter_(s),
       reads_words_(by_content()),
       key_(length > kFew && by_place()),

@@ -22,13 +22,13 @@ class Silent {
 
 // true: what the encoding makes of q and k depends on the rows that they are projected from, or on the layer's
 // own projections, so that q and k alone do not say it.
-bool reads_rows(const Sitter& sitter);
+bool reads_rows(const ShownEncoding& shown);
 
 // What is added to the logits, by head and distance, where q = k = x = 0. The tokens follow each other by 1, so
 // that encodings which count or gate the tokens between query and key find them there.
 class Bias {
  public:
-  Bias(const Sitter& sitter, std::int64_t length);
+  Bias(const ShownEncoding& shown, std::int64_t length);
 
   // Distances are less than this: for those that read the tokens between, their cost grows with its square.
   std::int64_t tokens() const { return tokens_; }
@@ -43,7 +43,7 @@ class Bias {
   bool by_place() const;
   bool flat() const;
 
-  const Sitter& sitter_;
+  const ShownEncoding& sitter_;
   const bool reads_words_;
   const std::int64_t key_;  // where it stands; the query stands at the end of the distance
   const std::int64_t tokens_;

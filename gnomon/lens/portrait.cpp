@@ -34,17 +34,17 @@ std::vector<Standing> encodings_in(const Spec& spec, const Scheme& scheme, std::
   return all;
 }
 
-Sitter at_start(const Standing& s) {
-  Sitter sitter{*s.encoding, find_encoding(s.named.name).acts, {}, "initial values"};
+ShownEncoding at_start(const Standing& s) {
+  ShownEncoding shown{*s.encoding, find_encoding(s.named.name).acts, {}, "initial values"};
   for (const auto& p : s.encoding->params()) {
     const Random random(1, p.name);
     for (std::int64_t i = 0; i < p.size(); ++i)
-      sitter.w.push_back(p.initial(i, random.normal(std::uint64_t(i))));
+      shown.w.push_back(p.initial(i, random.normal(std::uint64_t(i))));
   }
-  return sitter;
+  return shown;
 }
 
-double Sitter::input(double position, std::int64_t channel) const {
+double ShownEncoding::input(double position, std::int64_t channel) const {
   const std::vector<double> one(std::size_t(encoding.axes()), position);
   return part<InputPart>(encoding)->input({{one, 1, encoding.axes()}, {}, {}, w}, 0, channel);
 }
@@ -63,7 +63,7 @@ std::int64_t compared(const Encoding& e) {
   return std::int64_t(std::clamp(affordable, 128.0, 20000.0));
 }
 
-std::vector<double> vector_at(const Sitter& s, double position) {
+std::vector<double> vector_at(const ShownEncoding& s, double position) {
   std::vector<double> e;
   for (std::int64_t c = 0; c < s.encoding.shape().C; ++c) e.push_back(s.input(position, c));
   return e;
@@ -74,7 +74,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-void input_facts(const Sitter& s, std::vector<Fact>& out) {
+void input_facts(const ShownEncoding& s, std::vector<Fact>& out) {
   const std::int64_t C = s.encoding.shape().C,
                      end = s.encoding.positions_end().value_or(std::int64_t{1} << 40);
   const auto there = [&](double p) { return p < double(end); };
@@ -138,7 +138,7 @@ void input_facts(const Sitter& s, std::vector<Fact>& out) {
   }
 }
 
-void frequency_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& out) {
+void frequency_facts(const ShownEncoding& s, std::int64_t length, std::vector<Fact>& out) {
   const auto w = s.encoding.frequencies();
   if (w.empty()) return;
   Fact f{"wavelengths",
@@ -168,7 +168,7 @@ void frequency_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& ou
                    6});
 }
 
-void bias_facts(const Sitter& s, std::int64_t length, std::vector<Fact>& out) {
+void bias_facts(const ShownEncoding& s, std::int64_t length, std::vector<Fact>& out) {
   const Shape& shape = s.encoding.shape();
   const Bias bias(s, length);
   if (bias.by_content_only())
@@ -205,7 +205,7 @@ double work(const Encoding& e, unsigned acts, std::int64_t length) {
   return all;
 }
 
-std::vector<Fact> facts(const Sitter& s, std::int64_t length) {
+std::vector<Fact> facts(const ShownEncoding& s, std::int64_t length) {
   std::vector<Fact> out;
   if (s.acts & kInput) input_facts(s, out);
   frequency_facts(s, length, out);

@@ -20,7 +20,7 @@ struct Standing {
 std::vector<Standing> encodings_in(const Spec& spec, const Scheme& scheme, std::int64_t layers);
 
 // The encoding with parameters to look at.
-struct Sitter {
+struct ShownEncoding {
   const Encoding& encoding;
   unsigned acts;           // sites
   std::vector<double> w;   // parameters
@@ -29,7 +29,7 @@ struct Sitter {
   double input(double position, std::int64_t channel) const;
 };
 // With parameters as they start under seed 1.
-Sitter at_start(const Standing& standing);
+ShownEncoding at_start(const Standing& standing);
 
 // A small table of numbers.
 struct Fact {
@@ -43,7 +43,7 @@ struct Fact {
   int digits;
   std::string note = {};  // instead of rows: why there are none
 };
-std::vector<Fact> facts(const Sitter& sitter, std::int64_t length);
+std::vector<Fact> facts(const ShownEncoding& shown, std::int64_t length);
 
 // Heads that a table and a picture tell of: all, or of more than kMostHeadsTold as many, evenly spread from the first to the last.
 inline constexpr std::int64_t kMostHeadsTold = 32;

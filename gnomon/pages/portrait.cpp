@@ -14,7 +14,7 @@
 namespace gnomon::pages {
 namespace {
 
-std::string input_picture(const Sitter& s, std::int64_t length) {
+std::string input_picture(const ShownEncoding& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const std::int64_t rows = std::min(length, s.encoding.positions_end().value_or(length));
   report::HeatMap map{text("Position vectors: one row per position, one column per channel"),
@@ -31,7 +31,7 @@ std::string input_picture(const Sitter& s, std::int64_t length) {
   return report::draw(map);
 }
 
-std::string bias_picture(const Sitter& s, std::int64_t length) {
+std::string bias_picture(const ShownEncoding& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const Bias bias(s, length);
   const bool softmax = !part<WeightsPart>(s.encoding);
@@ -60,7 +60,7 @@ std::string bias_picture(const Sitter& s, std::int64_t length) {
 }
 
 // What a channel with q = k of length 1 adds to √D·logit, by distance: for a rotation the cosine of its angle.
-std::string channel_picture(const Sitter& s, std::int64_t length) {
+std::string channel_picture(const ShownEncoding& s, std::int64_t length) {
   const Shape& shape = s.encoding.shape();
   const std::int64_t D = shape.D;
   const char* title = "What channel c of q and k contributes at each distance";
@@ -87,7 +87,7 @@ std::string channel_picture(const Sitter& s, std::int64_t length) {
 }
 
 // Angles of the pairs as hands of clocks: sin on x, cos on y, clockwise.
-std::string clock_picture(const Sitter& s) {
+std::string clock_picture(const ShownEncoding& s) {
   const auto w = s.encoding.frequencies();
   report::Clocks clocks{
       "The hands of the clock: one per pair of channels",
@@ -108,7 +108,7 @@ std::string clock_picture(const Sitter& s) {
   return report::draw(clocks);
 }
 
-std::string wavelength_picture(const Sitter& s, std::int64_t length) {
+std::string wavelength_picture(const ShownEncoding& s, std::int64_t length) {
   const auto w = s.encoding.frequencies();
   report::LineChart chart{
       "Wavelength of each pair, against the context",
@@ -133,7 +133,7 @@ std::string wavelength_picture(const Sitter& s, std::int64_t length) {
   return report::draw(chart);
 }
 
-std::string mask_picture(const Sitter& s, std::int64_t length) {
+std::string mask_picture(const ShownEncoding& s, std::int64_t length) {
   const std::int64_t T = std::min<std::int64_t>(length, 128);
   const Silent all(s.encoding, Placement::consecutive(0, T));
   report::HeatMap map{
@@ -143,7 +143,7 @@ std::string mask_picture(const Sitter& s, std::int64_t length) {
   return report::draw(map);
 }
 
-std::string sampler_picture(const Sitter& s, std::int64_t length) {
+std::string sampler_picture(const ShownEncoding& s, std::int64_t length) {
   report::LineChart chart{"Positions of the tokens after the sampler",
                           "Three draws in training and one in evaluation.",
                           {"token"},
@@ -161,7 +161,7 @@ std::string sampler_picture(const Sitter& s, std::int64_t length) {
 
 }  // namespace
 
-std::string pictures(const Sitter& s, std::int64_t length) {
+std::string pictures(const ShownEncoding& s, std::int64_t length) {
   std::string out;
   if (s.acts & kInput) out += input_picture(s, length);
   if (s.acts & (kQk | kCross)) out += channel_picture(s, channel_tokens(length));

@@ -342,16 +342,16 @@ std::string portraits(const StudySummary& s, const StudyFolder& folder, const Ar
   TensorFile learned;
   std::string html;
   for (const Standing& at : encodings_in(config.position, scheme, config.layers)) {
-    Sitter sitter{*at.encoding, find_encoding(at.named.name).acts, {}, "none"};
+    ShownEncoding shown{*at.encoding, find_encoding(at.named.name).acts, {}, "none"};
     for (const auto& p : at.encoding->params()) {
       if (trained && learned.tensors.empty()) learned = read_safetensors(path, Digest::required);
       const std::int64_t offset = model.param(at.prefix + p.name).offset;
       const auto values = trained ? std::span<const float>(learned.at(at.prefix + p.name, path).data)
                                   : std::span(start).subspan(std::size_t(offset), std::size_t(p.size()));
-      sitter.w.insert(sitter.w.end(), values.begin(), values.end());
-      sitter.parameters = trained ? text("trained, seed ", runs.front().plan.seed) : "initial values";
+      shown.w.insert(shown.w.end(), values.begin(), values.end());
+      shown.parameters = trained ? text("trained, seed ", runs.front().plan.seed) : "initial values";
     }
-    html += pictures(sitter, config.length);
+    html += pictures(shown, config.length);
   }
   return html.empty() ? report::paragraph("No position: the causal mask alone orders the tokens.") : html;
 }

@@ -83,8 +83,8 @@ TEST(Claims, ACurveIsReadBetweenItsPoints) {
 
 class Deterministic : public testing::TestWithParam<const Claim*> {};
 TEST_P(Deterministic, ComesOutAsRecorded) {
-  Desk desk(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
-  const Finding f = GetParam()->measure(desk);
+  Experiment experiment(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
+  const Finding f = GetParam()->measure(experiment);
   for (const FoundNumber& n : f.numbers)
     EXPECT_TRUE(n.fits()) << n.name << ": " << n.value << " is not in " << n.low << " to " << n.high;
   EXPECT_EQ(name(judge(*GetParam(), f, false)), name(GetParam()->recorded)) << answer_of(*GetParam(), f);
@@ -203,14 +203,14 @@ TEST(Claims, AModelTrainedBesideOthersIsTheSame) {
         {.data = "previous", .spec = spec, .width = 48, .heads = 2, .length = 32, .steps = 40, .seeds = 2});
   const int threads = thread_count();
   set_thread_count(4);  // more at once than a small machine has
-  Desk desk(nullptr, false, folder);
-  EXPECT_TRUE(desk.train(recipes, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  Experiment experiment(nullptr, false, folder);
+  EXPECT_TRUE(experiment.train(recipes, {[] { return false; }, [](auto, auto, const auto&) {}}));
   set_thread_count(1);
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   for (const Recipe& r : recipes) {
-    ASSERT_EQ(desk.models(r).size(), 2u);
-    for (const Outcome& o : desk.models(r))
+    ASSERT_EQ(experiment.models(r).size(), 2u);
+    for (const Outcome& o : experiment.models(r))
       EXPECT_EQ(train_or_load(r, o.seed, nullptr, folder, {}).w, o.w) << r.print();
   }
   set_thread_count(threads);
@@ -219,28 +219,28 @@ TEST(Claims, AModelTrainedBesideOthersIsTheSame) {
 TEST(Claims, ARateIsTheBestOfAGridThatIsWidened) {
   const auto folder = std::filesystem::temp_directory_path() / text("gnomon-claims-rates-", getpid());
   std::filesystem::remove_all(folder);
-  Desk desk(nullptr, false, folder);
-  Recipe r = desk.task("previous", "sinusoidal");
+  Experiment experiment(nullptr, false, folder);
+  Recipe r = experiment.task("previous", "sinusoidal");
   r.width = 16, r.heads = 2, r.steps = 20, r.batch = 4, r.seeds = 1;
-  ASSERT_TRUE(desk.tune({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
-  ASSERT_EQ(desk.rates().size(), 1u);
-  const auto& [name, best] = *desk.rates().begin();
+  ASSERT_TRUE(experiment.tune({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  ASSERT_EQ(experiment.rates().size(), 1u);
+  const auto& [name, best] = *experiment.rates().begin();
   EXPECT_EQ(name, "sinusoidal on previous, 2 layers");
-  EXPECT_EQ(desk.task("previous", "sinusoidal").learning_rate, best);
-  EXPECT_NE(desk.task("previous", "sinusoidal", 1).learning_rate, best) << "another depth";
+  EXPECT_EQ(experiment.task("previous", "sinusoidal").learning_rate, best);
+  EXPECT_NE(experiment.task("previous", "sinusoidal", 1).learning_rate, best) << "another depth";
   std::map<double, double> tried;
-  for (double rate = Desk::kTaskRates[0] / 8; rate < 0.1; rate *= 2) {
+  for (double rate = Experiment::kTaskRates[0] / 8; rate < 0.1; rate *= 2) {
     r.learning_rate = rate;
     const Outcome o = train_or_load(r, 1, nullptr, folder, {.stop = [] { return true; }, .progress = {}});
     if (o.model) tried[rate] = o.nats;
   }
-  for (const double rate : Desk::kTaskRates) EXPECT_TRUE(tried.count(rate)) << rate;
+  for (const double rate : Experiment::kTaskRates) EXPECT_TRUE(tried.count(rate)) << rate;
   for (const auto& [rate, loss] : tried) EXPECT_GE(loss, tried.at(best)) << rate;
   const bool at_edge = best == tried.begin()->first || best == tried.rbegin()->first;
   if (at_edge) {
-    EXPECT_EQ(tried.size(), std::size(Desk::kTaskRates) + Desk::kWidenings);
+    EXPECT_EQ(tried.size(), std::size(Experiment::kTaskRates) + Experiment::kWidenings);
   }
-  EXPECT_GT(tried.size(), std::size(Desk::kTaskRates)) << "so short a training is best at a high rate";
+  EXPECT_GT(tried.size(), std::size(Experiment::kTaskRates)) << "so short a training is best at a high rate";
   std::filesystem::remove_all(folder);
 }
 
@@ -252,11 +252,11 @@ TEST(Claims, ATextOfTooFewBytePairsSaysSo) {
   for (int n = 0; n < 400; ++n) little += text("verse ", n, " of a small book\n");
   write_file(folder / "text", little);
   const Corpus corpus(folder / "text", 256, Cut::whole);
-  Desk desk(&corpus, true, folder / "models");
-  const Recipe r = desk.pieces("none");
-  EXPECT_TRUE(desk.train({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
-  EXPECT_EQ(desk.trained(), 0);
-  EXPECT_THROW(desk.models(r), NotMeasurable);
+  Experiment experiment(&corpus, true, folder / "models");
+  const Recipe r = experiment.pieces("none");
+  EXPECT_TRUE(experiment.train({r}, {[] { return false; }, [](auto, auto, const auto&) {}}));
+  EXPECT_EQ(experiment.trained(), 0);
+  EXPECT_THROW(experiment.models(r), NotMeasurable);
   std::filesystem::remove_all(folder);
 }
 

@@ -24,7 +24,7 @@ TEST(Claims, HowSureAVerdictIsFollowsFromItsRule) {
   const auto claim = [](std::vector<VerdictRule> rules, bool trains) {
     Claim c{};
     c.id = "009-01", c.recorded = rules.front().verdict, c.verdicts = std::move(rules);
-    if (trains) c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };
+    if (trains) c.recipes = [](const Experiment&) { return std::vector<Recipe>{}; };
     return c;
   };
   const VerdictRule otherwise_wrong = otherwise(Verdict::wrong);
@@ -134,8 +134,8 @@ TEST(Claims, ASecondTextTestsNoRuleThatIsYounger) {
 TEST(Claims, ARunIsToldAgainFromItsJson) {
   const Claim& c = **std::find_if(all_claims().begin(), all_claims().end(),
                                   [](const Claim* one) { return one->id == "004-16"; });
-  Desk desk(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
-  Finding f = c.measure(desk);
+  Experiment experiment(nullptr, false, std::filesystem::temp_directory_path() / "gnomon-claims-test");
+  Finding f = c.measure(experiment);
   f.figures.clear();
   f.share("s", "a share", {.share = .5, .low = .4, .high = .7, .n = 5});
   f.number("none", "no number", std::nan(""));
@@ -154,7 +154,7 @@ TEST(Claims, AFullRunTellsItsPsRatesAndBudgets) {
   c.text.method = "a method";
   c.text.expects = "a prediction", c.text.advice = "do it", c.recorded = Verdict::wrong;
   c.verdicts = {{Verdict::holds, {above("x")}}, otherwise(Verdict::wrong)};
-  c.recipes = [](const Desk&) { return std::vector<Recipe>{}; };
+  c.recipes = [](const Experiment&) { return std::vector<Recipe>{}; };
   const ClaimsConfig config{{&c}, "folder/book.txt", false};
   std::vector<Answered> answers{found(c, 1, .9)};
   correct(answers);

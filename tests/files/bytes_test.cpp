@@ -13,7 +13,7 @@
 #include <limits>
 #include <thread>
 
-#include "gnomon/claims/models/desk.h"
+#include "gnomon/claims/models/experiment.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/files/json-inl.h"

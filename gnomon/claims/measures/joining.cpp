@@ -149,13 +149,13 @@ double LogitOf::plain(std::int64_t first, std::int64_t end) const {
 namespace {
 // Seconds of a training step of each recipe over those of the first: all in turn in one process, medians of blocks of steps.
 // Nothing else of this command runs meanwhile.
-std::vector<Estimate> step_ratios(Desk& desk, const std::vector<Recipe>& recipes) {
-  const std::int64_t blocks = desk.quick ? 2 : 8, steps = 7;
+std::vector<Estimate> step_ratios(Experiment& experiment, const std::vector<Recipe>& recipes) {
+  const std::int64_t blocks = experiment.quick ? 2 : 8, steps = 7;
   std::vector<std::unique_ptr<Trainer>> trainers;
   std::vector<Sample> batches;
   for (const Recipe& r : recipes) {
     TrainConfig config;
-    batches.push_back(desk.held_out(r, r.batch));
+    batches.push_back(experiment.held_out(r, r.batch));
     config.steps = blocks * steps + 1, config.batch = batches.back().count();
     trainers.push_back(std::make_unique<Trainer>(r.model(), config, 1));
   }
@@ -182,21 +182,21 @@ std::vector<Estimate> step_ratios(Desk& desk, const std::vector<Recipe>& recipes
 
 }  // namespace
 
-std::vector<Recipe> three_ways(const Desk& d) {
+std::vector<Recipe> three_ways(const Experiment& d) {
   return {d.language("sinusoidal"), d.language("concat(sinusoidal)"), d.language("project(sinusoidal)")};
 }
 
-Finding costs_of_joining(Desk& desk) {
+Finding costs_of_joining(Experiment& experiment) {
   Finding f;
-  const std::vector<Recipe> arms = three_ways(desk);
-  desk.models(arms.front());  // there are some, or nothing is measured
+  const std::vector<Recipe> arms = three_ways(experiment);
+  experiment.models(arms.front());  // there are some, or nothing is measured
   std::vector<double> parameters, flops;
   for (const Recipe& r : arms) {
     const Model m(r.model());
     parameters.push_back(double(m.param_count()));
     flops.push_back(m.training_flops_per_token(r.length));
   }
-  const std::vector<Estimate> time = step_ratios(desk, arms);
+  const std::vector<Estimate> time = step_ratios(experiment, arms);
   std::vector<std::pair<std::string, std::vector<double>>> rows;
   for (std::size_t n = 0; n < arms.size(); ++n) {
     rows.push_back(
@@ -229,13 +229,13 @@ Finding costs_of_joining(Desk& desk) {
        3})};
   return f;
 }
-Finding mixed_by_attention(Desk& desk) {
+Finding mixed_by_attention(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("mixture(sinusoidal)"), loud = desk.language(kLoudMixture);
-  const Sample sample = desk.held_out(r, 64);
+  const Recipe r = experiment.language("mixture(sinusoidal)"), loud = experiment.language(kLoudMixture);
+  const Sample sample = experiment.held_out(r, 64);
   const auto mean = [](const std::vector<double>& x) { return mean_interval(x).mean; };
   const auto weight_where = [&](auto&& chosen) {
-    return mean_interval(each(desk, r, [&](const Outcome& o) {
+    return mean_interval(each(experiment, r, [&](const Outcome& o) {
       const Mixed mixed = look_at_mixture(o, sample);
       std::vector<double> some;
       for (std::size_t k = 0; k < mixed.weight.size(); ++k) {
@@ -250,24 +250,25 @@ Finding mixed_by_attention(Desk& desk) {
              weight_where([](std::int32_t w) { return std::isalpha(w) == 0; }), 3);
   const auto ratio_of = [&](const Recipe& which) {
     return mean_interval(
-        each(desk, which, [&](const Outcome& o) { return median(look_at_mixture(o, sample).ratio); }));
+        each(experiment, which, [&](const Outcome& o) { return median(look_at_mixture(o, sample).ratio); }));
   };
   const Estimate quiet = ratio_of(r), matched = ratio_of(loud),
-                 sum = mean_interval(each(desk, desk.language(kLoud), [&](const Outcome&o) {
+                 sum = mean_interval(each(experiment, experiment.language(kLoud), [&](const Outcome&o) {
                    return norm_ratio(positions_of(o, sample), words_of(o, sample)).raw;
                  }));
   f.estimate("ratio", "length of the position's part divided by the word's, median, mixture", quiet, 2);
   f.estimate("ratio.loud", "the same ratio, mixture with a learned gain that starts at 3", matched, 2);
   f.estimate("ratio.sum", "the same ratio, sum at three times the amplitude", sum, 2);
-  const OnTheWay plain = on_the_way(desk, r, desk.language("sinusoidal")),
-                 like = on_the_way(desk, loud, desk.language(kLoud));
+  const OnTheWay plain = on_the_way(experiment, r, experiment.language("sinusoidal")),
+                 like = on_the_way(experiment, loud, experiment.language(kLoud));
   show(f, "loss", "loss of the mixture minus loss of the sum", plain);
   show(f, "matched",
        "loss of the mixture whose position starts three times as loud minus loss of an equally loud sum",
        like);
-  f.number("parameters", "parameters that the mixture adds",
-           double(Model(r.model()).param_count() - Model(desk.language("sinusoidal").model()).param_count()),
-           0);
+  f.number(
+      "parameters", "parameters that the mixture adds",
+      double(Model(r.model()).param_count() - Model(experiment.language("sinusoidal").model()).param_count()),
+      0);
   return f;
 }
 }  // namespace gnomon::claims

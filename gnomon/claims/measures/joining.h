@@ -44,9 +44,9 @@ inline constexpr const char* kLoud = "add(sinusoidal, amplitude=3)";
 inline constexpr const char* kLoudMixture = "mixture(scaled_sinusoidal(start=3))";
 
 // The sum, concat within the width, concat with a projection: parameters, computing and time of the three.
-std::vector<Recipe> three_ways(const Desk& d);
-Finding costs_of_joining(Desk& desk);
+std::vector<Recipe> three_ways(const Experiment& d);
+Finding costs_of_joining(Experiment& experiment);
 // `mixture` against the sum, as it stands and with a position that starts as loud as that of kLoud.
-Finding mixed_by_attention(Desk& desk);
+Finding mixed_by_attention(Experiment& experiment);
 
 }  // namespace gnomon::claims

@@ -78,7 +78,7 @@ double position_by_counting(std::int64_t V, std::int64_t d, std::int64_t windows
   return probe_positions(rows, kPositions).r2;
 }
 
-void nearest_words(const Desk& desk, Finding& f) {
+void nearest_words(const Experiment& experiment, Finding& f) {
   struct Row {
     std::int64_t d;
     double naive, mean_removed, projected, position;
@@ -87,13 +87,13 @@ void nearest_words(const Desk& desk, Finding& f) {
   const Row rows[] = {
       {4, .008, .022, .012, skip}, {8, .016, .068, 1, skip}, {16, .17, .69, 1, .46}, {32, .76, 1, 1, .70},
       {64, .99, 1, 1, .80},        {128, 1, 1, 1, .91},      {512, 1, 1, 1, 1}};
-  const std::int64_t V = desk.quick ? 1000 : kVocabularySize;
+  const std::int64_t V = experiment.quick ? 1000 : kVocabularySize;
   for (const Row& r : rows) {
     const Matrix x = uniform_words(V, r.d, 21), e = sinusoid(r.d, kPositions);
     const WordDecoding w = decode_words(x, e);
     const auto found = [&](const char* group, const char* what, double value, double expected) {
       const std::string key = text(group, ".", r.d), name = text(what, ", d = ", r.d);
-      if (desk.quick || std::isnan(expected)) {  // the expected shares are for 2,000 words
+      if (experiment.quick || std::isnan(expected)) {  // the expected shares are for 2,000 words
         f.number(key, name, value, 3);
       } else {
         f.near(key, name, value, expected, .05, 3);
@@ -106,7 +106,7 @@ void nearest_words(const Desk& desk, Finding& f) {
   }
 }
 
-void nearest_neighbours(const Desk& desk, Finding& f) {
+void nearest_neighbours(const Experiment& experiment, Finding& f) {
   std::vector<std::pair<std::string, std::vector<double>>> shown;
   const auto left = [&](std::int64_t V, std::int64_t d, double spread, const AskedOfMeaning& asked) {
     const MeaningLeft m = meaning_left(made_up(V, d, spread), sinusoid(d, kPositions), asked);
@@ -116,7 +116,7 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
     return m;
   };
   const std::vector<double> widths =
-      desk.quick ? std::vector<double>{16, 64, 768} : std::vector<double>{16, 64, 128, 512, 768};
+      experiment.quick ? std::vector<double>{16, 64, 768} : std::vector<double>{16, 64, 128, 512, 768};
   report::LineChart chart{
       "Words found again under a position, and neighbours that stay",
       text(kVocabularySize, " words, ", kPositions, " positions. A position is ",
@@ -131,7 +131,7 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
                   {"independent words, outside the position's directions", {}, 1, false, true},
                   {"words in clusters, plain sum", {}, 2, false, true},
                   {"the word itself, in clusters", {}, 3, false, true}};
-  const AskedOfMeaning asked{desk.quick ? 40 : 100, desk.quick ? 2 : 3};
+  const AskedOfMeaning asked{experiment.quick ? 40 : 100, experiment.quick ? 2 : 3};
   for (const double width : widths) {
     const auto d = std::int64_t(width);
     const MeaningLeft alone = left(kVocabularySize, d, kIndependent, asked);
@@ -147,7 +147,7 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
     f.number(text("directions.", d), text("directions with 99.9 % of the position's variance, d = ", d),
              double(alone.directions), 0);
     for (const double spread : {.1, .3, 1.0}) {
-      if (spread != .3 && desk.quick) continue;
+      if (spread != .3 && experiment.quick) continue;
       const MeaningLeft m = left(kVocabularySize, d, spread, asked);
       if (spread != .3) continue;
       f.number(text("cluster_word.", d), text("words found in clusters of spread 0.3, d = ", d), m.word, 3);
@@ -161,7 +161,7 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
     chart.series[0].points.emplace_back(width, alone.near);
     chart.series[1].points.emplace_back(width, alone.near_outside);
   }
-  const std::int64_t many = desk.quick ? 5000 : 30000;
+  const std::int64_t many = experiment.quick ? 5000 : 30000;
   for (const std::int64_t d : {std::int64_t{128}, std::int64_t{768}}) {
     const MeaningLeft alone = left(many, d, kIndependent, {48, 2}), m = left(many, d, .3, {48, 2});
     if (d != 768) continue;
@@ -178,18 +178,20 @@ void nearest_neighbours(const Desk& desk, Finding& f) {
 }
 
 double told_tokens(const Sample& s) { return double(s.count() / 5 * s.T); }
-std::vector<double> letters_from_sum(Desk& desk, const Recipe& r, const Sample& sample, When when) {
-  return each(desk, r, [&](const Outcome& o) {
+std::vector<double> letters_from_sum(Experiment& experiment, const Recipe& r, const Sample& sample,
+                                     When when) {
+  return each(experiment, r, [&](const Outcome& o) {
     return letters_read(streams((when == When::start ? at_start(o) : o).look(), sample)[0], sample);
   });
 }
-std::vector<double> positions_from_sum(Desk& desk, const Recipe& r, const Sample& sample, When when) {
-  return each(desk, r, [&](const Outcome& o) {
+std::vector<double> positions_from_sum(Experiment& experiment, const Recipe& r, const Sample& sample,
+                                       When when) {
+  return each(experiment, r, [&](const Outcome& o) {
     return probe_positions(streams((when == When::start ? at_start(o) : o).look(), sample)[0], sample.T).r2;
   });
 }
-void count_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sample) {
-  const Outcome& o = desk.models(r).front();
+void count_room(Experiment& experiment, Finding& f, const Recipe& r, const Sample& sample) {
+  const Outcome& o = experiment.models(r).front();
   const Spectrum s = spectrum(positions_of(o, sample));
   const double letters = double(words_of(o, sample).rows), directions = double(s.count(.999));
   f.number("room.channels", "channels of the models", double(r.width), 0);
@@ -201,10 +203,10 @@ MeaningLeft letters_left(const Outcome& o, const Sample& sample) {
   return meaning_left(words_of(o, sample), positions_of(o, sample), {256, 8});
 }
 
-void pieces_left(Desk& desk, Finding& f) {
-  const Recipe r = desk.pieces("sinusoidal");
-  const auto& models = desk.models(r);
-  const Sample sample = desk.held_out(r, desk.quick ? 100 : 400);
+void pieces_left(Experiment& experiment, Finding& f) {
+  const Recipe r = experiment.pieces("sinusoidal");
+  const auto& models = experiment.models(r);
+  const Sample sample = experiment.held_out(r, experiment.quick ? 100 : 400);
   const double words = double(words_of(models.front(), sample).rows);
   f.number("pieces.words", "different byte-pair words in the held-out text", words, 0);
   std::vector<MeaningLeft> trained, start;
@@ -225,13 +227,13 @@ void pieces_left(Desk& desk, Finding& f) {
       &MeaningLeft::near);
   const auto read = [&](const char* key, const char* when, When which) {
     f.estimate(text("pieces.", key), text("byte-pair words: R² of the position read from the sum, ", when),
-               mean_interval(positions_from_sum(desk, r, sample, which)), 3);
+               mean_interval(positions_from_sum(experiment, r, sample, which)), 3);
   };
   read("position", "trained", When::trained), read("start_position", "before training", When::start);
 }
 
-void nearest_by_loudness(const Desk& desk, Finding& f) {
-  const std::int64_t V = desk.quick ? 500 : kVocabularySize;
+void nearest_by_loudness(const Experiment& experiment, Finding& f) {
+  const std::int64_t V = experiment.quick ? 500 : kVocabularySize;
   const Matrix x = uniform_words(V, 512, 21), e = sinusoid(512, kPositions);
   report::LineChart chart{"How loud may the position be?",
                           text("d = 512, ", V, " uniform words, ", kPositions,
@@ -256,7 +258,7 @@ void nearest_by_loudness(const Desk& desk, Finding& f) {
     f.number("near_outside.10",
              "share of the ten nearest words kept outside the position's directions, A = 10",
              left.near_outside, 3);
-    if (desk.quick) {
+    if (experiment.quick) {
       f.number("word.10", "word found, A = 10", w.naive, 3);
       f.number("word_projected.10", "word found outside the position's directions, A = 10", w.projected, 3);
     } else {
@@ -271,9 +273,9 @@ void nearest_by_loudness(const Desk& desk, Finding& f) {
   f.figures = {chart};
 }
 
-ProbedLayers probe_layers(Desk& desk, const Recipe& r, const Sample& sample) {
+ProbedLayers probe_layers(Experiment& experiment, const Recipe& r, const Sample& sample) {
   ProbedLayers out;
-  const auto& models = desk.models(r);
+  const auto& models = experiment.models(r);
   out.chart = {"What can be read after each layer",
                "Linear probes on 8-layer models trained on text, split by sequence; mean over seeds.",
                {"layers passed", false, {0, 1, 2, 3, 4, 5, 6, 7, 8}},

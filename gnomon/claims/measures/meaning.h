@@ -37,32 +37,34 @@ double position_by_counting(std::int64_t V, std::int64_t d, std::int64_t windows
 
 // Numbers of what sums of made-up words and a sinusoid over 64 positions keep, by width: the right word, position or both, as
 // the reference has them; the ten nearest words, with a chart and a table.
-void nearest_words(const Desk& desk, Finding& f);
-void nearest_neighbours(const Desk& desk, Finding& f);
+void nearest_words(const Experiment& experiment, Finding& f);
+void nearest_neighbours(const Experiment& experiment, Finding& f);
 
 // The same with the position louder and quieter than the words, at 512 channels.
-void nearest_by_loudness(const Desk& desk, Finding& f);
+void nearest_by_loudness(const Experiment& experiment, Finding& f);
 
 // What probes read of position (R²) and letter (share) after every layer, by seed, and a chart of the means.
 struct ProbedLayers {
   std::vector<double> first_place, last_place, first_word, last_word;
   report::LineChart chart;
 };
-ProbedLayers probe_layers(Desk& desk, const Recipe& r, const Sample& sample);
+ProbedLayers probe_layers(Experiment& experiment, const Recipe& r, const Sample& sample);
 // What probes read from word + position as it enters the first layer, by seed: the share of letters, R² of the position.
 enum class When { start, trained };
-std::vector<double> letters_from_sum(Desk& desk, const Recipe& r, const Sample& sample, When when);
-std::vector<double> positions_from_sum(Desk& desk, const Recipe& r, const Sample& sample, When when);
+std::vector<double> letters_from_sum(Experiment& experiment, const Recipe& r, const Sample& sample,
+                                     When when);
+std::vector<double> positions_from_sum(Experiment& experiment, const Recipe& r, const Sample& sample,
+                                       When when);
 // The tokens of the sample that a probe is told by: the cases of a share of letters.
 double told_tokens(const Sample& sample);
 // How many channels there are for how many letters and directions of the position, as numbers "room.…".
-void count_room(Desk& desk, Finding& f, const Recipe& r, const Sample& sample);
+void count_room(Experiment& experiment, Finding& f, const Recipe& r, const Sample& sample);
 // Of the letters of a sample and the positions of a trained model.
 MeaningLeft letters_left(const Outcome& o, const Sample& sample);
 
 // The same with thousands of byte-pair words in the channels of a model, as numbers "pieces.…"; and R² of the position in the sum,
 // trained and at the start.
-void pieces_left(Desk& desk, Finding& f);
+void pieces_left(Experiment& experiment, Finding& f);
 
 // The share of entries within two deviations of their row, each row about its mean.
 double within_two(const Matrix& rows);

@@ -42,7 +42,7 @@ Matrix scaled(Matrix m, double factor) {
   return m;
 }
 
-std::vector<Recipe> additive(const Desk& desk) { return {desk.language("sinusoidal")}; }
+std::vector<Recipe> additive(const Experiment& experiment) { return {experiment.language("sinusoidal")}; }
 Outcome at_start(const Outcome& o) {
   Outcome start = o;
   start.w = o.model->initial(std::uint64_t(o.seed));
@@ -73,10 +73,10 @@ double tokens_to(const Outcome& o, double nats) {
   }
   return std::numeric_limits<double>::infinity();
 }
-Estimate loss_difference_at(Desk& desk, const Recipe& a, const Recipe& b, double share) {
+Estimate loss_difference_at(Experiment& experiment, const Recipe& a, const Recipe& b, double share) {
   std::vector<double> x, y;
-  for (const Outcome& one : desk.models(a)) {
-    for (const Outcome& other : desk.models(b)) {
+  for (const Outcome& one : experiment.models(a)) {
+    for (const Outcome& other : experiment.models(b)) {
       if (one.seed == other.seed) x.push_back(loss_after(one, share)), y.push_back(loss_after(other, share));
     }
   }
@@ -137,9 +137,9 @@ double found(const Finding& f, std::string_view key) {
   if (one == f.numbers.end()) throw Error(Fault::bug, text("a finding has no number '", key, "'"));
   return one->value;
 }
-OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b) {
+OnTheWay on_the_way(Experiment& experiment, const Recipe& a, const Recipe& b) {
   OnTheWay out{};
-  for (std::size_t n = 0; n < out.size(); ++n) out[n] = loss_difference_at(desk, a, b, kShares[n]);
+  for (std::size_t n = 0; n < out.size(); ++n) out[n] = loss_difference_at(experiment, a, b, kShares[n]);
   return out;
 }
 void show(Finding& f, std::string_view key, std::string_view name, const OnTheWay& way) {

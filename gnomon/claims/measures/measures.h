@@ -33,7 +33,7 @@ Matrix gaussian_words(std::int64_t V, std::int64_t d, std::uint64_t seed);
 Matrix scaled(Matrix m, double factor);
 
 // What most measurements of trained models look at; a model as it was before training.
-std::vector<Recipe> additive(const Desk& desk);
+std::vector<Recipe> additive(const Experiment& experiment);
 Outcome at_start(const Outcome& o);
 // The share of right answers to the scored targets of a sample.
 double accuracy(const Outcome& o, const Sample& sample);
@@ -45,7 +45,7 @@ double loss_after(const Outcome& o, double share);
 double tokens_to(const Outcome& o, double nats);
 // loss_difference() as it was after a share of the training, paired by seed. The rate was then still that of the whole
 // schedule: this is how far a training had come, not what a shorter one would have reached.
-Estimate loss_difference_at(Desk& desk, const Recipe& a, const Recipe& b, double share);
+Estimate loss_difference_at(Experiment& experiment, const Recipe& a, const Recipe& b, double share);
 
 // The word vectors that occur in a sample, as they enter the model (times √d where the combination scales), unweighted,
 // and the position vectors (T, C) as they are added, of a trained additive model.
@@ -65,7 +65,7 @@ double found(const Finding& f, std::string_view key);
 // loss_difference_at() after a quarter, half and all of the training.
 inline constexpr double kShares[] = {.25, .5, 1};
 using OnTheWay = std::array<Estimate, 3>;
-OnTheWay on_the_way(Desk& desk, const Recipe& a, const Recipe& b);
+OnTheWay on_the_way(Experiment& experiment, const Recipe& a, const Recipe& b);
 // Its numbers: KEY.at.0.25, KEY.at.0.5 and KEY.at.1.
 void show(Finding& f, std::string_view key, std::string_view name, const OnTheWay& way);
 

@@ -163,9 +163,9 @@ std::string of_rates(const ClaimsSummary& s) {
     return all;
   };
   return text(" Each spec has its own learning rate, chosen by the loss of seed 1: the best of ",
-              listed(Desk::kRates), ", or for an encoder of ", listed(Desk::kEncoderRates),
+              listed(Experiment::kRates), ", or for an encoder of ", listed(Experiment::kEncoderRates),
               ". Models of other depths use the same rate. On a task, each spec and depth has the best of ",
-              listed(Desk::kTaskRates),
+              listed(Experiment::kTaskRates),
               ". If the best rate is at an edge, the next one beyond it is tried, at most twice. The rate is "
               "chosen on the same windows as all losses here, and seed 1 is one of the seeds. Training never "
               "shows those windows, but they are not held out from the choice of the rate.");

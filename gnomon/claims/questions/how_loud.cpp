@@ -15,11 +15,11 @@ namespace {
 
 using enum Verdict;
 
-Recipe at_amplitude(const Desk& d, double a) {
+Recipe at_amplitude(const Experiment& d, double a) {
   return d.language(a == 1 ? "sinusoidal" : text("add(sinusoidal, amplitude=", a, ")"));
 }
 
-Finding comparable(Desk& desk) {
+Finding comparable(Experiment& experiment) {
   Finding f;
   struct Start {
     const char *key, *name;
@@ -40,9 +40,9 @@ Finding comparable(Desk& desk) {
   const Matrix e = sinusoid(512, 2);
   f.near("length", "length of a vector of the sinusoid, d = 512", std::sqrt(dot(e.row(0), e.row(0))), 16,
          1e-9, 3);
-  const Recipe r = desk.language("sinusoidal");
-  const Sample sample = desk.held_out(r, 64);
-  const Estimate trained = mean_interval(each(desk, r, [&](const Outcome& o) {
+  const Recipe r = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(r, 64);
+  const Estimate trained = mean_interval(each(experiment, r, [&](const Outcome& o) {
     return norm_ratio(positions_of(o, sample), words_of(o, sample)).raw;
   }));
   f.estimate("trained", "|position| / |word| in trained models", trained, 3);
@@ -56,7 +56,7 @@ const Record claim_002_02 = Claim{
     .verdicts = {{holds_if, {at_most("start.tensor2tensor", 3), at_least("start.unscaled", 10)}},
                  {holds, {at_most("start.unscaled", 3)}},
                  otherwise(wrong)},
-    .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
+    .recipes = [](const Experiment& d) { return std::vector{d.language("sinusoidal")}; },
     .measure = comparable,
 };
 
@@ -67,10 +67,10 @@ struct Reached {
   double tokens = std::nan("");
   int seeds = 0, of = 0;
 };
-Reached reached(Desk& desk, const Recipe& r, double goal) {
+Reached reached(Experiment& experiment, const Recipe& r, double goal) {
   Reached out;
   std::vector<double> times;
-  for (const Outcome& o : desk.models(r)) {
+  for (const Outcome& o : experiment.models(r)) {
     const double t = tokens_to(o, goal);
     ++out.of;
     if (std::isfinite(t)) times.push_back(t), ++out.seeds;
@@ -79,16 +79,16 @@ Reached reached(Desk& desk, const Recipe& r, double goal) {
   return out;
 }
 
-report::LineChart while_training(Desk& desk) {
+report::LineChart while_training(Experiment& experiment) {
   report::LineChart chart{"Loss while training, by the amplitude of the position",
-                          text("Mean over ", desk.seeds(), " seeds, each amplitude at its best rate."),
+                          text("Mean over ", experiment.seeds(), " seeds, each amplitude at its best rate."),
                           {"thousand tokens"},
                           {"held-out nats per byte"},
                           {}};
   int style = 0;
   for (const double a : kAmplitudes) {
     report::Series s{text("A = ", a), {}, style++};
-    const auto& models = desk.models(at_amplitude(desk, a));
+    const auto& models = experiment.models(at_amplitude(experiment, a));
     for (const Outcome& o : models) {
       s.points.resize(o.curve.size());
       for (std::size_t n = 0; n < o.curve.size(); ++n) {
@@ -102,7 +102,7 @@ report::LineChart while_training(Desk& desk) {
 }
 
 // Every amplitude by itself: losses on the way, tokens to the goal, the ratio of lengths. As a chart, a table and numbers of f.
-void by_amplitude(Desk& desk, double goal, Finding& f) {
+void by_amplitude(Experiment& experiment, double goal, Finding& f) {
   report::LineChart chart{
       "Loss against the amplitude of the position",
       "Trained models, mean over seeds, each amplitude at its best rate; A = 1 is the standard.",
@@ -114,42 +114,44 @@ void by_amplitude(Desk& desk, double goal, Finding& f) {
               {},
               3};
   for (const double a : kAmplitudes) {
-    const Recipe r = at_amplitude(desk, a);
-    const Sample sample = desk.held_out(r, 64);
-    const Estimate rho = mean_interval(each(desk, r, [&](const Outcome& o) {
+    const Recipe r = at_amplitude(experiment, a);
+    const Sample sample = experiment.held_out(r, 64);
+    const Estimate rho = mean_interval(each(experiment, r, [&](const Outcome& o) {
       return norm_ratio(positions_of(o, sample), words_of(o, sample)).raw;
     }));
-    f.estimate(text("loss.", a), text("loss at A = ", a), loss(desk, r));
+    f.estimate(text("loss.", a), text("loss at A = ", a), loss(experiment, r));
     f.estimate(text("ratio.", a), text("|position| / |word| after training, A = ", a), rho, 3);
     std::vector<double> row{r.learning_rate};
     for (std::size_t n = 0; n < std::size(kShares); ++n) {
-      const auto at = each(desk, r, [&](const Outcome& o) { return loss_after(o, kShares[n]); });
+      const auto at = each(experiment, r, [&](const Outcome& o) { return loss_after(o, kShares[n]); });
       row.push_back(mean_interval(at).mean);
       chart.series[n].points.emplace_back(a, row.back());
     }
-    const Reached to = reached(desk, r, goal);
+    const Reached to = reached(experiment, r, goal);
     f.number(text("reach.", a),
              text("tokens until A = ", a, " has the loss that A = 1 has after half of its training"),
              to.tokens, 0);
     row.insert(row.end(), {to.tokens, double(to.seeds), rho.mean});
     grid.rows.emplace_back(text("A = ", a), std::move(row));
   }
-  f.figures = {chart, while_training(desk), table(grid)};
+  f.figures = {chart, while_training(experiment), table(grid)};
 }
 
-Finding amplitude(Desk& desk) {
+Finding amplitude(Experiment& experiment) {
   Finding f;
-  const Recipe one = at_amplitude(desk, 1), tenth = at_amplitude(desk, .1);
-  const double goal = mean_interval(each(desk, one, [](const Outcome& o) { return loss_after(o, .5); })).mean;
+  const Recipe one = at_amplitude(experiment, 1), tenth = at_amplitude(experiment, .1);
+  const double goal =
+      mean_interval(each(experiment, one, [](const Outcome& o) { return loss_after(o, .5); })).mean;
   f.number("goal", "loss of A = 1 after half of its training (nats)", goal);
-  by_amplitude(desk, goal, f);
-  const OnTheWay quiet = on_the_way(desk, tenth, one), loud = on_the_way(desk, at_amplitude(desk, 3), one),
-                 faint = on_the_way(desk, at_amplitude(desk, .01), desk.language("none"));
+  by_amplitude(experiment, goal, f);
+  const OnTheWay quiet = on_the_way(experiment, tenth, one),
+                 loud = on_the_way(experiment, at_amplitude(experiment, 3), one),
+                 faint = on_the_way(experiment, at_amplitude(experiment, .01), experiment.language("none"));
   show(f, "quiet", "loss at A = 0.1 minus loss at A = 1", quiet);
   show(f, "loud", "loss at A = 3 minus loss at A = 1", loud);
   show(f, "faint_less_none", "loss at A = 0.01 minus loss without position", faint);
   const auto late = [](const Outcome& o) { return loss_after(o, 1) - loss_after(o, .5); };
-  const Estimate growth = paired_interval(each(desk, tenth, late), each(desk, one, late));
+  const Estimate growth = paired_interval(each(experiment, tenth, late), each(experiment, one, late));
   f.estimate("growth",
              "lead of A = 1 over A = 0.1 at the end minus its lead after half of the training (nats)",
              growth);
@@ -162,7 +164,7 @@ const Record claim_002_09 = Claim{
     .recorded = holds_if,
     .verdicts = {{holds_if, {above("quiet.at.1")}}, {holds, {below("quiet.at.1")}}, otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all{d.language("none")};
           for (const double a : kAmplitudes) all.push_back(at_amplitude(d, a));
           return all;
@@ -170,7 +172,7 @@ const Record claim_002_09 = Claim{
     .measure = amplitude,
 };
 
-Finding magnitudes(Desk& desk) {
+Finding magnitudes(Experiment& experiment) {
   Finding f;
   report::LineChart chart{"|position| / |word| while training",
                           "Mean over seeds; the sinusoid is fixed, so only the words can change the ratio.",
@@ -180,19 +182,19 @@ Finding magnitudes(Desk& desk) {
   int style = 0;
   std::vector<double> last_ratio;
   for (const double a : {.1, 1.0, 10.0}) {
-    Recipe r = at_amplitude(desk, a);
+    Recipe r = at_amplitude(experiment, a);
     r.snapshots = true, r.seeds = 3;
-    const Sample sample = desk.held_out(r, 64);
+    const Sample sample = experiment.held_out(r, 64);
     report::Series s{text("A = ", a), {}, style++, false, true};
     std::vector<double> first, last;
-    for (const Outcome& o : desk.models(r)) {
+    for (const Outcome& o : experiment.models(r)) {
       s.points.resize(o.snapshots.size());
       for (std::size_t k = 0; k < o.snapshots.size(); ++k) {
         Outcome then = o;
         then.w = o.snapshots[k].second;
         const double rho = norm_ratio(positions_of(then, sample), words_of(then, sample)).raw;
         s.points[k] = {double(o.snapshots[k].first),
-                       s.points[k].second + rho / double(desk.models(r).size())};
+                       s.points[k].second + rho / double(experiment.models(r).size())};
         if (k == 0) first.push_back(rho);
         if (k + 1 == o.snapshots.size()) last.push_back(rho);
       }
@@ -222,7 +224,7 @@ const Record claim_003_13 = Claim{
                  {holds_if, {apart("moved.10", .1)}},
                  otherwise(wrong)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all;
           for (const char* a :
                {"sinusoidal", "add(sinusoidal, amplitude=0.1)", "add(sinusoidal, amplitude=10)"}) {

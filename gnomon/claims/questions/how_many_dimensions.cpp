@@ -19,7 +19,7 @@ namespace {
 
 using enum Verdict;
 
-Finding dimensions(Desk& desk) {
+Finding dimensions(Experiment& experiment) {
   Finding f;
   struct Row {
     std::int64_t d, T;
@@ -33,7 +33,7 @@ Finding dimensions(Desk& desk) {
   const double shares[] = {.9, .95, .99, .999};
   std::vector<std::pair<std::string, std::vector<double>>> shown;
   for (const Row& r : rows) {
-    if (desk.quick && r.T > 512) continue;
+    if (experiment.quick && r.T > 512) continue;
     const Spectrum s = spectrum(sinusoid(r.d, r.T));
     std::vector<double> found;
     for (int k = 0; k < 4; ++k) {
@@ -54,22 +54,22 @@ Finding dimensions(Desk& desk) {
       f.near("participation.512", "participation ratio, T = 512", s.participation_ratio(), 24.1, .06, 1);
   }
   f.number("t_over_pi.512", "T/π at T = 512", 512 / std::numbers::pi, 0);
-  const Recipe r = desk.language("sinusoidal");
-  const Sample sample = desk.held_out(r, 64);
-  const Estimate words = mean_interval(
-      each(desk, r, [&](const Outcome& o) { return spectrum(words_of(o, sample)).participation_ratio(); }));
-  const Estimate start = mean_interval(each(desk, r, [&](const Outcome& o) {
+  const Recipe r = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(r, 64);
+  const Estimate words = mean_interval(each(
+      experiment, r, [&](const Outcome& o) { return spectrum(words_of(o, sample)).participation_ratio(); }));
+  const Estimate start = mean_interval(each(experiment, r, [&](const Outcome& o) {
     return spectrum(words_of(at_start(o), sample)).participation_ratio();
   }));
   f.estimate("words", text("participation ratio of the trained words, d = ", r.width), words, 1);
   f.estimate("words_start", "the same at the start", start, 1);
-  const std::int64_t letters = words_of(desk.models(r).front(), sample).rows;
+  const std::int64_t letters = words_of(experiment.models(r).front(), sample).rows;
   const double by_count = spectrum(gaussian_words(letters, r.width, 5)).participation_ratio();
   f.number("letters", "different letters", double(letters), 0);
   f.number("words_by_count", text("participation ratio of as many Gaussian vectors, d = ", r.width), by_count,
            1);
   f.number("words_many", text("participation ratio of 5,000 Gaussian vectors, d = ", r.width),
-           spectrum(gaussian_words(desk.quick ? 500 : 5000, r.width, 6)).participation_ratio(), 1);
+           spectrum(gaussian_words(experiment.quick ? 500 : 5000, r.width, 6)).participation_ratio(), 1);
   f.figures = {table(
       {{"sinusoid", "90 %", "95 %", "99 %", "99.9 %", "participation", "effective rank", "T/π"}, shown, 1})};
   return f;
@@ -86,7 +86,7 @@ const Record claim_000_07 = Claim{
     .measure = dimensions,
 };
 
-Finding dims_move(Desk&) {
+Finding dims_move(Experiment&) {
   Finding f;
   struct Row {
     std::int64_t T;
@@ -147,17 +147,18 @@ const Record claim_001_13 = Claim{
     .measure = dims_move,
 };
 
-Finding dims_shared_out(Desk& desk) {
+Finding dims_shared_out(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal"), rotated = desk.language("rotated");
-  const Sample sample = desk.held_out(r, 64);
+  const Recipe r = experiment.language("sinusoidal"), rotated = experiment.language("rotated");
+  const Sample sample = experiment.held_out(r, 64);
   const auto rho = [&](const Outcome& o) {
     return spearman(channels(positions_of(o, sample)).variance, channels(words_of(o, sample)).variance);
   };
-  const Estimate trained = mean_interval(each(desk, r, rho));
-  const Estimate start = mean_interval(each(desk, r, [&](const Outcome& o) { return rho(at_start(o)); }));
-  const Estimate control = mean_interval(each(desk, rotated, rho));
-  const Estimate cost = loss_difference(desk, rotated, r);
+  const Estimate trained = mean_interval(each(experiment, r, rho));
+  const Estimate start =
+      mean_interval(each(experiment, r, [&](const Outcome& o) { return rho(at_start(o)); }));
+  const Estimate control = mean_interval(each(experiment, rotated, rho));
+  const Estimate cost = loss_difference(experiment, rotated, r);
   f.estimate("rho", "rank correlation of the channels' variances, trained", trained, 3);
   f.estimate("rho_start", "the same at the start", start, 3);
   f.estimate("rho_rotated", "the same with the sinusoid in a random basis", control, 3);
@@ -165,7 +166,7 @@ Finding dims_shared_out(Desk& desk) {
            3);
   f.estimate("loss", "loss with the sinusoid in a random basis minus loss with the plain sinusoid (nats)",
              cost, 4);
-  const OnTheWay way = on_the_way(desk, rotated, r);
+  const OnTheWay way = on_the_way(experiment, rotated, r);
   f.estimate("loss_quarter", "the same after a quarter of the training (nats)", way[0], 4);
   f.estimate("loss_half", "the same after half of the training (nats)", way[1], 4);
   return f;
@@ -180,15 +181,15 @@ const Record claim_001_14 = Claim{
                  {wrong, {above("rho", -.1)}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), d.language("rotated")};
         },
     .measure = dims_shared_out,
 };
 
-Finding degrees(Desk& desk) {
+Finding degrees(Experiment& experiment) {
   Finding f;
-  const std::int64_t V = desk.quick ? 500 : 2000;
+  const std::int64_t V = experiment.quick ? 500 : 2000;
   double words[2], components[2], near[2];
   for (const int k : {0, 1}) {
     const std::int64_t d = k ? 768 : 384;

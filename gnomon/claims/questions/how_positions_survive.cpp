@@ -22,7 +22,7 @@ using enum Verdict;
 
 constexpr std::int64_t kDepths[] = {2, 4, 8};
 
-Recipe deep(const Desk& d, const char* spec, bool causal, std::int64_t layers) {
+Recipe deep(const Experiment& d, const char* spec, bool causal, std::int64_t layers) {
   return (causal ? d.language(spec) : d.encoder(spec)).deep(layers);
 }
 
@@ -34,12 +34,12 @@ struct Curves {
   std::vector<double> best;       // R² in the best layer, by seed
 };
 
-std::int64_t windows(const Desk& desk) { return desk.quick ? 24 : 240; }
+std::int64_t windows(const Experiment& experiment) { return experiment.quick ? 24 : 240; }
 
-Curves through(Desk& desk, const Recipe& r, const Surgery& surgery) {
-  const Sample sample = desk.held_out(r, windows(desk));
+Curves through(Experiment& experiment, const Recipe& r, const Surgery& surgery) {
+  const Sample sample = experiment.held_out(r, windows(experiment));
   Curves out;
-  const auto& models = desk.models(r);
+  const auto& models = experiment.models(r);
   for (const Outcome& o : models) {
     const auto h = streams(o.look(), sample, surgery);
     out.r2.resize(h.size()), out.share.resize(h.size());
@@ -92,7 +92,7 @@ std::vector<double> asked_by_position(const Outcome& o, const Sample& sample) {
 }
 
 // What attention in each of eight layers makes of the position.
-report::LineChart attention_picture(Desk& desk) {
+report::LineChart attention_picture(Experiment& experiment) {
   report::LineChart chart{
       "How much of attention's logits involves the position, layer by layer",
       "8-layer causal models: share of the variance within rows, mean over heads and seeds. The "
@@ -101,11 +101,11 @@ report::LineChart attention_picture(Desk& desk) {
       {"share of the variance"},
       {}};
   for (const char* spec : {"sinusoidal", "none"}) {
-    const Recipe r = deep(desk, spec, true, 8);
+    const Recipe r = deep(experiment, spec, true, 8);
     report::Series s{arm(spec, true), {}, spec[0] == 's' ? 0 : 2, false, true};
-    const auto& models = desk.models(r);
+    const auto& models = experiment.models(r);
     for (const Outcome& o : models) {
-      const auto shares = asked_by_position(o, desk.held_out(r, windows(desk)));
+      const auto shares = asked_by_position(o, experiment.held_out(r, windows(experiment)));
       s.points.resize(shares.size());
       for (std::size_t l = 0; l < shares.size(); ++l)
         s.points[l] = {double(l + 1), s.points[l].second + shares[l] / double(models.size())};
@@ -123,20 +123,20 @@ struct Arm {
   Estimate cost_cut, cost_quiet;  // nats more than intact
 };
 
-Arm measure_arm(Desk& desk, const char* spec, bool causal, std::int64_t layers) {
-  const Recipe r = deep(desk, spec, causal, layers);
-  const Sample sample = desk.held_out(r, 60);
+Arm measure_arm(Experiment& experiment, const char* spec, bool causal, std::int64_t layers) {
+  const Recipe r = deep(experiment, spec, causal, layers);
+  const Sample sample = experiment.held_out(r, 60);
   const auto cost = [&](const Surgery& surgery) {
-    return mean_interval(each(desk, r, [&](const Outcome& o) {
+    return mean_interval(each(experiment, r, [&](const Outcome& o) {
       return mean_loss(o.look(), sample, surgery) - mean_loss(o.look(), sample);
     }));
   };
   return {text(spec, causal ? ".causal" : ".encoder"),
           arm(spec, causal),
           causal,
-          through(desk, r, {}),
-          through(desk, r, {.cut = 0}),
-          through(desk, r, {.no_attention = true}),
+          through(experiment, r, {}),
+          through(experiment, r, {.cut = 0}),
+          through(experiment, r, {.no_attention = true}),
           cost({.cut = 0}),
           cost({.no_attention = true})};
 }
@@ -186,9 +186,9 @@ std::vector<double> over_layers(const std::vector<std::vector<double>>& by_layer
 }
 
 // The residual stream cut once: after one layer only what that layer wrote goes on.
-ByLayer cuts(Desk& desk, const Recipe& r) {
-  const Sample sample = desk.held_out(r, windows(desk)), few = sample.first(60);
-  const auto& models = desk.models(r);
+ByLayer cuts(Experiment& experiment, const Recipe& r) {
+  const Sample sample = experiment.held_out(r, windows(experiment)), few = sample.first(60);
+  const auto& models = experiment.models(r);
   ByLayer out(r.layers, models.size());
   for (std::size_t s = 0; s < models.size(); ++s) {
     const Trained m = models[s].look();
@@ -208,12 +208,13 @@ struct Erasures {
   std::vector<double> directions,
       share;  // by layer, mean over seeds: how many, and their share of the variance
 };
-Erasures erasures(Desk& desk, const Recipe& r) {
-  const Sample all = desk.held_out(r, windows(desk)), fit = all.first(windows(desk) * 2 / 3);
+Erasures erasures(Experiment& experiment, const Recipe& r) {
+  const Sample all = experiment.held_out(r, windows(experiment)),
+               fit = all.first(windows(experiment) * 2 / 3);
   Sample told = all;  // windows that the directions were not found in
   told.inputs.erase(told.inputs.begin(), told.inputs.begin() + std::ptrdiff_t(fit.inputs.size()));
   told.targets.erase(told.targets.begin(), told.targets.begin() + std::ptrdiff_t(fit.targets.size()));
-  const auto& models = desk.models(r);
+  const auto& models = experiment.models(r);
   const ByLayer none(r.layers, models.size());
   Erasures out{none, none, none, std::vector<double>(std::size_t(r.layers), 0.0),
                std::vector<double>(std::size_t(r.layers), 0.0)};
@@ -247,11 +248,11 @@ struct Operated {
   ByLayer cut;
   Erasures erased;
 };
-std::vector<Operated> operate(Desk& desk) {
+std::vector<Operated> operate(Experiment& experiment) {
   std::vector<Operated> all;
   for (const auto& [spec, causal] : {std::pair{"sinusoidal", false}, {"sinusoidal", true}, {"none", true}}) {
-    const Recipe r = deep(desk, spec, causal, 8);
-    all.push_back({spec, causal, cuts(desk, r), erasures(desk, r)});
+    const Recipe r = deep(experiment, spec, causal, 8);
+    all.push_back({spec, causal, cuts(experiment, r), erasures(experiment, r)});
   }
   return all;
 }
@@ -327,7 +328,7 @@ void operated_numbers(Finding& f, const Operated& o, const std::vector<double>& 
              mean_interval(over_layers(o.erased.own.r2)), 3);
 }
 
-Finding survive(Desk& desk) {
+Finding survive(Experiment& experiment) {
   Finding f;
   std::vector<std::pair<std::string, std::vector<double>>> costs;
   std::vector<Arm> arms;
@@ -335,11 +336,11 @@ Finding survive(Desk& desk) {
   for (const std::int64_t layers : kDepths) {
     arms.clear();
     for (const char* spec : {"sinusoidal", "none"}) {
-      for (const bool causal : {true, false}) arms.push_back(measure_arm(desk, spec, causal, layers));
+      for (const bool causal : {true, false}) arms.push_back(measure_arm(experiment, spec, causal, layers));
     }
     for (const Arm& a : arms) {
       const std::string at = text(layers, " layers, ", a.name), key = text(layers, ".", a.key, "."),
-                        of = text(": R² at new positions, ", windows(desk), " windows, ");
+                        of = text(": R² at new positions, ", windows(experiment), " windows, ");
       f.estimate(key + "last", at + of + "after the last layer", mean_interval(a.intact.last), 3);
       f.estimate(key + "best", at + of + "in the best layer", mean_interval(a.intact.best), 3);
       f.number(key + "share", at + ": share of position in the variance after the last layer",
@@ -351,12 +352,12 @@ Finding survive(Desk& desk) {
     }
     for (report::Figure& figure : depth_pictures(layers, arms)) depths.push_back(std::move(figure));
   }
-  const auto operated = operate(desk);
+  const auto operated = operate(experiment);
   for (const Operated& o : operated)
     operated_numbers(f, o, arms[o.spec[0] == 's' ? (o.causal ? 0 : 1) : 2].intact.last);
   f.figures = operation_pictures(operated);
   std::move(depths.rbegin(), depths.rend(), std::back_inserter(f.figures));  // the deepest first
-  f.figures.push_back(attention_picture(desk));
+  f.figures.push_back(attention_picture(experiment));
   f.figures.push_back(
       table({{"loss minus loss intact (nats)", "cut after layer 1", "±", "no attention", "±"}, costs, 3}));
   return f;
@@ -374,7 +375,7 @@ const Record claim_003_15 = Claim{
                    below("8.sinusoidal.encoder.carried", 0)}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all;
           for (const std::int64_t layers : kDepths) {
             for (const char* spec : {"sinusoidal", "none"}) {

@@ -20,7 +20,7 @@ namespace {
 
 using enum Verdict;
 
-Finding nearly_orthogonal(Desk& desk) {
+Finding nearly_orthogonal(Experiment& experiment) {
   Finding f;
   struct Row {
     std::int64_t d;
@@ -31,7 +31,7 @@ Finding nearly_orthogonal(Desk& desk) {
                       {384, .041, .051, .132},
                       {512, .035, .044, .114},
                       {768, .029, .036, .093}};
-  const std::int64_t pairs = desk.draws(40000);
+  const std::int64_t pairs = experiment.draws(40000);
   report::LineChart chart{"The cosine of two random vectors",
                           text("Share of ", pairs, " Gaussian pairs in each bin of 0.02."),
                           {"|cos|"},
@@ -65,7 +65,7 @@ Finding nearly_orthogonal(Desk& desk) {
     chart.series.push_back(std::move(s));
   }
   const SubspaceSizes sizes{512, 42, 256};
-  const OverlapNull null = random_overlap(sizes, desk.draws(40), 3);
+  const OverlapNull null = random_overlap(sizes, experiment.draws(40), 3);
   f.near("subspaces", "mean cos² of random subspaces of 42 and 256 dimensions, d = 512", null.mean_cos2, .5,
          .01, 3);
   f.figures = {chart};
@@ -88,7 +88,7 @@ Overlap model_overlap(const Outcome& o, const Sample& sample, std::int64_t r) {
 }
 
 // Random subspaces, as simulations and Wachter's law have them.
-void subspaces_by_chance(const Desk& desk, Finding& f) {
+void subspaces_by_chance(const Experiment& experiment, Finding& f) {
   struct Null {
     SubspaceSizes s;
     double mean, mean_sd, most, most_sd;
@@ -99,7 +99,7 @@ void subspaces_by_chance(const Desk& desk, Finding& f) {
                         {{512, 42, 128}, .250, .003, .71, .01}, {{512, 42, 256}, .499, .004, .87, .01},
                         {{768, 16, 384}, .499, .008, .79, .01}};
   for (const Null& n : nulls) {
-    const OverlapNull found = random_overlap(n.s, desk.draws(n.s.b > 200 ? 40 : 200), 5);
+    const OverlapNull found = random_overlap(n.s, experiment.draws(n.s.b > 200 ? 40 : 200), 5);
     const std::string at = text(n.s.d, "/", n.s.a, "/", n.s.b);
     f.near("null.mean." + at, "null of mean cos², " + at, found.mean_cos2, n.mean, 3 * n.mean_sd, 3);
     f.near("null.largest." + at, "null of the largest cosine, " + at, found.max_cos, n.most, 3 * n.most_sd,
@@ -115,11 +115,11 @@ void subspaces_by_chance(const Desk& desk, Finding& f) {
          6e-4, 3);
 }
 
-Finding subspaces_orthogonal(Desk& desk) {
+Finding subspaces_orthogonal(Experiment& experiment) {
   Finding f;
-  subspaces_by_chance(desk, f);
-  const Recipe r = desk.language("sinusoidal");
-  const Sample sample = desk.held_out(r, 64);
+  subspaces_by_chance(experiment, f);
+  const Recipe r = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(r, 64);
   report::IntervalChart chart{"Overlap of words and positions, against chance",
                               text("Mean cos² of the principal angles minus its mean for random subspaces; "
                                    "first r directions of each, d = ",
@@ -127,11 +127,11 @@ Finding subspaces_orthogonal(Desk& desk) {
                               "mean cos² minus chance; left is more orthogonal than chance",
                               {}};
   for (const std::int64_t size : {8, 16}) {
-    const OverlapNull null = random_overlap({r.width, size, size}, desk.draws(200), 9);
+    const OverlapNull null = random_overlap({r.width, size, size}, experiment.draws(200), 9);
     f.number(text("chance.", size), text("chance, r = ", size), null.mean_cos2, 3);
     const auto measured = [&](const char* key, const char* what, auto&& model, int style) {
-      const auto found =
-          each(desk, r, [&](const Outcome& o) { return model_overlap(model(o), sample, size).mean_cos2; });
+      const auto found = each(
+          experiment, r, [&](const Outcome& o) { return model_overlap(model(o), sample, size).mean_cos2; });
       std::vector<double> less,
           errors;  // of single models, as the deviation of single draws is one of single models
       for (const double v : found)
@@ -149,17 +149,17 @@ Finding subspaces_orthogonal(Desk& desk) {
     measured(
         "trained", "trained", [](const Outcome& o) { return o; }, 0);
   }
-  const Estimate energy = mean_interval(each(desk, r, [&](const Outcome& o) {
+  const Estimate energy = mean_interval(each(experiment, r, [&](const Outcome& o) {
     return energy_within(positions_of(o, sample), letter_directions(words_of(o, sample), 16));
   }));
   f.estimate("energy_inside", "share of the variance of positions inside the first 16 word directions",
              energy, 3);
   f.number("energy_by_chance", "the same by chance", 16.0 / double(r.width), 3);
-  const Estimate like_words = mean_interval(each(desk, r, [&](const Outcome& o) {
-    return overlap_within(words_of(o, sample), 16, desk.draws(40), 9).mean_cos2;
+  const Estimate like_words = mean_interval(each(experiment, r, [&](const Outcome& o) {
+    return overlap_within(words_of(o, sample), 16, experiment.draws(40), 9).mean_cos2;
   }));
-  const Estimate like_sums = mean_interval(each(desk, r, [&](const Outcome& o) {
-    return overlap_of_two(streams(o.look(), sample)[0], 16, desk.draws(40), 9).mean_cos2;
+  const Estimate like_sums = mean_interval(each(experiment, r, [&](const Outcome& o) {
+    return overlap_of_two(streams(o.look(), sample)[0], 16, experiment.draws(40), 9).mean_cos2;
   }));
   f.estimate("like_words",
              "mean cos² of the words' first directions and random ones with the words' covariance, r = 16",
@@ -181,7 +181,7 @@ const Record claim_000_08 = Claim{
     .measure = subspaces_orthogonal,
 };
 
-Finding independent(Desk& desk) {
+Finding independent(Experiment& experiment) {
   Finding f;
   const std::pair<Start, std::array<double, 4>> starts[] = {
       {{"tensor2tensor's scaling", 1, 1, false}, {.444, .222, .222, .111}},
@@ -191,7 +191,7 @@ Finding independent(Desk& desk) {
   std::vector<std::pair<std::string, std::vector<double>>> rows;
   const auto measure = [&](const Start& start, Less less, std::string name,
                            const std::array<double, 4>& expected) {
-    const auto found = random_shares(start, 512, desk.draws(200), less);
+    const auto found = random_shares(start, 512, experiment.draws(200), less);
     for (std::size_t k = 0; k < 4; ++k)
       f.near(text("start.", rows.size(), ".", k), text(name, ", ", kTermNames[k]), found[k], expected[k], .02,
              4);
@@ -205,18 +205,19 @@ Finding independent(Desk& desk) {
           {.678, .145, .145, .031});
   measure(starts[0].first, Less::row_mean, "tensor2tensor, T = 128, rows minus their mean",
           {query * key, query * (1 - key), (1 - query) * key, (1 - query) * (1 - key)});
-  const Recipe r = desk.language("sinusoidal");
-  const Sample sample = desk.held_out(r, desk.quick ? 16 : 60);
+  const Recipe r = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(r, experiment.quick ? 16 : 60);
   const auto cross_of = [&](const Outcome& o) {
     const auto s = four_shares(o, sample);
     return s[1] + s[2];
   };
-  const auto found = each(desk, r, [&](const Outcome&o) { return block_energy(o, sample, nullptr); }),
-             by_chance = each(
-                 desk, r, [&](const Outcome&o) { return block_energy_by_chance(o, sample, desk.draws(40)); });
-  const Estimate cross = mean_interval(each(desk, r, cross_of)),
-                 before =
-                     mean_interval(each(desk, r, [&](const Outcome&o) { return cross_of(at_start(o)); })),
+  const auto found = each(experiment, r, [&](const Outcome&o) { return block_energy(o, sample, nullptr); }),
+             by_chance = each(experiment, r, [&](const Outcome&o) {
+               return block_energy_by_chance(o, sample, experiment.draws(40));
+             });
+  const Estimate cross = mean_interval(each(experiment, r, cross_of)),
+                 before = mean_interval(
+                     each(experiment, r, [&](const Outcome&o) { return cross_of(at_start(o)); })),
                  block = mean_interval(found), null = mean_interval(by_chance),
                  more = paired_interval(found, by_chance);
   f.estimate("cross_start", "at the start: share of the two cross terms, rows minus their mean", before, 3);
@@ -244,7 +245,7 @@ const Record claim_000_09 = Claim{
     .measure = independent,
 };
 
-Finding layers_help(Desk& desk) {
+Finding layers_help(Experiment& experiment) {
   Finding f;
   const std::int64_t r = 8;
   report::LineChart chart{"Overlap of position and token through the layers",
@@ -256,15 +257,15 @@ Finding layers_help(Desk& desk) {
   std::vector<double> first, last;
   int style = 0;
   for (const std::int64_t depth : {2, 4, 8}) {
-    const Recipe recipe = desk.language("sinusoidal").deep(depth);
-    const Sample sample = desk.held_out(recipe, desk.quick ? 64 : 400);
+    const Recipe recipe = experiment.language("sinusoidal").deep(depth);
+    const Sample sample = experiment.held_out(recipe, experiment.quick ? 64 : 400);
     report::Series s{text(depth, " layers"), {}, style, false, true}, null{"", {}, style, true};
-    const auto& models = desk.models(recipe);
+    const auto& models = experiment.models(recipe);
     for (const Outcome& o : models) {
       const auto layers = streams(o.look(), sample);
       s.points.resize(layers.size()), null.points.resize(layers.size());
       for (std::size_t l = 0; l < layers.size(); ++l) {
-        const Linked found = linked(layers[l], sample, r, desk.draws(20));
+        const Linked found = linked(layers[l], sample, r, experiment.draws(20));
         s.points[l] = {double(l), s.points[l].second + found.overlap / double(models.size())};
         null.points[l] = {double(l), null.points[l].second + found.chance / double(models.size())};
         if (depth == 8 && l == 0) first.push_back(found.overlap - found.chance);
@@ -293,24 +294,24 @@ const Record claim_000_11 = Claim{
     .recorded = open,
     .verdicts = {{holds, {below("change")}}, {wrong, {above("change")}}, otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           const Recipe r = d.language("sinusoidal");
           return std::vector{r, r.deep(4), r.deep(8)};
         },
     .measure = layers_help,
 };
 
-Finding caveat(Desk& desk) {
+Finding caveat(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
-  const Sample sample = desk.held_out(r, desk.quick ? 64 : 400);
+  const Recipe r = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(r, experiment.quick ? 64 : 400);
   std::vector<double> embedding, start, attention, feed_forward, attention_chance, feed_forward_chance;
-  for (const Outcome& o : desk.models(r)) {
+  for (const Outcome& o : experiment.models(r)) {
     embedding.push_back(model_overlap(o, sample, 16).mean_cos2),
         start.push_back(model_overlap(at_start(o), sample, 16).mean_cos2);
     const Written parts = written(o.look(), sample);
-    const Linked a = linked(parts.attention[0], sample, 8, desk.draws(40)),
-                 b = linked(parts.feed_forward[0], sample, 8, desk.draws(40));
+    const Linked a = linked(parts.attention[0], sample, 8, experiment.draws(40)),
+                 b = linked(parts.feed_forward[0], sample, 8, experiment.draws(40));
     attention.push_back(a.overlap), attention_chance.push_back(a.chance);
     feed_forward.push_back(b.overlap), feed_forward_chance.push_back(b.chance);
   }

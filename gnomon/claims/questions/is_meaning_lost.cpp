@@ -19,10 +19,10 @@ namespace {
 
 using enum Verdict;
 
-Finding messes_up(Desk& desk) {
+Finding messes_up(Experiment& experiment) {
   Finding f;
-  nearest_words(desk, f);
-  nearest_neighbours(desk, f);
+  nearest_words(experiment, f);
+  nearest_neighbours(experiment, f);
   return f;
 }
 const Record claim_002_03 = Claim{
@@ -36,9 +36,9 @@ const Record claim_002_03 = Claim{
     .measure = messes_up,
 };
 
-Finding hides(Desk& desk) {
+Finding hides(Experiment& experiment) {
   Finding f;
-  nearest_by_loudness(desk, f);
+  nearest_by_loudness(experiment, f);
   return f;
 }
 const Record claim_002_04 = Claim{
@@ -52,24 +52,24 @@ const Record claim_002_04 = Claim{
     .measure = hides,
 };
 
-Finding separable(Desk& desk) {
+Finding separable(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal").deep(8);
-  const Sample sample = desk.held_out(r, desk.quick ? 60 : 300);
-  const ProbedLayers p = probe_layers(desk, r, sample);
+  const Recipe r = experiment.language("sinusoidal").deep(8);
+  const Sample sample = experiment.held_out(r, experiment.quick ? 60 : 300);
+  const ProbedLayers p = probe_layers(experiment, r, sample);
   // Controls: what the words alone say of the position; what a probe finds before training; what counting alone gives.
   const auto r2 = [&](const char* key, const char* what, auto&& rows) {
-    f.estimate(
-        key, what,
-        mean_interval(each(desk, r, [&](const Outcome& o) { return probe_positions(rows(o), sample.T).r2; })),
-        3);
+    f.estimate(key, what,
+               mean_interval(each(experiment, r,
+                                  [&](const Outcome& o) { return probe_positions(rows(o), sample.T).r2; })),
+               3);
   };
   r2("position_from_words", "control: position from the words alone, R²",
      [&](const Outcome& o) { return written(o.look(), sample).word; });
   r2("position_untrained", "control: position after 8 layers before training, R²",
      [&](const Outcome& o) { return streams(at_start(o).look(), sample).back(); });
-  count_room(desk, f, r, sample);
-  const std::int64_t windows = desk.quick ? 60 : 300;
+  count_room(experiment, f, r, sample);
+  const std::int64_t windows = experiment.quick ? 60 : 300;
   const double few = position_by_counting(16, r.width, windows),
                many = position_by_counting(5000, r.width, windows);
   f.number("counted.16", "control: position in sums of 16 random words in as many channels, R²", few, 3);
@@ -92,37 +92,39 @@ const Record claim_001_03 = Claim{
     .recorded = answered,
     .verdicts = {{answered, {above("position_at_embedding", .5), above("letter_at_embedding", .5)}},
                  otherwise(open)},
-    .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal").deep(8)}; },
+    .recipes = [](const Experiment& d) { return std::vector{d.language("sinusoidal").deep(8)}; },
     .measure = separable,
 };
 
 // Far fewer channels than the text has symbols: counting alone no longer makes both readable.
-Recipe narrow(const Desk& d) {
+Recipe narrow(const Experiment& d) {
   Recipe r = d.language("sinusoidal");
   r.width = 12, r.heads = 2;
   return r;
 }
-Recipe frozen(const Desk& d) {
+Recipe frozen(const Experiment& d) {
   Recipe r = d.language("sinusoidal");
   r.frozen_words = true;
   return r;
 }
-Finding learnable(Desk& desk) {
+Finding learnable(Experiment& experiment) {
   Finding f;
-  const Recipe learned = desk.language("sinusoidal"), fixed_words = frozen(desk);
-  const Sample sample = desk.held_out(learned, desk.quick ? 60 : 300);
+  const Recipe learned = experiment.language("sinusoidal"), fixed_words = frozen(experiment);
+  const Sample sample = experiment.held_out(learned, experiment.quick ? 60 : 300);
   const auto word = [&](const Recipe& r, When start) {
-    return share_interval(letters_from_sum(desk, r, sample, start), told_tokens(sample));
+    return share_interval(letters_from_sum(experiment, r, sample, start), told_tokens(sample));
   };
   const ShareEstimate a = word(learned, When::trained), b = word(fixed_words, When::trained),
-                      c = word(narrow(desk), When::trained), d = word(narrow(desk), When::start);
-  const Estimate cost = loss_difference(desk, fixed_words, learned);
-  count_room(desk, f, learned, sample);
-  f.number("narrow_width", "channels of the narrow models", double(narrow(desk).width), 0);
+                      c = word(narrow(experiment), When::trained), d = word(narrow(experiment), When::start);
+  const Estimate cost = loss_difference(experiment, fixed_words, learned);
+  count_room(experiment, f, learned, sample);
+  f.number("narrow_width", "channels of the narrow models", double(narrow(experiment).width), 0);
   f.share("learned", "letter from the sum, words learned", a, 4);
   f.share("frozen", "letter from the sum, words random and frozen", b, 4);
-  f.share("narrow", text("letter from the sum, words learned, ", narrow(desk).width, " channels"), c, 4);
-  f.share("narrow_start", text("letter from the sum at the start, ", narrow(desk).width, " channels"), d, 4);
+  f.share("narrow", text("letter from the sum, words learned, ", narrow(experiment).width, " channels"), c,
+          4);
+  f.share("narrow_start", text("letter from the sum at the start, ", narrow(experiment).width, " channels"),
+          d, 4);
   f.estimate("loss", "loss with random, frozen words minus loss with learned words (nats)", cost, 4);
   return f;
 }
@@ -136,17 +138,17 @@ const Record claim_001_04 = Claim{
                  {wrong, {below("learned", .9)}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), frozen(d), narrow(d)};
         },
     .measure = learnable,
 };
 
-Finding prelearned(Desk& desk) {
+Finding prelearned(Experiment& experiment) {
   Finding f;
-  const Recipe learned = desk.language("sinusoidal");
-  const Estimate cost = loss_difference(desk, frozen(desk), learned),
-                 early = loss_difference_at(desk, frozen(desk), learned, .25);
+  const Recipe learned = experiment.language("sinusoidal");
+  const Estimate cost = loss_difference(experiment, frozen(experiment), learned),
+                 early = loss_difference_at(experiment, frozen(experiment), learned, .25);
   f.estimate(
       "loss_quarter",
       "loss with random words that are not trained minus loss with trained words, after a quarter (nats)",
@@ -162,19 +164,19 @@ const Record claim_001_15 = Claim{
     .recorded = holds,
     .rests_on = Basis::citation,
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), frozen(d)};
         },
     .measure = prelearned,
 };
 
-Finding not_mixed(Desk& desk) {
+Finding not_mixed(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal"), small = narrow(desk);
-  const Sample sample = desk.held_out(r, desk.quick ? 60 : 400);
+  const Recipe r = experiment.language("sinusoidal"), small = narrow(experiment);
+  const Sample sample = experiment.held_out(r, experiment.quick ? 60 : 400);
   const auto both = [&](const Recipe& recipe, When start, const std::string& key, const std::string& when) {
-    const auto words = letters_from_sum(desk, recipe, sample, start),
-               places = positions_from_sum(desk, recipe, sample, start);
+    const auto words = letters_from_sum(experiment, recipe, sample, start),
+               places = positions_from_sum(experiment, recipe, sample, start);
     f.estimate(key + "position", text("position from the sum, ", when, ": R²"), mean_interval(places), 3);
     f.share(key + "word", text("letter from the sum, ", when, ": accuracy"),
             share_interval(words, told_tokens(sample)), 4);
@@ -186,22 +188,23 @@ Finding not_mixed(Desk& desk) {
              before = both(small, When::start, "narrow_start_", text(small.width, " channels, at the start"));
   const Estimate word_change = paired_interval(tight.first, before.first),
                  place_change = paired_interval(tight.second, before.second);
-  count_room(desk, f, r, sample);
+  count_room(experiment, f, r, sample);
   f.number("narrow_width", "channels of the narrow models", double(small.width), 0);
   f.estimate("narrow_word_change", text("letter, ", small.width, " channels: trained minus start"),
              word_change, 4);
   f.estimate("narrow_position_change", text("position, ", small.width, " channels: trained minus start"),
              place_change, 4);
   const auto left = [&](const char* key, const char* what, double MeaningLeft::*which) {
-    f.estimate(key, what,
-               mean_interval(each(desk, r, [&](const Outcome& o) { return letters_left(o, sample).*which; })),
-               3);
+    f.estimate(
+        key, what,
+        mean_interval(each(experiment, r, [&](const Outcome& o) { return letters_left(o, sample).*which; })),
+        3);
   };
   left("ratio", "|position| / |letter|, trained", &MeaningLeft::ratio);
   left("near", "share of the ten nearest letters that are among the ten nearest to the sum",
        &MeaningLeft::near);
   left("near_outside", "the same outside the position's directions", &MeaningLeft::near_outside);
-  pieces_left(desk, f);
+  pieces_left(experiment, f);
   return f;
 }
 const Record claim_003_14 = Claim{
@@ -214,12 +217,12 @@ const Record claim_003_14 = Claim{
                  {wrong, {below("word", .9)}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), narrow(d), d.pieces("sinusoidal")};
         },
     .measure = not_mixed,
 };
-Finding one_dimension(Desk&) {
+Finding one_dimension(Experiment&) {
   Finding f;
   const double directions = double(spectrum(sinusoid(512, 128)).count(.999));
   // Words at 1, 2, 3; the n-th position adds n·0.01.
@@ -246,12 +249,12 @@ const Record claim_001_08 = Claim{
     .measure = one_dimension,
 };
 
-Finding bert_range(Desk& desk) {
+Finding bert_range(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
-  const Sample sample = desk.held_out(r, 16);
+  const Recipe r = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(r, 16);
   const auto of = [&](const char* key, std::string name, int digits, auto&& g) {
-    f.estimate(key, std::move(name), mean_interval(each(desk, r, g)), digits);
+    f.estimate(key, std::move(name), mean_interval(each(experiment, r, g)), digits);
   };
   const auto raw = [](const Outcome& o) { return parameter(o.look(), "embed.word"); };
   of("deviation", text("root mean square of the raw table, ", r.width, " channels"), 3,
@@ -289,7 +292,7 @@ double nearest_to_example(const Matrix& e, std::int64_t first, std::int64_t seco
   return nearest;
 }
 
-Finding example_of_a_sum(Desk& desk) {
+Finding example_of_a_sum(Experiment& experiment) {
   Finding f;
   const Matrix e = sinusoid(512, 64);
   f.number("example", "|v|² of the example", .7 * .7 + .9 * .9, 2);
@@ -300,7 +303,7 @@ Finding example_of_a_sum(Desk& desk) {
   }
   for (std::int64_t i = 0; i < 256; ++i) nearest = std::min(nearest, nearest_to_example(e, 2 * i, 2 * i + 1));
   const double other = nearest_to_example(sinusoid(512, 512, 0, kTensor2tensor), 0, 1);
-  const double inexact = rounding_of_sum(desk.language("sinusoidal"));
+  const double inexact = rounding_of_sum(experiment.language("sinusoidal"));
   f.between("exact", "largest difference between what enters the model and word + position", inexact, 0, 1e-6,
             9);
   f.number("nearest",

@@ -19,7 +19,7 @@ using enum Verdict;
 
 constexpr std::int64_t kDepths[] = {1, 2, 4, 8};
 
-Recipe of_depth(const Desk& d, const char* spec, std::int64_t layers) {
+Recipe of_depth(const Experiment& d, const char* spec, std::int64_t layers) {
   return d.language(spec).deep(layers);
 }
 
@@ -36,7 +36,7 @@ Read read_positions(const Outcome& o, const Sample& sample) {
 }
 
 // How far no position is behind the sinusoid, by depth, while training.
-report::LineChart gaps_while_training(Desk& desk) {
+report::LineChart gaps_while_training(Experiment& experiment) {
   report::LineChart chart{
       "What an encoding saves, by depth and training",
       "Held-out loss without positions minus loss with the sinusoid, causal models; mean over seeds.",
@@ -44,13 +44,14 @@ report::LineChart gaps_while_training(Desk& desk) {
       {"nats per byte"},
       {}};
   for (const std::int64_t layers : kDepths) {
-    const Recipe none = of_depth(desk, "none", layers), sinus = of_depth(desk, "sinusoidal", layers);
+    const Recipe none = of_depth(experiment, "none", layers),
+                 sinus = of_depth(experiment, "sinusoidal", layers);
     report::Series s{text(layers, layers == 1 ? " layer" : " layers"), {}, int(chart.series.size())};
     constexpr int kPoints = 8;
     const double tokens = double(none.steps * none.batch * none.length);
     for (int k = 1; k <= kPoints; ++k)
       s.points.emplace_back(tokens * k / kPoints / 1e3,
-                            loss_difference_at(desk, none, sinus, double(k) / kPoints).mean);
+                            loss_difference_at(experiment, none, sinus, double(k) / kPoints).mean);
     chart.series.push_back(std::move(s));
   }
   return chart;
@@ -66,11 +67,11 @@ double cost_of_twelve(const Recipe& here) {
   return flops(large) / flops(here);
 }
 
-report::Table shuffles(Desk& desk, const Recipe& none) {
+report::Table shuffles(Experiment& experiment, const Recipe& none) {
   std::vector<std::pair<std::string, std::vector<double>>> rows;
   for (const std::int64_t kept : {0, 1, 2, 4, 8, 16}) {
-    const Estimate cost = mean_interval(each(desk, none, [&](const Outcome& o) {
-      return shuffle_cost(o.look(), desk.held_out(none, desk.quick ? 64 : 256), kept, 9);
+    const Estimate cost = mean_interval(each(experiment, none, [&](const Outcome& o) {
+      return shuffle_cost(o.look(), experiment.held_out(none, experiment.quick ? 64 : 256), kept, 9);
     }));
     rows.push_back({text("all shuffled but the last ", kept), {cost.mean, cost.half_width}});
   }
@@ -78,27 +79,28 @@ report::Table shuffles(Desk& desk, const Recipe& none) {
       {{"no position, causal, 8 layers", "loss of the next byte minus loss intact (nats)", "±"}, rows, 3});
 }
 
-Finding implicit(Desk& desk) {
+Finding implicit(Experiment& experiment) {
   Finding f;
   for (const std::int64_t layers : kDepths) {
-    const Recipe none = of_depth(desk, "none", layers), sinus = of_depth(desk, "sinusoidal", layers);
+    const Recipe none = of_depth(experiment, "none", layers),
+                 sinus = of_depth(experiment, "sinusoidal", layers);
     const std::string name = text("causal, ", layers, layers == 1 ? " layer" : " layers",
                                   ": loss without positions minus loss with the sinusoid");
-    f.estimate(text("gap.", layers), name + " (nats per byte)", loss_difference(desk, none, sinus));
+    f.estimate(text("gap.", layers), name + " (nats per byte)", loss_difference(experiment, none, sinus));
     f.estimate(text("quarter.", layers), name + ", after a quarter of the training (nats per byte)",
-               loss_difference_at(desk, none, sinus, .25));
+               loss_difference_at(experiment, none, sinus, .25));
   }
   f.estimate("gap_learned",
              "causal, 2 layers: loss without positions minus loss with a learned table (nats per byte)",
-             loss_difference(desk, desk.language("none"), desk.language("learned")));
-  const Recipe deepest = of_depth(desk, "none", 8);
-  const Sample sample = desk.held_out(deepest, desk.quick ? 60 : 300);
+             loss_difference(experiment, experiment.language("none"), experiment.language("learned")));
+  const Recipe deepest = of_depth(experiment, "none", 8);
+  const Sample sample = experiment.held_out(deepest, experiment.quick ? 60 : 300);
   std::vector<double> embedding, best, untrained, order;
-  for (const Outcome& o : desk.models(deepest)) {
+  for (const Outcome& o : experiment.models(deepest)) {
     const Read r = read_positions(o, sample);
     embedding.push_back(r.embedding), best.push_back(r.best);
     untrained.push_back(read_positions(at_start(o), sample).best);
-    order.push_back(shuffle_cost(o.look(), desk.held_out(deepest, desk.quick ? 64 : 256), 1, 9));
+    order.push_back(shuffle_cost(o.look(), experiment.held_out(deepest, experiment.quick ? 64 : 256), 1, 9));
   }
   f.estimate("embedding", "no position, 8 layers: R² of a position probe at the embedding",
              mean_interval(embedding), 3);
@@ -111,7 +113,7 @@ Finding implicit(Desk& desk) {
              mean_interval(order), 3);
   f.number("dear", "compute of 12 layers on windows of 512, in trainings of 8 layers on windows of 64",
            cost_of_twelve(deepest), 0);
-  f.figures = {gaps_while_training(desk), shuffles(desk, deepest)};
+  f.figures = {gaps_while_training(experiment), shuffles(experiment, deepest)};
   return f;
 }
 const Record claim_004_07 = Claim{
@@ -124,7 +126,7 @@ const Record claim_004_07 = Claim{
                  {wrong, {below("gap.2")}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all{d.language("none"), d.language("sinusoidal"), d.language("learned")};
           for (const std::int64_t layers : kDepths) {
             for (const char* spec : {"none", "sinusoidal"}) all.push_back(d.language(spec).deep(layers));
@@ -136,10 +138,10 @@ const Record claim_004_07 = Claim{
 
 // Of the training of a model without positions, the share that one with this spec needs not, to come to the same loss: by
 // seed, 0 where it does not come there.
-std::vector<double> saved_by(Desk& desk, const char* spec) {
+std::vector<double> saved_by(Experiment& experiment, const char* spec) {
   std::vector<double> out;
-  for (const Outcome& none : desk.models(desk.language("none"))) {
-    for (const Outcome& o : desk.models(desk.language(spec))) {
+  for (const Outcome& none : experiment.models(experiment.language("none"))) {
+    for (const Outcome& o : experiment.models(experiment.language(spec))) {
       if (o.seed != none.seed) continue;
       const double all = none.curve.back().first;
       out.push_back(1 - std::min(1.0, tokens_to(o, none.nats) / all));
@@ -148,7 +150,7 @@ std::vector<double> saved_by(Desk& desk, const char* spec) {
   return out;
 }
 
-Finding takes_load(Desk& desk) {
+Finding takes_load(Experiment& experiment) {
   Finding f;
   report::LineChart chart{"Held-out loss while training",
                           "Causal models of two layers on text; mean over seeds.",
@@ -156,7 +158,7 @@ Finding takes_load(Desk& desk) {
                           {"nats per byte"},
                           {}};
   for (const char* spec : {"none", "learned", "sinusoidal", "alibi", "t5", "rope"}) {
-    const auto& models = desk.models(desk.language(spec));
+    const auto& models = experiment.models(experiment.language(spec));
     report::Series s{spec, {}, int(chart.series.size())};
     for (const Outcome& o : models) {
       s.points.resize(o.curve.size());
@@ -168,13 +170,13 @@ Finding takes_load(Desk& desk) {
     if (std::string_view(spec) == "none") continue;
     f.estimate(text("saved.", spec),
                text("share of the training saved to reach the final loss of `none`, ", spec),
-               mean_interval(saved_by(desk, spec)), 3);
+               mean_interval(saved_by(experiment, spec)), 3);
   }
-  const Recipe with = desk.language("rope"), without = desk.language("none");
+  const Recipe with = experiment.language("rope"), without = experiment.language("none");
   f.estimate("gain", "loss with RoPE minus loss without positions (nats per byte)",
-             loss_difference(desk, with, without));
+             loss_difference(experiment, with, without));
   f.estimate("gain_quarter", "the same difference after a quarter of the training (nats per byte)",
-             loss_difference_at(desk, with, without, .25));
+             loss_difference_at(experiment, with, without, .25));
   f.figures = {chart};
   return f;
 }
@@ -185,7 +187,7 @@ const Record claim_004_05 = Claim{
     .recorded = answered,
     .verdicts = {{answered, {apart("gain")}}, otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all;
           for (const char* s : {"none", "learned", "sinusoidal", "alibi", "t5", "rope"})
             all.push_back(d.language(s));
@@ -229,11 +231,11 @@ Excess information_excess(std::vector<std::vector<unsigned char>> windows, std::
   return e;
 }
 
-Finding related(Desk& desk) {
+Finding related(Experiment& experiment) {
   Finding f;
-  const std::string_view bytes = desk.text().content();
+  const std::string_view bytes = experiment.text().content();
   constexpr std::size_t T = 16;
-  const std::int64_t wanted = desk.draws(4000);
+  const std::int64_t wanted = experiment.draws(4000);
   std::vector<std::size_t> line_starts;
   for (std::size_t at = 0; at + T + 1 < bytes.size(); ++at) {
     if (bytes[at] == '\n') line_starts.push_back(at + 1);
@@ -254,8 +256,8 @@ Finding related(Desk& desk) {
     lines.push_back(take(line_starts[random.below(std::uint64_t(2 * n), line_starts.size())]));
     anywhere.push_back(take(random.below(std::uint64_t(2 * n + 1), bytes.size() - T - 1)));
   }
-  const Excess start = information_excess(lines, desk.draws(100)),
-               crop = information_excess(anywhere, desk.draws(100));
+  const Excess start = information_excess(lines, experiment.draws(100)),
+               crop = information_excess(anywhere, experiment.draws(100));
   f.between("line_starts", "I(letter; position) at line starts minus that of shuffled copies (nats)",
             start.found - start.null, .01, 10, 4);
   f.number("deviation", "standard deviation of the shuffled copies (nats)", start.null_sd, 5);
@@ -273,7 +275,7 @@ const Record claim_000_06 = Claim{
     .recorded = holds_if,
     .verdicts = {{holds_if, {asked("line_starts"), asked("places_z")}}},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           d.text();  // no model, but the text: to be missed before anything is measured
           return std::vector<Recipe>();
         },

@@ -30,9 +30,9 @@ Window first_window(const Outcome& o, const Sample& s, std::int64_t n = 0) {
   return w;
 }
 
-Finding joint_matrix(Desk& desk) {
+Finding joint_matrix(Experiment& experiment) {
   Finding f;
-  const Outcome& o = desk.models(desk.language("sinusoidal")).front();
+  const Outcome& o = experiment.models(experiment.language("sinusoidal")).front();
   const Architecture& c = o.model->architecture();
   const std::int64_t D = c.attention.head_dim;
   const Matrix qkv = parameter(o.look(), "layers.0.attention.qkv.weight"), x = gaussian_words(32, c.width, 1);
@@ -116,11 +116,11 @@ report::Maps picture(const Outcome& o, const Window& w, std::int64_t head) {
   return maps;
 }
 
-Finding expansion(Desk& desk) {
+Finding expansion(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
-  const Outcome& o = desk.models(r).front();
-  const Sample sample = desk.held_out(r, desk.quick ? 16 : 100);
+  const Recipe r = experiment.language("sinusoidal");
+  const Outcome& o = experiment.models(r).front();
+  const Sample sample = experiment.held_out(r, experiment.quick ? 16 : 100);
   const Window w = first_window(o, sample);
   const Expansion e = expand(o, w);
   f.between("error", "relative error of the sum of the terms against the logits", e.error, 0, 1e-4, 12);
@@ -130,8 +130,8 @@ Finding expansion(Desk& desk) {
   for (const double v : of_heads.front().values) one += v;
   f.near("shares_sum", "sum of the covariance shares", one, 1, 1e-9, 9);
   std::vector<std::vector<double>> shares(5), costs(4);
-  for (const Outcome& x : desk.models(r)) {
-    const auto s = four_shares(x, sample), c = ablations(x, sample.first(desk.quick ? 4 : 24));
+  for (const Outcome& x : experiment.models(r)) {
+    const auto s = four_shares(x, sample), c = ablations(x, sample.first(experiment.quick ? 4 : 24));
     for (std::size_t k = 0; k < 5; ++k) shares[k].push_back(s[k]);
     for (std::size_t k = 0; k < 4; ++k) costs[k].push_back(c[k]);
   }
@@ -155,11 +155,11 @@ const Record claim_000_02 = Claim{
     .measure = expansion,
 };
 
-Finding direction(Desk& desk) {
+Finding direction(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
-  const Outcome& o = desk.models(r).front();
-  const Window w = first_window(o, desk.held_out(r, 1));
+  const Recipe r = experiment.language("sinusoidal");
+  const Outcome& o = experiment.models(r).front();
+  const Window w = first_window(o, experiment.held_out(r, 1));
   const auto maps = attention_maps(o.look(), 0, w.whole);
   double rows = 0, columns = 0;
   for (const Matrix& a : maps.weights) {
@@ -192,11 +192,11 @@ constexpr const char *kFourOwn = "deberta(span=32, terms=c2p_p2c_p2p)",
 constexpr double kMargin = .02;
 
 // Who pulls which way at the trained sum.
-void pulls_of_terms(Desk& desk, Finding& f) {
-  const Recipe r = desk.language("sinusoidal");
+void pulls_of_terms(Experiment& experiment, Finding& f) {
+  const Recipe r = experiment.language("sinusoidal");
   std::vector<std::vector<double>> by_term(4);
-  for (const Outcome& o : desk.models(r)) {
-    const auto p = pulls(o, desk.held_out(r, desk.quick ? 4 : 24));
+  for (const Outcome& o : experiment.models(r)) {
+    const auto p = pulls(o, experiment.held_out(r, experiment.quick ? 4 : 24));
     for (std::size_t k = 0; k < 4; ++k) by_term[k].push_back(p[k]);
   }
   int grow = 0, shrink = 0;
@@ -209,18 +209,19 @@ void pulls_of_terms(Desk& desk, Finding& f) {
   f.number("shrinking", "terms in the trained sum whose shrinking lowers the loss", shrink, 0);
 }
 
-Finding trade_off(Desk& desk) {
+Finding trade_off(Experiment& experiment) {
   Finding f;
-  const Recipe sum = desk.language("sinusoidal"), again = desk.language("every_layer(sinusoidal)"),
-               own = desk.language(kFourOwn), shared = desk.language(kFourShared),
-               three = desk.language("deberta(span=32)"), tupe = desk.language("tupe");
+  const Recipe sum = experiment.language("sinusoidal"),
+               again = experiment.language("every_layer(sinusoidal)"), own = experiment.language(kFourOwn),
+               shared = experiment.language(kFourShared), three = experiment.language("deberta(span=32)"),
+               tupe = experiment.language("tupe");
   report::IntervalChart chart{
       "What does one matrix for four tasks cost?",
       "Held-out loss, paired by seed, each arm at its own learning rate; ± is a 95 % t interval.",
       "difference in nats per byte",
       {}};
   const auto compare = [&](const char* key, const char* what, const Recipe& a, const Recipe& b) {
-    const OnTheWay way = on_the_way(desk, a, b);
+    const OnTheWay way = on_the_way(experiment, a, b);
     f.estimate(key, text(what, " (nats per byte)"), way[2], 4);
     f.estimate(text(key, "_quarter"), text(what, ", after a quarter of the training (nats per byte)"), way[0],
                4);
@@ -234,7 +235,7 @@ Finding trade_off(Desk& desk) {
           again);
   compare("tupe", "loss of TUPE (no cross terms) minus loss of the sum in every layer", tupe, again);
   f.figures = {chart};
-  pulls_of_terms(desk, f);
+  pulls_of_terms(experiment, f);
   return f;
 }
 const Record claim_000_04 = Claim{
@@ -244,7 +245,7 @@ const Record claim_000_04 = Claim{
     .recorded = wrong,
     .verdicts = {{wrong, {below("tying", kMargin)}}, {holds, {above("tying", kMargin)}}, otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), d.language("every_layer(sinusoidal)"),
                              d.language("tupe"),       d.language("deberta(span=32)"),
                              d.language(kFourOwn),     d.language(kFourShared)};
@@ -254,10 +255,10 @@ const Record claim_000_04 = Claim{
 
 double mean_of(const std::vector<double>& v) { return mean_interval(v).mean; }
 
-Finding identifiable(Desk& desk) {
+Finding identifiable(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
-  Sample sample = desk.held_out(r, desk.quick ? 100 : 200);
+  const Recipe r = experiment.language("sinusoidal");
+  Sample sample = experiment.held_out(r, experiment.quick ? 100 : 200);
   const Random random(5, "mixed letters");  // letters without their neighbours, which would not average out
   for (std::size_t n = sample.inputs.size() - 1; n > 0; --n)
     std::swap(sample.inputs[n], sample.inputs[random.below(n, n + 1)]);
@@ -267,9 +268,9 @@ Finding identifiable(Desk& desk) {
       "share of the variance of e'Mf that the offset explains",
       {}};
   std::vector<double> correlation, offset, chance, start;
-  for (const Outcome& o : desk.models(r)) {
+  for (const Outcome& o : experiment.models(r)) {
     correlation.push_back(least_correlation(o, sample));
-    const OffsetShares s = offset_shares(o, sample, desk.draws(40));
+    const OffsetShares s = offset_shares(o, sample, experiment.draws(40));
     for (std::size_t h = 0; h < s.found.size(); ++h)
       chart.rows.push_back(
           {text("seed ", o.seed, ", head ", h), s.found[h], std::nan(""), int(o.seed), {s.by_chance[h]}});
@@ -306,18 +307,18 @@ std::vector<bool> at_marks(const Sample& s) {
   return out;
 }
 
-Finding importance(Desk& desk) {
+Finding importance(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
-  const Sample sample = desk.held_out(r, desk.quick ? 16 : 60);
-  const std::int64_t draws = desk.draws(200);
+  const Recipe r = experiment.language("sinusoidal");
+  const Sample sample = experiment.held_out(r, experiment.quick ? 16 : 60);
+  const std::int64_t draws = experiment.draws(200);
   std::vector<double> lowest, highest, heads, heads_null, kinds, kinds_null;
   report::IntervalChart chart{"How much of a head's logits is about position",
                               "",
                               "share of the terms with a position in the variance within rows",
                               {}};
   const auto about_position = [](std::size_t a, std::size_t b) { return b == 1 || (a == 1 && b == 0); };
-  for (const Outcome& o : desk.models(r)) {
+  for (const Outcome& o : experiment.models(r)) {
     const Written parts = written(o.look(), sample);
     const RowParts rows = row_parts(o.look(), 0, {parts.word, parts.position}, sample.T, about_position);
     std::vector<double> shares;

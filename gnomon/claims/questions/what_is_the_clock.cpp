@@ -20,7 +20,7 @@ namespace {
 
 using enum Verdict;
 
-Finding clock_hands(Desk&) {
+Finding clock_hands(Experiment&) {
   Finding f;
   const Matrix e = sinusoid(512, 129);
   const auto w = sinusoid_frequencies(512);
@@ -68,7 +68,7 @@ std::vector<double> in_float32(std::int64_t p, std::int64_t d) {
   return out;
 }
 
-Finding unique(Desk&) {
+Finding unique(Experiment&) {
   Finding f;
   constexpr std::int64_t kFarthest = 20000;
   const auto w = sinusoid_frequencies(512);
@@ -106,11 +106,11 @@ const Record claim_003_11 = Claim{
     .measure = unique,
 };
 
-Finding circles(Desk& desk) {
+Finding circles(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
-  const Outcome& o = desk.models(r).front();
-  const Sample sample = desk.held_out(r, 8);
+  const Recipe r = experiment.language("sinusoidal");
+  const Outcome& o = experiment.models(r).front();
+  const Sample sample = experiment.held_out(r, 8);
   const Written parts = written(o.look(), sample);
   const auto h = streams(o.look(), sample);
   const Matrix table = parameter(o.look(), "embed.word");
@@ -144,17 +144,17 @@ const Record claim_003_12 = Claim{
     .text = claim_text(kText, "003-12"),
     .recorded = holds_if,
     .verdicts = {{holds_if, {asked("circle"), at_least("circle_of_row", .01)}}, {holds, {asked("circle")}}},
-    .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
+    .recipes = [](const Experiment& d) { return std::vector{d.language("sinusoidal")}; },
     .measure = circles,
 };
 
 // What the pairs of RoPE do in the first layer, a column a pair: the share of the logits' variance, mean over seeds.
-report::HeatMap rotary_picture(Desk& desk, Finding& f) {
-  const Recipe r = desk.language("rope");
-  const Sample sample = desk.held_out(r, desk.quick ? 4 : 24);
+report::HeatMap rotary_picture(Experiment& experiment, Finding& f) {
+  const Recipe r = experiment.language("rope");
+  const Sample sample = experiment.held_out(r, experiment.quick ? 4 : 24);
   const std::size_t pairs = std::size_t(r.width / r.heads / 2);
   std::vector<double> shares(pairs * std::size_t(r.heads), 0.0), concentration(pairs, 0.0);
-  const auto& models = desk.models(r);
+  const auto& models = experiment.models(r);
   for (const Outcome& o : models) {
     const auto use = rotary_use(o.look(), 0, streams(o.look(), sample)[0], sample.T);
     for (std::size_t h = 0; h < use.size(); ++h) {
@@ -210,9 +210,9 @@ double loss_hiding(const Outcome& o, const Sample& sample, const Band& band) {
     value.write(e);
   });
 }
-std::vector<double> hiding_cost(Desk& desk, const Recipe& r, const Band& band) {
-  const Sample sample = desk.held_out(r, desk.quick ? 16 : 64);
-  return each(desk, r,
+std::vector<double> hiding_cost(Experiment& experiment, const Recipe& r, const Band& band) {
+  const Sample sample = experiment.held_out(r, experiment.quick ? 16 : 64);
+  return each(experiment, r,
               [&](const Outcome& o) { return loss_hiding(o, sample, band) - mean_loss(o.look(), sample); });
 }
 // The share of the code's variance over the positions of a window that lies in these waves.
@@ -225,12 +225,12 @@ double variance_in(const Band& band, std::int64_t d, std::int64_t T) {
   return within / all;
 }
 
-Recipe one_layer(const Desk& d, const char* task) { return d.task(task, "sinusoidal", 1); }
+Recipe one_layer(const Experiment& d, const char* task) { return d.task(task, "sinusoidal", 1); }
 
 // What the byte k places before the one to predict is worth: the loss of that one when it is replaced by another byte of
 // the sample, less the loss intact; by model.
-std::vector<double> worth_of(Desk& desk, const Recipe& r, std::int64_t k, const Band& hidden) {
-  Sample intact = desk.held_out(r, desk.quick ? 64 : 256);
+std::vector<double> worth_of(Experiment& experiment, const Recipe& r, std::int64_t k, const Band& hidden) {
+  Sample intact = experiment.held_out(r, experiment.quick ? 64 : 256);
   for (std::size_t n = 0; n < intact.targets.size(); ++n) {
     if (std::int64_t(n) % intact.T != intact.T - 1) intact.targets[n] = kUnscored;
   }
@@ -239,12 +239,12 @@ std::vector<double> worth_of(Desk& desk, const Recipe& r, std::int64_t k, const 
   for (std::int64_t s = 0; s < intact.count(); ++s)
     replaced.inputs[std::size_t((s + 1) * intact.T - k)] =
         intact.inputs[random.below(std::uint64_t(s), intact.inputs.size())];
-  return each(desk, r, [&](const Outcome& o) {
+  return each(experiment, r, [&](const Outcome& o) {
     return loss_hiding(o, replaced, hidden) - loss_hiding(o, intact, hidden);
   });
 }
 
-report::LineChart worth_picture(Desk& desk, const Recipe& r) {
+report::LineChart worth_picture(Experiment& experiment, const Recipe& r) {
   report::LineChart chart{
       "What a byte is worth, by its distance",
       "Loss of the next byte if the byte k places before it is replaced, minus the loss intact; mean over "
@@ -256,13 +256,13 @@ report::LineChart worth_picture(Desk& desk, const Recipe& r) {
        {std::pair{"all waves", Band{0, 0}}, {"short waves hidden", kShort}, {"long waves hidden", kLong}}) {
     report::Series s{name, {}, int(chart.series.size()), false, true};
     for (const std::int64_t k : {1, 2, 4, 8, 16, 32})
-      s.points.emplace_back(double(k), mean_interval(worth_of(desk, r, k, hidden)).mean);
+      s.points.emplace_back(double(k), mean_interval(worth_of(experiment, r, k, hidden)).mean);
     chart.series.push_back(std::move(s));
   }
   return chart;
 }
 
-report::LineChart octave_picture(Desk& desk, const Recipe& r, Finding& f) {
+report::LineChart octave_picture(Experiment& experiment, const Recipe& r, Finding& f) {
   report::LineChart chart{"What an octave of the code is worth",
                           "Loss with the channels of one octave of frequencies set to their mean over "
                           "positions, minus the loss intact.",
@@ -271,7 +271,7 @@ report::LineChart octave_picture(Desk& desk, const Recipe& r, Finding& f) {
                           {}};
   report::Series mean{"mean of the seeds", {}, 0, false, true};
   for (double wave = 2 * std::numbers::pi; wave < 1000; wave *= 2) {
-    const Estimate e = mean_interval(hiding_cost(desk, r, {wave, 2 * wave}));
+    const Estimate e = mean_interval(hiding_cost(experiment, r, {wave, 2 * wave}));
     f.estimate(text("loss.", fixed(wave, 0)),
                text("loss without wavelengths ", fixed(wave, 0), " to ", fixed(2 * wave, 0),
                     " minus loss intact (nats per byte)"),
@@ -292,16 +292,16 @@ double distance_share(double k, double low, double high) {
   return band / all;
 }
 
-Finding distances(Desk& desk) {
+Finding distances(Experiment& experiment) {
   Finding f;
   const double fast = distance_share(1, .125, 2), slow = distance_share(64, 0, .125);
   f.between("fast_at_1", "share of pairs with w > 1/8 in the squared distance between neighbours", fast, .95,
             1, 3);
   f.between("slow_at_64", "share of pairs with w <= 1/8 in the squared distance between positions 64 apart",
             slow, .4, 1, 3);
-  const Recipe r = desk.language("sinusoidal");
-  const Estimate of_short = mean_interval(hiding_cost(desk, r, kShort)),
-                 of_long = mean_interval(hiding_cost(desk, r, kLong));
+  const Recipe r = experiment.language("sinusoidal");
+  const Estimate of_short = mean_interval(hiding_cost(experiment, r, kShort)),
+                 of_long = mean_interval(hiding_cost(experiment, r, kLong));
   f.estimate("text.short", "text: loss without waves of up to 25 tokens minus loss intact (nats per byte)",
              of_short, 3);
   f.estimate("text.long", "text: loss without longer waves minus loss intact (nats per byte)", of_long, 3);
@@ -311,8 +311,8 @@ Finding distances(Desk& desk) {
   std::vector<Estimate> costs;
   std::vector<std::vector<double>> leads;
   for (const char* task : {"previous", "offset8"}) {
-    const Recipe t = one_layer(desk, task);
-    const auto a = hiding_cost(desk, t, kShort), b = hiding_cost(desk, t, kLong);
+    const Recipe t = one_layer(experiment, task);
+    const auto a = hiding_cost(experiment, t, kShort), b = hiding_cost(experiment, t, kLong);
     const std::string at =
         std::string_view(task) == "previous" ? "the letter before" : "the letter eight before";
     costs.push_back(mean_interval(a)), costs.push_back(mean_interval(b));
@@ -329,7 +329,7 @@ Finding distances(Desk& desk) {
              "cost of short waves minus cost of long ones: at the letter before minus at the letter eight "
              "before (nats)",
              shift, 3);
-  f.figures = {octave_picture(desk, r, f), worth_picture(desk, r), rotary_picture(desk, f)};
+  f.figures = {octave_picture(experiment, r, f), worth_picture(experiment, r), rotary_picture(experiment, f)};
   return f;
 }
 const Record claim_004_02 = Claim{
@@ -341,7 +341,7 @@ const Record claim_004_02 = Claim{
                  {holds_if, {at_least("fast_at_1", .9), at_least("slow_at_64", .4)}},
                  otherwise(wrong)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), d.language("rope"), one_layer(d, "previous"),
                              one_layer(d, "offset8")};
         },

@@ -21,11 +21,11 @@ namespace {
 
 using enum Verdict;
 
-Finding tom_bit(Desk& desk) {
+Finding tom_bit(Experiment& experiment) {
   Finding f;
   report::IntervalChart chart{
       "Who bites? Right answers on pairs that differ only in order",
-      text("Names and verbs in lower case, a fixed last token asks. Seeds: ", desk.seeds(),
+      text("Names and verbs in lower case, a fixed last token asks. Seeds: ", experiment.seeds(),
            ". Both orders of a pair are always asked, so chance is one half."),
       "share of right answers",
       {}};
@@ -40,16 +40,18 @@ Finding tom_bit(Desk& desk) {
                        {"none.causal_2", "none", "no position, causal, 2 layers", 2, true, .95, 1},
                        {"sinusoidal.encoder", "sinusoidal", "sinusoid, encoder, 2 layers", 2, false, .95, 1},
                        {"rope.encoder", "rope", "RoPE, encoder, 2 layers", 2, false, .95, 1}}) {
-    const Recipe r = desk.task("order", a.spec, a.layers, a.causal);
-    const Sample pairs = desk.held_out(r, 512);
-    const Estimate right = mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, pairs); }));
+    const Recipe r = experiment.task("order", a.spec, a.layers, a.causal);
+    const Sample pairs = experiment.held_out(r, 512);
+    const Estimate right =
+        mean_interval(each(experiment, r, [&](const Outcome& o) { return accuracy(o, pairs); }));
     f.estimate(a.key, text("share of right answers: ", a.name), right, 3).ask(a.low, a.high);
     chart.rows.push_back({a.name, right.mean, right.half_width, int(chart.rows.size())});
   }
   const auto pooled = [&](std::int64_t layers, bool causal) {
-    const Recipe r = desk.task("order", "none", layers, causal);
-    const auto all =
-        each(desk, r, [&](const Outcome& o) { return reversal_pooled(o.look(), desk.held_out(r, 64)); });
+    const Recipe r = experiment.task("order", "none", layers, causal);
+    const auto all = each(experiment, r, [&](const Outcome& o) {
+      return reversal_pooled(o.look(), experiment.held_out(r, 64));
+    });
     return *std::max_element(all.begin(), all.end());
   };
   const double of_encoder = pooled(2, false), of_decoder = pooled(1, true);
@@ -71,7 +73,7 @@ const Record claim_003_01 = Claim{
                  {holds, {at_most("none.encoder", .5), asked("pooled"), at_most("none.causal_2", .51)}},
                  otherwise(wrong)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.task("order", "none", 2, false), d.task("order", "none", 1, true),
                              d.task("order", "none", 2, true), d.task("order", "sinusoidal", 2, false),
                              d.task("order", "rope", 2, false)};
@@ -79,7 +81,7 @@ const Record claim_003_01 = Claim{
     .measure = tom_bit,
 };
 
-Finding at_once(Desk&) {
+Finding at_once(Experiment&) {
   Finding f;
   const Untrained m("sinusoidal", 2, true);
   const Sample s = letters(16, 1);
@@ -107,16 +109,17 @@ constexpr double kBlind =
     1e-5;  // float32 leaves no more of an error that is 0; what is not 0 is far above it
 
 // |f(Px) − P·f(x)|/|f(x)| of trained encoders, on windows of the text; by seed.
-std::vector<double> trained_errors(Desk& desk, const Recipe& r) {
-  const Sample sample = desk.held_out(r, 4);
-  return each(desk, r,
-              [&](const Outcome& o) { return equivariance_error(o.look(), sample, desk.draws(20), 6); });
+std::vector<double> trained_errors(Experiment& experiment, const Recipe& r) {
+  const Sample sample = experiment.held_out(r, 4);
+  return each(experiment, r, [&](const Outcome& o) {
+    return equivariance_error(o.look(), sample, experiment.draws(20), 6);
+  });
 }
 
-Finding permutations(Desk& desk) {
+Finding permutations(Experiment& experiment) {
   Finding f;
   const Sample s = letters(24, 4);
-  const std::int64_t n = desk.draws(100);
+  const std::int64_t n = experiment.draws(100);
   std::vector<std::pair<std::string, std::vector<double>>> rows;
   for (const char* spec : {"none", "sinusoidal", "rope", "t5"}) {
     for (const bool causal : {false, true}) {
@@ -134,8 +137,8 @@ Finding permutations(Desk& desk) {
         f.between(text(spec, ".encoder"), "relative error: " + untrained, e, .005, 1e9, 3);
     }
   }
-  const auto without = trained_errors(desk, desk.encoder("none")),
-             with_sinusoid = trained_errors(desk, desk.encoder("sinusoidal"));
+  const auto without = trained_errors(experiment, experiment.encoder("none")),
+             with_sinusoid = trained_errors(experiment, experiment.encoder("sinusoidal"));
   const double most = *std::max_element(without.begin(), without.end()),
                least = *std::min_element(with_sinusoid.begin(), with_sinusoid.end());
   f.between("trained.none", "relative error: none, encoder, trained on text, largest of the seeds", most, 0,
@@ -161,13 +164,13 @@ const Record claim_004_03 = Claim{
                   {asked("none.encoder"), asked("none.causal"), asked("trained.none"),
                    at_least("trained.sinusoidal", 100 * kBlind), asked("swap")}}},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = permutations,
 };
 
-Finding rows_together(Desk&) {
+Finding rows_together(Experiment&) {
   Finding f;
   const Untrained m("none", 2, false);
   const Sample s = letters(24, 1);
@@ -197,11 +200,11 @@ const Record claim_004_04 = Claim{
     .measure = rows_together,
 };
 
-Finding equivariant(Desk& desk) {
+Finding equivariant(Experiment& experiment) {
   Finding f;
   const Untrained m("none", 2, false);
   const Sample s = letters(24, 4);
-  const double error = equivariance_error(m.look(), s, desk.draws(100), 6),
+  const double error = equivariance_error(m.look(), s, experiment.draws(100), 6),
                pooled = reversal_pooled(m.look(), s);
   f.between("equivariance", "encoder without positions: equivariance error", error, 0, 1e-5, 9);
   f.between("pooled", "relative change of the pooled logits if read backwards", pooled, 0, 1e-5, 9);
@@ -212,9 +215,9 @@ Finding equivariant(Desk& desk) {
   const Matrix a = logits(m.look(), s), b = logits(m.look(), reversed);
   const double moved = std::sqrt(squares(sum(a, b, -1)) / squares(a));
   f.between("reversal", "relative change of the rows themselves if read backwards", moved, .1, 10, 3);
-  const Recipe without = desk.encoder("none"), sinus = desk.encoder("sinusoidal");
-  const Estimate gap = loss_difference(desk, without, sinus),
-                 early = loss_difference_at(desk, without, sinus, .25);
+  const Recipe without = experiment.encoder("none"), sinus = experiment.encoder("sinusoidal");
+  const Estimate gap = loss_difference(experiment, without, sinus),
+                 early = loss_difference_at(experiment, without, sinus, .25);
   f.estimate("loss", "masked letters: loss without positions minus loss with the sinusoid (nats)", gap);
   f.estimate("loss_quarter", "the same difference after a quarter of the training (nats)", early);
   return f;
@@ -227,13 +230,13 @@ const Record claim_004_08 = Claim{
     .verdicts = {{holds_if, {asked("equivariance"), asked("pooled"), asked("reversal"), above("loss")}},
                  otherwise(wrong)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = equivariant,
 };
 
-Finding token_wise(Desk&) {
+Finding token_wise(Experiment&) {
   Finding f;
   const Untrained m("none", 1, false);
   const Sample s = letters(24, 1);
@@ -264,15 +267,17 @@ const Record claim_004_11 = Claim{
     .measure = token_wise,
 };
 
-Finding bag_of_words(Desk& desk) {
+Finding bag_of_words(Experiment& experiment) {
   Finding f;
   const auto right = [&](const char* task, const char* spec) {
-    const Recipe r = desk.task(task, spec, 2, false);
-    return mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
+    const Recipe r = experiment.task(task, spec, 2, false);
+    return mean_interval(
+        each(experiment, r, [&](const Outcome& o) { return accuracy(o, experiment.held_out(r, 512)); }));
   };
   const Estimate bag = right("majority", "none"), placed = right("majority", "sinusoidal"),
                  order = right("order", "none"),
-                 gap = loss_difference(desk, desk.encoder("none"), desk.encoder("sinusoidal"));
+                 gap = loss_difference(experiment, experiment.encoder("none"),
+                                       experiment.encoder("sinusoidal"));
   f.estimate("majority.none", "share of right answers: majority of letters, none", bag, 3).ask(.97);
   f.estimate("majority.sinusoidal", "share of right answers: majority of letters, sinusoidal", placed, 3)
       .ask(.97);
@@ -288,22 +293,22 @@ const Record claim_004_12 = Claim{
     .recorded = holds,
     .verdicts = {{holds, {asked("majority.none"), asked("order"), above("language")}}, otherwise(wrong)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.task("majority", "none", 2, false), d.task("majority", "sinusoidal", 2, false),
                              d.task("order", "none", 2, false), d.encoder("none"), d.encoder("sinusoidal")};
         },
     .measure = bag_of_words,
 };
 
-Finding oranges(Desk& desk) {
+Finding oranges(Experiment& experiment) {
   Finding f;
   for (const auto& [spec, causal, low, high] : {std::tuple{"none", false, .5, .5},
                                                 {"none", true, .9, 1.0},
                                                 {"sinusoidal", false, .95, 1.0},
                                                 {"alibi", true, .95, 1.0}}) {
-    const Recipe r = desk.task("binding", spec, 2, causal);
-    const Estimate right =
-        mean_interval(each(desk, r, [&](const Outcome& o) { return accuracy(o, desk.held_out(r, 512)); }));
+    const Recipe r = experiment.task("binding", spec, 2, causal);
+    const Estimate right = mean_interval(
+        each(experiment, r, [&](const Outcome& o) { return accuracy(o, experiment.held_out(r, 512)); }));
     f.estimate(text(spec, causal ? ".causal" : ".encoder"),
                text("share of right answers: ", spec, causal ? ", causal" : ", encoder"), right, 3)
         .ask(low, high);
@@ -320,14 +325,14 @@ const Record claim_004_13 = Claim{
                  {holds, {asked("none.encoder"), asked("sinusoidal.encoder"), at_most("none.causal", .51)}},
                  otherwise(wrong)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.task("binding", "none", 2, false), d.task("binding", "none", 2, true),
                              d.task("binding", "sinusoidal", 2, false), d.task("binding", "alibi", 2, true)};
         },
     .measure = oranges,
 };
 
-Finding recurrent(Desk&) {
+Finding recurrent(Experiment&) {
   Finding f;
   const std::int64_t T = 24;
   const Matrix x = gaussian_words(T, 64, 61);

@@ -15,7 +15,7 @@ namespace {
 
 using enum Verdict;
 
-Finding code_of_the_answer(Desk&) {
+Finding code_of_the_answer(Experiment&) {
   Finding f;
   const Matrix near_ = sinusoid(16, 128), far = sinusoid(16, 2, 100005);
   f.near("paper.105_106", "product of positions 105 and 106", dot(near_.row(105), near_.row(106)),
@@ -52,7 +52,7 @@ const Record claim_004_16 = Claim{
     .measure = code_of_the_answer,
 };
 
-Finding formula(Desk&) {
+Finding formula(Experiment&) {
   const Shape shape = width_of(512);
   const auto encoding = make_encoding(kPaper, shape);
   const Placement places = Placement::consecutive(0, 512);
@@ -81,7 +81,7 @@ const Record claim_002_01 = Claim{
     .measure = formula,
 };
 
-Finding wavelengths(Desk&) {
+Finding wavelengths(Experiment&) {
   Finding f;
   const std::pair<std::int64_t, double> longest[] = {
       {16, 3162.28}, {64, 7498.94}, {512, 9646.62}, {768, 9763.00}};
@@ -105,7 +105,7 @@ const Record claim_003_06 = Claim{
     .measure = wavelengths,
 };
 
-Finding pairs(Desk&) {
+Finding pairs(Experiment&) {
   Finding f;
   const auto w = sinusoid_frequencies(512);
   f.near("pairs", "pairs at d = 512", double(w.size()), 256, 0, 0);
@@ -122,7 +122,7 @@ const Record claim_003_07 = Claim{
     .measure = pairs,
 };
 
-Finding stripes(Desk&) {
+Finding stripes(Experiment&) {
   Finding f;
   const auto flat = [](std::string_view spec, std::int64_t T) {
     const Matrix e = sinusoid(512, T, 0, spec);
@@ -159,7 +159,7 @@ const Record claim_003_08 = Claim{
     .measure = stripes,
 };
 
-Finding small_example(Desk&) {
+Finding small_example(Experiment&) {
   Finding f;
   const Matrix e = sinusoid(32, 16);
   const std::int64_t rows[] = {0, 1, 2, 15}, channels[] = {0, 1, 2, 3, 30, 31};
@@ -192,7 +192,7 @@ const Record claim_003_09 = Claim{
     .measure = small_example,
 };
 
-Finding slow_channels(Desk&) {
+Finding slow_channels(Experiment&) {
   struct Row {
     std::string_view spec;
     std::int64_t d, channel;
@@ -246,7 +246,7 @@ const Record claim_001_11 = Claim{
     .measure = slow_channels,
 };
 
-Finding repeats(Desk&) {
+Finding repeats(Experiment&) {
   Finding f;
   const std::pair<std::int64_t, double> widths[] = {{16, 1.014725}, {64, 1.471848}, {512, 3.714270}};
   for (const auto& [d, expected] : widths) {

@@ -34,29 +34,29 @@ constexpr Way kWays[] = {
 };
 
 // The recipe with the lowest mean loss of the concatenating ones.
-Recipe best_concatenation(Desk& desk, double share) {
-  const Recipe sum = desk.language("sinusoidal");
+Recipe best_concatenation(Experiment& experiment, double share) {
+  const Recipe sum = experiment.language("sinusoidal");
   std::vector<std::pair<double, Recipe>> all;
   for (const Way& w : kWays) {
-    const Recipe r = desk.language(w.spec);
-    if (w.concatenates) all.emplace_back(loss_difference_at(desk, r, sum, share).mean, r);
+    const Recipe r = experiment.language(w.spec);
+    if (w.concatenates) all.emplace_back(loss_difference_at(experiment, r, sum, share).mean, r);
   }
   return std::min_element(all.begin(), all.end(),
                           [](const auto& a, const auto& b) { return a.first < b.first; })
       ->second;
 }
 
-Finding why_add(Desk& desk) {
+Finding why_add(Experiment& experiment) {
   Finding f;
-  const Recipe sum = desk.language("sinusoidal"), loud = desk.language(kLoud);
+  const Recipe sum = experiment.language("sinusoidal"), loud = experiment.language(kLoud);
   report::IntervalChart chart{
       "Sum or concatenation: loss against the sum",
-      text("Each at its best rate; paired by seed, ± is a 95 % t interval, n = ", desk.seeds(), "."),
+      text("Each at its best rate; paired by seed, ± is a 95 % t interval, n = ", experiment.seeds(), "."),
       "loss minus the sum's (nats per byte); left is better",
       {}};
   for (const Way& w : kWays) {
-    const Recipe r = desk.language(w.spec);
-    const OnTheWay way = on_the_way(desk, r, sum);
+    const Recipe r = experiment.language(w.spec);
+    const OnTheWay way = on_the_way(experiment, r, sum);
     show(f, w.key, text("loss of ", w.name, " minus loss of the sum"), way);
     f.number(text("rate.", w.key), text("learning rate of ", w.name), r.learning_rate, 3);
     constexpr const char* kWhen[] = {", after a quarter", ", after half", ", at the end"};
@@ -66,14 +66,14 @@ Finding why_add(Desk& desk) {
   OnTheWay best{},
       against{};  // the concatenation that is best at that point, less the sum; the loud sum, less it
   for (std::size_t n = 0; n < best.size(); ++n) {
-    const Recipe r = best_concatenation(desk, kShares[n]);
-    best[n] = loss_difference_at(desk, r, sum, kShares[n]);
-    against[n] = loss_difference_at(desk, loud, r, kShares[n]);
+    const Recipe r = best_concatenation(experiment, kShares[n]);
+    best[n] = loss_difference_at(experiment, r, sum, kShares[n]);
+    against[n] = loss_difference_at(experiment, loud, r, kShares[n]);
   }
   show(f, "best", "loss of the concatenation that is best at that point minus loss of the sum", best);
   show(f, "loud_less_best",
        "loss of the sum at three times the amplitude minus loss of the best concatenation", against);
-  const Estimate gain = mean_interval(each(desk, desk.language(kGain), [](const Outcome& o) {
+  const Estimate gain = mean_interval(each(experiment, experiment.language(kGain), [](const Outcome& o) {
     return parameter(o.look(), "position.input.amplitude").values.front();
   }));
   f.estimate("gain.end", "learned gain at the end, from 1 at the start", gain, 2);
@@ -89,7 +89,7 @@ const Record claim_001_01 = Claim{
                  {answered, {equal("best.at.1", kMargin)}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all{d.language("sinusoidal")};
           for (const Way& w : kWays) all.push_back(d.language(w.spec));
           return all;
@@ -97,7 +97,7 @@ const Record claim_001_01 = Claim{
     .measure = why_add,
 };
 
-Finding orthogonal_by_concatenation(Desk& desk) {
+Finding orthogonal_by_concatenation(Experiment& experiment) {
   Finding f;
   const JoinedSizes size = sizes_of_512();
   f.near("project_less_sum", "parameters of concat + projection minus parameters of the sum",
@@ -108,10 +108,10 @@ Finding orthogonal_by_concatenation(Desk& desk) {
            100 * (size.project - size.sum) / 65e6, 2);
   f.number("wide_over_sum", "parameters at twice the width divided by parameters of the sum",
            size.wide / size.sum, 2);
-  const Recipe r = desk.language("concat(sinusoidal)");
+  const Recipe r = experiment.language("concat(sinusoidal)");
   std::vector<double> found, chance;
-  for (const Outcome& o : desk.models(r)) {
-    const Images images = images_of_blocks(o, 16, desk.draws(20));
+  for (const Outcome& o : experiment.models(r)) {
+    const Images images = images_of_blocks(o, 16, experiment.draws(20));
     found.push_back(images.found), chance.push_back(images.chance);
   }
   const Estimate overlap = mean_interval(found), by_chance = mean_interval(chance),
@@ -138,7 +138,7 @@ const Record claim_000_10 = Claim{
                  {holds_if,
                   {above("overlap", .05), at_least("wide_over_sum", 2), at_most("split_less_sum", -1)}},
                  otherwise(wrong)},
-    .recipes = [](const Desk& d) { return std::vector{d.language("concat(sinusoidal)")}; },
+    .recipes = [](const Experiment& d) { return std::vector{d.language("concat(sinusoidal)")}; },
     .measure = orthogonal_by_concatenation,
 };
 
@@ -164,13 +164,13 @@ const Record claim_003_04 = Claim{
     .measure = costs_of_joining,
 };
 
-Finding folding(Desk& desk) {
+Finding folding(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("project(sinusoidal)");
-  const Sample sample = desk.held_out(r, 16);
+  const Recipe r = experiment.language("project(sinusoidal)");
+  const Sample sample = experiment.held_out(r, 16);
   double worst = 0;
   std::vector<double> changed;
-  for (const Outcome& o : desk.models(r)) {
+  for (const Outcome& o : experiment.models(r)) {
     const Folded folded = fold(o, sample);
     worst = std::max(worst, folded.worst), changed.push_back(folded.changed);
   }
@@ -179,7 +179,7 @@ Finding folding(Desk& desk) {
   const Estimate learned = mean_interval(changed);
   f.estimate("changed", "share of the folded table's variance that is not a multiple of the sinusoid",
              learned, 3);
-  const OnTheWay cost = on_the_way(desk, r, desk.language("sinusoidal"));
+  const OnTheWay cost = on_the_way(experiment, r, experiment.language("sinusoidal"));
   show(f, "loss", "loss of the projection minus loss of the sum", cost);
   return f;
 }
@@ -190,13 +190,13 @@ const Record claim_001_05 = Claim{
     .recorded = holds_if,
     .verdicts = {{holds_if, {asked("folded"), at_least("changed", .05)}}, {wrong, {asked("folded")}}},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("project(sinusoidal)"), d.language("sinusoidal")};
         },
     .measure = folding,
 };
 
-Finding trivial(Desk&) {
+Finding trivial(Experiment&) {
   Finding f;
   const JoinedSizes size = sizes_of_512();
   const double adds = size.project - size.sum;
@@ -224,14 +224,14 @@ const Record claim_001_07 = Claim{
     .recorded = open,
     .rests_on = Basis::argument,
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("mixture(sinusoidal)"), d.language(kLoudMixture),
                              d.language("sinusoidal"), d.language(kLoud)};
         },
     .measure = mixed_by_attention,
 };
 
-Finding papers(Desk&) {
+Finding papers(Experiment&) {
   Finding f;
   double apart = 0;
   for (const char* entry : {"deberta", "tupe", "transformer_xl", "shaw"}) {
@@ -259,7 +259,7 @@ const Record claim_001_09 = Claim{
     .measure = papers,
 };
 
-Finding deberta(Desk&) {
+Finding deberta(Experiment&) {
   Finding f;
   const LogitOf logit("deberta(span=8)");
   const std::vector<double> zero(logit.q.size(), 0.0), none(logit.w.size(), 0.0);
@@ -284,13 +284,13 @@ const Record claim_001_10 = Claim{
     .measure = deberta,
 };
 
-Recipe with_channels(const Desk& d, int width) {
+Recipe with_channels(const Experiment& d, int width) {
   return d.language(text("concat(sinusoidal, width=", width, ")"));
 }
 
-Finding width_sweep(Desk& desk) {
+Finding width_sweep(Experiment& experiment) {
   Finding f;
-  const Recipe sum = desk.language("sinusoidal");
+  const Recipe sum = experiment.language("sinusoidal");
   report::LineChart chart{
       "How many channels does the position need?",
       "concat(sinusoidal, width): the word keeps the rest of 64 channels. Loss minus the sum's, at three "
@@ -299,11 +299,11 @@ Finding width_sweep(Desk& desk) {
       {"held-out loss minus the sum's (nats per byte)"},
       {{"a quarter", {}, 0, false, true}, {"half", {}, 1, false, true}, {"the end", {}, 2, false, true}}};
   for (const int width : {4, 8, 16, 32}) {
-    const OnTheWay way = on_the_way(desk, with_channels(desk, width), sum);
+    const OnTheWay way = on_the_way(experiment, with_channels(experiment, width), sum);
     show(f, text("less_sum.", width), text("loss with ", width, " channels minus loss of the sum"), way);
     for (std::size_t n = 0; n < way.size(); ++n) chart.series[n].points.emplace_back(width, way[n].mean);
   }
-  const OnTheWay few = on_the_way(desk, with_channels(desk, 4), with_channels(desk, 32));
+  const OnTheWay few = on_the_way(experiment, with_channels(experiment, 4), with_channels(experiment, 32));
   show(f, "four_less_32", "loss with 4 channels minus loss with 32 channels", few);
   f.figures = {chart};
   return f;
@@ -317,7 +317,7 @@ const Record claim_003_05 = Claim{
                  {wrong, {equal("four_less_32.at.1", kMargin)}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all{d.language("sinusoidal")};
           for (const int width : {4, 8, 16, 32}) all.push_back(with_channels(d, width));
           return all;

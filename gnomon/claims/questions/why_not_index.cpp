@@ -22,7 +22,7 @@ using enum Verdict;
 
 constexpr const char* kDivided = "index(divisor=64)";  // the windows trained here have 64 tokens
 
-Finding grows(Desk& desk) {
+Finding grows(Experiment& experiment) {
   Finding f;
   const Matrix x = gaussian_words(1000, 96, 51), u = gaussian_words(1, 96, 52);
   report::LineChart chart{
@@ -45,17 +45,18 @@ Finding grows(Desk& desk) {
     return std::sqrt(squares(h));
   };
   f.near("growth_of_length", "|h| at p = 1024 over |h| at p = 16", length_at(1024) / length_at(16), 64, 1, 1);
-  const Recipe raw = desk.language("index"), divided = desk.language(kDivided), none = desk.language("none"),
-               sinus = desk.language("sinusoidal");
-  const OnTheWay growth = on_the_way(desk, raw, divided), less_none = on_the_way(desk, raw, none),
-                 to_sinus = on_the_way(desk, raw, sinus), divided_way = on_the_way(desk, divided, sinus);
+  const Recipe raw = experiment.language("index"), divided = experiment.language(kDivided),
+               none = experiment.language("none"), sinus = experiment.language("sinusoidal");
+  const OnTheWay growth = on_the_way(experiment, raw, divided), less_none = on_the_way(experiment, raw, none),
+                 to_sinus = on_the_way(experiment, raw, sinus),
+                 divided_way = on_the_way(experiment, divided, sinus);
   show(f, "growth", "loss with the raw index minus loss with the index divided by 64", growth);
   show(f, "less_none", "loss with the raw index minus loss without position", less_none);
   show(f, "raw", "loss with the raw index minus loss with the sinusoid", to_sinus);
   show(f, "divided", "loss with the index divided by 64 minus loss with the sinusoid", divided_way);
-  const Sample sample = desk.held_out(raw, 256);
+  const Sample sample = experiment.held_out(raw, 256);
   std::vector<double> part_first, part_last, letters_first, letters_last;
-  for (const Outcome& o : desk.models(raw)) {
+  for (const Outcome& o : experiment.models(raw)) {
     const Places first = look_at_places(o, sample, 0), last = look_at_places(o, sample, sample.T - kPlaces);
     part_first.push_back(first.part), part_last.push_back(last.part);
     letters_first.push_back(first.letters), letters_last.push_back(last.letters);
@@ -80,7 +81,7 @@ const Record claim_003_02 = Claim{
                  {wrong, {below("growth.at.1", .05)}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("index"), d.language(kDivided), d.language("none"),
                              d.language("sinusoidal")};
         },
@@ -88,13 +89,13 @@ const Record claim_003_02 = Claim{
 };
 
 constexpr const char* kOfLengths[] = {"normalised", "index", kDivided, "sinusoidal", "rope", "alibi"};
-Recipe lengths_task(const Desk& d, const char* spec) {
+Recipe lengths_task(const Experiment& d, const char* spec) {
   Recipe r = d.task("lengths", spec, 2, false);
   r.steps = d.quick ? 400 : 2000;
   return r;
 }
 
-Finding inconsistent(Desk& desk) {
+Finding inconsistent(Experiment& experiment) {
   Finding f;
   for (const std::int64_t L : {4, 100}) {
     const auto p = normalised_positions(L);
@@ -110,11 +111,11 @@ Finding inconsistent(Desk& desk) {
   std::map<std::string, std::map<std::int64_t, std::vector<double>>> right;  // by spec, length, seed
   int style = 0;
   for (const char* spec : kOfLengths) {
-    const Recipe r = lengths_task(desk, spec);
+    const Recipe r = lengths_task(experiment, spec);
     report::Series s{spec, {}, style++, false, true};
     for (const std::int64_t L : {8, 16, 32, 48, 64}) {
-      right[spec][L] =
-          each(desk, r, [&](const Outcome& o) { return accuracy(o, test_windows(r, nullptr, L, 64, 2)); });
+      right[spec][L] = each(
+          experiment, r, [&](const Outcome& o) { return accuracy(o, test_windows(r, nullptr, L, 64, 2)); });
       const Estimate e = mean_interval(right[spec][L]);
       f.estimate(text(spec, ".", L), text("right answers, ", spec, ", windows of ", L), e, 3);
       s.points.emplace_back(double(L), e.mean);
@@ -143,7 +144,7 @@ const Record claim_003_03 = Claim{
                  {holds_if, {asked("step"), below("control.64")}},
                  otherwise(open)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           std::vector<Recipe> all;
           for (const char* spec : kOfLengths) all.push_back(lengths_task(d, spec));
           return all;
@@ -151,7 +152,7 @@ const Record claim_003_03 = Claim{
     .measure = inconsistent,
 };
 
-Finding bob(Desk&) {
+Finding bob(Experiment&) {
   Finding f;
   const auto four = normalised_positions(4);
   for (std::size_t t = 0; t < 4; ++t)
@@ -169,7 +170,7 @@ const Record claim_004_06 = Claim{
     .measure = bob,
 };
 
-Finding river(Desk&) {
+Finding river(Experiment&) {
   Finding f;
   const auto four = normalised_positions(4), hundred = normalised_positions(100);
   const double near_pair = four[1] * four[2], far_pair = hundred[33] * hundred[66];
@@ -192,13 +193,14 @@ const Record claim_004_14 = Claim{
     .measure = river,
 };
 
-std::vector<Recipe> one_layer(const Desk& d, const char* task, std::initializer_list<const char*> specs) {
+std::vector<Recipe> one_layer(const Experiment& d, const char* task,
+                              std::initializer_list<const char*> specs) {
   std::vector<Recipe> all;
   for (const char* s : specs) all.push_back(d.task(task, s, 1));
   return all;
 }
 
-Finding absolute_only(Desk& desk) {
+Finding absolute_only(Experiment& experiment) {
   Finding f;
   f.between("difference", "largest error of one product of (p, 1) and (q, 1) as p − q",
             error_of_difference(64), 0, 1e-12, 12);
@@ -220,20 +222,20 @@ Finding absolute_only(Desk& desk) {
   report::IntervalChart chart{"Most weight that a head puts on the previous token",
                               text("One-layer models trained to name the previous token; the best head; bars "
                                    "are 95 % t intervals over ",
-                                   desk.seeds(), " seeds. The bound for linear logits is 0.25."),
+                                   experiment.seeds(), " seeds. The bound for linear logits is 0.25."),
                               "mean attention weight on the previous token",
                               {}};
   std::map<std::string, std::vector<double>> by_seed;
   for (const char* spec : {"none", "alibi", "rope", "t5", "sinusoidal"}) {
-    const Recipe r = desk.task("previous", spec, 1);
-    const Sample sample = desk.held_out(r, 24);
-    const Estimate mass = mean_interval(each(desk, r, [&](const Outcome& o) {
+    const Recipe r = experiment.task("previous", spec, 1);
+    const Sample sample = experiment.held_out(r, 24);
+    const Estimate mass = mean_interval(each(experiment, r, [&](const Outcome& o) {
       double best = 0;
       for (const HeadHabits& h : head_habits(o.look(), 0, streams(o.look(), sample)[0], sample.T))
         best = std::max(best, h.previous);
       return best;
     }));
-    by_seed[spec] = each(desk, r, [&](const Outcome& o) { return accuracy(o, sample); });
+    by_seed[spec] = each(experiment, r, [&](const Outcome& o) { return accuracy(o, sample); });
     const Estimate right = mean_interval(by_seed[spec]);
     f.estimate(text(spec, ".weight"), text(spec, ": weight on the previous token, best head"), mass, 3);
     f.estimate(text(spec, ".right"), text(spec, ": right answers"), right, 3);
@@ -251,13 +253,13 @@ const Record claim_004_09 = Claim{
     .recorded = open,
     .rests_on = Basis::argument,
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return one_layer(d, "previous", {"none", "alibi", "rope", "t5", "sinusoidal"});
         },
     .measure = absolute_only,
 };
 
-Finding periodic(Desk& desk) {
+Finding periodic(Experiment& experiment) {
   Finding f;
   report::IntervalChart chart{
       "Name the token eight places before",
@@ -266,9 +268,9 @@ Finding periodic(Desk& desk) {
       {}};
   std::map<std::string, std::vector<double>> right;
   for (const char* spec : {"none", "alibi", "t5", "sinusoidal", "rope"}) {
-    const Recipe r = desk.task("offset8", spec, 1);
-    const Sample sample = desk.held_out(r, 64);
-    right[spec] = each(desk, r, [&](const Outcome& o) { return accuracy(o, sample); });
+    const Recipe r = experiment.task("offset8", spec, 1);
+    const Sample sample = experiment.held_out(r, 64);
+    right[spec] = each(experiment, r, [&](const Outcome& o) { return accuracy(o, sample); });
     const Estimate e = mean_interval(right[spec]);
     f.estimate(text(spec, ".right"), text(spec, ": right answers"), e, 3);
     chart.rows.push_back({spec, e.mean, e.half_width, int(chart.rows.size())});
@@ -287,7 +289,7 @@ const Record claim_004_10 = Claim{
     .recorded = open,
     .rests_on = Basis::argument,
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return one_layer(d, "offset8", {"none", "alibi", "t5", "sinusoidal", "rope"});
         },
     .measure = periodic,
@@ -301,7 +303,7 @@ double weight_three_before(std::int64_t d, std::int64_t L) {
   return std::exp(dot(e.row(L - 1), e.row(L - 4)) / std::sqrt(double(d))) / total;
 }
 
-Finding same_weight(Desk&) {
+Finding same_weight(Experiment&) {
   Finding f;
   const Matrix e = sinusoid(64, 256);
   double spread = 0;

@@ -17,7 +17,7 @@ namespace {
 
 using enum Verdict;
 
-Finding why_both(Desk& desk) {
+Finding why_both(Experiment& experiment) {
   Finding f;
   struct Code {
     const char *key, *spec, *name;
@@ -50,7 +50,7 @@ Finding why_both(Desk& desk) {
   }
   f.figures = {chart};
   for (const char* spec : {"sine", "cosine", "random"}) {
-    const OnTheWay way = on_the_way(desk, desk.language(spec), desk.language("sinusoidal"));
+    const OnTheWay way = on_the_way(experiment, experiment.language(spec), experiment.language("sinusoidal"));
     show(f, text("loss.", spec), text("loss with ", spec, " minus loss with both"), way);
   }
   return f;
@@ -62,14 +62,14 @@ const Record claim_002_05 = Claim{
     .recorded = answered,
     .verdicts = {{answered, {asked("both"), at_most("sine.96.64", .1), at_least("sine.64.512", .15)}}},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), d.language("sine"), d.language("cosine"),
                              d.language("random")};
         },
     .measure = why_both,
 };
 
-Finding rotation(Desk&) {
+Finding rotation(Experiment&) {
   Finding f;
   const Matrix e = sinusoid(512, 192);
   const auto w = sinusoid_frequencies(512);
@@ -122,17 +122,17 @@ InFamily in_family(const Outcome& o, std::int64_t draws) {
   return mean;
 }
 
-Finding disaster(Desk& desk) {
+Finding disaster(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("sinusoidal");
+  const Recipe r = experiment.language("sinusoidal");
   std::vector<double> found, turned;
-  for (const Outcome& o : desk.models(r)) {
-    const InFamily family = in_family(o, desk.draws(8));
+  for (const Outcome& o : experiment.models(r)) {
+    const InFamily family = in_family(o, experiment.draws(8));
     found.push_back(family.share), turned.push_back(family.turned);
   }
   const Estimate trained = mean_interval(found), null = mean_interval(turned),
                  start = mean_interval(
-                     each(desk, r, [](const Outcome&o) { return in_family(at_start(o), 1).share; })),
+                     each(experiment, r, [](const Outcome&o) { return in_family(at_start(o), 1).share; })),
                  excess = paired_interval(found, turned);
   f.estimate("start", "share of the energy of Q'K in the rotations, before training", start, 4);
   f.estimate("share", "share of the energy of Q'K in the rotations, trained", trained, 4);
@@ -146,7 +146,7 @@ const Record claim_002_07 = Claim{
     .text = claim_text(kText, "002-07"),
     .recorded = wrong,
     .rests_on = Basis::argument,
-    .recipes = [](const Desk& d) { return std::vector{d.language("sinusoidal")}; },
+    .recipes = [](const Experiment& d) { return std::vector{d.language("sinusoidal")}; },
     .measure = disaster,
 };
 
@@ -173,7 +173,7 @@ std::int64_t first_minimum(std::span<const double> w) {
   return k;
 }
 
-Finding closeness(Desk& desk) {
+Finding closeness(Experiment& experiment) {
   Finding f;
   const auto w = sinusoid_frequencies(512), w16 = sinusoid_frequencies(16);
   const double expected[] = {.973055, .905209, .827146, .768313, .740612, .735344};
@@ -188,7 +188,8 @@ Finding closeness(Desk& desk) {
   for (const auto& [d, k] : minima)
     f.near(text("minimum.", d), text("first local minimum, d = ", d),
            double(first_minimum(sinusoid_frequencies(d))), k, 0, 0);
-  const OnTheWay cost = on_the_way(desk, desk.language("permuted"), desk.language("sinusoidal"));
+  const OnTheWay cost =
+      on_the_way(experiment, experiment.language("permuted"), experiment.language("sinusoidal"));
   show(f, "loss", "loss with permuted rows minus loss with the sinusoid", cost);
   f.figures = {kernel_chart()};
   return f;
@@ -202,15 +203,15 @@ const Record claim_000_12 = Claim{
                  {holds, {at_most("d512.50", "d512.1")}},
                  otherwise(wrong)},
     .recipes =
-        [](const Desk& d) {
+        [](const Experiment& d) {
           return std::vector{d.language("sinusoidal"), d.language("permuted")};
         },
     .measure = closeness,
 };
 
-Finding fourier(Desk& desk) {
+Finding fourier(Experiment& experiment) {
   Finding f;
-  const Recipe r = desk.language("learned");
+  const Recipe r = experiment.language("learned");
   const auto low = [&](const Floats* w, const Outcome& o) {
     Outcome at = o;
     if (w) at.w = *w;
@@ -219,15 +220,16 @@ Finding fourier(Desk& desk) {
     for (std::size_t k = 0; k <= energy.size() / 8; ++k) sum += energy[k];
     return sum;
   };
-  const Estimate start = mean_interval(each(desk, r, [&](const Outcome& o) {
+  const Estimate start = mean_interval(each(experiment, r, [&](const Outcome& o) {
     const Floats w = o.model->initial(std::uint64_t(o.seed));
     return low(&w, o);
   }));
-  const Estimate trained = mean_interval(each(desk, r, [&](const Outcome& o) { return low(nullptr, o); }));
+  const Estimate trained =
+      mean_interval(each(experiment, r, [&](const Outcome& o) { return low(nullptr, o); }));
   f.estimate("start", "share of the energy in the lowest eighth of the frequencies, before training", start,
              3);
   f.estimate("trained", "share of the energy in the lowest eighth of the frequencies, trained", trained, 3);
-  const Estimate moved = mean_interval(each(desk, r, [&](const Outcome& o) {
+  const Estimate moved = mean_interval(each(experiment, r, [&](const Outcome& o) {
     const Floats w = o.model->initial(std::uint64_t(o.seed));
     return low(nullptr, o) - low(&w, o);
   }));
@@ -237,22 +239,23 @@ Finding fourier(Desk& desk) {
     return product_transposed(e, e);
   };
   f.estimate("by_offset", "share of the dot products that the offset explains, trained",
-             mean_interval(
-                 each(desk, r, [&](const Outcome& o) { return offset_share(gram(o), Diagonal::without); })),
+             mean_interval(each(experiment, r,
+                                [&](const Outcome& o) { return offset_share(gram(o), Diagonal::without); })),
              3);
   f.estimate("monotone", "dot products fall with the distance, up to 20 (rank correlation)",
-             mean_interval(each(desk, r, [&](const Outcome& o) { return monotonicity(gram(o), 20); })), 3);
-  f.estimate(
-      "roughness", "roughness (2 for independent rows)",
-      mean_interval(each(
-          desk, r, [&](const Outcome& o) { return roughness(parameter(o.look(), "position.input.table")); })),
-      2);
+             mean_interval(each(experiment, r, [&](const Outcome& o) { return monotonicity(gram(o), 20); })),
+             3);
+  f.estimate("roughness", "roughness (2 for independent rows)",
+             mean_interval(each(
+                 experiment, r,
+                 [&](const Outcome& o) { return roughness(parameter(o.look(), "position.input.table")); })),
+             2);
   report::LineChart chart{"What frequencies a learned table is made of",
                           "Energy of the columns about their means; mean over seeds.",
                           {"whole waves in the window"},
                           {"share of the energy"},
                           {}};
-  const auto& models = desk.models(r);
+  const auto& models = experiment.models(r);
   report::Series after{"trained", {}, 0}, before{"at the start", {}, 1};
   for (const Outcome& o : models) {
     const auto e = frequency_energy(parameter(o.look(), "position.input.table"));
@@ -275,11 +278,11 @@ const Record claim_002_12 = Claim{
     .text = claim_text(kText, "002-12"),
     .recorded = holds_if,
     .verdicts = {{holds_if, {above("moved")}}, {wrong, {below("moved")}}, otherwise(open)},
-    .recipes = [](const Desk& d) { return std::vector{d.language("learned")}; },
+    .recipes = [](const Experiment& d) { return std::vector{d.language("learned")}; },
     .measure = fourier,
 };
 
-Finding columns_orthogonal(Desk&) {
+Finding columns_orthogonal(Experiment&) {
   Finding f;
   const Matrix columns = transpose(sinusoid(512, 128));
   const std::pair<std::int64_t, double> pairs[] = {{0, .007}, {64, .002}, {128, .73}, {192, .86}, {255, .86}};

@@ -1,4 +1,4 @@
-#include "gnomon/claims/models/desk.h"
+#include "gnomon/claims/models/experiment.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@
 
 namespace gnomon {
 
-Desk::Desk(const Corpus* text, bool quick_run, Path models)
+Experiment::Experiment(const Corpus* text, bool quick_run, Path models)
     : quick(quick_run),
       text_(text),
       one_byte_(text && text->content().find_first_not_of(text->content().front()) == std::string_view::npos),
@@ -28,31 +28,32 @@ std::string tuned_as(const Recipe& r) {
               r.causal ? "" : ", encoder");
 }
 std::span<const double> rates_of(const Recipe& r) {
-  if (!r.of_text()) return Desk::kTaskRates;
-  return r.causal ? std::span<const double>(Desk::kRates) : Desk::kEncoderRates;
+  if (!r.of_text()) return Experiment::kTaskRates;
+  return r.causal ? std::span<const double>(Experiment::kRates) : Experiment::kEncoderRates;
 }
 }  // namespace
 
-Recipe Desk::on_text(std::string_view spec, bool causal) const {
+Recipe Experiment::on_text(std::string_view spec, bool causal) const {
   Recipe r{.data = "text", .spec = std::string(spec), .causal = causal, .steps = 800};
   if (quick) r.steps = 100, r.batch = 8;
   if (!causal) r.steps *= 2;  // a seventh of the targets a window
   r.learning_rate = rate_of(r, kRates[0]);
   return r;
 }
-double Desk::rate_of(const Recipe& r, double otherwise) const {
+double Experiment::rate_of(const Recipe& r, double otherwise) const {
   const auto found = rates_.find(tuned_as(r));
   return found == rates_.end() ? otherwise : found->second;
 }
-Recipe Desk::language(std::string_view spec) const { return on_text(spec, true); }
-Recipe Desk::encoder(std::string_view spec) const { return on_text(spec, false); }
-Recipe Desk::pieces(std::string_view spec) const {
+Recipe Experiment::language(std::string_view spec) const { return on_text(spec, true); }
+Recipe Experiment::encoder(std::string_view spec) const { return on_text(spec, false); }
+Recipe Experiment::pieces(std::string_view spec) const {
   Recipe r = on_text(spec, true);
   r.data = "pieces";
   r.learning_rate = rate_of(r, kRates[0]);
   return r;
 }
-Recipe Desk::task(std::string_view data, std::string_view spec, std::int64_t layers, bool causal) const {
+Recipe Experiment::task(std::string_view data, std::string_view spec, std::int64_t layers,
+                        bool causal) const {
   Recipe r{.data = std::string(data), .spec = std::string(spec), .layers = layers, .causal = causal};
   const std::int64_t own = task_length(data);
   r.length = own ? own : 32, r.batch = own ? 64 : 16, r.steps = quick ? 250 : 500;
@@ -80,7 +81,7 @@ std::vector<double> next_rates(const Tried& t) {
 }
 }  // namespace
 
-bool Desk::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
+bool Experiment::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   if (quick) return true;
   cut_pieces(recipes);
   std::map<std::string, Tried> open;
@@ -107,7 +108,7 @@ bool Desk::tune(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   return true;
 }
 
-void Desk::cut_pieces(const std::vector<Recipe>& recipes) {
+void Experiment::cut_pieces(const std::vector<Recipe>& recipes) {
   const bool wanted = std::any_of(recipes.begin(), recipes.end(), [](auto& r) { return r.data == "pieces"; });
   if (!wanted || pieces_ || !no_pieces_.empty() || !text_) return;
   try {
@@ -118,7 +119,7 @@ void Desk::cut_pieces(const std::vector<Recipe>& recipes) {
   }
 }
 
-std::string Desk::lacking(const Recipe& recipe) const {
+std::string Experiment::lacking(const Recipe& recipe) const {
   if (one_byte_ && recipe.of_text())
     return "The text repeats one byte: a model needs at least two different bytes to learn anything.";
   if (recipe.data == "pieces" && !pieces_)
@@ -126,11 +127,11 @@ std::string Desk::lacking(const Recipe& recipe) const {
   return "";
 }
 
-const Data* Desk::data_of(const Recipe& recipe) const {
+const Data* Experiment::data_of(const Recipe& recipe) const {
   return recipe.data == "pieces" ? pieces_.get() : text_;
 }
 
-bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
+bool Experiment::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   cut_pieces(recipes);
   std::vector<std::pair<const Recipe*, std::int64_t>> open;  // recipe, seed
   for (std::int64_t seed = 1; seed <= seeds(); ++seed) {
@@ -170,7 +171,7 @@ bool Desk::train(const std::vector<Recipe>& recipes, const TrainHooks& hooks) {
   return all;
 }
 
-const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
+const std::vector<Outcome>& Experiment::models(const Recipe& recipe) {
   if (auto what = lacking(recipe); !what.empty()) throw NotMeasurable(std::move(what));
   const auto found = kept_.find(recipe.print());
   if (found == kept_.end())
@@ -180,23 +181,25 @@ const std::vector<Outcome>& Desk::models(const Recipe& recipe) {
   return found->second;
 }
 
-const Corpus& Desk::text() const {
+const Corpus& Experiment::text() const {
   if (!text_) throw Error(Fault::usage, "this needs a text: give one with --text FILE");
   return *text_;
 }
 
-Sample Desk::held_out(const Recipe& recipe, std::int64_t windows) const {
+Sample Experiment::held_out(const Recipe& recipe, std::int64_t windows) const {
   return test_windows(recipe, data_of(recipe), recipe.length, windows, 1);
 }
 
-std::vector<double> losses(Desk& desk, const Recipe& recipe) {
-  return each(desk, recipe, [](const Outcome& o) { return o.nats; });
+std::vector<double> losses(Experiment& experiment, const Recipe& recipe) {
+  return each(experiment, recipe, [](const Outcome& o) { return o.nats; });
 }
-Estimate loss(Desk& desk, const Recipe& recipe) { return mean_interval(losses(desk, recipe)); }
-Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b) {
+Estimate loss(Experiment& experiment, const Recipe& recipe) {
+  return mean_interval(losses(experiment, recipe));
+}
+Estimate loss_difference(Experiment& experiment, const Recipe& a, const Recipe& b) {
   std::vector<double> x, y;
-  for (const Outcome& one : desk.models(a)) {
-    for (const Outcome& other : desk.models(b)) {
+  for (const Outcome& one : experiment.models(a)) {
+    for (const Outcome& other : experiment.models(b)) {
       if (one.seed == other.seed) x.push_back(one.nats), y.push_back(other.nats);
     }
   }

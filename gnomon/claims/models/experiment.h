@@ -17,10 +17,10 @@ struct NotMeasurable : std::runtime_error {
 };
 
 // Where measurements are made: the text, the size of the run, and the trained models.
-class Desk {
+class Experiment {
  public:
   // text may be null: then only what needs none can be measured.
-  Desk(const Corpus* text, bool quick, Path models);
+  Experiment(const Corpus* text, bool quick, Path models);
 
   const bool quick;
   std::int64_t seeds() const { return quick ? 1 : 5; }
@@ -78,14 +78,14 @@ class Desk {
 };
 
 // The held-out losses of the recipe's models, by seed; their mean; the paired difference of two.
-std::vector<double> losses(Desk& desk, const Recipe& recipe);
-Estimate loss(Desk& desk, const Recipe& recipe);
-Estimate loss_difference(Desk& desk, const Recipe& a, const Recipe& b);
+std::vector<double> losses(Experiment& experiment, const Recipe& recipe);
+Estimate loss(Experiment& experiment, const Recipe& recipe);
+Estimate loss_difference(Experiment& experiment, const Recipe& a, const Recipe& b);
 // f(model) for every seed.
 template <class F>
-std::vector<double> each(Desk& desk, const Recipe& recipe, F&& f) {
+std::vector<double> each(Experiment& experiment, const Recipe& recipe, F&& f) {
   std::vector<double> out;
-  for (const Outcome& o : desk.models(recipe)) out.push_back(f(o));
+  for (const Outcome& o : experiment.models(recipe)) out.push_back(f(o));
   return out;
 }
 
