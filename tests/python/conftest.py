@@ -1,6 +1,7 @@
 """What the tests of the program share: where it is, and a small text and study that end in seconds."""
 
 import atexit
+import fcntl
 import json
 import os
 import pathlib
@@ -98,8 +99,8 @@ def tiny_bert(folder, of="bert_bare", mask=None):
 
 def pytest_collection_modifyitems(items):
     """Two processes share the tests by file, so that what a file prepares is prepared once. The longest file begins first: that of
-    the quick run of all claims."""
-    items.sort(key=lambda item: item.path.name != "test_claims.py")
+    the quick run of all claims. The other that needs the run comes last, when it is there."""
+    items.sort(key=lambda item: (item.path.name != "test_claims.py", item.path.name == "test_claims_page.py"))
 
 
 @pytest.fixture(scope="session")
@@ -127,8 +128,14 @@ def bible(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def quick(bible, tmp_path_factory):
-    """A quick run of all claims: its folder, what it found and how long it took."""
-    out = tmp_path_factory.mktemp("claims") / "out"
-    begin = time.monotonic()
-    done = gnomon("claims", "all", "--quick", "--text", bible, "--out", out, "--json", check=0, timeout=900)
-    return out, json.loads(done.stdout), time.monotonic() - begin
+    """A quick run of all claims, made once for both processes: its folder, what it found and how long it took."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    out, told = shared / "claims", shared / "claims-told.json"
+    with open(shared / "claims-lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            begin = time.monotonic()
+            done = gnomon("claims", "all", "--quick", "--text", bible, "--out", out, "--json", check=0, timeout=900)
+            told.write_text(json.dumps([json.loads(done.stdout), time.monotonic() - begin]))
+    return out, *json.loads(told.read_text())

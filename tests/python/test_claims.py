@@ -52,8 +52,10 @@ def test_the_rules_were_written_down_before():
     rules = json.loads(printed)
     read = "".join(gnomon("claims", "--rules", check=0).stdout.split())
     for rule in rules:
-        for key in ("id", "says", "method", "expects", "because", "decides", "condition", "settles", "amended"):
+        for key in ("id", "says", "method", "expects", "because", "condition", "settles", "amended"):
             assert "".join(rule[key].split()) in read, (rule["id"], key)
+        for entry in re.split("; |, or", rule["decides"]):  # one below the other
+            assert "".join(entry.split()) in read, (rule["id"], entry)
     assert len(rules) == claims()
     for rule in rules:
         assert rule["says"] and rule["method"] and rule["expects"], rule["id"]
