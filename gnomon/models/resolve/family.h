@@ -53,6 +53,7 @@ struct WindowRule {
   std::string_view every_key = {};  // the file's word for `every`
   std::string_view key = "sliding_window";
   std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
+  std::int64_t fixed = 0;              // tokens, whatever the file says; 0 = as it says
   std::int64_t divisor = 1, more = 0;  // tokens = value / divisor + more: ModernBERT counts both sides
   std::int8_t two_sided_more = 0;  // tokens = value / 2 + this, where queries see later keys; 0: not halved
   std::string_view use_key = {};   // the rule counts only where it is true, as use_sliding_window
@@ -86,7 +87,8 @@ enum class NoPosition {
   never,
   listed,           // no_rope_layers, in which 1 is a layer *with* RoPE, or every no_rope_layer_interval-th
   full_if_windows,  // those that see everything, where others have a window
-  theta_zero        // layer_rope_theta, where it is 0
+  theta_zero,       // layer_rope_theta, where it is 0
+  always            // all
 };
 
 // How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
@@ -156,6 +158,7 @@ struct Family {
   AttentionScale scale = AttentionScale::root;
   WindowRule windows = {};
   NoPosition no_position = NoPosition::never;
+  std::string_view turning_first_key = {};  // so many first layers turn, whatever they see
   Temperature temperature = Temperature::none;
   Mla mla = {};
   FullHeads full = {};

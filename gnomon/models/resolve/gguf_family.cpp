@@ -4,193 +4,11 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/resolve/gguf_architectures.h"
+#include "gnomon/models/resolve/gguf_rope.h"
 #include "gnomon/models/resolve/methods.h"
-#include "gnomon/models/resolve/rope_readers.h"
 
 namespace gnomon {
 namespace {
-
-constexpr std::string_view kLoad = "llama.cpp, load_hparams: ";
-std::string rule(std::string_view what) { return std::string(kLoad) + std::string(what); }
-
-GgufArchitecture architecture_of_gguf(std::string_view name) {
-  const GgufArchitecture* found = find_gguf_architecture(name);
-  return found ? *found : GgufArchitecture{};
-}
-
-// The settings of RoPE under their keys of GGUF, as a dictionary of transformers' words.
-class GgufRope {
- public:
-  GgufRope(FileReading& file, std::int64_t longest)
-      : file_(file),
-        arch_(std::string(file.text("general.architecture").value_or(""))),
-        fixed_(architecture_of_gguf(arch_)),
-        longest_(longest) {}
-
-  RopeReading read() {
-    out_.rules.source = "llama.cpp";
-    out_.rules.plain_forgets_part = false;
-    out_.rules.truncate = true;
-    RopeDict full(file_.config().where());
-    theta(full, "rope.freq_base", 10000);
-    width(full, "rope.dimension_count");
-    RopeDict sliding = full;
-    if (fixed_.half_of_full) half(full);
-    scaling(full);
-    if (fixed_.windows.rope == SlidingRope::as_full) scaling(sliding, !fixed_.divides_full);
-    sliding_base(sliding);
-    width(sliding, "rope.dimension_count_swa");
-    if (fixed_.windows.rope != SlidingRope::as_full)
-      sliding.set("rope_type", rope_word("default", "", "layers with a window are not scaled"));
-    out_.kinds.emplace_back("sliding_attention", std::move(sliding));
-    out_.kinds.emplace_back("", std::move(full));
-    return std::move(out_);
-  }
-
- private:
-  std::string key(std::string_view name) const { return text(arch_, ".", name); }
-
-  void theta(RopeDict& dict, std::string_view name, double standard) {
-    const auto x = file_.number(key(name));
-    dict.set("rope_theta", x ? rope_number(*x, key(name), rule("from the file"))
-                             : rope_number(standard, "", rule("no key sets it")));
-  }
-  void width(RopeDict& dict, std::string_view name) {
-    if (const auto x = file_.whole(key(name)))
-      dict.set("rotary_dim", rope_number(double(*x), key(name), rule("from the file")));
-  }
-
-  void sliding_base(RopeDict& dict) {
-    constexpr std::string_view name = "rope.freq_base_swa";
-    if (fixed_.windows.rope == SlidingRope::own) return theta(dict, name, 10000);
-    if (const auto x = file_.number(key(name)))
-      dict.set("rope_theta", rope_number(*x, key(name), rule("for layers with a window")));
-  }
-  // Step 3.5 turns half of the channels that the key says where a layer sees everything.
-  void half(RopeDict& dict) {
-    if (const auto x = dict.number("rotary_dim"))
-      dict.set("rotary_dim", rope_number(*x / 2, key("rope.dimension_count"), rule("half of it")));
-  }
-  // M-RoPE: so many pairs of each coordinate, and a zero for the fourth.
-  void sections(RopeDict& dict) {
-    auto list = file_.numbers(key("rope.dimension_sections"));
-    if (!list) return;
-    while (!list->empty() && list->back() == 0) list->pop_back();
-    if (!list->empty())
-      dict.set("mrope_section",
-               {key("rope.dimension_sections"), rule("from the file"), std::move(*list), "a list"});
-  }
-
-  // `divided`: by rope_freqs.weight, where the file has it.
-  void scaling(RopeDict& dict, bool divided = true) {
-    sections(dict);
-    std::string type = file_.text(key("rope.scaling.type")).value_or("linear");
-    const std::string type_key = file_.has(key("rope.scaling.type")) ? key("rope.scaling.type") : "";
-    const std::string_view factor_name =
-        file_.has(key("rope.scaling.factor")) ? "rope.scaling.factor" : "rope.scale_linear";
-    const double factor = file_.number(key(factor_name)).value_or(0);
-    if (factor != 0) dict.set("factor", rope_number(factor, key(factor_name), rule("from the file")));
-    original(dict), temperature(dict);
-    if (divided && file_.has("rope_freqs.weight")) return freqs(dict);
-    if (file_.has("rope_factors_long.weight") && file_.has("rope_factors_short.weight"))
-      return longrope(dict);
-    if (type == "none" || (type == "linear" && (factor == 0 || factor == 1))) type = "default";
-    dict.set("rope_type", rope_word(type, type_key,
-                                    type_key.empty() ? rule("no key sets it: linear with factor 1")
-                                                     : rule("from the file")));
-    if (type == "yarn") yarn(dict, factor);
-  }
-  void temperature(RopeDict& dict) {
-    if (const auto x = file_.number(key("attention.temperature_scale")))
-      dict.set("llama_4_scaling_beta",
-               rope_number(*x, key("attention.temperature_scale"), rule("from the file")));
-  }
-  void original(RopeDict& dict) {
-    const auto x = file_.number(key("rope.scaling.original_context_length"));
-    dict.set(
-        "original_max_position_embeddings",
-        x ? rope_number(*x, key("rope.scaling.original_context_length"), rule("from the file"))
-          : rope_number(double(longest_), key("context_length"), rule("no key sets it: the trained length")));
-  }
-  // The factor of cos and sin comes from the factor, or from the logarithm's multiplier (llama-context.cpp). Which of
-  // the keys are read depends on the architecture.
-  void yarn(RopeDict& dict, double factor) {
-    for (const auto& [from, to] : {std::pair{"rope.scaling.yarn_beta_fast", "beta_fast"},
-                                   {"rope.scaling.yarn_beta_slow", "beta_slow"}})
-      if (const auto x = file_.number(key(from)); x && *x > 0 && read(fixed_.ramp_keys, from))
-        dict.set(to, rope_number(*x, key(from), rule("from the file")));
-    constexpr std::string_view name = "rope.scaling.yarn_log_multiplier";
-    const double found = file_.number(key(name)).value_or(0);
-    const double multiplier =
-        found != 0 && read(fixed_.log_multiplier != 0, name) ? found / fixed_.log_multiplier : 0;
-    const double own = file_.number(key("rope.scaling.attn_factor")).value_or(1);
-    const auto m = [&](double x) { return factor <= 1 ? 1 : 0.1 * x * std::log(factor) + 1; };
-    if (multiplier != 0) {
-      const double over = arch_ == "deepseek2" ? multiplier : 1;
-      dict.set("attention_factor",
-               rope_number(own * m(over) / m(multiplier), key(name),
-                           "llama.cpp, llama-context.cpp: the ratio of two YaRN factors"));
-      dict.set("mscale_all_dim",
-               rope_number(multiplier, key(name),
-                           rule("from the file, divided by the unit of this architecture")));
-    } else if (own != 1) {
-      dict.set("attention_factor", rope_number(own * m(1), key("rope.scaling.attn_factor"),
-                                               "llama.cpp: multiplied by YaRN's factor"));
-    }
-  }
-  bool read(bool is, std::string_view name) {
-    if (!is) out_.remarks.push_back({key(name), text("llama.cpp ignores it for the architecture ", arch_)});
-    return is;
-  }
-  // Llama 3's scaling is a tensor of divisors; so are Gemma 4's pairs that do not turn.
-  void freqs(RopeDict& dict) {
-    const std::string name = "rope_freqs.weight", by = "llama.cpp: each pair divided by this tensor";
-    const std::vector<double> divisors = *file_.numbers(name);
-    if (const std::size_t turning = pairs_before_infinity(divisors); turning) {
-      const double pairs = double(divisors.size());
-      double share = double(turning) / pairs;
-      while (std::int64_t(share * pairs) < std::int64_t(turning)) share = std::nextafter(share, 1);
-      dict.set(
-          "rope_type",
-          rope_word("proportional", name,
-                    by + "; the divisors of the last pairs are so large that these pairs do not rotate"));
-      return dict.set("partial_rotary_factor", rope_number(share, name, "the share of pairs that rotate"));
-    }
-    dict.set("rope_type", rope_word("longrope", name, by));
-    const RopeValue list{name, by, divisors, "a tensor"};
-    dict.set("short_factor", list), dict.set("long_factor", list);
-    dict.set("attention_factor", rope_number(1, "", "llama.cpp: cos and sin are not multiplied"));
-  }
-  // Of divisors that are 1, and from some pair on endless (1e30, as its converter writes): how many are 1. 0: of others.
-  static std::size_t pairs_before_infinity(const std::vector<double>& divisors) {
-    constexpr double endless = 1e20;
-    const auto first = std::find_if(divisors.begin(), divisors.end(), [](double x) { return x != 1; });
-    const bool rest =
-        first != divisors.end() && std::all_of(first, divisors.end(), [](double x) { return x >= endless; });
-    return rest ? std::size_t(first - divisors.begin()) : 0;
-  }
-  void longrope(RopeDict& dict) {
-    const std::string source =
-        "llama.cpp, get_rope_factors: the long list if the allocated context is longer than original";
-    dict.set("rope_type", rope_word("longrope", "rope_factors_long.weight", source));
-    dict.set("short_factor",
-             {"rope_factors_short.weight", source, *file_.numbers("rope_factors_short.weight"), "a tensor"});
-    dict.set("long_factor",
-             {"rope_factors_long.weight", source, *file_.numbers("rope_factors_long.weight"), "a tensor"});
-    const auto a = file_.number(key("rope.scaling.attn_factor"));
-    dict.set("attention_factor", a ? rope_number(*a, key("rope.scaling.attn_factor"), rule("from the file"))
-                                   : rope_number(1, "", rule("no key sets it")));
-    out_.remarks.push_back({"rope_factors_long.weight",
-                            "llama.cpp chooses by the allocated context, not by its current length"});
-  }
-
-  FileReading& file_;
-  const std::string arch_;
-  const GgufArchitecture fixed_;
-  const std::int64_t longest_;
-  RopeReading out_;
-};
 
 constexpr std::int64_t kMostHead = 65536;
 
@@ -200,15 +18,13 @@ WindowRule windows_of(FileReading& file, const GgufArchitecture& fixed, const st
   WindowRule out{.chunk = row.chunk};
   const auto& window = words.emplace_back(text(arch, ".attention.sliding_window"));
   const GgufWindows& own = fixed.windows;
-  const bool any =
-      own.every != 0 || (own.listed && file.has(text(arch, ".attention.sliding_window_pattern")));
-  const bool these = own.layers == 0 || file.whole(text(arch, ".block_count")) == own.layers;
   out.key = {};
-  if (!any || !these || file.whole(window).value_or(own.standard) == 0) return out;
-  out.which = WindowRule::Which::all_but;
+  if (!has_gguf_windows(file, arch, fixed)) return out;
+  out.which = own.all ? WindowRule::Which::all : WindowRule::Which::all_but;
   out.every = own.every, out.full_at = own.full_first ? 0 : 1;
   out.every_key = words.emplace_back(text(arch, ".attention.sliding_window_pattern"));
   out.key = window, out.standard = own.standard;
+  out.fixed = own.fixed;
   if (own.symmetric) out.divisor = 2, out.more = 1;
   return out;
 }
@@ -236,10 +52,36 @@ void set_heads(FileReading& file, const std::string& arch, Family& own, std::deq
   if (own.full.head_dim) own.keys.head_dim = words.emplace_back(name);
 }
 
+// Where position enters, as the architecture's graph has it.
+void set_method(FileReading& file, const GgufArchitecture& fixed, const std::string& arch, Family& own) {
+  const auto nowhere = [&] { own.method = Method::rotary, own.no_position = NoPosition::always; };
+  switch (fixed.position) {
+    case GgufPosition::rotation:
+      if (own.method != Method::table && own.method != Method::baichuan) own.method = Method::rotary;
+      break;
+    case GgufPosition::none:
+    case GgufPosition::no_attention:
+      return nowhere();
+    case GgufPosition::table:
+      own.method = Method::table;
+      break;
+    case GgufPosition::buckets:
+      own.method = Method::t5;
+      break;
+    case GgufPosition::alibi:
+      own.method = Method::alibi;
+      break;
+    case GgufPosition::alibi_if_said:
+      if (file.number(text(arch, ".attention.max_alibi_bias")).value_or(0) <= 0) return nowhere();
+      own.method = Method::alibi;
+      break;
+  }
+}
+
 // The row of the family with the words of GGUF; `words` keeps them.
 Family translated(const Family& row, FileReading& file, const std::string& arch,
                   std::deque<std::string>& words) {
-  const GgufArchitecture fixed = architecture_of_gguf(arch);
+  const GgufArchitecture fixed = gguf_architecture(arch);
   const auto word = [&](std::string_view name) -> std::string_view {
     return words.emplace_back(text(arch, ".", name));
   };
@@ -263,21 +105,29 @@ Family translated(const Family& row, FileReading& file, const std::string& arch,
     own.windows.chunk = 0, own.no_position = NoPosition::never, own.temperature = Temperature::none;
   own.mla.pairing_key = {}, own.mla.indexer_dim = 0;
   set_pairs(file, fixed, arch, own.rope);
-  if (own.method == Method::falcon) own.method = Method::rotary;
+  if (fixed.dense_turns) own.turning_first_key = word("leading_dense_block_count");
+  set_method(file, fixed, arch, own);
   return own;
 }
 
 // 1/√head_dim unless a key, or llama.cpp's own code for the family, says otherwise.
 void set_scale(FileReading& file, const Family& row, const std::string& arch, Resolved& answer) {
-  const auto own = file.number(text(arch, ".attention.scale"));
-  const std::int64_t rooted = architecture_of_gguf(arch).root_of_width;
+  const GgufArchitecture fixed = gguf_architecture(arch);
+  const std::string key = text(arch, ".", fixed.scale);
+  const auto own = fixed.scale.empty() ? std::nullopt : file.number(key);
+  const std::int64_t rooted = fixed.root_of_width;
   const bool by_width = rooted && file.whole(text(arch, ".block_count")) == rooted;
+  const GgufScaling scaling = read_gguf_scaling(file, arch, fixed);
+  const bool pre_scaled =
+      fixed.pre_scaled && (scaling.extrapolation == 0 || fixed.keyless) && scaling.softmax() != 1;
   for (LayerPosition& layer : answer.layers) {
     if (own && *own != 0) layer.scale = *own;
-    if (!own && row.scale == AttentionScale::one) layer.scale = 1;
+    if (!own && (fixed.plain_scale == GgufScale::one || row.scale == AttentionScale::one)) layer.scale = 1;
+    if (!own && fixed.plain_scale == GgufScale::by_head) layer.scale = 1 / double(layer.head_dim);
+    if (pre_scaled) layer.scale = std::pow(scaling.softmax(), 2) / std::sqrt(double(layer.head_dim));
     if (!own && by_width) layer.scale = 1 / std::sqrt(double(answer.width / layer.heads));
     if (layer.scale != 0)
-      layer.because.push_back({"scale", shortest(layer.scale), own ? text(arch, ".attention.scale") : "",
+      layer.because.push_back({"scale", shortest(layer.scale), own ? key : "",
                                by_width && !own
                                    ? "1/sqrt(width / heads), in models with this number of layers"
                                    : "scale of q·k"});
@@ -341,7 +191,7 @@ class HeadLists {
 
 // Layers that have no attention: recurrent ones, and those of no heads. They are no layers of the answer.
 void drop_layers_without_attention(FileReading& file, const std::string& arch, Resolved& answer) {
-  const std::int64_t standard = architecture_of_gguf(arch).attention_every;
+  const std::int64_t standard = gguf_architecture(arch).attention_every;
   const std::string interval = text(arch, ".full_attention_interval"),
                     list = text(arch, ".attention.recurrent_layers");
   const std::int64_t every = standard ? file.whole(interval, 1, 4096).value_or(standard) : 0;
@@ -383,13 +233,18 @@ void set_values(FileReading& file, const Family& family, const std::string& arch
 // What gnomon makes of an architecture that no row of families.cpp has.
 Family unlisted(const Config& config, const std::string& arch, Resolved& answer) {
   const GgufArchitecture* fixed = find_gguf_architecture(arch);
-  if (fixed && fixed->pairs == GgufPairs::none)
+  if (fixed && fixed->position == GgufPosition::no_attention)
     throw WrongValue("general.architecture",
                      text(config.where(), ": general.architecture is ", arch,
-                          ". It has no rotation in llama.cpp, and gnomon does not read such files"));
+                          ". It has no attention in llama.cpp, and gnomon does not read such files"));
   Family generic;
   generic.method = Method::rotary;
   if (fixed) generic.no_position = fixed->no_position;
+  // Latent attention: a slice at the end of each head turns.
+  const auto head = config.whole(text(arch, ".attention.key_length_mla")),
+             turning = config.whole(text(arch, ".rope.dimension_count"));
+  if (head && turning && *turning > 0 && *turning < *head)
+    generic.mla = {.nope = *head - *turning, .rope = *turning};
   answer.remarks.push_back(
       {"general.architecture",
        fixed ? text("gnomon does not know the family '", arch,
@@ -408,6 +263,8 @@ void fill(const Resolving& task) {
       return resolve_rotary(task);
     case Method::alibi:
       return resolve_alibi(task);
+    case Method::baichuan:
+      return resolve_baichuan(task);
     default:
       throw WrongValue("general.architecture",
                        text(task.file.config().where(), ": gnomon does not read GGUF files of the family ",
@@ -416,8 +273,6 @@ void fill(const Resolving& task) {
 }
 
 }  // namespace
-
-RopeReading read_rope_gguf(FileReading& file, std::int64_t longest) { return GgufRope(file, longest).read(); }
 
 Resolved resolve_gguf(const Config& written) {
   const std::string arch = written.text("general.architecture").value_or("");
@@ -433,7 +288,8 @@ Resolved resolve_gguf(const Config& written) {
   const Family row = listed ? *listed : unlisted(config, arch, answer);
   std::deque<std::string> words;
   const Family family = translated(row, file, arch, words);
-  answer.causal = file.flag(text(arch, ".attention.causal")).value_or(row.causal);
+  answer.causal =
+      !gguf_architecture(arch).two_sided && file.flag(text(arch, ".attention.causal")).value_or(row.causal);
   answer.because.push_back({"family", answer.family, "general.architecture", "the name of the architecture"});
   Family for_sizes = family;
   for_sizes.mla = {};

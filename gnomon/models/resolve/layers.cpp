@@ -197,9 +197,11 @@ class LayerReader {
     if (windows_.unused_is_none && !used()) return;
     const auto own = file_.whole(windows_.key, 1, kMostTokens);
     const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
-    std::int64_t tokens = own ? *own : said ? 0 : windows_.standard;
+    std::int64_t tokens = windows_.fixed ? windows_.fixed : own ? *own : said ? 0 : windows_.standard;
     if (tokens == 0) return;
-    std::string rule = said ? "a query sees keys nearer than this" : "no key sets it: default of the class";
+    std::string rule = windows_.fixed ? "fixed by the class, whatever the file says"
+                       : said         ? "a query sees keys nearer than this"
+                                      : "no key sets it: default of the class";
     if (windows_.divisor != 1)
       tokens = tokens / windows_.divisor + windows_.more, rule = "half of it on each side, and the query";
     if (windows_.two_sided_more && two_sided(file_, family_))
@@ -227,12 +229,20 @@ class LayerReader {
         theta_zero();
         break;
       case NoPosition::full_if_windows:
-        for (std::size_t l = 0; any_window_key() && l < kinds_.size(); ++l)
+        for (std::size_t l = turning_first(); any_window_key() && l < kinds_.size(); ++l)
           if (kinds_[l].type == "full_attention")
             nowhere(l, file_.at("layer_types"),
                     "other layers have a window, so layers with full attention have no RoPE");
         break;
+      case NoPosition::always:
+        for (std::size_t l = 0; l < kinds_.size(); ++l)
+          nowhere(l, "", "this model has no position in its layers");
+        break;
     }
+  }
+  std::size_t turning_first() {
+    const std::string_view key = family_.turning_first_key;
+    return key.empty() ? 0 : std::size_t(file_.whole(key, 0, kMostLayers).value_or(0));
   }
   bool any_window_key() {
     return file_.has(windows_.key) || (file_.kind(windows_.key) == Config::Kind::absent && windows_.standard);

@@ -18,7 +18,7 @@ const GgufArchitecture* fixed_by_name(const LintContext& file) {
 bool rotates(const LintContext& file) {
   const GgufArchitecture* fixed = fixed_by_name(file);
   const bool rotary = !file.family() || file.family()->method == Method::rotary;
-  return fixed && rotary && fixed->pairs != GgufPairs::none;
+  return fixed && rotary && fixed->position == GgufPosition::rotation && !fixed->keyless;
 }
 bool has_tensor(const LintContext& file, std::string_view name) {
   return std::any_of(file.tensors().begin(), file.tensors().end(),
