@@ -35,7 +35,7 @@ BASE = {
     "use_parallel_residual": False, "logit_scale": 1.0, "leading_dense_block_count": 1, "residual_scale": 1.0,
     "attention.clamp_kqv": 1.0, "attention.group_norm_epsilon": 1e-5, "attention.group_norm_groups": 2,
     "tokenizer.ggml.token_type_count": 2, "wkv.head_size": 16, "time_mix_extra_dim": 16, "time_decay_extra_dim": 16,
-    "shortconv.l_cache": 3, "embedding_length_per_layer_input": 8, "activation_situ_beta": 4.0,
+    "shortconv.l_cache": 3, "embedding_length_per_layer_input": 8,
 }
 EXPERTS = {
     "expert_count": 2, "expert_used_count": 2, "expert_feed_forward_length": 16, "expert_shared_feed_forward_length": 16,
@@ -46,14 +46,16 @@ EXPERTS = {
 WINDOWED = {"attention.sliding_window": WINDOW}
 LISTED = {"attention.sliding_window": WINDOW, "attention.sliding_window_pattern": SWA}
 SSM = {"ssm.conv_kernel": 4, "ssm.inner_size": 128, "ssm.state_size": 16, "ssm.time_step_rank": 4, "ssm.group_count": 2,
-       "kda.head_dim": 16, "kda.safe_gate": True, "kda.gate_lower_bound": -5.0, "attn_res.block_size": 12}
+       "kda.head_dim": 16, "kda.safe_gate": True, "kda.gate_lower_bound": -5.0, "attn_res.block_size": 12, "activation.situ_beta": 4.0, "activation.situ_linear_beta": 25.0}
 LATENT = {"attention.head_count_kv": 1, "attention.q_lora_rank": 16, "attention.kv_lora_rank": 16, "attention.key_length": 24, "attention.value_length": 16,
           "attention.key_length_mla": 24, "attention.value_length_mla": 16, "rope.dimension_count": 8}
-INDEXER = {"attention.indexer.head_count": 4, "attention.indexer.key_length": 16, "attention.indexer.top_k": 4096,
+INDEXER = {"attention.indexer.head_count": 4, "attention.indexer.key_length": 128, "attention.indexer.top_k": 4096,
            "attention.indexer.block_size": 4, "attention.indexer.local_blocks": 1, "attention.indexer.kpool": 4}
+HYPER = {"hyper_connection.count": 4, "hyper_connection.sinkhorn_iterations": 2, "hyper_connection.epsilon": 1e-6,
+         "hyper_connection.low_rank": 8, "hyper_connection.magnitude": 2.0}
 SECTIONS = {"rope.dimension_sections": [4, 2, 2, 0]}
 COMMON = {"base": BASE, "experts": EXPERTS, "windowed": WINDOWED, "listed": LISTED, "ssm": SSM, "latent": LATENT,
-          "indexer": INDEXER, "sections": SECTIONS}
+          "indexer": INDEXER, "hyper": HYPER, "sections": SECTIONS}
 
 # What the files of an architecture need beside BASE.
 NEEDS = {
@@ -67,6 +69,7 @@ NEEDS = {
     "ssm": "mamba mamba2 jamba plamo2 qwen3next qwen35 qwen35moe qwen4exp falcon-h1 granitehybrid nemotron_h nemotron_h_moe kimi-linear kimi-k3 glm5-next bailingmoe3",
     "latent": "deepseek2 deepseek32 glm-dsa dots3note kimi-linear kimi-k3 mistral4 hy_v4 bailingmoe3 glm5-next minicpm3 plm",
     "indexer": "deepseek32 glm-dsa dots3note deepseek4 hy_v4 minimax-m3 qwen4exp glm5-next",
+    "hyper": "deepseek4 hy_v4 qwen4exp glm5-next",
     "sections": "qwen2vl qwen3vl qwen3vlmoe qwen35 qwen35moe qwen4exp qwen3tts paddleocr hunyuan_vl",
 }
 OWN = {
@@ -80,11 +83,19 @@ OWN = {
     "dots3note": {"attention.kv_lora_rank_swa": 16, "attention.key_length_swa": 24, "attention.value_length_swa": 16,
                   "attention.key_length_mla_swa": 24, "attention.value_length_mla_swa": 16, "rope.freq_base_swa": 20000.0,
                   "attention.indexer.types": [0, 0, 1, 0, 0, 0, 1, 1]},
-    "minicpm3": {"attention.kv_lora_rank": 16},
+    "minicpm3": {"attention.head_count_kv": 4}, "plm": {"attention.head_count_kv": 4},
     "deepseek2-ocr": {"rope.freq_base": 10000.0},
     "apertus": {"xielu.alpha_n": 1.0, "xielu.alpha_p": 1.0, "xielu.beta": 1.0, "xielu.eps": 1e-7},
     "plamo2": {"ssm.group_count": 0},
-    "graniteswitch": {"adapters.count": 0},
+    "graniteswitch": {"adapters.count": 1, "adapters.lora_rank": 4, "adapters.token_ids_activate": [5], "adapters.token_ids_substitute": [6]},
+    "bailingmoe3": {"swiglu_clamp_exp": [0.0] * 8, "swiglu_clamp_shexp": [0.0] * 8},
+    "hy_v4": {"attention.indexer.types": [1, 0, 1, 0, 1, 0, 1, 0]},
+    "glm5-next": {"attention.head_count_kv": [1, 0, 1, 1, 0, 1, 0, 1], "rope.dimension_count": 0, "attention.key_length": 16},
+    "deepseek4": {"attention.head_count_kv": 1, "attention.key_length": 16, "attention.value_length": 16, "rope.dimension_count": 8,
+                  "attention.q_lora_rank": 16, "attention.output_group_count": 2, "attention.output_lora_rank": 8,
+                  "attention.compress_ratios": [0, 0, 4, 4, 128, 128, 0, 4], "attention.compress_rope_freq_base": 160000.0, "hash_layer_count": 0,
+                  "expert_gating_func": 4},
+    "t5": {"attention.relative_buckets_count": 8}, "t5encoder": {"attention.relative_buckets_count": 8},
     "hrm_text": {"block_count": 6, "hrm.layers_per_stack": 1, "hrm.h_cycles": 2, "hrm.l_cycles": 2},
     "qwen3next": {"ssm.inner_size": 64}, "qwen35": {"ssm.inner_size": 64}, "qwen35moe": {"ssm.inner_size": 64}, "qwen4exp": {"ssm.inner_size": 64},
     "chameleon": {"vocab_size": 10240},
@@ -93,6 +104,8 @@ OWN = {
 }
 for name in "plamo2 jamba nemotron_h nemotron_h_moe granitehybrid lfm2 lfm2moe kimi-linear bailingmoe3 kimi-k3".split():
     OWN.setdefault(name, {}).update({"attention.head_count": [4, 0, 4, 4, 0, 4, 0, 4], "attention.head_count_kv": [2, 0, 2, 4, 0, 2, 0, 2]})
+for name in ("kimi-linear", "kimi-k3", "bailingmoe3"):
+    OWN[name]["attention.head_count_kv"] = [1, 0, 1, 1, 0, 1, 0, 1]
 for name in ("nemotron_h", "nemotron_h_moe"):
     OWN[name]["feed_forward_length"] = [0, 0, 32, 0, 0, 0, 0, 32]
     OWN[name]["attention.head_count_kv"] = [2, 0, 0, 4, 0, 2, 0, 0]
@@ -192,6 +205,7 @@ class Record:
         return self.tables[table].index(value)
 
     def add(self, arch, name, groups, keys, tensors, context, found):
+        blocks = keys.get("block_count", LAYERS)
         self.version = found["version"]
         for rope in found["ropes"]:
             rope.pop("divided", None)
@@ -206,7 +220,8 @@ class Record:
                 layer["sees"] = self.index("masks", layer["sees"])
             if "temperature" in layer and set(layer["temperature"]) == {1}:
                 del layer["temperature"]
-            layers.append([number, self.index("kinds", layer)])
+            if number < blocks:  # Granite Switch's router is one more
+                layers.append([number, self.index("kinds", layer)])
         case = {"arch": arch, "name": name, "with": groups, "keys": keys, "context": context, "layers": layers}
         if tensors:
             case["tensors"] = tensors

@@ -15,7 +15,8 @@ enum class GgufPosition {
   none,          // nowhere: the layers between those with attention know the order
   no_attention,  // and no layer has attention
   table,         // learned rows, beside the words
-  buckets,       // T5's
+  buckets,       // T5's; not read
+  blocks,        // DeepSeek V4's keys of blocks; not read
   alibi,
   alibi_if_said  // where attention.max_alibi_bias is above 0
 };
@@ -56,6 +57,7 @@ struct GgufArchitecture {
   GgufPairs pairs = GgufPairs::halves;
   bool permuted = false;          // the converter moves the rows of q and k, so that adjacent channels turn
   bool sections_if_said = false;  // M-RoPE, where the file has rope.dimension_sections
+  bool trailing = false;          // the channels that turn are the last of each head
   bool keyless = false;           // base 10000 and no scaling, whatever the file says
   bool two_sided = false;         // no query is kept from the keys after it
   GgufWindows windows = {};

@@ -68,6 +68,9 @@ void set_method(FileReading& file, const GgufArchitecture& fixed, const std::str
     case GgufPosition::buckets:
       own.method = Method::t5;
       break;
+    case GgufPosition::blocks:
+      own.method = Method::deepseek_v4;
+      break;
     case GgufPosition::alibi:
       own.method = Method::alibi;
       break;
@@ -94,8 +97,7 @@ Family translated(const Family& row, FileReading& file, const std::string& arch,
               .head_dim = word("attention.key_length"),
               .longest = word("context_length")};
   // MLA's keys are stored compressed; this one is the size of those that attention sees.
-  if (row.mla.rope && file.has(text(arch, ".attention.key_length_mla")))
-    own.keys.head_dim = word("attention.key_length_mla");
+  if (file.has(text(arch, ".attention.key_length_mla"))) own.keys.head_dim = word("attention.key_length_mla");
   own.two_sided_key = {};
   own.windows = windows_of(file, fixed, arch, row.windows, words);
   own.full = {}, own.table_padded = false, own.table_offset = 0;
@@ -230,6 +232,16 @@ void set_values(FileReading& file, const Family& family, const std::string& arch
   }
 }
 
+// The channels of each head that do not turn, and those at its end that do.
+Mla trailing_slice(const Config& config, const std::string& arch) {
+  const auto number = [&](std::string_view name) { return config.whole(text(arch, ".", name)).value_or(0); };
+  const std::int64_t latent = number("attention.key_length_mla"),
+                     head = latent ? latent : number("attention.key_length"),
+                     turning = number("rope.dimension_count");
+  if (turning <= 0 || turning >= head) return {};
+  return {.nope = head - turning, .rope = turning};
+}
+
 // What gnomon makes of an architecture that no row of families.cpp has.
 Family unlisted(const Config& config, const std::string& arch, Resolved& answer) {
   const GgufArchitecture* fixed = find_gguf_architecture(arch);
@@ -240,11 +252,7 @@ Family unlisted(const Config& config, const std::string& arch, Resolved& answer)
   Family generic;
   generic.method = Method::rotary;
   if (fixed) generic.no_position = fixed->no_position;
-  // Latent attention: a slice at the end of each head turns.
-  const auto head = config.whole(text(arch, ".attention.key_length_mla")),
-             turning = config.whole(text(arch, ".rope.dimension_count"));
-  if (head && turning && *turning > 0 && *turning < *head)
-    generic.mla = {.nope = *head - *turning, .rope = *turning};
+  if (fixed && fixed->trailing) generic.mla = trailing_slice(config, arch);
   answer.remarks.push_back(
       {"general.architecture",
        fixed ? text("gnomon does not know the family '", arch,
@@ -268,7 +276,7 @@ void fill(const Resolving& task) {
     default:
       throw WrongValue("general.architecture",
                        text(task.file.config().where(), ": gnomon does not read GGUF files of the family ",
-                            task.family.name));
+                            task.answer.family));
   }
 }
 

@@ -75,7 +75,8 @@ Rotation rotation_of(const ggml_tensor* node) {
   r.params[0] = r.params[3] = 0;  // unused
   if (node->src[2]) r.divisors = values(node->src[2]);
   const ggml_tensor* from = node->src[0];
-  if (from->view_src && from->nb[1]) r.first = std::int64_t(from->view_offs % from->nb[1] / sizeof(float));
+  r.first = node->op_params[15];
+  if (from->view_src && from->nb[1]) r.first += std::int64_t(from->view_offs % from->nb[1] / sizeof(float));
   r.back = node->op == GGML_OP_ROPE_BACK;
   return r;
 }
