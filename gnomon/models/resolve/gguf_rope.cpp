@@ -42,7 +42,7 @@ class GgufRope {
     out_.rules.source = "llama.cpp";
     out_.rules.plain_forgets_part = false;
     out_.rules.truncate = true;
-    out_.rules.authors_keys = true;
+    out_.rules.authors_keys = AuthorsKeys::factors;
     ignored();
     fourth_coordinate();
     for (const char* label : {"sliding_attention", "chunked_attention"})

@@ -289,7 +289,8 @@ Resolved resolve(const Config& config, Reader reader) {
   answer.causal = !two_sided(file, *family);
   const Sizes sizes = read_sizes(file, *family, answer.because);
   if (family->width_by_heads &&
-      (reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24) &&
+      (reader == Reader::v5 || reader == Reader::vllm || reader == Reader::vllm_24 ||
+       reader == Reader::sglang) &&
       sizes.width % sizes.heads)
     file.wrong(width_key(family->keys, [&](std::string_view key) { return file.has(key); }),
                text("a multiple of the number of heads, ", sizes.heads));

@@ -17,9 +17,11 @@ enum class Reader {
   llama_cpp,  // llama.cpp, for a GGUF file, or for a config.json after its converter
   vllm,       // vLLM 0.33
   vllm_24,    // vLLM 0.24, which reads the keys of YaRN's authors
+  sglang,     // SGLang 0.5.23
+  mlx,        // mlx-lm 0.32
   naive       // getattr(config, "rope_theta", 10000) and rope_scaling as in 2023
 };
-std::span<const std::string_view> reader_names();  // "v5", "v4", "llama.cpp", "vllm", "vllm-0.24", "naive"
+std::span<const std::string_view> reader_names();  // "v5", "v4", "llama.cpp", "vllm", …
 std::string_view reader_version(Reader reader);    // version of the program: "5.23.0"
 std::string_view reader_title(Reader reader);      // with version: "transformers 5.23"
 
@@ -76,6 +78,7 @@ struct Resolved {
   bool causal = true;                          // all layers are causal
   std::int64_t width = 0, trained_length = 0;  // trained_length: tokens before any extension; 0 = not given
   std::int64_t longest = 0;                    // tokens that the file promises: max_position_embeddings
+  std::int64_t table_rows = 0;                 // of the reader's table of cos and sin; 0: it has none
   std::int64_t table_first = 0;                // row of a learned table for the first token
   Spec input;  // the combination and input encoding: "add(learned, scale=off)", "add(none, scale=off)"
   std::vector<Because> because;       // reasons for the values above

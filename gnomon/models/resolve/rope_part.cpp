@@ -183,18 +183,29 @@ class Rope {
       dict_.find("factor");  // stands beside alpha in every file of the family, and says nothing
       return option("factor", *alpha, "alpha");
     }
-    if (rules_
-            .static_dynamic) {  // the base of a context of factor times the length: factor·factor − (factor − 1)
-      const double s = factor();
-      encoding_.name = "ntk";
-      return option("factor", s * s - s + 1, "factor");
-    }
+    if (rules_.dynamic != DynamicBase::by_length) return raised_once();
     option("factor", factor(), "factor");
     write("original", head_.longest);
     because("original", text(head_.longest), "max_position_embeddings",
             "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
     if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
       remarks_.push_back({other->key, "the type dynamic ignores it", "scaling-key-unread"});
+  }
+  // The base of one context, for all lengths: c = factor·L/L0 − (factor − 1).
+  void raised_once() {
+    const double s = factor();
+    const double trained = dict_.number("max_trained_positions").value_or(double(head_.longest));
+    const double length = rules_.dynamic == DynamicBase::once_extended ? s : double(head_.longest) / trained;
+    const double c = s * length - (s - 1);
+    if (c == 1) {
+      encoding_.name = "rope";
+      remarks_.push_back({dict_.find("factor")->key,
+                          "changes nothing: this reader computes the base once, for the longest context",
+                          {}});
+      return;
+    }
+    encoding_.name = "ntk";
+    option("factor", c, "factor");
   }
   void yarn() {
     double s = 0;
@@ -214,7 +225,7 @@ class Rope {
     sections_of_text();
   }
   void yarn_temperature(double s) {
-    const double own = rules_.authors_keys ? authors_factor(s) : 1;
+    const double own = rules_.authors_keys != AuthorsKeys::none ? authors_factor(s) : 1;
     switch (rules_.yarn_factor) {
       case YarnFactor::said:
         return said_temperature();
@@ -222,11 +233,20 @@ class Rope {
         for (const char* name : {"attention_factor", "mscale", "mscale_all_dim"}) unread(name);
         if (own != 1) computed(own * yarn_factor(1, s), "attn_factor", "multiplied by 0.1 ln(factor) + 1");
         return;
+      case YarnFactor::by_pair: {
+        unread("attention_factor");
+        const auto m = dict_.number("mscale"), all = dict_.number("mscale_all_dim");
+        const double factor = m && all ? yarn_factor(*m, s) / yarn_factor(*all, s) : yarn_factor(1, s);
+        if (own * factor != yarn_factor(1, s))
+          computed(own * factor, m && all ? "mscale" : "attn_factor",
+                   "the ratio of mscale and mscale_all_dim");
+        return;
+      }
       case YarnFactor::by_ratio: {
         unread("attention_factor");
         const double m = dict_.number("mscale").value_or(1), all = dict_.number("mscale_all_dim").value_or(0);
         if (own * m == 1 && all == 0) return softmax_temperature();
-        if (own == 1 && m != 0 && all != 0) return said_temperature();
+        if (own == 1 && all != 0 && dict_.number("mscale").value_or(0) != 0) return said_temperature();
         computed(own * yarn_factor(m, s) / yarn_factor(all, s), "mscale",
                  "the ratio of two YaRN factors; an absent mscale is 1, an absent mscale_all_dim is 0");
         return softmax_temperature();
@@ -247,7 +267,8 @@ class Rope {
   double authors_factor(double s) {
     if (const auto e = dict_.number("extrapolation_factor"); e && *e != 1)
       option("extrapolation", *e, "extrapolation_factor");
-    const bool scales = !dict_.find("apply_yarn_scaling") || *dict_.flag("apply_yarn_scaling");
+    const bool scales = rules_.authors_keys != AuthorsKeys::all || !dict_.find("apply_yarn_scaling") ||
+                        *dict_.flag("apply_yarn_scaling");
     return dict_.number("attn_factor").value_or(1) / (scales ? 1 : yarn_factor(1, s));
   }
   void softmax_temperature() {
@@ -271,11 +292,14 @@ class Rope {
     const RopeValue* own = dict_.find("truncate");
     bool on = own ? *dict_.flag("truncate") : !dict_.holds("truncate");  // null is not true
     if (rules_.truncate) {
+      const bool transformers = rules_.source.starts_with("the rule of transformers");
       if (own && on != *rules_.truncate) {
-        remarks_.push_back({own->key,
-                            "ignored: transformers reads truncate only beside the dictionaries of the layer "
-                            "types. It is absent there, so the ends of the ramp are rounded",
-                            "truncate-unread-when-nested"});
+        remarks_.push_back(
+            {own->key,
+             transformers ? "ignored: transformers reads truncate only beside the dictionaries of the layer "
+                            "types. It is absent there, so the ends of the ramp are rounded"
+                          : "ignored: this reader rounds the ends of the ramp",
+             transformers ? "truncate-unread-when-nested" : std::string_view{}});
       }
       on = *rules_.truncate, own = nullptr;
     }
@@ -283,13 +307,24 @@ class Rope {
     because("truncate", on ? "on" : "off", own ? own->key : "", own ? own->rule : rules_.source);
   }
   void longrope() {
-    for (const auto& [name, option_name] : {std::pair{"short_factor", "short"}, {"long_factor", "long"}}) {
+    const double L0 = original();
+    const bool fixed = rules_.long_list != LongList::by_length;
+    const bool far = rules_.long_list == LongList::always || double(head_.longest) > L0;
+    const std::string_view near_list = fixed && far ? "long_factor" : "short_factor",
+                           far_list = fixed && !far ? "short_factor" : "long_factor";
+    for (const auto& [name, option_name] : {std::pair{near_list, "short"}, {far_list, "long"}}) {
       const auto list = dict_.list(name);
       if (!list || std::int64_t(list->size()) != rotated_ / 2)
         dict_.wrong(name, text("a list of ", rotated_ / 2, " numbers, one for each pair"));
       option(option_name, *list, name);
     }
-    const double L0 = original();
+    if (fixed)
+      remarks_.push_back({dict_.find(near_list)->key,
+                          rules_.long_list == LongList::always
+                              ? "this reader uses the long list at every length"
+                              : "this reader chooses the list by the length that it is started for (here the "
+                                "longest context), not by the current length",
+                          {}});
     if (L0 == 1)
       dict_.wrong("original_max_position_embeddings",
                   "more than one token: the rule divides by its logarithm");
@@ -304,7 +339,9 @@ class Rope {
     }
     write("factor", std::max(s, 1.0));  // below 1 the factor of q and k is 1, too
     option("original", L0, "original_max_position_embeddings");
-    if (const auto a = dict_.number("attention_factor")) {
+    if (rules_.longrope_factor_unread) {
+      unread("attention_factor");
+    } else if (const auto a = dict_.number("attention_factor")) {
       if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");
       option("attention_factor", *a, "attention_factor");
     }

@@ -26,8 +26,20 @@ struct SpecPart {
 enum class YarnFactor {
   said,  // attention_factor, else the ratio of mscale and mscale_all_dim where both are, else 0.1·ln factor + 1
   plain,    // 0.1·ln factor + 1, whatever those keys say
+  by_pair,  // the ratio where both are, else 0.1·ln factor + 1; attention_factor is not looked at
   by_ratio  // that of mscale (1) and mscale_all_dim (0), whatever attention_factor says
 };
+
+// The keys of YaRN's authors that are read: attn_factor and extrapolation_factor; apply_yarn_scaling as well.
+enum class AuthorsKeys { none, factors, all };
+
+// The base of the type dynamic: raised for each length; once, for factor times the longest context; once, for the longest context,
+// which leaves it as it is unless max_trained_positions says less.
+enum class DynamicBase { by_length, once_extended, once };
+
+// Which list of LongRoPE divides: by the length of the context; the long one where the longest context is longer than original;
+// always the long one.
+enum class LongList { by_length, by_capacity, always };
 
 // How the readers differ once the dictionary is complete.
 struct RopeRules {
@@ -37,11 +49,12 @@ struct RopeRules {
       true;                      // the type default rotates the whole head (unless the family's own does not)
   std::optional<bool> truncate;  // of yarn, where the dictionary's own is not looked at
   YarnFactor yarn_factor = YarnFactor::said;
-  bool authors_keys =
-      false;  // of yarn: attn_factor multiplies, extrapolation_factor and apply_yarn_scaling are read
-  bool static_dynamic = false;  // dynamic scales once, for factor times the length
-  bool softmax_mscale = false;  // mscale_all_dim multiplies q·k as well, squared: DeepSeek
-  std::string source;           // of all this, for the rules
+  AuthorsKeys authors_keys = AuthorsKeys::none;
+  DynamicBase dynamic = DynamicBase::by_length;
+  LongList long_list = LongList::by_length;
+  bool longrope_factor_unread = false;  // attention_factor of longrope
+  bool softmax_mscale = false;          // mscale_all_dim multiplies q·k as well, squared: DeepSeek
+  std::string source;                   // of all this, for the rules
 };
 
 // The rotation that a complete dictionary (rope_type, rope_theta, original_max_position_embeddings where the type needs it) says,

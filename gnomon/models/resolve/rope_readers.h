@@ -10,6 +10,7 @@ struct RopeReading {
   RopeKinds kinds;
   RopeRules rules;
   std::vector<Remark> remarks;
+  std::int64_t table = 0;  // rows of the reader's table of cos and sin; 0: it has none
   const std::optional<RopeDict>& of(std::string_view label) const;  // of all, where one is for all
 };
 
@@ -25,6 +26,12 @@ RopeReading read_rope_v4(FileReading& file, const Family& family, std::int64_t l
 // newer one attention_factor, mscale and mscale_all_dim, and none of those.
 RopeReading read_rope_vllm(FileReading& file, const Family& family, const std::vector<std::string>& labels,
                            std::int64_t longest, bool old);
+// SGLang 0.5.23, srt/layers/rotary_embedding/factory.py, get_rope, and srt/models/llama.py, likewise.
+RopeReading read_rope_sglang(FileReading& file, const Family& family, const std::vector<std::string>& labels,
+                             std::int64_t longest);
+// mlx-lm 0.32.2, models/rope_utils.py, initialize_rope, and the class of the model's type. Throws Error(input) for a type whose
+// class is not known here, and for a file that the class refuses.
+RopeReading read_rope_mlx(FileReading& file, const Family& family, std::int64_t longest);
 // getattr(config, "rope_theta", 10000) and rope_scaling as LlamaAttention._init_rope of transformers 4.31 (July 2023) had it.
 RopeReading read_rope_naive(FileReading& file);
 // llama.cpp, src/llama-model.cpp, load_hparams, and src/llama-context.cpp, of GGUF keys (0.5.0).

@@ -25,6 +25,7 @@ class RotaryLayers {
     read_pairing();
     reading_ = read_rope(task.answer.reader, task.file, task.family, labels(), task.sizes.longest);
     softmax_scale();
+    task.answer.table_rows = reading_.table;
     add_new(task.answer.remarks, reading_.remarks);
   }
 

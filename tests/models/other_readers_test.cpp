@@ -1,0 +1,85 @@
+// What vLLM, SGLang and mlx-lm make of the settings of RoPE, by their own code (tests/golden/make_readers.py).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
+#include "gnomon/core/text.h"
+#include "gnomon/models/explain/explain.h"
+#include "gnomon/models/resolve/numbers.h"
+#include "gnomon/models/resolve/resolved.h"
+
+namespace gnomon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Json& recorded() {
+  static const Json all = Json::parse(read_file(Path(GNOMON_TESTS) / "golden" / "readers.json"));
+  return all;
+}
+
+// The first difference, in words; empty: none. Both compute in float32.
+std::string difference(const Resolved& found, const Json& want) {
+  const LayerPosition& layer = found.layers.back();
+  for (const auto& [length, list] : want.at("at").items()) {
+    const Numbers n = numbers_of(layer, std::stod(length));
+    const auto frequencies = list.get<std::vector<double>>();
+    std::vector<double> own = n.inv_freq;
+    if (own.size() != frequencies.size()) return text(own.size(), " pairs, not ", frequencies.size());
+    for (std::size_t pair = 0; pair < own.size(); ++pair)
+      if (std::abs(own[pair] - frequencies[pair]) > 1e-5 * frequencies[pair] + 1e-12)
+        return text("pair ", pair, " at ", length, ": ", own[pair], ", not ", frequencies[pair]);
+    if (std::abs(n.attention_factor - want.at("factor").get<double>()) > 2e-6)
+      return text("factor ", n.attention_factor, ", not ", want.at("factor").dump());
+    if (want.value("adjacent", false) != (n.pairing == Pairing::adjacent)) return "other pairs";
+  }
+  if (found.table_rows != want.value("rows", std::int64_t{0}))
+    return text(found.table_rows, " rows, not ", want.value("rows", 0));
+  return {};
+}
+std::string difference(const Json& config, const std::string& reader, const Json& want) {
+  const Config file = Config::parse(config.dump(), "config.json");
+  try {
+    const Resolved found = resolve(file, reader_named(reader, file));
+    return want.is_string() ? "read, and not refused: " + want.get<std::string>() : difference(found, want);
+  } catch (const Error& error) {
+    return want.is_string() ? "" : text("refused: ", error.what());
+  }
+}
+
+TEST(OtherReaders, ComputeWhatTheirOwnCodeComputes) {
+  std::map<std::string, int> compared;
+  for (const Json& c : recorded().at("cases"))
+    for (const auto& [reader, want] : c.at("readings").items()) {
+      EXPECT_EQ(difference(c.at("config"), reader, want), "") << c.at("name") << ", " << reader;
+      ++compared[reader];
+    }
+  EXPECT_EQ(compared.size(), 4u);
+  for (const auto& [reader, count] : compared) EXPECT_GE(count, 75) << reader;
+}
+
+TEST(OtherReaders, MlxReadsEachTypeByItsClass) {
+  int compared = 0;
+  for (const Json& c : recorded().at("models")) {
+    EXPECT_EQ(difference(c.at("config"), "mlx", c.at("reading")), "") << c.at("name");
+    ++compared;
+  }
+  EXPECT_GE(compared, 40);
+}
+
+// They differ among each other, and from transformers: each of them must be told from the others.
+TEST(OtherReaders, AreToldApart) {
+  std::map<std::string, int> told;
+  for (const Json& c : recorded().at("cases"))
+    for (const auto& [reader, want] : c.at("readings").items())
+      for (const char* other : {"v5", "v4", "vllm", "vllm-0.24", "sglang", "mlx"})
+        if (reader != other) told[reader + " " + other] += !difference(c.at("config"), other, want).empty();
+  for (const auto& [pair, count] : told) EXPECT_GE(count, 3) << pair;
+}
+
+}  // namespace
+}  // namespace gnomon
