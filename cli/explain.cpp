@@ -89,13 +89,7 @@ int readers(const ExplainOptions& o, const Config& config, const Explanation& fi
   std::vector<pages::OtherReader> others;
   for (std::size_t n = 0; n < reader_names().size(); ++n) {
     if (Reader(n) == first.model.reader) continue;
-    pages::OtherReader other{Reader(n), {}, ""};
-    try {
-      other.to_first = differences(first, gnomon::explain(config, Reader(n)));
-    } catch (const Error& error) {
-      other.refuses = error.what();
-    }
-    others.push_back(std::move(other));
+    others.push_back(pages::other_reader(config, Reader(n), first));
   }
   if (o.json) {
     fmt::print("{}\n", pages::readers_json(first, others));
@@ -113,6 +107,10 @@ int readers(const ExplainOptions& o, const Config& config, const Explanation& fi
     fmt::print("\n== {}\n", wrapped(printable(text(name, ": ", says))));
     print(other.to_first, std::string(reader_names()[std::size_t(first.model.reader)]),
           std::string(reader_names()[std::size_t(other.reader)]));
+    if (other.table_rows != 0)
+      fmt::print("  table of cos and sin: {} positions\n", grouped(double(other.table_rows)));
+    for (const Remark& r : other.remarks)
+      fmt::print("  {}\n", wrapped(printable(text(r.key, r.key.empty() ? "" : ": ", r.says)), 2));
   }
   return 0;
 }

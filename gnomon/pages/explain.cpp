@@ -95,6 +95,12 @@ void add(const Differences& found, Json& j) {
 
 std::string_view name(Reader reader) { return reader_names()[std::size_t(reader)]; }
 
+Json remarks_json(const std::vector<Remark>& remarks) {
+  Json all = Json::array();
+  for (const Remark& r : remarks) all.push_back({{"key", r.key}, {"says", r.says}});
+  return all;
+}
+
 // A stranger's strings may be no UTF-8.
 std::string printed(const Json& j, int indent) {
   return without_unprintables(j.dump(indent, ' ', false, Json::error_handler_t::replace));
@@ -115,14 +121,14 @@ std::string explain_json(const Explanation& e, int indent) {
            {"width", m.width},
            {"trained_length", m.trained_length},
            {"longest", m.longest},
+           {"table_rows", m.table_rows},
            {"input", m.input.print()},
            {"positions_end", e.positions_end ? Json(*e.positions_end) : Json()},
            {"sources", json(m.because)},
            {"answer", explain_answers(e)},
            {"layers", Json::array()},
            {"lengths", Json::array()},
-           {"key_cache", Json()},
-           {"remarks", Json::array()}};
+           {"key_cache", Json()}};
   for (const LayerGroup& g : e.groups) all["layers"].push_back(json(e, g));
   for (std::size_t n = 0; n < e.lengths.size(); ++n) all["lengths"].push_back(at(e, n));
   if (e.cache) {
@@ -132,8 +138,24 @@ std::string explain_json(const Explanation& e, int indent) {
     for (std::size_t n = 0; n < e.lengths.size(); ++n)
       all["key_cache"]["at"].push_back({{"length", e.lengths[n]}, {"bytes", e.cache->at[n]}});
   }
-  for (const Remark& r : m.remarks) all["remarks"].push_back({{"key", r.key}, {"says", r.says}});
+  all["remarks"] = remarks_json(m.remarks);
   return printed(all, indent);
+}
+
+OtherReader other_reader(const Config& config, Reader reader, const Explanation& first) {
+  OtherReader other{reader, {}, ""};
+  try {
+    const Explanation own = gnomon::explain(config, reader);
+    other.to_first = differences(first, own);
+    other.table_rows = own.model.table_rows;
+    for (const Remark& r : own.model.remarks)
+      if (std::none_of(first.model.remarks.begin(), first.model.remarks.end(),
+                       [&](const Remark& o) { return o.key == r.key && o.says == r.says; }))
+        other.remarks.push_back(r);
+  } catch (const Error& error) {
+    other.refuses = error.what();
+  }
+  return other;
 }
 
 std::string readers_json(const Explanation& first, const std::vector<OtherReader>& others) {
@@ -144,10 +166,13 @@ std::string readers_json(const Explanation& first, const std::vector<OtherReader
     Json one{{"reader", name(o.reader)},
              {"reader_version", reader_version(o.reader)},
              {"reads", o.refuses.empty()}};
-    if (!o.refuses.empty())
+    if (!o.refuses.empty()) {
       one["refuses"] = o.refuses;
-    else
+    } else {
       add(o.to_first, one);
+      one["table_rows"] = o.table_rows;
+      one["remarks"] = remarks_json(o.remarks);
+    }
     all["others"].push_back(std::move(one));
   }
   return printed(all, 1);

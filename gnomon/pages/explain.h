@@ -17,9 +17,13 @@ std::string explain_page(const Explanation& e);
 // What another reader computes from the explained file.
 struct OtherReader {
   Reader reader;
-  Differences to_first;
-  std::string refuses;  // why it cannot read the file; empty: it can
+  Differences to_first;              // of the first reader
+  std::string refuses;               // why it cannot read the file; empty: it can
+  std::vector<Remark> remarks = {};  // that the first reader has not
+  std::int64_t table_rows = 0;       // of its table of cos and sin; 0: it has none
 };
+// What another reader makes of the file that `first` explains.
+OtherReader other_reader(const Config& config, Reader reader, const Explanation& first);
 std::string readers_json(const Explanation& first, const std::vector<OtherReader>& others);
 std::string differences_json(const Explanation& a, const Explanation& b, const Differences& found);
 

@@ -222,7 +222,7 @@ def test_a_model_and_its_gguf_compute_the_same(tmp_path):
 def test_readers_are_compared():
     found = explained(EXAMPLES / "llama-3.1.json", "--readers")
     others = {o["reader"]: o for o in found["others"]}
-    assert found["reader"] == "v5" and set(others) == {"v4", "llama.cpp", "vllm", "vllm-0.24", "naive"}
+    assert found["reader"] == "v5" and set(others) == {"v4", "llama.cpp", "vllm", "vllm-0.24", "sglang", "mlx", "naive"}
     assert others["v4"]["same"] and not others["llama.cpp"]["reads"]
     (difference,) = others["naive"]["differences"]
     assert math.isclose(difference["largest_ratio"], 8, rel_tol=1e-12), "it knows nothing of llama3"
@@ -230,8 +230,19 @@ def test_readers_are_compared():
     for says in ["== a naive reader (2023, as transformers 4.31): computes something else:", "== transformers 4.57: computes the same",
                  "== vLLM 0.33: computes the same", "== vLLM 0.24: computes the same", "as transformers 5.23 reads it"]:
         assert says in told, says
+    assert others["vllm"]["table_rows"] == 131072 and others["v4"]["table_rows"] == 0
+    assert "table of cos and sin: 131,072 positions" in told
     versions = {o["reader"]: o["reader_version"] for o in found["others"]} | {found["reader"]: found["reader_version"]}
-    assert versions == {"v5": "5.23.0", "v4": "4.57.6", "llama.cpp": "0.5.0", "vllm": "0.33.0", "vllm-0.24": "0.24.0", "naive": "4.31"}
+    assert versions == {"v5": "5.23.0", "v4": "4.57.6", "llama.cpp": "0.5.0", "vllm": "0.33.0", "vllm-0.24": "0.24.0",
+                        "sglang": "0.5.23", "mlx": "0.32.2", "naive": "4.31"}
+
+
+def test_what_a_reader_ignores_is_told(tmp_path):
+    llama = json.loads((EXAMPLES / "llama-3.1.json").read_text())
+    llama["rope_parameters"] = llama.pop("rope_scaling") | {"rope_theta": llama.pop("rope_theta")}
+    others = {o["reader"]: o for o in explained(written(tmp_path, llama), "--readers")["others"]}
+    assert [r["key"] for r in others["mlx"]["remarks"]] == ["rope_parameters"] and not others["mlx"]["same"]
+    assert others["sglang"]["same"] and others["vllm"]["same"]
 
 
 @pytest.mark.parametrize("content, told", [("{", "config.json"), ('{"model_type": "llama", "hidden_size": -5}', "hidden_size"),
