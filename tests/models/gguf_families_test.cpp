@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "gnomon/core/error.h"
 #include "gnomon/models/lint/context.h"
@@ -262,6 +263,32 @@ TEST_F(GgufFamilies, AnUnknownArchitectureIsSaidToBe) {
   const Resolved answer = read(model("novel"));
   EXPECT_FALSE(answer.known);
   EXPECT_FALSE(answer.remarks.empty());
+}
+
+// Numbers that no converter writes: an error about the file, and neither memory nor time for them.
+TEST_F(GgufFamilies, ImpossibleNumbersAreErrorsOfTheFile) {
+  const auto fault = [&](const GgufBytes& g) {
+    try {
+      read(g);
+      return std::string("read");
+    } catch (const Error& error) {
+      return std::string(error.fault() == Fault::input ? "input" : "another");
+    }
+  };
+  const float endless = std::numeric_limits<float>::infinity(),
+              none = std::numeric_limits<float>::quiet_NaN();
+  for (const float x : {endless, none, -4.f}) {
+    EXPECT_EQ(fault(model("llama").number("rope.scaling.factor", x)), "input") << x;
+    EXPECT_EQ(fault(model("llama").number("rope.scaling.attn_factor", x)), "input") << x;
+    EXPECT_EQ(fault(model("deepseek2-ocr").number("rope.scaling.factor", x)), "input") << x;
+  }
+  const auto wide = model("qwen2").whole("rope.dimension_count", 4'000'000'000u);
+  EXPECT_EQ(fault(wide), "input");
+  EXPECT_EQ(fault(GgufBytes(wide).number("rope.scaling.factor", 4).number("rope.scaling.attn_factor", 2)),
+            "input");
+  EXPECT_EQ(fault(model("qwen3vl").wholes("rope.dimension_sections",
+                                          {4'000'000'000u, 4'000'000'000u, 4'000'000'000u})),
+            "input");
 }
 
 TEST_F(GgufFamilies, WhatCannotBeIsRefused) {

@@ -12,6 +12,7 @@ namespace gnomon {
 namespace {
 
 constexpr std::string_view kLoad = "llama.cpp, load_hparams: ";
+constexpr std::int64_t kMostPairs = 32768;
 constexpr std::string_view kContext = "llama.cpp, llama-context.cpp: ";
 std::string rule(std::string_view what) { return std::string(kLoad) + std::string(what); }
 
@@ -72,9 +73,9 @@ class GgufRope {
   void fourth_coordinate() {
     const auto list = file_.numbers(key("rope.dimension_sections"));
     if (fixed_.pairs != GgufPairs::sections_in_turn || !list || list->size() < 3) return;
-    const std::int64_t pairs = std::int64_t(std::accumulate(list->begin(), list->end(), 0.0));
+    const double pairs = std::accumulate(list->begin(), list->end(), 0.0);
     std::string still;
-    for (std::int64_t pair = 0; pair < pairs && pair < 65536; ++pair)
+    for (std::int64_t pair = 0; double(pair) < pairs && pair < kMostPairs; ++pair)
       if (double(pair) >= 3 * (*list)[std::size_t(pair % 3)]) still += text(still.empty() ? "" : ", ", pair);
     if (!still.empty())
       out_.remarks.push_back(
@@ -110,8 +111,9 @@ class GgufRope {
     const auto x = slides && fixed_.windows.own_base ? std::nullopt : file_.number(all);
     double theta = x.value_or(10000);
     std::string why = rule(x ? "from the file" : "no key sets it");
-    if (const auto alpha = file_.number(key("rope.scaling.alpha")); fixed_.alpha && alpha && *alpha > 0) {
-      const double d = double(head_dim(false));
+    const double d = double(head_dim(false));
+    if (const auto alpha = file_.number(key("rope.scaling.alpha"));
+        fixed_.alpha && alpha && *alpha > 0 && d > 2) {
       theta *= std::pow(*alpha, d / (d - 2)), why = "llama.cpp: times alpha^(head / (head − 2))";
     }
     dict.set("rope_theta", rope_number(theta, x ? all : "", why));
@@ -198,9 +200,13 @@ class GgufRope {
              rope_number(attention, scaling_.multiplier_key,
                          std::string(kContext) + "YaRN's factor and the keys of the file"));
   }
+  // Channels, as far as they can be: what else the file says is refused later.
+  double turning(const RopeDict& dict) {
+    return std::clamp(dict.number("rotary_dim").value_or(double(head_dim(false))), 0.0, 2.0 * kMostPairs);
+  }
   // Linear scaling with a factor of cos and sin: every pair is divided alike.
   void constant(RopeDict& dict, double rate, double attention) {
-    const double channels = dict.number("rotary_dim").value_or(double(head_dim(false)));
+    const double channels = turning(dict);
     const RopeValue list{scaling_.factor_key, rule("each pair divided by it"),
                          std::vector<double>(std::size_t(channels / 2), rate), "a factor"};
     dict.set("rope_type",
@@ -220,7 +226,7 @@ class GgufRope {
         same ? "llama.cpp: each pair divided by this tensor"
              : "llama.cpp, get_rope_factors: the long list if the allocated context is longer "
                "than original";
-    const double channels = dict.number("rotary_dim").value_or(double(head_dim(false)));
+    const double channels = turning(dict);
     const auto list = [&](const std::string& name) {
       std::vector<double> divisors = *file_.numbers(name);
       if (double(divisors.size()) > channels / 2)
@@ -285,6 +291,7 @@ GgufScaling read_gguf_scaling(FileReading& file, const std::string& arch, const 
   known_type(file, s.type_key, s.type);
   s.factor_key = key(file.has(key("rope.scaling.factor")) ? "rope.scaling.factor" : "rope.scale_linear");
   const double factor = file.number(s.factor_key).value_or(0);
+  if (!(factor >= 0) || std::isinf(factor)) file.wrong(s.factor_key, "a number above 0, or 0 for none");
   if (factor != 0 && s.type != "none") s.factor = factor;
   s.extrapolation = s.type == "yarn" ? 1 : 0;
   if (const auto x = number("rope.scaling.yarn_ext_factor");
@@ -300,6 +307,8 @@ GgufScaling read_gguf_scaling(FileReading& file, const std::string& arch, const 
   }
   s.multiplier_key = key(s.log_multiplier ? "rope.scaling.yarn_log_multiplier" : "rope.scaling.attn_factor");
   s.multiplier *= number("rope.scaling.attn_factor").value_or(1);
+  if (!std::isfinite(s.multiplier) || !std::isfinite(s.softmax()))
+    file.wrong(s.multiplier_key, "a number that gives a finite factor");
   return s;
 }
 
