@@ -227,7 +227,7 @@ def mlx(classes):
     def read(config):
         module = classes("llama" if config["model_type"] == "mistral" else config["model_type"])  # utils.py, MODEL_REMAPPING
         model = module.Model(module.ModelArgs.from_dict(json.loads(json.dumps(config))))
-        ropes = {int(re.search(r"layers\.(\d+)", name).group(1)): m for name, m in model.named_modules() if name.endswith(("rope", "rotary_emb"))}
+        ropes = {int(re.search(r"(?:layers|h)\.(\d+)", name).group(1)): m for name, m in model.named_modules() if name.endswith(("rope", "rotary_emb"))}
         return of_mlx(ropes[max(ropes)])  # of the last layer
     return read
 
@@ -246,6 +246,28 @@ SIZES = dict(layer_norm_eps=1e-5, norm_eps=1e-5, num_local_experts=2, num_expert
              partial_rotary_factor=0.5, use_qkv_bias=False, attention_bias=False, mlp_bias=False, logits_scaling=1.0, attention_multiplier=0.1,
              embedding_multiplier=1.0, residual_multiplier=1.0, query_pre_attn_scalar=32, attn_logit_softcapping=50.0, final_logit_softcapping=30.0,
              norm_epsilon=1e-5, sliding_window=64)
+
+PHI3 = {"model_type": "phi3", "original_max_position_embeddings": ORIGINAL, "rope_theta": 20000.0}
+LATENT = {"model_type": "deepseek_v3", "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32, "kv_lora_rank": 16, "q_lora_rank": 16,
+          "num_key_value_heads": 4, "n_routed_experts": 2, "n_shared_experts": 1, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1,
+          "routed_scaling_factor": 1.0, "topk_method": "noaux_tc", "scoring_func": "sigmoid", "moe_layer_freq": 1, "rope_theta": 20000.0}
+LISTS = {"short_factor": SHORT[:8], "long_factor": LONG[:8]}  # of half of the head
+OTHERS = {
+    "phi3, longrope": PHI3 | {"rope_scaling": {"type": "longrope"} | LISTS},
+    "phi3, su": PHI3 | {"rope_scaling": {"type": "su"} | LISTS},
+    "phi3, rope_type alone": PHI3 | {"rope_scaling": {"rope_type": "longrope"} | LISTS},
+    "phi3, yarn": PHI3 | {"rope_scaling": {"type": "yarn"} | LISTS},
+    "phi3, linear": PHI3 | {"rope_scaling": {"type": "linear", "factor": 4.0} | LISTS},
+    "phi3, original within": PHI3 | {"original_max_position_embeddings": 1024,
+                                     "rope_scaling": {"type": "longrope", "original_max_position_embeddings": ORIGINAL} | LISTS},
+    "phi3, plain": PHI3,
+    "deepseek_v3, plain": LATENT,
+    "deepseek_v3, yarn": LATENT | {"rope_scaling": YARN | {"type": "yarn", "mscale": 1.0, "mscale_all_dim": 1.0}},
+    "deepseek_v3, yarn of other mscales": LATENT | {"rope_scaling": YARN | {"type": "yarn", "mscale": 0.8, "mscale_all_dim": 0.3}},
+    "gpt_neox": {"model_type": "gpt_neox", "rotary_emb_base": 20000, "rotary_pct": 0.25},
+    "gpt_neox, as transformers 5 writes": {"model_type": "gpt_neox", "rope_parameters": {"rope_theta": 20000.0, "rope_type": "default",
+                                                                                       "partial_rotary_factor": 0.5}},
+}
 
 
 def main():
@@ -275,6 +297,8 @@ def main():
         for spelt, rope in (("4", {"rope_theta": 20000.0, "rope_scaling": linear}), ("5", {"rope_parameters": {"rope_theta": 20000.0} | linear})):
             config = BASE | SIZES | own | {"model_type": kind} | rope
             models.append({"name": f"{kind}, as transformers {spelt} writes", "config": config, "reading": tried(mlx(classes), config)})
+    for name, config in OTHERS.items():
+        models.append({"name": name, "config": BASE | SIZES | config, "reading": tried(mlx(classes), BASE | SIZES | config)})
     out = {"source": "vLLM 0.33.0 and 0.24.0, SGLang 0.5.23, mlx-lm 0.32.2", "lengths": LENGTHS, "cases": cases, "models": models}
     (HERE / "readers.json").write_text(json.dumps(out, separators=(",", ":")) + "\n")
     for case in cases:

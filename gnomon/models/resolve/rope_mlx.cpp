@@ -17,14 +17,18 @@ struct MlxClass {
   bool part = false;              // reads partial_rotary_factor at the top level
   double sliding_theta = 0;       // rope_local_base_freq, for layers with a window; 0: as the others
   bool sliding_unscaled = false;  // layers with a window rotate plainly
+  bool phi3 =
+      false;  // of rope_scaling only longrope, su and linear under `type`; the original length at the top level
 };
 
 constexpr MlxClass kClasses[] = {
+    {"deepseek_v3", 1e4, true},
     {"gemma", 1e4, false},
     {"gemma2", 1e4, false},
     {.type = "gemma3_text", .theta = 1e6, .scaled = true, .sliding_theta = 1e4, .sliding_unscaled = true},
     {"glm", 1e4, false},
     {.type = "glm4", .theta = 0, .scaled = false, .part = true},
+    {.type = "gpt_neox", .theta = 0, .scaled = false, .part = true},
     {"gpt_oss", 150000, true},
     {"granite", 0, true},
     {"granitemoe", 0, true},
@@ -34,6 +38,7 @@ constexpr MlxClass kClasses[] = {
     {"olmo2", 1e4, true},
     {.type = "olmo3", .theta = 0, .scaled = true, .sliding_unscaled = true},
     {.type = "phi", .theta = 1e4, .scaled = false, .part = true},
+    {.type = "phi3", .theta = 1e4, .scaled = true, .part = true, .phi3 = true},
     {"qwen2", 1e6, true},
     {"qwen2_moe", 1e6, false},
     {.type = "qwen3", .theta = 0, .scaled = true, .parameters = true},
@@ -90,10 +95,29 @@ class Mlx {
   }
   RopeDict kind(bool scales) {
     RopeDict dict(file_.config().where());
+    if (class_.phi3) check_phi3();
     if (scales && !object().empty()) dict = RopeDict::read(file_, object(), "mlx-lm: from the dictionary");
-    dict.set("rope_theta", theta("rope_theta", class_.theta));
+    dict.set("rope_theta", theta(family_.rope.theta_key, class_.theta));
     type(dict), part(dict);
+    if (class_.phi3) phi3(dict);
     return dict;
+  }
+  void check_phi3() const {
+    if (!file_.has("rope_scaling")) return;
+    for (const char* needed : {"rope_scaling.long_factor", "rope_scaling.type"})
+      if (!file_.has(needed))
+        file_.wrong("rope_scaling", "a dictionary with long_factor and type: the class needs both");
+  }
+  void phi3(RopeDict& dict) {
+    const std::string word = *dict.word("rope_type"), key = dict.find("rope_type")->key;
+    if (word == "su") dict.set("rope_type", rope_word("longrope", key, "mlx-lm: su is longrope"));
+    if (word != "su" && word != "longrope" && word != "linear")
+      dict.set("rope_type",
+               rope_word("default", key, "mlx-lm: this class scales only by longrope, su and linear"));
+    const std::string_view name = "original_max_position_embeddings";
+    const auto top = file_.number(name);
+    dict.set(name, top ? rope_number(*top, file_.at(name), "mlx-lm: from the top level")
+                       : rope_number(4096, "", "mlx-lm: no key sets it at the top level"));
   }
   // `type` before rope_type.
   void type(RopeDict& dict) {

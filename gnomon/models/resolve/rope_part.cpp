@@ -318,6 +318,7 @@ class Rope {
         dict_.wrong(name, text("a list of ", rotated_ / 2, " numbers, one for each pair"));
       option(option_name, *list, name);
     }
+    for (const char* name : {"short_factor", "long_factor"}) dict_.find(name);  // one of them is enough
     if (fixed)
       remarks_.push_back({dict_.find(near_list)->key,
                           rules_.long_list == LongList::always
