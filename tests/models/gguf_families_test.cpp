@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "gnomon/core/error.h"
+#include "gnomon/models/explain/explain.h"
 #include "gnomon/models/lint/context.h"
 #include "gnomon/models/resolve/family.h"
 #include "gnomon/models/resolve/gguf_architectures.h"
@@ -247,7 +248,7 @@ TEST_F(GgufFamilies, ArchitecturesWithoutAFamily) {
   ASSERT_EQ(hybrid.layers.size(), 2u);
   EXPECT_EQ(hybrid.layers[1].number, 7);
   EXPECT_EQ(hybrid.layers[0].spec.print(), "add(none, scale=off)+mrope_interleaved(sections=12/10/10)");
-  EXPECT_FALSE(hybrid.known);
+  EXPECT_TRUE(hybrid.known);  // compared with llama.cpp's own library (llama_cpp_test)
   EXPECT_THROW(read(model("mamba2")), WrongValue);
 }
 
@@ -263,6 +264,19 @@ TEST_F(GgufFamilies, AnUnknownArchitectureIsSaidToBe) {
   const Resolved answer = read(model("novel"));
   EXPECT_FALSE(answer.known);
   EXPECT_FALSE(answer.remarks.empty());
+}
+
+// One vector for all heads is kept: 2 bytes for each of 40 channels, in 8 layers.
+TEST_F(GgufFamilies, LatentAttentionKeepsOneVector) {
+  const auto latent = model("glm-dsa")
+                          .whole("attention.key_length", 40)
+                          .whole("attention.key_length_mla", 48)
+                          .whole("attention.value_length_mla", 32)
+                          .whole("rope.dimension_count", 16);
+  const Explanation e = explain(read(latent), "model.gguf", true);
+  ASSERT_TRUE(e.cache);
+  EXPECT_EQ(e.cache->per_token, 2 * 40 * 8);
+  EXPECT_EQ(e.groups[0].position.head_dim, 48);
 }
 
 // Numbers that no converter writes: an error about the file, and neither memory nor time for them.

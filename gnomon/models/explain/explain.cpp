@@ -105,7 +105,8 @@ std::optional<KeyCacheSize> cache_of(const Explanation& e) {
     if (!p.causal || p.component == "encoder" || p.component == "indexer") continue;
     const std::int64_t layers = std::int64_t(g.layers.size());
     const std::int64_t values = p.kept.shared ? 0 : p.value_dim ? p.value_dim : p.head_dim;
-    const std::int64_t bytes = 2 * p.kv_heads * (p.head_dim + values) * layers;
+    const std::int64_t kept = p.kept.latent ? p.kept.latent : p.kv_heads * (p.head_dim + values);
+    const std::int64_t bytes = 2 * kept * layers;
     const std::int64_t of_block = 2 * p.kept.channels * layers;
     const std::int64_t window = g.window.value_or(p.kept.window);  // 0: none
     const double later = p.kept.block ? double(of_block) / double(p.kept.block) : 0;

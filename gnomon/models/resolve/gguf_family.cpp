@@ -232,6 +232,19 @@ void set_values(FileReading& file, const Family& family, const std::string& arch
   }
 }
 
+// Latent attention keeps one vector for all heads: attention.key_length channels (llama-kv-cache.cpp, is_mla).
+void set_latent(FileReading& file, const std::string& arch, Resolved& answer) {
+  if (!file.has(text(arch, ".attention.key_length_mla"))) return;
+  const std::string key = text(arch, ".attention.key_length");
+  const auto latent = file.whole(key, 1, kMostHead);
+  if (!latent) return;
+  for (LayerPosition& layer : answer.layers) {
+    layer.kept.latent = *latent;
+    layer.because.push_back(
+        {"kept", text(*latent), key, "one vector for all heads, with keys and values in it"});
+  }
+}
+
 // The channels of each head that do not turn, and those at its end that do.
 Mla trailing_slice(const Config& config, const std::string& arch) {
   const auto number = [&](std::string_view name) { return config.whole(text(arch, ".", name)).value_or(0); };
@@ -253,13 +266,11 @@ Family unlisted(const Config& config, const std::string& arch, Resolved& answer)
   generic.method = Method::rotary;
   if (fixed) generic.no_position = fixed->no_position;
   if (fixed && fixed->trailing) generic.mla = trailing_slice(config, arch);
-  answer.remarks.push_back(
-      {"general.architecture",
-       fixed ? text("gnomon does not know the family '", arch,
-                    "': pairs and windows are as llama.cpp fixes them for this name, the rest comes from the "
-                    "keys")
-             : text("gnomon does not know the family '", arch,
-                    "': the pairing of channels is a guess, because llama.cpp fixes it by this name")});
+  if (!fixed)
+    answer.remarks.push_back(
+        {"general.architecture",
+         text("gnomon does not know the architecture '", arch,
+              "': the pairing of channels is a guess, because llama.cpp fixes it by this name")});
   return generic;
 }
 
@@ -291,7 +302,7 @@ Resolved resolve_gguf(const Config& written) {
   const Family* listed = find_gguf_family(arch);
   Resolved answer;
   answer.reader = Reader::llama_cpp;
-  answer.known = listed != nullptr;
+  answer.known = listed || find_gguf_architecture(arch);
   answer.family = listed ? std::string(listed->name) : arch;
   const Family row = listed ? *listed : unlisted(config, arch, answer);
   std::deque<std::string> words;
@@ -310,7 +321,7 @@ Resolved resolve_gguf(const Config& written) {
   lists.fill(answer);
   drop_layers_without_attention(file, arch, answer);
   set_scale(file, row, arch, answer);
-  set_values(file, row, arch, answer);
+  set_values(file, row, arch, answer), set_latent(file, arch, answer);
   check_layers(config, answer.layers);
   return answer;
 }

@@ -39,6 +39,8 @@ struct KeptKeys {
   std::int64_t window = 0;    // number of cached tokens, if the spec has no window; 0 = all
   std::int64_t block = 0;     // tokens per additional summary key; 0 = no such keys
   std::int64_t channels = 0;  // channels of that key
+  std::int64_t latent =
+      0;  // channels of the one vector kept for all heads, in place of keys and values; 0 = none
   bool operator==(const KeptKeys&) const = default;
 };
 
