@@ -15,7 +15,7 @@ enum class GgufPosition {
   none,          // nowhere: the layers between those with attention know the order
   no_attention,  // and no layer has attention
   table,         // learned rows, beside the words
-  buckets,       // T5's; not read
+  buckets,       // T5's
   blocks,        // DeepSeek V4's keys of blocks; not read
   alibi,
   alibi_if_said  // where attention.max_alibi_bias is above 0

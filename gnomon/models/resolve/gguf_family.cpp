@@ -274,7 +274,29 @@ Family unlisted(const Config& config, const std::string& arch, Resolved& answer)
   return generic;
 }
 
-void fill(const Resolving& task) {
+// T5, whose buckets end at 128 tokens (llama-graph.cpp, llama_relative_position_bucket); the encoder's file has no decoder.
+void fill_t5(const Resolving& task, const std::string& arch) {
+  const std::string key = text(arch, ".attention.relative_buckets_count"),
+                    decoder = text(arch, ".decoder_block_count");
+  const auto count = task.file.whole(key, 2, 1 << 20);
+  if (!count) task.file.wrong(key, "a whole number: it has no default");
+  SpecPart part{{"t5", {{"buckets", *count}, {"distance", 128}, {"scale", "off"}}}, {}, {}};
+  part.because.push_back({"buckets", text(*count), key, "from the file"});
+  part.because.push_back({"distance", "128", "", "fixed in llama.cpp"});
+  for (const std::string_view component : {"encoder", "decoder"}) {
+    const bool decodes = component == "decoder";
+    if (decodes && arch == "t5encoder") break;
+    const auto layers =
+        decodes ? task.file.whole(decoder, 0, 4096).value_or(task.sizes.layers) : task.sizes.layers;
+    for (std::int64_t l = 0; l < layers; ++l) {
+      LayerPosition layer = make_layer(task, {}, {part});
+      layer.component = component, layer.number = l, layer.causal = decodes;
+      task.answer.layers.push_back(std::move(layer));
+    }
+  }
+}
+
+void fill(const Resolving& task, const std::string& arch) {
   switch (task.family.method) {
     case Method::table:
       return resolve_table(task);
@@ -284,6 +306,8 @@ void fill(const Resolving& task) {
       return resolve_alibi(task);
     case Method::baichuan:
       return resolve_baichuan(task);
+    case Method::t5:
+      return fill_t5(task, arch);
     default:
       throw WrongValue("general.architecture",
                        text(task.file.config().where(), ": gnomon does not read GGUF files of the family ",
@@ -317,7 +341,7 @@ Resolved resolve_gguf(const Config& written) {
   answer.input = words_alone();
   Family plain = family;
   plain.scale = AttentionScale::root;
-  fill({file, plain, sizes, answer});
+  fill({file, plain, sizes, answer}, arch);
   lists.fill(answer);
   drop_layers_without_attention(file, arch, answer);
   set_scale(file, row, arch, answer);

@@ -118,7 +118,13 @@ void attention(const ggml_tensor* node, Seen& seen) {
   const ggml_tensor *kq = node->src[0], *mask = node->src[1];
   double factor = number(node->op_params[0]);
   std::string cap;
-  while (kq->op != GGML_OP_MUL_MAT) {  // a soft-cap
+  const ggml_tensor* buckets = nullptr;
+  while (kq->op != GGML_OP_MUL_MAT) {  // a soft-cap, a bias by distance
+    if (kq->op == GGML_OP_ADD) {
+      const ggml_tensor* bias = kq->src[1];
+      while (bias && bias->op != GGML_OP_GET_ROWS) bias = bias->src[0];
+      if (bias) buckets = bias->src[1];
+    }
     if (kq->op == GGML_OP_SCALE) factor *= number(kq->op_params[0]);
     kq = kq->src[0];
   }
@@ -132,6 +138,17 @@ void attention(const ggml_tensor* node, Seen& seen) {
   for (const auto& [unused, index] : seen.turned) others.insert(index);
   out << ",\"turned\":" << listed(others);
   if (!q.by_token.empty()) out << ",\"temperature\":" << listed(q.by_token);
+  if (buckets) {  // of the first query and of the last
+    std::vector<std::int32_t> all(std::size_t(ggml_nelements(buckets)));
+    ggml_backend_tensor_get(buckets, all.data(), 0, all.size() * sizeof(std::int32_t));
+    const std::size_t keys = all.size() / std::size_t(seen.tokens);
+    all.resize(keys * std::size_t(seen.tokens));
+    out << ",\"buckets\":["
+        << listed(std::vector<std::int32_t>(all.begin(), all.begin() + std::ptrdiff_t(seen.tokens))) << ","
+        << listed(std::vector<std::int32_t>(all.end() - std::ptrdiff_t(keys),
+                                            all.end() - std::ptrdiff_t(keys) + std::ptrdiff_t(seen.tokens)))
+        << "]";
+  }
   if (mask) {
     const std::vector<float> m = values(mask);
     const std::int64_t keys = mask->ne[0];
