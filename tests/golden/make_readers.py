@@ -1,8 +1,9 @@
 """What other programs' own code makes of the settings of RoPE in a config.json: tests/golden/readers.json.
 
     pip install torch==2.15.0 transformers==5.23.0 mlx[cpu]==0.32.4
-    pip download --no-deps mlx-lm==0.32.2 sglang==0.5.23 && unzip each into a folder of its name
-    pip download --no-deps --no-binary vllm vllm==0.33.0 (and 0.24.0), of which only the Python files are read
+    pip download --no-deps mlx-lm==0.32.2 sglang==0.5.23, each unpacked into a folder
+    TMPDIR=$PWD pip download --no-deps --no-clean --no-build-isolation --no-binary vllm vllm==0.33.0, then 0.24.0: pip leaves the sources in
+        pip-download-*, whether or not it can build them
     python3 make_readers.py MLX_LM SGLANG VLLM VLLM_24
 
 Each argument is the folder that has the package. vLLM 0.33.0 and 0.24.0, SGLang 0.5.23: get_rope of their sources, with what transformers
