@@ -8,7 +8,8 @@
 
 Each argument is the folder that has the package. vLLM 0.33.0 and 0.24.0, SGLang 0.5.23: get_rope of their sources, with what transformers
 5.23.0 makes of the file; the rest of these packages is a stub. mlx-lm 0.32.2: the model's own class, on MLX for CPUs. A reading has, for
-each of the lengths, the frequencies of all pairs; `factor` of cos and sin; `rows` of the table of cos and sin, where there is one. `models`:
+each of the lengths, the frequencies of all pairs; `factor` of cos and sin; `rows` of the table of cos and sin, where there is one; of mlx-lm `windows`, the tokens that the cache
+of each layer keeps (0: all). `models`:
 what mlx-lm's class of each type makes of a file as transformers 4 wrote it and as 5 writes it. A text is the error that the code raises.
 """
 
@@ -229,7 +230,10 @@ def mlx(classes):
         module = classes("llama" if config["model_type"] == "mistral" else config["model_type"])  # utils.py, MODEL_REMAPPING
         model = module.Model(module.ModelArgs.from_dict(json.loads(json.dumps(config))))
         ropes = {int(re.search(r"(?:layers|h)\.(\d+)", name).group(1)): m for name, m in model.named_modules() if name.endswith(("rope", "rotary_emb"))}
-        return of_mlx(ropes[max(ropes)])  # of the last layer
+        reading = of_mlx(ropes[max(ropes)])  # of the last layer
+        caches = model.make_cache() if hasattr(model, "make_cache") else [None] * config["num_hidden_layers"]
+        reading["windows"] = [getattr(c, "max_size", 0) if type(c).__name__ == "RotatingKVCache" else 0 for c in caches]
+        return reading
     return read
 
 
@@ -265,6 +269,10 @@ OTHERS = {
     "deepseek_v3, plain": LATENT,
     "deepseek_v3, yarn": LATENT | {"rope_scaling": YARN | {"type": "yarn", "mscale": 1.0, "mscale_all_dim": 1.0}},
     "deepseek_v3, yarn of other mscales": LATENT | {"rope_scaling": YARN | {"type": "yarn", "mscale": 0.8, "mscale_all_dim": 0.3}},
+    "llama, layer_types": {"model_type": "llama", "layer_types": ["sliding_attention", "full_attention"], "rope_theta": 20000.0},
+    "mistral, layer_types": {"model_type": "mistral", "layer_types": ["sliding_attention", "full_attention"], "rope_theta": 20000.0},
+    "qwen2, windows": {"model_type": "qwen2", "use_sliding_window": True, "max_window_layers": 1, "rope_theta": 20000.0},
+    "qwen3, windows": {"model_type": "qwen3", "use_sliding_window": True, "max_window_layers": 1, "rope_theta": 20000.0},
     "gpt_neox": {"model_type": "gpt_neox", "rotary_emb_base": 20000, "rotary_pct": 0.25},
     "gpt_neox, as transformers 5 writes": {"model_type": "gpt_neox", "rope_parameters": {"rope_theta": 20000.0, "rope_type": "default",
                                                                                        "partial_rotary_factor": 0.5}},

@@ -8,6 +8,13 @@
 namespace gnomon {
 namespace {
 
+// Which layers have a window.
+enum class MlxWindows {
+  none,
+  listed,  // those that layer_types names, where the file has it
+  own      // as transformers' class
+};
+
 // What the class of a type makes of its keys: mlx-lm 0.32.2, models/TYPE.py, ModelArgs and Attention.
 struct MlxClass {
   std::string_view type;          // model_type
@@ -17,6 +24,7 @@ struct MlxClass {
   bool part = false;              // reads partial_rotary_factor at the top level
   double sliding_theta = 0;       // rope_local_base_freq, for layers with a window; 0: as the others
   bool sliding_unscaled = false;  // layers with a window rotate plainly
+  MlxWindows windows = MlxWindows::none;
   bool phi3 =
       false;  // of rope_scaling only longrope, su and linear under `type`; the original length at the top level
 };
@@ -25,18 +33,23 @@ constexpr MlxClass kClasses[] = {
     {"deepseek_v3", 1e4, true},
     {"gemma", 1e4, false},
     {"gemma2", 1e4, false},
-    {.type = "gemma3_text", .theta = 1e6, .scaled = true, .sliding_theta = 1e4, .sliding_unscaled = true},
+    {.type = "gemma3_text",
+     .theta = 1e6,
+     .scaled = true,
+     .sliding_theta = 1e4,
+     .sliding_unscaled = true,
+     .windows = MlxWindows::own},
     {"glm", 1e4, false},
     {.type = "glm4", .theta = 0, .scaled = false, .part = true},
     {.type = "gpt_neox", .theta = 0, .scaled = false, .part = true},
-    {"gpt_oss", 150000, true},
+    {.type = "gpt_oss", .theta = 150000, .scaled = true, .windows = MlxWindows::own},
     {"granite", 0, true},
     {"granitemoe", 0, true},
-    {"llama", 1e4, true},
-    {"mistral", 1e4, true},
+    {.type = "llama", .theta = 1e4, .scaled = true, .windows = MlxWindows::listed},
+    {.type = "mistral", .theta = 1e4, .scaled = true, .windows = MlxWindows::listed},
     {"mixtral", 1e6, false},
     {"olmo2", 1e4, true},
-    {.type = "olmo3", .theta = 0, .scaled = true, .sliding_unscaled = true},
+    {.type = "olmo3", .theta = 0, .scaled = true, .sliding_unscaled = true, .windows = MlxWindows::own},
     {.type = "phi", .theta = 1e4, .scaled = false, .part = true},
     {.type = "phi3", .theta = 1e4, .scaled = true, .part = true, .phi3 = true},
     {"qwen2", 1e6, true},
@@ -49,9 +62,17 @@ constexpr MlxClass kClasses[] = {
     {"starcoder2", 1e5, false},
 };
 
+MlxClass class_of(FileReading& file) {
+  const std::string type = file.text("model_type").value_or("");
+  const auto found = std::find_if(std::begin(kClasses), std::end(kClasses),
+                                  [&](const MlxClass& c) { return c.type == type; });
+  if (found == std::end(kClasses)) file.wrong("model_type", "a type whose class in mlx-lm gnomon knows");
+  return *found;
+}
+
 class Mlx {
  public:
-  Mlx(FileReading& file, const Family& family) : file_(file), family_(family), class_(named()) {}
+  Mlx(FileReading& file, const Family& family) : file_(file), family_(family), class_(class_of(file)) {}
 
   RopeReading read() {
     out_.rules.source = "mlx-lm, initialize_rope";
@@ -73,13 +94,6 @@ class Mlx {
   }
 
  private:
-  MlxClass named() const {
-    const std::string type = file_.text("model_type").value_or("");
-    const auto found = std::find_if(std::begin(kClasses), std::end(kClasses),
-                                    [&](const MlxClass& c) { return c.type == type; });
-    if (found == std::end(kClasses)) file_.wrong("model_type", "a type whose class in mlx-lm gnomon knows");
-    return *found;
-  }
   // The object that stands for rope_scaling; empty: none.
   std::string_view object() const {
     if (file_.has("rope_scaling")) return class_.scaled ? "rope_scaling" : "";
@@ -151,6 +165,27 @@ class Mlx {
 };
 
 }  // namespace
+
+void see_as_mlx(FileReading& file, const Family& family, std::vector<LayerKind>& kinds,
+                std::vector<Remark>& remarks) {
+  const MlxWindows windows = class_of(file).windows;
+  if (windows == MlxWindows::own) return;
+  const auto types = windows == MlxWindows::listed ? file.texts("layer_types") : std::nullopt;
+  const std::int64_t tokens = types ? file.whole("sliding_window", 1, 1'000'000'000).value_or(0) : 0;
+  bool lost = false;
+  for (std::size_t l = 0; l < kinds.size(); ++l) {
+    const bool had = !kinds[l].full();
+    kinds[l].chunk = 0;
+    kinds[l].window = types && l < types->size() && (*types)[l] == "sliding_attention" ? tokens : 0;
+    lost = lost || (had && kinds[l].full());
+    std::erase_if(kinds[l].because, [](const Because& b) { return b.what == "window" || b.what == "chunk"; });
+    if (kinds[l].window)
+      kinds[l].because.push_back(
+          {"window", text(tokens), file.at("sliding_window"), "mlx-lm: by layer_types"});
+  }
+  if (lost)
+    remarks.push_back({file.at(family.windows.key), "mlx-lm's class of this type has no window there"});
+}
 
 RopeReading read_rope_mlx(FileReading& file, const Family& family, std::int64_t) {
   return Mlx(file, family).read();

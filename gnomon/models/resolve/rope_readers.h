@@ -1,5 +1,6 @@
 #pragma once
 #include "gnomon/models/resolve/family.h"
+#include "gnomon/models/resolve/layers.h"
 #include "gnomon/models/resolve/rope_dict.h"
 #include "gnomon/models/resolve/rope_part.h"
 
@@ -32,6 +33,9 @@ RopeReading read_rope_sglang(FileReading& file, const Family& family, const std:
 // mlx-lm 0.32.2, models/rope_utils.py, initialize_rope, and the class of the model's type. Throws Error(input) for a type whose
 // class is not known here, and for a file that the class refuses.
 RopeReading read_rope_mlx(FileReading& file, const Family& family, std::int64_t longest);
+// The windows that this class has, in place of those of transformers' class. Throws likewise.
+void see_as_mlx(FileReading& file, const Family& family, std::vector<LayerKind>& kinds,
+                std::vector<Remark>& remarks);
 // getattr(config, "rope_theta", 10000) and rope_scaling as LlamaAttention._init_rope of transformers 4.31 (July 2023) had it.
 RopeReading read_rope_naive(FileReading& file);
 // llama.cpp, src/llama-model.cpp, load_hparams, and src/llama-context.cpp, of GGUF keys (0.5.0).

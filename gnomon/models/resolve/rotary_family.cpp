@@ -18,10 +18,16 @@ void add_new(std::vector<Remark>& to, const std::vector<Remark>& remarks) {
   }
 }
 
+// What each layer sees, as the reader has it.
+std::vector<LayerKind> seen(const Resolving& task) {
+  std::vector<LayerKind> kinds = read_layers(task.file, task.family, task.sizes);
+  if (task.answer.reader == Reader::mlx) see_as_mlx(task.file, task.family, kinds, task.answer.remarks);
+  return kinds;
+}
+
 class RotaryLayers {
  public:
-  explicit RotaryLayers(const Resolving& task)
-      : task_(task), facts_(task.family.rope), kinds_(read_layers(task.file, task.family, task.sizes)) {
+  explicit RotaryLayers(const Resolving& task) : task_(task), facts_(task.family.rope), kinds_(seen(task)) {
     read_pairing();
     reading_ = read_rope(task.answer.reader, task.file, task.family, labels(), task.sizes.longest);
     softmax_scale();
