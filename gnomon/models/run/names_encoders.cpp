@@ -46,6 +46,55 @@ Names names_bert(const Architecture& a) {
                   "cls.predictions.decoder.*"})};
 }
 
+// Its generator has BERT's head in other words; its discriminator's head is another task's.
+Names names_electra(const Architecture& a) {
+  return {bert_body(a, "electra.") + Sources{{"head.bias", "generator_lm_head.bias"}} +
+              dense_names("head.transform", "generator_predictions.dense") +
+              norm_names("head.transform.norm", "generator_predictions.LayerNorm"),
+          "electra.",
+          beside({"embeddings.position_ids", "embeddings.token_type_ids", "generator_lm_head.weight",
+                  "discriminator_predictions.*"})};
+}
+
+Names names_distilbert(const Architecture& a) {
+  const std::string layer = "distilbert.transformer.layer.{}.", embed = "distilbert.embeddings.";
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"position.input.table", embed + "position_embeddings.weight"},
+                  {"head.bias", "vocab_projector.bias"}} +
+              norm_names("embed.norm", embed + "LayerNorm") +
+              qkv_names(a, layer + "attention.", "q_lin", "k_lin", "v_lin") +
+              dense_names(kAttentionNames + "out", layer + "attention.out_lin") +
+              norm_names(kAttentionNames + "norm_after", layer + "sa_layer_norm") +
+              dense_names(kForwardNames + "up", layer + "ffn.lin1") +
+              dense_names(kForwardNames + "down", layer + "ffn.lin2") +
+              norm_names(kForwardNames + "norm_after", layer + "output_layer_norm") +
+              dense_names("head.transform", "vocab_transform") +
+              norm_names("head.transform.norm", "vocab_layer_norm"),
+          "distilbert.",
+          beside({"embeddings.position_ids", "vocab_projector.weight", "pre_classifier.*"})};
+}
+
+// By the names of its own code, which transformers writes too.
+Names names_nomic_bert(const Architecture& a) {
+  const std::string layer = "nomic_bert.encoder.layers.{}.", head = "cls.predictions.",
+                    embed = "nomic_bert.embeddings.";
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"embed.type", embed + "token_type_embeddings.weight"},
+                  {"head.bias", head + "bias"}} +
+              norm_names("embed.norm", "nomic_bert.emb_ln") +
+              dense_names(kAttentionNames + "qkv", layer + "attn.Wqkv") +
+              dense_names(kAttentionNames + "out", layer + "attn.out_proj") +
+              norm_names(kAttentionNames + "norm_after", layer + "norm1") +
+              dense_names(kForwardNames + "up", layer + "mlp.fc12") +
+              dense_names(kForwardNames + "up", layer + "mlp.fc11", a.feed_forward.hidden) +
+              dense_names(kForwardNames + "down", layer + "mlp.fc2") +
+              norm_names(kForwardNames + "norm_after", layer + "norm2") +
+              dense_names("head.transform", head + "transform.dense") +
+              norm_names("head.transform.norm", head + "transform.layer_norm"),
+          "nomic_bert.",
+          beside({"cls.predictions.decoder.*", "*.rotary_emb.inv_freq"})};
+}
+
 Names names_roberta(const Architecture& a) {
   return {bert_body(a, "roberta.") + roberta_head(), "roberta.",
           beside({"embeddings.position_ids", "embeddings.token_type_ids", "lm_head.decoder.*"})};
@@ -107,7 +156,7 @@ Names names_t5(const Architecture& a) {
       qkv_names(a, attention, "q", "k", "v") + dense_names(kAttentionNames + "out", attention + "o") +
       norm_names(kForwardNames + "norm", block + "layer.1.layer_norm") +
       dense_names(kForwardNames + "down", mlp + "wo") + norm_names("head.norm", "encoder.final_layer_norm");
-  if (a.feed_forward.gated) {
+  if (a.feed_forward.gated()) {
     all = all + dense_names(kForwardNames + "up", mlp + "wi_0") +
           dense_names(kForwardNames + "up", mlp + "wi_1", a.feed_forward.hidden);
   } else {
