@@ -119,7 +119,8 @@ MORE = {
     "exaone4": ("Exaone4ForCausalLM", OLMO | {"num_hidden_layers": 4, "sliding_window": 5}),
     "ministral": ("MinistralForCausalLM", OLMO | {"head_dim": 6, "sliding_window": 5, "layer_types": ["full_attention", "sliding_attention"]}),
     "phi": ("PhiForCausalLM", WIDER | {"num_key_value_heads": 2}),
-    "phi_qk_norms": ("PhiForCausalLM", WIDER | {"qk_layernorm": True, "num_attention_heads": 4, "hidden_act": "quick_gelu"}),
+    "phi_qk_norms": ("PhiForCausalLM", WIDER | {"qk_layernorm": True, "num_attention_heads": 4, "hidden_act": "quick_gelu",
+                                                "rope_parameters": ROPE | {"partial_rotary_factor": 1.0}}),
     "falcon": ("FalconForCausalLM", FALCON),
     "falcon_new": ("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
     "falcon_one_norm": ("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 1, "num_ln_in_parallel_attn": 1}),
@@ -127,9 +128,10 @@ MORE = {
                                                     "tie_word_embeddings": False}),
     "stablelm": ("StableLmForCausalLM", WIDER | {"use_qkv_bias": True}),
     "stablelm_parallel": ("StableLmForCausalLM", WIDER | {"num_attention_heads": 4, "num_key_value_heads": 2, "qk_layernorm": True,
+                                                          "rope_parameters": ROPE | {"partial_rotary_factor": 1.0},
                                                           "use_parallel_residual": True}),
     "glm": ("GlmForCausalLM", WIDER | {"head_dim": 8}),
-    "glm4": ("Glm4ForCausalLM", WIDER | {"head_dim": 4, "attention_bias": False}),
+    "glm4": ("Glm4ForCausalLM", WIDER | {"head_dim": 8, "num_attention_heads": 4, "attention_bias": False}),
     "granite": ("GraniteForCausalLM", GRANITE),
     "granite_biased": ("GraniteForCausalLM", GRANITE | {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
     "mpt": ("MptForCausalLM", MPT | {"d_model": 8, "n_heads": 2, "attn_config": {"clip_qkv": 1.0}}),
@@ -144,7 +146,7 @@ MORE = {
     "qwen3_moe_sums": ("Qwen3MoeForCausalLM", QWEN3_MOE | {"norm_topk_prob": False, "num_experts_per_tok": 3, "attention_bias": True}),
     "gpt_oss": ("GptOssForCausalLM", GPT_OSS),
     "distilbert": ("DistilBertForMaskedLM", DISTILBERT),
-    "distilbert_bare": ("DistilBertModel", DISTILBERT | {"activation": "relu", "n_heads": 4}),
+    "distilbert_bare": ("DistilBertModel", DISTILBERT | {"activation": "relu", "n_heads": 1}),
     "electra": ("ElectraForMaskedLM", BERT | {"embedding_size": 8}),
     "electra_bare": ("ElectraModel", BERT | {"embedding_size": 8, "hidden_act": "relu"}),
     "nomic_bert": ("NomicBertForMaskedLM", NOMIC),
@@ -230,7 +232,9 @@ def write_folder(name, seed):
     model = made(name, kind, config, seed).to(HALVES)
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
-    loaded = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    # Falcon's eager attention adds ALiBi a second time: it is in the mask already (modeling_falcon.py, FalconModel.forward).
+    attention = "sdpa" if name == "falcon_alibi" else "eager"
+    loaded = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention)
     most = write_expected(folder, loaded, seed)
     print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, largest output {most:.2f}, "
           f"{len(load_file(folder / 'model.safetensors'))} tensors")
@@ -349,14 +353,14 @@ MORE_GGUFS = {
     "gguf_stablelm": ("stablelm", "StableLmForCausalLM", MORE["stablelm"][1], unchanged, F16),
     "gguf_stablelm_parallel": ("stablelm", "StableLmForCausalLM", MORE["stablelm_parallel"][1], unchanged, F16),
     "gguf_glm": ("chatglm", "GlmForCausalLM", GLM, unchanged, F16),
-    "gguf_glm4": ("glm4", "Glm4ForCausalLM", MORE["glm4"][1] | {"head_dim": 8}, unchanged, F16),
+    "gguf_glm4": ("glm4", "Glm4ForCausalLM", MORE["glm4"][1], unchanged, F16),
     "gguf_granite": ("granite", "GraniteForCausalLM", MORE["granite"][1], llama, F16),
     "gguf_mpt": ("mpt", "MptForCausalLM", MORE["mpt"][1], unchanged, F16),
     "gguf_bloom": ("bloom", "BloomForCausalLM", MORE["bloom"][1], gpt_neox, F16),
     "gguf_mixtral": ("llama", "MixtralForCausalLM", MOE | {"num_local_experts": 4}, llama, F16),
     "gguf_qwen3_moe": ("qwen3moe", "Qwen3MoeForCausalLM", MORE["qwen3_moe"][1], unchanged, F16),
     "gguf_gpt_oss": ("gpt-oss", "GptOssForCausalLM", GPT_OSS | {"swiglu_limit": 7.0}, unchanged, F16),
-    "gguf_exaone4": ("exaone4", "Exaone4ForCausalLM", OLMO | {"sliding_window": None}, unchanged, F16),
+    "gguf_exaone4": ("exaone4", "Exaone4ForCausalLM", OLMO | {"sliding_window": None, "layer_types": ["full_attention"] * 2}, unchanged, F16),
 }
 
 

@@ -27,7 +27,7 @@ struct Facts {
   bool flag(std::string_view key, bool standard) { return file.flag(key).value_or(standard); }
   Activation activation(std::string_view key, std::string_view standard);
   double epsilon(std::string_view key, double standard);
-  // Of a router, under these words of a config.json.
+  // Of a router, under these words of a config.json; transformers 5.23 writes num_local_experts for all.
   Experts experts(std::string_view count, std::int64_t standard, std::string_view active,
                   std::int64_t standard_active);
   // Of the feed-forward part. Throws Error(input) where neither the file nor the class's own rule (0: none) says it.

@@ -137,7 +137,8 @@ std::int64_t Facts::whole(std::string_view key, std::string_view in_gguf, std::i
 }
 Experts Facts::experts(std::string_view count, std::int64_t standard, std::string_view active,
                        std::int64_t standard_active) {
-  return {.count = whole(count, "expert_count", standard),
+  const std::int64_t said = gguf ? standard : whole("num_local_experts", standard);
+  return {.count = whole(count, "expert_count", said),
           .active = whole(active, "expert_used_count", standard_active)};
 }
 double Facts::number_or_none(std::string_view key, double standard) {
