@@ -163,7 +163,8 @@ void ClampedGateRowBackward(Activation f, std::int64_t C, float limit, const flo
     each(C, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
       const auto v = load(x + i, count), up = load(x + C + i, count), g = load(dy + i, count);
       const auto cut = hn::Mul(hn::Mul(g, hn::Add(within(up, limit), set(1.0f))), decltype(a)::slope(v));
-      const auto of_up = hn::Mul(g, decltype(a)::value(at_most(v, limit)));
+      // Whether NaN is cut is not known: 0·NaN keeps it.
+      const auto of_up = hn::MulAdd(hn::Zero(F()), up, hn::Mul(g, decltype(a)::value(at_most(v, limit))));
       store(hn::IfThenElse(hn::Gt(v, set(limit)), hn::Zero(F()), cut), dx + i, count);
       store(hn::IfThenElse(hn::Gt(hn::Abs(up), set(limit)), hn::Zero(F()), of_up), dx + C + i, count);
     });

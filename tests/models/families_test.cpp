@@ -44,6 +44,8 @@ TEST(Families, RealFilesSayTheseSpecs) {
       {"roberta", "add(learned(length=512), scale=off)", 0, 64, 0, "none"},
       {"xlm-roberta", "add(learned(length=512), scale=off)", 23, 64, 0, "none"},
       {"mpnet", "add(learned(length=512), scale=off)", 0, 64, 0, "t5"},
+      {"distilbert", "add(learned(length=512), scale=off)", 0, 64, 0, "none"},
+      {"electra", "add(learned(length=512), scale=off)", 0, 64, 0, "none"},
       {"opt", "add(learned(length=2048), scale=off)", 0, 64, 0, "none"},
       {"gpt2", "add(learned(length=1024), scale=off)", 0, 64, 0, "none"},
       {"gptj", "", 0, 256, 0, "rope(pairing=adjacent, channels=64)"},

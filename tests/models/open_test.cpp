@@ -285,6 +285,18 @@ TEST(OpenedFolders, AreOfEveryFamilyThatRuns) {
   }
 }
 
+// docs/models.md has a row of a table for each of them, in order.
+TEST(OpenedFolders, StandInTheTableOfTheDocs) {
+  const std::string page = read_file(GNOMON_TESTS "/../docs/models.md");
+  std::vector<std::string> rows;
+  for (const std::string_view line : split(page, '\n')) {
+    if (line.starts_with("| `")) rows.emplace_back(line.substr(3, line.find('`', 3) - 3));
+  }
+  EXPECT_EQ(rows, std::vector<std::string>(runnable_families().begin(), runnable_families().end()));
+  EXPECT_NE(page.find("thirty-seven families"), page.npos);
+  EXPECT_EQ(rows.size(), 37u);
+}
+
 TEST(OpenedFolders, TellHowFarTheyAre) {
   std::vector<std::int64_t> done;
   std::int64_t whole = 0;
