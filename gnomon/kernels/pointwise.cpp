@@ -242,7 +242,8 @@ void check_gate(std::string_view place, const Gate& s, std::initializer_list<Poi
   for (const Pointer& p : wide) check_rows(place, {p.name, p.data, 2 * s.C, {{{s.N, s.x_step}}}}, true);
   for (const Pointer& p : narrow) check_rows(place, {p.name, p.data, s.C, {{{s.N, s.y_step}}}}, true);
   if (!(s.limit >= 0 && std::isfinite(s.limit)))
-    throw Error(Fault::usage, text(place, ": limit is ", s.limit, "; allowed are finite numbers of 0 or more"));
+    throw Error(Fault::usage,
+                text(place, ": limit is ", s.limit, "; allowed are finite numbers of 0 or more"));
 }
 void check_cap(float cap) {
   if (!(cap > 0 && std::isfinite(cap)))

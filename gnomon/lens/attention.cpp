@@ -163,8 +163,8 @@ Matrix normed_part(const Trained& m, std::int64_t layer, const Matrix& x, const 
     for (const double v : whole.row(n)) variance += (v - mean_whole) * (v - mean_whole) / double(x.columns);
     const double offset = norm.form == NormForm::rms_one_plus ? 1 : 0;
     for (std::int64_t c = 0; c < x.columns; ++c)
-      out.at(n, c) =
-          (plain ? 1 : gain.values[std::size_t(c)] + offset) * (x.at(n, c) - mean) / std::sqrt(variance + norm.epsilon);
+      out.at(n, c) = (plain ? 1 : gain.values[std::size_t(c)] + offset) * (x.at(n, c) - mean) /
+                     std::sqrt(variance + norm.epsilon);
   }
   return out;
 }

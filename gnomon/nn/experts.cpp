@@ -135,10 +135,12 @@ void experts(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerA
   route(s, z, k);
   gather(z, k, in.h);
   const std::int64_t entries = k.first.back();
-  a.up.resize(entries * z.up_step), a.hidden.resize(entries * z.hidden_step), k.written.resize(entries * z.step);
+  a.up.resize(entries * z.up_step), a.hidden.resize(entries * z.hidden_step),
+      k.written.resize(entries * z.step);
   each_expert(k, [&](std::int64_t e, std::int64_t first, std::int64_t count) {
     const LinearAt up = of_expert(p.up, z.up(count), e);
-    linear(z.up(count), &k.x[first * z.step], in.w + up.weight, optional(in.w, up.bias), &a.up[first * z.up_step]);
+    linear(z.up(count), &k.x[first * z.step], in.w + up.weight, optional(in.w, up.bias),
+           &a.up[first * z.up_step]);
   });
   activate_rows(activated(s, z, k), a.up.data(), a.hidden.data());
   each_expert(k, [&](std::int64_t e, std::int64_t first, std::int64_t count) {

@@ -13,9 +13,8 @@ Shapes shapes(const LayerShape& s) {
   const FeedForward& f = s.a.feed_forward;
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C), up_step = row_step(f.up_width()),
                      hidden_step = row_step(f.hidden);
-  return {{N, C, f.up_width(), step, up_step},
-          {N, f.hidden, C, hidden_step, step},
-          {f, N, up_step, hidden_step}};
+  return {
+      {N, C, f.up_width(), step, up_step}, {N, f.hidden, C, hidden_step, step}, {f, N, up_step, hidden_step}};
 }
 Gate gate_of(const Activated& s) {
   const bool clamped = s.f.gating == Gating::clamped;

@@ -22,8 +22,8 @@ const float* transform(const Call& c, const float* x) {
   k.transform_statistics.resize(2 * c.N());
   linear(dense_shape(c), x, c.w + dense.weight, optional(c.w, dense.bias), k.dense.data());
   activate(c.m.a.head_activation(), c.size(), k.dense.data(), k.activated.data());
-  normalise(norm_of(c), k.activated.data(), optional(c.w, norm.gain), optional(c.w, norm.bias), k.transformed.data(),
-            k.transform_statistics.data());
+  normalise(norm_of(c), k.activated.data(), optional(c.w, norm.gain), optional(c.w, norm.bias),
+            k.transformed.data(), k.transform_statistics.data());
   c.taps().show_rows("transformed", k.transformed, c.tokens.B, c.tokens.T, c.m.a.width);
   return k.transformed.data();
 }
@@ -49,7 +49,8 @@ const float* last_rows(const Call& c, const float* h) {
   HeadKept& k = c.p.head;
   k.last.resize(c.size()), k.statistics.resize(2 * c.N());
   if (norm) {
-    normalise(norm_of(c), h, optional(c.w, norm.gain), optional(c.w, norm.bias), k.last.data(), k.statistics.data());
+    normalise(norm_of(c), h, optional(c.w, norm.gain), optional(c.w, norm.bias), k.last.data(),
+              k.statistics.data());
   } else {
     std::copy_n(h, c.size(), k.last.data());
   }

@@ -28,7 +28,8 @@ void enter_backward(const LayerShape& s, const NormAt& norm, const LayerBackward
                     const float* dx) {
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
   if (!norm) return add(N * step, at.dh, dx, at.dh);
-  normalise_backward(norm_shape(s.a.norm, N, C, step), at.h, optional(at.w, norm.gain), k.statistics_before.data(), dx,
+  normalise_backward(norm_shape(s.a.norm, N, C, step), at.h, optional(at.w, norm.gain),
+                     k.statistics_before.data(), dx,
                      {at.dh, optional(at.g, norm.gain), optional(at.g, norm.bias)});
 }
 
@@ -51,8 +52,8 @@ void leave(const LayerShape& s, const NormAt& norm, const LayerInput& in, Sublay
   const bool of_sum = s.a.norm.place == NormPlace::after_sum;
   k.out.resize(N * step), k.statistics_after.resize(2 * N);
   if (of_sum) add_residual(k.found);
-  normalise(norm_shape(s.a.norm, N, C, step), k.found.data(), optional(in.w, norm.gain), optional(in.w, norm.bias),
-            k.out.data(), k.statistics_after.data());
+  normalise(norm_shape(s.a.norm, N, C, step), k.found.data(), optional(in.w, norm.gain),
+            optional(in.w, norm.bias), k.out.data(), k.statistics_after.data());
   if (!of_sum) add_residual(k.out);
 }
 // The gradient of what the sublayer wrote, from dh, that of k.out; dh becomes what the residual carries to h.

@@ -88,7 +88,8 @@ struct Count {
   }
   // Numbers that a layer keeps of its forward pass: of a token, its norms, projections, attention and feed-forward part.
   std::int64_t kept(const Asked& a, const PassSize& p) const {
-    const std::int64_t N = p.windows * p.tokens, norms = (step + 2) * (c.norm.before_sublayers() + norms_after());
+    const std::int64_t N = p.windows * p.tokens,
+                       norms = (step + 2) * (c.norm.before_sublayers() + norms_after());
     std::int64_t row = 2 * (step + norms) + qkv_step + q_step + H + entries() * (up_step + hidden_step);
     if (c.feed_forward.experts) row += 2 * entries() * step + 2 * row_step(c.feed_forward.experts.count);
     if (c.residual == Residual::parallel_one_norm) row -= norms;

@@ -54,9 +54,9 @@ double Model::training_flops_per_token(std::int64_t T) const {
                pairs = a.causal ? (double(T) + 1) / 2 : double(T);
   const FeedForward& f = a.feed_forward;
   const double parts = f.experts ? double(f.experts.active) : 1;
-  double matrices =
-      double(a.layers) * d *
-      (double(a.attention.qkv_width()) + q + parts * double(f.up_width() + f.hidden) + double(f.experts.count));
+  double matrices = double(a.layers) * d *
+                    (double(a.attention.qkv_width()) + q + parts * double(f.up_width() + f.hidden) +
+                     double(f.experts.count));
   if (a.head.form == HeadForm::transform) matrices += d * d;
   if (a.head.form != HeadForm::none) matrices += double(a.vocabulary) * d;
   for (const auto& p : params()) {  // matrices that join word and position, once a token

@@ -37,8 +37,8 @@ struct NormsAt {
 struct AttentionAt {
   std::int64_t qkv = -1;                               // (qkv_width, width): rows of q, then k, then v
   std::int64_t q_bias = -1, k_bias = -1, v_bias = -1;  // where all three are, they follow each other
-  NormAt q_norm, k_norm;  // (head_dim), of each head its own (heads·head_dim), or of the whole row
-  std::int64_t sinks = -1;                             // (heads)
+  NormAt q_norm, k_norm;    // (head_dim), of each head its own (heads·head_dim), or of the whole row
+  std::int64_t sinks = -1;  // (heads)
   LinearAt out;
 };
 struct LayerAt {

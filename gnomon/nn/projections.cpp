@@ -89,10 +89,10 @@ void normalise_qk(const LayerShape& s, const AttentionAt& p, const float* w, Pro
 void normalise_qk_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
                            const ProjectionsKept& k) {
   each_normed(s, p, [&](const Normed& n) {
-    normalise_backward(shape_of(s, n), k.unnormed.data() + n.first, optional(at.w, n.at.gain),
-                       k.statistics.data() + 2 * n.number * s.N(), at.scratch.dqkv.data() + n.first,
-                       {at.scratch.dunnormed.data() + n.first, optional(at.g, n.at.gain),
-                        optional(at.g, n.at.bias)});
+    normalise_backward(
+        shape_of(s, n), k.unnormed.data() + n.first, optional(at.w, n.at.gain),
+        k.statistics.data() + 2 * n.number * s.N(), at.scratch.dqkv.data() + n.first,
+        {at.scratch.dunnormed.data() + n.first, optional(at.g, n.at.gain), optional(at.g, n.at.bias)});
   });
 }
 

@@ -80,7 +80,8 @@ TEST_P(Kernels, GatesAndSoftCaps) {
     for (std::int64_t n = 0; n < N * C; ++n) {
       const std::int64_t at = n / C * x_step + n % C, to = n / C * y_step + n % C;
       const double a = x[at], b = x[at + C], g = dy[to];
-      const double up = std::min(std::max(b, -limit), limit) + 1, value = activation_by_definition(f, std::min(a, limit));
+      const double up = std::min(std::max(b, -limit), limit) + 1,
+                   value = activation_by_definition(f, std::min(a, limit));
       ASSERT_NEAR(y[to], value * up, 1e-5);
       ASSERT_NEAR(dx[at], a > limit ? 0 : g * up * slope_by_definition(f, a), 5e-5);
       ASSERT_NEAR(dx[at + C], std::abs(b) > limit ? 0 : g * value, 1e-5);

@@ -52,9 +52,18 @@ const Option kOptions[] = {
     {"clamped gate",
      [](Architecture& a) { a.feed_forward.gating = Gating::clamped, a.feed_forward.limit = 0.3; }},
     {"experts", [](Architecture& a) { a.feed_forward.experts = {.count = 3, .active = 2}; }},
-    {"one expert of five", [](Architecture& a) { a.feed_forward.experts = {5, 1, Routing::of_all, true}; }},
-    {"all experts", [](Architecture& a) { a.feed_forward.experts = {2, 2, Routing::of_chosen, true}; }},
-    {"weights of all experts", [](Architecture& a) { a.feed_forward.experts = {4, 2, Routing::of_all}; }},
+    {"one expert of five",
+     [](Architecture& a) {
+       a.feed_forward.experts = {5, 1, Routing::of_all, true};
+     }},
+    {"all experts",
+     [](Architecture& a) {
+       a.feed_forward.experts = {2, 2, Routing::of_chosen, true};
+     }},
+    {"weights of all experts",
+     [](Architecture& a) {
+       a.feed_forward.experts = {4, 2, Routing::of_all};
+     }},
     {"gated experts",
      [](Architecture& a) {
        a.feed_forward.experts = {3, 2, Routing::of_chosen, true}, a.feed_forward.gating = Gating::clamped;
@@ -116,10 +125,20 @@ TEST(Blocks, EveryOptionIsItsTwin) {
 
 // Encodings that read the layer's input, its rows or its projections, or enter them, meet the options that change these.
 TEST(Blocks, OptionsMeetEncodingsThatReadTheLayer) {
-  const std::set<std::string> options{
-      "norms after the sum", "norms of heads", "norms of q and k",   "no biases",           "bias of q and v",
-      "head size",           "shared keys",    "parallel, one norm", "scaled residual",     "clipped",
-      "sinks",               "experts",        "layer norm without gain", "soft-cap of attention"};
+  const std::set<std::string> options{"norms after the sum",
+                                      "norms of heads",
+                                      "norms of q and k",
+                                      "no biases",
+                                      "bias of q and v",
+                                      "head size",
+                                      "shared keys",
+                                      "parallel, one norm",
+                                      "scaled residual",
+                                      "clipped",
+                                      "sinks",
+                                      "experts",
+                                      "layer norm without gain",
+                                      "soft-cap of attention"};
   for (const char* spec : {"fox", "queries_keys(learned)+rope", "deberta_v2", "relative_key_query",
                            "every_layer(learned)+transformer_xl", "stick_breaking(current=on)+t5"}) {
     for (const Option& option : kOptions) {
@@ -153,8 +172,10 @@ TEST(Blocks, CompaniesOfOptionsAreTheirTwins) {
     expect_model_is_its_twin(make_block("llama", kSmall, Spec::parse(spec)));
   Architecture gemma = make_block("llama", kSmall, Spec::parse("[rope+window(size=3), rope(theta=500)]"));
   gemma.attention = {.heads = 4, .kv_heads = 2, .head_dim = 6, .scale = 0.3, .soft_cap = 2};
-  gemma.norm = {
-      .form = NormForm::rms_one_plus, .epsilon = 1e-6, .place = NormPlace::before_and_after, .qk = QkNorm::shared};
+  gemma.norm = {.form = NormForm::rms_one_plus,
+                .epsilon = 1e-6,
+                .place = NormPlace::before_and_after,
+                .qk = QkNorm::shared};
   gemma.head = {.tied = true, .soft_cap = 3};
   gemma.word_scale = 4;
   expect_model_is_its_twin(gemma);

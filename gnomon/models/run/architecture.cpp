@@ -167,7 +167,8 @@ OutputHead Facts::head(bool tied_standard) {
 Activation Facts::activation(std::string_view key, std::string_view standard) {
   const std::string name = gguf ? std::string(standard) : file.text(key).value_or(std::string(standard));
   const auto found = activation_named(name);
-  if (!found) file.wrong(key, "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, relu, silu and swish");
+  if (!found)
+    file.wrong(key, "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, relu, silu and swish");
   return *found;
 }
 void Facts::refuse(std::string_view key, std::string_view why) const { file.wrong(key, why); }

@@ -143,8 +143,9 @@ Names names_glm(const Architecture& a) {
   Names names = llama_names(a, dense_names(kForwardNames + "up", kLlamaMlp + "gate_up_proj") +
                                    dense_names(kForwardNames + "down", kLlamaMlp + "down_proj"));
   if (!norms_after_too(a)) return names;
-  std::erase_if(names.sources, [](const Source& s) { return s.ours.find("norm_after") != std::string::npos ||
-                                                            s.ours.starts_with(kForwardNames + "norm."); });
+  std::erase_if(names.sources, [](const Source& s) {
+    return s.ours.find("norm_after") != std::string::npos || s.ours.starts_with(kForwardNames + "norm.");
+  });
   names.sources = names.sources + norm_names(kForwardNames + "norm", layer + "post_attention_layernorm") +
                   norm_names(kAttentionNames + "norm_after", layer + "post_self_attn_layernorm") +
                   norm_names(kForwardNames + "norm_after", layer + "post_mlp_layernorm");
@@ -157,9 +158,9 @@ Names names_stablelm(const Architecture& a) {
   const std::int64_t D = a.attention.head_dim;
   const auto add = [&](const std::string& ours, const std::string& theirs, std::int64_t heads) {
     for (std::int64_t h = 0; h < heads; ++h) {
-      names.sources.push_back({kAttentionNames + ours + ".norm.gain",
-                               "model.layers.{}.self_attn." + theirs + ".norms." + std::to_string(h) + ".weight",
-                               h * D});
+      names.sources.push_back(
+          {kAttentionNames + ours + ".norm.gain",
+           "model.layers.{}.self_attn." + theirs + ".norms." + std::to_string(h) + ".weight", h * D});
     }
   };
   add("q", "q_layernorm", a.attention.heads), add("k", "k_layernorm", a.attention.kv_heads);

@@ -70,8 +70,7 @@ Names names_distilbert(const Architecture& a) {
               norm_names(kForwardNames + "norm_after", layer + "output_layer_norm") +
               dense_names("head.transform", "vocab_transform") +
               norm_names("head.transform.norm", "vocab_layer_norm"),
-          "distilbert.",
-          beside({"embeddings.position_ids", "vocab_projector.weight", "pre_classifier.*"})};
+          "distilbert.", beside({"embeddings.position_ids", "vocab_projector.weight", "pre_classifier.*"})};
 }
 
 // By the names of its own code, which transformers writes too.
@@ -91,8 +90,7 @@ Names names_nomic_bert(const Architecture& a) {
               norm_names(kForwardNames + "norm_after", layer + "norm2") +
               dense_names("head.transform", head + "transform.dense") +
               norm_names("head.transform.norm", head + "transform.layer_norm"),
-          "nomic_bert.",
-          beside({"cls.predictions.decoder.*", "*.rotary_emb.inv_freq"})};
+          "nomic_bert.", beside({"cls.predictions.decoder.*", "*.rotary_emb.inv_freq"})};
 }
 
 Names names_roberta(const Architecture& a) {

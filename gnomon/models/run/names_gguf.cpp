@@ -33,7 +33,7 @@ Names names_gguf(const Architecture& a, std::string_view family, InGguf form) {
                 (fused_qkv ? dense_names(kAttentionNames + "qkv", layer + "attn_qkv")
                            : qkv_names(a, layer, "attn_q", "attn_k", "attn_v")) +
                 qk_norm_names(a, layer) + dense_names(kAttentionNames + "out", layer + "attn_output") +
-                norm_names(kForwardNames + "norm", layer + (falcon              ? "attn_norm"
+                norm_names(kForwardNames + "norm", layer + (falcon                ? "attn_norm"
                                                             : family == "gpt_oss" ? "post_attention_norm"
                                                                                   : "ffn_norm")) +
                 norm_names("head.norm", "output_norm") + dense_names("head", "output");
