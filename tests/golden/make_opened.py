@@ -109,6 +109,7 @@ DISTILBERT = TOKENS | {"vocab_size": V, "dim": 8, "hidden_dim": 12, "n_layers": 
                        "dropout": 0.0, "attention_dropout": 0.0}
 NOMIC = BERT | {"max_position_embeddings": 32, "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}}
 GRANITE = OLMO | {"embedding_multiplier": 3.0, "residual_multiplier": 0.6, "logits_scaling": 2.0, "attention_multiplier": 0.3}
+DEBERTA_1 = BERT | {"relative_attention": True, "max_relative_positions": -1}
 # With the rows between the layers, and what a decoder writes.
 MORE = {
     "gemma": ("GemmaForCausalLM", GROUPED | {"head_dim": 8}),
@@ -152,6 +153,16 @@ MORE = {
     "nomic_bert": ("NomicBertForMaskedLM", NOMIC),
     "nomic_bert_bare": ("NomicBertModel", NOMIC | {"type_vocab_size": 1, "num_attention_heads": 1}),
 }
+# After all others, whose seeds stay.
+LAST = {
+    "deberta": ("DebertaModel", DEBERTA_1 | {"pos_att_type": "c2p|p2c", "position_biased_input": True, "type_vocab_size": 2}),
+    "deberta_plain": ("DebertaModel", DEBERTA_1 | {"pos_att_type": "p2c|c2p", "position_biased_input": False, "type_vocab_size": 0,
+                                                   "max_relative_positions": 6}),
+    "deberta_v2_own": ("DebertaV2Model", DEBERTA | {"share_att_key": False, "type_vocab_size": 2, "position_biased_input": True}),
+    "deberta_v2_one_term": ("DebertaV2Model", DEBERTA | {"share_att_key": False, "pos_att_type": "p2c", "norm_rel_ebd": "none", "hidden_act": "silu",
+                                                         "num_attention_heads": 1}),
+}
+
 
 
 def made(name, kind, config, seed):
@@ -210,7 +221,7 @@ def write_layers(folder, model, seed):
 @torch.no_grad()
 def write_expected(folder, model, seed):
     model = model.float().eval()
-    if folder.name in MORE | MORE_GGUFS:
+    if folder.name in MORE | MORE_GGUFS | LAST:
         return write_layers(folder, model, seed)
     inputs = drawn_inputs(model, seed + 1000)
     if hasattr(model, "encoder") and hasattr(model, "decoder"):  # of a whole T5 the encoder is asked
@@ -226,7 +237,7 @@ def write_expected(folder, model, seed):
 
 
 def write_folder(name, seed):
-    kind, config = (CASES | VARIANTS | MORE)[name]
+    kind, config = (CASES | VARIANTS | MORE | LAST)[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     model = made(name, kind, config, seed).to(HALVES)
@@ -473,6 +484,6 @@ def write_gguf(name, seed):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for seed, chosen in enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS]):
+    for seed, chosen in enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]):
         if not sys.argv[1:] or chosen in sys.argv[1:]:
             (write_gguf if chosen.startswith("gguf_") else write_folder)(chosen, seed)

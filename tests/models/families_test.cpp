@@ -105,7 +105,7 @@ TEST(Families, RealFilesSayTheseSpecs) {
       {"modernbert", "", 0, 64, 0, "rope(theta=160000)"},
       {"modernbert", "", 1, 64, 0, "rope+window(size=65)"},
       {"nomic-bert", "", 0, 64, 0, "rope(theta=1000)"},
-      {"deberta", "", 0, 64, 0, "deberta(span=512)"},
+      {"deberta", "", 0, 64, 0, "deberta(span=512, layers=own)"},
       {"deberta-v3", "", 0, 64, 0, "deberta_v2(buckets=256, distance=512)"},
       {"t5", "", 0, 64, 0, "t5(scale=off)"},
       {"bloom", "", 0, 64, 0, "alibi"},

@@ -168,7 +168,8 @@ TEST(Blocks, CompaniesOfOptionsAreTheirTwins) {
   Architecture bert = make_block("bert", kSmall, Spec::parse("add(learned, scale=off)"));
   bert.token_types = 3;
   expect_model_is_its_twin(bert, last_two_padded(), types);
-  for (const char* spec : {"rope", "alibi+[shaw, deberta]", "concat(sinusoidal, width=6, scale=off)"})
+  for (const char* spec :
+       {"rope", "alibi+[shaw, deberta]", "deberta(layers=own)", "concat(sinusoidal, width=6, scale=off)"})
     expect_model_is_its_twin(make_block("llama", kSmall, Spec::parse(spec)));
   Architecture gemma = make_block("llama", kSmall, Spec::parse("[rope+window(size=3), rope(theta=500)]"));
   gemma.attention = {.heads = 4, .kv_heads = 2, .head_dim = 6, .scale = 0.3, .soft_cap = 2};

@@ -59,6 +59,7 @@ void block_phi(Facts& f, Architecture& a);
 void block_qwen3_moe(Facts& f, Architecture& a);
 void block_stablelm(Facts& f, Architecture& a);
 void block_bert(Facts& f, Architecture& a);
+void block_deberta(Facts& f, Architecture& a);
 void block_deberta_v2(Facts& f, Architecture& a);
 void block_gemma2(Facts& f, Architecture& a);
 void block_gemma3(Facts& f, Architecture& a);

@@ -54,9 +54,6 @@ void block_bert(Facts& f, Architecture& a) {
 void block_deberta_v2(Facts& f, Architecture& a) {
   if (f.whole("conv_kernel_size", 0) > 0) f.refuse("conv_kernel_size", "0: gnomon has no convolution");
   if (f.whole("embedding_size", a.width) != a.width) f.refuse("embedding_size", "hidden_size");
-  if (f.flag("relative_attention", false) && !f.flag("share_att_key", false))
-    f.refuse("share_att_key",
-             "true: gnomon cannot run projections of the distance table that differ by layer");
   if (f.flag("relative_attention", false) && f.resolved.layers.front().spec.attention.empty())
     f.refuse("pos_att_type", "c2p, p2c or both: gnomon cannot run a distance table that no term uses");
   a.norm = {.epsilon = f.epsilon("layer_norm_eps", 1e-7),
@@ -66,6 +63,12 @@ void block_deberta_v2(Facts& f, Architecture& a) {
   a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu")};
   a.token_types = f.whole("type_vocab_size", 0);
   a.head = {.form = HeadForm::none};
+}
+
+void block_deberta(Facts& f, Architecture& a) {
+  if (f.flag("talking_head", false)) f.refuse("talking_head", "false: gnomon does not mix heads");
+  block_deberta_v2(f, a);
+  a.biases.k = false;
 }
 
 void block_modernbert(Facts& f, Architecture& a) {

@@ -35,6 +35,7 @@ enum class InGguf { none, split, fused_qkv, fused_gate, fused };
 
 Names names_bert(const Architecture& a);
 Names names_bloom(const Architecture& a);
+Names names_deberta(const Architecture& a);
 Names names_deberta_v2(const Architecture& a);
 Names names_distilbert(const Architecture& a);
 Names names_electra(const Architecture& a);

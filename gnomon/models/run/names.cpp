@@ -149,6 +149,10 @@ std::vector<Piece> pieces_of(const Names& names, const Model& model, std::int64_
   for (const Param& param : model.params()) {
     const std::int64_t skipped = param.spec.name == "position.input.table" ? table_first : 0;
     const auto pieces = pieces_of(names, param, skipped);
+    const bool zero = std::any_of(names.zero.begin(), names.zero.end(), [&](const std::string& pattern) {
+      return layer_in(pattern, param.spec.name).has_value();
+    });
+    if (zero) continue;
     if (pieces.empty() || pieces.front().first != 0) {
       throw Error(Fault::input, text("gnomon does not know the name of the parameter ", param.spec.name,
                                      " in this family, so it explains the model but cannot run it"));

@@ -37,6 +37,8 @@ struct Names {
   // Tensors that may be there and are no part of the model, without the prefix; one * is any text: buffers, heads for other
   // tasks, copies.
   std::vector<std::string_view> beside;
+  // Of our parameters those that are 0 in this family, with "{}" for the layer: DeBERTa's bias of projected distances.
+  std::vector<std::string> zero = {};
 
   // The name without the prefix, if it begins with it.
   std::string_view bare(std::string_view name) const;

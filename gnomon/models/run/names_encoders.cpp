@@ -1,4 +1,6 @@
 // What transformers calls the tensors of encoders: models/NAME/modeling_NAME.py, 5.23.0.
+#include <algorithm>
+
 #include "gnomon/models/run/name_tables.h"
 
 namespace gnomon {
@@ -110,21 +112,60 @@ Names names_mpnet(const Architecture& a) {
           "mpnet.", beside({"embeddings.position_ids", "lm_head.decoder.*"})};
 }
 
-Names names_deberta_v2(const Architecture& a) {
-  const std::string layer = "deberta.encoder.layer.{}.";
-  const std::string embed = "deberta.embeddings.";
-  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
-                  {"embed.type", embed + "token_type_embeddings.weight"},
-                  {"position.input.table", embed + "position_embeddings.weight"},
-                  {"position.attention.0.table", "deberta.encoder.rel_embeddings.weight"}} +
-              norm_names("embed.norm", embed + "LayerNorm") +
-              norm_names("position.attention.0.norm", "deberta.encoder.LayerNorm") +
-              qkv_names(a, layer + "attention.self.", "query_proj", "key_proj", "value_proj") +
-              dense_names(kAttentionNames + "out", layer + "attention.output.dense") +
-              bert_layers(layer, "attention.output.LayerNorm"),
-          "deberta.",
+namespace {
+
+bool has_term(const Architecture& a, std::string_view term) {
+  return std::any_of(a.position.attention.begin(), a.position.attention.end(), [&](const Named& named) {
+    return named.name.starts_with("deberta") && named.option("terms")->word().find(term) != std::string::npos;
+  });
+}
+
+// What both versions of DeBERTa share. The table of distances is one, whose projections a layer may have: then ours has a copy.
+Names deberta_names(const Architecture& a, const Sources& attention, const std::string& key,
+                    const std::string& query) {
+  const std::string layer = "deberta.encoder.layer.{}.", embed = "deberta.embeddings.",
+                    self = layer + "attention.self.", one = "position.attention.0.", own = one + "{}.";
+  Sources all = Sources{{"embed.word", embed + "word_embeddings.weight"},
+                        {"embed.type", embed + "token_type_embeddings.weight"},
+                        {"position.input.table", embed + "position_embeddings.weight"}} +
+                norm_names("embed.norm", embed + "LayerNorm") + attention +
+                dense_names(kAttentionNames + "out", layer + "attention.output.dense") +
+                bert_layers(layer, "attention.output.LayerNorm");
+  // A layer projects the table for the terms that it has; what it does not project is not used.
+  std::vector<std::string> zero;
+  const auto project = [&](std::string_view term, const std::string& ours, const std::string& theirs) {
+    if (has_term(a, term)) return void(all = all + dense_names(ours, self + theirs));
+    zero.insert(zero.end(), {ours + ".weight", ours + ".bias"});
+  };
+  project("c2p", own + "key", key), project("p2c", own + "query", query);
+  for (const std::string& at : {one, own}) {
+    all = all + Sources{{at + "table", "deberta.encoder.rel_embeddings.weight"}} +
+          norm_names(at + "norm", "deberta.encoder.LayerNorm");
+  }
+  return {all, "deberta.",
           beside({"embeddings.position_ids", "embeddings.position_embeddings.weight", "cls.*",
-                  "lm_predictions.*", "mask_predictions.*"})};
+                  "lm_predictions.*", "mask_predictions.*"}),
+          zero};
+}
+
+}  // namespace
+
+Names names_deberta(const Architecture& a) {
+  const std::string self = "deberta.encoder.layer.{}.attention.self.";
+  Names names =
+      deberta_names(a,
+                    Sources{{kAttentionNames + "qkv.weight", self + "in_proj.weight", 0, How::of_heads},
+                            {kAttentionNames + "q.bias", self + "q_bias"},
+                            {kAttentionNames + "v.bias", self + "v_bias"}},
+                    "pos_proj", "pos_q_proj");
+  names.zero.push_back("position.attention.0.{}.key.bias");
+  return names;
+}
+
+Names names_deberta_v2(const Architecture& a) {
+  return deberta_names(
+      a, qkv_names(a, "deberta.encoder.layer.{}.attention.self.", "query_proj", "key_proj", "value_proj"),
+      "pos_key_proj", "pos_query_proj");
 }
 
 Names names_modernbert(const Architecture&) {
