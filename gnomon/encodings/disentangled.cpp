@@ -19,6 +19,10 @@ std::vector<OptionSpec> Disentangled::options(std::string_view projections, std:
                   .help = "projections of the table: its own, or the layer's query and key projections",
                   .standard = projections,
                   .words = {"own", "shared"}});
+  more.push_back({.name = "layers",
+                  .help = "one table with its projections for all layers, or for each layer its own",
+                  .standard = "one",
+                  .words = {"one", "own"}});
   more.push_back({.name = "norm",
                   .help = "apply LayerNorm to the table",
                   .standard = projections == "shared" ? "on" : "off",
@@ -45,6 +49,7 @@ Disentangled::Disentangled(const Options& options, const Shape& shape, std::int6
       p2c_(options.word("terms") != "c2p"),
       p2p_(options.word("terms") == "c2p_p2c_p2p"),
       shared_(options.word("projections") == "shared"),
+      own_(options.word("layers") == "own"),
       norm_(options.word("norm") == "on"),
       paper_(options.word("direction") == "paper"),
       factor_(1 + c2p_ + p2c_ + p2p_),

@@ -14,11 +14,13 @@ namespace gnomon {
 //   K = P·W_kᵀ + b_k, Q = P·W_qᵀ + b_q, P the table of 2·span rows; f = 1 + the number of terms beside q·k
 //
 // The terms are content→position (c2p), position→content (p2c), position→position (p2p). W are own, or those of
-// the layer (projections=shared). The table is one for all layers.
+// the layer (projections=shared). The table and its projections are one for all layers, or each layer's own (layers=own):
+// checkpoints that do not share the layer's projections have own ones in every layer, and one table.
 class Disentangled : public Encoding, public CrossPart {
  public:
   Disentangled(const Options& options, const Shape& shape, std::int64_t span);
   unsigned reads() const override { return shared_ ? unsigned(kReadsProjections) : 0; }
+  bool per_layer() const override { return own_; }
   std::vector<ParamSpec> params() const override;
   double content_scale() const override { return 1 / std::sqrt(factor_); }
   double cross(const Scene& s, std::int64_t h, std::int64_t i, std::int64_t j) const override;
@@ -44,7 +46,7 @@ class Disentangled : public Encoding, public CrossPart {
   void project_backward(const Batch& b, const Projected& p, const BatchGrad& grad) const;
   double projected(const Scene& s, Role role, std::int64_t row, std::int64_t channel) const;
 
-  const bool c2p_, p2c_, p2p_, shared_, norm_, paper_;
+  const bool c2p_, p2c_, p2p_, shared_, own_, norm_, paper_;
   const double factor_;   // f
   const double epsilon_;  // of the table's norm
 };

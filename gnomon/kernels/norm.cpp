@@ -40,8 +40,8 @@ void NormaliseRow(const NormShape& s, const float* x, const float* gain, const f
   statistics[0] = mean;
   statistics[1] = inverse;
   for (std::int64_t c = 0; c < C; c += lanes()) {
-    const auto g = hn::Add(load(gain + c, C - c), set(s.gain_from));
-    const auto v = hn::Mul(hn::Mul(hn::Sub(load(x + c, C - c), centre), set(inverse)), g);
+    const auto hat = hn::Mul(hn::Sub(load(x + c, C - c), centre), set(inverse));
+    const auto v = gain ? hn::Mul(hat, hn::Add(load(gain + c, C - c), set(s.gain_from))) : hat;
     store(bias ? hn::Add(v, load(bias + c, C - c)) : v, y + c, C - c);
   }
 }
@@ -54,7 +54,8 @@ void NormaliseRowBackward(const NormShape& s, const float* x, const float* gain,
   const auto hat = [&](std::int64_t c, std::int64_t n)
                        HWY_ATTR { return hn::Mul(hn::Sub(load(x + c, n), centre), r); };
   const auto g = [&](std::int64_t c, std::int64_t n) HWY_ATTR {
-    return hn::Mul(load(dy + c, n), hn::Add(load(gain + c, n), set(s.gain_from)));
+    const auto d = load(dy + c, n);
+    return gain ? hn::Mul(d, hn::Add(load(gain + c, n), set(s.gain_from))) : d;
   };
   const auto gx = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(g(c, n), hat(c, n)); };
   const auto mean_g = set(s.kind == Norm::rms ? 0.0f : sum_row(C, g) / float(C)),
@@ -63,7 +64,7 @@ void NormaliseRowBackward(const NormShape& s, const float* x, const float* gain,
     const auto xh = hat(c, n), gy = load(dy + c, n);
     const auto inner = hn::NegMulAdd(xh, mean_gx, hn::Sub(g(c, n), mean_g));
     store(hn::MulAdd(r, inner, load(grad.dx + c, n)), grad.dx + c, n);
-    store(hn::MulAdd(gy, xh, load(grad.dgain + c, n)), grad.dgain + c, n);
+    if (grad.dgain) store(hn::MulAdd(gy, xh, load(grad.dgain + c, n)), grad.dgain + c, n);
     if (grad.dbias) store(hn::Add(gy, load(grad.dbias + c, n)), grad.dbias + c, n);
   }
 }
@@ -93,7 +94,7 @@ void normalise(const NormShape& s, const float* x, const float* gain, const floa
   if (!(s.epsilon > 0 && std::isfinite(s.epsilon)))
     throw Error(Fault::usage,
                 text("normalise: epsilon is ", shortest(s.epsilon), "; allowed are finite numbers above 0"));
-  check_arrays("normalise", s, {{"x", x}, {"y", y}}, {{"gain", gain}, {"statistics", statistics}});
+  check_arrays("normalise", s, {{"x", x}, {"y", y}}, {{"statistics", statistics}});
   const std::int64_t step = step_of(s);
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
     for (auto n = begin; n < end; ++n) {
@@ -106,7 +107,8 @@ void normalise(const NormShape& s, const float* x, const float* gain, const floa
 void normalise_backward(const NormShape& s, const float* x, const float* gain, const float* statistics,
                         const float* dy, const NormGrad& grad) {
   check_arrays("normalise_backward", s, {{"x", x}, {"dy", dy}, {"dx", grad.dx}},
-               {{"gain", gain}, {"statistics", statistics}, {"dgain", grad.dgain}});
+               {{"statistics", statistics}});
+  if (gain) check_pointers("normalise_backward", s.N, {{"dgain", grad.dgain}});
   const std::int64_t pieces = (s.N + kRows - 1) / kRows, C = s.C, step = step_of(s);
   Floats partial(pieces * 2 * C);  // (piece, gain then bias, C)
   parallel_ranges(s.N, kRows, [&](auto begin, auto end) {
@@ -114,12 +116,12 @@ void normalise_backward(const NormShape& s, const float* x, const float* gain, c
     for (auto n = begin; n < end; ++n) {
       HWY_DYNAMIC_DISPATCH(NormaliseRowBackward)
       (s, x + n * step, gain, statistics + 2 * n, dy + n * step,
-       NormGrad{grad.dx + n * step, dgain, grad.dbias ? dgain + C : nullptr});
+       NormGrad{grad.dx + n * step, gain ? dgain : nullptr, grad.dbias ? dgain + C : nullptr});
     }
   });
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     const float* dgain = &partial[piece * 2 * C];
-    add(C, grad.dgain, dgain, grad.dgain);
+    if (gain) add(C, grad.dgain, dgain, grad.dgain);
     if (grad.dbias) add(C, grad.dbias, dgain + C, grad.dbias);
   }
 }

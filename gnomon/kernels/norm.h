@@ -10,7 +10,7 @@ enum class Norm { layer, rms };
 inline constexpr float kNormEpsilon = 1e-5f;
 
 // x, y (N,C); gain, bias (C); statistics (N,2): mean (0 for rms) and 1/√(…), for the backward pass. Throws Error(usage)
-// for extents that cannot be, rows nearer than C, another epsilon, or null arrays; bias may be null.
+// for extents that cannot be, rows nearer than C, another epsilon, or null arrays; gain (then it is 1) and bias may be null.
 struct NormShape {
   Norm kind;
   std::int64_t N, C;
@@ -21,7 +21,7 @@ struct NormShape {
 void normalise(const NormShape& shape, const float* x, const float* gain, const float* bias, float* y,
                float* statistics);
 
-// dx += …, dgain += …, dbias += … (null for rms)
+// dx += …, dgain += … (null where gain is), dbias += … (null for rms)
 struct NormGrad {
   float *dx, *dgain, *dbias;
 };

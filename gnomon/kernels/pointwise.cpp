@@ -89,6 +89,14 @@ struct Relu {  // NaN is not below 0, and stays
     return hn::IfThenElse(hn::IsNaN(v), v, hn::IfThenElseZero(hn::Gt(v, hn::Zero(F())), set(1.0f)));
   }
 };
+struct GeluSigmoid {
+  static constexpr float kFactor = 1.702f;
+  static HWY_INLINE V value(V v) { return hn::Mul(v, Silu::sigmoid(hn::Mul(set(kFactor), v))); }
+  static HWY_INLINE V slope(V v) {  // σ + x·1.702·σ(1−σ)
+    const auto u = hn::Mul(set(kFactor), v), s = Silu::sigmoid(u);
+    return hn::MulAdd(hn::Mul(u, s), hn::Sub(set(1.0f), s), s);
+  }
+};
 // body(activation) for the one that is meant.
 template <class Body>
 HWY_INLINE void with(Activation f, const Body& body) {
@@ -101,6 +109,8 @@ HWY_INLINE void with(Activation f, const Body& body) {
       return body(Silu());
     case Activation::relu:
       return body(Relu());
+    case Activation::gelu_sigmoid:
+      return body(GeluSigmoid());
   }
 }
 
@@ -130,6 +140,33 @@ void GateRowBackward(Activation f, std::int64_t C, const float* x, const float* 
       const auto v = load(x + i, count), up = load(x + C + i, count), g = load(dy + i, count);
       store(hn::Mul(hn::Mul(g, up), decltype(a)::slope(v)), dx + i, count);
       store(hn::Mul(g, decltype(a)::value(v)), dx + C + i, count);
+    });
+  });
+}
+
+// Comparisons with NaN are false: it stays.
+HWY_INLINE V at_most(V v, float limit) { return hn::IfThenElse(hn::Gt(v, set(limit)), set(limit), v); }
+HWY_INLINE V within(V v, float limit) {
+  return hn::IfThenElse(hn::Lt(v, set(-limit)), set(-limit), at_most(v, limit));
+}
+void ClampedGateRow(Activation f, std::int64_t C, float limit, const float* x, float* y) {
+  with(f, [&](auto a) HWY_ATTR {
+    each(C, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+      const auto up = hn::Add(within(load(x + C + i, count), limit), set(1.0f));
+      store(hn::Mul(decltype(a)::value(at_most(load(x + i, count), limit)), up), y + i, count);
+    });
+  });
+}
+void ClampedGateRowBackward(Activation f, std::int64_t C, float limit, const float* x, const float* dy,
+                            float* dx) {
+  with(f, [&](auto a) HWY_ATTR {
+    each(C, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+      const auto v = load(x + i, count), up = load(x + C + i, count), g = load(dy + i, count);
+      const auto cut = hn::Mul(hn::Mul(g, hn::Add(within(up, limit), set(1.0f))), decltype(a)::slope(v));
+      // Whether NaN is cut is not known: 0·NaN keeps it.
+      const auto of_up = hn::MulAdd(hn::Zero(F()), up, hn::Mul(g, decltype(a)::value(at_most(v, limit))));
+      store(hn::IfThenElse(hn::Gt(v, set(limit)), hn::Zero(F()), cut), dx + i, count);
+      store(hn::IfThenElse(hn::Gt(hn::Abs(up), set(limit)), hn::Zero(F()), of_up), dx + C + i, count);
     });
   });
 }
@@ -183,6 +220,8 @@ HWY_EXPORT(Activate);
 HWY_EXPORT(ActivateBackward);
 HWY_EXPORT(GateRow);
 HWY_EXPORT(GateRowBackward);
+HWY_EXPORT(ClampedGateRow);
+HWY_EXPORT(ClampedGateRowBackward);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(SoftCapBackward);
 HWY_EXPORT(Add);
@@ -202,6 +241,9 @@ void check_gate(std::string_view place, const Gate& s, std::initializer_list<Poi
   check_extents(place, {{"N", s.N, 0, kMostNumbers}, {"C", s.C, 1, kMostNumbers}});
   for (const Pointer& p : wide) check_rows(place, {p.name, p.data, 2 * s.C, {{{s.N, s.x_step}}}}, true);
   for (const Pointer& p : narrow) check_rows(place, {p.name, p.data, s.C, {{{s.N, s.y_step}}}}, true);
+  if (!(s.limit >= 0 && std::isfinite(s.limit)))
+    throw Error(Fault::usage,
+                text(place, ": limit is ", s.limit, "; allowed are finite numbers of 0 or more"));
 }
 void check_cap(float cap) {
   if (!(cap > 0 && std::isfinite(cap)))
@@ -223,15 +265,23 @@ void activate_backward(Activation f, std::int64_t n, const float* x, const float
 void gate(const Gate& s, const float* x, float* y) {
   check_gate("gate", s, {{"x", x}}, {{"y", y}});
   parallel_ranges(s.N, 16, [&](auto begin, auto end) {
-    for (auto n = begin; n < end; ++n)
-      HWY_DYNAMIC_DISPATCH(GateRow)(s.f, s.C, x + n * s.x_step, y + n * s.y_step);
+    for (auto n = begin; n < end; ++n) {
+      const float* from = x + n * s.x_step;
+      float* to = y + n * s.y_step;
+      s.limit > 0 ? HWY_DYNAMIC_DISPATCH(ClampedGateRow)(s.f, s.C, s.limit, from, to)
+                  : HWY_DYNAMIC_DISPATCH(GateRow)(s.f, s.C, from, to);
+    }
   });
 }
 void gate_backward(const Gate& s, const float* x, const float* dy, float* dx) {
   check_gate("gate_backward", s, {{"x", x}, {"dx", dx}}, {{"dy", dy}});
   parallel_ranges(s.N, 16, [&](auto begin, auto end) {
-    for (auto n = begin; n < end; ++n) HWY_DYNAMIC_DISPATCH(GateRowBackward)
-    (s.f, s.C, x + n * s.x_step, dy + n * s.y_step, dx + n * s.x_step);
+    for (auto n = begin; n < end; ++n) {
+      const float *from = x + n * s.x_step, *d = dy + n * s.y_step;
+      float* to = dx + n * s.x_step;
+      s.limit > 0 ? HWY_DYNAMIC_DISPATCH(ClampedGateRowBackward)(s.f, s.C, s.limit, from, d, to)
+                  : HWY_DYNAMIC_DISPATCH(GateRowBackward)(s.f, s.C, from, d, to);
+    }
   });
 }
 

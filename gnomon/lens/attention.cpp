@@ -147,11 +147,10 @@ namespace {
 // mean of x and the σ of the whole; x itself where no norm stands there.
 Matrix normed_part(const Trained& m, std::int64_t layer, const Matrix& x, const Matrix& whole) {
   const Norms& norm = m.model.architecture().norm;
-  const std::string name = at(layer, "attention.norm.gain");
-  const auto all = m.model.params();
-  if (std::none_of(all.begin(), all.end(), [&](const Param& p) { return p.spec.name == name; })) return x;
+  if (!norm.before_sublayers() || (layer == 0 && !norm.first)) return x;
   const bool rms = norm.form == NormForm::rms || norm.form == NormForm::rms_one_plus;
-  const Matrix gain = parameter(m, name);
+  const bool plain = norm.form == NormForm::layer_plain;
+  const Matrix gain = plain ? Matrix() : parameter(m, at(layer, "attention.norm.gain"));
   Matrix out = x;
   for (std::int64_t n = 0; n < x.rows; ++n) {
     const auto mean_of = [&](const Matrix& rows) {
@@ -164,8 +163,8 @@ Matrix normed_part(const Trained& m, std::int64_t layer, const Matrix& x, const 
     for (const double v : whole.row(n)) variance += (v - mean_whole) * (v - mean_whole) / double(x.columns);
     const double offset = norm.form == NormForm::rms_one_plus ? 1 : 0;
     for (std::int64_t c = 0; c < x.columns; ++c)
-      out.at(n, c) =
-          (gain.values[std::size_t(c)] + offset) * (x.at(n, c) - mean) / std::sqrt(variance + norm.epsilon);
+      out.at(n, c) = (plain ? 1 : gain.values[std::size_t(c)] + offset) * (x.at(n, c) - mean) /
+                     std::sqrt(variance + norm.epsilon);
   }
   return out;
 }
@@ -209,7 +208,7 @@ std::vector<Matrix> term_maps(const Trained& m, std::int64_t layer, const std::v
   const Architecture& c = m.model.architecture();
   check_head(c, head);
   if (components.empty()) throw Error(Fault::usage, "term_maps: no components");
-  if (c.norm.heads)
+  if (c.norm.qk != QkNorm::none)
     refuse(c, "term_maps: the model normalises q and k, so the logits are not a sum of terms");
   Matrix whole = components.front();
   for (std::size_t a = 1; a < components.size(); ++a) whole = sum(whole, components[a]);

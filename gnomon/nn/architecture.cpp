@@ -42,19 +42,34 @@ void check_sizes(const Architecture& a) {
   finite("word_scale", a.word_scale, true);
   finite("attention.scale", at.scale, false);
   finite("attention.soft_cap", at.soft_cap, false);
+  finite("attention.clip", at.clip, false);
+  finite("residual_scale", a.residual_scale, true);
+  finite("feed_forward.limit", a.feed_forward.limit, true);
+  finite("head.scale", a.head.scale, true);
   finite("head.soft_cap", a.head.soft_cap, false);
+}
+
+void check_experts(const Experts& e) {
+  within("experts.count", e.count, 0, 1 << 16);
+  if (e) return within("experts.active", e.active, 1, e.count);
+  require(e.active == 0 && !e.bias && e.routing == Routing::of_chosen,
+          "model.experts: a router is described, but there are no experts");
 }
 
 // Parts that say the opposite of each other.
 void check_parts(const Architecture& a) {
+  check_experts(a.feed_forward.experts);
+  require(a.norm.qk != QkNorm::none || !a.norm.qk_form, "model.norm.qk_form: q and k have no norms");
+  require(a.norm.qk == QkNorm::none || a.attention.clip == 0,
+          "model.attention.clip: q and k with norms cannot be clipped");
   require(a.residual == Residual::in_turn || a.norm.place == NormPlace::before,
           "model.residual: parallel sublayers need their norms before them; found another norm.place");
   require(
       a.norm.first || (a.norm.place == NormPlace::before && a.residual == Residual::in_turn),
       "model.norm.first: the first norm can be omitted only with norms before sublayers that run in turn");
   if (a.head.form == HeadForm::none) {
-    require(!a.head.tied && !a.head.bias && a.head.soft_cap == 0,
-            "model.head: a model without a head cannot have a tied head, a head bias or a soft-cap");
+    require(!a.head.tied && !a.head.bias && a.head.scale == 1 && a.head.soft_cap == 0,
+            "model.head: a model without a head cannot have a tied head, a head bias, a scale or a soft-cap");
   }
   require(a.head.form == HeadForm::transform || !a.head.transform_bias,
           "model.head.transform_bias: the head has no transform");
@@ -85,8 +100,10 @@ void check_layer(const Architecture& a, const Scheme& scheme, const std::vector<
     encodings.push_back(&e), axes = std::max(axes, e.axes());
     if (at.kv_heads != at.heads && (e.reads() & (kReadsRows | kReadsProjections)))
       refuse(text("reads q and k of each head: kv_heads is ", at.kv_heads, "; allowed is ", at.heads));
-    if (a.norm.heads && (e.reads() & kReadsProjections))
-      refuse("reads the projections of q and k: norm.heads is on; allowed is off");
+    if (a.norm.qk != QkNorm::none && (e.reads() & kReadsProjections))
+      refuse("reads the projections of q and k: they have norms (norm.qk); allowed is none");
+    if (a.attention.clip != 0 && (e.reads() & kReadsProjections))
+      refuse("reads the projections of q and k: attention.clip is on; allowed is 0");
   }
   if (at.kv_heads == at.heads && !at.sinks) return;
   const Plan plan =

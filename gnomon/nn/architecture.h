@@ -11,9 +11,9 @@ namespace gnomon {
 
 inline constexpr std::int64_t kVocabulary = 256;  // bytes: the vocabulary of a study
 
-// What a norm does to a row: see kernels/norm.h. Some layer norms have no bias; Gemma's RMS norm multiplies by 1 + gain
-// (arXiv 2403.08295).
-enum class NormForm { layer, layer_no_bias, rms, rms_one_plus };
+// What a norm does to a row: see kernels/norm.h. Some layer norms have no bias, OLMo's neither gain nor bias (layer_plain; arXiv
+// 2402.00838); Gemma's RMS norm multiplies by 1 + gain (arXiv 2403.08295).
+enum class NormForm { layer, layer_no_bias, rms, rms_one_plus, layer_plain };
 
 // Where the norms of a sublayer f stand on its way into the residual stream h.
 enum class NormPlace {
@@ -23,15 +23,30 @@ enum class NormPlace {
   after_sum          // norm(h + f(h)): post-norm, Vaswani et al. 2017, arXiv 1706.03762. BERT
 };
 
+// What is normalised of q, and of k.
+enum class QkNorm {
+  none,
+  shared,  // each head, with one gain for all heads: Qwen 3, arXiv 2505.09388
+  own,     // each head, with its own gain: StableLM 2
+  whole    // all heads as one row: OLMo 2, arXiv 2501.00656
+};
+
 struct Norms {
   NormForm form = NormForm::layer;
   double epsilon = double(kNormEpsilon);
   NormPlace place = NormPlace::before;
   bool embedding = false;  // of what enters the first layer: BERT
-  bool heads = false;      // of q and k, head by head, one gain for all heads: Qwen 3, arXiv 2505.09388
-  bool last = true;        // of what leaves the last layer
+  QkNorm qk = QkNorm::none;
+  std::optional<NormForm> qk_form = {};  // nothing: that of the others
+  bool last = true;                      // of what leaves the last layer
   bool first =
       true;  // false: none before the attention of layer 0, which the norm of the embedding replaces. ModernBERT
+  bool before_sublayers() const { return place == NormPlace::before || place == NormPlace::before_and_after; }
+  Norms of_qk() const {
+    Norms norms = *this;
+    norms.form = qk_form.value_or(form);
+    return norms;
+  }
 };
 
 struct AttentionRule {
@@ -42,18 +57,39 @@ struct AttentionRule {
   double scale = 0;     // of q·k; 0 = 1/√head_dim
   double soft_cap = 0;  // of the logits, with their biases; 0 = none. Gemma 2
   bool sinks = false;   // one more logit a head, learned, of no value: gpt-oss, arXiv 2508.10925
+  double clip = 0;      // q, k and v as projected are cut to [-clip, clip]; 0 = none. MPT, OLMo
   std::int64_t q_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
   double scale_of_product() const;
 };
 
+// How the weights of the chosen experts follow from the router's logits: by a softmax over the chosen alone (Mixtral, arXiv
+// 2401.04088; gpt-oss), or over all experts, so that they sum to less than 1 (Qwen3-MoE without norm_topk_prob).
+enum class Routing { of_chosen, of_all };
+
+// Instead of one feed-forward part `count`, each of the same form. A matrix, the router, gives each token a logit for each; the
+// token goes through the `active` ones with the largest logits, and their outputs are added up with the router's weights.
+// Shazeer et al. 2017, arXiv 1701.06538.
+struct Experts {
+  std::int64_t count = 0, active = 0;  // 0 = no experts
+  Routing routing = Routing::of_chosen;
+  bool bias = false;  // of the router
+  explicit operator bool() const { return count > 0; }
+};
+
 // down(f(up(x))), or gated: down(f(gate(x))·up(x)), gate and up one matrix of 2·hidden rows. Shazeer 2020, arXiv 2002.05202.
+// Clamped: down(f(min(gate(x), limit))·(clamp(up(x), −limit, limit) + 1)). gpt-oss, arXiv 2508.10925.
+enum class Gating { off, on, clamped };
 struct FeedForward {
-  std::int64_t hidden = 512;
+  std::int64_t hidden = 512;  // of one expert
   Activation activation = Activation::gelu_tanh;
-  bool gated = false;
-  std::int64_t up_width() const { return gated ? 2 * hidden : hidden; }
+  Gating gating = Gating::off;
+  double limit = 7;  // of a clamped gate
+  Experts experts = {};
+  bool gated() const { return gating != Gating::off; }
+  std::int64_t up_width() const { return gated() ? 2 * hidden : hidden; }
+  std::int64_t parts() const { return experts ? experts.count : 1; }
 };
 
 // Matrices of a layer that have a bias.
@@ -77,7 +113,8 @@ struct OutputHead {
   bool transform_bias = false;  // of the dense layer before
   std::optional<Activation> activation =
       {};               // f; nothing: that of the feed-forward parts. RoBERTa's is GELU always
-  double soft_cap = 0;  // of the logits; 0 = none. Gemma 2
+  double scale = 1;     // of the logits: Granite
+  double soft_cap = 0;  // of the logits, after their scale; 0 = none. Gemma 2
 };
 
 // A Transformer as data: what a model card says. Positions are its spec's. As text in the order of the pass:
@@ -97,6 +134,7 @@ struct Architecture {
   Norms norm;
   Biases biases;
   Residual residual = Residual::in_turn;
+  double residual_scale = 1;  // of what a sublayer adds to the residual stream: Granite
   OutputHead head;
   Spec position;  // [a, b] for layers that differ
 

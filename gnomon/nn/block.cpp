@@ -17,10 +17,13 @@ namespace {
 constexpr std::array<std::string_view, 3> kBlocks{"gpt", "llama", "bert"};
 
 using Words = std::span<const std::string_view>;
-constexpr std::string_view kForms[] = {"layer", "layer_no_bias", "rms", "rms_one_plus"};
+constexpr std::string_view kForms[] = {"layer", "layer_no_bias", "rms", "rms_one_plus", "layer_plain"};
 constexpr std::string_view kPlaces[] = {"before", "before_and_after", "after_sublayer", "after_sum"};
-constexpr std::string_view kActivations[] = {"gelu", "gelu_tanh", "silu", "relu"};
-constexpr std::string_view kSameActivation = "same";
+constexpr std::string_view kActivations[] = {"gelu", "gelu_tanh", "silu", "relu", "gelu_sigmoid"};
+constexpr std::string_view kGatings[] = {"off", "on", "clamped"};
+constexpr std::string_view kQkNorms[] = {"off", "on", "own", "whole"};
+constexpr std::string_view kRoutings[] = {"of_chosen", "of_all"};
+constexpr std::string_view kSame = "same";
 constexpr std::string_view kResiduals[] = {"in_turn", "parallel", "parallel_one_norm"};
 constexpr std::string_view kHeads[] = {"rows", "matrix", "transform"};
 constexpr std::string_view kSwitch[] = {"off", "on"};
@@ -61,6 +64,16 @@ template <class E>
 std::string word(E what, Words words) {
   return std::string(words[std::size_t(what)]);
 }
+// Nothing: as the others.
+template <class E>
+void choose_or_same(std::optional<E>& what, const Value& v, Words words) {
+  if (v.word == kSame) return what.reset();
+  choose(what.emplace(), v, words);
+}
+template <class E>
+std::string word_or_same(const std::optional<E>& what, Words words) {
+  return what ? word(*what, words) : std::string(kSame);
+}
 
 std::string biases_word(const Biases& biases) {
   if (biases == kNoBiases) return "off";
@@ -86,7 +99,7 @@ std::string single(double x) {
 // In widths; a gated block has three matrices where another has two.
 std::int64_t usual_hidden(const Architecture& a, double widths) {
   const std::int64_t hidden = std::llround(widths * double(a.width));
-  return a.feed_forward.gated ? round_up((2 * hidden + 2) / 3, 8) : hidden;
+  return a.feed_forward.gated() ? round_up((2 * hidden + 2) / 3, 8) : hidden;
 }
 constexpr double kUsualWidths = 4;
 
@@ -118,7 +131,7 @@ constexpr Row kOptions[] = {
     {{"causal", "on (decoder) and off (encoder)"},
      [](Architecture& a, const Value& v) { choose(a.causal, v); },
      [](const Architecture& a) { return word(a.causal); }},
-    {{"norm", "layer, layer_no_bias, rms, rms_one_plus"},
+    {{"norm", "layer, layer_no_bias, rms, rms_one_plus, layer_plain"},
      [](Architecture& a, const Value& v) { choose(a.norm.form, v, kForms); },
      [](const Architecture& a) { return word(a.norm.form, kForms); }},
     {{"epsilon", "numbers of 0 or more"},
@@ -130,9 +143,12 @@ constexpr Row kOptions[] = {
     {{"embedding_norm", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.norm.embedding, v); },
      [](const Architecture& a) { return word(a.norm.embedding); }},
-    {{"head_norm", "on and off (a norm on q and on k)"},
-     [](Architecture& a, const Value& v) { choose(a.norm.heads, v); },
-     [](const Architecture& a) { return word(a.norm.heads); }},
+    {{"head_norm", "off, on (of each head of q and k, with one gain), own (with a gain of each head), whole (of all heads as one row)"},
+     [](Architecture& a, const Value& v) { choose(a.norm.qk, v, kQkNorms); },
+     [](const Architecture& a) { return word(a.norm.qk, kQkNorms); }},
+    {{"head_norm_form", "layer, layer_no_bias, rms, rms_one_plus, layer_plain, and same (as the other norms)"},
+     [](Architecture& a, const Value& v) { choose_or_same(a.norm.qk_form, v, kForms); },
+     [](const Architecture& a) { return word_or_same(a.norm.qk_form, kForms); }},
     {{"first_norm", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.norm.first, v); },
      [](const Architecture& a) { return word(a.norm.first); }},
@@ -155,12 +171,18 @@ constexpr Row kOptions[] = {
     {{"sinks", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.attention.sinks, v); },
      [](const Architecture& a) { return word(a.attention.sinks); }},
-    {{"activation", "gelu, gelu_tanh, silu, relu"},
+    {{"clip", "numbers of 0 or more (the limit of q, k and v); 0 = none"},
+     [](Architecture& a, const Value& v) { a.attention.clip = v.from(0); },
+     [](const Architecture& a) { return shortest(a.attention.clip); }},
+    {{"activation", "gelu, gelu_tanh, silu, relu, gelu_sigmoid"},
      [](Architecture& a, const Value& v) { choose(a.feed_forward.activation, v, kActivations); },
      [](const Architecture& a) { return word(a.feed_forward.activation, kActivations); }},
-    {{"gated", "on and off"},
-     [](Architecture& a, const Value& v) { choose(a.feed_forward.gated, v); },
-     [](const Architecture& a) { return word(a.feed_forward.gated); }},
+    {{"gated", "off, on, clamped"},
+     [](Architecture& a, const Value& v) { choose(a.feed_forward.gating, v, kGatings); },
+     [](const Architecture& a) { return word(a.feed_forward.gating, kGatings); }},
+    {{"gate_limit", "numbers above 0 (of a clamped gate)"},
+     [](Architecture& a, const Value& v) { a.feed_forward.limit = v.from(0); },
+     [](const Architecture& a) { return shortest(a.feed_forward.limit); }},
     {{"hidden", "numbers above 0 (in widths of the model), and usual (4, or 2/3 of that in a gated block)"},
      [](Architecture& a, const Value& v) {
        if (v.word == "usual") return;  // make_block() knows when everything else is known
@@ -170,12 +192,27 @@ constexpr Row kOptions[] = {
        const std::int64_t hidden = a.feed_forward.hidden;
        return hidden == usual_hidden(a, kUsualWidths) ? "usual" : shortest(double(hidden) / double(a.width));
      }},
+    {{"experts", "whole numbers of 0 or more; 0 = one feed-forward part and no router"},
+     [](Architecture& a, const Value& v) { a.feed_forward.experts.count = std::int64_t(std::min(v.from(0), 65536.0)); },
+     [](const Architecture& a) { return text(a.feed_forward.experts.count); }},
+    {{"active", "whole numbers of 0 or more (experts of one token)"},
+     [](Architecture& a, const Value& v) { a.feed_forward.experts.active = std::int64_t(std::min(v.from(0), 65536.0)); },
+     [](const Architecture& a) { return text(a.feed_forward.experts.active); }},
+    {{"routing", "of_chosen, of_all (the experts that the router's softmax is over)"},
+     [](Architecture& a, const Value& v) { choose(a.feed_forward.experts.routing, v, kRoutings); },
+     [](const Architecture& a) { return word(a.feed_forward.experts.routing, kRoutings); }},
+    {{"router_bias", "on and off"},
+     [](Architecture& a, const Value& v) { choose(a.feed_forward.experts.bias, v); },
+     [](const Architecture& a) { return word(a.feed_forward.experts.bias); }},
     {{"biases", "off, or names from q, k, v, out, up, down joined by +"},
      [](Architecture& a, const Value& v) { read_biases(a.biases, v); },
      [](const Architecture& a) { return biases_word(a.biases); }},
     {{"residual", "in_turn, parallel, parallel_one_norm"},
      [](Architecture& a, const Value& v) { choose(a.residual, v, kResiduals); },
      [](const Architecture& a) { return word(a.residual, kResiduals); }},
+    {{"residual_scale", "numbers above 0 (of what attention and the feed-forward part add)"},
+     [](Architecture& a, const Value& v) { a.residual_scale = v.from(0); },
+     [](const Architecture& a) { return shortest(a.residual_scale); }},
     {{"word_scale", "numbers above 0, and root (the square root of the width)"},
      [](Architecture& a, const Value& v) { a.word_scale = v.word == "root" ? std::sqrt(double(a.width)) : v.from(0); },
      [](const Architecture& a) { return words_word(a); }},
@@ -194,14 +231,12 @@ constexpr Row kOptions[] = {
     {{"transform_bias", "on and off"},
      [](Architecture& a, const Value& v) { choose(a.head.transform_bias, v); },
      [](const Architecture& a) { return word(a.head.transform_bias); }},
-    {{"head_activation", "gelu, gelu_tanh, silu, relu, and same (as in the feed-forward layers)"},
-     [](Architecture& a, const Value& v) {
-       if (v.word == kSameActivation) return void(a.head.activation.reset());
-       choose(a.head.activation.emplace(), v, kActivations);
-     },
-     [](const Architecture& a) {
-       return a.head.activation ? word(*a.head.activation, kActivations) : std::string(kSameActivation);
-     }},
+    {{"head_activation", "gelu, gelu_tanh, silu, relu, gelu_sigmoid, and same (as in the feed-forward layers)"},
+     [](Architecture& a, const Value& v) { choose_or_same(a.head.activation, v, kActivations); },
+     [](const Architecture& a) { return word_or_same(a.head.activation, kActivations); }},
+    {{"head_scale", "numbers above 0 (of the logits)"},
+     [](Architecture& a, const Value& v) { a.head.scale = v.from(0); },
+     [](const Architecture& a) { return shortest(a.head.scale); }},
     {{"head_cap", "numbers of 0 or more; 0 = none"},
      [](Architecture& a, const Value& v) { a.head.soft_cap = v.from(0); },
      [](const Architecture& a) { return shortest(a.head.soft_cap); }},
@@ -252,7 +287,7 @@ BlockText read(std::string_view block) {
 void start_as(Architecture& a, std::string_view name) {
   if (name == "llama") {
     a.norm.form = NormForm::rms;
-    a.feed_forward.activation = Activation::silu, a.feed_forward.gated = true;
+    a.feed_forward.activation = Activation::silu, a.feed_forward.gating = Gating::on;
     a.biases = kNoBiases;
   } else if (name == "bert") {
     a.causal = false, a.token_types = 2;

@@ -92,7 +92,7 @@ void embed(const Call& c) {
   c.taps().show_rows("embedded", rows, c.tokens.B, c.tokens.T, c.m.a.width);
   if (!norm) return;
   k.statistics.resize(2 * c.N());
-  normalise(norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()), k.joined.data(), c.w + norm.gain,
+  normalise(norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()), k.joined.data(), optional(c.w, norm.gain),
             optional(c.w, norm.bias), k.h.data(), k.statistics.data());
 }
 
@@ -102,8 +102,8 @@ void embed_backward(const Call& c, float* g) {
   if (norm) {
     p.djoined.assign(c.size(), 0.0f);
     normalise_backward(norm_shape(c.m.a.norm, c.N(), c.m.a.width, c.step()), p.input.joined.data(),
-                       c.w + norm.gain, p.input.statistics.data(), p.dh.data(),
-                       {p.djoined.data(), g + norm.gain, optional(g, norm.bias)});
+                       optional(c.w, norm.gain), p.input.statistics.data(), p.dh.data(),
+                       {p.djoined.data(), optional(g, norm.gain), optional(g, norm.bias)});
   }
   const Floats& dh = norm ? p.djoined : p.dh;
   if (c.m.at.type >= 0) add_types_backward(c, dh, g);

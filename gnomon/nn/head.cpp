@@ -22,8 +22,8 @@ const float* transform(const Call& c, const float* x) {
   k.transform_statistics.resize(2 * c.N());
   linear(dense_shape(c), x, c.w + dense.weight, optional(c.w, dense.bias), k.dense.data());
   activate(c.m.a.head_activation(), c.size(), k.dense.data(), k.activated.data());
-  normalise(norm_of(c), k.activated.data(), c.w + norm.gain, optional(c.w, norm.bias), k.transformed.data(),
-            k.transform_statistics.data());
+  normalise(norm_of(c), k.activated.data(), optional(c.w, norm.gain), optional(c.w, norm.bias),
+            k.transformed.data(), k.transform_statistics.data());
   c.taps().show_rows("transformed", k.transformed, c.tokens.B, c.tokens.T, c.m.a.width);
   return k.transformed.data();
 }
@@ -34,8 +34,8 @@ void transform_backward(const Call& c, const float* x, Floats& dx, float* g) {
   HeadKept& k = c.p.head;
   Floats& d = c.p.dhead;
   d.assign(c.size(), 0.0f);
-  normalise_backward(norm_of(c), k.activated.data(), c.w + norm.gain, k.transform_statistics.data(),
-                     dx.data(), {d.data(), g + norm.gain, optional(g, norm.bias)});
+  normalise_backward(norm_of(c), k.activated.data(), optional(c.w, norm.gain), k.transform_statistics.data(),
+                     dx.data(), {d.data(), optional(g, norm.gain), optional(g, norm.bias)});
   activate_backward(c.m.a.head_activation(), c.size(), k.dense.data(), d.data(), d.data());
   linear_backward(dense_shape(c), x, c.w + dense.weight, d.data(),
                   {dx.data(), g + dense.weight, optional(g, dense.bias)});
@@ -49,7 +49,8 @@ const float* last_rows(const Call& c, const float* h) {
   HeadKept& k = c.p.head;
   k.last.resize(c.size()), k.statistics.resize(2 * c.N());
   if (norm) {
-    normalise(norm_of(c), h, c.w + norm.gain, optional(c.w, norm.bias), k.last.data(), k.statistics.data());
+    normalise(norm_of(c), h, optional(c.w, norm.gain), optional(c.w, norm.bias), k.last.data(),
+              k.statistics.data());
   } else {
     std::copy_n(h, c.size(), k.last.data());
   }
@@ -61,17 +62,18 @@ void last_rows_backward(const Call& c, const float* h, float* g) {
   Pass& p = c.p;
   if (!norm) return p.dh.assign(p.dlast.begin(), p.dlast.end());
   p.dh.assign(c.size(), 0.0f);
-  normalise_backward(norm_of(c), h, c.w + norm.gain, p.head.statistics.data(), p.dlast.data(),
-                     {p.dh.data(), g + norm.gain, optional(g, norm.bias)});
+  normalise_backward(norm_of(c), h, optional(c.w, norm.gain), p.head.statistics.data(), p.dlast.data(),
+                     {p.dh.data(), optional(g, norm.gain), optional(g, norm.bias)});
 }
 
 void make_logits(const Call& c, const float* last) {
   const LinearAt& head = c.m.at.head;
   HeadKept& k = c.p.head;
-  const float cap = float(c.m.a.head.soft_cap);
+  const float cap = float(c.m.a.head.soft_cap), factor = float(c.m.a.head.scale);
   const float* x = c.m.a.head.form == HeadForm::transform ? transform(c, last) : last;
   k.logits.resize(c.N() * row_step(c.m.a.vocabulary));
   linear(head_shape(c), x, c.w + head.weight, optional(c.w, head.bias), k.logits.data());
+  if (factor != 1) scale(std::int64_t(k.logits.size()), factor, k.logits.data());
   if (cap != 0) {
     soft_cap(std::int64_t(k.logits.size()), cap, k.logits.data());
     k.capped = k.logits;
@@ -81,9 +83,10 @@ void make_logits(const Call& c, const float* last) {
 void make_logits_backward(const Call& c, const float* last, float* g) {
   const LinearAt& head = c.m.at.head;
   HeadKept& k = c.p.head;
-  const float cap = float(c.m.a.head.soft_cap);
+  const float cap = float(c.m.a.head.soft_cap), factor = float(c.m.a.head.scale);
   const bool transforms = c.m.a.head.form == HeadForm::transform;
   if (cap != 0) soft_cap_backward(std::int64_t(k.logits.size()), cap, k.capped.data(), k.logits.data());
+  if (factor != 1) scale(std::int64_t(k.logits.size()), factor, k.logits.data());
   c.p.dlast.resize(c.size());
   linear_backward(head_shape(c), transforms ? k.transformed.data() : last, c.w + head.weight, k.logits.data(),
                   {c.p.dlast.data(), g + head.weight, optional(g, head.bias)});

@@ -17,7 +17,7 @@ const float* enter(const LayerShape& s, const NormAt& norm, const LayerInput& in
   if (!norm) {
     std::copy_n(in.h, N * step, k.before.data());
   } else {
-    normalise(norm_shape(s.a.norm, N, C, step), in.h, in.w + norm.gain, optional(in.w, norm.bias),
+    normalise(norm_shape(s.a.norm, N, C, step), in.h, optional(in.w, norm.gain), optional(in.w, norm.bias),
               k.before.data(), k.statistics_before.data());
   }
   in.taps.show_rows("read", k.before, s.B, s.T, C);
@@ -28,8 +28,9 @@ void enter_backward(const LayerShape& s, const NormAt& norm, const LayerBackward
                     const float* dx) {
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
   if (!norm) return add(N * step, at.dh, dx, at.dh);
-  normalise_backward(norm_shape(s.a.norm, N, C, step), at.h, at.w + norm.gain, k.statistics_before.data(), dx,
-                     {at.dh, at.g + norm.gain, optional(at.g, norm.bias)});
+  normalise_backward(norm_shape(s.a.norm, N, C, step), at.h, optional(at.w, norm.gain),
+                     k.statistics_before.data(), dx,
+                     {at.dh, optional(at.g, norm.gain), optional(at.g, norm.bias)});
 }
 
 // --- Its way out. Where a norm follows, the sublayer writes what that norm finds.
@@ -39,10 +40,11 @@ Floats& written(const LayerShape& s, const NormAt& norm, SublayerKept& k) {
   rows.resize(s.N() * row_step(s.a.width));
   return rows;
 }
-// k.out = h + what was written, with the norm after the sublayer or after the sum.
+// k.out = h + what was written and scaled, with the norm after the sublayer or after the sum.
 void leave(const LayerShape& s, const NormAt& norm, const LayerInput& in, SublayerKept& k) {
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
   const auto add_residual = [&](Floats& rows) {
+    if (s.a.residual_scale != 1) scale(N * step, float(s.a.residual_scale), rows.data());
     in.taps.show_rows("written", rows, s.B, s.T, C);
     add(N * step, in.h, rows.data(), rows.data());
   };
@@ -50,22 +52,30 @@ void leave(const LayerShape& s, const NormAt& norm, const LayerInput& in, Sublay
   const bool of_sum = s.a.norm.place == NormPlace::after_sum;
   k.out.resize(N * step), k.statistics_after.resize(2 * N);
   if (of_sum) add_residual(k.found);
-  normalise(norm_shape(s.a.norm, N, C, step), k.found.data(), in.w + norm.gain, optional(in.w, norm.bias),
-            k.out.data(), k.statistics_after.data());
+  normalise(norm_shape(s.a.norm, N, C, step), k.found.data(), optional(in.w, norm.gain),
+            optional(in.w, norm.bias), k.out.data(), k.statistics_after.data());
   if (!of_sum) add_residual(k.out);
 }
 // The gradient of what the sublayer wrote, from dh, that of k.out; dh becomes what the residual carries to h.
 const float* leave_backward(const LayerShape& s, const NormAt& norm, const LayerBackward& at,
                             const SublayerKept& k) {
-  if (!norm) return at.dh;
   const std::int64_t N = s.N(), C = s.a.width, step = row_step(C);
-  at.scratch.dsum.assign(N * step, 0.0f);
-  normalise_backward(norm_shape(s.a.norm, N, C, step), k.found.data(), at.w + norm.gain,
-                     k.statistics_after.data(), at.dh,
-                     {at.scratch.dsum.data(), at.g + norm.gain, optional(at.g, norm.bias)});
-  if (s.a.norm.place != NormPlace::after_sum) return at.scratch.dsum.data();
-  std::copy(at.scratch.dsum.begin(), at.scratch.dsum.end(), at.dh);
-  return at.dh;
+  Floats &dsum = at.scratch.dsum, &dscaled = at.scratch.dscaled;
+  const auto scaled = [&]() -> const float* {
+    if (s.a.residual_scale == 1) return at.dh;
+    dscaled.assign(at.dh, at.dh + N * step);
+    scale(N * step, float(s.a.residual_scale), dscaled.data());
+    return dscaled.data();
+  };
+  if (!norm) return scaled();
+  const bool of_sum = s.a.norm.place == NormPlace::after_sum;
+  dsum.assign(N * step, 0.0f);
+  normalise_backward(norm_shape(s.a.norm, N, C, step), k.found.data(), optional(at.w, norm.gain),
+                     k.statistics_after.data(), of_sum ? at.dh : scaled(),
+                     {dsum.data(), optional(at.g, norm.gain), optional(at.g, norm.bias)});
+  if (!of_sum) return dsum.data();
+  std::copy(dsum.begin(), dsum.end(), at.dh);
+  return scaled();
 }
 
 // --- Attention between its norms

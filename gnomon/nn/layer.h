@@ -38,7 +38,13 @@ struct SublayerKept {
 struct ProjectionsKept {
   Floats qkv;                   // (N, qkv_width): what attention reads
   Floats asked;                 // x + e, where positions enter queries and keys alone
-  Floats unnormed, statistics;  // q and k before their norms
+  Floats unnormed, statistics;  // q and k before their norms; q, k and v before they are clipped
+};
+// Which rows go through which expert: those of expert e are the entries first[e] to first[e + 1] of `row`.
+struct ExpertsKept {
+  Floats logits, weights;  // (N,experts): of the router
+  std::vector<std::int64_t> first, row;
+  Floats x, written;  // of each entry: the row that it reads, and what its expert makes of it
 };
 // What the forward pass keeps for the backward pass.
 struct LayerActivations {
@@ -47,7 +53,8 @@ struct LayerActivations {
   Floats attended;  // (N, q_width): what attention returned
   AttentionKept kept;
   Plan plan;          // with what reads content; unused where nothing does
-  Floats up, hidden;  // of the feed-forward part, before and after the activation
+  Floats up, hidden;  // of the feed-forward part, before and after the activation; of experts, by chosen
+  ExpertsKept experts;
 };
 
 // h (N,width) is the residual stream; a.feed_forward.out holds it after the layer, a.attention.out between the sublayers.
@@ -63,8 +70,9 @@ void layer_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, 
 // g receives the gradients of w; dh comes in as the gradient of what the layer left and leaves as the gradient of h.
 struct LayerScratch {
   Floats dhidden, drows, dqkv, dcontent, dasked;  // shared by the layers
-  Floats dbranch, dsum, dunnormed,
-      dup;  // of parallel sublayers, norms after a sublayer, norms of heads, gates
+  Floats dbranch, dsum, dscaled, dunnormed,
+      dup;  // of parallel sublayers, norms after a sublayer, its scale, norms of q and k, gates
+  Floats dx, dchosen, drouter;  // of experts: the rows that they read and wrote, their weights
 };
 struct LayerBackward {
   const float *w, *h;
@@ -120,7 +128,7 @@ void attention_backward(const AttentionShape& s, LayerScheme& scheme, const Cont
 void attention_decode(const AttentionShape& s, const LayerScheme& scheme, KeyCache& cache,
                       LayerActivations& a);
 
-// Feed-forward part: feed_forward.cpp. `to` (N,width) is overwritten with down(f(up(x))).
+// Feed-forward part: feed_forward.cpp; of experts: experts.cpp. `to` (N,width) is overwritten with down(f(up(x))).
 struct FeedForwardBackward {
   const float *w, *x, *dy;
   float *g, *dx;  // dx is overwritten
@@ -129,6 +137,18 @@ struct FeedForwardBackward {
 void feed_forward(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a,
                   float* to);
 void feed_forward_backward(const LayerShape& s, const LayerAt& p, const FeedForwardBackward& at,
-                           const LayerActivations& a);
+                           LayerActivations& a);
+// The same for experts, from in.h. Taps see what the router says: `router`.
+void experts(const LayerShape& s, const LayerAt& p, const LayerInput& in, LayerActivations& a, float* to);
+void experts_backward(const LayerShape& s, const LayerAt& p, const FeedForwardBackward& at,
+                      LayerActivations& a);
+// f of N rows `up_step` apart, gated where the part is: to `hidden_step`. Backward: dup is overwritten, and may be dhidden
+// where there is no gate.
+struct Activated {
+  const FeedForward& f;
+  std::int64_t N, up_step, hidden_step;
+};
+void activate_rows(const Activated& s, const float* up, float* hidden);
+void activate_rows_backward(const Activated& s, const float* up, const float* dhidden, float* dup);
 
 }  // namespace gnomon

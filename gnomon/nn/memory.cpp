@@ -72,10 +72,13 @@ struct Count {
                qkv_step = row_step(c.attention.qkv_width()), up_step = row_step(c.feed_forward.up_width()),
                hidden_step = row_step(c.feed_forward.hidden);
 
-  bool parallel() const { return c.residual != Residual::in_turn; }
-  bool norms_before() const {
-    return c.norm.place == NormPlace::before || c.norm.place == NormPlace::before_and_after;
+  // Rows of the feed-forward part for a token: of experts those that it goes through, and a quarter that fills up products.
+  std::int64_t entries() const {
+    const Experts& e = c.feed_forward.experts;
+    return e ? (5 * e.active + 3) / 4 : 1;
   }
+  bool qk_norms() const { return c.norm.qk != QkNorm::none; }
+  bool parallel() const { return c.residual != Residual::in_turn; }
   bool norms_after() const { return c.norm.place != NormPlace::before; }
   bool in_place(const Asked& a) const { return a.width == D && a.before == 0 && !(a.content && a.maps); }
   std::int64_t distances(const PassSize& p) const { return c.causal ? p.tokens : 2 * p.tokens - 1; }
@@ -85,10 +88,13 @@ struct Count {
   }
   // Numbers that a layer keeps of its forward pass: of a token, its norms, projections, attention and feed-forward part.
   std::int64_t kept(const Asked& a, const PassSize& p) const {
-    const std::int64_t N = p.windows * p.tokens, norms = (step + 2) * (norms_before() + norms_after());
-    std::int64_t row = 2 * (step + norms) + qkv_step + q_step + H + up_step + hidden_step;
+    const std::int64_t N = p.windows * p.tokens,
+                       norms = (step + 2) * (c.norm.before_sublayers() + norms_after());
+    std::int64_t row = 2 * (step + norms) + qkv_step + q_step + H + entries() * (up_step + hidden_step);
+    if (c.feed_forward.experts) row += 2 * entries() * step + 2 * row_step(c.feed_forward.experts.count);
     if (c.residual == Residual::parallel_one_norm) row -= norms;
-    if (c.norm.heads) row += qkv_step + 2 * (H + KV);
+    if (qk_norms()) row += 2 * (H + KV);
+    if (qk_norms() || c.attention.clip != 0) row += qkv_step;
     if (!in_place(a)) row += (2 + a.before) * H * a.width;
     if (a.values) row += q_step;
     return N * row + terms(a, p);
@@ -96,9 +102,11 @@ struct Count {
   // Numbers that the backward pass of one layer needs, shared by the layers.
   std::int64_t shared(const Asked& a, const PassSize& p) const {
     const std::int64_t N = p.windows * p.tokens;
-    std::int64_t row = hidden_step + std::max(step, q_step) + qkv_step;
-    row += step * (parallel() + norms_after()) + (c.norm.heads ? qkv_step + step : 0);
-    if (c.feed_forward.gated) row += up_step;
+    std::int64_t row = entries() * hidden_step + std::max(step, q_step) + qkv_step;
+    row += step * (parallel() + norms_after() + (c.residual_scale != 1)) + (qk_norms() ? qkv_step : 0);
+    if (qk_norms() || c.attention.clip != 0) row += step;
+    if (c.feed_forward.gated()) row += entries() * up_step;
+    if (c.feed_forward.experts) row += 2 * entries() * step + row_step(c.feed_forward.experts.count);
     if (!in_place(a)) row += 2 * H * a.width;
     if (a.content) row += step;
     return N * row + terms(a, p) * (2 + p.windows);

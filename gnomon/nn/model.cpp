@@ -52,9 +52,11 @@ double Model::training_flops_per_token(std::int64_t T) const {
   const Architecture& a = architecture();
   const double d = double(a.width), q = double(a.attention.q_width()),
                pairs = a.causal ? (double(T) + 1) / 2 : double(T);
-  double matrices =
-      double(a.layers) * d *
-      (double(a.attention.qkv_width()) + q + double(a.feed_forward.up_width() + a.feed_forward.hidden));
+  const FeedForward& f = a.feed_forward;
+  const double parts = f.experts ? double(f.experts.active) : 1;
+  double matrices = double(a.layers) * d *
+                    (double(a.attention.qkv_width()) + q + parts * double(f.up_width() + f.hidden) +
+                     double(f.experts.count));
   if (a.head.form == HeadForm::transform) matrices += d * d;
   if (a.head.form != HeadForm::none) matrices += double(a.vocabulary) * d;
   for (const auto& p : params()) {  // matrices that join word and position, once a token

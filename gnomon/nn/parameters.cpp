@@ -39,26 +39,32 @@ Layout::Layout(const Architecture& a, const Scheme& scheme) {
 
 LayerAt Layout::declare_layer(const Architecture& a, std::int64_t l) {
   const std::string at = text("layers.", l, ".");
-  const NormPlace place = a.norm.place;
-  const bool before = place == NormPlace::before || place == NormPlace::before_and_after,
-             after = place != NormPlace::before;
+  const bool before = a.norm.before_sublayers(), after = a.norm.place != NormPlace::before;
   const auto norm = [&](bool here, const char* name) {
     return here ? declare_norm(at + name, a.norm, a.width) : NormAt();
   };
-  const std::int64_t hidden = a.feed_forward.hidden, up = a.feed_forward.up_width();
   LayerAt p;
   p.attention_norms.before = norm(before && (l > 0 || a.norm.first), "attention.norm.");
   p.attention = declare_attention(a, at + "attention.");
   p.attention_norms.after = norm(after, "attention.norm_after.");
   p.feed_forward_norms.before =
       norm(before && a.residual != Residual::parallel_one_norm, "feed_forward.norm.");
-  p.up.weight = declare(at + "feed_forward.up.weight", {{up, a.width}, 0, 1 / root(a.width), true});
-  if (a.biases.up) p.up.bias = declare(at + "feed_forward.up.bias", {{up}, 0, 0, false});
-  p.down.weight =
-      declare(at + "feed_forward.down.weight", {{a.width, hidden}, 0, deep(a) / root(hidden), true});
-  if (a.biases.down) p.down.bias = declare(at + "feed_forward.down.bias", {{a.width}, 0, 0, false});
+  declare_feed_forward(a, at + "feed_forward.", p);
   p.feed_forward_norms.after = norm(after, "feed_forward.norm_after.");
   return p;
+}
+
+void Layout::declare_feed_forward(const Architecture& a, const std::string& at, LayerAt& p) {
+  const FeedForward& f = a.feed_forward;
+  const std::int64_t C = a.width, parts = f.parts(), up = parts * f.up_width(), down = parts * C;
+  if (f.experts) {
+    p.router.weight = declare(at + "router.weight", {{parts, C}, 0, 1 / root(C), true});
+    if (f.experts.bias) p.router.bias = declare(at + "router.bias", {{parts}, 0, 0, false});
+  }
+  p.up.weight = declare(at + "up.weight", {{up, C}, 0, 1 / root(C), true});
+  if (a.biases.up) p.up.bias = declare(at + "up.bias", {{up}, 0, 0, false});
+  p.down.weight = declare(at + "down.weight", {{down, f.hidden}, 0, deep(a) / root(f.hidden), true});
+  if (a.biases.down) p.down.bias = declare(at + "down.bias", {{down}, 0, 0, false});
 }
 
 AttentionAt Layout::declare_attention(const Architecture& a, const std::string& at) {
@@ -75,9 +81,10 @@ AttentionAt Layout::declare_attention(const Architecture& a, const std::string& 
     if (b.k) p.k_bias = declare(at + "k.bias", {{kv}, 0, 0, false});
     if (b.v) p.v_bias = declare(at + "v.bias", {{kv}, 0, 0, false});
   }
-  if (a.norm.heads) {
-    p.q_norm = declare_norm(at + "q.norm.", a.norm, rule.head_dim);
-    p.k_norm = declare_norm(at + "k.norm.", a.norm, rule.head_dim);
+  if (a.norm.qk != QkNorm::none) {
+    const bool one = a.norm.qk == QkNorm::shared;
+    p.q_norm = declare_norm(at + "q.norm.", a.norm.of_qk(), one ? rule.head_dim : q);
+    p.k_norm = declare_norm(at + "k.norm.", a.norm.of_qk(), one ? rule.head_dim : kv);
   }
   if (rule.sinks) p.sinks = declare(at + "sinks", {{rule.heads}, 0, 0, false});
   p.out.weight = declare(at + "out.weight", {{a.width, q}, 0, deep(a) / root(q), true});
@@ -101,7 +108,8 @@ std::int64_t Layout::declare_all(const std::string& prefix, const std::vector<Pa
   return first;
 }
 NormAt Layout::declare_norm(const std::string& prefix, const Norms& norms, std::int64_t width) {
-  NormAt at;
+  NormAt at{.there = true};
+  if (norms.form == NormForm::layer_plain) return at;
   at.gain = declare(prefix + "gain", {{width}, norms.form == NormForm::rms_one_plus ? 0.0 : 1.0, 0, false});
   if (norms.form == NormForm::layer) at.bias = declare(prefix + "bias", {{width}, 0, 0, false});
   return at;

@@ -16,10 +16,11 @@ struct Param {
   std::int64_t offset;
 };
 
-// Offsets of a norm and of a dense layer; −1 = absent.
+// Offsets of a norm and of a dense layer; −1 = absent. A norm may be there without a number of its own.
 struct NormAt {
   std::int64_t gain = -1, bias = -1;
-  explicit operator bool() const { return gain >= 0; }
+  bool there = false;
+  explicit operator bool() const { return there; }
 };
 struct LinearAt {
   std::int64_t weight = -1, bias = -1;
@@ -36,14 +37,15 @@ struct NormsAt {
 struct AttentionAt {
   std::int64_t qkv = -1;                               // (qkv_width, width): rows of q, then k, then v
   std::int64_t q_bias = -1, k_bias = -1, v_bias = -1;  // where all three are, they follow each other
-  NormAt q_norm, k_norm;                               // (head_dim)
-  std::int64_t sinks = -1;                             // (heads)
+  NormAt q_norm, k_norm;    // (head_dim), of each head its own (heads·head_dim), or of the whole row
+  std::int64_t sinks = -1;  // (heads)
   LinearAt out;
 };
 struct LayerAt {
   NormsAt attention_norms, feed_forward_norms;
   AttentionAt attention;
-  LinearAt up, down;
+  LinearAt router;    // (experts, width)
+  LinearAt up, down;  // of all experts, one after the other
 };
 
 // Every parameter of a model in the order of the flat array, and the offsets by what they are for.
@@ -70,6 +72,7 @@ struct Layout {
   std::int64_t declare(std::string name, Array array);
   std::int64_t declare_all(const std::string& prefix, const std::vector<ParamSpec>& specs);
   NormAt declare_norm(const std::string& prefix, const Norms& norms, std::int64_t width);
+  void declare_feed_forward(const Architecture& a, const std::string& at, LayerAt& p);
   void declare_encoding(const Architecture& a, const Scheme& scheme, std::size_t n);
   AttentionAt declare_attention(const Architecture& a, const std::string& at);
   LayerAt declare_layer(const Architecture& a, std::int64_t l);

@@ -1,4 +1,5 @@
-// Queries, keys and values: one matrix of all their rows, a bias for each where it has one, and norms of the heads of q and k.
+// Queries, keys and values: one matrix of all their rows, a bias for each where it has one, and then norms of q and k, or a limit.
+#include <algorithm>
 #include <array>
 
 #include "gnomon/core/parallel.h"
@@ -53,31 +54,61 @@ void project_parts_backward(const LayerShape& s, const AttentionAt& p, const Pro
   }
 }
 
-// f(norm, first column) for every head of q and k.
+// Columns of q or of k that are normalised together.
+struct Normed {
+  NormAt at;
+  std::int64_t number, first, width;
+};
+// f(columns) for each head of q and k, or for all of q and all of k.
 template <class Body>
-void each_head(const LayerShape& s, const AttentionAt& p, const Body& f) {
+void each_normed(const LayerShape& s, const AttentionAt& p, const Body& f) {
   const AttentionRule& rule = s.a.attention;
-  for (std::int64_t h = 0; h < rule.heads + rule.kv_heads; ++h)
-    f(h < rule.heads ? p.q_norm : p.k_norm, h, h * rule.head_dim);
+  const std::int64_t D = rule.head_dim, Q = rule.q_width();
+  if (s.a.norm.qk == QkNorm::whole) {
+    f(Normed{p.q_norm, 0, 0, Q});
+    return f(Normed{p.k_norm, 1, Q, rule.kv_width()});
+  }
+  for (std::int64_t h = 0; h < rule.heads + rule.kv_heads; ++h) {
+    NormAt at = h < rule.heads ? p.q_norm : p.k_norm;
+    const std::int64_t own = s.a.norm.qk == QkNorm::own ? (h < rule.heads ? h : h - rule.heads) * D : 0;
+    if (at.gain >= 0) at.gain += own;
+    if (at.bias >= 0) at.bias += own;
+    f(Normed{at, h, h * D, D});
+  }
 }
 // Rows of q and k before and after their norms are as far apart: those of qkv.
-NormShape head_shape(const LayerShape& s) {
-  const AttentionRule& rule = s.a.attention;
-  return norm_shape(s.a.norm, s.N(), rule.head_dim, row_step(rule.qkv_width()));
+NormShape shape_of(const LayerShape& s, const Normed& n) {
+  return norm_shape(s.a.norm.of_qk(), s.N(), n.width, row_step(s.a.attention.qkv_width()));
 }
-void normalise_heads(const LayerShape& s, const AttentionAt& p, const float* w, ProjectionsKept& k) {
-  each_head(s, p, [&](const NormAt& at, std::int64_t h, std::int64_t first) {
-    normalise(head_shape(s), k.unnormed.data() + first, w + at.gain, optional(w, at.bias),
-              k.qkv.data() + first, k.statistics.data() + 2 * h * s.N());
+void normalise_qk(const LayerShape& s, const AttentionAt& p, const float* w, ProjectionsKept& k) {
+  each_normed(s, p, [&](const Normed& n) {
+    normalise(shape_of(s, n), k.unnormed.data() + n.first, optional(w, n.at.gain), optional(w, n.at.bias),
+              k.qkv.data() + n.first, k.statistics.data() + 2 * n.number * s.N());
   });
 }
-void normalise_heads_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
-                              const ProjectionsKept& k) {
-  each_head(s, p, [&](const NormAt& norm, std::int64_t h, std::int64_t first) {
-    normalise_backward(head_shape(s), k.unnormed.data() + first, at.w + norm.gain,
-                       k.statistics.data() + 2 * h * s.N(), at.scratch.dqkv.data() + first,
-                       {at.scratch.dunnormed.data() + first, at.g + norm.gain, optional(at.g, norm.bias)});
+void normalise_qk_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
+                           const ProjectionsKept& k) {
+  each_normed(s, p, [&](const Normed& n) {
+    normalise_backward(
+        shape_of(s, n), k.unnormed.data() + n.first, optional(at.w, n.at.gain),
+        k.statistics.data() + 2 * n.number * s.N(), at.scratch.dqkv.data() + n.first,
+        {at.scratch.dunnormed.data() + n.first, optional(at.g, n.at.gain), optional(at.g, n.at.bias)});
   });
+}
+
+// What is cut has no gradient. NaN stays.
+void clip_qkv(const LayerShape& s, ProjectionsKept& k) {
+  const float limit = float(s.a.attention.clip);
+  parallel_ranges(std::int64_t(k.qkv.size()), 1 << 14, [&](auto begin, auto end) {
+    for (auto n = begin; n < end; ++n)
+      k.qkv[std::size_t(n)] = std::clamp(k.unnormed[std::size_t(n)], -limit, limit);
+  });
+}
+void clip_qkv_backward(const LayerShape& s, const ProjectionsKept& k, Floats& dqkv) {
+  const float limit = float(s.a.attention.clip);
+  for (std::size_t n = 0; n < dqkv.size(); ++n) {
+    if (std::abs(k.unnormed[n]) > limit) dqkv[n] = 0;
+  }
 }
 
 // x + e, row by row.
@@ -108,19 +139,22 @@ void project(const LayerShape& s, const AttentionAt& p, const LayerInput& in, co
   const std::int64_t N = s.N(), step = row_step(s.a.attention.qkv_width());
   k.qkv.resize(N * step);
   k.asked.clear();
-  if (!scheme.e && !p.q_norm) return project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 0, 3));
+  const bool clips = s.a.attention.clip != 0;
+  if (!scheme.e && !p.q_norm && !clips)
+    return project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 0, 3));
   if (scheme.e) {
     k.asked.resize(N * row_step(s.a.width));
     add_positions(s, scheme, in.h, k.asked.data());
   }
+  if (p.q_norm || clips) k.unnormed.resize(N * step);
   if (p.q_norm) {
-    k.unnormed.resize(N * step);
     k.statistics.resize(2 * N * (s.a.attention.heads + s.a.attention.kv_heads));
   }
-  Floats& qk = p.q_norm ? k.unnormed : k.qkv;
+  Floats &qk = p.q_norm || clips ? k.unnormed : k.qkv, &v = clips ? k.unnormed : k.qkv;
   project_parts(s, p, {in.w, asked(k, in.h)}, {qk.data(), step}, runs(s, p, 0, 2));
-  project_parts(s, p, in, {k.qkv.data(), step}, runs(s, p, 2, 3));
-  if (p.q_norm) normalise_heads(s, p, in.w, k);
+  project_parts(s, p, in, {v.data(), step}, runs(s, p, 2, 3));
+  if (p.q_norm) normalise_qk(s, p, in.w, k);
+  if (clips) clip_qkv(s, k);
 }
 
 void project_backward(const LayerShape& s, const AttentionAt& p, const ProjectionsBackward& at,
@@ -128,6 +162,7 @@ void project_backward(const LayerShape& s, const AttentionAt& p, const Projectio
   const std::int64_t size = s.N() * row_step(s.a.width), step = row_step(s.a.attention.qkv_width());
   LayerScratch& scratch = at.scratch;
   const Columns dqkv{scratch.dqkv.data(), step};
+  if (s.a.attention.clip != 0) clip_qkv_backward(s, k, scratch.dqkv);
   const auto add_content = [&](float* to) {
     if (scheme.reads_content) add(size, scratch.dcontent.data(), to, to);
   };
@@ -138,7 +173,7 @@ void project_backward(const LayerShape& s, const AttentionAt& p, const Projectio
   Columns dqk = dqkv;
   if (p.q_norm) {
     scratch.dunnormed.assign(scratch.dqkv.size(), 0.0f);
-    normalise_heads_backward(s, p, at, k);
+    normalise_qk_backward(s, p, at, k);
     dqk.data = scratch.dunnormed.data();
   }
   scratch.dasked.resize(size);

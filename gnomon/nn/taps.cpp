@@ -94,7 +94,12 @@ std::vector<std::string> patterns_of(const Architecture& a, const Scheme& scheme
   std::vector<std::string> all{"words"};
   if (scheme.input) all.push_back("positions");
   all.push_back("embedded");
-  for (const std::string_view name : kOfLayer) all.push_back(std::string(kLayer) + std::string(name));
+  for (const std::string_view name : kOfLayer) {
+    const bool inside = name == "feed_forward.up" || name == "feed_forward.hidden";
+    if (!inside || !a.feed_forward.experts) all.push_back(std::string(kLayer) + std::string(name));
+    if (name == "feed_forward.read" && a.feed_forward.experts)
+      all.push_back(std::string(kLayer) + "feed_forward.router");
+  }
   all.push_back("last");
   if (a.head.form == HeadForm::transform) all.push_back("transformed");
   if (a.head.form != HeadForm::none) all.push_back("logits");

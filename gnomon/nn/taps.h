@@ -33,6 +33,7 @@ namespace gnomon {
 //   layers.N.feed_forward.read     (B,T,width)           [ln2.hook_normalized]
 //   layers.N.feed_forward.up       (B,T,up width)        before the activation; of a gate, gate and up [mlp.hook_pre]
 //   layers.N.feed_forward.hidden   (B,T,hidden)          [mlp.hook_post]
+//   layers.N.feed_forward.router   (B,T,experts)         of experts, instead of the two before: the router's logits
 //   layers.N.feed_forward.written  (B,T,width)           [hook_mlp_out]
 //   layers.N.resid_post            (B,T,width)           the stream after the layer [hook_resid_post]
 //   last                           (B,T,width)           what the head reads

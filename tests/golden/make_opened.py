@@ -9,6 +9,8 @@ to the numbers that the file holds, saved, loaded again as float32 from what was
   inputs (B, T)    tokens
   outputs          logits (B, T, V), or hidden (B, T, C) where the model has no head, in float32, as a list
   head             whether there is one
+  layers           of MORE: what enters each layer and what leaves the last norm, (B, T, C) each, in a list
+  generated        of decoders in MORE: (B, NEW), the greedy continuation of the first PROMPT tokens of each sequence
 GGUF files are written as llama.cpp's converter does (conversion/llama.py, LlamaModel.permute: the rows of q and k of each head
 change places, so that what transformers turns as halves is a pair of neighbours; and so on, below) with the names that the gguf
 package has for each architecture, and quantised by that package; what is expected of them is transformers' output from the numbers that the package reads back.
@@ -28,6 +30,7 @@ from safetensors.torch import load_file
 
 FOLDER = pathlib.Path(__file__).parent / "opened"
 B, T, V, PAD = 2, 8, 24, 1
+PROMPT, NEW = 4, 6
 HALVES = torch.bfloat16
 TOKENS = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": PAD}
 SMALL = TOKENS | {"num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": V, "hidden_size": 8}
@@ -89,6 +92,78 @@ VARIANTS = {
     "deberta_v2_types": ("DebertaV2Model", DEBERTA | {"type_vocab_size": 2, "position_biased_input": True}),
 }
 
+WIDER = GROUPED | {"hidden_size": 16, "rope_parameters": ROPE | {"partial_rotary_factor": 0.5}}
+FALCON = TOKENS | {"vocab_size": V, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 64,
+                   "ffn_hidden_size": 20, "rope_parameters": ROPE}
+BLOOM = TOKENS | {"vocab_size": V, "n_layer": 2, "use_cache": False}
+MPT = TOKENS | {"vocab_size": V, "n_layers": 2, "max_seq_len": 64}
+OPT = TOKENS | {"vocab_size": V, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 12, "max_position_embeddings": 16,
+                "dropout": 0.0}
+MOE = GROUPED | {"rope_parameters": ROPE, "num_experts_per_tok": 2}
+QWEN3_MOE = MOE | {"head_dim": 8, "num_experts": 5, "moe_intermediate_size": 8, "decoder_sparse_step": 1}
+GPT_OSS = MOE | {"head_dim": 8, "num_local_experts": 4, "sliding_window": 5, "swiglu_limit": 1.5, "rope_parameters": {
+    "rope_type": "yarn", "rope_theta": 150000.0, "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False,
+    "original_max_position_embeddings": 16}}
+OLMO = GROUPED | {"rope_parameters": ROPE}
+DISTILBERT = TOKENS | {"vocab_size": V, "dim": 8, "hidden_dim": 12, "n_layers": 2, "n_heads": 2, "max_position_embeddings": 12,
+                       "dropout": 0.0, "attention_dropout": 0.0}
+NOMIC = BERT | {"max_position_embeddings": 32, "rope_parameters": {"rope_type": "default", "rope_theta": 1000.0}}
+GRANITE = OLMO | {"embedding_multiplier": 3.0, "residual_multiplier": 0.6, "logits_scaling": 2.0, "attention_multiplier": 0.3}
+DEBERTA_1 = BERT | {"relative_attention": True, "max_relative_positions": -1}
+# With the rows between the layers, and what a decoder writes.
+MORE = {
+    "gemma": ("GemmaForCausalLM", GROUPED | {"head_dim": 8}),
+    "olmo": ("OlmoForCausalLM", OLMO | {"clip_qkv": 1.0}),
+    "olmo_biased": ("OlmoForCausalLM", OLMO | {"attention_bias": True, "num_key_value_heads": 2, "tie_word_embeddings": True}),
+    "olmo2": ("Olmo2ForCausalLM", OLMO),
+    "olmo3": ("Olmo3ForCausalLM", OLMO | {"num_hidden_layers": 4, "sliding_window": 5, "num_key_value_heads": 2, "rope_parameters": None}),
+    "exaone4": ("Exaone4ForCausalLM", OLMO | {"num_hidden_layers": 4, "sliding_window": 5}),
+    "ministral": ("MinistralForCausalLM", OLMO | {"head_dim": 6, "sliding_window": 5, "layer_types": ["full_attention", "sliding_attention"]}),
+    "phi": ("PhiForCausalLM", WIDER | {"num_key_value_heads": 2}),
+    "phi_qk_norms": ("PhiForCausalLM", WIDER | {"qk_layernorm": True, "num_attention_heads": 4, "hidden_act": "quick_gelu",
+                                                "rope_parameters": ROPE | {"partial_rotary_factor": 1.0}}),
+    "falcon": ("FalconForCausalLM", FALCON),
+    "falcon_new": ("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    "falcon_one_norm": ("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 1, "num_ln_in_parallel_attn": 1}),
+    "falcon_alibi": ("FalconForCausalLM", FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True,
+                                                    "tie_word_embeddings": False}),
+    "stablelm": ("StableLmForCausalLM", WIDER | {"use_qkv_bias": True}),
+    "stablelm_parallel": ("StableLmForCausalLM", WIDER | {"num_attention_heads": 4, "num_key_value_heads": 2, "qk_layernorm": True,
+                                                          "rope_parameters": ROPE | {"partial_rotary_factor": 1.0},
+                                                          "use_parallel_residual": True}),
+    "glm": ("GlmForCausalLM", WIDER | {"head_dim": 8}),
+    "glm4": ("Glm4ForCausalLM", WIDER | {"head_dim": 8, "num_attention_heads": 4, "attention_bias": False}),
+    "granite": ("GraniteForCausalLM", GRANITE),
+    "granite_biased": ("GraniteForCausalLM", GRANITE | {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
+    "mpt": ("MptForCausalLM", MPT | {"d_model": 8, "n_heads": 2, "attn_config": {"clip_qkv": 1.0}}),
+    "mpt_three_heads": ("MptForCausalLM", MPT | {"d_model": 12, "n_heads": 3, "attn_config": {"softmax_scale": 0.7}}),
+    "bloom": ("BloomForCausalLM", BLOOM | {"hidden_size": 8, "n_head": 2}),
+    "bloom_three_heads": ("BloomForCausalLM", BLOOM | {"hidden_size": 12, "n_head": 3}),
+    "opt": ("OPTForCausalLM", OPT),
+    "opt_norms_after": ("OPTForCausalLM", OPT | {"do_layer_norm_before": False, "activation_function": "gelu"}),
+    "opt_plain": ("OPTForCausalLM", OPT | {"enable_bias": False, "layer_norm_elementwise_affine": False}),
+    "mixtral": ("MixtralForCausalLM", MOE | {"num_local_experts": 4, "sliding_window": 5}),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", QWEN3_MOE | {"norm_topk_prob": True}),
+    "qwen3_moe_sums": ("Qwen3MoeForCausalLM", QWEN3_MOE | {"norm_topk_prob": False, "num_experts_per_tok": 3, "attention_bias": True}),
+    "gpt_oss": ("GptOssForCausalLM", GPT_OSS),
+    "distilbert": ("DistilBertForMaskedLM", DISTILBERT),
+    "distilbert_bare": ("DistilBertModel", DISTILBERT | {"activation": "relu", "n_heads": 1}),
+    "electra": ("ElectraForMaskedLM", BERT | {"embedding_size": 8}),
+    "electra_bare": ("ElectraModel", BERT | {"embedding_size": 8, "hidden_act": "relu"}),
+    "nomic_bert": ("NomicBertForMaskedLM", NOMIC),
+    "nomic_bert_bare": ("NomicBertModel", NOMIC | {"type_vocab_size": 1, "num_attention_heads": 1}),
+}
+# After all others, whose seeds stay.
+LAST = {
+    "deberta": ("DebertaModel", DEBERTA_1 | {"pos_att_type": "c2p|p2c", "position_biased_input": True, "type_vocab_size": 2}),
+    "deberta_plain": ("DebertaModel", DEBERTA_1 | {"pos_att_type": "p2c|c2p", "position_biased_input": False, "type_vocab_size": 0,
+                                                   "max_relative_positions": 6}),
+    "deberta_v2_own": ("DebertaV2Model", DEBERTA | {"share_att_key": False, "type_vocab_size": 2, "position_biased_input": True}),
+    "deberta_v2_one_term": ("DebertaV2Model", DEBERTA | {"share_att_key": False, "pos_att_type": "p2c", "norm_rel_ebd": "none", "hidden_act": "silu",
+                                                         "num_attention_heads": 1}),
+}
+
+
 
 def made(name, kind, config, seed):
     model_class = getattr(transformers, kind)
@@ -101,13 +176,54 @@ def made(name, kind, config, seed):
     return model
 
 
-@torch.no_grad()
-def write_expected(folder, model, seed):
-    torch.manual_seed(seed + 1000)
+def drawn_inputs(model, seed):
+    torch.manual_seed(seed)
     inputs = torch.randint(2, V, (B, T))  # PAD is none of them
     if (pad := model.config.pad_token_id) is not None and pad > PAD:
         inputs[inputs == pad] = pad + 1
+    return inputs
+
+
+def digits(tensor, count):
+    return [float(f"{x:.{count}g}") for x in tensor.flatten().tolist()]
+
+
+def generated(model, tokens):
+    """(B, NEW) by the largest logit, each step from the beginning; None if a step is nearly a tie."""
+    for _ in range(NEW):
+        best = model(input_ids=tokens, use_cache=False).logits[:, -1].topk(2)
+        if (best.values[:, 0] - best.values[:, 1]).min() < 1e-3:
+            return None
+        tokens = torch.cat([tokens, best.indices[:, :1]], 1)
+    return tokens[:, -NEW:].tolist()
+
+
+@torch.no_grad()
+def write_layers(folder, model, seed):
+    decodes = "CausalLM" in type(model).__name__
+    for draw in range(1000, 1100):
+        inputs = drawn_inputs(model, seed + 100 * draw)
+        written = generated(model, inputs[:, :PROMPT]) if decodes else None
+        if written or not decodes:
+            break
+    result = model(input_ids=inputs, output_hidden_states=True, return_dict=True)
+    head = "logits" in result
+    outputs = result.logits if head else result.last_hidden_state
+    assert outputs.abs().max() > 0.5
+    expected = {"inputs": inputs.tolist(), "head": head, "outputs": digits(outputs, 8),
+                "layers": [digits(rows, 8) for rows in result.hidden_states]}
+    if decodes:
+        expected["generated"] = written
+    (folder / "expected.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
+    return float(outputs.abs().max())
+
+
+@torch.no_grad()
+def write_expected(folder, model, seed):
     model = model.float().eval()
+    if folder.name in MORE | MORE_GGUFS | LAST:
+        return write_layers(folder, model, seed)
+    inputs = drawn_inputs(model, seed + 1000)
     if hasattr(model, "encoder") and hasattr(model, "decoder"):  # of a whole T5 the encoder is asked
         result = model.encoder(input_ids=inputs)
     else:
@@ -115,19 +231,21 @@ def write_expected(folder, model, seed):
     head = "logits" in result
     outputs = result.logits if head else result.last_hidden_state
     assert outputs.abs().max() > 0.5
-    expected = {"inputs": inputs.tolist(), "head": head, "outputs": [float(f"{x:.6g}") for x in outputs.flatten().tolist()]}
+    expected = {"inputs": inputs.tolist(), "head": head, "outputs": digits(outputs, 6)}
     (folder / "expected.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
     return float(outputs.abs().max())
 
 
 def write_folder(name, seed):
-    kind, config = (CASES | VARIANTS)[name]
+    kind, config = (CASES | VARIANTS | MORE | LAST)[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     model = made(name, kind, config, seed).to(HALVES)
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
-    loaded = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    # Falcon's eager attention adds ALiBi a second time: it is in the mask already (modeling_falcon.py, FalconModel.forward).
+    attention = "sdpa" if name == "falcon_alibi" else "eager"
+    loaded = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, attn_implementation=attention)
     most = write_expected(folder, loaded, seed)
     print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, largest output {most:.2f}, "
           f"{len(load_file(folder / 'model.safetensors'))} tensors")
@@ -172,6 +290,55 @@ def unchanged(key, _):
     return None
 
 
+def falcon(key, config):
+    if "query_key_value" in key:  # by key heads: the queries, the key, the value
+        H, KV = config.num_attention_heads, config.num_kv_heads if config.new_decoder_architecture else 1
+        D = config.hidden_size // H
+        order = np.concatenate([np.arange(KV * (H // KV + 2) * D).reshape(KV, -1, D)[:, part].flatten() for part in
+                                (slice(0, -2), -2, -1)])
+        return (lambda w: w[order], lambda w: w[np.argsort(order)])
+
+
+def merged(state, config, there):
+    """Matrices of heads and experts as the converter stacks or splits them; back again where `there` is false."""
+    out = dict(state)
+    F = getattr(config, "moe_intermediate_size", None) or getattr(config, "intermediate_size", None)
+    gpt_oss, mixtral = config.model_type == "gpt_oss", config.model_type == "mixtral"
+    for l in range(config.num_hidden_layers):
+        at = f"model.layers.{l}.mlp.experts."
+        names = [f"layers.{l}.feed_forward.experts.w{n}.weight" for n in (1, 3, 2)] if mixtral else [
+            at + part + "_proj.weight" for part in ("gate", "up", "down")]
+        biases = [name.removesuffix("weight") + "bias" for name in names]
+        if there and at + "down_proj" in out:
+            both, down = out.pop(at + "gate_up_proj"), out.pop(at + "down_proj")
+            if gpt_oss:
+                both, down = both.swapaxes(1, 2), down.swapaxes(1, 2)
+                more, less = out.pop(at + "gate_up_proj_bias"), out.pop(at + "down_proj_bias")
+                out |= dict(zip(biases, (more[:, ::2], more[:, 1::2], less), strict=True))
+                out[f"model.layers.{l}.self_attn.sinks.weight"] = out.pop(f"model.layers.{l}.self_attn.sinks")
+            gate, up = (both[:, ::2], both[:, 1::2]) if gpt_oss else (both[:, :F], both[:, F:])
+            out |= dict(zip(names, (gate, up, down), strict=True))
+        elif not there and names[0] in out:
+            gate, up, down = (out.pop(name) for name in names)
+            if gpt_oss:
+                gate, up, down = (w.swapaxes(1, 2) for w in (gate, up, down))
+                out[at + "gate_up_proj"] = torch.stack([gate, up], -1).flatten(2)
+                out[at + "gate_up_proj_bias"] = torch.stack([out.pop(biases[0]), out.pop(biases[1])], -1).flatten(1)
+                out[at + "down_proj_bias"] = out.pop(biases[2])
+                out[f"model.layers.{l}.self_attn.sinks"] = out.pop(f"model.layers.{l}.self_attn.sinks.weight")
+            else:
+                out[at + "gate_up_proj"] = torch.cat([gate, up], 1)
+            out[at + "down_proj"] = down
+        for part in ("q", "k"):  # StableLM: a norm of each head
+            norm = f"model.layers.{l}.self_attn.{part}_layernorm."
+            heads = [key for key in out if key.startswith(norm + "norms.")]
+            if there and heads:
+                out[norm + "weight"] = torch.stack([out.pop(key) for key in heads])
+            elif not there and config.model_type == "stablelm" and norm + "weight" in out:
+                out |= {f"{norm}norms.{h}.weight": row for h, row in enumerate(out.pop(norm + "weight"))}
+    return out
+
+
 Q8, F16 = gguf.GGMLQuantizationType.Q8_0, gguf.GGMLQuantizationType.F16
 WIDE = GROUPED | {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4, "num_key_value_heads": 2,
                   "rope_parameters": ROPE}  # Q8_0 has blocks of 32 numbers
@@ -186,27 +353,60 @@ GGUFS = {
     "gguf_gpt_neox": ("gptneox", "GPTNeoXForCausalLM", CASES["gpt_neox"][1], gpt_neox, F16),
     "gguf_bert": ("bert", "BertModel", BERT, unchanged, F16),
 }
+GLM = WIDER | {"head_dim": 8}
+MORE_GGUFS = {
+    "gguf_gemma": ("gemma", "GemmaForCausalLM", MORE["gemma"][1], gemma, F16),
+    "gguf_olmo": ("olmo", "OlmoForCausalLM", MORE["olmo"][1], llama, F16),
+    "gguf_olmo2": ("olmo2", "Olmo2ForCausalLM", MORE["olmo2"][1], unchanged, F16),
+    "gguf_phi2": ("phi2", "PhiForCausalLM", WIDER | {"num_key_value_heads": 2, "intermediate_size": 64}, unchanged, F16),
+    "gguf_falcon": ("falcon", "FalconForCausalLM", FALCON | {"ffn_hidden_size": 64}, falcon, F16),
+    "gguf_falcon_new": ("falcon", "FalconForCausalLM", MORE["falcon_new"][1] | {"ffn_hidden_size": 64}, falcon, F16),
+    "gguf_stablelm": ("stablelm", "StableLmForCausalLM", MORE["stablelm"][1], unchanged, F16),
+    "gguf_stablelm_parallel": ("stablelm", "StableLmForCausalLM", MORE["stablelm_parallel"][1], unchanged, F16),
+    "gguf_glm": ("chatglm", "GlmForCausalLM", GLM, unchanged, F16),
+    "gguf_glm4": ("glm4", "Glm4ForCausalLM", MORE["glm4"][1], unchanged, F16),
+    "gguf_granite": ("granite", "GraniteForCausalLM", MORE["granite"][1], llama, F16),
+    "gguf_mpt": ("mpt", "MptForCausalLM", MORE["mpt"][1], unchanged, F16),
+    "gguf_bloom": ("bloom", "BloomForCausalLM", MORE["bloom"][1], gpt_neox, F16),
+    "gguf_mixtral": ("llama", "MixtralForCausalLM", MOE | {"num_local_experts": 4}, llama, F16),
+    "gguf_qwen3_moe": ("qwen3moe", "Qwen3MoeForCausalLM", MORE["qwen3_moe"][1], unchanged, F16),
+    "gguf_gpt_oss": ("gpt-oss", "GptOssForCausalLM", GPT_OSS | {"swiglu_limit": 7.0}, unchanged, F16),
+    "gguf_exaone4": ("exaone4", "Exaone4ForCausalLM", OLMO | {"sliding_window": None, "layer_types": ["full_attention"] * 2}, unchanged, F16),
+}
 
 
 def write_keys(writer, arch, config):
     """What the converter writes of a config (conversion/base.py, TextModel.set_gguf_parameters, and the architecture's own)."""
+    def said(*names):
+        return next((getattr(config, name) for name in names if getattr(config, name, None) is not None), None)
+
     heads = config.num_attention_heads
+    head_dim = said("head_dim") or config.hidden_size // heads
     writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(config.max_position_embeddings)
+    writer.add_context_length(said("max_position_embeddings", "max_seq_len") or config.hidden_size)
     writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(getattr(config, "intermediate_size", None) or config.n_inner)
+    writer.add_feed_forward_length(said("intermediate_size", "n_inner", "ffn_hidden_size") or 4 * config.hidden_size)
     writer.add_head_count(heads)
-    writer.add_head_count_kv(getattr(config, "num_key_value_heads", heads))
+    keys = said("num_key_value_heads") or heads
+    if arch == "falcon":
+        keys = config.num_kv_heads if config.new_decoder_architecture else 1
+    writer.add_head_count_kv(keys)
     writer.add_vocab_size(V)
-    if arch in ("gpt2", "gptneox", "bert"):
-        writer.add_layer_norm_eps(getattr(config, "layer_norm_eps", None) or config.layer_norm_epsilon)
+    epsilon = said("layer_norm_eps", "layer_norm_epsilon")
+    if epsilon or arch == "olmo":
+        writer.add_layer_norm_eps(epsilon or 1e-5)
     else:
         writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     rope = getattr(config, "rope_parameters", None)
-    if rope:
-        head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
+    if rope and arch != "falcon":
         writer.add_rope_freq_base(rope["rope_theta"])
         writer.add_rope_dimension_count(int(head_dim * rope.get("partial_rotary_factor", 1)))
+    if arch == "falcon":
+        writer.add_rope_freq_base(rope["rope_theta"])
+    if head_dim * heads != config.hidden_size and arch != "gemma2":
+        writer.add_key_length(head_dim)
+        writer.add_value_length(head_dim)
+    write_more_keys(writer, arch, config)
     if arch == "gptneox":
         writer.add_parallel_residual(config.use_parallel_residual)
     if arch == "gemma2":
@@ -220,8 +420,34 @@ def write_keys(writer, arch, config):
         writer.add_token_type_count(config.type_vocab_size)
 
 
+def write_more_keys(writer, arch, config):
+    if arch in ("olmo", "mpt"):
+        writer.add_clamp_kqv(config.clip_qkv if arch == "olmo" else config.attn_config.clip_qkv)
+    if arch == "mpt":
+        writer.add_max_alibi_bias(8.0)
+    if arch == "stablelm":
+        writer.add_parallel_residual(config.use_parallel_residual)
+    if arch == "granite":
+        writer.add_attention_scale(config.attention_multiplier)
+        writer.add_embedding_scale(config.embedding_multiplier)
+        writer.add_residual_scale(config.residual_multiplier)
+        writer.add_logit_scale(config.logits_scaling)
+    if (experts := getattr(config, "num_local_experts", None) or getattr(config, "num_experts", None)):
+        writer.add_expert_count(experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
+    if arch == "qwen3moe":
+        writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+    if arch == "gpt-oss":
+        writer.add_expert_feed_forward_length(config.intermediate_size)
+        writer.add_sliding_window(config.sliding_window)
+        rope = config.rope_parameters
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(rope["factor"])
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+
+
 def write_gguf(name, seed):
-    arch, kind, options, converter, stored = GGUFS[name]
+    arch, kind, options, converter, stored = (GGUFS | MORE_GGUFS)[name]
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -231,24 +457,26 @@ def write_gguf(name, seed):
     write_keys(writer, arch, config)
     of_arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == arch)
     names = gguf.get_tensor_name_map(of_arch, config.num_hidden_layers)
-    state = model.state_dict()
+    state = merged(model.state_dict(), config, True)
     tied = "lm_head.weight" in state and config.tie_word_embeddings
     for key, tensor in state.items():
         if (tied and key == "lm_head.weight") or key.startswith("pooler"):
             continue
         there, back = converter(key, config) or (lambda w: w, lambda w: w)
         w = np.ascontiguousarray(there(tensor.float().numpy()))
-        of = stored if w.ndim == 2 and "norm" not in key else gguf.GGMLQuantizationType.F32
+        of = stored if w.ndim >= 2 and "norm" not in key and not key.endswith("bias") else gguf.GGMLQuantizationType.F32
         packed = gguf.quants.quantize(w, of)
-        writer.add_tensor(names.get_name(key, try_suffixes=(".weight", ".bias")), packed, raw_dtype=of)
+        known = key.removeprefix("transformer.") if arch == "bloom" else key
+        writer.add_tensor(names.get_name(known, try_suffixes=(".weight", ".bias")), packed, raw_dtype=of)
         state[key] = torch.tensor(np.ascontiguousarray(back(gguf.quants.dequantize(packed, of).reshape(w.shape))))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     if tied:
-        words = next(key for key in state if key.endswith(("embed_tokens.weight", "wte.weight")))
+        words = next(key for key in state if key.endswith(("embed_tokens.weight", "wte.weight", "word_embeddings.weight")))
         state["lm_head.weight"] = state[words]
+    state = merged(state, config, False)
     model.load_state_dict(state)
     most = write_expected(folder, model, seed)
     print(f"{name}: {sum(f.stat().st_size for f in folder.iterdir())} bytes, largest output {most:.2f}")
@@ -256,6 +484,6 @@ def write_gguf(name, seed):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for seed, chosen in enumerate([*CASES, *GGUFS, *VARIANTS]):
+    for seed, chosen in enumerate([*CASES, *GGUFS, *VARIANTS, *MORE, *MORE_GGUFS, *LAST]):
         if not sys.argv[1:] or chosen in sys.argv[1:]:
-            (write_gguf if chosen in GGUFS else write_folder)(chosen, seed)
+            (write_gguf if chosen.startswith("gguf_") else write_folder)(chosen, seed)

@@ -304,9 +304,15 @@ def table(rng, family):
     config = named(rng, family, "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", intermediate_size=20)
     if family == "opt":
         config |= {"ffn_dim": 20, "word_embed_proj_dim": config["hidden_size"]}
+    elif family == "electra":
+        config["embedding_size"] = rng.choice((8, config["hidden_size"]))
     elif family != "bert":
         config["pad_token_id"] = rng.choice((0, 1, 2, 3))
     return config
+
+
+def distilbert(rng, family):
+    return named(rng, family, "dim", "n_layers", "n_heads", "max_position_embeddings", hidden_dim=20)
 
 
 def mpnet(rng, family):
@@ -373,7 +379,7 @@ FAMILIES = {
     "gemma3_text": by_kind("rope_theta", "rope_local_base_freq", gemma3), "olmo3": by_kind("rope_theta", None, alternating()),
     "modernbert": by_kind("global_rope_theta", "local_rope_theta", modernbert), "gemma4_text": gemma4,
     **{f: latent for f in ("deepseek_v2", "deepseek_v3", "deepseek_v32")}, "deepseek_v4": blocks,
-    **{f: gptj for f in ("gptj", "codegen")}, "gpt2": gpt2, **{f: table for f in ("bert", "roberta", "xlm-roberta", "camembert", "opt")},
+    **{f: gptj for f in ("gptj", "codegen")}, "gpt2": gpt2, **{f: table for f in ("bert", "roberta", "xlm-roberta", "camembert", "opt", "electra")}, "distilbert": distilbert,
     "mpnet": mpnet, "bloom": bloom, "mpt": mpt, "falcon": falcon, **{f: t5 for f in ("t5", "mt5", "umt5")},
     **{f: deberta for f in ("deberta", "deberta-v2")}, "inkling_text": inkling,
 }

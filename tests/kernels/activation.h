@@ -17,6 +17,8 @@ inline double activation_by_definition(Activation f, double x) {
       return x / (1 + std::exp(-x));
     case Activation::relu:
       return std::max(x, 0.0);
+    case Activation::gelu_sigmoid:
+      return x / (1 + std::exp(-1.702 * x));
   }
   return 0;
 }

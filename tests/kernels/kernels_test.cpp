@@ -24,7 +24,7 @@ class Kernels : public OnEveryTarget {};
 INSTANTIATE_TEST_SUITE_P(Targets, Kernels, testing::ValuesIn(simd_targets()), target_name);
 
 constexpr Activation kActivations[] = {Activation::gelu, Activation::gelu_tanh, Activation::silu,
-                                       Activation::relu};
+                                       Activation::relu, Activation::gelu_sigmoid};
 double slope_by_definition(Activation f, double x) {
   return (activation_by_definition(f, x + 1e-5) - activation_by_definition(f, x - 1e-5)) / 2e-5;
 }
@@ -67,6 +67,24 @@ TEST_P(Kernels, GatesAndSoftCaps) {
         }
         for (std::int64_t c = C; c < y_step; ++c) ASSERT_EQ(y[n * y_step + c], 0);
       }
+    }
+  }
+  for (const Activation f : kActivations) {  // with a limit, which cuts a third of the numbers
+    constexpr std::int64_t C = 30;
+    constexpr double limit = 2;
+    const auto x = normals(N * x_step, 1, 2.0), dy = normals(N * y_step, 2);
+    Floats y(N * y_step), dx(N * x_step);
+    const Gate shape{f, N, C, x_step, y_step, float(limit)};
+    gate(shape, x.data(), y.data());
+    gate_backward(shape, x.data(), dy.data(), dx.data());
+    for (std::int64_t n = 0; n < N * C; ++n) {
+      const std::int64_t at = n / C * x_step + n % C, to = n / C * y_step + n % C;
+      const double a = x[at], b = x[at + C], g = dy[to];
+      const double up = std::min(std::max(b, -limit), limit) + 1,
+                   value = activation_by_definition(f, std::min(a, limit));
+      ASSERT_NEAR(y[to], value * up, 1e-5);
+      ASSERT_NEAR(dx[at], a > limit ? 0 : g * up * slope_by_definition(f, a), 5e-5);
+      ASSERT_NEAR(dx[at + C], std::abs(b) > limit ? 0 : g * value, 1e-5);
     }
   }
   const auto x = normals(37, 1, 60.0), dy = normals(37, 2);
@@ -138,6 +156,21 @@ TEST_P(Kernels, AGainMayCountFromOne) {
                      {dx_want.data(), same.data(), nullptr});
   EXPECT_EQ(dx, dx_want);
   EXPECT_EQ(dgain, same);
+}
+
+TEST_P(Kernels, NoGainIsAGainOfOne) {
+  const std::int64_t N = 3, C = 13;
+  const auto x = normals(N * C, 1), g = normals(N * C, 3);
+  const Floats ones(C, 1.0f);
+  Floats y(x.size()), want = y, statistics(2 * N), dx(x.size()), dx_want = dx, dgain(C);
+  normalise({Norm::layer, N, C}, x.data(), nullptr, nullptr, y.data(), statistics.data());
+  normalise({Norm::layer, N, C}, x.data(), ones.data(), nullptr, want.data(), statistics.data());
+  EXPECT_EQ(y, want);
+  normalise_backward({Norm::layer, N, C}, x.data(), nullptr, statistics.data(), g.data(),
+                     {dx.data(), nullptr, nullptr});
+  normalise_backward({Norm::layer, N, C}, x.data(), ones.data(), statistics.data(), g.data(),
+                     {dx_want.data(), dgain.data(), nullptr});
+  EXPECT_EQ(dx, dx_want);
 }
 
 TEST_P(Kernels, CrossEntropy) {

@@ -291,11 +291,22 @@ TEST_P(NotANumber, PointwiseKernelsKeepItInItsPlace) {
     x[at] = kNan;
     EXPECT_FALSE(all_finite(n, x.data()));
     EXPECT_TRUE(std::isnan(sum_of_squares(n, x.data())));
-    for (const Activation f : {Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::relu}) {
+    for (const Activation f : {Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::relu,
+                               Activation::gelu_sigmoid}) {
       activate(f, n, x.data(), y.data());
       activate_backward(f, n, x.data(), one.data(), dx.data());
       for (std::int64_t i = 0; i < n; ++i)
         ASSERT_TRUE(std::isnan(y[i]) == (i == at) && std::isnan(dx[i]) == (i == at));
+    }
+    Floats both(2 * n), dboth(2 * n);  // a gate that is cut, on the first row of n and the second
+    for (const bool second : {false, true}) {
+      std::copy_n(one.begin(), n, both.begin()), std::copy_n(one.begin(), n, both.begin() + n);
+      both[second ? n + at : at] = kNan;
+      const Gate shape{Activation::gelu_sigmoid, 1, n, 2 * n, n, 5.0f};
+      gate(shape, both.data(), y.data());
+      gate_backward(shape, both.data(), one.data(), dboth.data());
+      for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(std::isnan(y[i]), i == at);
+      ASSERT_TRUE(std::isnan(dboth[at]) && std::isnan(dboth[n + at]));
     }
     y = one, y[at] = kNan, dx = y;
     soft_cap(n, 30, y.data());

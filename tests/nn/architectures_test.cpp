@@ -70,7 +70,7 @@ Architecture llama_architecture(std::int64_t head_dim, double epsilon) {
   Architecture a = base(24, 36);
   a.attention = {.heads = 4, .kv_heads = 2, .head_dim = head_dim};
   a.norm = {.form = NormForm::rms, .epsilon = epsilon};
-  a.feed_forward = {36, Activation::silu, true};
+  a.feed_forward = {36, Activation::silu, Gating::on};
   a.biases = kNoBiases;
   a.position = rotated("rope(pairing=halves)");
   return a;
@@ -79,7 +79,7 @@ Architecture llama_architecture(std::int64_t head_dim, double epsilon) {
 GoldenFamily llama() { return {"llama", llama_architecture(6, 1e-6), {}}; }
 GoldenFamily qwen3() {
   Architecture a = llama_architecture(8, 1e-6);
-  a.norm.heads = true, a.head.tied = true;
+  a.norm.qk = QkNorm::shared, a.head.tied = true;
   return {"qwen3", a, {}};
 }
 GoldenFamily gemma2() {
@@ -94,7 +94,7 @@ GoldenFamily gemma2() {
 }
 GoldenFamily gemma3() {
   Architecture a = gemma2().architecture;
-  a.layers = 4, a.attention.soft_cap = 0, a.head.soft_cap = 0, a.norm.heads = true;
+  a.layers = 4, a.attention.soft_cap = 0, a.head.soft_cap = 0, a.norm.qk = QkNorm::shared;
   a.position = rotated(
       "[rope(pairing=halves)+window(size=5), rope(pairing=halves)+window(size=5), rope(pairing=halves, "
       "theta=1000000), rope(pairing=halves)+window(size=5)]");
@@ -118,7 +118,7 @@ GoldenFamily modernbert() {
   Architecture a = base(24, 32);
   a.layers = 4, a.causal = false;
   a.norm = {.form = NormForm::layer_no_bias, .embedding = true, .first = false};
-  a.feed_forward = {32, Activation::gelu, true};
+  a.feed_forward = {32, Activation::gelu, Gating::on};
   a.biases = kNoBiases;
   a.head = {.form = HeadForm::transform, .tied = true, .bias = true};
   a.position = rotated(
@@ -132,7 +132,7 @@ GoldenFamily t5(bool gated) {
   a.causal = false;
   a.attention.head_dim = 8, a.attention.scale = 1;
   a.norm = {.form = NormForm::rms, .epsilon = 1e-6};
-  a.feed_forward = {40, gated ? Activation::gelu_tanh : Activation::relu, gated};
+  a.feed_forward = {40, gated ? Activation::gelu_tanh : Activation::relu, gated ? Gating::on : Gating::off};
   a.biases = kNoBiases;
   a.head = {.form = HeadForm::none};
   a.position = rotated("t5(buckets=16, distance=20)");

@@ -32,13 +32,50 @@ const Option kOptions[] = {
     {"norms after the sublayer", [](Architecture& a) { a.norm.place = NormPlace::after_sublayer; }},
     {"norms after the sum", [](Architecture& a) { a.norm.place = NormPlace::after_sum; }},
     {"norm of the embedding", [](Architecture& a) { a.norm.embedding = true; }},
-    {"norms of heads", [](Architecture& a) { a.norm.heads = true; }},
+    {"layer norm without gain", [](Architecture& a) { a.norm.form = NormForm::layer_plain; }},
+    {"norms of heads", [](Architecture& a) { a.norm.qk = QkNorm::shared; }},
+    {"a norm of each head", [](Architecture& a) { a.norm.qk = QkNorm::own; }},
+    {"norms of q and k", [](Architecture& a) { a.norm.qk = QkNorm::whole; }},
+    {"norms of q and k in another form",
+     [](Architecture& a) { a.norm.qk = QkNorm::own, a.norm.qk_form = NormForm::rms; }},
+    {"norms of shared keys",
+     [](Architecture& a) { a.norm.qk = QkNorm::own, a.attention.kv_heads = 1, a.norm.form = NormForm::rms; }},
+    {"norm of one key head", [](Architecture& a) { a.norm.qk = QkNorm::whole, a.attention.kv_heads = 1; }},
+    {"clipped", [](Architecture& a) { a.attention.clip = 0.4; }},
     {"no last norm", [](Architecture& a) { a.norm.last = false; }},
     {"no first norm", [](Architecture& a) { a.norm.first = false, a.norm.embedding = true; }},
     {"gelu", [](Architecture& a) { a.feed_forward.activation = Activation::gelu; }},
     {"silu", [](Architecture& a) { a.feed_forward.activation = Activation::silu; }},
     {"relu", [](Architecture& a) { a.feed_forward.activation = Activation::relu; }},
-    {"gate", [](Architecture& a) { a.feed_forward.gated = true; }},
+    {"gate", [](Architecture& a) { a.feed_forward.gating = Gating::on; }},
+    {"gelu by a sigmoid", [](Architecture& a) { a.feed_forward.activation = Activation::gelu_sigmoid; }},
+    {"clamped gate",
+     [](Architecture& a) { a.feed_forward.gating = Gating::clamped, a.feed_forward.limit = 0.3; }},
+    {"experts", [](Architecture& a) { a.feed_forward.experts = {.count = 3, .active = 2}; }},
+    {"one expert of five",
+     [](Architecture& a) {
+       a.feed_forward.experts = {5, 1, Routing::of_all, true};
+     }},
+    {"all experts",
+     [](Architecture& a) {
+       a.feed_forward.experts = {2, 2, Routing::of_chosen, true};
+     }},
+    {"weights of all experts",
+     [](Architecture& a) {
+       a.feed_forward.experts = {4, 2, Routing::of_all};
+     }},
+    {"gated experts",
+     [](Architecture& a) {
+       a.feed_forward.experts = {3, 2, Routing::of_chosen, true}, a.feed_forward.gating = Gating::clamped;
+       a.residual = Residual::parallel_one_norm;
+     }},
+    {"scaled residual", [](Architecture& a) { a.residual_scale = 0.6; }},
+    {"scaled residual, norms after",
+     [](Architecture& a) { a.residual_scale = 0.6, a.norm.place = NormPlace::before_and_after; }},
+    {"scaled residual in the sum",
+     [](Architecture& a) { a.residual_scale = 0.6, a.norm.place = NormPlace::after_sum; }},
+    {"scaled residual in parallel",
+     [](Architecture& a) { a.residual_scale = 0.6, a.residual = Residual::parallel; }},
     {"odd hidden width", [](Architecture& a) { a.feed_forward.hidden = 13; }},
     {"no biases", [](Architecture& a) { a.biases = kNoBiases; }},
     {"bias of q and v", [](Architecture& a) { a.biases.k = a.biases.out = a.biases.up = false; }},
@@ -57,6 +94,7 @@ const Option kOptions[] = {
     {"word scale", [](Architecture& a) { a.word_scale = 2.5; }},
     {"tied head", [](Architecture& a) { a.head.tied = true; }},
     {"bias of the head", [](Architecture& a) { a.head.bias = true; }},
+    {"scaled logits", [](Architecture& a) { a.head.scale = 0.3, a.head.soft_cap = 0.8; }},
     {"soft-cap of logits", [](Architecture& a) { a.head.soft_cap = 0.8; }},
     {"transform", [](Architecture& a) { a.head = {.form = HeadForm::transform, .transform_bias = true}; }},
     {"tied transform",
@@ -87,9 +125,20 @@ TEST(Blocks, EveryOptionIsItsTwin) {
 
 // Encodings that read the layer's input, its rows or its projections, or enter them, meet the options that change these.
 TEST(Blocks, OptionsMeetEncodingsThatReadTheLayer) {
-  const std::set<std::string> options{
-      "norms after the sum", "norms of heads", "no biases",          "bias of q and v",      "head size",
-      "shared keys",         "sinks",          "parallel, one norm", "soft-cap of attention"};
+  const std::set<std::string> options{"norms after the sum",
+                                      "norms of heads",
+                                      "norms of q and k",
+                                      "no biases",
+                                      "bias of q and v",
+                                      "head size",
+                                      "shared keys",
+                                      "parallel, one norm",
+                                      "scaled residual",
+                                      "clipped",
+                                      "sinks",
+                                      "experts",
+                                      "layer norm without gain",
+                                      "soft-cap of attention"};
   for (const char* spec : {"fox", "queries_keys(learned)+rope", "deberta_v2", "relative_key_query",
                            "every_layer(learned)+transformer_xl", "stick_breaking(current=on)+t5"}) {
     for (const Option& option : kOptions) {
@@ -119,12 +168,15 @@ TEST(Blocks, CompaniesOfOptionsAreTheirTwins) {
   Architecture bert = make_block("bert", kSmall, Spec::parse("add(learned, scale=off)"));
   bert.token_types = 3;
   expect_model_is_its_twin(bert, last_two_padded(), types);
-  for (const char* spec : {"rope", "alibi+[shaw, deberta]", "concat(sinusoidal, width=6, scale=off)"})
+  for (const char* spec :
+       {"rope", "alibi+[shaw, deberta]", "deberta(layers=own)", "concat(sinusoidal, width=6, scale=off)"})
     expect_model_is_its_twin(make_block("llama", kSmall, Spec::parse(spec)));
   Architecture gemma = make_block("llama", kSmall, Spec::parse("[rope+window(size=3), rope(theta=500)]"));
   gemma.attention = {.heads = 4, .kv_heads = 2, .head_dim = 6, .scale = 0.3, .soft_cap = 2};
-  gemma.norm = {
-      .form = NormForm::rms_one_plus, .epsilon = 1e-6, .place = NormPlace::before_and_after, .heads = true};
+  gemma.norm = {.form = NormForm::rms_one_plus,
+                .epsilon = 1e-6,
+                .place = NormPlace::before_and_after,
+                .qk = QkNorm::shared};
   gemma.head = {.tied = true, .soft_cap = 3};
   gemma.word_scale = 4;
   expect_model_is_its_twin(gemma);
@@ -220,14 +272,17 @@ TEST(Blocks, TextIsTheBlock) {
        {"llama(group=4)", "llama(epsilon=1e-06, head_norm=on, group=2, hidden=3.5, tied=on)",
         "gpt(norm=rms_one_plus, scale=0.5, activation=relu, biases=q+v, word_scale=root, head_cap=30)",
         "gpt(scale=off, residual=parallel)", "bert(last_norm=on, types=0, head=matrix)",
-        "bert(activation=relu, head_activation=gelu)", "bert(activation=relu)"})
+        "bert(activation=relu, head_activation=gelu)", "bert(activation=relu)",
+        "gpt(norm=layer_plain, head_norm=own, head_norm_form=layer_no_bias, clip=8)",
+        "llama(head_norm=whole, activation=gelu_sigmoid, gated=clamped, gate_limit=5, experts=8, active=2, "
+        "routing=of_all, router_bias=on, residual_scale=0.22, head_scale=0.125)"})
     EXPECT_EQ(print_block(made(block)), block);
   const Architecture gemma = made(
       "llama(norm=rms_one_plus, epsilon=1e-06, place=before_and_after, head_norm=on, group=2, scale=0.75, "
       "attention_cap=50, activation=gelu_tanh, hidden=6, word_scale=root, tied=on, head_cap=30)");
   EXPECT_EQ(gemma.norm.form, NormForm::rms_one_plus);
   EXPECT_EQ(gemma.norm.place, NormPlace::before_and_after);
-  EXPECT_TRUE(gemma.norm.heads);
+  EXPECT_EQ(gemma.norm.qk, QkNorm::shared);
   EXPECT_EQ(gemma.attention.kv_heads, 2);
   EXPECT_DOUBLE_EQ(gemma.attention.scale, 0.75 / 4);  // of heads of 16 channels
   EXPECT_EQ(gemma.attention.soft_cap, 50);
@@ -257,7 +312,7 @@ TEST(Blocks, TextsThatAreNoBlockAreRefused) {
   };
   expect_has(said("llama(groups=4)"), "unknown option 'groups': did you mean 'group'?");
   expect_has(said("llama(norm=rmsnorm)"),
-             "norm: found \"rmsnorm\", allowed are layer, layer_no_bias, rms, rms_one_plus");
+             "norm: found \"rmsnorm\", allowed are layer, layer_no_bias, rms, rms_one_plus, layer_plain");
   expect_has(said("llama(group=4"), "expected ')' at the end");
   expect_has(said("llama()"), "expected options between the brackets");
   expect_has(said("llama(group)"), "expected option=value");
@@ -284,6 +339,18 @@ TEST(Blocks, ContradictionsAreRefused) {
              "the first norm can be omitted only");
   expect_has(changed([](auto& a) { a.head = {.form = HeadForm::none, .tied = true}; }),
              "a model without a head");
+  expect_has(changed([](auto& a) { a.head = {.form = HeadForm::none, .scale = 2}; }),
+             "a model without a head");
+  expect_has(changed([](auto& a) { a.head.scale = 0; }), "head.scale: found 0");
+  expect_has(changed([](auto& a) { a.residual_scale = 0; }), "residual_scale: found 0");
+  expect_has(changed([](auto& a) { a.attention.clip = -1; }), "attention.clip: found -1");
+  expect_has(changed([](auto& a) { a.attention.clip = 1, a.norm.qk = QkNorm::whole; }),
+             "q and k with norms cannot be clipped");
+  expect_has(changed([](auto& a) { a.norm.qk_form = NormForm::rms; }), "q and k have no norms");
+  expect_has(changed([](auto& a) { a.feed_forward.experts = {.count = 4}; }), "experts.active: found 0");
+  expect_has(changed([](auto& a) { a.feed_forward.experts = {.count = 4, .active = 5}; }),
+             "experts.active: found 5, allowed are 1 to 4");
+  expect_has(changed([](auto& a) { a.feed_forward.experts = {.active = 1}; }), "there are no experts");
   expect_has(changed([](auto& a) { a.head.transform_bias = true; }), "the head has no transform");
   expect_has(changed([](auto& a) { a.head.activation = Activation::relu; }), "the head has no transform");
 }
@@ -294,8 +361,10 @@ TEST(Blocks, SpecsThatAnArchitectureCannotTakeAreRefused) {
   expect_has(changed(shared, "pope"), "kv_heads is 1; allowed is 2");
   expect_has(changed(shared, "tupe"), "kv_heads is 1; allowed is 2");
   expect_has(changed(shared, "deberta_v2"), "kv_heads is 1; allowed is 2");
-  expect_has(changed([](auto& a) { a.norm.heads = true; }, "deberta_v2"),
-             "reads the projections of q and k: norm.heads is on; allowed is off");
+  expect_has(changed([](auto& a) { a.norm.qk = QkNorm::shared; }, "deberta_v2"),
+             "reads the projections of q and k: they have norms (norm.qk); allowed is none");
+  expect_has(changed([](auto& a) { a.attention.clip = 1; }, "deberta_v2"),
+             "reads the projections of q and k: attention.clip is on; allowed is 0");
   expect_has(changed([](auto& a) { a.attention.sinks = true; }, "stick_breaking"), "has no softmax");
   expect_has(changed([](auto& a) { a.causal = false; }, "cope"), "needs a causal model");
 }

@@ -93,7 +93,7 @@ class ReferenceModel {
     }
     Matrix z = times(h, at(c_.head.tied ? "embed.word" : "head.weight"), maybe("head.bias"), c_.vocabulary);
     for (auto& row : z) {
-      for (double& x : row) x = capped(x, c_.head.soft_cap);
+      for (double& x : row) x = capped(c_.head.scale * x, c_.head.soft_cap);
     }
     tell("logits", z);
     return z;
@@ -149,21 +149,24 @@ class ReferenceModel {
   Matrix linear(const Matrix& x, const std::string& name, std::int64_t out) const {
     return times(x, at(name + ".weight"), maybe(name + ".bias"), out);
   }
-  Matrix norm(const Matrix& x, const std::string& name) const {
+  Matrix norm(const Matrix& x, const std::string& name) const { return norm(x, name, c_.norm.form); }
+  // `first`: of the gains, where a head has its own.
+  Matrix norm(const Matrix& x, const std::string& name, NormForm form, std::int64_t first = 0) const {
     Matrix y = x;
     for (auto& row : y) {
       const double n = double(row.size());
       double mean = 0, squares = 0;
-      const bool layer = c_.norm.form == NormForm::layer || c_.norm.form == NormForm::layer_no_bias;
-      const double one = c_.norm.form == NormForm::rms_one_plus ? 1 : 0;
-      const double* bias = maybe(name + "bias");
+      const bool layer = form != NormForm::rms && form != NormForm::rms_one_plus;
+      const double one = form == NormForm::rms_one_plus ? 1 : 0;
+      const double *bias = maybe(name + "bias"), *gain = maybe(name + "gain");
       if (layer) {
         for (const double v : row) mean += v / n;
       }
       for (const double v : row) squares += (v - mean) * (v - mean) / n;
       for (std::size_t i = 0; i < row.size(); ++i) {
-        row[i] = (row[i] - mean) / std::sqrt(squares + c_.norm.epsilon) * (one + at(name + "gain")[i]) +
-                 (bias ? bias[i] : 0);
+        const std::size_t own = std::size_t(first) + i;
+        row[i] = (row[i] - mean) / std::sqrt(squares + c_.norm.epsilon) * (gain ? one + gain[own] : 1) +
+                 (bias ? bias[own] : 0);
       }
     }
     return y;
@@ -183,6 +186,20 @@ class ReferenceModel {
   struct Projected {
     std::vector<double> q, k, v;
   };
+  void normalise_heads(std::vector<double>& row, const std::string& name, std::int64_t heads) const {
+    const std::int64_t D = c_.attention.head_dim;
+    if (c_.norm.qk == QkNorm::none) return;
+    const NormForm form = c_.norm.qk_form.value_or(c_.norm.form);
+    if (c_.norm.qk == QkNorm::whole) {
+      row = norm({row}, name, form)[0];
+      return;
+    }
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const Matrix one = norm({{row.begin() + h * D, row.begin() + (h + 1) * D}}, name, form,
+                              c_.norm.qk == QkNorm::own ? h * D : 0);
+      std::copy(one[0].begin(), one[0].end(), row.begin() + h * D);
+    }
+  }
   Projected project(const Matrix& asked, const Matrix& x, const std::string& name) const {
     const AttentionRule& a = c_.attention;
     const std::int64_t T = std::int64_t(x.size()), D = a.head_dim, group = a.heads / a.kv_heads;
@@ -192,12 +209,9 @@ class ReferenceModel {
                           const std::string& which) {
       const double* bias = whole ? whole + first : maybe(name + which + ".bias");
       Matrix rows = times(from, weight + first * c_.width, bias, heads * D);
-      for (std::int64_t h = 0; c_.norm.heads && which != "v" && h < heads; ++h) {
-        for (auto& row : rows) {
-          const Matrix one =
-              norm({{row.begin() + h * D, row.begin() + (h + 1) * D}}, name + which + ".norm.");
-          std::copy(one[0].begin(), one[0].end(), row.begin() + h * D);
-        }
+      for (auto& row : rows) {
+        if (which != "v") normalise_heads(row, name + which + ".norm.", heads);
+        for (double& v : row) v = a.clip == 0 ? v : std::min(std::max(v, -a.clip), a.clip);
       }
       return rows;
     };
@@ -308,17 +322,56 @@ class ReferenceModel {
     }
     return out;
   }
+  // What the feed-forward part makes of what goes up.
+  double gated(const std::vector<double>& up, std::int64_t n) const {
+    const FeedForward& f = c_.feed_forward;
+    if (f.gating == Gating::off) return activated(up[n]);
+    const double other = up[f.hidden + n], most = f.limit;
+    if (f.gating == Gating::on) return activated(up[n]) * other;
+    return activated(std::min(up[n], most)) * (std::min(std::max(other, -most), most) + 1);
+  }
   Matrix feed_forward(const Matrix& x, const std::string& name) const {
     const std::int64_t hidden = c_.feed_forward.hidden;
-    const Matrix up = linear(x, name + "up", c_.feed_forward.gated ? 2 * hidden : hidden);
-    tell(name + "read", x), tell(name + "up", up);
+    tell(name + "read", x);
+    if (c_.feed_forward.experts) return experts(x, name);
+    const Matrix up = linear(x, name + "up", c_.feed_forward.gating == Gating::off ? hidden : 2 * hidden);
+    tell(name + "up", up);
     Matrix rows(x.size());
     for (std::size_t t = 0; t < x.size(); ++t) {
-      for (std::int64_t n = 0; n < hidden; ++n)
-        rows[t].push_back(activated(up[t][n]) * (c_.feed_forward.gated ? up[t][hidden + n] : 1));
+      for (std::int64_t n = 0; n < hidden; ++n) rows[t].push_back(gated(up[t], n));
     }
     tell(name + "hidden", rows);
     return linear(rows, name + "down", c_.width);
+  }
+  // Every expert of every token, with the weight that the router gives it, which of most is 0.
+  Matrix experts(const Matrix& x, const std::string& name) const {
+    const FeedForward& f = c_.feed_forward;
+    const std::int64_t E = f.experts.count, U = f.gating == Gating::off ? f.hidden : 2 * f.hidden;
+    const Matrix logits = linear(x, name + "router", E);
+    tell(name + "router", logits);
+    Matrix y(x.size(), std::vector<double>(c_.width));
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      double sum = 0;
+      const auto chosen = [&](std::int64_t e) {
+        std::int64_t larger = 0;
+        for (std::int64_t other = 0; other < E; ++other) larger += logits[t][other] > logits[t][e];
+        return larger < f.experts.active;
+      };
+      for (std::int64_t e = 0; e < E; ++e)
+        sum += f.experts.routing == Routing::of_all || chosen(e) ? std::exp(logits[t][e]) : 0;
+      for (std::int64_t e = 0; e < E; ++e) {
+        if (!chosen(e)) continue;
+        const double *up_bias = maybe(name + "up.bias"), *down_bias = maybe(name + "down.bias");
+        const Matrix up =
+            times({x[t]}, at(name + "up.weight") + e * U * c_.width, up_bias ? up_bias + e * U : nullptr, U);
+        Matrix rows(1);
+        for (std::int64_t n = 0; n < f.hidden; ++n) rows[0].push_back(gated(up[0], n));
+        const Matrix out = times(rows, at(name + "down.weight") + e * c_.width * f.hidden,
+                                 down_bias ? down_bias + e * c_.width : nullptr, c_.width);
+        for (std::int64_t c = 0; c < c_.width; ++c) y[t][c] += std::exp(logits[t][e]) / sum * out[0][c];
+      }
+    }
+    return y;
   }
   void layer(std::int64_t l, const Positions& positions, const Tokens& tokens, std::int64_t b,
              Matrix& h) const {
@@ -331,7 +384,10 @@ class ReferenceModel {
     };
     const auto out = [&](const Matrix& x, const std::string& at, Matrix& to) {
       const bool of_x = place == NormPlace::before_and_after || place == NormPlace::after_sublayer;
-      const Matrix written = of_x ? norm(x, at + "norm_after.") : x;
+      Matrix written = of_x ? norm(x, at + "norm_after.") : x;
+      for (auto& row : written) {
+        for (double& v : row) v *= c_.residual_scale;
+      }
       tell(at + "written", written);
       add(written, to);
       if (place == NormPlace::after_sum) to = norm(to, at + "norm_after.");

@@ -35,7 +35,7 @@ def test_the_block_of_a_file_is_trained_and_written_down(text, tmp_path):
 
 def test_a_family_that_is_explained_only_is_refused(text, tmp_path):
     config = tmp_path / "config.json"
-    config.write_text(json.dumps({"model_type": "bloom", "hidden_size": 64, "n_layer": 2, "n_head": 4}))
+    config.write_text(json.dumps({"model_type": "baichuan", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}))
     asked = gnomon("study", "--text", text, "--out", tmp_path / "out", "--set", f"model.block={config}", check=3)
     assert "but cannot run it; it runs: " in asked.stderr
     asked = gnomon("study", "--text", text, "--out", tmp_path / "out", "--set", "model.block=lama", check=2)

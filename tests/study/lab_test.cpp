@@ -339,7 +339,7 @@ TEST_F(Lab, ABlockIsAChoiceOfTheStudy) {
   set(config_, "model.block=llama"), set(config_, "model.kv_heads=1");
   config_.check();
   Architecture a = model_of(config_, Spec::parse("rope"));
-  EXPECT_TRUE(a.norm.form == NormForm::rms && a.feed_forward.gated && a.biases == kNoBiases && a.causal);
+  EXPECT_TRUE(a.norm.form == NormForm::rms && a.feed_forward.gated() && a.biases == kNoBiases && a.causal);
   EXPECT_EQ(a.attention.kv_heads, 1);
   EXPECT_EQ(a.feed_forward.hidden, 48);  // 2/3 of 64, rounded up to 8
   set(config_, "model.norm=layer");

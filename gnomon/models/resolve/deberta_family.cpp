@@ -106,6 +106,7 @@ class Deberta {
     if (second_) say("norm", norm ? "on" : "off", "norm_rel_ebd", "LayerNorm of the distance table");
     spec.options.emplace_back("terms", both);
     spec.options.emplace_back("projections", shared ? "shared" : "own");
+    if (!shared) spec.options.emplace_back("layers", "own");
     spec.options.emplace_back("norm", norm ? "on" : "off");
     if (const auto epsilon = file_.number("layer_norm_eps"); norm && epsilon)
       spec.options.emplace_back("epsilon", *epsilon);

@@ -17,13 +17,19 @@ struct Facts {
   const Resolved& resolved;
   bool gguf;
 
+  // By the key of a config.json, or by that of a GGUF file.
   double number(std::string_view key, double standard);
+  double number(std::string_view key, std::string_view in_gguf, double standard);
+  std::int64_t whole(std::string_view key, std::string_view in_gguf, std::int64_t standard);
   // Null is 0, absent is `standard`: Gemma 2's soft-caps.
   double number_or_none(std::string_view key, double standard);
   std::int64_t whole(std::string_view key, std::int64_t standard);
   bool flag(std::string_view key, bool standard) { return file.flag(key).value_or(standard); }
   Activation activation(std::string_view key, std::string_view standard);
   double epsilon(std::string_view key, double standard);
+  // Of a router, under these words of a config.json; transformers 5.23 writes num_local_experts for all.
+  Experts experts(std::string_view count, std::int64_t standard, std::string_view active,
+                  std::int64_t standard_active);
   // Of the feed-forward part. Throws Error(input) where neither the file nor the class's own rule (0: none) says it.
   std::int64_t hidden(std::string_view key, std::int64_t standard = 0);
   // Of a matrix that may be the word table.
@@ -34,7 +40,26 @@ struct Facts {
 std::optional<Activation> activation_named(std::string_view name);
 
 // Each fills in what its family has: the rest is there already.
+void block_bloom(Facts& f, Architecture& a);
+void block_exaone4(Facts& f, Architecture& a);
+void block_distilbert(Facts& f, Architecture& a);
+void block_electra(Facts& f, Architecture& a);
+void block_falcon(Facts& f, Architecture& a);
+void block_gemma(Facts& f, Architecture& a);
+void block_glm(Facts& f, Architecture& a);
+void block_gpt_oss(Facts& f, Architecture& a);
+void block_granite(Facts& f, Architecture& a);
+void block_mixtral(Facts& f, Architecture& a);
+void block_mpt(Facts& f, Architecture& a);
+void block_nomic_bert(Facts& f, Architecture& a);
+void block_olmo(Facts& f, Architecture& a);
+void block_olmo2(Facts& f, Architecture& a);
+void block_opt(Facts& f, Architecture& a);
+void block_phi(Facts& f, Architecture& a);
+void block_qwen3_moe(Facts& f, Architecture& a);
+void block_stablelm(Facts& f, Architecture& a);
 void block_bert(Facts& f, Architecture& a);
+void block_deberta(Facts& f, Architecture& a);
 void block_deberta_v2(Facts& f, Architecture& a);
 void block_gemma2(Facts& f, Architecture& a);
 void block_gemma3(Facts& f, Architecture& a);

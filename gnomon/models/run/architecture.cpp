@@ -129,6 +129,18 @@ std::string block_of(const Config& config, const Resolved& resolved) {
 }
 
 double Facts::number(std::string_view key, double standard) { return file.number(key).value_or(standard); }
+double Facts::number(std::string_view key, std::string_view in_gguf, double standard) {
+  return number(gguf ? in_gguf : key, standard);
+}
+std::int64_t Facts::whole(std::string_view key, std::string_view in_gguf, std::int64_t standard) {
+  return whole(gguf ? in_gguf : key, standard);
+}
+Experts Facts::experts(std::string_view count, std::int64_t standard, std::string_view active,
+                       std::int64_t standard_active) {
+  const std::int64_t said = gguf ? standard : whole("num_local_experts", standard);
+  return {.count = whole(count, "expert_count", said),
+          .active = whole(active, "expert_used_count", standard_active)};
+}
 double Facts::number_or_none(std::string_view key, double standard) {
   if (file.kind(key) == Config::Kind::null) return 0;
   return number(key, standard);
@@ -155,7 +167,8 @@ OutputHead Facts::head(bool tied_standard) {
 Activation Facts::activation(std::string_view key, std::string_view standard) {
   const std::string name = gguf ? std::string(standard) : file.text(key).value_or(std::string(standard));
   const auto found = activation_named(name);
-  if (!found) file.wrong(key, "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, silu and swish");
+  if (!found)
+    file.wrong(key, "gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, relu, silu and swish");
   return *found;
 }
 void Facts::refuse(std::string_view key, std::string_view why) const { file.wrong(key, why); }
@@ -165,6 +178,7 @@ std::optional<Activation> activation_named(std::string_view name) {
   if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh") return Activation::gelu_tanh;
   if (name == "silu" || name == "swish") return Activation::silu;
   if (name == "relu") return Activation::relu;
+  if (name == "quick_gelu") return Activation::gelu_sigmoid;
   return std::nullopt;
 }
 

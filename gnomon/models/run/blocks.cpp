@@ -8,19 +8,20 @@ namespace gnomon {
 namespace {
 
 // Llama and its kin: RMS norms, a gate, few biases or none.
-void rms_block(Facts& f, Architecture& a) {
+void rms_block(Facts& f, Architecture& a, std::int64_t hidden = 0) {
   a.norm = {.form = NormForm::rms,
             .epsilon = f.epsilon("rms_norm_eps", f.resolved.family == "phi3" ? 1e-5 : 1e-6)};
-  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "silu"), true};
+  a.feed_forward = {hidden ? hidden : f.hidden("intermediate_size"), f.activation("hidden_act", "silu"),
+                    Gating::on};
   const bool attention = f.flag("attention_bias", false), mlp = f.flag("mlp_bias", false);
   a.biases = {attention, attention, attention, attention, mlp, mlp};
 }
 
-void gemma(Facts& f, Architecture& a) {
+void gemma(Facts& f, Architecture& a, std::string_view activation) {
   rms_block(f, a);
   // The converter adds the 1 to the gains.
-  a.norm.form = f.gguf ? NormForm::rms : NormForm::rms_one_plus, a.norm.place = NormPlace::before_and_after;
-  a.feed_forward.activation = f.activation("hidden_activation", "gelu_pytorch_tanh");
+  a.norm.form = f.gguf ? NormForm::rms : NormForm::rms_one_plus;
+  a.feed_forward.activation = f.activation(activation, "gelu_pytorch_tanh");
   a.head = f.head(true);
   a.word_scale = std::sqrt(double(a.width));
 }
@@ -38,7 +39,7 @@ void block_bert(Facts& f, Architecture& a) {
             .place = NormPlace::after_sum,
             .embedding = true,
             .last = false};
-  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu"), false};
+  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu")};
   a.head.form = HeadForm::none;
   if (f.gguf) return;  // its converter leaves the head out
   a.token_types = f.resolved.family == "mpnet" ? 0 : f.whole("type_vocab_size", 2);
@@ -53,18 +54,21 @@ void block_bert(Facts& f, Architecture& a) {
 void block_deberta_v2(Facts& f, Architecture& a) {
   if (f.whole("conv_kernel_size", 0) > 0) f.refuse("conv_kernel_size", "0: gnomon has no convolution");
   if (f.whole("embedding_size", a.width) != a.width) f.refuse("embedding_size", "hidden_size");
-  if (f.flag("relative_attention", false) && !f.flag("share_att_key", false))
-    f.refuse("share_att_key",
-             "true: gnomon cannot run projections of the distance table that differ by layer");
   if (f.flag("relative_attention", false) && f.resolved.layers.front().spec.attention.empty())
     f.refuse("pos_att_type", "c2p, p2c or both: gnomon cannot run a distance table that no term uses");
   a.norm = {.epsilon = f.epsilon("layer_norm_eps", 1e-7),
             .place = NormPlace::after_sum,
             .embedding = true,
             .last = false};
-  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu"), false};
+  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu")};
   a.token_types = f.whole("type_vocab_size", 0);
   a.head = {.form = HeadForm::none};
+}
+
+void block_deberta(Facts& f, Architecture& a) {
+  if (f.flag("talking_head", false)) f.refuse("talking_head", "false: gnomon does not mix heads");
+  block_deberta_v2(f, a);
+  a.biases.k = false;
 }
 
 void block_modernbert(Facts& f, Architecture& a) {
@@ -72,7 +76,7 @@ void block_modernbert(Facts& f, Architecture& a) {
             .epsilon = f.epsilon("norm_eps", 1e-5),
             .embedding = true,
             .first = false};
-  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_activation", "gelu"), true};
+  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_activation", "gelu"), Gating::on};
   const bool attention = f.flag("attention_bias", false), mlp = f.flag("mlp_bias", false);
   a.biases = {attention, attention, attention, attention, mlp, mlp};
   a.head = {.form = HeadForm::transform,
@@ -91,20 +95,20 @@ void block_t5(Facts& f, Architecture& a) {
   // configuration_t5.py: "gated-gelu" means gelu_new.
   const auto activation = activation_named(gated && name == "gelu" ? "gelu_new" : name);
   if (!activation) f.refuse("feed_forward_proj", "relu, gelu, silu, gated-gelu, gated-relu and gated-silu");
-  a.feed_forward = {f.hidden("d_ff"), *activation, gated};
+  a.feed_forward = {f.hidden("d_ff"), *activation, gated ? Gating::on : Gating::off};
   a.biases = kNoBiases;
   a.head = {.form = HeadForm::none};
 }
 
 void block_gpt2(Facts& f, Architecture& a) {
   a.norm.epsilon = f.epsilon("layer_norm_epsilon", 1e-5);
-  a.feed_forward = {f.hidden("n_inner", 4 * a.width), f.activation("activation_function", "gelu_new"), false};
+  a.feed_forward = {f.hidden("n_inner", 4 * a.width), f.activation("activation_function", "gelu_new")};
   a.head = f.head(true);
 }
 
 void block_gpt_neox(Facts& f, Architecture& a) {
   a.norm.epsilon = f.epsilon("layer_norm_eps", 1e-5);
-  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu"), false};
+  a.feed_forward = {f.hidden("intermediate_size"), f.activation("hidden_act", "gelu")};
   const bool attention = f.flag("attention_bias", true);
   a.biases.q = a.biases.k = a.biases.v = a.biases.out = attention;
   a.residual = f.flag("use_parallel_residual", true) ? Residual::parallel : Residual::in_turn;
@@ -113,16 +117,17 @@ void block_gpt_neox(Facts& f, Architecture& a) {
 
 void block_gptj(Facts& f, Architecture& a) {
   a.norm.epsilon = f.epsilon("layer_norm_epsilon", 1e-5);
-  a.feed_forward = {f.hidden("n_inner", 4 * a.width), f.activation("activation_function", "gelu_new"), false};
+  a.feed_forward = {f.hidden("n_inner", 4 * a.width), f.activation("activation_function", "gelu_new")};
   a.biases.q = a.biases.k = a.biases.v = a.biases.out = false;
   a.residual = Residual::parallel_one_norm;
   a.head = f.head(false);
   a.head.bias = true;
 }
 
-// Llama, Mistral, Phi-3 and SmolLM3.
+// Llama, Mistral, Phi-3 and SmolLM3. GGUF files of Mixtral have Llama's architecture.
 void block_llama(Facts& f, Architecture& a) {
   rms_block(f, a);
+  if (f.gguf) a.feed_forward.experts = f.experts({}, 0, {}, 0);
   a.head = f.head(f.resolved.family == "smollm3");
 }
 void block_qwen2(Facts& f, Architecture& a) {
@@ -133,20 +138,197 @@ void block_qwen2(Facts& f, Architecture& a) {
 }
 void block_qwen3(Facts& f, Architecture& a) {
   rms_block(f, a);
-  a.norm.heads = true;
+  a.norm.qk = QkNorm::shared;
   a.head = f.head(false);
 }
 
 void block_gemma2(Facts& f, Architecture& a) {
-  gemma(f, a);
+  gemma(f, a, "hidden_activation");
+  a.norm.place = NormPlace::before_and_after;
   a.attention.soft_cap = f.number_or_none("attn_logit_softcapping", 50);
   a.head.soft_cap = f.number_or_none("final_logit_softcapping", 30);
 }
 void block_gemma3(Facts& f, Architecture& a) {
-  gemma(f, a);
-  a.norm.heads = true;
+  gemma(f, a, "hidden_activation");
+  a.norm.place = NormPlace::before_and_after;
+  a.norm.qk = QkNorm::shared;
   a.attention.soft_cap = f.number_or_none("attn_logit_softcapping", 0);
   a.head.soft_cap = f.number_or_none("final_logit_softcapping", 0);
+}
+
+void block_gemma(Facts& f, Architecture& a) {
+  gemma(f, a, "hidden_act");
+  // Of the first files: the tanh form is meant (configuration_gemma.py).
+  if (a.feed_forward.activation == Activation::gelu) a.feed_forward.activation = Activation::gelu_tanh;
+}
+
+// --- Decoders with layer norms
+
+namespace {
+
+// Layer norms, a feed-forward part without a gate, and a bias of every matrix or of none.
+void layer_block(Architecture& a, double epsilon, std::int64_t hidden, bool biases) {
+  a.norm.epsilon = epsilon;
+  a.feed_forward = {hidden, Activation::gelu};
+  if (!biases) a.biases = kNoBiases;
+}
+
+}  // namespace
+
+void block_phi(Facts& f, Architecture& a) {
+  layer_block(a, f.epsilon("layer_norm_eps", 1e-5), f.hidden("intermediate_size"), true);
+  a.feed_forward.activation = f.activation("hidden_act", "gelu_new");
+  if (f.flag("qk_layernorm", false)) a.norm.qk = QkNorm::shared;
+  a.residual = Residual::parallel_one_norm;
+  a.head = f.head(false);
+  a.head.bias = true;
+}
+
+void block_falcon(Facts& f, Architecture& a) {
+  layer_block(a, f.epsilon("layer_norm_epsilon", 1e-5), f.hidden("ffn_hidden_size", 4 * a.width),
+              f.flag("bias", false));
+  a.feed_forward.activation = f.activation("activation", "gelu");
+  const bool parallel = f.flag("parallel_attn", true), second = f.flag("new_decoder_architecture", false);
+  if (second && !parallel) f.refuse("parallel_attn", "true where new_decoder_architecture is");
+  const bool two = second && f.whole("num_ln_in_parallel_attn", 2) == 2;
+  a.residual = !parallel ? Residual::in_turn : two ? Residual::parallel : Residual::parallel_one_norm;
+  a.head = f.head(true);
+}
+
+void block_bloom(Facts& f, Architecture& a) {
+  if (f.flag("apply_residual_connection_post_layernorm", false))
+    f.refuse("apply_residual_connection_post_layernorm", "false");
+  layer_block(a, f.epsilon("layer_norm_epsilon", 1e-5), 4 * a.width, true);
+  a.feed_forward.activation = Activation::gelu_tanh;
+  a.norm.embedding = true;
+  a.head = f.head(true);
+}
+
+// Its class has no biases and an expansion of 4, whatever the file says.
+void block_mpt(Facts& f, Architecture& a) {
+  layer_block(a, f.epsilon("layer_norm_epsilon", 1e-5), 4 * a.width, false);
+  a.norm.form = NormForm::layer_no_bias;
+  a.attention.clip = f.number("attn_config.clip_qkv", "attention.clamp_kqv", 0);
+  a.head = f.head(true);
+}
+
+void block_opt(Facts& f, Architecture& a) {
+  if (f.whole("word_embed_proj_dim", a.width) != a.width) f.refuse("word_embed_proj_dim", "hidden_size");
+  layer_block(a, double(kNormEpsilon), f.hidden("ffn_dim", 3072), f.flag("enable_bias", true));
+  if (!f.flag("layer_norm_elementwise_affine", true)) a.norm.form = NormForm::layer_plain;
+  a.feed_forward.activation = f.activation("activation_function", "relu");
+  const bool before = f.flag("do_layer_norm_before", true);
+  a.norm.place = before ? NormPlace::before : NormPlace::after_sum;
+  a.norm.last = before && !f.flag("_remove_final_layer_norm", false);
+  a.head = f.head(true);
+}
+
+void block_stablelm(Facts& f, Architecture& a) {
+  rms_block(f, a);
+  a.norm = {.epsilon = f.epsilon("layer_norm_eps", 1e-5)};
+  a.biases = kNoBiases;
+  a.biases.q = a.biases.k = a.biases.v = f.flag("use_qkv_bias", false);
+  if (f.flag("qk_layernorm", false)) a.norm.qk = QkNorm::own, a.norm.qk_form = NormForm::layer_no_bias;
+  a.residual = f.flag("use_parallel_residual", false) ? Residual::parallel_one_norm : Residual::in_turn;
+  a.head = f.head(false);
+}
+
+// --- More of Llama's kin
+
+void block_olmo(Facts& f, Architecture& a) {
+  rms_block(f, a);
+  a.norm = {.form = NormForm::layer_plain};
+  a.attention.clip = f.number("clip_qkv", "attention.clamp_kqv", 0);
+  a.head = f.head(false);
+}
+// OLMo 2 and 3.
+void block_olmo2(Facts& f, Architecture& a) {
+  rms_block(f, a);
+  a.norm.epsilon = f.epsilon("rms_norm_eps", 1e-5);
+  a.norm.place = NormPlace::after_sublayer, a.norm.qk = QkNorm::whole;
+  a.head = f.head(false);
+}
+void block_exaone4(Facts& f, Architecture& a) {
+  block_olmo2(f, a);
+  a.norm.qk = QkNorm::shared;
+}
+
+// GLM and GLM-4, which has norms after its sublayers too.
+void block_glm(Facts& f, Architecture& a) {
+  rms_block(f, a);
+  a.norm.epsilon = f.epsilon("rms_norm_eps", 1.5625e-7);
+  a.biases.q = a.biases.k = a.biases.v = !f.gguf && f.flag("attention_bias", true);
+  a.biases.out = false;
+  const auto kind = f.gguf ? f.file.config().text("general.architecture") : f.file.text("model_type");
+  if (kind == "glm4") a.norm.place = NormPlace::before_and_after;
+  a.head = f.head(false);
+}
+
+void block_granite(Facts& f, Architecture& a) {
+  rms_block(f, a);
+  a.word_scale = f.number("embedding_multiplier", "embedding_scale", 1);
+  a.residual_scale = f.number("residual_multiplier", "residual_scale", 1);
+  a.head = f.head(false);
+  a.head.scale = 1 / f.number("logits_scaling", "logit_scale", 1);
+}
+
+// --- Experts
+
+void block_mixtral(Facts& f, Architecture& a) {
+  rms_block(f, a);
+  a.norm.epsilon = f.epsilon("rms_norm_eps", 1e-5);
+  a.biases = kNoBiases;
+  a.feed_forward.experts = f.experts("num_local_experts", 8, "num_experts_per_tok", 2);
+  a.head = f.head(false);
+}
+// llama.cpp always divides the weights by their sum.
+void block_qwen3_moe(Facts& f, Architecture& a) {
+  rms_block(f, a, f.whole("moe_intermediate_size", "expert_feed_forward_length", 768));
+  a.norm.qk = QkNorm::shared;
+  if (f.whole("decoder_sparse_step", 1) != 1)
+    f.refuse("decoder_sparse_step", "1: gnomon runs only models with equal layers");
+  if (const auto plain = f.file.wholes("mlp_only_layers"); plain && !plain->empty())
+    f.refuse("mlp_only_layers", "an empty list: gnomon runs only models with equal layers");
+  a.feed_forward.experts = f.experts("num_experts", 128, "num_experts_per_tok", 8);
+  if (!f.gguf && !f.flag("norm_topk_prob", false)) a.feed_forward.experts.routing = Routing::of_all;
+  a.head = f.head(false);
+}
+void block_gpt_oss(Facts& f, Architecture& a) {
+  rms_block(f, a, f.whole("intermediate_size", "expert_feed_forward_length", 2880));
+  a.norm.epsilon = f.epsilon("rms_norm_eps", 1e-5);
+  const bool attention = f.flag("attention_bias", true);
+  a.biases = {attention, attention, attention, attention, true, true};
+  a.attention.sinks = true;
+  if (f.number("swiglu_alpha", 1.702) != 1.702) f.refuse("swiglu_alpha", "1.702");
+  a.feed_forward.activation = Activation::gelu_sigmoid;
+  a.feed_forward.gating = Gating::clamped, a.feed_forward.limit = f.number("swiglu_limit", 7);
+  a.feed_forward.experts = f.experts("num_local_experts", 128, "num_experts_per_tok", 4);
+  a.feed_forward.experts.bias = true;
+  a.head = f.head(false);
+}
+
+// --- More of BERT's kin
+
+void block_distilbert(Facts& f, Architecture& a) {
+  a.norm = {.epsilon = 1e-12, .place = NormPlace::after_sum, .embedding = true, .last = false};
+  a.feed_forward = {f.hidden("hidden_dim", 3072), f.activation("activation", "gelu")};
+  a.head = {.form = HeadForm::transform,
+            .tied = f.flag("tie_word_embeddings", true),
+            .bias = true,
+            .transform_bias = true};
+}
+
+void block_electra(Facts& f, Architecture& a) {
+  if (f.whole("embedding_size", 128) != a.width) f.refuse("embedding_size", "hidden_size");
+  block_bert(f, a);
+}
+
+void block_nomic_bert(Facts& f, Architecture& a) {
+  block_bert(f, a);
+  a.feed_forward.gating = Gating::on;
+  a.feed_forward.activation = f.activation("hidden_act", "silu");
+  a.head.activation.reset();
+  a.biases = kNoBiases;
 }
 
 }  // namespace gnomon

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -10,7 +11,6 @@
 namespace gnomon {
 namespace {
 
-enum class InGguf { none, split, fused };
 struct Row {
   std::string_view family;
   Names (*names)(const Architecture&);
@@ -35,9 +35,22 @@ bool matches(std::string_view pattern, std::string_view name) {
          name.substr(name.size() - ends.size()) == ends;
 }
 
-std::string with_layer(std::string name, std::int64_t l) {
-  const auto at = name.find("{}");
-  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(l));
+constexpr std::string_view kLayerHere = "{}";
+std::string with_layer(std::string name, std::string_view layer) {
+  const auto at = name.find(kLayerHere);
+  return at == std::string::npos ? name : name.replace(at, kLayerHere.size(), layer);
+}
+// What stands for "{}" in a name of this pattern; nothing where there is no "{}"; nullopt for another name.
+std::optional<std::string_view> layer_in(std::string_view pattern, std::string_view name) {
+  const auto at = pattern.find(kLayerHere);
+  if (at == std::string_view::npos)
+    return pattern == name ? std::optional<std::string_view>("") : std::nullopt;
+  const std::string_view ends = pattern.substr(at + kLayerHere.size());
+  if (name.size() <= at + ends.size() || !name.starts_with(pattern.substr(0, at)) || !name.ends_with(ends))
+    return std::nullopt;
+  const std::string_view layer = name.substr(at, name.size() - at - ends.size());
+  const bool number = layer.find_first_not_of("0123456789") == std::string_view::npos;
+  return number ? std::optional(layer) : std::nullopt;
 }
 
 }  // namespace
@@ -63,46 +76,67 @@ Names names_of(std::string_view family, const Architecture& a, bool gguf) {
   if (row->gguf == InGguf::none)
     throw Error(Fault::input,
                 text("gnomon explains GGUF files of the family ", family, " but cannot run them"));
-  return names_gguf(a, row->gguf == InGguf::fused);
+  return names_gguf(a, family, row->gguf);
 }
 
 std::vector<std::int64_t> Piece::shape() const {
   std::vector<std::int64_t> all = ours->spec.shape;
   all[0] = rows + skipped;
-  if (how == How::transposed) std::swap(all[0], all[1]);
+  if (how == How::transposed || how == How::stacked_transposed || how == How::stacked_in_turn) {
+    if (all.size() > 1) std::swap(all[0], all[1]);
+  }
+  if (how >= How::stacked) all.insert(all.begin(), parts);
   return all;
 }
+std::int64_t Piece::size() const { return parts * rows * (ours->spec.size() / ours->spec.shape[0]); }
 std::int64_t Piece::place(std::int64_t n, const AttentionRule& attention) const {
   const std::int64_t columns = ours->spec.size() / ours->spec.shape[0],
                      begin = ours->offset + first * columns;
-  if (how == How::plain) return begin + n;
-  if (how == How::transposed) return begin + n % rows * columns + n / rows;
-  const std::int64_t row = n / columns, D = attention.head_dim, h = row / (3 * D), part = row / D % 3;
-  return begin + ((part * attention.heads + h) * D + row % D) * columns + n % columns;
+  switch (how) {
+    case How::plain:
+      return begin + n;
+    case How::transposed:
+      return begin + n % rows * columns + n / rows;
+    case How::of_heads: {
+      const std::int64_t D = attention.head_dim, group = attention.heads / attention.kv_heads,
+                         head = n / columns / D, shared = head / (group + 2), part = head % (group + 2);
+      const std::int64_t to = part < group    ? shared * group + part
+                              : part == group ? attention.heads + shared
+                                              : attention.heads + attention.kv_heads + shared;
+      return begin + (to * D + n / columns % D) * columns + n % columns;
+    }
+    default:
+      break;
+  }
+  const std::int64_t part = n / (rows * columns), per_part = ours->spec.shape[0] / parts * columns;
+  const std::int64_t inside = n % (rows * columns);
+  if (how == How::stacked) return begin + part * per_part + inside;
+  const std::int64_t row = inside % rows, half = rows / 2;
+  const std::int64_t to = how == How::stacked_in_turn ? row % 2 * half + row / 2 : row;
+  return begin + part * per_part + to * columns + inside / rows;
 }
 
 namespace {
 
 // Every name of what becomes rows of `param`, in the order of the rows.
-std::vector<Piece> pieces_of(const Names& names, const Param& param, std::int64_t layers,
-                             std::int64_t skipped) {
+std::vector<Piece> pieces_of(const Names& names, const Param& param, std::int64_t skipped) {
   std::vector<Piece> pieces;
   for (const Source& s : names.sources) {
-    const bool layered = s.ours.find("{}") != std::string::npos;
-    for (std::int64_t l = 0; l < (layered ? layers : 1); ++l) {
-      if (with_layer(s.ours, l) != param.spec.name) continue;
-      const auto same =
-          std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.first == s.first; });
-      Piece& piece =
-          same != pieces.end() ? *same : pieces.emplace_back(Piece{&param, {}, s.first, 0, s.how, skipped});
-      const std::string theirs = with_layer(s.theirs, l), bare(names.bare(theirs));
-      piece.theirs.push_back(theirs);
-      if (bare != theirs) piece.theirs.push_back(bare);
-    }
+    const auto layer = layer_in(s.ours, param.spec.name);
+    if (!layer) continue;
+    const auto same =
+        std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.first == s.first; });
+    Piece& piece = same != pieces.end()
+                       ? *same
+                       : pieces.emplace_back(Piece{&param, {}, s.first, 0, s.how, s.parts, skipped});
+    const std::string theirs = with_layer(s.theirs, *layer), bare(names.bare(theirs));
+    piece.theirs.push_back(theirs);
+    if (bare != theirs) piece.theirs.push_back(bare);
   }
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.first < b.first; });
   for (std::size_t n = 0; n < pieces.size(); ++n) {
-    const std::int64_t end = n + 1 < pieces.size() ? pieces[n + 1].first : param.spec.shape[0];
+    const std::int64_t end =
+        n + 1 < pieces.size() ? pieces[n + 1].first : param.spec.shape[0] / pieces[n].parts;
     pieces[n].rows = end - pieces[n].first;
   }
   return pieces;
@@ -114,7 +148,11 @@ std::vector<Piece> pieces_of(const Names& names, const Model& model, std::int64_
   std::vector<Piece> all;
   for (const Param& param : model.params()) {
     const std::int64_t skipped = param.spec.name == "position.input.table" ? table_first : 0;
-    const auto pieces = pieces_of(names, param, model.architecture().layers, skipped);
+    const auto pieces = pieces_of(names, param, skipped);
+    const bool zero = std::any_of(names.zero.begin(), names.zero.end(), [&](const std::string& pattern) {
+      return layer_in(pattern, param.spec.name).has_value();
+    });
+    if (zero) continue;
     if (pieces.empty() || pieces.front().first != 0) {
       throw Error(Fault::input, text("gnomon does not know the name of the parameter ", param.spec.name,
                                      " in this family, so it explains the model but cannot run it"));

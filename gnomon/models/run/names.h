@@ -13,14 +13,20 @@ namespace gnomon {
 enum class How {
   plain,       // as ours: (out, in)
   transposed,  // (in, out): GPT-2's Conv1D
-  of_heads     // rows (H, 3, D), of each head its q, k and v: GPT-NeoX
+  of_heads,    // rows of each key head: those of its queries, its key, its value. GPT-NeoX, Falcon
+  // Of experts or heads, `parts` of them: (parts, out, in), (parts, in, out), and the latter with gate and up in turn, gpt-oss.
+  stacked,
+  stacked_transposed,
+  stacked_in_turn
 };
 
-// Rows of one of our parameters, from `first` on, by the name that they have in a file. "{}" in both names is the layer.
+// Rows of one of our parameters, from `first` on, by the name that they have in a file. "{}" in both names is the layer. Of parts,
+// these rows of every part.
 struct Source {
   std::string ours, theirs;
   std::int64_t first = 0;
   How how = How::plain;
+  std::int64_t parts = 1;
 };
 
 // What the tensors of a family are called. Sources of parameters that a model does not have are no matter: biases of a layer
@@ -31,6 +37,8 @@ struct Names {
   // Tensors that may be there and are no part of the model, without the prefix; one * is any text: buffers, heads for other
   // tasks, copies.
   std::vector<std::string_view> beside;
+  // Of our parameters those that are 0 in this family, with "{}" for the layer: DeBERTa's bias of projected distances.
+  std::vector<std::string> zero = {};
 
   // The name without the prefix, if it begins with it.
   std::string_view bare(std::string_view name) const;
@@ -49,11 +57,13 @@ Names names_of(std::string_view family, const Architecture& a, bool gguf = false
 struct Piece {
   const Param* ours;
   std::vector<std::string> theirs;  // the names that it may have, the usual one first
-  std::int64_t first, rows;         // of ours
+  std::int64_t first, rows;         // of ours, or of each of its parts
   How how;
+  std::int64_t parts;
   std::int64_t skipped;  // rows of theirs before those that are ours: RoBERTa's of no token
 
   std::vector<std::int64_t> shape() const;  // that theirs must have
+  std::int64_t size() const;                // numbers of ours
   // Where number n of theirs, after the skipped rows, lies in the flat array of the model.
   std::int64_t place(std::int64_t n, const AttentionRule& attention) const;
 };

@@ -1,4 +1,7 @@
-// What transformers calls the tensors of decoders (models/NAME/modeling_NAME.py, 5.23.0), and what GGUF files call them.
+// What transformers calls the tensors of decoders: models/NAME/modeling_NAME.py, 5.23.0.
+#include <algorithm>
+#include <array>
+
 #include "gnomon/models/run/name_tables.h"
 
 namespace gnomon {
@@ -54,8 +57,11 @@ Names names_gptj(const Architecture& a) {
           {"*.attn.bias", "*.attn.masked_bias", "*.attn.embed_positions"}};
 }
 
-Names names_llama(const Architecture& a) {
-  const std::string layer = "model.layers.{}.", attention = layer + "self_attn.", mlp = layer + "mlp.";
+namespace {
+
+// Llama's words for all but the feed-forward part.
+Names llama_names(const Architecture& a, const Sources& feed_forward) {
+  const std::string layer = "model.layers.{}.", attention = layer + "self_attn.";
   const bool both = norms_after_too(a);
   Sources all = Sources{{"embed.word", "model.embed_tokens.weight"},
                         {"head.weight", "lm_head.weight"},
@@ -67,17 +73,55 @@ Names names_llama(const Architecture& a) {
                 dense_names(kAttentionNames + "out", attention + "o_proj") +
                 norm_names(kForwardNames + "norm",
                            layer + (both ? "pre_feedforward_layernorm" : "post_attention_layernorm")) +
-                dense_names(kForwardNames + "up", mlp + "gate_proj") +
-                dense_names(kForwardNames + "up", mlp + "up_proj", a.feed_forward.hidden) +
-                dense_names(kForwardNames + "down", mlp + "down_proj") +
-                norm_names("head.norm", "model.norm");
-  if (both) {
+                feed_forward + norm_names("head.norm", "model.norm");
+  if (a.norm.place != NormPlace::before) {
     all = all + norm_names(kAttentionNames + "norm_after", layer + "post_attention_layernorm") +
           norm_names(kForwardNames + "norm_after", layer + "post_feedforward_layernorm");
   }
   std::vector<std::string_view> beside{"*.rotary_emb.inv_freq", "score.weight"};
   if (a.head.tied) beside.push_back("lm_head.weight");
   return {all, "model.", beside};
+}
+const std::string kLlamaMlp = "model.layers.{}.mlp.";
+
+// Gate, up and down of each expert, by itself.
+Sources expert_names(const Architecture& a, const std::string& mlp, const std::string& router,
+                     const std::array<std::string, 3>& matrices) {
+  const FeedForward& f = a.feed_forward;
+  Sources all = dense_names(kForwardNames + "router", mlp + router);
+  for (std::int64_t e = 0; e < f.experts.count; ++e) {
+    const std::string expert = mlp + "experts." + std::to_string(e) + ".";
+    const std::int64_t first = e * f.up_width();
+    all = all + dense_names(kForwardNames + "up", expert + matrices[0], first) +
+          dense_names(kForwardNames + "up", expert + matrices[1], first + f.hidden) +
+          dense_names(kForwardNames + "down", expert + matrices[2], e * a.width);
+  }
+  return all;
+}
+
+}  // namespace
+
+Names names_llama(const Architecture& a) {
+  return llama_names(a, dense_names(kForwardNames + "up", kLlamaMlp + "gate_proj") +
+                            dense_names(kForwardNames + "up", kLlamaMlp + "up_proj", a.feed_forward.hidden) +
+                            dense_names(kForwardNames + "down", kLlamaMlp + "down_proj"));
+}
+
+Names names_mixtral(const Architecture& a) {
+  return llama_names(a, expert_names(a, "model.layers.{}.block_sparse_moe.", "gate", {"w1", "w3", "w2"}));
+}
+Names names_qwen3_moe(const Architecture& a) {
+  return llama_names(a, expert_names(a, kLlamaMlp, "gate", {"gate_proj", "up_proj", "down_proj"}));
+}
+Names names_gpt_oss(const Architecture& a) {
+  const std::int64_t E = a.feed_forward.experts.count;
+  const std::string experts = kLlamaMlp + "experts.";
+  return llama_names(
+      a, dense_names(kForwardNames + "router", kLlamaMlp + "router") +
+             Sources{{kForwardNames + "up.weight", experts + "gate_up_proj", 0, How::stacked_in_turn, E},
+                     {kForwardNames + "up.bias", experts + "gate_up_proj_bias", 0, How::stacked_in_turn, E},
+                     {kForwardNames + "down.weight", experts + "down_proj", 0, How::stacked_transposed, E},
+                     {kForwardNames + "down.bias", experts + "down_proj_bias", 0, How::stacked, E}});
 }
 
 Names names_phi3(const Architecture& a) {
@@ -93,37 +137,112 @@ Names names_phi3(const Architecture& a) {
           "model.", names_llama(a).beside};
 }
 
-// gguf-py/gguf/constants.py, TENSOR_NAMES. `fused`: q, k and v are one tensor.
-Names names_gguf(const Architecture& a, bool fused) {
-  const std::string layer = "blk.{}.";
-  const bool both = norms_after_too(a), sums = a.norm.place == NormPlace::after_sum;
-  const bool one_up = !a.feed_forward.gated || fused;  // gate and up in one tensor, or no gate
-  Sources all = Sources{{"embed.word", "token_embd.weight"},
-                        {"embed.type", "token_types.weight"},
-                        {"position.input.table", "position_embd.weight"},
-                        {"head.weight", "output.weight"}} +
-                norm_names("embed.norm", "token_embd_norm") +
-                norm_names(kAttentionNames + "norm", layer + "attn_norm") +
-                (fused ? dense_names(kAttentionNames + "qkv", layer + "attn_qkv")
-                       : qkv_names(a, layer, "attn_q", "attn_k", "attn_v")) +
-                norm_names(kAttentionNames + "q.norm", layer + "attn_q_norm") +
-                norm_names(kAttentionNames + "k.norm", layer + "attn_k_norm") +
-                dense_names(kAttentionNames + "out", layer + "attn_output") +
-                norm_names(kForwardNames + "norm", layer + "ffn_norm") +
-                dense_names(kForwardNames + "up", layer + (one_up ? "ffn_up" : "ffn_gate")) +
-                dense_names(kForwardNames + "down", layer + "ffn_down") +
-                norm_names("head.norm", "output_norm");
-  if (!one_up) all = all + dense_names(kForwardNames + "up", layer + "ffn_up", a.feed_forward.hidden);
-  if (both) {
-    all = all + norm_names(kAttentionNames + "norm_after", layer + "post_attention_norm") +
-          norm_names(kForwardNames + "norm_after", layer + "post_ffw_norm");
-  }
-  if (sums) {
-    all = all + norm_names(kAttentionNames + "norm_after", layer + "attn_output_norm") +
-          norm_names(kForwardNames + "norm_after", layer + "layer_output_norm");
-  }
-  // Divisors of frequencies: resolve() reads them.
-  return {all, "", {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}};
+// GLM, and GLM-4 with norms after its sublayers.
+Names names_glm(const Architecture& a) {
+  const std::string layer = "model.layers.{}.";
+  Names names = llama_names(a, dense_names(kForwardNames + "up", kLlamaMlp + "gate_up_proj") +
+                                   dense_names(kForwardNames + "down", kLlamaMlp + "down_proj"));
+  if (!norms_after_too(a)) return names;
+  std::erase_if(names.sources, [](const Source& s) {
+    return s.ours.find("norm_after") != std::string::npos || s.ours.starts_with(kForwardNames + "norm.");
+  });
+  names.sources = names.sources + norm_names(kForwardNames + "norm", layer + "post_attention_layernorm") +
+                  norm_names(kAttentionNames + "norm_after", layer + "post_self_attn_layernorm") +
+                  norm_names(kForwardNames + "norm_after", layer + "post_mlp_layernorm");
+  return names;
+}
+
+// Of q and k each head has a norm of its own.
+Names names_stablelm(const Architecture& a) {
+  Names names = names_llama(a);
+  const std::int64_t D = a.attention.head_dim;
+  const auto add = [&](const std::string& ours, const std::string& theirs, std::int64_t heads) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      names.sources.push_back(
+          {kAttentionNames + ours + ".norm.gain",
+           "model.layers.{}.self_attn." + theirs + ".norms." + std::to_string(h) + ".weight", h * D});
+    }
+  };
+  add("q", "q_layernorm", a.attention.heads), add("k", "k_layernorm", a.attention.kv_heads);
+  return names;
+}
+
+Names names_phi(const Architecture& a) {
+  const std::string layer = "model.layers.{}.", attention = layer + "self_attn.";
+  return {Sources{{"embed.word", "model.embed_tokens.weight"}} +
+              norm_names(kAttentionNames + "norm", layer + "input_layernorm") +
+              qkv_names(a, attention, "q_proj", "k_proj", "v_proj") +
+              norm_names(kAttentionNames + "q.norm", attention + "q_layernorm") +
+              norm_names(kAttentionNames + "k.norm", attention + "k_layernorm") +
+              dense_names(kAttentionNames + "out", attention + "dense") +
+              dense_names(kForwardNames + "up", layer + "mlp.fc1") +
+              dense_names(kForwardNames + "down", layer + "mlp.fc2") +
+              norm_names("head.norm", "model.final_layernorm") + dense_names("head", "lm_head"),
+          "model.", names_llama(a).beside};
+}
+
+namespace {
+
+// What BLOOM and Falcon share.
+Sources bloom_body(const std::string& layer) {
+  return Sources{{"embed.word", "transformer.word_embeddings.weight"}, {"head.weight", "lm_head.weight"}} +
+         dense_names(kAttentionNames + "qkv", layer + "self_attention.query_key_value", 0, How::of_heads) +
+         dense_names(kAttentionNames + "out", layer + "self_attention.dense") +
+         dense_names(kForwardNames + "up", layer + "mlp.dense_h_to_4h") +
+         dense_names(kForwardNames + "down", layer + "mlp.dense_4h_to_h") +
+         norm_names("head.norm", "transformer.ln_f");
+}
+
+}  // namespace
+
+Names names_bloom(const Architecture&) {
+  const std::string layer = "transformer.h.{}.";
+  return {bloom_body(layer) + norm_names("embed.norm", "transformer.word_embeddings_layernorm") +
+              norm_names(kAttentionNames + "norm", layer + "input_layernorm") +
+              norm_names(kForwardNames + "norm", layer + "post_attention_layernorm"),
+          "transformer.",
+          {"lm_head.weight"}};
+}
+
+Names names_falcon(const Architecture& a) {
+  const std::string layer = "transformer.h.{}.";
+  const bool two = a.residual == Residual::parallel;
+  return {bloom_body(layer) +
+              norm_names(kAttentionNames + "norm", layer + (two ? "ln_attn" : "input_layernorm")) +
+              norm_names(kForwardNames + "norm", layer + (two ? "ln_mlp" : "post_attention_layernorm")),
+          "transformer.",
+          {"lm_head.weight", "*.rotary_emb.inv_freq"}};
+}
+
+Names names_mpt(const Architecture&) {
+  const std::string layer = "transformer.blocks.{}.";
+  return {Sources{{"embed.word", "transformer.wte.weight"}, {"head.weight", "lm_head.weight"}} +
+              norm_names(kAttentionNames + "norm", layer + "norm_1") +
+              dense_names(kAttentionNames + "qkv", layer + "attn.Wqkv") +
+              dense_names(kAttentionNames + "out", layer + "attn.out_proj") +
+              norm_names(kForwardNames + "norm", layer + "norm_2") +
+              dense_names(kForwardNames + "up", layer + "ffn.up_proj") +
+              dense_names(kForwardNames + "down", layer + "ffn.down_proj") +
+              norm_names("head.norm", "transformer.norm_f"),
+          "transformer.",
+          {"lm_head.weight"}};
+}
+
+Names names_opt(const Architecture& a) {
+  const std::string decoder = "model.decoder.", layer = decoder + "layers.{}.";
+  const std::string norm = a.norm.place == NormPlace::before ? "norm" : "norm_after";
+  return {Sources{{"embed.word", decoder + "embed_tokens.weight"},
+                  {"position.input.table", decoder + "embed_positions.weight"},
+                  {"head.weight", "lm_head.weight"}} +
+              norm_names(kAttentionNames + norm, layer + "self_attn_layer_norm") +
+              qkv_names(a, layer + "self_attn.", "q_proj", "k_proj", "v_proj") +
+              dense_names(kAttentionNames + "out", layer + "self_attn.out_proj") +
+              norm_names(kForwardNames + norm, layer + "final_layer_norm") +
+              dense_names(kForwardNames + "up", layer + "fc1") +
+              dense_names(kForwardNames + "down", layer + "fc2") +
+              norm_names("head.norm", decoder + "final_layer_norm"),
+          "model.",
+          {"lm_head.weight"}};
 }
 
 }  // namespace gnomon

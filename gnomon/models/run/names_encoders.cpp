@@ -1,4 +1,6 @@
 // What transformers calls the tensors of encoders: models/NAME/modeling_NAME.py, 5.23.0.
+#include <algorithm>
+
 #include "gnomon/models/run/name_tables.h"
 
 namespace gnomon {
@@ -46,6 +48,53 @@ Names names_bert(const Architecture& a) {
                   "cls.predictions.decoder.*"})};
 }
 
+// Its generator has BERT's head in other words; its discriminator's head is another task's.
+Names names_electra(const Architecture& a) {
+  return {bert_body(a, "electra.") + Sources{{"head.bias", "generator_lm_head.bias"}} +
+              dense_names("head.transform", "generator_predictions.dense") +
+              norm_names("head.transform.norm", "generator_predictions.LayerNorm"),
+          "electra.",
+          beside({"embeddings.position_ids", "embeddings.token_type_ids", "generator_lm_head.weight",
+                  "discriminator_predictions.*"})};
+}
+
+Names names_distilbert(const Architecture& a) {
+  const std::string layer = "distilbert.transformer.layer.{}.", embed = "distilbert.embeddings.";
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"position.input.table", embed + "position_embeddings.weight"},
+                  {"head.bias", "vocab_projector.bias"}} +
+              norm_names("embed.norm", embed + "LayerNorm") +
+              qkv_names(a, layer + "attention.", "q_lin", "k_lin", "v_lin") +
+              dense_names(kAttentionNames + "out", layer + "attention.out_lin") +
+              norm_names(kAttentionNames + "norm_after", layer + "sa_layer_norm") +
+              dense_names(kForwardNames + "up", layer + "ffn.lin1") +
+              dense_names(kForwardNames + "down", layer + "ffn.lin2") +
+              norm_names(kForwardNames + "norm_after", layer + "output_layer_norm") +
+              dense_names("head.transform", "vocab_transform") +
+              norm_names("head.transform.norm", "vocab_layer_norm"),
+          "distilbert.", beside({"embeddings.position_ids", "vocab_projector.weight", "pre_classifier.*"})};
+}
+
+// By the names of its own code, which transformers writes too.
+Names names_nomic_bert(const Architecture& a) {
+  const std::string layer = "nomic_bert.encoder.layers.{}.", head = "cls.predictions.",
+                    embed = "nomic_bert.embeddings.";
+  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
+                  {"embed.type", embed + "token_type_embeddings.weight"},
+                  {"head.bias", head + "bias"}} +
+              norm_names("embed.norm", "nomic_bert.emb_ln") +
+              dense_names(kAttentionNames + "qkv", layer + "attn.Wqkv") +
+              dense_names(kAttentionNames + "out", layer + "attn.out_proj") +
+              norm_names(kAttentionNames + "norm_after", layer + "norm1") +
+              dense_names(kForwardNames + "up", layer + "mlp.fc12") +
+              dense_names(kForwardNames + "up", layer + "mlp.fc11", a.feed_forward.hidden) +
+              dense_names(kForwardNames + "down", layer + "mlp.fc2") +
+              norm_names(kForwardNames + "norm_after", layer + "norm2") +
+              dense_names("head.transform", head + "transform.dense") +
+              norm_names("head.transform.norm", head + "transform.layer_norm"),
+          "nomic_bert.", beside({"cls.predictions.decoder.*", "*.rotary_emb.inv_freq"})};
+}
+
 Names names_roberta(const Architecture& a) {
   return {bert_body(a, "roberta.") + roberta_head(), "roberta.",
           beside({"embeddings.position_ids", "embeddings.token_type_ids", "lm_head.decoder.*"})};
@@ -63,21 +112,60 @@ Names names_mpnet(const Architecture& a) {
           "mpnet.", beside({"embeddings.position_ids", "lm_head.decoder.*"})};
 }
 
-Names names_deberta_v2(const Architecture& a) {
-  const std::string layer = "deberta.encoder.layer.{}.";
-  const std::string embed = "deberta.embeddings.";
-  return {Sources{{"embed.word", embed + "word_embeddings.weight"},
-                  {"embed.type", embed + "token_type_embeddings.weight"},
-                  {"position.input.table", embed + "position_embeddings.weight"},
-                  {"position.attention.0.table", "deberta.encoder.rel_embeddings.weight"}} +
-              norm_names("embed.norm", embed + "LayerNorm") +
-              norm_names("position.attention.0.norm", "deberta.encoder.LayerNorm") +
-              qkv_names(a, layer + "attention.self.", "query_proj", "key_proj", "value_proj") +
-              dense_names(kAttentionNames + "out", layer + "attention.output.dense") +
-              bert_layers(layer, "attention.output.LayerNorm"),
-          "deberta.",
+namespace {
+
+bool has_term(const Architecture& a, std::string_view term) {
+  return std::any_of(a.position.attention.begin(), a.position.attention.end(), [&](const Named& named) {
+    return named.name.starts_with("deberta") && named.option("terms")->word().find(term) != std::string::npos;
+  });
+}
+
+// What both versions of DeBERTa share. The table of distances is one, whose projections a layer may have: then ours has a copy.
+Names deberta_names(const Architecture& a, const Sources& attention, const std::string& key,
+                    const std::string& query) {
+  const std::string layer = "deberta.encoder.layer.{}.", embed = "deberta.embeddings.",
+                    self = layer + "attention.self.", one = "position.attention.0.", own = one + "{}.";
+  Sources all = Sources{{"embed.word", embed + "word_embeddings.weight"},
+                        {"embed.type", embed + "token_type_embeddings.weight"},
+                        {"position.input.table", embed + "position_embeddings.weight"}} +
+                norm_names("embed.norm", embed + "LayerNorm") + attention +
+                dense_names(kAttentionNames + "out", layer + "attention.output.dense") +
+                bert_layers(layer, "attention.output.LayerNorm");
+  // A layer projects the table for the terms that it has; what it does not project is not used.
+  std::vector<std::string> zero;
+  const auto project = [&](std::string_view term, const std::string& ours, const std::string& theirs) {
+    if (has_term(a, term)) return void(all = all + dense_names(ours, self + theirs));
+    zero.insert(zero.end(), {ours + ".weight", ours + ".bias"});
+  };
+  project("c2p", own + "key", key), project("p2c", own + "query", query);
+  for (const std::string& at : {one, own}) {
+    all = all + Sources{{at + "table", "deberta.encoder.rel_embeddings.weight"}} +
+          norm_names(at + "norm", "deberta.encoder.LayerNorm");
+  }
+  return {all, "deberta.",
           beside({"embeddings.position_ids", "embeddings.position_embeddings.weight", "cls.*",
-                  "lm_predictions.*", "mask_predictions.*"})};
+                  "lm_predictions.*", "mask_predictions.*"}),
+          zero};
+}
+
+}  // namespace
+
+Names names_deberta(const Architecture& a) {
+  const std::string self = "deberta.encoder.layer.{}.attention.self.";
+  Names names =
+      deberta_names(a,
+                    Sources{{kAttentionNames + "qkv.weight", self + "in_proj.weight", 0, How::of_heads},
+                            {kAttentionNames + "q.bias", self + "q_bias"},
+                            {kAttentionNames + "v.bias", self + "v_bias"}},
+                    "pos_proj", "pos_q_proj");
+  names.zero.push_back("position.attention.0.{}.key.bias");
+  return names;
+}
+
+Names names_deberta_v2(const Architecture& a) {
+  return deberta_names(
+      a, qkv_names(a, "deberta.encoder.layer.{}.attention.self.", "query_proj", "key_proj", "value_proj"),
+      "pos_key_proj", "pos_query_proj");
 }
 
 Names names_modernbert(const Architecture&) {
@@ -107,7 +195,7 @@ Names names_t5(const Architecture& a) {
       qkv_names(a, attention, "q", "k", "v") + dense_names(kAttentionNames + "out", attention + "o") +
       norm_names(kForwardNames + "norm", block + "layer.1.layer_norm") +
       dense_names(kForwardNames + "down", mlp + "wo") + norm_names("head.norm", "encoder.final_layer_norm");
-  if (a.feed_forward.gated) {
+  if (a.feed_forward.gated()) {
     all = all + dense_names(kForwardNames + "up", mlp + "wi_0") +
           dense_names(kForwardNames + "up", mlp + "wi_1", a.feed_forward.hidden);
   } else {

@@ -64,8 +64,19 @@ OutputHead head_in(const Architecture& a, const Config& config, const std::strin
   return held || says_it_has_a_head(config) ? head : OutputHead{.form = HeadForm::none};
 }
 
-// Of a GGUF file: how many tokens and token types there are, as its tables say.
-void fit_tables(Architecture& a, const std::string& family, const Weights& weights) {
+// What no key of a GGUF file says, and llama.cpp too takes from the tensors: how many tokens and token types there are, which
+// matrices of attention have biases, which norms StableLM and Falcon have.
+void fit_to_tensors(Architecture& a, const std::string& family, const Weights& weights) {
+  const auto has = [&](std::string_view name) { return weights.find(text("blk.0.", name)) != nullptr; };
+  const auto biased = [&](bool& bias, std::string_view name) { bias = bias || has(name); };
+  biased(a.biases.q, "attn_q.bias"), biased(a.biases.k, "attn_k.bias"), biased(a.biases.v, "attn_v.bias");
+  biased(a.biases.out, "attn_output.bias");
+  if (family == "stablelm") {
+    a.residual = has("ffn_norm.weight") ? Residual::in_turn : Residual::parallel_one_norm;
+    if (has("attn_q_norm.weight")) a.norm.qk = QkNorm::own, a.norm.qk_form = NormForm::layer_no_bias;
+  }
+  if (family == "falcon")
+    a.residual = has("attn_norm_2.weight") ? Residual::parallel : Residual::parallel_one_norm;
   for (const Source& s : names_of(family, a, true).sources) {
     std::int64_t* rows = s.ours == "embed.word"   ? &a.vocabulary
                          : s.ours == "embed.type" ? &a.token_types
@@ -167,7 +178,7 @@ OpenedModel open_model(const Path& path, const LoadProgress& progress) {
   Resolved resolved = resolve(config, config.gguf() ? Reader::llama_cpp : Reader::v5);
   Architecture a = architecture_of(config, resolved);
   const Weights weights = Weights::open(path);
-  if (config.gguf()) fit_tables(a, resolved.family, weights);
+  if (config.gguf()) fit_to_tensors(a, resolved.family, weights);
   a.head = head_in(a, config, resolved.family, weights);
   const Model model(a);
   const Names names = names_of(resolved.family, a, config.gguf());
@@ -180,8 +191,7 @@ OpenedModel open_model(const Path& path, const LoadProgress& progress) {
   std::int64_t done = 0;
   for (const Found& f : found) {
     must_be_finite(config, *f.tensor, fill(f, weights, a.attention, w));
-    done += f.piece.rows * (f.piece.ours->spec.size() / f.piece.ours->spec.shape[0]) *
-            std::int64_t(sizeof(float));
+    done += f.piece.size() * std::int64_t(sizeof(float));
     if (progress) progress(done, bytes);
   }
   return {config, std::move(resolved), model, std::move(w), std::move(beside)};
