@@ -25,8 +25,10 @@ HWY_INLINE float sum_row(std::int64_t C, const Term& term) {
   return sum(total);
 }
 
-void NormaliseRow(const NormShape& s, const float* x, const float* gain, const float* bias, float* y,
-                  float* statistics) {
+// Without a gain it is 1.
+template <bool gains>
+HWY_INLINE void normalise_row(const NormShape& s, const float* x, const float* gain, const float* bias,
+                              float* y, float* statistics) {
   const std::int64_t C = s.C;
   const auto at = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return load(x + c, n); };
   const float mean = s.kind == Norm::rms ? 0.0f : sum_row(C, at) / float(C);
@@ -40,22 +42,29 @@ void NormaliseRow(const NormShape& s, const float* x, const float* gain, const f
   statistics[0] = mean;
   statistics[1] = inverse;
   for (std::int64_t c = 0; c < C; c += lanes()) {
-    const auto hat = hn::Mul(hn::Sub(load(x + c, C - c), centre), set(inverse));
-    const auto v = gain ? hn::Mul(hat, hn::Add(load(gain + c, C - c), set(s.gain_from))) : hat;
+    auto v = hn::Mul(hn::Sub(load(x + c, C - c), centre), set(inverse));
+    if constexpr (gains) v = hn::Mul(v, hn::Add(load(gain + c, C - c), set(s.gain_from)));
     store(bias ? hn::Add(v, load(bias + c, C - c)) : v, y + c, C - c);
   }
 }
+void NormaliseRow(const NormShape& s, const float* x, const float* gain, const float* bias, float* y,
+                  float* statistics) {
+  gain ? normalise_row<true>(s, x, gain, bias, y, statistics)
+       : normalise_row<false>(s, x, gain, bias, y, statistics);
+}
 
 // With x̂ = (x − mean)·r and g = dy·gain: dx += r (g − mean(g) − x̂ mean(g x̂)); rms leaves mean(g) out.
-void NormaliseRowBackward(const NormShape& s, const float* x, const float* gain, const float* statistics,
-                          const float* dy, const NormGrad& grad) {
+template <bool gains>
+HWY_INLINE void normalise_row_backward(const NormShape& s, const float* x, const float* gain,
+                                       const float* statistics, const float* dy, const NormGrad& grad) {
   const std::int64_t C = s.C;
   const auto centre = set(statistics[0]), r = set(statistics[1]);
   const auto hat = [&](std::int64_t c, std::int64_t n)
                        HWY_ATTR { return hn::Mul(hn::Sub(load(x + c, n), centre), r); };
   const auto g = [&](std::int64_t c, std::int64_t n) HWY_ATTR {
-    const auto d = load(dy + c, n);
-    return gain ? hn::Mul(d, hn::Add(load(gain + c, n), set(s.gain_from))) : d;
+    auto d = load(dy + c, n);
+    if constexpr (gains) d = hn::Mul(d, hn::Add(load(gain + c, n), set(s.gain_from)));
+    return d;
   };
   const auto gx = [&](std::int64_t c, std::int64_t n) HWY_ATTR { return hn::Mul(g(c, n), hat(c, n)); };
   const auto mean_g = set(s.kind == Norm::rms ? 0.0f : sum_row(C, g) / float(C)),
@@ -64,9 +73,14 @@ void NormaliseRowBackward(const NormShape& s, const float* x, const float* gain,
     const auto xh = hat(c, n), gy = load(dy + c, n);
     const auto inner = hn::NegMulAdd(xh, mean_gx, hn::Sub(g(c, n), mean_g));
     store(hn::MulAdd(r, inner, load(grad.dx + c, n)), grad.dx + c, n);
-    if (grad.dgain) store(hn::MulAdd(gy, xh, load(grad.dgain + c, n)), grad.dgain + c, n);
+    if constexpr (gains) store(hn::MulAdd(gy, xh, load(grad.dgain + c, n)), grad.dgain + c, n);
     if (grad.dbias) store(hn::Add(gy, load(grad.dbias + c, n)), grad.dbias + c, n);
   }
+}
+void NormaliseRowBackward(const NormShape& s, const float* x, const float* gain, const float* statistics,
+                          const float* dy, const NormGrad& grad) {
+  gain ? normalise_row_backward<true>(s, x, gain, statistics, dy, grad)
+       : normalise_row_backward<false>(s, x, gain, statistics, dy, grad);
 }
 }  // namespace gnomon::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
