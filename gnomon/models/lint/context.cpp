@@ -29,7 +29,8 @@ LintContext::LintContext(Config config, std::vector<LintTensor> tensors, LintPro
     : config_(std::move(config)), tensors_(std::move(tensors)), programs_(std::move(programs)) {
   for (const std::string& version : {programs_.transformers, programs_.vllm})
     if (!version.empty() && !release_of(version))
-      throw Error(Fault::usage, text("found the version ", excerpt(version), "; allowed are versions such as 5.4.0"));
+      throw Error(Fault::usage,
+                  text("found the version ", excerpt(version), "; allowed are versions such as 5.4.0"));
   gguf_ = config_.gguf() || config_.has("general.architecture");
   if (gguf_) {
     type_ = leniently([&] { return config_.text("general.architecture"); }).value_or("");
@@ -159,7 +160,8 @@ LintFile open_for_lint(const Path& path, LintPrograms programs) {
           std::move(bytes)};
 }
 LintFile settings_for_lint(Config config, LintPrograms programs) {
-  return {std::make_shared<const LintContext>(std::move(config), std::vector<LintTensor>(), std::move(programs))};
+  return {
+      std::make_shared<const LintContext>(std::move(config), std::vector<LintTensor>(), std::move(programs))};
 }
 
 }  // namespace gnomon

@@ -156,10 +156,10 @@ Findings of_class(const LintContext& file) {
       file.has("sliding_window"))
     return {};
   const std::string tokens = text(windows->standard);
-  return {finding(file, file.at(windows->key),
-                  said<"key", "tokens">(kText.at("window-of-class", "expected"), windows->key, tokens),
-                  said<"tokens", "layers">(kText.at("window-of-class", "says"), tokens,
-                                           counted(layers, "layer")))};
+  return {finding(
+      file, file.at(windows->key),
+      said<"key", "tokens">(kText.at("window-of-class", "expected"), windows->key, tokens),
+      said<"tokens", "layers">(kText.at("window-of-class", "says"), tokens, counted(layers, "layer")))};
 }
 
 Findings beyond_context(const LintContext& file) {
@@ -167,18 +167,18 @@ Findings beyond_context(const LintContext& file) {
   const auto window = layers ? file.whole(file.family()->windows.key) : std::nullopt;
   const auto longest = file.longest();
   if (!window || !longest || *window < *longest || file.family()->windows.divisor != 1) return {};
-  return {finding(file, file.at(file.family()->windows.key), kText.at("window-beyond-context", "expected"),
-                  said<"window", "longest">(kText.at("window-beyond-context", "says"), text(*window),
-                                            text(*longest)))};
+  return {finding(
+      file, file.at(file.family()->windows.key), kText.at("window-beyond-context", "expected"),
+      said<"window", "longest">(kText.at("window-beyond-context", "says"), text(*window), text(*longest)))};
 }
 
 Findings one_more(const LintContext& file) {
   const auto window = file.gguf() ? file.whole("attention.sliding_window") : file.whole("sliding_window");
   if (!window || *window < 33 || ((*window - 1) & (*window - 2)) != 0) return {};
   const std::string key = file.at(file.gguf() ? "attention.sliding_window" : "sliding_window");
-  return {finding(file, key, said<"less">(kText.at("window-one-too-many", "expected"), text(*window - 1)),
-                  said<"window", "less">(kText.at("window-one-too-many", "says"), text(*window),
-                                         text(*window - 1)))};
+  return {finding(
+      file, key, said<"less">(kText.at("window-one-too-many", "expected"), text(*window - 1)),
+      said<"window", "less">(kText.at("window-one-too-many", "says"), text(*window), text(*window - 1)))};
 }
 
 Findings by_kernel(const LintContext& file) {
@@ -195,7 +195,7 @@ constexpr LintRow kRows[] = {
     {"window-beyond-last-layer", Severity::warning, beyond_last},
     {"window-pattern-contradicts", Severity::warning, pattern_contradicts},
     {"window-impossible", Severity::error, window_impossible},
-    {"window-of-class", Severity::warning, of_class},
+    {"window-of-class", Severity::note, of_class},
     {"window-beyond-context", Severity::note, beyond_context},
     {"window-one-too-many", Severity::note, one_more},
     {"mask-depends-on-kernel", Severity::warning, by_kernel},

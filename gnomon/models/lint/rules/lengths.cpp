@@ -52,8 +52,8 @@ Findings multiplied_again(const LintContext& file) {
   const std::string factor = shortest(found->factor);
   const std::string says =
       yarn_renamed(file.type_of(*found->dict))
-          ? said<"longest", "factor", "served">(kText.at("length-multiplied-again", "says.yarn"), longest, factor,
-                                                served)
+          ? said<"longest", "factor", "served">(kText.at("length-multiplied-again", "says.yarn"), longest,
+                                                factor, served)
           : said<"longest", "factor", "served">(kText.at("length-multiplied-again", "says"), longest, factor,
                                                 served);
   return {finding(file, file.at("max_position_embeddings"),
@@ -72,10 +72,10 @@ bool says_length(const LintContext& file, const Stretched& s) {
 Findings times_factor(const LintContext& file) {
   const auto found = stretched(file);
   if (!found || says_length(file, *found)) return {};
-  return {finding(file, found->dict->key + ".factor", kText.at("length-times-factor", "expected"),
-                  said<"served", "longest">(kText.at("length-times-factor", "says"),
-                                            shortest(found->longest * found->factor),
-                                            shortest(found->longest)))};
+  return {
+      finding(file, found->dict->key + ".factor", kText.at("length-times-factor", "expected"),
+              said<"served", "longest">(kText.at("length-times-factor", "says"),
+                                        shortest(found->longest * found->factor), shortest(found->longest)))};
 }
 
 // The other direction, a factor that does not reach, is context-beyond-scaling.
@@ -88,16 +88,15 @@ Findings factor_reaches_further(const LintContext& file) {
       continue;
     const double reach = *factor * *original, implied = double(*longest) / *original;
     if (reach <= kNear * double(*longest)) continue;
-    return {finding(
-        file, dict.key + ".factor",
-        implied == 1
-            ? said<"reach", "shorter", "longest">(
-                  kText.at("yarn-factor-and-length-disagree", "expected.same"), shortest(reach),
-                  shortest(std::round(double(*longest) / *factor)), text(*longest))
-            : said<"reach", "implied">(kText.at("yarn-factor-and-length-disagree", "expected"), shortest(reach),
-                                       shortest(implied)),
-        said<"reach", "longest">(kText.at("yarn-factor-and-length-disagree", "says"), shortest(reach),
-                                 text(*longest)))};
+    return {finding(file, dict.key + ".factor",
+                    implied == 1
+                        ? said<"reach", "shorter", "longest">(
+                              kText.at("yarn-factor-and-length-disagree", "expected.same"), shortest(reach),
+                              shortest(std::round(double(*longest) / *factor)), text(*longest))
+                        : said<"reach", "implied">(kText.at("yarn-factor-and-length-disagree", "expected"),
+                                                   shortest(reach), shortest(implied)),
+                    said<"reach", "longest">(kText.at("yarn-factor-and-length-disagree", "says"),
+                                             shortest(reach), text(*longest)))};
   }
   return {};
 }
@@ -108,17 +107,18 @@ Findings llama3_without_length(const LintContext& file) {
   const auto longest = file.longest();
   for (const RopeDictionary& dict : file.ropes()) {
     const auto low = file.number(dict, "low_freq_factor"), high = file.number(dict, "high_freq_factor");
-    if (!dict.live || file.type_of(dict) != "llama3" || !longest || !low || !high || *low <= 0 || *high <= *low)
+    if (!dict.live || file.type_of(dict) != "llama3" || !longest || !low || !high || *low <= 0 ||
+        *high <= *low)
       continue;
     constexpr std::string_view name = "original_max_position_embeddings";
     if (file.has(dict, name) || file.has(name) ||
         file.config().kind(text(dict.key, ".", name)) == Config::Kind::null)
       continue;
-    all.push_back(finding(
-        file, dict.key, kText.at("llama3-without-its-length", "expected"),
-        said<"longest", "near", "far">(kText.at("llama3-without-its-length", "says"), text(*longest),
-                                       shortest(std::round(double(*longest) / *high)),
-                                       shortest(std::round(double(*longest) / *low)))));
+    all.push_back(
+        finding(file, dict.key, kText.at("llama3-without-its-length", "expected"),
+                said<"longest", "near", "far">(kText.at("llama3-without-its-length", "says"), text(*longest),
+                                               shortest(std::round(double(*longest) / *high)),
+                                               shortest(std::round(double(*longest) / *low)))));
   }
   return all;
 }

@@ -61,10 +61,9 @@ std::string_view nearly(const LintContext& file, std::string_view key) {
 }
 // Keys of the family that are nearly one of these, and not it.
 bool reads(const Family& family, std::string_view key) {
-  const std::string_view own[] = {family.windows.key,      family.windows.every_key,
-                                  family.windows.use_key,  family.rope.theta_key,
-                                  family.rope.partial_key, family.rope.sliding_theta_key,
-                                  family.rope.width_key,   family.two_sided_key};
+  const std::string_view own[] = {
+      family.windows.key,      family.windows.every_key,      family.windows.use_key, family.rope.theta_key,
+      family.rope.partial_key, family.rope.sliding_theta_key, family.rope.width_key,  family.two_sided_key};
   return std::find(std::begin(own), std::end(own), key) != std::end(own);
 }
 
@@ -74,18 +73,18 @@ Findings misspelt(const LintContext& file) {
   for (const std::string& key : file.config().keys(file.part())) {
     const std::string_view near = nearly(file, key);
     if (near.empty() || reads(*file.family(), key)) continue;
-    all.push_back(finding(file, file.at(key), said<"meant">(kText.at("position-key-misspelt", "expected"), near),
-                          foreign(key)
-                              ? said<"meant">(kText.at("position-key-misspelt", "says.letter"), near)
-                              : said<"meant">(kText.at("position-key-misspelt", "says"), near)));
+    all.push_back(finding(file, file.at(key),
+                          said<"meant">(kText.at("position-key-misspelt", "expected"), near),
+                          foreign(key) ? said<"meant">(kText.at("position-key-misspelt", "says.letter"), near)
+                                       : said<"meant">(kText.at("position-key-misspelt", "says"), near)));
   }
   return all;
 }
 
 // The base under a name that the class does not read, as other programs and other classes call it.
-constexpr std::array<std::string_view, 9> kBaseNames{"rotary_base",    "rotary_emb_base", "rope_base",
-                                                     "rope_freq_base", "rotary_theta",    "rope_theta_base",
-                                                     "rope_frequency_base", "theta", "global_rope_theta"};
+constexpr std::array<std::string_view, 9> kBaseNames{
+    "rotary_base",     "rotary_emb_base",     "rope_base", "rope_freq_base",   "rotary_theta",
+    "rope_theta_base", "rope_frequency_base", "theta",     "global_rope_theta"};
 Findings base_renamed(const LintContext& file) {
   const Resolved* read = file.gguf() ? nullptr : file.read_by(Reader::v5);
   if (!read || !file.family() || file.family()->method != Method::rotary) return {};
@@ -102,10 +101,10 @@ Findings base_renamed(const LintContext& file) {
         used = because.value;
       }
     if (turns || used.empty()) continue;
-    all.push_back(finding(
-        file, file.at(key), said<"base">(kText.at("base-under-another-name", "expected"), shortest(*base)),
-        said<"type", "key", "used", "base">(kText.at("base-under-another-name", "says"), file.type(), key, used,
-                                            shortest(*base))));
+    all.push_back(finding(file, file.at(key),
+                          said<"base">(kText.at("base-under-another-name", "expected"), shortest(*base)),
+                          said<"type", "key", "used", "base">(kText.at("base-under-another-name", "says"),
+                                                              file.type(), key, used, shortest(*base))));
   }
   return all;
 }
@@ -130,7 +129,8 @@ std::string type_of_class(const LintContext& file) {
   return std::string(best);
 }
 Findings type_missing(const LintContext& file) {
-  const bool sized = file.has("hidden_size") || file.has("num_hidden_layers") || file.has("num_attention_heads");
+  const bool sized =
+      file.has("hidden_size") || file.has("num_hidden_layers") || file.has("num_attention_heads");
   if (file.gguf() || file.has("model_type") || file.config().has("model_type") || !sized ||
       file.config().has("_class_name"))
     return {};  // a file of diffusers names its class otherwise

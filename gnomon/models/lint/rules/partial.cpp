@@ -67,12 +67,12 @@ Findings width_twice(const LintContext& file) {
   if (file.gguf() || !width || *width < 1 || !dim || !share || *share <= 0 || *share > 1) return {};
   const auto by_share = std::int64_t(double(*dim) * *share);
   if (by_share == *width) return {};
-  return {finding(file, file.at("rotary_dim"),
-                  said<"channels", "share">(kText.at("rotated-width-twice", "expected"), text(by_share),
-                                            shortest(double(*width) / double(*dim))),
-                  said<"width", "channels", "share", "dim">(kText.at("rotated-width-twice", "says"),
-                                                            text(*width), text(by_share), shortest(*share),
-                                                            text(*dim)))};
+  return {
+      finding(file, file.at("rotary_dim"),
+              said<"channels", "share">(kText.at("rotated-width-twice", "expected"), text(by_share),
+                                        shortest(double(*width) / double(*dim))),
+              said<"width", "channels", "share", "dim">(kText.at("rotated-width-twice", "says"), text(*width),
+                                                        text(by_share), shortest(*share), text(*dim)))};
 }
 
 // MiniMax-M2's class makes a share of rotary_dim.

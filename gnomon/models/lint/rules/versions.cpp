@@ -27,16 +27,31 @@ struct KnownFault {
 // Versions of transformers were compared by their packages on PyPI: the first that has the fault, and the first without it. Those
 // of vLLM are of the threads.
 constexpr KnownFault kFaults[] = {
-    {"minimax-m2-turns-whole-heads", Program::transformers, "5.0.0", "5.18.0", {"minimax_m2"}, "rotary_dim",
+    {"minimax-m2-turns-whole-heads",
+     Program::transformers,
+     "5.0.0",
+     "5.18.0",
+     {"minimax_m2"},
+     "rotary_dim",
      "partial_rotary_factor"},
     {"minimax-m3-vision-without-time", Program::transformers, "5.17.0", "5.18.0", {"minimax_m3_vl"}},
     {"qwen-vl-images-as-videos", Program::transformers, "5.3.0", "5.5.4", {"qwen2_5_vl"}},
     {"olmo3-windows-scaled", Program::transformers, "5.0.0", "5.13.0", {"olmo3"}, "rope_scaling"},
     {"ernie-base-too-late", Program::transformers, "5.0.0", "", {"ernie4_5_moe_vl"}, "auto_map"},
     {"heads-by-layer-refused", Program::vllm, "0.0.0", "0.28.0", {}, "per_layer_config"},
-    {"bailing-turns-whole-heads", Program::vllm, "0.0.0", "0.23.0", {"bailing_moe", "bailing_moe_v2"},
-     "partial_rotary_factor", "rotary_dim"},
-    {"bailing-base-lost", Program::vllm, "0.0.0", "", {"bailing_moe", "bailing_moe_v2"}, "rope_theta",
+    {"bailing-turns-whole-heads",
+     Program::vllm,
+     "0.0.0",
+     "0.23.0",
+     {"bailing_moe", "bailing_moe_v2"},
+     "partial_rotary_factor",
+     "rotary_dim"},
+    {"bailing-base-lost",
+     Program::vllm,
+     "0.0.0",
+     "",
+     {"bailing_moe", "bailing_moe_v2"},
+     "rope_theta",
      "rope_parameters"}};
 
 bool about(const LintContext& file, const KnownFault& fault) {
@@ -48,8 +63,7 @@ bool about(const LintContext& file, const KnownFault& fault) {
   const auto named = [&](std::string_view type) {
     return !type.empty() && (file.type() == type || outer == type);
   };
-  const bool of_type =
-      fault.types[0].empty() || std::any_of(fault.types.begin(), fault.types.end(), named);
+  const bool of_type = fault.types[0].empty() || std::any_of(fault.types.begin(), fault.types.end(), named);
   return of_type && (fault.has.empty() || here(fault.has)) && (fault.lacks.empty() || !here(fault.lacks));
 }
 
@@ -72,9 +86,10 @@ bool has_fault(const KnownFault& fault, const std::string& version) {
 std::string interval(const KnownFault& fault, const std::string& version, const std::string& key) {
   const std::string_view program = kNames[std::size_t(fault.program)];
   const std::string range =
-      fault.before.empty()     ? text("No version of ", program, " without the fault is known")
-      : fault.from == "0.0.0" ? text(program, " before ", fault.before, " has the fault")
-                              : text(program, " from ", fault.from, " on has the fault, until ", fault.before);
+      fault.before.empty() ? text("No version of ", program, " without the fault is known")
+      : fault.from == "0.0.0"
+          ? text(program, " before ", fault.before, " has the fault")
+          : text(program, " from ", fault.from, " on has the fault, until ", fault.before);
   if (version.empty()) return range;
   return text(range, key.empty() ? "; you named " : "; the file was written by ", version);
 }
@@ -85,7 +100,7 @@ Findings known_fault(const LintContext& file) {
   if (!about(file, fault)) return {};
   const auto [version, key] = version_of(file, fault.program);
   if (!has_fault(fault, version)) return {};
-  const std::string at = fault.has.empty()      ? file.at("model_type")
+  const std::string at = fault.has.empty()     ? file.at("model_type")
                          : file.has(fault.has) ? file.at(fault.has)
                                                : std::string(fault.has);
   return {finding(file, at, kText.at(fault.id, "expected"),
@@ -93,7 +108,8 @@ Findings known_fault(const LintContext& file) {
 }
 template <std::size_t F>
 constexpr LintRow row() {
-  return {kFaults[F].id, Severity::warning, known_fault<F>};
+  return {kFaults[F].id, kFaults[F].program == Program::vllm ? Severity::note : Severity::warning,
+          known_fault<F>};
 }
 
 constexpr LintRow kRows[] = {row<0>(), row<1>(), row<2>(), row<3>(), row<4>(), row<5>(), row<6>(), row<7>()};
