@@ -82,7 +82,7 @@ const std::vector<Published> kPublished{
       "original_max_position_embeddings": 4096, "rope_theta": 10000.0, "sliding_window": 262144, "rope_scaling": {"type": "longrope", "short_factor": )" +
          factors(2.8) + ", \"long_factor\": " + factors(64.8) + "}}",
      {},
-     {"longrope-changes-while-writing"}},
+     {"longrope-changes-while-writing", "window-beyond-context"}},
     {"deepseek-ai/DeepSeek-V3",
      R"({"model_type": "deepseek_v3", "hidden_size": 7168, "num_attention_heads": 128, "num_key_value_heads": 128, "num_hidden_layers": 61, "max_position_embeddings": 163840,
       "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "rope_theta": 10000, "rope_scaling": {"beta_fast": 32,

@@ -33,6 +33,11 @@ std::vector<LintTensor> weights_for(std::string_view rule) {
   if (rule == "table-and-file-disagree") return {{"embeddings.position_embeddings.weight", {512, 512}, {}}};
   if (rule == "stored-frequencies-differ")
     return {{"model.layers.0.self_attn.rotary_emb.inv_freq", {4}, {1, .1F, .01F, .001F}}};
+  if (rule == "stored-frequencies-rounded")  // to 8 bits of the mantissa
+    return {{"model.layers.0.self_attn.rotary_emb.inv_freq",
+             {4},
+             {1, .10009765625F, .010009765625F, .00099945068F},
+             "BF16"}};
   if (rule.starts_with("gguf-")) return {{"token_embd.weight", {512, 512}, {}}};
   return {};
 }
@@ -43,6 +48,7 @@ const std::map<std::string, Ids> kAlso{
     {"scaling-drops-theta", {"two-dictionaries"}},
     {"rope-key-misspelt", {"original-length-missing"}},
     {"type-unread-by-kind", {"scaling-key-unread"}},
+    {"original-length-too-long", {"yarn-factor-and-length-disagree"}},
     {"layers-without-position-inverted", {"layers-without-position-lost-in-gguf"}},
 };
 
@@ -369,6 +375,43 @@ TEST(Lint, KeysThatAnUnknownClassMayReadAreNamed) {
   EXPECT_EQ(found[0].rule->id, "family-unknown");
   for (const char* key : {"sliding_window_size", "rotary_part"})
     EXPECT_NE(found[0].finding.says.find(key), std::string::npos) << found[0].finding.says;
+}
+
+TEST(Lint, FaultsOfVersionsAreToldWithinTheirVersions) {
+  const auto found = [](const std::string& json, const LintPrograms& programs, const char* rule) {
+    return ids_of(lint(LintContext(Config::parse(json, "config.json"), {}, programs))).contains(rule);
+  };
+  const std::string qwen = model(
+      "qwen2_5_vl",
+      R"("max_position_embeddings": 32768, "rope_theta": 1000000, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]})");
+  const char* images = "qwen-vl-images-as-videos";
+  EXPECT_FALSE(found(qwen, {}, images));  // nobody knows the version
+  for (const char* with : {"5.3.0", "5.4", "5.5.3", "5.5.4.dev0", "5.5.4rc1", "5.4.0+cu130"})
+    EXPECT_TRUE(found(qwen, {with, ""}, images)) << with;
+  for (const char* without : {"5.2.0", "5.3.0rc0", "5.5.4", "5.10.0", "4.57.6"})
+    EXPECT_FALSE(found(qwen, {without, ""}, images)) << without;
+  const std::string bailing = model(
+      "bailing_moe",
+      R"("max_position_embeddings": 8192, "rope_parameters": {"rope_theta": 600000}, "partial_rotary_factor": 0.5)");
+  const char* whole = "bailing-turns-whole-heads";
+  EXPECT_TRUE(found(bailing, {}, whole));
+  EXPECT_TRUE(found(bailing, {"", "0.22.1"}, whole));
+  EXPECT_FALSE(found(bailing, {"", "0.23.0"}, whole));
+  for (const char* wrong : {"five", ".", "5.x", "v5.4.0"})
+    EXPECT_THROW(found(qwen, {wrong, ""}, images), Error) << wrong;
+}
+
+// One letter left out, doubled, exchanged, or of another alphabet; and keys of other programs that are near and mean else.
+TEST(Lint, MisspeltPositionKeys) {
+  const auto found = [](const std::string& key) {
+    return ids_of(lint_text(model("llama", "\"" + key + "\": 500000"))).contains("position-key-misspelt");
+  };
+  for (const char* key : {"rope_th\u0435t\u0430", "rope_teta", "rope_theat", "rope_scalling",
+                          "max_postion_embeddings", "max_position_embedding", "sliding_widnow", "layer_type"})
+    EXPECT_TRUE(found(key)) << key;
+  for (const char* key : {"rope_type", "rotary_emb", "rope_scale", "rope_theta", "max_length",
+                          "sliding_window_size", "layer_norm_eps", "position_ids"})
+    EXPECT_FALSE(found(key)) << key;
 }
 
 // Keys of one method are no misspellings of another's.

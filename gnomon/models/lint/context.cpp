@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/lint/release.h"
 #include "gnomon/models/resolve/reading.h"
 
 namespace gnomon {
@@ -24,8 +25,12 @@ auto leniently(const Ask& ask) -> decltype(ask()) {
 
 }  // namespace
 
-LintContext::LintContext(Config config, std::vector<LintTensor> tensors)
-    : config_(std::move(config)), tensors_(std::move(tensors)) {
+LintContext::LintContext(Config config, std::vector<LintTensor> tensors, LintPrograms programs)
+    : config_(std::move(config)), tensors_(std::move(tensors)), programs_(std::move(programs)) {
+  for (const std::string& version : {programs_.transformers, programs_.vllm})
+    if (!version.empty() && !release_of(version))
+      throw Error(Fault::usage,
+                  text("found the version ", excerpt(version), "; allowed are versions such as 5.4.0"));
   gguf_ = config_.gguf() || config_.has("general.architecture");
   if (gguf_) {
     type_ = leniently([&] { return config_.text("general.architecture"); }).value_or("");
@@ -148,11 +153,15 @@ const Resolved* LintContext::read_by(Reader reader) const {
 const std::string& LintContext::refusal(Reader reader) const { return understood(reader).refusal; }
 const std::string& LintContext::refused_key(Reader reader) const { return understood(reader).refused_key; }
 
-LintFile open_for_lint(const Path& path) {
+LintFile open_for_lint(const Path& path, LintPrograms programs) {
   Config config = Config::open(path);
   std::string bytes = config.gguf() ? "" : read_file(config.where());
-  return {std::make_shared<const LintContext>(std::move(config), lint_tensors(path)), std::move(bytes)};
+  return {std::make_shared<const LintContext>(std::move(config), lint_tensors(path), std::move(programs)),
+          std::move(bytes)};
 }
-LintFile settings_for_lint(Config config) { return {std::make_shared<const LintContext>(std::move(config))}; }
+LintFile settings_for_lint(Config config, LintPrograms programs) {
+  return {
+      std::make_shared<const LintContext>(std::move(config), std::vector<LintTensor>(), std::move(programs))};
+}
 
 }  // namespace gnomon

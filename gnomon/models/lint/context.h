@@ -24,9 +24,10 @@ struct RopeDictionary {
 // another kind than asked for, and take keys of the language part: of a GGUF file, without the architecture before them.
 class LintContext {
  public:
-  explicit LintContext(Config config, std::vector<LintTensor> tensors = {});
+  explicit LintContext(Config config, std::vector<LintTensor> tensors = {}, LintPrograms programs = {});
 
   const Config& config() const { return config_; }
+  const LintPrograms& programs() const { return programs_; }
   bool gguf() const { return gguf_; }
   const std::string& type() const { return type_; }  // model_type, or general.architecture
   const Family* family() const { return family_; }   // null: unknown
@@ -65,6 +66,7 @@ class LintContext {
   void find_ropes();
   Config config_;
   std::vector<LintTensor> tensors_;
+  LintPrograms programs_;
   bool gguf_;
   std::string part_, type_;
   const Family* family_;

@@ -17,16 +17,22 @@ std::string_view severity_name(Severity severity);
 
 class LintContext;  // what rules read from a file: context.h
 
+// The versions of the programs that will read the file, as "5.4.0"; empty: not known. Of transformers, the file's own
+// transformers_version then counts, which is that of the program that wrote it.
+struct LintPrograms {
+  std::string transformers = {}, vllm = {};
+};
+
 // A file with settings, and the files beside it.
 struct LintFile {
   std::shared_ptr<const LintContext> context;
   std::string bytes = {};  // content of the config.json; empty: a GGUF file
 };
 // Opens a folder or file, with the tensors that rules read. Throws Error(input) and Error(resource) as Config::open() and
-// Weights::open() do.
-LintFile open_for_lint(const Path& path);
+// Weights::open() do, and Error(usage) for a version that is none.
+LintFile open_for_lint(const Path& path, LintPrograms programs = {});
 // Takes settings without weights.
-LintFile settings_for_lint(Config config);
+LintFile settings_for_lint(Config config, LintPrograms programs = {});
 
 struct LintFinding {
   std::string key;       // full key in the file; empty: no key, or a missing one

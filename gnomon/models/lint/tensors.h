@@ -12,6 +12,7 @@ struct LintTensor {
   std::string name;
   std::vector<std::int64_t> shape;
   std::vector<float> values;  // of those whose name ends in inv_freq; else empty
+  std::string stored = {};    // how a number is stored: "F32", "BF16" ...
 };
 
 // Those of a folder with model.safetensors or its index, of a .safetensors or a .gguf file; none of a folder without them.

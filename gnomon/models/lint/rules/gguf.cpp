@@ -94,6 +94,27 @@ Findings old_linear(const LintContext& file) {
                   kText.at("gguf-old-linear-key", "says"))};
 }
 
+// ggml, rope_yarn(): the ramp times this weight mixes both frequencies. Below 0 it is not set.
+Findings ext_factor(const LintContext& file) {
+  const auto weight = file.gguf() ? file.number("rope.scaling.yarn_ext_factor") : std::nullopt;
+  if (!weight || *weight <= 1) return {};
+  const double factor = std::max(1.0, file.number("rope.scaling.factor").value_or(1));
+  return {finding(file, file.at("rope.scaling.yarn_ext_factor"),
+                  kText.at("gguf-mixing-weight-above-one", "expected"),
+                  said<"times">(kText.at("gguf-mixing-weight-above-one", "says"),
+                                fixed(*weight - (*weight - 1) / factor, 1)))};
+}
+
+Findings no_shift(const LintContext& file) {
+  const GgufArchitecture* fixed = fixed_by_name(file);
+  if (!fixed) return {};
+  const bool sections = fixed->pairs == GgufPairs::sections || fixed->pairs == GgufPairs::sections_in_turn ||
+                        (fixed->sections_if_said && file.has("rope.dimension_sections"));
+  if (!sections) return {};
+  return {finding(file, "general.architecture", kText.at("gguf-no-context-shift", "expected"),
+                  kText.at("gguf-no-context-shift", "says"))};
+}
+
 Findings width(const LintContext& file) {
   const auto turns = file.gguf() ? file.whole("rope.dimension_count") : std::nullopt;
   auto head = file.whole("attention.key_length");
@@ -115,6 +136,8 @@ constexpr LintRow kRows[] = {
     {"gguf-longrope-lists-missing", Severity::error, lists_missing},
     {"gguf-every-fourth-layer", Severity::note, every_fourth},
     {"gguf-old-linear-key", Severity::warning, old_linear},
+    {"gguf-mixing-weight-above-one", Severity::error, ext_factor},
+    {"gguf-no-context-shift", Severity::note, no_shift},
     {"gguf-rotated-width", Severity::error, width},
 };
 constexpr auto kRules = written(kText, kRows);

@@ -1,5 +1,6 @@
 // What each layer sees: full, or a window.
 #include <algorithm>
+#include <cmath>
 
 #include "gnomon/models/lint/rules/rule.h"
 
@@ -138,6 +139,48 @@ Findings window_impossible(const LintContext& file) {
                   kText.at("window-impossible", "says"))};
 }
 
+bool windowed(const LayerPosition& layer) {
+  return std::any_of(layer.spec.attention.begin(), layer.spec.attention.end(),
+                     [](const Named& named) { return named.name == "window"; });
+}
+// Layers that have a window when transformers reads the file.
+std::size_t windowed_layers(const LintContext& file) {
+  const Resolved* read = file.gguf() || !file.family() ? nullptr : file.read_by(Reader::v5);
+  if (!read) return 0;
+  return std::size_t(std::count_if(read->layers.begin(), read->layers.end(), windowed));
+}
+Findings of_class(const LintContext& file) {
+  const std::size_t layers = windowed_layers(file);
+  const WindowRule* windows = file.family() ? &file.family()->windows : nullptr;
+  if (!layers || !windows->standard || file.kind(windows->key) != Config::Kind::absent ||
+      file.has("sliding_window"))
+    return {};
+  const std::string tokens = text(windows->standard);
+  return {finding(
+      file, file.at(windows->key),
+      said<"key", "tokens">(kText.at("window-of-class", "expected"), windows->key, tokens),
+      said<"tokens", "layers">(kText.at("window-of-class", "says"), tokens, counted(layers, "layer")))};
+}
+
+Findings beyond_context(const LintContext& file) {
+  const std::size_t layers = windowed_layers(file);
+  const auto window = layers ? file.whole(file.family()->windows.key) : std::nullopt;
+  const auto longest = file.longest();
+  if (!window || !longest || *window < *longest || file.family()->windows.divisor != 1) return {};
+  return {finding(
+      file, file.at(file.family()->windows.key), kText.at("window-beyond-context", "expected"),
+      said<"window", "longest">(kText.at("window-beyond-context", "says"), text(*window), text(*longest)))};
+}
+
+Findings one_more(const LintContext& file) {
+  const auto window = file.gguf() ? file.whole("attention.sliding_window") : file.whole("sliding_window");
+  if (!window || *window < 33 || ((*window - 1) & (*window - 2)) != 0) return {};
+  const std::string key = file.at(file.gguf() ? "attention.sliding_window" : "sliding_window");
+  return {finding(
+      file, key, said<"less">(kText.at("window-one-too-many", "expected"), text(*window - 1)),
+      said<"window", "less">(kText.at("window-one-too-many", "says"), text(*window), text(*window - 1)))};
+}
+
 Findings by_kernel(const LintContext& file) {
   return remarked(file, "mask-depends-on-kernel", kText.at("mask-depends-on-kernel", "expected"));
 }
@@ -152,6 +195,9 @@ constexpr LintRow kRows[] = {
     {"window-beyond-last-layer", Severity::warning, beyond_last},
     {"window-pattern-contradicts", Severity::warning, pattern_contradicts},
     {"window-impossible", Severity::error, window_impossible},
+    {"window-of-class", Severity::note, of_class},
+    {"window-beyond-context", Severity::note, beyond_context},
+    {"window-one-too-many", Severity::note, one_more},
     {"mask-depends-on-kernel", Severity::warning, by_kernel},
     {"layer-override-refused", Severity::error, by_layer, {.departs = true}},
 };

@@ -60,6 +60,21 @@ Findings part_twice(const LintContext& file) {
   return all;
 }
 
+Findings width_twice(const LintContext& file) {
+  const auto width = file.whole("rotary_dim"), dim = file.head_dim();
+  const RopeDictionary* dict = live(file);
+  const auto share = share_of(file, dict);
+  if (file.gguf() || !width || *width < 1 || !dim || !share || *share <= 0 || *share > 1) return {};
+  const auto by_share = std::int64_t(double(*dim) * *share);
+  if (by_share == *width) return {};
+  return {
+      finding(file, file.at("rotary_dim"),
+              said<"channels", "share">(kText.at("rotated-width-twice", "expected"), text(by_share),
+                                        shortest(double(*width) / double(*dim))),
+              said<"width", "channels", "share", "dim">(kText.at("rotated-width-twice", "says"), text(*width),
+                                                        text(by_share), shortest(*share), text(*dim)))};
+}
+
 // MiniMax-M2's class makes a share of rotary_dim.
 bool reads_key(const LintContext& file, std::string_view key) {
   const RopeFacts& rope = file.family()->rope;
@@ -163,6 +178,7 @@ constexpr LintRow kRows[] = {
     {"partial-rotation-dropped", Severity::error, dropped_by_default},
     {"partial-rotation-with-scaling", Severity::error, with_scaling, {.departs = true}},
     {"partial-rotation-twice", Severity::warning, part_twice},
+    {"rotated-width-twice", Severity::warning, width_twice},
     {"rotary-key-unread", Severity::error, key_unread},
     {"partial-rotation-of-class", Severity::note, part_of_class},
     {"rotated-width-odd", Severity::error, odd_width},

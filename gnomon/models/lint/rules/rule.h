@@ -59,9 +59,9 @@ inline Findings remarked(const LintContext& file, std::string_view rule, std::st
 }
 
 // Where files keep the base of the rotation outside the dictionaries.
-constexpr std::array<std::string_view, 7> kThetaKeys{
-    "rope_theta",           "rotary_emb_base", "rotary_base",     "global_rope_theta",
-    "rope_local_base_freq", "rope_base",       "layer_rope_theta"};
+constexpr std::array<std::string_view, 8> kThetaKeys{
+    "rope_theta",       "rotary_emb_base",      "rotary_base", "global_rope_theta",
+    "local_rope_theta", "rope_local_base_freq", "rope_base",   "layer_rope_theta"};
 inline bool theta_outside(const LintContext& file) {
   for (const std::string_view key : kThetaKeys)
     if (file.has(key)) return true;

@@ -79,14 +79,54 @@ Findings stored_frequencies(const LintContext& file) {
   return all;
 }
 
-Findings draft(const LintContext& file) {
+bool is_draft(const LintContext& file) {
   bool eagle = file.has("draft_vocab_size");
   for (const std::string& name : file.words("architectures").value_or(std::vector<std::string>{}))
     eagle |= name.find("Eagle") != std::string::npos || name.find("eagle") != std::string::npos;
+  return eagle;
+}
+Findings draft(const LintContext& file) {
   const auto theta = file.number("rope_theta");
-  if (!eagle || !theta || *theta == 10000) return {};
+  if (!is_draft(file) || !theta || *theta == 10000) return {};
   return {finding(file, file.at("rope_theta"), kText.at("draft-with-the-base-of-its-target", "expected"),
                   said<"base">(kText.at("draft-with-the-base-of-its-target", "says"), shortest(*theta)))};
+}
+
+Findings draft_dictionary(const LintContext& file) {
+  if (!is_draft(file) || file.has("rope_theta")) return {};
+  for (const RopeDictionary& dict : file.ropes()) {
+    const auto theta = file.number(dict, "rope_theta");
+    if (!dict.live || !theta || *theta == 10000) continue;
+    return {finding(file, dict.key + ".rope_theta",
+                    said<"base">(kText.at("draft-base-in-a-dictionary", "expected"), shortest(*theta)),
+                    said<"base">(kText.at("draft-base-in-a-dictionary", "says"), shortest(*theta)))};
+  }
+  return {};
+}
+
+// The largest angle error, in radians, at the last token of the context; and the pair that has it.
+Findings rounded_frequencies(const LintContext& file) {
+  const Resolved* read = file.read_by(Reader::v5);
+  if (!read || read->layers.empty() || file.gguf() || read->longest < 2) return {};
+  for (const LintTensor& tensor : file.tensors()) {
+    if (tensor.values.empty() || (tensor.stored != "BF16" && tensor.stored != "F16")) continue;
+    for (const LayerPosition* layer : different_layers(read->layers, read->layers.size())) {
+      const std::vector<double> meant = numbers_of(*layer, double(read->longest)).inv_freq;
+      if (meant.size() != tensor.values.size()) continue;
+      double worst = 0, off = 0;
+      for (std::size_t c = 0; c < meant.size(); ++c) {
+        const double error = std::abs(tensor.values[c] - meant[c]);
+        off = std::max(off, error / std::max(meant[c], 1e-30));
+        worst = std::max(worst, error * double(read->longest - 1));
+      }
+      if (!(off < 0.01) || worst < 0.1) continue;  // stored-frequencies-differ says it; nobody would see it
+      return {finding(file, file.at("rope_theta"), kText.at("stored-frequencies-rounded", "expected"),
+                      said<"tensor", "stored", "last", "angle">(
+                          kText.at("stored-frequencies-rounded", "says"), tensor.name, tensor.stored,
+                          text(read->longest - 1), fixed(worst, worst < 10 ? 2 : 0)))};
+    }
+  }
+  return {};
 }
 
 constexpr LintRow kRows[] = {
@@ -94,6 +134,8 @@ constexpr LintRow kRows[] = {
     {"context-named-twice", Severity::warning, context_twice},
     {"table-and-file-disagree", Severity::error, table_rows},
     {"stored-frequencies-differ", Severity::error, stored_frequencies},
+    {"stored-frequencies-rounded", Severity::warning, rounded_frequencies},
+    {"draft-base-in-a-dictionary", Severity::warning, draft_dictionary},
     {"draft-with-the-base-of-its-target", Severity::warning, draft},
 };
 constexpr auto kRules = written(kText, kRows);

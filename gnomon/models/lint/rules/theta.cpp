@@ -86,6 +86,27 @@ Findings theta_null(const LintContext& file) {
   return all;
 }
 
+// Parts that are no language part: the talker of Qwen2.5-Omni, vision towers.
+void look_for_null(const LintContext& file, const std::string& object, std::size_t deep, Findings& all) {
+  constexpr std::size_t kDeepest = 4, kMost = 4096;
+  const std::vector<std::string> names = file.config().keys(object);
+  if (deep > kDeepest || names.size() > kMost) return;
+  for (const std::string& name : names) {
+    const std::string key = object.empty() ? name : text(object, ".", name);
+    if (key == file.part() || name == "rope_scaling" || name == "rope_parameters") continue;
+    if (file.config().kind(key) == Config::Kind::object) look_for_null(file, key, deep + 1, all);
+    if (!object.empty() && name == "rope_theta" && file.config().kind(key) == Config::Kind::null &&
+        file.config().kind(object + ".rope_parameters") != Config::Kind::object)
+      all.push_back(finding(file, key, kText.at("theta-null-in-a-part", "expected"),
+                            said<"part">(kText.at("theta-null-in-a-part", "says"), object)));
+  }
+}
+Findings theta_null_in_a_part(const LintContext& file) {
+  Findings all;
+  if (!file.gguf()) look_for_null(file, "", 0, all);
+  return all;
+}
+
 Findings theta_impossible(const LintContext& file) {
   Findings all;
   const auto look = [&](const std::string& key) {
@@ -159,6 +180,17 @@ Findings theta_for_new_readers(const LintContext& file) {
   return {};
 }
 
+// Own code keeps the key as it is, and a reader of rope_parameters finds none there.
+Findings theta_of_own_code(const LintContext& file) {
+  const auto theta = file.number("rope_theta");
+  if (file.gguf() || file.family() || file.config().kind("auto_map") != Config::Kind::object || !theta ||
+      *theta == 10000 || file.has("rope_parameters"))
+    return {};
+  return {finding(file, file.at("rope_theta"),
+                  said<"theta">(kText.at("theta-of-own-code", "expected"), shortest(*theta)),
+                  said<"theta">(kText.at("theta-of-own-code", "says"), shortest(*theta)))};
+}
+
 Findings theta_of_half_the_layers(const LintContext& file) {
   if (!file.reads_by_kind() || !file.family()->rope.sliding_theta_key.empty() ||
       file.has("rope_parameters.sliding_attention.rope_theta"))
@@ -192,10 +224,12 @@ constexpr LintRow kRows[] = {
     {"scaling-drops-theta", Severity::error, scaling_drops_theta},
     {"theta-twice", Severity::warning, theta_twice},
     {"theta-null", Severity::error, theta_null},
+    {"theta-null-in-a-part", Severity::warning, theta_null_in_a_part},
     {"theta-impossible", Severity::error, theta_impossible},
     {"theta-short-for-context", Severity::warning, theta_short},
     {"theta-of-class", Severity::warning, theta_of_class},
     {"theta-for-new-readers-only", Severity::note, theta_for_new_readers},
+    {"theta-of-own-code", Severity::note, theta_of_own_code},
     {"theta-for-half-the-layers", Severity::error, theta_of_half_the_layers},
     {"theta-by-kind-of-layer", Severity::note, theta_by_kind},
 };
