@@ -343,7 +343,8 @@ TEST(OpenedFolders, StandInTheTableOfTheDocs) {
   const std::size_t start = page.find("\n## Models that `inspect` runs\n");
   ASSERT_NE(start, page.npos);
   std::vector<std::string> rows;
-  for (const std::string_view line : split(std::string_view(page).substr(start, page.find("\n## ", start + 1) - start), '\n')) {
+  for (const std::string_view line :
+       split(std::string_view(page).substr(start, page.find("\n## ", start + 1) - start), '\n')) {
     if (line.starts_with("| `")) rows.emplace_back(line.substr(3, line.find('`', 3) - 3));
   }
   EXPECT_EQ(rows, std::vector<std::string>(runnable_families().begin(), runnable_families().end()));
