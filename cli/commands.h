@@ -9,6 +9,12 @@
 // The commands of the program. Each takes its parsed options and returns the exit code; errors are thrown.
 namespace gnomon::cli {
 
+// Whether a model that is named and not on this machine may be fetched, and how much of it.
+struct Download {
+  bool allowed = false, quiet = false;
+  double gigabytes = 4;  // of weights
+};
+
 struct EncodingsOptions {
   std::string name, search;
   std::vector<std::string> acts;  // names of sites
@@ -37,12 +43,14 @@ struct LintOptions {
   std::string path, rule;  // `rule`: an id to explain
   std::vector<std::string> only, ignore;
   bool rules = false, json = false, sarif = false, markdown = false;
+  Download download;
 };
 int lint(const LintOptions& options);
 
 struct ExplainOptions {
   std::string path, other, reader, out;  // reader: of a GGUF file llama.cpp, of others v5
   bool readers = false, full = false, json = false;
+  Download download;
 };
 int explain(const ExplainOptions& options);
 
@@ -50,6 +58,7 @@ struct ExtendOptions {
   std::string path, way, to,
       write;  // way: of extension_methods(); to: as plan_extension() takes it; write: a file
   bool all = false, full = false, json = false, replace = false;
+  Download download;
 };
 int extend(const ExtendOptions& options);
 
@@ -91,6 +100,7 @@ struct InspectCommand {
   std::string model, text, ids, out;
   InspectOptions options;
   bool quiet = false, json = false;
+  Download download;
 };
 int inspect(const InspectCommand& command);
 

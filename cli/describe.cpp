@@ -6,7 +6,15 @@
 namespace gnomon::cli {
 namespace {
 
-constexpr const char* kModel = "a model's folder, its config.json, a .gguf or a .safetensors file";
+constexpr const char* kModel =
+    "a model's folder, its config.json, a .gguf or a .safetensors file, or the name of a model in the cache "
+    "of "
+    "huggingface_hub: org/name, org/name@revision, org/name/file.gguf";
+
+CLI::Option* describe_download(CLI::App& app, Download& o, const char* what) {
+  return app.add_flag("--download", o.allowed,
+                      text("fetch ", what, " of a named model from huggingface.co, or from HF_ENDPOINT"));
+}
 
 void describe_filters(CLI::App& app, EncodingsOptions& o) {
   app.add_option("--search", o.search,
@@ -93,8 +101,10 @@ void describe_check(CLI::App& app, CheckCommand& o) {
 
 void describe_inspect(CLI::App& app, InspectCommand& o) {
   const auto within = [](const InspectOptions::Bounds& b) { return CLI::Range(b.first, b.second); };
-  app.add_option("MODEL", o.model,
-                 "a folder with config.json, safetensors and tokenizer.json, or a .gguf file")
+  app.add_option(
+         "MODEL", o.model,
+         "a folder with config.json, safetensors and tokenizer.json, a .gguf file, or the name of a model in "
+         "the cache of huggingface_hub, such as org/name")
       ->required()
       ->type_name("FILE");
   app.add_option("--text", o.text, "the text for the model to read, UTF-8")->type_name("FILE");
@@ -117,6 +127,11 @@ void describe_inspect(CLI::App& app, InspectCommand& o) {
                "also remove the position from one head at a time; this runs the model once for each head");
   app.add_option("--out", o.out, "write a page with pictures to this file")->type_name("FILE");
   app.add_flag("--json", o.json, "print every number as JSON");
+  CLI::Option* download = describe_download(app, o.download, "the weights");
+  app.add_option("--download-limit", o.download.gigabytes, "gigabytes of weights that may be fetched")
+      ->capture_default_str()
+      ->needs(download)
+      ->check(CLI::Range(0.0, 10000.0));
   app.add_flag("--quiet", o.quiet, "no progress on standard error");
   app.footer(text(
       "Examples:\n"
@@ -131,8 +146,10 @@ void describe_inspect(CLI::App& app, InspectCommand& o) {
 
 void describe_lint(CLI::App& app, LintOptions& o) {
   CLI::Option* path =
-      app.add_option("PATH", o.path,
-                     "a config.json, a folder with one, a .safetensors file next to one, or a .gguf file")
+      app.add_option(
+             "PATH", o.path,
+             "a config.json, a folder with one, a .safetensors file next to one, a .gguf file, or the name "
+             "of a model in the cache of huggingface_hub, such as org/name")
           ->type_name("FILE");
   CLI::Option* rules = app.add_flag("--rules", o.rules, "list the rules")->excludes(path);
   app.add_option("--rule", o.rule, "explain one rule, with a file that breaks it and one that does not")
@@ -149,6 +166,7 @@ void describe_lint(CLI::App& app, LintOptions& o) {
   app.add_flag("--sarif", o.sarif, "print findings as SARIF 2.1.0, for GitHub code scanning")
       ->excludes(json)
       ->excludes(rules);
+  describe_download(app, o.download, "the settings and the headers of the weights");
   app.add_flag("--markdown", o.markdown, "print the page of the rules, docs/lint.md")
       ->needs(rules)
       ->excludes(json);
@@ -176,6 +194,7 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
       app.add_flag("--readers", o.readers, "compare all readers: show where they compute something else")
           ->excludes(other);
   app.add_flag("--full", o.full, "list every frequency and slope");
+  describe_download(app, o.download, "the settings");
   app.add_flag("--json", o.json, "print all numbers as JSON");
   app.add_option("--out", o.out, "write a page with pictures to this file")
       ->excludes(readers)
@@ -205,6 +224,7 @@ void describe_extend(CLI::App& app, ExtendOptions& o) {
   app.add_option("--write", o.write, "write the whole config.json with the settings of this way")
       ->type_name("FILE");
   app.add_flag("--replace", o.replace, "let --write replace an existing file");
+  describe_download(app, o.download, "the settings");
   app.add_flag("--json", o.json, "print all numbers as JSON");
   app.footer(
       text("Examples:\n"

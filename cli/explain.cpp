@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/model.h"
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/file.h"
@@ -70,7 +71,7 @@ void print(const Differences& found, const std::string& a, const std::string& b)
 }
 
 int compare(const ExplainOptions& o, const Explanation& a) {
-  const Config config = Config::open(o.other);
+  const Config config = Config::open(model_path(o.other, HubPart::settings, o.download));
   const Explanation b = gnomon::explain(config, reader_named(o.reader, config));
   const Differences found = differences(a, b);
   if (o.json) {
@@ -118,7 +119,7 @@ int readers(const ExplainOptions& o, const Config& config, const Explanation& fi
 }  // namespace
 
 int explain(const ExplainOptions& o) {
-  const Config config = Config::open(o.path);
+  const Config config = Config::open(model_path(o.path, HubPart::settings, o.download));
   const Explanation e = gnomon::explain(config, reader_named(o.reader, config));
   if (!o.other.empty()) return compare(o, e);
   if (o.readers) return readers(o, config, e);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/wrapped.h"
@@ -215,7 +216,7 @@ int extend(const ExtendOptions& o) {
   for (const ExtensionMethod& m : extension_methods()) names.push_back(m.name);
   if (!o.way.empty() && std::find(names.begin(), names.end(), o.way) == names.end())
     throw unknown("way", o.way, names);
-  const Config config = Config::open(o.path);
+  const Config config = Config::open(model_path(o.path, HubPart::settings, o.download));
   ExtensionPlan plan = plan_extension(config, o.to);
   const std::string_view chosen = !o.way.empty() ? o.way : plan.advice.way ? plan.advice.way->name : "";
   if (!o.write.empty()) write_extended(o, config, way_of(plan, chosen));

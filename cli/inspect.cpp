@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/wrapped.h"
@@ -42,9 +43,11 @@ int inspect(const InspectCommand& o) {
   if (o.text.empty() == o.ids.empty())
     throw Error(Fault::usage, "inspect: give exactly one of --text and --ids");
   const bool ids = !o.ids.empty();
+  const std::string path = model_path(o.model, HubPart::weights, o.download);
   const Patient until_it_stops;
-  const auto in = inspect_or_stop({o.model, ids ? o.ids : o.text, ids}, o.options, o.quiet);
+  auto in = inspect_or_stop({path, ids ? o.ids : o.text, ids}, o.options, o.quiet);
   if (!in) return 128 + last_signal();
+  in->model = o.model;  // as typed
   if (!o.out.empty()) {
     write_file(o.out, pages::inspect_page(*in));
     if (!o.quiet) tell(text("page: ", o.out));

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/commands.h"
+#include "cli/model.h"
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
@@ -83,7 +84,7 @@ int lint(const LintOptions& o) {
   }
   if (o.path.empty())
     throw Error(Fault::usage, "lint: PATH is missing; `gnomon lint --rules` lists the rules");
-  const LintFile file = open_for_lint(o.path);
+  const LintFile file = open_for_lint(model_path(o.path, HubPart::headers, o.download));
   const std::vector<LintResult> results = gnomon::lint(*file.context, {o.only, o.ignore});
   const pages::LintReport report{*file.context, results, file.bytes};
   if (o.json || o.sarif) {

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/inspect.h"
+#include "cli/model.h"
 #include "cli/signals.h"
 #include "cli/wrapped.h"
 #include "gnomon/claims/claim.h"
@@ -68,9 +69,11 @@ void print(const Inspected& in, const std::vector<RealNumbers>& all) {
 int real_claims(const ClaimsOptions& o) {
   if (!o.ids.empty() || !o.out.empty() || o.quick || o.replace || o.text.empty())
     throw Error(Fault::usage, "claims: --model needs --text; besides it only --json and --quiet are allowed");
+  const std::string path = model_path(o.model, HubPart::weights);
   const Patient until_it_stops;
-  const auto in = inspect_or_stop({o.model, o.text}, {}, o.quiet);
+  auto in = inspect_or_stop({path, o.text}, {}, o.quiet);
   if (!in) return 128 + last_signal();
+  in->model = o.model;  // as typed
   const auto all = claims::real_numbers(in->found);
   o.json ? print_json(*in, all) : print(*in, all);
   return 0;

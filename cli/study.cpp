@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/machine.h"
+#include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/study_plan.h"
@@ -53,12 +54,14 @@ void warn_of_slowness(double minutes) {
               " or more (--dry-run measures it)"));
 }
 
-// A path in the place of a block: the block of the model there.
+// A model in the place of a block, by its path or its name: the block of that model.
 void read_block(Part& part) {
   std::string& block = part.config.model.block;
   const auto names = block_names();
-  if (std::find(names.begin(), names.end(), block) != names.end() || !std::filesystem::exists(block)) return;
-  const Config config = Config::open(block);
+  if (std::find(names.begin(), names.end(), block) != names.end()) return;
+  const auto path = find_model(block, HubPart::settings);
+  if (!path) return;  // text: a block and what differs
+  const Config config = Config::open(*path);
   const Resolved resolved = resolve(config);
   const std::string found = block_of(config, resolved);
   tell(about(part.name, text("model.block: ", block, " has the block ", found,

@@ -8,6 +8,7 @@ set(spec core kernels encodings)
 set(nn core kernels encodings spec)
 set(c core kernels encodings spec nn)
 set(files core)
+set(hub core)
 set(lens core kernels encodings spec nn)
 set(report core files)
 # A model's file: what it computes; then whoever tells of it.
@@ -35,13 +36,15 @@ set(claims core files lens study/statistics claims/models report)
 set(claims/measures core encodings spec nn lens study/data claims)
 set(claims/questions core kernels encodings spec lens study/data claims claims/measures)
 set(claims/page core files report pages claims)
-set(rooms core kernels encodings spec nn c files lens report models/resolve models/explain models/lint models/extend models/check
+# Fetching models: a library of the program alone, the only one that asks a network.
+set(download core files hub)
+set(rooms core kernels encodings spec nn c files hub download lens report models/resolve models/explain models/lint models/extend models/check
           models/run models/inspect study/statistics study/data study/settings study/run study/plan study/results study pages claims/models
           claims/measures claims/questions claims/page claims)
 
 # The core library is these folders; SIMD is all that it needs of others, oneDNN and OpenMP it may have.
 set(core_library core kernels encodings spec nn c)
-set(needed_by_lab sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi nlohmann fmt)
+set(needed_by_lab sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi curl nlohmann fmt)
 
 # Third parties stop at one door each.
 set(door_dnnl "kernels/matmul_onednn.cpp")
@@ -54,6 +57,7 @@ set(door_utf8proc "files/unicode.cpp")
 set(door_toml "study/settings/fields.cpp")
 set(door_Eigen "lens/matrix.cpp")
 set(door_mpi "study/run/ranks_mpi.cpp")
+set(door_curl "download/http_curl.cpp")
 
 # The room of a path below gnomon/: the longest that it begins with.
 function(room_of path result)
@@ -102,7 +106,7 @@ foreach(file IN LISTS sources)
         endif()
       endforeach()
     endif()
-    foreach(third dnnl omp sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi)
+    foreach(third dnnl omp sqlite3 zlib openssl pcre2 utf8proc toml Eigen mpi curl)
       if(line MATCHES "<([^>]*/)?${third}[/.+]" AND NOT name STREQUAL door_${third})
         message(SEND_ERROR "${name}: ${third} is known to ${door_${third}} alone")
       endif()
@@ -113,6 +117,9 @@ foreach(file IN LISTS sources)
     endif()
     if(file MATCHES "\\.h$" AND NOT file MATCHES "-inl\\.h$" AND NOT line MATCHES "\"gnomon/|<[a-z_]+>")
       message(SEND_ERROR "${name}: a public header names a third party: ${line}")
+    endif()
+    if(line MATCHES "<(sys/socket|netdb|netinet/|arpa/)")
+      message(SEND_ERROR "${name}: a network is reached through ${door_curl} alone")
     endif()
     if(line MATCHES "<(iostream|cstdio|fmt/)" )
       message(SEND_ERROR "${name}: printing happens in cli only")

@@ -15,6 +15,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/memory.h"
+#include "gnomon/core/new_file.h"
 
 namespace gnomon {
 namespace {
@@ -188,19 +189,27 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
+NewFile::NewFile(const Path& path)
+    : path_(path), temporary_(path.string() + ".partial"), descriptor_(open_alone(temporary_)) {}
+
+NewFile::~NewFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  ::close(descriptor_);  // which other writers wait for, until the file has its final name or is gone
+}
+
+void NewFile::write(std::string_view bytes) { write_all(descriptor_, bytes, path_); }
+
+void NewFile::keep() {
+  sync(descriptor_, "sync", path_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw failed("replace", path_);
+  temporary_.clear();
+  sync_folder(path_.has_parent_path() ? path_.parent_path() : Path("."));
+}
+
 void write_file(const Path& path, std::span<const std::string_view> pieces) {
-  const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
-  const Path temporary = path.string() + ".partial";
-  const Descriptor d(open_alone(temporary));  // until it has its final name, or is gone
-  try {
-    for (const auto piece : pieces) write_all(d.get(), piece, path);
-    sync(d.get(), "sync", path);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) throw failed("replace", path);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  sync_folder(folder);
+  NewFile file(path);
+  for (const auto piece : pieces) file.write(piece);
+  file.keep();
 }
 
 void write_file(const Path& path, std::string_view content) {

@@ -24,7 +24,7 @@ enum Type : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, ar
 // Reads a file from its beginning. Whatever is asked for is compared with what is left before anything is allocated.
 class Cursor {
  public:
-  explicit Cursor(const ReadableFile& file) : file_(file), end_(std::min(file.size(), kLongestHeader)) {}
+  explicit Cursor(const WeightFile& file) : file_(file), end_(std::min(file.size(), kLongestHeader)) {}
 
   std::uint64_t at() const { return at_; }
 
@@ -74,7 +74,7 @@ class Cursor {
     file_.read(begin_, window_);
   }
 
-  const ReadableFile& file_;
+  const WeightFile& file_;
   std::uint64_t end_, at_ = 0;
   std::string window_;  // the bytes from begin_ on
   std::uint64_t begin_ = 0;
@@ -221,7 +221,7 @@ std::uint64_t padded(std::uint64_t n, std::uint64_t alignment) {
 // Every tensor begins where the padding of the one before ends, and the file ends with the last, or with its padding.
 // (The sums cannot overflow: each is compared with the size of the file before the next.)
 void place(std::vector<GgufHeader::Entry>& entries, std::uint64_t data, std::uint64_t alignment,
-           const ReadableFile& file) {
+           const WeightFile& file) {
   const auto bad = [&](const auto&... why) {
     return Error(Fault::input, text(file.path().string(), ": ", why...));
   };
@@ -243,14 +243,14 @@ void place(std::vector<GgufHeader::Entry>& entries, std::uint64_t data, std::uin
 
 }  // namespace
 
-bool begins_as_gguf(const ReadableFile& file) {
+bool begins_as_gguf(const WeightFile& file) {
   char magic[4];
   if (file.size() < sizeof magic) return false;
   file.read(0, magic);
   return std::string_view(magic, sizeof magic) == "GGUF";
 }
 
-GgufHeader read_gguf_header(const ReadableFile& file) {
+GgufHeader read_gguf_header(const WeightFile& file) {
   Cursor in(file);
   if (in.number<std::uint32_t>("the magic") != 0x46554747)
     in.bad(0, "not a GGUF file: it does not begin with GGUF");

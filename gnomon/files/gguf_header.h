@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/core/file.h"
 #include "gnomon/files/gguf.h"
 #include "gnomon/files/kinds.h"
+#include "gnomon/files/parts.h"
 
 namespace gnomon {
 
@@ -22,9 +22,9 @@ struct GgufHeader {
   std::vector<Entry> entries;  // in the order of the file, which is that of their data
 };
 
-bool begins_as_gguf(const ReadableFile& file);
+bool begins_as_gguf(const WeightFile& file);
 // Reads nothing but the header. Throws Error(input), naming file, place, what was found and what is allowed, and
 // Error(resource).
-GgufHeader read_gguf_header(const ReadableFile& file);
+GgufHeader read_gguf_header(const WeightFile& file);
 
 }  // namespace gnomon

@@ -85,7 +85,7 @@ const Tensor& TensorFile::at(const std::string& name, const Path& path) const {
 
 TensorFile read_safetensors(const Path& path, Digest digest) {
   const auto bad = [&](const auto&... why) { return Error(Fault::input, text(path.string(), ": ", why...)); };
-  const ReadableFile from(path);
+  const WeightFile from(path);
   SafetensorsHeader header = read_safetensors_header(from);
   for (const auto& e : header.entries) {
     if (e.kind->name != "F32")

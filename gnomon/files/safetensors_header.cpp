@@ -51,7 +51,7 @@ void read_entries(const JsonValue& top, SafetensorsHeader& header) {
 
 }  // namespace
 
-SafetensorsHeader read_safetensors_header(const ReadableFile& file) {
+SafetensorsHeader read_safetensors_header(const WeightFile& file) {
   const std::string path = file.path().string();
   const auto bad = [&](const auto&... why) { return Error(Fault::input, text(path, ": ", why...)); };
   if (file.size() < 8)

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "gnomon/core/file.h"
 #include "gnomon/files/kinds.h"
+#include "gnomon/files/parts.h"
 
 namespace gnomon {
 
@@ -27,6 +27,6 @@ constexpr const char* kMetadataName = "__metadata__";  // of no tensor
 
 // Reads nothing but the header. Throws Error(input), naming file, place, what was found and what is allowed, and
 // Error(resource).
-SafetensorsHeader read_safetensors_header(const ReadableFile& file);
+SafetensorsHeader read_safetensors_header(const WeightFile& file);
 
 }  // namespace gnomon

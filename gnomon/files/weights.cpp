@@ -13,13 +13,14 @@
 #include "gnomon/files/gguf.h"
 #include "gnomon/files/gguf_header.h"
 #include "gnomon/files/json-inl.h"
+#include "gnomon/files/parts.h"
 #include "gnomon/files/safetensors_header.h"
 
 namespace gnomon {
 
 struct Weights::Opened {
   std::vector<Path> paths;
-  std::vector<ReadableFile> files;
+  std::vector<WeightFile> files;
   std::vector<StoredTensor> tensors;
   std::map<std::string_view, std::size_t> by_name;  // of the tensors
   std::unique_ptr<Gguf> gguf;
@@ -35,7 +36,7 @@ Error bad(const Path& path, std::string_view why) {
 
 // What the beginning of a file that is no safetensors file looks like; empty: like nothing known. In a safetensors file
 // bytes 4 to 7, of a length below 2^32, are 0.
-std::string_view foreign(const ReadableFile& file) {
+std::string_view foreign(const WeightFile& file) {
   char first[8] = {};
   file.read(0, std::span(first, std::min<std::uint64_t>(8, file.size())));
   const std::string_view begin(first, sizeof first);
@@ -48,7 +49,7 @@ std::string_view foreign(const ReadableFile& file) {
   return "";
 }
 
-void add_safetensors(const ReadableFile& file, std::size_t number, std::vector<StoredTensor>& tensors) {
+void add_safetensors(const WeightFile& file, std::size_t number, std::vector<StoredTensor>& tensors) {
   if (const auto found = foreign(file); !found.empty())
     throw bad(file.path(), text("found ", found, ", allowed are safetensors and GGUF files"));
   SafetensorsHeader header = read_safetensors_header(file);
@@ -57,7 +58,7 @@ void add_safetensors(const ReadableFile& file, std::size_t number, std::vector<S
                        header.data + e.begin, e.end - e.begin});
 }
 
-std::unique_ptr<Gguf> add_gguf(const ReadableFile& file, std::vector<StoredTensor>& tensors) {
+std::unique_ptr<Gguf> add_gguf(const WeightFile& file, std::vector<StoredTensor>& tensors) {
   GgufHeader header = read_gguf_header(file);
   for (auto& e : header.entries)
     tensors.push_back(
@@ -99,11 +100,11 @@ std::set<std::string> shards_of(const std::map<std::string, std::string>& shard_
   return shards;
 }
 
-void add_shards(const Path& index, std::vector<ReadableFile>& files, std::vector<StoredTensor>& tensors) {
+void add_shards(const Path& index, std::vector<WeightFile>& files, std::vector<StoredTensor>& tensors) {
   const auto shard_of = weight_map(index);
   const Path folder = index.parent_path();
   for (const std::string& shard : shards_of(shard_of)) {
-    const ReadableFile& file = files.emplace_back(folder / shard);
+    const WeightFile& file = files.emplace_back(folder / shard);
     const std::size_t before = tensors.size();
     add_safetensors(file, files.size() - 1, tensors);
     for (std::size_t n = before; n < tensors.size(); ++n) {
@@ -165,6 +166,8 @@ std::int64_t StoredTensor::size() const {
   return product;
 }
 
+std::set<std::string> shards_in(const Path& index) { return shards_of(weight_map(index)); }
+
 Weights::Weights(std::unique_ptr<Opened> opened) : opened_(std::move(opened)) {}
 Weights::~Weights() = default;
 Weights::Weights(Weights&&) noexcept = default;
@@ -177,14 +180,14 @@ Weights Weights::open(const Path& path) {
   if (file.extension() == ".json") {
     add_shards(file, opened->files, opened->tensors);
   } else {
-    const ReadableFile& one = opened->files.emplace_back(file);
+    const WeightFile& one = opened->files.emplace_back(file);
     if (begins_as_gguf(one)) {
       opened->gguf = add_gguf(one, opened->tensors);
     } else {
       add_safetensors(one, 0, opened->tensors);
     }
   }
-  for (const ReadableFile& f : opened->files) opened->paths.push_back(f.path());
+  for (const WeightFile& f : opened->files) opened->paths.push_back(f.path());
   for (std::size_t n = 0; n < opened->tensors.size(); ++n) opened->by_name[opened->tensors[n].name] = n;
   return Weights(std::move(opened));
 }
@@ -222,8 +225,7 @@ const NumberKind& readable_kind(const StoredTensor& tensor, const Path& path) {
 }
 
 // Numbers [first, last) of a tensor, by way of a small buffer.
-Floats numbers_of(const StoredTensor& tensor, const ReadableFile& file, std::int64_t first,
-                  std::int64_t last) {
+Floats numbers_of(const StoredTensor& tensor, const WeightFile& file, std::int64_t first, std::int64_t last) {
   constexpr std::int64_t kBuffer = 1 << 18;  // bytes
   const NumberKind& kind = readable_kind(tensor, file.path());
   std::int64_t block = first / kind.numbers;

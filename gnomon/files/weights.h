@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace gnomon {
 
 class Gguf;
 
+// The files that a model.safetensors.index.json names; they stand beside it. Throws Error(input) and Error(resource).
+std::set<std::string> shards_in(const Path& index);
+
 // A tensor of a file of weights, as it lies there.
 struct StoredTensor {
   std::string name;
@@ -22,6 +26,11 @@ struct StoredTensor {
   std::uint64_t offset, bytes;  // in that file
   std::int64_t size() const;    // numbers
 };
+
+// Tensors that are settings of RoPE, divisors or frequencies of its pairs: of GGUF files by their names, of safetensors by the ending.
+constexpr std::string_view kRopeTensors[] = {"rope_freqs.weight", "rope_factors_long.weight",
+                                             "rope_factors_short.weight"};
+constexpr std::string_view kFrequencies = "inv_freq";
 
 // The tensors of a model, read when they are asked for: a .safetensors file, the files of a model.safetensors.index.json, a
 // .gguf file, or a folder (there: model.safetensors, its index, or the only file of either format). Formats: github.com/huggingface/safetensors, README, "Format", and

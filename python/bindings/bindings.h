@@ -1,5 +1,6 @@
 #pragma once
 #include "arrays.h"
+#include "gnomon/hub/cache.h"
 #include "scheme.h"
 
 // The parts of the module gnomon._core, which the package's Python files dress up.
@@ -12,5 +13,8 @@ void bind_attention(nb::module_& m);  // attention, forward, backward, with a ca
 void bind_plan(nb::module_& m);       // what attention executes, as arrays
 void bind_documents(nb::module_& m);  // the registry, and what files of models say, as JSON
 void bind_inspect(nb::module_& m);    // what a trained model does with position, as JSON and a page
+
+// The path of a model that a caller gives by a path or by its name at the Hub. Throws Error(resource) if there is neither.
+std::string path_of_model(const std::string& given, HubPart part);
 
 }  // namespace gnomon::python

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "bindings.h"
 #include "gnomon/encodings/search.h"
@@ -21,7 +22,7 @@ using Strings = std::vector<std::string>;
 std::vector<std::string> strings(std::span<const std::string_view> all) { return {all.begin(), all.end()}; }
 
 Config config_of(const std::string& path, const std::string& json) {
-  return json.empty() ? Config::open(path) : Config::parse(json, path);
+  return json.empty() ? Config::open(path_of_model(path, HubPart::settings)) : Config::parse(json, path);
 }
 // `json` not empty: it is the file, and `path` names it.
 Explanation explained(const std::string& path, const std::string& json, const std::string& reader) {
@@ -33,7 +34,7 @@ nb::tuple differ(const Explanation& a, const Explanation& b) {
   return nb::make_tuple(found.same(), pages::differences_json(a, b, found));
 }
 std::string lint_of(const std::string& path, const Strings& only, const Strings& ignore, bool sarif) {
-  const LintFile file = open_for_lint(path);
+  const LintFile file = open_for_lint(path_of_model(path, HubPart::headers));
   const auto results = lint(*file.context, {only, ignore});
   const pages::LintReport report{*file.context, results, file.bytes};
   return sarif ? pages::lint_sarif(report) : pages::lint_json(report);
@@ -68,6 +69,10 @@ std::string check_arrays(const nb::list& arrays, const std::string& spec, double
 }
 
 }  // namespace
+
+std::string path_of_model(const std::string& given, HubPart part) {
+  return model_path(given, hub_places(std::getenv), part);
+}
 
 void bind_documents(nb::module_& m) {
   m.def("encodings_json", [] { return pages::encodings_json(search_encodings("")); });

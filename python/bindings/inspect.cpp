@@ -40,7 +40,9 @@ nb::tuple inspected(const InspectFiles& files, const InspectOptions& options, co
   std::string json, page;
   {
     const nb::gil_scoped_release others_go_on;
-    const Inspected in = inspect(files, options, hooks);
+    Inspected in =
+        inspect({path_of_model(files.model, HubPart::weights), files.text, files.ids}, options, hooks);
+    in.model = files.model;  // as given
     json = pages::inspect_json(in), page = pages::inspect_page(in);
   }
   return nb::make_tuple(json, page);

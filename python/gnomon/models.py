@@ -156,9 +156,10 @@ class Explanation(_Document):
 
 
 def explain(config: Any, *, reader: str = "") -> Explanation:
-    """Explains what a model computes from positions. config: a path (config.json, folder, .gguf), a dictionary, a configuration of
-    transformers, or a model with one. reader: "v5" (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "sglang", "mlx", "naive" or "llama.cpp";
-    empty: the default reader of this kind of file. An explanation can be pickled; unpickling reads the file again."""
+    """Explains what a model computes from positions. config: a path (config.json, folder, .gguf), the name of a model in the cache of
+    huggingface_hub ("org/name", "org/name@revision"), a dictionary, a configuration of transformers, or a model with one. reader: "v5"
+    (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "sglang", "mlx", "naive" or "llama.cpp"; empty: the default reader of this kind of file. An
+    explanation can be pickled; unpickling reads the file again."""
     source = (*_source(config), reader)
     return Explanation(_core.explain(*source), source)
 
@@ -230,9 +231,10 @@ class Inspection(_Document):
 
 def inspect(model: Any, *, text: Any = None, ids: Any = None, window: int = 256, windows: int = 8, longest: int = 2048,
             beyond: float = 0.0, each_head: bool = False, quiet: bool = False) -> Inspection:
-    """Measures what a trained model does with position on a text. model: a folder or file of weights. Give either text, a UTF-8 file, or
-    ids, a file of token ids. For the other arguments see `gnomon inspect --help`. It takes minutes and runs in this process; an
-    interruption stops it within a layer. Progress goes to standard error unless `quiet`."""
+    """Measures what a trained model does with position on a text. model: a folder or file of weights, or the name of a model in the
+    cache of huggingface_hub. Give either text, a UTF-8 file, or ids, a file of token ids. For the other arguments see `gnomon inspect
+    --help`. It takes minutes and runs in this process; an interruption stops it within a layer. Progress goes to standard error unless
+    `quiet`."""
     model = _path("model", model, "a folder and a file of weights, as save_pretrained() writes them")
     if (text is None) == (ids is None):
         raise Error("inspect: give exactly one of text and ids", place="text")

@@ -21,7 +21,7 @@ std::vector<LintTensor> lint_tensors(const Path& path) {
   const Weights weights = Weights::open(path);
   for (const StoredTensor& tensor : weights.tensors()) {
     LintTensor& kept = all.emplace_back(LintTensor{tensor.name, tensor.shape, {}, tensor.stored});
-    if (!tensor.name.ends_with("inv_freq")) continue;
+    if (!tensor.name.ends_with(kFrequencies)) continue;
     const Floats values = weights.read(tensor);
     kept.values.assign(values.begin(), values.end());
   }

@@ -122,10 +122,6 @@ Config Config::parse(std::string_view json, const std::string& where) {
 
 namespace {
 
-// Tensors that are settings of RoPE: factors of its pairs.
-constexpr std::string_view kRopeTensors[] = {"rope_freqs.weight", "rope_factors_long.weight",
-                                             "rope_factors_short.weight"};
-
 constexpr std::size_t kLongestList = 65536;   // numbers of one key that may be about layers or pairs
 constexpr std::size_t kMostListed = 1 << 20;  // of all keys together
 
