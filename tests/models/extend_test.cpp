@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
 #include "gnomon/pages/extend.h"
 #include "tests/files/gguf_bytes.h"
 #include "tests/support/files.h"
@@ -220,6 +221,31 @@ TEST(Extend, AFileThatIsScaledAlready) {
   EXPECT_NEAR(lists.pairs.back().factor, 16, 1e-4) << "8 of the file's, and 2 from 131,072 to 262,144";
   EXPECT_NEAR(lists.pairs.front().factor, 1, 1e-9);
   EXPECT_TRUE(planned(kLlama.json, 32768).notes.empty());
+}
+
+// A model that was trained with a linear factor turns by it: a longer context multiplies it, in every program's settings.
+TEST(Extend, LinearFactorsMultiply) {
+  for (const double before : {1.5, 4.0, 8.0}) {
+    for (const std::int64_t times : {2, 8}) {
+      const std::string scaled = text(R"({"rope_scaling": {"type": "linear", "factor": )", before, "}}");
+      const Config file = Config::parse(kLlama.json, "config.json").with("", scaled);
+      const Model m{file.json(), kLlama.theta, kLlama.channels, 4096};
+      const auto plan = planned(m.json, 4096 * times);
+      const Extension& linear = way(plan, "linear");
+      const double after = before * double(times);
+      EXPECT_TRUE(same(promised(plan, "linear"), m, [&](double i) { return turning(m, i) / after; }));
+      EXPECT_FALSE(
+          same(promised(plan, "linear"), m, [&](double i) { return turning(m, i) / double(times); }));
+      for (const ExtensionSnippet& s : linear.snippets) {
+        EXPECT_EQ(s.readings.empty() ? "" : s.readings.front().differs, "") << s.program;
+      }
+      const std::string& settings = snippet(linear, "transformers 4")->text;
+      EXPECT_NE(settings.find(text(R"("factor":)", after, ".0")), settings.npos) << settings;
+      EXPECT_EQ(plan.advice.way->name, "linear");
+      EXPECT_NEAR(way(plan, "yarn").groups.at(0).pairs.back().factor, double(times), 1e-9)
+          << "it starts again";
+    }
+  }
 }
 
 // transformers 5.23 and 4.57.6 raise ValueError for these (Phi3Config.validate_rope, _rope_scaling_validation), TypeError for

@@ -49,7 +49,7 @@ std::int64_t tokens_in(std::string_view words, std::int64_t promised) {
   return std::llround(tokens);
 }
 
-// The first of these that the model can have: YaRN has published numbers on both sides of the trained length; dynamic NTK is made
+// Of a model that was trained with linear, linear: the others forget that scaling. Otherwise the first of these that it can have: YaRN has published numbers on both sides of the trained length; dynamic NTK is made
 // for models that are not trained; NTK ends before its factor does; linear blurs near tokens until the model is trained.
 ExtensionAdvice advice_for(const ExtensionPlan& plan) {
   if (plan.ways.empty()) return {};
@@ -57,6 +57,11 @@ ExtensionAdvice advice_for(const ExtensionPlan& plan) {
     return {nullptr, text("Change nothing: the file promises ", grouped(double(plan.now.model.longest)),
                           " tokens already.")};
   const std::string scaled = scaling_of(plan);
+  if (const Extension* way = scaled == "linear" ? possible(plan, scaled) : nullptr)
+    return {way->method,
+            "Take linear: the model was trained with this scaling, and a larger factor keeps it. Train with "
+            "the new factor: "
+            "without training, near tokens become hard to tell apart."};
   const std::string lost = scaled.empty() ? ""
                                           : text(" It replaces the scaling in the file (", scaled,
                                                  "), so try the model as it is first.");

@@ -146,7 +146,9 @@ double ntk_theta(double theta, double factor, std::int64_t rotary_dim) {
 
 Named extended(const ExtensionTask& task, std::string_view method, const LayerGroup& g) {
   const Named& now = *rotation_of(g.position);
-  const double s = task.plan.factor;
+  // One number divides every frequency, so a second division is a product of the two.
+  const bool again = method == "linear" && now.name == "linear";
+  const double s = task.plan.factor * (again ? now.number("factor") : 1);
   if (now.name == "proportional") {
     Named to = now;
     std::erase_if(to.options, [](const auto& o) { return o.first == "factor"; });
@@ -236,15 +238,16 @@ void note_model(const ExtensionTask& task, std::vector<std::string>& notes) {
     if (now && now->name.starts_with("mrope")) sections = now->name;
   }
   if (!scaled.empty()) {
-    notes.push_back(
-        text("The file already scales its rotation (", scaled,
-             "). A dictionary has one type, so linear, NTK, dynamic and YaRN replace this scaling and start "
-             "again from ",
-             plan.now.trained(),
-             " tokens. Therefore original_max_position_embeddings stays at that value and the factor is ",
-             shortest(plan.factor),
-             ". What the model learned with the old scaling is then lost. The lists of longrope multiply the "
-             "scaling in the file instead."));
+    const bool linear = scaled == "linear";
+    notes.push_back(text(
+        "The file already scales its rotation (", scaled, "). ",
+        linear ? "With linear, the file's factor is multiplied, so what the model learned is kept. " : "",
+        "A dictionary has one type, so ", linear ? "" : "linear, ",
+        "NTK, dynamic and YaRN replace this scaling and start again from ", plan.now.trained(),
+        " tokens. Therefore original_max_position_embeddings stays at that value and the factor is ",
+        shortest(plan.factor),
+        ". What the model learned with the old scaling is then lost. The lists of longrope multiply the "
+        "scaling in the file instead."));
   }
   if (turns && window)
     notes.push_back(text("Layers with a window see no keys beyond it at any length. They need no extension",

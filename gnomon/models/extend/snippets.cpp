@@ -139,7 +139,7 @@ class Snippets {
     Json out{{"rope_type", proportional       ? "proportional"
                            : method_ == "ntk" ? "default"
                                               : std::string(method_)}};
-    if (method_ != "ntk") out["factor"] = task_.plan.factor;
+    if (method_ != "ntk") out["factor"] = after_->number("factor");
     if (method_ == "yarn" || method_ == "longrope") out[std::string(kOriginal)] = task_.plan.now.trained();
     if (method_ == "yarn") ramp(out);
     if (method_ == "longrope") {
@@ -289,16 +289,15 @@ class Snippets {
                                                          : std::string(task_.family.gguf.front());
     ExtensionSnippet out{"llama.cpp", "options", text("-c ", to()), false, {}};
     Json keys = Json::object();
-    const std::string scale = shortest(task_.plan.factor);
     if (method_ == "ntk") {
       const std::string base = shortest(theta());
       out.text += text(plain ? "" : " --rope-scaling none", " --rope-freq-base ", base);
       keys[arch + ".rope.freq_base"] = number(base, "theta");
       keys[arch + ".rope.scaling.type"] = "none";
     } else {
-      out.text += text(" --rope-scaling ", method_, " --rope-scale ", scale);
+      out.text += text(" --rope-scaling ", method_, " --rope-scale ", shortest(after_->number("factor")));
       keys[arch + ".rope.scaling.type"] = std::string(method_);
-      keys[arch + ".rope.scaling.factor"] = task_.plan.factor;
+      keys[arch + ".rope.scaling.factor"] = after_->number("factor");
     }
     if (method_ == "yarn") {
       out.text += text(" --yarn-orig-ctx ", task_.plan.now.trained());
