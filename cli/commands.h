@@ -40,8 +40,9 @@ struct CheckCommand {
 int check(const CheckCommand& options);
 
 struct LintOptions {
-  std::string path, rule;  // `rule`: an id to explain
-  std::vector<std::string> only, ignore;
+  std::vector<std::string> paths, only, ignore;
+  std::string rule, fail_on = "error", exceptions;  // `rule`: an id to explain; `exceptions`: a file
+  bool write_baseline = false, schema = false;
   bool rules = false, json = false, sarif = false, markdown = false;
   Download download;
 };
@@ -49,6 +50,7 @@ int lint(const LintOptions& options);
 
 struct ExplainOptions {
   std::string path, other, reader, out;  // reader: of a GGUF file llama.cpp, of others v5
+  std::vector<std::string> ignore;       // words of quantities (differences.h)
   bool readers = false, full = false, json = false;
   Download download;
 };
@@ -58,6 +60,7 @@ struct ExtendOptions {
   std::string path, way, to,
       write;  // way: of extension_methods(); to: as plan_extension() takes it; write: a file
   bool all = false, full = false, json = false, replace = false;
+  bool force = false;  // although lint finds errors
   Download download;
 };
 int extend(const ExtendOptions& options);

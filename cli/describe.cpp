@@ -145,15 +145,16 @@ void describe_inspect(CLI::App& app, InspectCommand& o) {
 }
 
 void describe_lint(CLI::App& app, LintOptions& o) {
-  CLI::Option* path =
+  CLI::Option* paths =
       app.add_option(
-             "PATH", o.path,
-             "a config.json, a folder with one, a .safetensors file next to one, a .gguf file, or the name "
-             "of a model in the cache of huggingface_hub, such as org/name")
+             "PATH", o.paths,
+             "a config.json, a .gguf file, another file of a model, a folder, or the name of a model in "
+             "the cache of huggingface_hub; in a folder every model is checked; - reads a config.json "
+             "from standard input")
           ->type_name("FILE");
-  CLI::Option* rules = app.add_flag("--rules", o.rules, "list the rules")->excludes(path);
+  CLI::Option* rules = app.add_flag("--rules", o.rules, "list the rules")->excludes(paths);
   app.add_option("--rule", o.rule, "explain one rule, with a file that breaks it and one that does not")
-      ->excludes(path)
+      ->excludes(paths)
       ->excludes(rules)
       ->type_name("RULE");
   app.add_option("--only", o.only, "check only this rule; may be repeated")
@@ -162,10 +163,27 @@ void describe_lint(CLI::App& app, LintOptions& o) {
   app.add_option("--ignore", o.ignore, "skip this rule; may be repeated")
       ->allow_extra_args(false)
       ->type_name("RULE");
+  app.add_option("--fail-on", o.fail_on, "the mildest finding with exit code 1: error, warning or note")
+      ->capture_default_str()
+      ->type_name("LEVEL");
+  app.add_option("--exceptions", o.exceptions,
+                 "the file of accepted findings; by default .gnomon-lint.json beside the model or above it")
+      ->type_name("FILE");
   CLI::Option* json = app.add_flag("--json", o.json, "print findings, or rules, as JSON");
-  app.add_flag("--sarif", o.sarif, "print findings as SARIF 2.1.0, for GitHub code scanning")
+  CLI::Option* sarif =
+      app.add_flag("--sarif", o.sarif, "print findings as SARIF 2.1.0, for GitHub code scanning")
+          ->excludes(json)
+          ->excludes(rules);
+  app.add_flag("--write-baseline", o.write_baseline,
+               "accept all present findings: write them into the file of exceptions")
+      ->excludes(rules)
       ->excludes(json)
-      ->excludes(rules);
+      ->excludes(sarif);
+  app.add_flag("--schema", o.schema, "print a JSON schema of the settings of RoPE in a config.json")
+      ->excludes(paths)
+      ->excludes(rules)
+      ->excludes(json)
+      ->excludes(sarif);
   describe_download(app, o.download, "the settings and the headers of the weights");
   app.add_flag("--markdown", o.markdown, "print the page of the rules, docs/lint.md")
       ->needs(rules)
@@ -173,11 +191,18 @@ void describe_lint(CLI::App& app, LintOptions& o) {
   app.footer(
       "Examples:\n"
       "  gnomon lint config.json\n"
+      "  gnomon lint config.json model --fail-on warning\n"
       "  gnomon lint model --ignore theta-by-kind-of-layer --json\n"
       "  gnomon lint config.json --sarif > lint.sarif\n"
+      "  gnomon lint - < config.json\n"
+      "  gnomon lint . --write-baseline\n"
+      "  gnomon lint --schema > rope.schema.json\n"
       "  gnomon lint --rules\n"
-      "  gnomon lint --rule scaling-without-theta\n"
-      "Exit code 1: lint found an error. Warnings and notes leave it at 0.");
+      "  gnomon lint --rule scaling-without-theta\n\n"
+      "Exit code 0: no error was found; with --fail-on, nothing of that level or above.\n"
+      "Exit code 1: there is such a finding. A file that cannot be read is an error.\n"
+      "Exit code 2: the command line is wrong. Exit code 3: the file of exceptions is malformed.\n"
+      "Exit code 4: a path does not exist, or a folder has no model.");
 }
 
 void describe_explain(CLI::App& app, ExplainOptions& o) {
@@ -190,6 +215,12 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
          "the program that reads the file: v5 or v4 (transformers), vllm or vllm-0.24, sglang, mlx, naive, "
          "llama.cpp; by default llama.cpp for a .gguf file, v5 for others")
       ->type_name("READER");
+  app.add_option("--ignore", o.ignore,
+                 "of two files: leave out this quantity, which is expected to differ, such as layers or "
+                 "context-length; may be repeated")
+      ->needs(other)
+      ->allow_extra_args(false)
+      ->type_name("QUANTITY");
   CLI::Option* readers =
       app.add_flag("--readers", o.readers, "compare all readers: show where they compute something else")
           ->excludes(other);
@@ -205,9 +236,13 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
       "  gnomon explain docs/examples/llama-3.1.json\n"
       "  gnomon explain docs/examples/llama-3.1.json --readers\n"
       "  gnomon explain docs/examples/llama-3.1.json docs/examples/llama-2.json\n"
+      "  gnomon explain target.json draft.json --ignore layers\n"
       "  gnomon explain docs/examples/llama-3.1.json --json\n"
-      "  gnomon explain docs/examples/gemma-3.json --out page.html\n"
-      "Exit code 3: the file is malformed.");
+      "  gnomon explain docs/examples/gemma-3.json --out page.html\n\n"
+      "Exit code 0: the file is explained; of two files, both use positions in the same way.\n"
+      "Exit code 1: two files use positions differently.\n"
+      "Exit code 2: the command line is wrong. Exit code 3: a file is malformed.\n"
+      "Exit code 4: a file does not exist.");
 }
 
 void describe_extend(CLI::App& app, ExtendOptions& o) {
@@ -224,6 +259,7 @@ void describe_extend(CLI::App& app, ExtendOptions& o) {
   app.add_option("--write", o.write, "write the whole config.json with the settings of this way")
       ->type_name("FILE");
   app.add_flag("--replace", o.replace, "let --write replace an existing file");
+  app.add_flag("--force", o.force, "extend a file in which lint finds errors");
   describe_download(app, o.download, "the settings");
   app.add_flag("--json", o.json, "print all numbers as JSON");
   app.footer(
@@ -232,7 +268,8 @@ void describe_extend(CLI::App& app, ExtendOptions& o) {
            "  gnomon extend docs/examples/llama-2.json --to 4x --write longer.json\n"
            "  gnomon extend docs/examples/llama-2.json --to 32768 --way ntk --full\n"
            "  gnomon extend docs/examples/gemma-3.json --to 131072 --json\n",
-           "gnomon puts every snippet into the file and reads it again before it shows it."));
+           "gnomon puts every snippet into the file and reads it again before it shows it.\n"
+           "Exit code 3: the file is malformed, or lint finds an error in it."));
 }
 
 }  // namespace gnomon::cli

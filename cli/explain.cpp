@@ -62,7 +62,7 @@ std::string layers_of(const Difference& d) {
 void print(const Differences& found, const std::string& a, const std::string& b) {
   for (const Difference& d : found.computed) {
     const std::string where = layers_of(d);
-    fmt::print("\n{}\n", wrapped(printable(text(where, where.empty() ? "" : ": ", d.what))));
+    fmt::print("\n{}\n", wrapped(printable(text(where, where.empty() ? "" : ": ", quantity_name(d.what)))));
     fmt::print("  {:<12} {}\n  {:<12} {}\n", a, wrapped(printable(d.a), kColumn), b,
                wrapped(printable(d.b), kColumn));
     if (d.ratio > 0) fmt::print("  {:<12} {}\n", "ratio", significant(d.ratio));
@@ -73,17 +73,20 @@ void print(const Differences& found, const std::string& a, const std::string& b)
 int compare(const ExplainOptions& o, const Explanation& a) {
   const Config config = Config::open(model_path(o.other, HubPart::settings, o.download));
   const Explanation b = gnomon::explain(config, reader_named(o.reader, config));
-  const Differences found = differences(a, b);
+  std::vector<Quantity> expected;
+  for (const std::string& word : o.ignore) expected.push_back(quantity_named(word));
+  const Differences found = differences_of_files(a, b, expected);
+  const int code = found.same() ? 0 : 1;
   if (o.json) {
     fmt::print("{}\n", pages::differences_json(a, b, found));
-    return 0;
+    return code;
   }
   fmt::print("A  {} ({})\nB  {} ({})\n\n", printable(a.where), reader_title(a.model.reader),
              printable(b.where), reader_title(b.model.reader));
   fmt::print("{}\n",
              found.same() ? "Both use positions in the same way." : "They use positions differently:");
   print(found, "A", "B");
-  return 0;
+  return code;
 }
 
 int readers(const ExplainOptions& o, const Config& config, const Explanation& first) {

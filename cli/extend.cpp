@@ -16,6 +16,7 @@
 #include "gnomon/core/names.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/lint/lint.h"
 #include "gnomon/pages/explain_words.h"
 
 namespace gnomon::cli {
@@ -217,6 +218,7 @@ int extend(const ExtendOptions& o) {
   if (!o.way.empty() && std::find(names.begin(), names.end(), o.way) == names.end())
     throw unknown("way", o.way, names);
   const Config config = Config::open(model_path(o.path, HubPart::settings, o.download));
+  if (!o.force) refuse_lint_errors(lint_paths({{config.where()}}).files.front());
   ExtensionPlan plan = plan_extension(config, o.to);
   const std::string_view chosen = !o.way.empty() ? o.way : plan.advice.way ? plan.advice.way->name : "";
   if (!o.write.empty()) write_extended(o, config, way_of(plan, chosen));

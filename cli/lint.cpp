@@ -2,13 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "cli/commands.h"
 #include "cli/model.h"
+#include "cli/progress.h"
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/lint/context.h"
-#include "gnomon/models/resolve/place.h"
 
 namespace gnomon::cli {
 namespace {
@@ -34,35 +37,88 @@ void explain(const LintRule& r) {
   fmt::print("\na file that fails:\n{}\n\na file that passes:\n{}\n", r.fails, r.passes);
 }
 
-void print(const pages::LintReport& report) {
-  const std::string where = printable(report.context.config().where());
-  if (report.results.empty()) {
-    fmt::print("{}: nothing found by {} rules\n", where, lint_rules().size());
-    return;
+// On one line if it fits; the place is never broken: editors read it.
+void print_head(Severity severity, const std::string& place, const std::string& title,
+                const std::string& id) {
+  const std::string start = text(severity_name(severity), ": ", place, ": ");
+  const bool fits = columns(start + title + id) + 1 <= screen_width();
+  const bool id_fits = columns(start + id) <= screen_width();
+  const std::string below = text("\n  ", wrapped(id_fits ? title : text(id, " ", title), 2));
+  fmt::print("{}{}\n", fits || id_fits ? start : start.substr(0, start.size() - 1),
+             fits ? text(title, title.empty() ? "" : " ", id) : text(id_fits ? id : "", below));
+}
+void print(const std::string& file, const LintResult& result) {
+  const auto& [rule, f] = result;
+  const std::string line = f.line ? text(", line ", f.line) : "",
+                    column = f.column ? text(", column ", f.column) : "";
+  print_head(rule->severity, printable(file) + line + column, std::string(rule->title),
+             text("[", rule->id, "]"));
+  const auto part = [](std::string_view name, const std::string& says) {
+    fmt::print("  {:<7}{}\n", name, wrapped(printable(says), 9));
+  };
+  if (!f.key.empty()) part("found", text(f.key, " = ", f.found));
+  part("means", f.says), part("write", f.expected), part("see", std::string(rule->link));
+}
+std::string excepted_text(std::size_t count) {
+  return count ? text("; ", counted(count, "finding"), count == 1 ? " is excepted" : " are excepted") : "";
+}
+void print(const LintRun& run) {
+  std::size_t excepted = 0, clean = 0;
+  for (const LintedFile& file : run.files) {
+    for (const LintResult& result : file.results) print(file.file, result);
+    excepted += file.excepted.size(), clean += file.results.empty();
   }
-  for (const auto& [rule, f] : report.results) {
-    const std::string line =
-        report.bytes.empty() ? "" : fmt::format(", line {}", line_of(report.bytes, f.key));
-    // On one line if it fits; the place is never broken: editors read it.
-    const std::string place = text(severity_name(rule->severity), ": ", where, line, ": ");
-    const std::string id = text("[", rule->id, "]"), title(rule->title);
-    const bool fits = columns(place + title + id) + 1 <= screen_width();
-    const bool id_fits = columns(place + id) <= screen_width();
-    const std::string below = text("\n  ", wrapped(id_fits ? title : text(id, " ", title), 2));
-    const std::string beside = id_fits ? id : "";
-    fmt::print("{}{}\n", fits || id_fits ? place : place.substr(0, place.size() - 1),
-               fits ? title + " " + id : beside + below);
-    const auto part = [](std::string_view name, const std::string& says) {
-      fmt::print("  {:<7}{}\n", name, wrapped(printable(says), 9));
-    };
-    if (!f.key.empty()) part("found", text(f.key, " = ", f.found));
-    part("means", f.says), part("write", f.expected), part("see", std::string(rule->link));
+  for (const StaleException& e : run.stale)
+    print_head(Severity::note, text(printable(e.file), ", line ", e.line), stale_sentence(e), "");
+  for (const std::string& path : run.passed_over)
+    fmt::print("{}: there is no config.json beside it\n", printable(path));
+  if (run.files.size() == 1 && clean) {
+    fmt::print("{}: nothing found by {} rules{}\n", printable(run.files[0].file), lint_rules().size(),
+               excepted_text(excepted));
+  } else if (run.files.size() != 1 || excepted) {
+    say(text(counted(run.files.size(), "file"), ": ", counted(run.count(Severity::error), "error"), ", ",
+             counted(run.count(Severity::warning), "warning"), ", ",
+             counted(run.count(Severity::note), "note"), excepted_text(excepted)));
   }
+}
+
+Severity severity_named(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Severity s : {Severity::error, Severity::warning, Severity::note}) {
+    if (name == severity_name(s)) return s;
+    names.push_back(severity_name(s));
+  }
+  throw unknown("severity", name, names);
+}
+
+std::string standard_input() {
+  constexpr std::size_t kMost = 100'000'000;  // as for a file's header
+  std::string all(1 << 16, '\0');
+  std::size_t size = 0;
+  while (const std::size_t n = std::fread(all.data() + size, 1, all.size() - size, stdin)) {
+    size += n;
+    if (size > kMost) throw Error(Fault::input, text("standard input: more than ", kMost, " bytes"));
+    if (size == all.size()) all.resize(2 * size);
+  }
+  all.resize(size);
+  return all;
+}
+
+LintRequest request_of(const LintOptions& o) {
+  LintRequest request{{}, "", {o.only, o.ignore}, o.exceptions};
+  for (const std::string& path : o.paths)
+    request.paths.emplace_back(path == "-" ? path : model_path(path, HubPart::headers, o.download));
+  if (std::find(o.paths.begin(), o.paths.end(), "-") != o.paths.end()) request.text = standard_input();
+  return request;
 }
 
 }  // namespace
 
 int lint(const LintOptions& o) {
+  if (o.schema) {
+    fmt::print("{}", pages::rope_schema());
+    return 0;
+  }
   if (o.rules) {
     if (o.markdown) {
       fmt::print("{}", pages::lint_markdown());
@@ -82,17 +138,23 @@ int lint(const LintOptions& o) {
     }
     return 0;
   }
-  if (o.path.empty())
+  const Severity level = severity_named(o.fail_on);
+  if (o.paths.empty())
     throw Error(Fault::usage, "lint: PATH is missing; `gnomon lint --rules` lists the rules");
-  const LintFile file = open_for_lint(model_path(o.path, HubPart::headers, o.download));
-  const std::vector<LintResult> results = gnomon::lint(*file.context, {o.only, o.ignore});
-  const pages::LintReport report{*file.context, results, file.bytes};
-  if (o.json || o.sarif) {
-    fmt::print("{}\n", o.sarif ? pages::lint_sarif(report) : pages::lint_json(report));
-  } else {
-    print(report);
+  const LintRequest request = request_of(o);
+  if (o.write_baseline) {
+    const LintBaseline written = write_lint_baseline(request);
+    tell(text("written: ", written.file.string(), ", ", written.added, " entries added, ", written.removed,
+              " removed"));
+    return 0;
   }
-  return !results.empty() && results.front().rule->severity == Severity::error ? 1 : 0;
+  const LintRun run = lint_paths(request);
+  if (o.json || o.sarif) {
+    fmt::print("{}\n", o.sarif ? pages::lint_sarif(run) : pages::lint_json(run));
+  } else {
+    print(run);
+  }
+  return run.fails(level) ? 1 : 0;
 }
 
 }  // namespace gnomon::cli

@@ -5,6 +5,7 @@
 #include "cli/completion.h"
 #include "gnomon/claims/claim.h"
 #include "gnomon/core/error.h"
+#include "gnomon/models/explain/differences.h"
 #include "gnomon/models/extend/extend.h"
 #include "gnomon/models/lint/lint.h"
 #include "gnomon/models/resolve/resolved.h"
@@ -63,6 +64,11 @@ const ValueKind kKinds[] = {
     {"PRESET", Offered::words, [] { return each(presets(), [](const Preset& p) { return p.name; }); }},
     {"CLAIM", Offered::words, claim_words},
     {"RULE", Offered::words, [] { return each(lint_rules(), [](const LintRule* r) { return r->id; }); }},
+    {"QUANTITY", Offered::words, [] { return Words(quantity_words().begin(), quantity_words().end()); }},
+    {"LEVEL", Offered::words,
+     [] {
+       return Words{"error", "warning", "note"};
+     }},
     {"READER", Offered::words, [] { return same(reader_names()); }},
     {"WAY", Offered::words,
      [] { return each(extension_methods(), [](const ExtensionMethod& m) { return m.name; }); }},

@@ -6,6 +6,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
 #include "gnomon/files/json-inl.h"
+#include "gnomon/files/malformed_json.h"
 #include "gnomon/files/sha256.h"
 
 namespace gnomon {
@@ -115,9 +116,7 @@ std::string described(const StrictJson& value) {
 }  // namespace
 
 StrictJson parse_json(std::string_view bytes, std::string_view where) {
-  const auto bad = [&](std::size_t at, std::string_view why) {
-    return Error(Fault::input, text(where, ": byte ", at, ": ", why));
-  };
+  const auto bad = [&](std::size_t at, std::string_view why) { return MalformedJson(where, at, why); };
   // Two things that nlohmann lets pass: it skips a mark and takes a NUL for the end.
   if (bytes.substr(0, 3) == "\xEF\xBB\xBF") throw bad(0, "a byte order mark; JSON begins without one");
   if (const auto at = bytes.find('\0'); at != bytes.npos) throw bad(at, "a NUL byte; JSON has none");

@@ -28,6 +28,8 @@ struct Weights::Opened {
 
 namespace {
 
+constexpr std::string_view kLfsPointer = "a git-LFS pointer; the file itself was not downloaded";
+
 Error bad(const Path& path, std::string_view why) {
   return Error(Fault::input, text(path.string(), ": ", why));
 }
@@ -36,12 +38,13 @@ Error bad(const Path& path, std::string_view why) {
 
 // What the beginning of a file that is no safetensors file looks like; empty: like nothing known. In a safetensors file
 // bytes 4 to 7, of a length below 2^32, are 0.
-std::string_view foreign(const WeightFile& file) {
+template <class File>  // a WeightFile, or a ReadableFile
+std::string_view foreign(const File& file) {
   char first[8] = {};
   file.read(0, std::span(first, std::min<std::uint64_t>(8, file.size())));
   const std::string_view begin(first, sizeof first);
   if (begin.substr(4) == std::string_view("\0\0\0\0", 4)) return "";
-  if (begin == "version ") return "a git-LFS pointer; the file itself was not downloaded";
+  if (begin == "version ") return kLfsPointer;
   if (begin.substr(0, 2) == "PK") return "a zip archive (such as PyTorch's .pt and .bin)";
   if (begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5) return "a Python pickle";
   if (begin[0] == '<') return "a page of HTML or XML";
@@ -172,6 +175,8 @@ Weights::Weights(std::unique_ptr<Opened> opened) : opened_(std::move(opened)) {}
 Weights::~Weights() = default;
 Weights::Weights(Weights&&) noexcept = default;
 Weights& Weights::operator=(Weights&&) noexcept = default;
+
+bool is_lfs_pointer(const Path& path) { return foreign(ReadableFile(path)) == kLfsPointer; }
 
 Weights Weights::open(const Path& path) {
   auto opened = std::make_unique<Opened>();

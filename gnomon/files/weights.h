@@ -27,6 +27,9 @@ struct StoredTensor {
   std::int64_t size() const;    // numbers
 };
 
+// Whether the file is the pointer that Git LFS leaves in place of one that was not downloaded (git-lfs, docs/spec.md).
+// Throws Error(resource) as ReadableFile does.
+bool is_lfs_pointer(const Path& path);
 // Tensors that are settings of RoPE, divisors or frequencies of its pairs: of GGUF files by their names, of safetensors by the ending.
 constexpr std::string_view kRopeTensors[] = {"rope_freqs.weight", "rope_factors_long.weight",
                                              "rope_factors_short.weight"};

@@ -85,7 +85,7 @@ void add(const Differences& found, Json& j) {
   j["same"] = found.same();
   j["differences"] = Json::array();
   for (const Difference& d : found.computed) {
-    Json one{{"layers", d.layers}, {"what", d.what}, {"a", d.a}, {"b", d.b}};
+    Json one{{"layers", d.layers}, {"what", quantity_name(d.what)}, {"a", d.a}, {"b", d.b}};
     if (!d.component.empty()) one["component"] = d.component;
     if (d.ratio > 0) one["largest_ratio"] = d.ratio;
     j["differences"].push_back(std::move(one));

@@ -29,20 +29,27 @@ Explanation explained(const std::string& path, const std::string& json, const st
   const Config config = config_of(path, json);
   return explain(config, reader_named(reader, config));
 }
-nb::tuple differ(const Explanation& a, const Explanation& b) {
-  const Differences found = differences(a, b);
+nb::tuple differ(const Explanation& a, const Explanation& b, const Strings& ignore) {
+  std::vector<Quantity> expected;
+  for (const std::string& word : ignore) expected.push_back(quantity_named(word));
+  const Differences found = differences_of_files(a, b, expected);
   return nb::make_tuple(found.same(), pages::differences_json(a, b, found));
 }
-std::string lint_of(const std::string& path, const Strings& only, const Strings& ignore, bool sarif) {
-  const LintFile file = open_for_lint(path_of_model(path, HubPart::headers));
-  const auto results = lint(*file.context, {only, ignore});
-  const pages::LintReport report{*file.context, results, file.bytes};
-  return sarif ? pages::lint_sarif(report) : pages::lint_json(report);
+// `paths` empty: of the configuration `json`, to which no file of exceptions belongs.
+LintRun linted(const Strings& paths, const std::string& json, const LintChoice& choice,
+               const std::string& exceptions) {
+  if (!paths.empty()) {
+    std::vector<Path> models;
+    for (const std::string& path : paths) models.emplace_back(path_of_model(path, HubPart::headers));
+    return lint_paths({models, "", choice, exceptions});
+  }
+  const LintFile file = text_for_lint(json, "config.json");
+  return {{{"config.json", file.context->type(), lint(file, choice), {}}}, {}, {}};
 }
-std::string lint_of_json(const std::string& json, const Strings& only, const Strings& ignore) {
-  const LintContext context(Config::parse(json, "config.json"));
-  const auto results = lint(context, {only, ignore});
-  return pages::lint_json({context, results, json});
+std::string lint_of(const Strings& paths, const std::string& json, const Strings& only, const Strings& ignore,
+                    const std::string& exceptions, bool sarif) {
+  const LintRun run = linted(paths, json, {only, ignore}, exceptions);
+  return sarif ? pages::lint_sarif(run) : pages::lint_json(run);
 }
 
 CheckOptions options_of(const std::string& spec, double theta, const std::vector<double>& positions) {
@@ -102,11 +109,14 @@ void bind_documents(nb::module_& m) {
   m.def("explain", explained, nb::call_guard<nb::gil_scoped_release>());
   m.def("differences", differ);
   m.def("lint", lint_of, nb::call_guard<nb::gil_scoped_release>());
-  m.def("lint_json", lint_of_json, nb::call_guard<nb::gil_scoped_release>());
   m.def("lint_rules", pages::lint_rules_json);
   m.def(
       "extend",
-      [](const std::string& path, const std::string& json, const std::string& to) {
+      [](const std::string& path, const std::string& json, const std::string& to, bool force) {
+        if (!force) {
+          const Strings file = json.empty() ? Strings{Config::open(path).where()} : Strings{};
+          refuse_lint_errors(linted(file, json, {}, "").files.front());
+        }
         return pages::extend_json(plan_extension(config_of(path, json), to), -1);
       },
       nb::call_guard<nb::gil_scoped_release>());

@@ -149,9 +149,10 @@ class Explanation(_Document):
                               agrees=error < 2e-6 and same_factor))
         return found
 
-    def differs_from(self, other: Explanation) -> tuple[bool, dict[str, Any]]:
-        """(same, differences): whether both compute the same, and the dictionary of `gnomon explain A B --json`."""
-        same, text = _core.differences(self._made, other._made)
+    def differs_from(self, other: Explanation, *, ignore: str | Iterable[str] = ()) -> tuple[bool, dict[str, Any]]:
+        """(same, differences): whether both compute the same, and the dictionary of `gnomon explain A B --json`. ignore: quantities that
+        are expected to differ, such as "layers", as `gnomon explain --ignore` takes them."""
+        same, text = _core.differences(self._made, other._made, _names(ignore))
         return same, json.loads(text)
 
 
@@ -172,19 +173,25 @@ def _read_again(source: tuple[str, str, str], data: dict[str, Any]) -> Explanati
     return again
 
 
-def lint(config: Any, *, only: str | Iterable[str] = (), ignore: str | Iterable[str] = ()) -> dict[str, Any]:
-    """Finds position settings that probably go wrong. Returns the dictionary of `gnomon lint --json`. Each of its findings has a rule, a
-    severity, a key, what the setting means, and what to write instead."""
-    path, text = _source(config)
-    if text:
-        return json.loads(_core.lint_json(text, _names(only), _names(ignore)))
-    return json.loads(_core.lint(path, _names(only), _names(ignore), False))
+def lint(config: Any, *, only: str | Iterable[str] = (), ignore: str | Iterable[str] = (),
+         exceptions: str | os.PathLike[str] = "") -> dict[str, Any]:
+    """Finds position settings that probably go wrong. config: as for explain(), or a list of paths; in a folder every model is checked.
+    exceptions: the file of accepted findings; by default .gnomon-lint.json beside the model or above it. Returns the dictionary of
+    `gnomon lint --json`. Each of its findings has a file, a rule, a severity, a key, what the setting means, and what to write instead."""
+    accepted = _path("exceptions", exceptions, "a path")
+    if isinstance(config, (list, tuple)) and config and all(isinstance(path, (str, os.PathLike)) for path in config):
+        paths, text = [_path("config", path, "paths") for path in config], ""
+    else:
+        path, text = _source(config)
+        paths = [] if text else [path]
+    return json.loads(_core.lint(paths, text, _names(only), _names(ignore), accepted, False))
 
 
-def extend(config: Any, *, to: int | str) -> dict[str, Any]:
+def extend(config: Any, *, to: int | str, force: bool = False) -> dict[str, Any]:
     """Plans settings that let a rotary model read `to` tokens, by every method. to: 16384, "16k", or "4x", which is four times the
-    longest length that the file names. Returns the dictionary of `gnomon extend --json`: snippets that the readers have read again, and which method to take."""
-    return json.loads(_core.extend(*_source(config), to if isinstance(to, str) else str(whole("to", to))))
+    longest length that the file names. Raises Error if lint() finds an error in the file, unless `force`. Returns the dictionary of
+    `gnomon extend --json`: snippets that the readers have read again, and which method to take."""
+    return json.loads(_core.extend(*_source(config), to if isinstance(to, str) else str(whole("to", to)), bool(force)))
 
 
 def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[float] = ()) -> list[dict[str, Any]]:

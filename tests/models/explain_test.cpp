@@ -219,7 +219,7 @@ Differences between(const std::string& a, const std::string& b, bool gguf = fals
   return differences(explained({layer(a), layer("rope")}),
                      explain(model({layer(b), layer("rope")}), "b", gguf));
 }
-const Difference* told(const Differences& d, const std::string& what) {
+const Difference* told(const Differences& d, Quantity what) {
   for (const Difference& one : d.computed)
     if (one.what == what) return &one;
   return nullptr;
@@ -231,33 +231,34 @@ TEST(Differences, OfFrequenciesTheLargestRatio) {
       << "below the rounding of float32";
   const Differences d = between("rope(theta=1e6)", "rope");
   ASSERT_EQ(d.computed.size(), 1u);
-  EXPECT_EQ(d.computed[0].what, "frequencies");
+  EXPECT_EQ(d.computed[0].what, Quantity::frequencies);
   EXPECT_EQ(d.computed[0].layers, (std::vector<std::int64_t>{0}));
   EXPECT_NEAR(d.computed[0].ratio, std::pow(100, 62 / 64.0), 1e-9);
   EXPECT_FALSE(between("rope", "rope(theta=10000.1)").same());
 }
 
 TEST(Differences, OfEveryKind) {
-  EXPECT_TRUE(told(between("rope+window(size=5)", "rope"), "window"));
-  EXPECT_TRUE(told(between("rope", "rope(channels=32)"), "rotated channels"));
-  EXPECT_TRUE(told(between("rope", ""), "rotation"));
-  EXPECT_TRUE(told(between("alibi", "alibi(bias_max=4)"), "slopes"));
-  EXPECT_TRUE(told(between("t5", "t5(buckets=16)"), "relative position"));
-  EXPECT_TRUE(told(between("rope+log_n(original=1024)", "rope"), "temperature"));
+  EXPECT_TRUE(told(between("rope+window(size=5)", "rope"), Quantity::window));
+  EXPECT_TRUE(told(between("rope", "rope(channels=32)"), Quantity::rotated_channels));
+  EXPECT_TRUE(told(between("rope", ""), Quantity::rotation));
+  EXPECT_TRUE(told(between("alibi", "alibi(bias_max=4)"), Quantity::slopes));
+  EXPECT_TRUE(told(between("t5", "t5(buckets=16)"), Quantity::relative_position));
+  EXPECT_TRUE(told(between("rope+log_n(original=1024)", "rope"), Quantity::temperature));
   EXPECT_TRUE(
       told(between("yarn(factor=4, original=512)", "yarn(factor=4, original=512, attention_factor=1)"),
-           "factor of cos and sin"));
+           Quantity::rotary_factor));
 }
 
 // Nothing differs up to the trained length: the base grows beyond it.
 TEST(Differences, BeyondTheTrainedLengthAreFound) {
   const Differences d = between("dynamic_ntk(factor=2, original=1024)", "rope");
-  ASSERT_TRUE(told(d, "frequencies"));
-  EXPECT_NE(told(d, "frequencies")->b.find("at 2048 tokens"), std::string::npos) << told(d, "frequencies")->b;
+  ASSERT_TRUE(told(d, Quantity::frequencies));
+  EXPECT_NE(told(d, Quantity::frequencies)->b.find("at 2048 tokens"), std::string::npos)
+      << told(d, Quantity::frequencies)->b;
 }
 
 TEST(Differences, AGgufFilePermutesRatherThanPairsOtherwise) {
-  EXPECT_TRUE(told(between("rope(pairing=adjacent)", "rope"), "pairing"));
+  EXPECT_TRUE(told(between("rope(pairing=adjacent)", "rope"), Quantity::pairing));
   const Differences d = differences(explained({layer("rope")}),
                                     explain(model({layer("rope(pairing=adjacent)")}), "b.gguf", true));
   EXPECT_TRUE(d.same());
@@ -276,16 +277,16 @@ TEST(Differences, OfAComponentThatNotEveryLayerHas) {
            last = model({layer("rope"), layer("rope"), indexer});
   last.layers.back().number = 1;
   const Differences d = differences(explain(both, "a"), explain(last, "b"));
-  ASSERT_TRUE(told(d, "component"));
-  EXPECT_EQ(told(d, "component")->layers, (std::vector<std::int64_t>{0}));
-  EXPECT_EQ(told(d, "component")->b, "none");
+  ASSERT_TRUE(told(d, Quantity::component));
+  EXPECT_EQ(told(d, Quantity::component)->layers, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(told(d, Quantity::component)->b, "none");
 }
 
 TEST(Differences, OfTheInputAndTheNumberOfLayers) {
   Resolved table = model({layer("")});
   table.input = Spec::parse("add(learned(length=1024), scale=off)");
-  EXPECT_TRUE(told(differences(explained({layer("")}), explain(table, "b")), "position vectors"));
-  EXPECT_TRUE(told(differences(explained({layer("")}), explained({layer(""), layer("")})), "layers"));
+  EXPECT_TRUE(told(differences(explained({layer("")}), explain(table, "b")), Quantity::position_vectors));
+  EXPECT_TRUE(told(differences(explained({layer("")}), explained({layer(""), layer("")})), Quantity::layers));
 }
 
 }  // namespace

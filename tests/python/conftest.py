@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,16 @@ def results(folder):
         for run in arm["runs"]:
             del run["cost"]
     return content
+
+
+def gguf(path, pairs):
+    """A GGUF file of metadata alone (ggml, docs/gguf.md)."""
+    def text(s):
+        return struct.pack("<Q", len(s)) + s.encode()
+    kinds = {str: (8, text), int: (4, lambda x: struct.pack("<I", x)), float: (6, lambda x: struct.pack("<f", x))}
+    body = b"".join(text(key) + struct.pack("<I", kinds[type(value)][0]) + kinds[type(value)][1](value) for key, value in pairs.items())
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + body)
+    return path
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "a", "dog", "ran", "far", "away", "rain", "fell", "all",

@@ -115,6 +115,12 @@ def test_the_cache_is_as_the_client_writes_it(hub, env, revision, tmp_path, text
         assert json.loads(again) == json.loads(done.stdout) | {"model": str(words[1])}
 
 
+def without_paths(document):
+    if isinstance(document, list):
+        return [without_paths(one) for one in document]
+    return {key: without_paths(value) for key, value in document.items() if key != "file"} if isinstance(document, dict) else document
+
+
 @pytest.mark.parametrize("model", [safetensors_model, sharded_model, lambda: {"tiny.gguf": gguf_model()}], ids=["one file", "shards", "gguf"])
 def test_of_weights_only_headers_are_fetched(hub, env, model, tmp_path):
     files = hub.commits[MAIN] = model()
@@ -126,7 +132,7 @@ def test_of_weights_only_headers_are_fetched(hub, env, model, tmp_path):
     for words in (["lint"], ["explain"]):
         whole = json.loads(gnomon(*words, path, "--json").stdout)
         fetched = gnomon(*words, NAME, "--download", "--json", env=env)
-        assert json.loads(fetched.stdout) | {"file": ""} == whole | {"file": ""}, fetched.stderr
+        assert without_paths(json.loads(fetched.stdout)) == without_paths(whole), fetched.stderr
     sent = sum(1 for at_home, _, _, headers in hub.log if not at_home and "Range" not in headers)
     assert sent == 0  # no large file was asked for as a whole
     ranges = [tuple(map(int, headers["Range"].removeprefix("bytes=").split("-"))) for _, _, _, headers in hub.log if "Range" in headers]
@@ -138,7 +144,7 @@ def test_of_weights_only_headers_are_fetched(hub, env, model, tmp_path):
     if (tmp_path / "cache").exists():
         assert not huggingface_hub.scan_cache_dir(tmp_path / "cache").warnings
     hub.close()
-    assert json.loads(gnomon("explain", NAME, "--json", env=env).stdout) | {"file": ""} == whole | {"file": ""}
+    assert without_paths(json.loads(gnomon("explain", NAME, "--json", env=env).stdout)) == without_paths(whole)
 
 
 def test_headers_are_no_weights(hub, env, tmp_path):

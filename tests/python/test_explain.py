@@ -3,12 +3,11 @@
 import json
 import math
 import pathlib
-import struct
 
 import numpy
 import pytest
 
-from conftest import ROOT, gnomon
+from conftest import ROOT, gguf, gnomon
 
 EXAMPLES = ROOT / "docs" / "examples"
 
@@ -26,8 +25,8 @@ def written(folder, config, name="config.json"):
     return path
 
 
-def explained(path, *arguments):
-    return json.loads(gnomon("explain", path, "--json", *arguments, check=0).stdout)
+def explained(path, *arguments, check=0):
+    return json.loads(gnomon("explain", path, "--json", *arguments, check=check).stdout)
 
 
 def plain(theta, channels):
@@ -182,25 +181,15 @@ def test_two_files_that_compute_the_same(tmp_path):
 
 
 def test_two_files_that_do_not():
-    both = explained(EXAMPLES / "llama-3.1.json", EXAMPLES / "llama-2.json")
+    both = explained(EXAMPLES / "llama-3.1.json", EXAMPLES / "llama-2.json", check=1)
     assert not both["same"]
     by_name = {d["what"]: d for d in both["differences"]}
     ratio = plain(1e4, 128) / llama3(5e5, 128, 8, 1, 4, 8192)
     assert math.isclose(by_name["frequencies"]["largest_ratio"], ratio.max(), rel_tol=1e-12)
     assert by_name["frequencies"]["layers"] == list(range(32))
     assert (by_name["KV heads"]["a"], by_name["KV heads"]["b"]) == ("8", "32")
-    told = gnomon("explain", EXAMPLES / "llama-3.1.json", EXAMPLES / "llama-2.json", check=0).stdout
+    told = gnomon("explain", EXAMPLES / "llama-3.1.json", EXAMPLES / "llama-2.json", check=1).stdout
     assert "They use positions differently" in told and "layers 0 to 31: frequencies" in told
-
-
-def gguf(path, pairs):
-    """A GGUF file of metadata alone (ggml, docs/gguf.md)."""
-    def text(s):
-        return struct.pack("<Q", len(s)) + s.encode()
-    kinds = {str: (8, text), int: (4, lambda x: struct.pack("<I", x)), float: (6, lambda x: struct.pack("<f", x))}
-    body = b"".join(text(key) + struct.pack("<I", kinds[type(value)][0]) + kinds[type(value)][1](value) for key, value in pairs.items())
-    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + body)
-    return path
 
 
 def test_a_model_and_its_gguf_compute_the_same(tmp_path):
@@ -214,7 +203,7 @@ def test_a_model_and_its_gguf_compute_the_same(tmp_path):
     both = explained(written(tmp_path, config), same)
     assert both["same"] and len(both["notes"]) == 1 and "permuted the rows of q and k" in both["notes"][0]
     other = gguf(tmp_path / "other.gguf", keys | {"llama.rope.freq_base": 10000.0})
-    both = explained(tmp_path / "config.json", other)
+    both = explained(tmp_path / "config.json", other, check=1)
     assert [d["what"] for d in both["differences"]] == ["frequencies"]
     assert math.isclose(both["differences"][0]["largest_ratio"], 10 ** (62 / 64), rel_tol=1e-9)
 

@@ -127,7 +127,7 @@ def test_the_choice_is_one_that_the_model_can_have(tmp_path):
     seen = set()
     for case in cases:
         (tmp_path / "config.json").write_text(json.dumps(case["config"]))
-        done = gnomon("extend", tmp_path, "--to", 4194304, "--json")
+        done = gnomon("extend", tmp_path, "--to", 4194304, "--json", "--force")
         if done.returncode:
             continue
         plan = json.loads(done.stdout)
@@ -239,7 +239,7 @@ def test_golden_configurations(tmp_path):
         (tmp_path / "config.json").write_text(json.dumps(config))
         if "low_freq_factor" not in str(config) and "llama3" in str(config):
             continue  # no reader takes it
-        for found in planned(tmp_path, 4194304)["methods"]:
+        for found in planned(tmp_path, 4194304, "--force")["methods"]:
             for s in found["snippets"]:
                 if not s["program"].startswith("transformers"):
                     continue
@@ -248,6 +248,26 @@ def test_golden_configurations(tmp_path):
                 tried += 1
                 assert s["readings"][0]["as_announced"], (config, found["method"], s)
     assert tried > 100
+
+
+def test_a_file_with_an_error_is_refused(tmp_path):
+    path, longer = tmp_path / "config.json", tmp_path / "longer.json"
+    config = json.loads((EXAMPLES / "broken-yarn.json").read_text())
+    path.write_text(json.dumps(config))
+    gnomon("lint", path, check=1)
+    to = "256k"
+    for more in ([], ["--json"], ["--way", "linear", "--write", longer]):
+        refused = gnomon("extend", path, "--to", to, *more, check=3)
+        assert "lint finds" in refused.stderr and "scaling-drops-theta (rope_scaling)" in refused.stderr and not refused.stdout
+    assert not longer.exists()
+    assert planned(path, to, "--force")["to"] == 262144
+    rules = {f["rule"] for f in json.loads(gnomon("lint", path, "--json", check=1).stdout)["findings"]}
+    (tmp_path / ".gnomon-lint.json").write_text(json.dumps(
+        {"exceptions": [{"rule": rule, "path": "config.json", "reason": "our own class reads it"} for rule in rules]}))
+    planned(path, to)  # an accepted finding refuses nothing
+    (tmp_path / ".gnomon-lint.json").unlink()
+    path.write_text(json.dumps({k: v for k, v in config.items() if k != "rope_scaling"}))
+    planned(path, to)
 
 
 @pytest.mark.parametrize("name", ["llama-2", "llama-3.1"])

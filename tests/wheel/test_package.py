@@ -288,11 +288,22 @@ def test_what_settings_cannot_say():
         gn.explain({"model_type": "bloom", "hidden_size": 64, "n_head": 4, "n_layer": 1}).to_hf()
 
 
-def test_lint_extend_and_check():
+def test_lint_extend_and_check(tmp_path):
     assert gn.lint(LLAMA)["findings"] == []
     wrong = json.loads(LLAMA.read_text())
     wrong["rope_scaling"]["factor"] = -1
     assert gn.lint(wrong)["errors"] > 0
+    with pytest.raises(gn.Error, match="lint finds .*force=True"):
+        gn.extend(wrong, to="4x")
+    folder = tmp_path / "wrong"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(wrong))
+    both = gn.lint([LLAMA, folder])
+    assert [f["file"] for f in both["files"]] == [str(LLAMA), str(folder / "config.json")]
+    assert both["errors"] == gn.lint(wrong)["errors"] and {f["file"] for f in both["findings"]} == {str(folder / "config.json")}
+    accepted = tmp_path / "accepted.json"
+    accepted.write_text(json.dumps({"exceptions": [{"rule": f["rule"], "path": "wrong", "reason": "a test"} for f in both["findings"]]}))
+    assert gn.lint(folder, exceptions=accepted)["findings"] == []
     plan = gn.extend(ROOT / "docs/examples/llama-2.json", to=16384)
     assert plan == gn.extend(ROOT / "docs/examples/llama-2.json", to="16k") == gn.extend(ROOT / "docs/examples/llama-2.json", to="4x")
     ways = {m["method"] for m in plan["methods"]}

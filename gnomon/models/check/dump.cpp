@@ -61,7 +61,24 @@ Dump dump_of(std::vector<DumpedArray> arrays, const std::string& where) {
                    join(names, ", ")));
 }
 
+namespace {
+
+// A model's settings, where numbers of an engine are asked for.
+void refuse_settings(const Path& path) {
+  const bool folder = std::filesystem::is_directory(path);
+  if (path.extension() != ".json" && path.extension() != ".gguf" && !folder) return;
+  throw Error(
+      Fault::input,
+      text(path.string(), ": found a ", folder ? "folder" : "model's file",
+           "; allowed is a .safetensors file of numbers that an engine computed, such as q_before and "
+           "q_after, cos and sin, or inv_freq. For a model's settings use `gnomon lint` or `gnomon "
+           "explain`"));
+}
+
+}  // namespace
+
 Dump read_dump(const Path& path) {
+  refuse_settings(path);
   const Weights weights = Weights::open(path);
   std::vector<DumpedArray> arrays;
   for (const StoredTensor& tensor : weights.tensors()) {

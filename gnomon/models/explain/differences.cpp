@@ -6,11 +6,34 @@
 #include <set>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/entry.h"
 
 namespace gnomon {
 namespace {
+
+constexpr std::string_view kNames[] = {"layers",
+                                       "component",
+                                       "position vectors",
+                                       "context length",
+                                       "heads",
+                                       "KV heads",
+                                       "head_dim",
+                                       "mask",
+                                       "softmax scale",
+                                       "window",
+                                       "rotation",
+                                       "rotated channels",
+                                       "first rotated channel",
+                                       "pairing",
+                                       "frequencies",
+                                       "factor of cos and sin",
+                                       "softmax factor",
+                                       "temperature",
+                                       "slopes",
+                                       "relative position"};
+static_assert(std::size(kNames) == std::size_t(Quantity::relative_position) + 1);
 
 bool same(double x, double y) {
   if (x == y) return true;
@@ -43,33 +66,33 @@ class Pairwise {
   std::vector<Difference> of(const LayerGroup& x, const LayerGroup& y) {
     found_.clear();
     const LayerPosition &p = x.position, &q = y.position;
-    whole("heads", p.heads, q.heads);
-    whole("KV heads", p.kv_heads, q.kv_heads);
-    whole("head_dim", p.head_dim, q.head_dim);
+    whole(Quantity::heads, p.heads, q.heads);
+    whole(Quantity::kv_heads, p.kv_heads, q.kv_heads);
+    whole(Quantity::head_dim, p.head_dim, q.head_dim);
     if (p.causal != q.causal)
-      add("mask", p.causal ? "causal" : "bidirectional", q.causal ? "causal" : "bidirectional");
-    number("softmax scale", scale(p), scale(q));
-    if (x.window != y.window) add("window", window(x), window(y));
+      add(Quantity::mask, p.causal ? "causal" : "bidirectional", q.causal ? "causal" : "bidirectional");
+    number(Quantity::softmax_scale, scale(p), scale(q));
+    if (x.window != y.window) add(Quantity::window, window(x), window(y));
     const bool rotations = rotation(x, y);
     for (const std::int64_t length : lengths()) at_length(x, y, length, rotations);
     if (x.numbers().slopes.size() == y.numbers().slopes.size() &&
         !same(x.numbers().slopes, y.numbers().slopes))
-      add("slopes", listed(x.numbers().slopes), listed(y.numbers().slopes));
+      add(Quantity::slopes, listed(x.numbers().slopes), listed(y.numbers().slopes));
     rest(x, y);
     return found_;
   }
   std::set<std::string> notes;
 
  private:
-  void add(const std::string& what, const std::string& x, const std::string& y, double ratio = 0) {
+  void add(Quantity what, const std::string& x, const std::string& y, double ratio = 0) {
     for (const Difference& d : found_)
       if (d.what == what) return;
     found_.push_back({"", {}, what, x, y, ratio});
   }
-  void whole(const char* what, std::int64_t x, std::int64_t y) {
+  void whole(Quantity what, std::int64_t x, std::int64_t y) {
     if (x != y) add(what, text(x), text(y));
   }
-  void number(const std::string& what, double x, double y) {
+  void number(Quantity what, double x, double y) {
     if (!same(x, y)) add(what, text(x), text(y));
   }
   static double scale(const LayerPosition& p) {
@@ -87,12 +110,12 @@ class Pairwise {
   bool rotation(const LayerGroup& x, const LayerGroup& y) {
     const Numbers &n = x.numbers(), &m = y.numbers();
     if (n.inv_freq.empty() != m.inv_freq.empty()) {
-      add("rotation", n.inv_freq.empty() ? "none" : turns(x), m.inv_freq.empty() ? "none" : turns(y));
+      add(Quantity::rotation, n.inv_freq.empty() ? "none" : turns(x), m.inv_freq.empty() ? "none" : turns(y));
       return false;
     }
     if (n.inv_freq.empty()) return false;
-    whole("rotated channels", n.rotary_dim, m.rotary_dim);
-    whole("first rotated channel", n.first, m.first);
+    whole(Quantity::rotated_channels, n.rotary_dim, m.rotary_dim);
+    whole(Quantity::first_channel, n.first, m.first);
     if (n.pairing != m.pairing) {
       const bool permuted = a_.gguf != b_.gguf && (a_.gguf ? n : m).pairing == Pairing::adjacent;
       if (permuted)
@@ -100,9 +123,26 @@ class Pairwise {
             "Pairs are adjacent in the GGUF file and halves in the other file: the converter permuted the "
             "rows of q and k to match, so both compute the same.");
       else
-        add("pairing", pairing(n), pairing(m));
+        add(Quantity::pairing, pairing(n), pairing(m));
     }
+    if (n.rotary_dim != m.rotary_dim) settings(x, y);
     return n.rotary_dim == m.rotary_dim;
+  }
+  // The frequencies of other widths have no pairs in common: what they are made from is compared.
+  void settings(const LayerGroup& x, const LayerGroup& y) {
+    const auto made_from = [](const LayerGroup& g) {
+      std::string all;
+      for (Named n : g.position.spec.attention) {
+        if (find_encoding(n.name).acts != kQk) continue;
+        std::erase_if(n.options, [](const auto& option) {
+          return option.first == "channels" || option.first == "side" || option.first == "pairing";
+        });
+        all += (all.empty() ? "" : "+") + n.print_given();
+      }
+      return all;
+    };
+    const std::string p = made_from(x), q = made_from(y);
+    if (p != q) add(Quantity::frequencies, p, q);
   }
   static std::string turns(const LayerGroup& g) {
     return text(g.numbers().rotary_dim, " channels", g.theta ? text(", theta ", shortest(*g.theta)) : "");
@@ -119,13 +159,13 @@ class Pairwise {
     const std::string where = text(" at ", length, " tokens");
     if (rotations && !same(s.inv_freq, t.inv_freq)) {
       const Largest most = largest_ratio(s.inv_freq, t.inv_freq);
-      add("frequencies", text(s.inv_freq[most.pair], " of pair ", most.pair, ", theta ", theta(x)),
+      add(Quantity::frequencies, text(s.inv_freq[most.pair], " of pair ", most.pair, ", theta ", theta(x)),
           text(t.inv_freq[most.pair], ", theta ", theta(y), where), most.ratio);
     }
-    if (rotations) number("factor of cos and sin", s.attention_factor, t.attention_factor);
-    number("softmax factor", s.softmax_factor, t.softmax_factor);
+    if (rotations) number(Quantity::rotary_factor, s.attention_factor, t.attention_factor);
+    number(Quantity::softmax_factor, s.softmax_factor, t.softmax_factor);
     const double warm = temperature_at(x.position, length), warmer = temperature_at(y.position, length);
-    if (!same(warm, warmer)) add("temperature", text(warm), text(warmer, where));
+    if (!same(warm, warmer)) add(Quantity::temperature, text(warm), text(warmer, where));
   }
   static std::string theta(const LayerGroup& g) { return g.theta ? shortest(*g.theta) : "none"; }
 
@@ -142,7 +182,7 @@ class Pairwise {
       return all;
     };
     const std::string p = others(x), q = others(y);
-    if (p != q) add("relative position", p.empty() ? "none" : p, q.empty() ? "none" : q);
+    if (p != q) add(Quantity::relative_position, p.empty() ? "none" : p, q.empty() ? "none" : q);
     if (found_.empty() && x.numbers().pairing == y.numbers().pairing && !(x.position.spec == y.position.spec))
       notes.insert(text("The specs ", x.position.spec.print(), " and ", y.position.spec.print(),
                         " give the same numbers."));
@@ -170,7 +210,8 @@ Differences differences(const Explanation& a, const Explanation& b) {
   Differences out;
   Pairwise pairwise(a, b);
   if (!(a.model.input == b.model.input))
-    out.computed.push_back({"", {}, "position vectors", a.model.input.print(), b.model.input.print()});
+    out.computed.push_back(
+        {"", {}, Quantity::position_vectors, a.model.input.print(), b.model.input.print()});
   const auto layers_a = by_layer(a), layers_b = by_layer(b);
   std::set<std::string> components;
   for (const auto& [name, of] : layers_a) components.insert(name);
@@ -179,7 +220,7 @@ Differences differences(const Explanation& a, const Explanation& b) {
     const auto found_a = layers_a.find(name), found_b = layers_b.find(name);
     const std::size_t n = found_a == layers_a.end() ? 0 : found_a->second.size(),
                       m = found_b == layers_b.end() ? 0 : found_b->second.size();
-    if (n != m) out.computed.push_back({name, {}, "layers", text(n), text(m)});
+    if (n != m) out.computed.push_back({name, {}, Quantity::layers, text(n), text(m)});
     std::map<std::pair<const LayerGroup*, const LayerGroup*>, std::vector<std::int64_t>> met;
     std::vector<std::pair<const LayerGroup*, const LayerGroup*>> order;
     for (std::size_t l = 0; l < std::min(n, m); ++l) {
@@ -188,7 +229,7 @@ Differences differences(const Explanation& a, const Explanation& b) {
         const auto there = [](const LayerGroup* g) { return g ? g->position.spec.print() : "none"; };
         if (both.first || both.second)
           out.computed.push_back(
-              {name, {std::int64_t(l)}, "component", there(both.first), there(both.second)});
+              {name, {std::int64_t(l)}, Quantity::component, there(both.first), there(both.second)});
         continue;
       }
       auto& layers = met[both];
@@ -207,6 +248,46 @@ Differences differences(const Explanation& a, const Explanation& b) {
     out.notes.push_back(text("Tokens before any extension: ", a.model.trained_length, " in the first and ",
                              b.model.trained_length, " in the second (0: the file does not say)."));
   return out;
+}
+
+Differences differences_of_files(const Explanation& a, const Explanation& b,
+                                 std::span<const Quantity> expected) {
+  Differences out = differences(a, b);
+  const std::int64_t n = a.model.longest, m = b.model.longest;
+  if (n && m && n != m)
+    out.computed.push_back({"", {}, Quantity::context_length, text(n, " tokens"), text(m, " tokens")});
+  std::set<Quantity> left_out;
+  std::erase_if(out.computed, [&](const Difference& d) {
+    const bool known = std::find(expected.begin(), expected.end(), d.what) != expected.end();
+    if (known) left_out.insert(d.what);
+    return known;
+  });
+  std::vector<std::string_view> names;
+  for (const Quantity quantity : left_out) names.push_back(quantity_name(quantity));
+  if (!names.empty()) out.notes.push_back(text("Differences that were expected: ", join(names, ", "), "."));
+  return out;
+}
+
+std::string_view quantity_name(Quantity quantity) { return kNames[std::size_t(quantity)]; }
+
+std::span<const std::string> quantity_words() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> words;
+    for (const std::string_view name : kNames) {
+      std::string& word = words.emplace_back(name);
+      for (char& c : word) c = c == ' ' || c == '_' ? '-' : char(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
+    return words;
+  }();
+  return all;
+}
+
+Quantity quantity_named(std::string_view word) {
+  const auto words = quantity_words();
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found != words.end()) return Quantity(found - words.begin());
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  throw unknown("quantity", word, views);
 }
 
 }  // namespace gnomon

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gnomon/models/explain/explain.h"
@@ -10,12 +12,40 @@ namespace gnomon {
 // Frequencies and factors with a smaller ratio count as equal: GGUF stores them in float32 (2^−24 each, and a product of two).
 inline constexpr double kSameRatio = 1 + 0x1p-20;
 
+// What layers or models of two files may compute differently.
+enum class Quantity {
+  layers,
+  component,
+  position_vectors,
+  context_length,
+  heads,
+  kv_heads,
+  head_dim,
+  mask,
+  softmax_scale,
+  window,
+  rotation,
+  rotated_channels,
+  first_channel,
+  pairing,
+  frequencies,
+  rotary_factor,
+  softmax_factor,
+  temperature,
+  slopes,
+  relative_position
+};
+std::string_view quantity_name(Quantity quantity);  // "KV heads"
+std::span<const std::string> quantity_words();      // in the same order, for a command line: "kv-heads"
+Quantity quantity_named(std::string_view word);     // by such a word; throws Error(usage) with the nearest
+
 // A quantity that layers of two files compute differently.
 struct Difference {
   std::string component;             // a component of the model, if it has several
   std::vector<std::int64_t> layers;  // empty: the whole model
-  std::string what, a, b;            // the quantity ("frequencies") and both values, as printed
-  double ratio = 0;                  // the largest ratio, for frequencies; 0 for other quantities
+  Quantity what;
+  std::string a, b;  // both values, as printed
+  double ratio = 0;  // the largest ratio, for frequencies; 0 for other quantities
 };
 
 struct Differences {
@@ -28,5 +58,10 @@ struct Differences {
 // halves, because the converter permutes the rows of q and k (llama.cpp, conversion/llama.py, LlamaModel.permute). A note says
 // so. Only the weights show whether it did.
 Differences differences(const Explanation& a, const Explanation& b);
+
+// The same for two files that stand for each other, or work together: a model and its export, a target and its draft. The tokens
+// that they promise count too, if both say how many. Quantities that are expected to differ are left out, and a note names them.
+Differences differences_of_files(const Explanation& a, const Explanation& b,
+                                 std::span<const Quantity> expected = {});
 
 }  // namespace gnomon

@@ -99,7 +99,7 @@ class Snippets {
       const Differences found = differences(announced_, explain(merged, reader));
       if (found.same()) return {};
       const Difference& d = found.computed.front();
-      return text(d.what, ": ", d.b, " instead of ", d.a);
+      return text(quantity_name(d.what), ": ", d.b, " instead of ", d.a);
     } catch (const Error& error) {
       return text("cannot read it: ", error.what());
     }

@@ -25,8 +25,17 @@ auto leniently(const Ask& ask) -> decltype(ask()) {
 
 }  // namespace
 
-LintContext::LintContext(Config config, std::vector<LintTensor> tensors, LintPrograms programs)
-    : config_(std::move(config)), tensors_(std::move(tensors)), programs_(std::move(programs)) {
+LintContext::LintContext(const std::string& where, LintObstacle obstacle)
+    : LintContext(Config::parse("{}", where), {}, {std::move(obstacle)}) {
+  readable_ = false;
+}
+
+LintContext::LintContext(Config config, std::vector<LintTensor> tensors, std::vector<LintObstacle> obstacles,
+                         LintPrograms programs)
+    : config_(std::move(config)),
+      tensors_(std::move(tensors)),
+      obstacles_(std::move(obstacles)),
+      programs_(std::move(programs)) {
   for (const std::string& version : {programs_.transformers, programs_.vllm})
     if (!version.empty() && !release_of(version))
       throw Error(Fault::usage,
@@ -153,15 +162,9 @@ const Resolved* LintContext::read_by(Reader reader) const {
 const std::string& LintContext::refusal(Reader reader) const { return understood(reader).refusal; }
 const std::string& LintContext::refused_key(Reader reader) const { return understood(reader).refused_key; }
 
-LintFile open_for_lint(const Path& path, LintPrograms programs) {
-  Config config = Config::open(path);
-  std::string bytes = config.gguf() ? "" : read_file(config.where());
-  return {std::make_shared<const LintContext>(std::move(config), lint_tensors(path), std::move(programs)),
-          std::move(bytes)};
-}
 LintFile settings_for_lint(Config config, LintPrograms programs) {
-  return {
-      std::make_shared<const LintContext>(std::move(config), std::vector<LintTensor>(), std::move(programs))};
+  return {std::make_shared<const LintContext>(std::move(config), std::vector<LintTensor>(),
+                                              std::vector<LintObstacle>(), std::move(programs))};
 }
 
 }  // namespace gnomon

@@ -9,6 +9,7 @@
 #include "gnomon/models/lint/tensors.h"
 #include "gnomon/models/resolve/config.h"
 #include "gnomon/models/resolve/family.h"
+#include "gnomon/models/resolve/place.h"
 #include "gnomon/models/resolve/resolved.h"
 
 namespace gnomon {
@@ -20,12 +21,24 @@ struct RopeDictionary {
   bool live = true;   // transformers 5 looks at it: not so for a rope_parameters that a rope_scaling replaces
 };
 
+// Why rules cannot look at a file, or at the weights beside it.
+struct LintObstacle {
+  std::string why;
+  bool incomplete = false;  // a part of the model is elsewhere; nothing need be wrong with what is here
+  TextPlace place = {};
+};
+
 // A file, what the readers make of it, and what rules ask of it again and again. All accessors give nullopt for a value of
 // another kind than asked for, and take keys of the language part: of a GGUF file, without the architecture before them.
 class LintContext {
  public:
-  explicit LintContext(Config config, std::vector<LintTensor> tensors = {}, LintPrograms programs = {});
+  explicit LintContext(Config config, std::vector<LintTensor> tensors = {},
+                       std::vector<LintObstacle> obstacles = {}, LintPrograms programs = {});
+  // A file that cannot be read: it has no settings.
+  LintContext(const std::string& where, LintObstacle obstacle);
 
+  bool readable() const { return readable_; }
+  const std::vector<LintObstacle>& obstacles() const { return obstacles_; }
   const Config& config() const { return config_; }
   const LintPrograms& programs() const { return programs_; }
   bool gguf() const { return gguf_; }
@@ -66,6 +79,8 @@ class LintContext {
   void find_ropes();
   Config config_;
   std::vector<LintTensor> tensors_;
+  std::vector<LintObstacle> obstacles_;
+  bool readable_ = true;
   LintPrograms programs_;
   bool gguf_;
   std::string part_, type_;

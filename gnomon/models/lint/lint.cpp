@@ -64,6 +64,7 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
   std::vector<LintResult> all;
   for (const LintRule* rule : lint_rules()) {
     if (named(choice.ignore, rule->id) || (!choice.only.empty() && !named(choice.only, rule->id))) continue;
+    if (!context.readable() && !rule->traits.unread) continue;
     if (rule->severity == Severity::error && !rule->traits.any_class && !context.gguf() && !context.family())
       continue;
     Findings found = rule->find(context);
@@ -78,6 +79,14 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
   std::stable_sort(all.begin(), all.end(), [](const LintResult& a, const LintResult& b) {
     return a.rule->severity < b.rule->severity;
   });
+  return all;
+}
+
+std::vector<LintResult> lint(const LintFile& file, const LintChoice& choice) {
+  std::vector<LintResult> all = lint(*file.context, choice);
+  for (LintResult& result : all)
+    if (!file.bytes.empty() && !result.finding.line)
+      result.finding.line = line_of(file.bytes, result.finding.key);
   return all;
 }
 

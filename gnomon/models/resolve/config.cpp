@@ -74,9 +74,10 @@ const StrictJson* Config::Document::find(const StrictJson& in, std::string_view 
 
 namespace {
 
+std::string whole_line(const StrictJson& value) { return value.dump(-1, ' ', true); }
 std::string in_one_line(const StrictJson& value) {
   constexpr std::size_t most = 60;
-  std::string line = value.dump(-1, ' ', true);
+  std::string line = whole_line(value);
   if (line.size() > most) line = line.substr(0, most - 3) + "...";
   return line;
 }
@@ -286,6 +287,10 @@ std::vector<std::string> Config::keys(std::string_view object) const {
   if (!found->is_object()) document_->wrong(object, "an object, in braces");
   for (const auto& member : found->items()) all.push_back(member.key());
   return all;
+}
+std::string Config::json(std::string_view key) const {
+  const StrictJson* found = document_->find(key);
+  return found ? whole_line(*found) : "absent";
 }
 std::string Config::printed(std::string_view key) const {
   const StrictJson* found = document_->find(key);

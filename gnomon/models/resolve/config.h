@@ -58,7 +58,9 @@ class Config {
   std::optional<std::vector<std::string>> texts(std::string_view key) const;
   // The keys of an object, as written; of the document if `object` is empty.
   std::vector<std::string> keys(std::string_view object = {}) const;
-  // The value as JSON in one line, for messages: at most 60 characters.
+  // The value as JSON in one line; "absent" for a missing key.
+  std::string json(std::string_view key) const;
+  // The same for messages: at most 60 characters.
   std::string printed(std::string_view key) const;
 
  private:

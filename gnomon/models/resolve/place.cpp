@@ -16,6 +16,7 @@ class Scanner {
   std::size_t find(std::string_view key) {
     space();
     std::size_t best = at_;
+    if (next() == '[') return item(key);
     if (next() != '{') return best;
     bool exact = false;
     ++at_;
@@ -26,7 +27,7 @@ class Scanner {
       space(), ++at_, space();
       if (name == key) return name_at;
       const bool within = key.size() > name.size() && key.starts_with(name) && key[name.size()] == '.';
-      if (within && next() == '{' && !exact) {
+      if (within && (next() == '{' || next() == '[') && !exact) {
         const std::size_t value_at = at_;
         const std::size_t inner = Scanner(*this).find(key.substr(name.size() + 1));
         best = inner == value_at ? name_at : inner;
@@ -38,6 +39,18 @@ class Scanner {
   }
 
  private:
+  // The same in the list that begins here.
+  std::size_t item(std::string_view key) {
+    const std::size_t begin = at_, dot = std::min(key.find('.'), key.size());
+    ++at_, space();
+    for (std::size_t n = 0; at_ < json_.size() && next() != ']'; ++n) {
+      if (key.substr(0, dot) == std::to_string(n))
+        return dot == key.size() ? at_ : Scanner(*this).find(key.substr(dot + 1));
+      value(), space();
+      if (next() == ',') ++at_, space();
+    }
+    return begin;
+  }
   char next() const { return at_ < json_.size() ? json_[at_] : '}'; }
   void space() { at_ = std::min(json_.find_first_not_of(" \t\r\n", at_), json_.size()); }
   std::string string() {
@@ -72,9 +85,17 @@ class Scanner {
 
 }  // namespace
 
+TextPlace place_of_byte(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte);
+  const std::size_t end = before.rfind('\n');
+  const std::string_view line = before.substr(end == before.npos ? 0 : end + 1);
+  const auto begins_character = [](unsigned char c) { return (c & 0xC0) != 0x80; };
+  return {std::size_t(std::count(before.begin(), before.end(), '\n')) + 1,
+          std::size_t(std::count_if(line.begin(), line.end(), begins_character)) + 1};
+}
+
 std::size_t line_of(std::string_view json, std::string_view key) {
-  const std::string_view before = json.substr(0, Scanner(json).find(key));
-  return std::size_t(std::count(before.begin(), before.end(), '\n')) + 1;
+  return place_of_byte(json, Scanner(json).find(key)).line;
 }
 
 }  // namespace gnomon

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gnomon/core/error.h"
-#include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
@@ -34,55 +33,7 @@ std::optional<RopeValue> member(const Config& config, const std::string& key, st
   return value;
 }
 
-// Every key that some class of transformers 5.23 reads in a dictionary of RoPE, and the types that read it; none: all do.
-struct KnownKey {
-  std::string_view name;
-  std::vector<std::string_view> types = {};
-};
-const std::vector<KnownKey>& known_keys() {
-  static const std::vector<KnownKey> all{
-      {"rope_type"},
-      {"type"},
-      {"rope_theta"},
-      {"partial_rotary_factor"},
-      {"mrope_section"},
-      {"mrope_interleaved"},
-      {"interleaved"},
-      {"rope_interleave"},
-      {"max_position_embeddings"},
-      {"finetuned"},
-      {"factor", {"linear", "dynamic", "yarn", "llama3", "longrope", "proportional"}},
-      {"original_max_position_embeddings", {"yarn", "llama3", "longrope"}},
-      {"attention_factor", {"yarn", "longrope"}},
-      {"beta_fast", {"yarn"}},
-      {"beta_slow", {"yarn"}},
-      {"mscale", {"yarn"}},
-      {"mscale_all_dim", {"yarn"}},
-      {"truncate", {"yarn"}},
-      {"llama_4_scaling_beta", {"yarn"}},
-      {"short_factor", {"longrope"}},
-      {"long_factor", {"longrope"}},
-      {"short_mscale", {"longrope"}},
-      {"long_mscale", {"longrope"}},
-      {"low_freq_factor", {"llama3"}},
-      {"high_freq_factor", {"llama3"}},
-      {"alpha", {"dynamic"}},
-      {"rope_ratio", {"default"}}};
-  return all;
-}
-
 }  // namespace
-
-std::string misspelt_rope_key(std::string_view key, std::string_view type) {
-  std::vector<Name> names;
-  for (const KnownKey& known : known_keys()) {
-    if (known.name == key) return {};
-    if (known.types.empty() || std::find(known.types.begin(), known.types.end(), type) != known.types.end())
-      names.push_back({known.name});
-  }
-  const std::vector<std::string> near = meant(key, names);
-  return near.size() == 1 ? near[0] : std::string();
-}
 
 bool is_vllm_yarn_key(std::string_view key) { return key == "attn_factor" || key == "extrapolation_factor"; }
 

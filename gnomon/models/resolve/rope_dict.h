@@ -61,9 +61,6 @@ class RopeDict {
   mutable std::set<std::string, std::less<>> asked_;
 };
 
-// The key of this type that an unknown one is nearly, never one of another type; empty: some class of transformers 5.23 reads
-// the key itself, or it is like none, or like several.
-std::string misspelt_rope_key(std::string_view key, std::string_view type);
 // Keys of YaRN's authors that vLLM 0.24 reads, and neither transformers nor vLLM 0.33.
 bool is_vllm_yarn_key(std::string_view key);
 

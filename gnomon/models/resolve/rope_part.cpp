@@ -8,6 +8,7 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/resolve/rope_keys.h"
 
 namespace gnomon {
 namespace {

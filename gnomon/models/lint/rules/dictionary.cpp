@@ -3,6 +3,7 @@
 
 #include "gnomon/models/lint/rules/rule.h"
 #include "gnomon/models/resolve/rope_dict.h"
+#include "gnomon/models/resolve/rope_keys.h"
 
 namespace gnomon {
 namespace {

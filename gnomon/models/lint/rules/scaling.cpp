@@ -4,6 +4,7 @@
 
 #include "gnomon/core/names.h"
 #include "gnomon/models/lint/rules/rule.h"
+#include "gnomon/models/resolve/rope_keys.h"
 
 namespace gnomon {
 namespace {
@@ -12,23 +13,19 @@ constexpr Prose kText =
 #include "gnomon/models/lint/rules/scaling.txt.inc"
     ;
 
-// ROPE_INIT_FUNCTIONS of transformers 5.23, and what single classes add.
-constexpr std::array<std::string_view, 11> kTypes{"default",  "linear", "dynamic",      "yarn",
-                                                  "longrope", "llama3", "proportional", "axial",
-                                                  "mrope",    "su",     "deepseek_yarn"};
-
 Findings type_unknown(const LintContext& file) {
   Findings all;
   for (const RopeDictionary& dict : file.ropes()) {
     const std::string type = file.type_of(dict);
     const bool su = type == "su" && !(file.family() && file.family()->rope.dicts == RopeDicts::phi3);
-    if (!su && std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) continue;
-    const std::string_view meant = su ? "longrope" : nearest(type, kTypes);
+    if (!su && std::find(kRopeTypes.begin(), kRopeTypes.end(), type) != kRopeTypes.end()) continue;
+    const std::string_view meant = su ? "longrope" : nearest(type, kRopeTypes);
     const std::string key = dict.key + (file.has(dict, "rope_type") ? ".rope_type" : ".type");
     all.push_back(finding(
         file, key,
-        meant.empty() ? said<"types">(kText.at("scaling-type-unknown", "expected.types"), join(kTypes, ", "))
-                      : said<"meant">(kText.at("scaling-type-unknown", "expected.meant"), meant),
+        meant.empty()
+            ? said<"types">(kText.at("scaling-type-unknown", "expected.types"), join(kRopeTypes, ", "))
+            : said<"meant">(kText.at("scaling-type-unknown", "expected.meant"), meant),
         said<"type">(kText.at("scaling-type-unknown", "says"), type)));
   }
   return all;
@@ -61,7 +58,7 @@ Findings type_refused(const LintContext& file) {
     const std::string type = file.type_of(dict);
     const bool renamed = file.family()->rope.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn");
     if (!dict.live || taken.empty() || type == "default" || renamed ||
-        std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end() ||
+        std::find(kRopeTypes.begin(), kRopeTypes.end(), type) == kRopeTypes.end() ||
         std::find(taken.begin(), taken.end(), type) != taken.end())
       continue;
     all.push_back(

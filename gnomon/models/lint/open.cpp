@@ -1,0 +1,81 @@
+// A file, the weights beside it, and whatever keeps rules from looking at them.
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+#include "gnomon/files/malformed_json.h"
+#include "gnomon/files/weights.h"
+#include "gnomon/models/lint/context.h"
+
+namespace gnomon {
+namespace {
+
+constexpr std::string_view kPointer = "a Git LFS pointer is here, and not the file itself";
+
+LintFile unreadable(const std::string& where, LintObstacle obstacle) {
+  return {std::make_shared<const LintContext>(where, std::move(obstacle))};
+}
+
+// llama-gguf-split writes them; no part alone is a model.
+bool is_part(const Path& path) {
+  const std::string name = path.filename().string();
+  constexpr std::string_view pattern = "-00000-of-00000.gguf";
+  if (name.size() <= pattern.size()) return false;
+  const std::string_view end = std::string_view(name).substr(name.size() - pattern.size());
+  for (std::size_t n = 0; n < pattern.size(); ++n)
+    if (pattern[n] == '0' ? end[n] < '0' || end[n] > '9' : end[n] != pattern[n]) return false;
+  return true;
+}
+
+// Why the weights cannot be read: those of a model that was not downloaded, or was in part, are elsewhere.
+LintObstacle obstacle_of(const Error& error, const Path& path) {
+  if (!std::filesystem::is_directory(path))
+    return is_lfs_pointer(path) ? LintObstacle{std::string(kPointer), true}
+                                : LintObstacle{error.what(), is_part(path)};
+  bool pointers = false;
+  for (const auto& entry : std::filesystem::directory_iterator(path))
+    pointers = pointers || (entry.path().extension() == ".safetensors" && entry.is_regular_file() &&
+                            is_lfs_pointer(entry.path()));
+  return {error.what(), pointers || error.fault() == Fault::resource};
+}
+
+LintFile with_weights(Config config, std::string bytes, const Path& weights) {
+  std::vector<LintTensor> tensors;
+  std::vector<LintObstacle> obstacles;
+  try {
+    if (!weights.empty()) tensors = lint_tensors(weights);
+  } catch (const Error& error) {
+    obstacles.push_back(obstacle_of(error, weights));
+  }
+  return {std::make_shared<const LintContext>(std::move(config), std::move(tensors), std::move(obstacles)),
+          std::move(bytes)};
+}
+
+LintFile with_weights(std::string json, const std::string& where, const Path& weights) {
+  if (json.starts_with("version https://git-lfs.github.com/"))
+    return unreadable(where, {std::string(kPointer), true});
+  try {
+    return with_weights(Config::parse(json, where), json, weights);
+  } catch (const MalformedJson& error) {
+    return unreadable(where, {error.why(), false, place_of_byte(json, error.byte())});
+  } catch (const Error& error) {
+    return unreadable(where, {error.what()});
+  }
+}
+
+}  // namespace
+
+LintFile open_for_lint(const LintTarget& target) {
+  const std::string where = target.file.string();
+  try {
+    if (target.file.extension() != ".gguf")
+      return with_weights(read_file(target.file), where, target.weights);
+    return with_weights(Config::open(target.file), "", target.file);
+  } catch (const Error& error) {
+    const bool there = std::filesystem::is_regular_file(target.file) && error.fault() == Fault::input;
+    return unreadable(where, there ? obstacle_of(error, target.file) : LintObstacle{error.what()});
+  }
+}
+LintFile text_for_lint(std::string json, const std::string& where) {
+  return with_weights(std::move(json), where, {});
+}
+
+}  // namespace gnomon
