@@ -80,7 +80,7 @@ void describe_show(CLI::App& app, ShowOptions& o) {
 void describe_check(CLI::App& app, CheckCommand& o) {
   app.add_option("DUMP.safetensors", o.dump,
                  "numbers of an engine, any of: q_before and q_after, k_before and k_after, cos and sin, "
-                 "inv_freq, bias, slopes, table, positions")
+                 "inv_freq, bias, slopes, table, mask, weights, positions, documents")
       ->required()
       ->type_name("FILE");
   app.add_option("--spec", o.spec, "the expected convention, such as 'rope(theta=500000)'; by default any")

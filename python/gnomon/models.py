@@ -199,7 +199,7 @@ def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[
     dump.
 
     dump: a path to .safetensors, or a dictionary of arrays with these names: q_before, q_after, k_before, k_after, cos, sin, inv_freq,
-    bias, slopes, table, positions (shapes: `gnomon check --help`).
+    bias, slopes, table, mask, weights, positions, documents (shapes: docs/check.md).
 
     spec: the expected spec. theta: another base to try.
     """
@@ -213,7 +213,7 @@ def check(dump: Any, *, spec: str = "", theta: float = 0.0, positions: Iterable[
             raise Error(f"dump: found {name!r}; allowed is a name, such as q_before", place="dump", found=repr(name), allowed="a name")
         x = x if hasattr(x, "dtype") else np.asarray(x)
         kind = str(x.dtype).removeprefix("torch.")
-        if kind in ("object", "bool") or kind.startswith(("complex", "str", "<U", "|S")):
+        if kind == "object" or kind == "bool" and name != "mask" or kind.startswith(("complex", "str", "<U", "|S")):
             raise Error(f"{name}: found {kind}; allowed are numbers", place=str(name), found=kind, allowed="numbers")
         if is_torch(x):
             x = x.detach().cpu().float()

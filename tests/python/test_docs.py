@@ -42,6 +42,11 @@ def test_readme_shows_what_lint_says_of_the_broken_example():
     assert gnomon("lint", "docs/examples/broken-yarn.json", cwd=ROOT, check=1).stdout.startswith(shown)
 
 
+def test_the_page_of_check_shows_what_it_says():
+    (shown,) = blocks((ROOT / "docs" / "check.md").read_text(), "q_before and")
+    assert shown in gnomon("check", "tests/golden/dumps/positions_bf16.safetensors", cwd=ROOT, check=1).stdout
+
+
 def test_readme_shows_rows_of_the_table_of_docs():
     (few,), (all_of_them,) = blocks(README, "arm "), blocks(STUDY, "arm ")
     assert len(rows(few)) == 5 and rows(few).items() <= rows(all_of_them).items()

@@ -2,26 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/check/parts.h"
+#include "gnomon/models/check/placement.h"
+#include "gnomon/models/check/rotary_search.h"
 
 namespace gnomon {
-namespace {
-
-constexpr std::size_t kNearest = 8;  // hypotheses that are looked at closely
-
-}  // namespace
 
 std::vector<double> positions_of(const Asked& asked, std::int64_t tokens, const std::string& what) {
   std::vector<double> p = asked.positions;
   if (!asked.positions_given)
     for (std::int64_t t = 0; t < tokens; ++t) p.push_back(double(t));
-  if (std::int64_t(p.size()) != tokens)
-    throw Error(Fault::input,
-                text("positions: found ", p.size(), ", but ", what, " has ", tokens, " tokens"));
+  if (std::int64_t(p.size()) != tokens * asked.streams)
+    throw Error(Fault::input, text("positions: found ", p.size() / std::size_t(asked.streams), ", but ", what,
+                                   " has ", tokens, " tokens"));
   return p;
 }
 
@@ -43,25 +38,26 @@ std::string not_numbers(const DumpedArray& a) {
               first);
 }
 
-std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool(const Encoding&)>& is_such) {
-  std::vector<Hypothesis> all;
-  for (const Named& named : asked.expected) {
-    const auto made = make_encoding(named, {64, 1, 64, 2048, true});
-    if (is_such(*made)) all.push_back({.spec = shortened(named), .expected = true});
-  }
-  return all;
-}
+namespace {
 
-void add_expected(const std::vector<Hypothesis>& expected, std::vector<Hypothesis>& plain) {
-  std::set<double> shifts{0};
-  for (const Hypothesis& h : plain)
-    if (!h.shift_is_fault) shifts.insert(h.shift);
-  for (Hypothesis h : expected) {
-    for (const double shift : shifts) {
-      h.shift = shift;
-      plain.push_back(h);
+// The encoding for heads of 64, or of another usual size where its sections or channels do not fit that.
+std::unique_ptr<Encoding> made_for_a_head(const Named& named) {
+  for (const std::int64_t D : {128, 256, 32, 80, 96, 192, 512}) {
+    try {
+      return make_encoding(named, {D, 1, D, 2048, true});
+    } catch (const Error&) {  // not of that size
     }
   }
+  return make_encoding(named, {64, 1, 64, 2048, true});
+}
+
+}  // namespace
+
+std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool(const Encoding&)>& is_such) {
+  std::vector<Hypothesis> all;
+  for (const Named& named : asked.expected)
+    if (is_such(*made_for_a_head(named))) all.push_back({.spec = shortened(named), .expected = true});
+  return all;
 }
 
 void check_extent(std::string_view what, std::int64_t found, std::int64_t most) {
@@ -75,37 +71,6 @@ void compare_with_expected(const Asked& asked, Checked& c) {
                    c.best.apart.empty() ? "" : ", where ", c.best.apart);
   if (!c.best.expected) c.words = text("it is not what is expected: ", c.words);
   c.follows = c.follows && c.best.expected;
-}
-
-void search(std::vector<Hypothesis> plain, const Search& by, Checked& c) {
-  struct Tried {
-    Hypothesis hypothesis;
-    Misfit misfit;
-    bool fits() const { return misfit.ratio <= 1; }
-  };
-  std::vector<Tried> tried;
-  for (const Hypothesis& h : plain) tried.push_back({h, by.quick(h)});
-  std::stable_sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
-    if (a.fits() != b.fits()) return a.fits();
-    return a.fits() ? a.hypothesis.assumes() < b.hypothesis.assumes()
-                    : a.misfit.typical() < b.misfit.typical();
-  });
-  std::vector<HeldHypothesis> all, sooner;
-  for (std::size_t n = kNearest; n < tried.size(); ++n)
-    if (!tried[n].hypothesis.expected) sooner.push_back(held(tried[n].hypothesis, tried[n].misfit));
-  const auto hold = [&](const Hypothesis& h) { all.push_back(held(h, by.full(h))); };
-  for (std::size_t n = 0; n < tried.size(); ++n) {
-    const Hypothesis& h = tried[n].hypothesis;
-    if (n < kNearest || h.expected) hold(h);
-    // Faults of what comes nearest; of what fits, to say that it is not they.
-    if (n > 0 && !h.expected && (tried[0].fits() || n >= kNearest)) continue;
-    for (const auto& faults : by.faults)
-      for (const Hypothesis& faulty : faults(h)) hold(faulty);
-  }
-  if (!tried.empty() && by.others)
-    for (const Hypothesis& h : by.others(tried[0].hypothesis)) hold(h);
-  sooner.insert(sooner.end(), all.begin(), all.end());
-  settle(std::move(all), c, sooner);
 }
 
 namespace {
@@ -152,14 +117,59 @@ std::vector<Named> named_in(const std::string& spec) {
 
 }  // namespace
 
-std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
+namespace {
+
+// The numbers of positions by token: (tokens, streams), also where they lie as (streams, tokens).
+void take_positions(const DumpedArray& a, Asked& asked) {
+  asked.positions.assign(a.values.begin(), a.values.end());
+  asked.positions_given = true;
+  if (a.shape.size() != 2) return;
+  constexpr std::int64_t kMostStreams = 4;
+  const bool streams_first = a.extent(0) <= kMostStreams;
+  const std::int64_t S = streams_first ? a.extent(0) : a.extent(1),
+                     T = streams_first ? a.extent(1) : a.extent(0);
+  check_extent("positions: streams", S, kMostStreams);
+  bool equal = true;
+  for (std::int64_t t = 0; t < T; ++t) {
+    for (std::int64_t s = 0; s < S; ++s) {
+      const double p = a.values[std::size_t(streams_first ? s * T + t : t * S + s)];
+      asked.positions[std::size_t(t * S + s)] = p;
+      equal &= p == asked.positions[std::size_t(t * S)];
+    }
+  }
+  asked.streams = S;
+  if (!equal) return;
+  for (std::int64_t t = 0; t < T; ++t) asked.positions[std::size_t(t)] = asked.positions[std::size_t(t * S)];
+  asked.positions.resize(std::size_t(T)), asked.streams = 1;
+}
+
+// What all parts are asked: by the options and by what the dump says of its tokens.
+Asked asked_of(const Dump& dump, const CheckOptions& options) {
   Asked asked{named_in(options.spec), options.theta, options.positions, !options.positions.empty()};
   const DumpedArray* positions = dump.find("positions");
-  if (!asked.positions_given && positions) {
-    asked.positions.assign(positions->values.begin(), positions->values.end());
-    asked.positions_given = true;
-  }
-  std::vector<Checked> all;
+  if (!asked.positions_given && positions) take_positions(*positions, asked);
+  if (const DumpedArray* documents = dump.find("documents"))
+    asked.documents.assign(documents->values.begin(), documents->values.end());
+  return asked;
+}
+
+// Rotations that the tables in the dump follow, and what is expected.
+std::vector<Named> rotations_told(const std::vector<Checked>& tables, const Asked& asked) {
+  std::vector<Named> all;
+  for (const Checked& c : tables)
+    if (c.named && !c.best.spec.name.empty()) all.push_back(c.best.spec);
+  for (const Hypothesis& h : expected_of(asked, is_rotary)) all.push_back(h.spec);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
+  Asked asked = asked_of(dump, options);
+  std::vector<Checked> all, tables;
+  if (both(dump, "cos", "sin")) tables.push_back(check_cos_sin(*dump.find("cos"), *dump.find("sin"), asked));
+  if (const auto* a = dump.find("inv_freq")) tables.push_back(check_inv_freq(*a, asked));
+  asked.told = rotations_told(tables, asked);
   if (both(dump, "q_before", "q_after"))
     all.push_back(check_rotation(*dump.find("q_before"), *dump.find("q_after"), asked));
   if (both(dump, "k_before", "k_after"))
@@ -168,11 +178,14 @@ std::vector<Checked> check(const Dump& dump, const CheckOptions& options) {
     all[1].follows = false;
     all[1].remarks.emplace_back("q and k are rotated differently, so their product follows no convention");
   }
-  if (both(dump, "cos", "sin")) all.push_back(check_cos_sin(*dump.find("cos"), *dump.find("sin"), asked));
-  if (const auto* a = dump.find("inv_freq")) all.push_back(check_inv_freq(*a, asked));
+  all.insert(all.end(), tables.begin(), tables.end());
   if (const auto* a = dump.find("bias")) all.push_back(check_bias(*a, asked));
   if (const auto* a = dump.find("slopes")) all.push_back(check_slopes(*a, asked));
   if (const auto* a = dump.find("table")) all.push_back(check_table(*a, asked));
+  if (const auto* a = dump.find("mask")) all.push_back(check_mask(*a, asked));
+  if (const auto* a = dump.find("weights")) all.push_back(check_weights(*a, asked));
+  if (!asked.documents.empty() && asked.positions_given && asked.streams == 1)
+    all.push_back(check_positions(asked));
   if (all.empty())
     throw Error(Fault::input, "the dump has only positions, which do not show how a program uses them");
   return all;

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -6,6 +7,11 @@
 #include "gnomon/spec/spec.h"
 
 namespace gnomon {
+
+// A number of a dump: of this token, head and channel (of a table: column); −1: the array has no such index.
+struct DumpPlace {
+  std::int64_t token = -1, head = -1, channel = -1;
+};
 
 // A hypothesis about a dump: the convention of a spec, perhaps with a common fault.
 struct HeldHypothesis {
@@ -17,7 +23,14 @@ struct HeldHypothesis {
   double ratio = 0;     // the error over the one that rounding explains, at its largest; at most 1: it fits
   double cost = 0;  // how much it assumes; of several that fit, the answer names the one that assumes least
   bool expected = false;  // it is CheckOptions::spec
+  DumpPlace place = {};   // where the ratio is
   bool fits() const { return ratio <= 1; }
+};
+
+// A number that shows how large a fault is, under a short name: "phase_error", 2.5.
+struct CheckEvidence {
+  std::string name;
+  double value;
 };
 
 // The answer for one thing in a dump.
@@ -31,6 +44,7 @@ struct Checked {
   std::vector<HeldHypothesis> also = {};       // other fitting ones: the dump cannot distinguish them
   std::vector<HeldHypothesis> ruled_out = {};  // not fitting, the nearest first
   std::vector<std::string> remarks = {};
+  std::vector<CheckEvidence> evidence = {};  // of a fault; the remarks say the same in words
 };
 
 struct CheckOptions {

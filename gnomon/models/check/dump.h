@@ -9,7 +9,7 @@
 
 namespace gnomon {
 
-// An array from another program. Leading extents of 1 (a batch) are removed.
+// An array from another program. Leading extents (a batch) are removed.
 struct DumpedArray {
   std::string name;
   std::vector<std::int64_t> shape;  // row-major
@@ -26,7 +26,12 @@ struct DumpedArray {
 //   bias                                   (heads, T, T) or (heads, 1, T), added to the logits; (heads, R) by distance
 //   slopes                                 (heads)
 //   table                                  (tokens, C): sinusoids for the input
-//   positions                              (tokens)
+//   mask                                   (queries, keys) or (heads, queries, keys): what the query's own key has is seen
+//   weights                                (heads, queries, keys): after the softmax
+//   positions                              (tokens), (streams, tokens) or (streams, batch, tokens), up to four streams
+//   documents                              (tokens): a number for each document of a packed row
+//
+// Of a batch the first sequence is read.
 struct Dump {
   std::vector<DumpedArray> arrays;
   std::vector<std::string> passed_over;

@@ -6,12 +6,17 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/half.h"
+#include "gnomon/core/prose.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/rotary.h"
 #include "gnomon/spec/scheme.h"
 
 namespace gnomon {
 namespace {
+
+constexpr Prose kText =
+#include "gnomon/models/check/hypothesis.txt.inc"
+    ;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Of others that fit, and of those that do not, these are told that assume so much more than the best.
@@ -27,45 +32,89 @@ double rounded(double x, Rounded to) {
   return x;
 }
 
+namespace {
+
+std::string other_pairing(const Named& spec) {
+  const auto pairing = spec.option("pairing");
+  return pairing && pairing->word() == "adjacent" ? "halves" : "adjacent";
+}
+
+std::string in_words(const Hypothesis& h, Again again) {
+  if (again == Again::alike) return std::string(kText.at("apart", "twice"));
+  if (again == Again::then_other)
+    return said<"pairing">(kText.at("apart", "twice.then"), other_pairing(h.spec));
+  return said<"pairing">(kText.at("apart", "twice.first"), other_pairing(h.spec));
+}
+std::string of_padding(const Hypothesis& h) {
+  const std::string channels = text(h.padded_to);
+  return h.padding_masked ? said<"channels">(kText.at("apart", "padded.zeros"), channels)
+                          : said<"channels">(kText.at("apart", "padded"), channels);
+}
+
+}  // namespace
+
 std::string Hypothesis::apart() const {
   std::vector<std::string> all;
-  if (shift != 0) {
-    all.push_back(shift_is_fault
-                      ? text("positions are off by ", shift > 0 ? "+" : "−", shortest(std::abs(shift)))
-                      : text("the first position is ", shortest(shift)));
-  }
-  if (backwards) all.push_back("it rotates in the opposite direction");
-  if (scale != 1) all.push_back(text("cos and sin are multiplied by ", shortest(scale)));
-  if (tables_mixed) all.push_back("cos and sin are laid out for the other pairing");
-  if (cosine_first) all.push_back("cosines and sines are swapped");
-  if (positions != Rounded::no) all.push_back("positions are rounded to " + to_type(positions));
-  if (frequencies != Rounded::no) all.push_back("frequencies are rounded to " + to_type(frequencies));
-  if (angles != Rounded::no) all.push_back("angles are rounded to " + to_type(angles));
+  if (shift != 0 && shift_is_fault)
+    all.push_back(said<"by">(kText.at("apart", "off"), (shift > 0 ? "+" : "−") + shortest(std::abs(shift))));
+  if (shift != 0 && !shift_is_fault)
+    all.push_back(said<"position">(kText.at("apart", "first"), shortest(shift)));
+  if (backwards) all.emplace_back(kText.at("apart", "backwards"));
+  if (scale != 1) all.push_back(said<"factor">(kText.at("apart", "scale"), shortest(scale)));
+  if (tables_mixed) all.emplace_back(kText.at("apart", "tables"));
+  if (cosine_first) all.emplace_back(kText.at("apart", "cosine"));
+  if (again != Again::no) all.push_back(in_words(*this, again));
+  if (padded_to) all.push_back(of_padding(*this));
+  const auto add = [&](Rounded to, Form<"type"> form) {
+    if (to != Rounded::no) all.push_back(said<"type">(form, to_type(to)));
+  };
+  add(positions, kText.at("apart", "positions"));
+  add(frequencies, kText.at("apart", "frequencies"));
+  add(angles, kText.at("apart", "angles"));
+  add(tables, kText.at("apart", "cos-sin"));
   std::string joined;
   for (const std::string& one : all) joined += (joined.empty() ? "" : ", ") + one;
   return joined;
 }
+bool Hypothesis::in_pairs() const {
+  return !tables_mixed && !padded_to && (again == Again::no || again == Again::alike);
+}
+bool Hypothesis::rounds_angles() const {
+  return positions != Rounded::no || frequencies != Rounded::no || angles != Rounded::no;
+}
+// Cos and sin of 16 bits are a choice: their error is that of a number, wherever the token stands. Axes whose tables are laid
+// out for the other pairing are published like that (V-JEPA 2).
 bool Hypothesis::faulty() const {
-  return (shift != 0 && shift_is_fault) || backwards || scale != 1 || tables_mixed ||
-         positions != Rounded::no || frequencies != Rounded::no || angles != Rounded::no;
+  const bool mixed = tables_mixed && spec.name != "rope_axial";
+  return (shift != 0 && shift_is_fault) || backwards || scale != 1 || mixed || again != Again::no ||
+         padded_to || rounds_angles();
 }
 double Hypothesis::assumes() const {
   const int faults = (shift != 0) + backwards + (scale != 1) + tables_mixed + cosine_first +
-                     (positions != Rounded::no) + (frequencies != Rounded::no) + (angles != Rounded::no);
-  return cost + 2 * faults;
+                     (again != Again::no) + (padded_to != 0);
+  // One type for several numbers is one cause.
+  const int types = (positions != Rounded::no) + (frequencies != Rounded::no) + (angles != Rounded::no) +
+                    (tables != Rounded::no);
+  return cost + 2 * faults + (types ? 1.75 + 0.25 * types : 0);
+}
+Hypothesis Hypothesis::mended() const {
+  Hypothesis h{.spec = spec, .cost = cost, .expected = expected};
+  if (!shift_is_fault) h.shift = shift;
+  h.cosine_first = cosine_first;
+  return h;
 }
 
-void Misfit::add(double missed, double allowed) {
+void Misfit::add(double missed, double allowed, const DumpPlace& at) {
   if (!std::isfinite(missed)) missed = kNever;
   error = std::max(error, missed);
   const double times = missed == 0 ? 0 : allowed > 0 ? missed / allowed : kNever;
-  ratio = std::max(ratio, times);
+  if (times > ratio || count_ == 0) ratio = times, place = at;
   // Grows slowly with large misses: a few of them, which a fault leaves, do not hide that the rest fits.
-  sum_ += std::log1p(times), ++count_;
+  sum_ += std::log1p(times), squares_ += missed * missed, ++count_;
 }
 
 HeldHypothesis held(const Hypothesis& h, const Misfit& m) {
-  return {h.spec, h.apart(), h.faulty(), m.error, m.ratio, h.assumes(), h.expected};
+  return {h.spec, h.apart(), h.faulty(), m.error, m.ratio, h.assumes(), h.expected, m.place};
 }
 
 namespace {
@@ -97,32 +146,106 @@ std::vector<Hypothesis> faults_of_angles(const Hypothesis& plain) {
   return all;
 }
 
-std::vector<Complex> factors_of(const Encoding& rotary, const Hypothesis& h,
-                                std::span<const double> positions, Role role) {
-  const std::int64_t T = std::int64_t(positions.size());
-  std::vector<double> places;
-  for (const double p : positions) places.push_back(rounded(p + h.shift, h.positions));
-  const bool by_rounding = h.frequencies != Rounded::no || h.angles != Rounded::no;
-  const TurnPart& map = *part<TurnPart>(rotary);
-  const Turns turns = map.turns_at(reach_of(places).length());
-  const RotaryWindow& window = turns.window;
-  const std::int64_t N = window.pairs();
-  std::vector<Complex> z(std::size_t(T * N));
-  const Scene scene{places, {}, {}, {}};
-  for (std::int64_t t = 0; t < T; ++t) {
-    std::vector<double> row(std::size_t(rotary.shape().D));
-    for (std::int64_t n = 0; n < N; ++n) row[std::size_t(window.low(n))] = 1;
-    if (!by_rounding) map.map_row(scene, role, 0, t, row);
-    for (std::int64_t n = 0; n < N; ++n) {
-      const Complex one =
-          by_rounding
-              ? std::polar(turns.factor,
-                           rounded(places[t] * rounded(turns.frequencies[n], h.frequencies), h.angles))
-              : Complex(row[std::size_t(window.low(n))], row[std::size_t(window.high(n))]);
-      z[std::size_t(t * N + n)] = h.scale * (h.backwards ? std::conj(one) : one);
+std::vector<Hypothesis> faults_of_types(const Hypothesis& plain) {
+  std::vector<Hypothesis> all;
+  for (const Rounded to : {Rounded::bfloat16, Rounded::float16}) {
+    for (unsigned which = 1; which < 16; ++which) {
+      if (which == 1 || which == 2 || which == 4) continue;  // those above
+      Hypothesis h = plain;
+      if (which & 1) h.positions = to;
+      if (which & 2) h.frequencies = to;
+      if (which & 4) h.angles = to;
+      if (which & 8) h.tables = to;
+      all.push_back(h);
+    }
+  }
+  return all;
+}
+
+namespace {
+
+// Angles in the type that the hypothesis rounds them to; of one coordinate.
+std::vector<Complex> rounded_factors(const Turns& turns, const Hypothesis& h, const Positions& places) {
+  std::vector<Complex> z;
+  for (std::int64_t t = 0; t < places.size(); ++t) {
+    for (const double w : turns.frequencies) {
+      const double angle = rounded(places[t] * rounded(w, h.frequencies), h.angles);
+      z.push_back(std::polar(turns.factor, angle));
     }
   }
   return z;
+}
+std::vector<Complex> exact_factors(const Encoding& rotary, const Positions& places, Role role) {
+  const TurnPart& map = *part<TurnPart>(rotary);
+  const RotaryWindow window = map.turns_at(1).window;
+  std::vector<Complex> z;
+  const Scene scene{places, {}, {}, {}};
+  for (std::int64_t t = 0; t < places.size(); ++t) {
+    std::vector<double> row(std::size_t(rotary.shape().D));
+    for (std::int64_t n = 0; n < window.pairs(); ++n) row[std::size_t(window.low(n))] = 1;
+    map.map_row(scene, role, 0, t, row);
+    for (std::int64_t n = 0; n < window.pairs(); ++n)
+      z.emplace_back(row[std::size_t(window.low(n))], row[std::size_t(window.high(n))]);
+  }
+  return z;
+}
+
+// The sines that a kernel finds whose blocks are wider than the rows (cos, sin) of the table; `next` are the rows of the
+// positions after.
+void read_past(const Hypothesis& h, const std::vector<Complex>& next, std::vector<Complex>& z,
+               std::int64_t N) {
+  const std::vector<Complex> own = z;
+  const auto column = [&](const std::vector<Complex>& rows, std::int64_t t, std::int64_t c) {
+    const Complex pair = rows[std::size_t(t * N + c % N)];
+    return c < N ? pair.real() : pair.imag();
+  };
+  for (std::int64_t t = 0; t < std::int64_t(own.size()) / N; ++t) {
+    for (std::int64_t n = 0; n < N; ++n) {
+      const std::int64_t c = h.padded_to / 2 + n;
+      const double sine = c < 2 * N ? column(own, t, c) : h.padding_masked ? 0 : column(next, t, c - 2 * N);
+      z[std::size_t(t * N + n)].imag(sine);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Complex> factors_of(const Encoding& rotary, const Hypothesis& h, const Positions& positions,
+                                Role role) {
+  std::vector<double> places;
+  for (const double p : positions.values) places.push_back(rounded(p + h.shift, h.positions));
+  const Positions at(places, 1, positions.axes);
+  const Turns turns = part<TurnPart>(rotary)->turns_at(reach_of(at).length());
+  const bool by_rounding = (h.frequencies != Rounded::no || h.angles != Rounded::no) && positions.axes == 1;
+  std::vector<Complex> z = by_rounding ? rounded_factors(turns, h, at) : exact_factors(rotary, at, role);
+  if (h.padded_to) {
+    for (double& p : places) p += 1;
+    read_past(h, exact_factors(rotary, at, role), z, turns.window.pairs());
+  }
+  for (Complex& one : z) one = h.scale * (h.backwards ? std::conj(one) : one);
+  return z;
+}
+
+Applied applied(const Hypothesis& h, Complex z, double off) {
+  double slack = 0;
+  const auto in_table = [&](double x) {
+    slack = std::max(slack, rounded(x + off, h.tables) - rounded(x - off, h.tables));
+    return rounded(x, h.tables);
+  };
+  if (h.tables != Rounded::no) z = {in_table(z.real()), in_table(z.imag())};
+  return h.again == Again::alike ? Applied{z * z, 2 * slack * std::abs(z)} : Applied{z, slack};
+}
+
+PhaseError phase_error(const Encoding& rotary, const Hypothesis& h, double position) {
+  const double place = rounded(position + h.shift, h.positions);
+  const Turns turns = part<TurnPart>(rotary)->turns_at(position + h.shift + 1);
+  PhaseError most;
+  for (std::size_t n = 0; n < turns.frequencies.size(); ++n) {
+    const double w = turns.frequencies[n], used = rounded(place * rounded(w, h.frequencies), h.angles),
+                 off = std::abs(used - (position + h.shift) * w);
+    if (off > most.radians) most = {off, std::int64_t(n)};
+  }
+  return most;
 }
 
 namespace {
@@ -143,11 +266,6 @@ std::string nothing_fits(const std::vector<HeldHypothesis>& tried) {
                     : text("none of the ", count, " conventions tried fits (", list, ")");
 }
 
-std::string answer(const Checked& c) {
-  const HeldHypothesis& best = c.best;
-  if (best.apart.empty()) return text("it follows ", best.spec.print_given());
-  return text("it is ", best.spec.print_given(), best.faulty ? ", but " : ", where ", best.apart);
-}
 std::string answer_of_none(const Checked& c, const std::vector<HeldHypothesis>& tried) {
   const HeldHypothesis& best = c.best;
   if (best.spec.name.empty() && best.apart.empty()) return "no convention tried comes near";
@@ -170,6 +288,12 @@ bool same(const HeldHypothesis& a, const HeldHypothesis& b) {
 
 }  // namespace
 
+std::string answer(const Checked& c) {
+  const HeldHypothesis& best = c.best;
+  if (best.apart.empty()) return text("it follows ", best.spec.print_given());
+  return text("it is ", best.spec.print_given(), best.faulty ? ", but " : ", where ", best.apart);
+}
+
 void prefer(const HeldHypothesis& wanted, Checked& c) {
   const auto found =
       std::find_if(c.also.begin(), c.also.end(), [&](const HeldHypothesis& h) { return same(h, wanted); });
@@ -186,6 +310,8 @@ void settle(std::vector<HeldHypothesis> all, Checked& c, const std::vector<HeldH
   std::stable_sort(all.begin(), all.end(), [](const HeldHypothesis& a, const HeldHypothesis& b) {
     if (a.fits() != b.fits()) return a.fits();
     if (a.fits() && a.expected != b.expected) return a.expected;
+    if (a.fits() && a.faulty != b.faulty)
+      return b.faulty;  // a fault is told only of what nothing right explains
     return a.fits() && a.cost != b.cost ? a.cost < b.cost : a.error < b.error;
   });
   c.best = all[0];
@@ -205,7 +331,7 @@ void settle(std::vector<HeldHypothesis> all, Checked& c, const std::vector<HeldH
     else if (h.faulty && h.spec == c.best.spec)
       untold += (untold.empty() ? "" : ", or ") + beside(c.best.apart, h.apart);
   }
-  if (!untold.empty()) c.remarks.push_back("these numbers fit as well if " + untold);
+  if (!untold.empty()) c.remarks.push_back(said<"what">(kText.at("remark", "fits"), untold));
 }
 
 }  // namespace gnomon

@@ -19,7 +19,10 @@ struct Asked {
   double theta = 0;
   std::vector<double> positions;
   bool positions_given = false;             // and not 0, 1, 2 ... for want of them
+  std::int64_t streams = 1;                 // numbers of a position: (tokens, streams)
+  std::vector<double> documents = {};       // of the tokens; empty: not given
   std::optional<Named> tried_as_well = {};  // a rotation beside those that the numbers suggest
+  std::vector<Named> told = {};             // rotations that other things in the dump follow
 };
 Checked check_rotation(const DumpedArray& before, const DumpedArray& after, const Asked& asked);
 Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Asked& asked);
@@ -27,6 +30,8 @@ Checked check_inv_freq(const DumpedArray& inv_freq, const Asked& asked);
 Checked check_table(const DumpedArray& table, const Asked& asked);
 Checked check_bias(const DumpedArray& bias, const Asked& asked);
 Checked check_slopes(const DumpedArray& slopes, const Asked& asked);
+Checked check_mask(const DumpedArray& mask, const Asked& asked);
+Checked check_weights(const DumpedArray& weights, const Asked& asked);
 
 // The first positions.size() of the asked ones, or 0, 1, 2 ...; throws Error(usage) where others are given.
 std::vector<double> positions_of(const Asked& asked, std::int64_t tokens, const std::string& what);
@@ -42,7 +47,8 @@ struct Search {
   std::vector<std::vector<Hypothesis> (*)(const Hypothesis&)> faults;
   std::function<std::vector<Hypothesis>(const Hypothesis& best)> others = {};
 };
-void search(std::vector<Hypothesis> plain, const Search& by, Checked& checked);
+// Returns the hypothesis of the answer.
+Hypothesis search(std::vector<Hypothesis> plain, const Search& by, Checked& checked);
 
 // Those of the expected encodings that are such, as hypotheses.
 std::vector<Hypothesis> expected_of(const Asked& asked, const std::function<bool(const Encoding&)>& is_such);

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "gnomon/core/error.h"
+#include "gnomon/core/prose.h"
 #include "gnomon/core/text.h"
 
 namespace gnomon {
 namespace {
+
+constexpr Prose kText =
+#include "gnomon/models/check/rotary_search.txt.inc"
+    ;
 
 constexpr double kFarthest = 131072;  // where a context may begin, if no positions are given
 
@@ -46,13 +52,31 @@ std::unique_ptr<Encoding> rotary_of(const Named& spec, std::int64_t D) {
   return nullptr;
 }
 
+std::vector<double> places_of(const std::vector<std::int64_t>& tokens, const Positions& positions) {
+  std::vector<double> places;
+  for (const std::int64_t t : tokens)
+    for (std::int64_t a = 0; a < positions.axes; ++a) places.push_back(positions.at(t, a));
+  return places;
+}
+
+std::vector<double> angles_at(std::span<const double> frequencies, const Hypothesis& h,
+                              const Positions& positions, std::int64_t token) {
+  double place = 0;
+  for (std::int64_t a = 0; a < positions.axes; ++a)
+    place = std::max(place, std::abs(positions.at(token, a) + h.shift));
+  if (h.again != Again::no) place *= 2;
+  std::vector<double> angles;
+  for (const double w : frequencies) angles.push_back(place * (h.in_pairs() ? w : frequencies[0]));
+  return angles;
+}
+
 namespace {
 
 // How well the turns of all tokens agree with the hypothesis, at most 1: by phases alone.
 double agreement(const Hypothesis& h, const Turned& turned, std::int64_t D) {
   const auto made = rotary_of(h.spec, D);
   if (!made) return -1;
-  const auto z = factors_of(*made, h, turned.positions, Role::q);
+  const auto z = factors_of(*made, h, Positions(turned.positions, 1, 1), Role::q);
   if (z.size() != turned.z.size()) return -1;
   double sum = 0;
   for (std::size_t n = 0; n < z.size(); ++n) {
@@ -114,13 +138,18 @@ std::vector<Hypothesis> with_finer_theta(const Hypothesis& fitted, const Turned&
 
 }  // namespace
 
-std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked) {
-  const Measured m = measure(turned, asked.positions_given ? 64 : kFarthest);
+std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked,
+                                          Again again) {
+  Measured m = measure(turned, asked.positions_given ? 64 : kFarthest);
+  if (again == Again::alike) {
+    for (double& w : m.frequencies) w /= 2;
+    m.factor = std::sqrt(m.factor);
+  }
   const double noise = 4 * turned.noise + 1e-6;
   const bool scaled = std::abs(m.factor - 1) > 4 * noise;
   auto all = rotary_rules(window, {m.frequencies, m.resolution, m.factor, noise, asked.theta});
   for (Hypothesis& h : all) {
-    h.shift = m.shift, h.shift_is_fault = asked.positions_given, h.backwards = m.backwards;
+    h.shift = m.shift, h.shift_is_fault = asked.positions_given, h.backwards = m.backwards, h.again = again;
     if (scaled && h.spec.name != "yarn") h.scale = m.factor;
   }
   // Of the bases that come nearest without being ones that models have: of the plain rotation, and of any kind.
@@ -132,6 +161,7 @@ std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& tu
     });
     if (found != all.end() && !m.frequencies.empty()) odd.push_back(*found);
   }
+  if (again != Again::no) odd.clear();
   for (Hypothesis& h : odd) {
     if (asked.positions_given) h.shift = 0;  // far away a rough frequency tells no shift
     const std::vector<Hypothesis> finer = with_finer_theta(h, turned, window.head, m.resolution);
@@ -218,6 +248,30 @@ void remark_on_theta(std::int64_t D, Checked& c) {
 }
 
 }  // namespace
+
+void tell_rounding(const Hypothesis& best, std::int64_t D, const Positions& positions, Checked& c) {
+  if (best.again == Again::alike && !best.shift_is_fault)
+    c.remarks.emplace_back(kText.at("remark", "doubled"));
+  if (best.tables_mixed && best.spec.name == "rope_axial")
+    c.remarks.emplace_back(kText.at("remark", "blocks"));
+  const auto made = rotary_of(best.spec, D);
+  if (!made || !best.rounds_angles() || positions.size() == 0 || positions.axes > 1) return;
+  const double last = *std::max_element(positions.values.begin(), positions.values.end());
+  const PhaseError off = phase_error(*made, best, last);
+  c.evidence.push_back({"phase_error", off.radians});
+  c.evidence.push_back({"phase_error_position", last});
+  c.evidence.push_back({"phase_error_pair", double(off.pair)});
+  c.remarks.push_back(said<"position", "radians", "pair">(kText.at("remark", "phase"), shortest(last),
+                                                          text(off.radians), text(off.pair)));
+  if (best.positions == Rounded::no) return;
+  std::set<double> before, after;
+  for (const double p : positions.values)
+    before.insert(p), after.insert(rounded(p + best.shift, best.positions));
+  c.evidence.push_back({"positions", double(before.size())});
+  c.evidence.push_back({"positions_told_apart", double(after.size())});
+  c.remarks.push_back(said<"left", "all">(kText.at("remark", "coincide"), text(after.size()),
+                                          counted(before.size(), "position")));
+}
 
 void remark_on_numbers(std::int64_t D, Checked& c) {
   if (!c.named) return;

@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/check/rotary_search.h"
+#include "gnomon/models/check/placement.h"
+#include "gnomon/models/check/rows.h"
+#include "gnomon/models/check/streams.h"
 
 namespace gnomon {
 namespace {
@@ -14,176 +15,132 @@ namespace {
 constexpr std::int64_t kQuickTokens = 256, kMostTokens = 4096;
 // Numbers that the hypotheses are held against at first, and those of the nearest: few tokens of wide layers suffice.
 constexpr std::int64_t kQuick = 1 << 17, kFull = 1 << 19;
-constexpr double kStrained = 0.05;  // of rows that no pairing turns
+constexpr std::int64_t kAll = 1 << 23;  // numbers of rows all of whose tokens are looked at
+constexpr double kStrained = 0.05;      // of rows that no pairing turns
 
-// Rows of q or k before and after, by token: (T, H, D), however they lie in the dump.
-struct Rows {
-  std::int64_t T, H, D;
-  bool tokens_first;
-  std::span<const float> before, after;
-  double unit;
-  Role role;
-  double at(std::span<const float> rows, std::int64_t row, std::int64_t d) const {
-    return rows[std::size_t((tokens_first ? row : row % H * T + row / H) * D + d)];
-  }
-  Complex pair(std::span<const float> rows, std::int64_t row, const RotaryWindow& w, std::int64_t n) const {
-    return {at(rows, row, w.low(n)), at(rows, row, w.high(n))};
-  }
-  std::vector<std::int64_t> tokens(std::int64_t numbers, std::int64_t most) const {
-    return some_tokens(T, std::clamp<std::int64_t>(numbers / std::max<std::int64_t>(H * D, 1), 16, most));
-  }
+// Rows, and the ways to read them as pairs.
+struct Seen {
+  Rows rows;
+  std::vector<Reading> ways;  // of the few tokens
+  std::vector<std::int64_t> few, many;
 };
 
-Rows rows_of(const DumpedArray& before, const DumpedArray& after, bool tokens_first) {
-  const auto& s = before.shape;
-  const std::int64_t A = s[0], B = s.size() == 3 ? s[1] : 1;
-  return {tokens_first ? A : B,
-          tokens_first ? B : A,
-          s.back(),
-          tokens_first,
-          before.values,
-          after.values,
-          std::max(before.unit, after.unit),
-          before.name[0] == 'k' ? Role::k : Role::q};
-}
-
-// One way to read rows as pairs of a window, and what turned them.
-struct Reading {
-  Window window;
-  std::vector<Complex> z;  // (tokens, pairs)
-  double
-      strain;  // how far the rows are from turning so: by what differs among heads, and by pairs that change their size
-};
-
-RotaryWindow window_of(const Window& w) {
-  return {w.pairing == "halves" ? Pairing::halves : Pairing::adjacent,
-          w.trailing ? w.head - w.channels : w.offset, w.channels};
-}
-
-Reading read(const Rows& rows, const Window& window, const std::vector<std::int64_t>& tokens) {
-  const RotaryWindow w = window_of(window);
-  Reading r{window, {}, 0};
-  double left = 0, whole = 0;
-  std::vector<double> sizes;
-  for (const std::int64_t t : tokens) {
-    for (std::int64_t n = 0; n < w.pairs(); ++n) {
-      Complex product = 0;
-      double power = 0;
-      for (std::int64_t row = t * rows.H; row < (t + 1) * rows.H; ++row) {
-        const Complex b = rows.pair(rows.before, row, w, n);
-        product += rows.pair(rows.after, row, w, n) * std::conj(b), power += std::norm(b);
-      }
-      const Complex z = power > 0 ? product / power : 0;
-      r.z.push_back(z);
-      if (power > 0) sizes.push_back(std::abs(z));
-      for (std::int64_t row = t * rows.H; row < (t + 1) * rows.H; ++row) {
-        const Complex a = rows.pair(rows.after, row, w, n);
-        left += std::norm(a - z * rows.pair(rows.before, row, w, n)), whole += std::norm(a);
-      }
-    }
+// Which index counts tokens: the one by which the rows of all heads turn alike.
+std::optional<Seen> see(const DumpedArray& before, const DumpedArray& after, const Asked& asked) {
+  std::optional<Rows> rows;
+  std::vector<Reading> ways;
+  const auto known = asked.positions_given ? std::int64_t(asked.positions.size()) / asked.streams
+                                           : std::int64_t(asked.documents.size());
+  for (const bool tokens_first : {true, false}) {
+    if (before.shape.size() == 2 && !tokens_first) continue;
+    const Rows as = rows_of(before, after, tokens_first);
+    if (known && as.T != known) continue;
+    auto found = readings(as, as.tokens(kQuick, kQuickTokens));
+    if (found.empty()) continue;
+    const bool better = !rows || found[0].strain < 0.5 * ways[0].strain ||
+                        (found[0].strain <= 2 * ways[0].strain && as.T > rows->T);
+    if (better) rows = as, ways = std::move(found);
   }
-  std::vector<double> sorted = sizes;
-  std::sort(sorted.begin(), sorted.end());
-  const double middle = sorted.empty() ? 1 : sorted[sorted.size() / 2];
-  double uneven = 0;
-  for (const double size : sizes) uneven += std::min(1.0, std::abs(size / middle - 1)) / double(sizes.size());
-  r.strain = (whole > 0 ? std::sqrt(left / whole) : 0) + uneven;
-  return r;
+  if (!rows) return std::nullopt;
+  return Seen{*rows, std::move(ways), rows->tokens(kQuick, kQuickTokens), rows->tokens(kFull, kMostTokens)};
 }
 
-// The windows that hold every channel that changed.
-std::vector<Window> windows(const Rows& rows) {
-  const std::int64_t D = rows.D;
-  std::int64_t first = D, last = -1;
-  for (std::size_t n = 0; n < rows.after.size(); ++n) {
-    const double was = rows.before[n];
-    if (std::abs(rows.after[n] - was) <= 2 * rows.unit * std::abs(was)) continue;
-    first = std::min(first, std::int64_t(n) % D), last = std::max(last, std::int64_t(n) % D);
+// The search among rotations of one answer: what is tried, and by which positions.
+class Look {
+ public:
+  Look(const Seen& seen, const Asked& asked, std::vector<double> positions)
+      : seen_(seen), asked_(asked), values_(std::move(positions)), positions_(values_, 1, asked.streams) {
+    places_ = places_of(seen.few, positions_);
   }
-  std::vector<Window> all;
-  const auto add = [&](std::int64_t channels, bool trailing, std::int64_t offset) {
-    for (const char* pairing : {"halves", "adjacent"})
-      all.push_back({pairing, channels, D, trailing, offset});
-  };
-  if (D % 2 == 0) add(D, false, 0);
-  for (std::int64_t r = 2; r < D; r += 2) {
-    const bool usual =
-        8 * r % D == 0 || 10 * r / D * D == 10 * r || r % 32 == 0 || r == last + 1 || r == D - first;
-    if (usual && r > last) add(r, false, 0);
-    if (usual && D - r <= first && first < D) add(r, true, 0);
-  }
-  if (first > 0 && last < D - 1 && (last - first) % 2 == 1) add(last - first + 1, false, first);
-  return all;
-}
-
-// Those of the readings that strain the rows little more than the best does.
-std::vector<Reading> readings(const Rows& rows, const std::vector<std::int64_t>& tokens) {
-  std::vector<Reading> all, kept;
-  for (const Window& w : windows(rows)) all.push_back(read(rows, w, tokens));
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Reading& a, const Reading& b) { return a.strain < b.strain; });
-  for (const Reading& r : all)
-    if (r.strain <= 3 * all[0].strain + 8 * rows.unit && kept.size() < 16) kept.push_back(r);
-  return kept;
-}
-
-Misfit misfit(const Rows& rows, const Hypothesis& h, std::span<const double> positions,
-              const std::vector<std::int64_t>& tokens) {
-  Misfit m;
-  const auto made = rotary_of(h.spec, rows.D);
-  if (!made) {
-    m.add(INFINITY, 1);
-    return m;
-  }
-  const RotaryWindow w = part<TurnPart>(*made)->turns_at(1).window;
-  const auto frequencies = made->frequencies();
-  std::vector<double> places;
-  for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
-  const auto z = factors_of(*made, h, places, rows.role);
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const Complex* turns = &z[i * std::size_t(w.pairs())];
-    // What a channel of a pair is multiplied by.
-    const auto of_channel = [&](std::int64_t n, std::int64_t channel) {
-      if (!h.tables_mixed) return turns[n];
-      const std::int64_t c = channel - w.first;
-      return turns[w.pairing == Pairing::halves ? c / 2 : c % w.pairs()];
+  Checked answer(const Checked& blank) const {
+    Checked c = blank;
+    std::vector<Hypothesis> plain = asked_.streams == 1 ? by_turns(Again::no) : by_streams(false);
+    add_told(plain);
+    if (ask(plain, c)) return c;
+    const auto better = [&](std::vector<Hypothesis> others) {
+      Checked other = blank;
+      const bool fits = ask(std::move(others), other);
+      if (fits) c = std::move(other);
+      return fits;
     };
-    for (std::int64_t row = tokens[i] * rows.H; row < (tokens[i] + 1) * rows.H; ++row) {
-      for (std::int64_t n = 0; n < w.pairs(); ++n) {
-        const Complex b = rows.pair(rows.before, row, w, n), a = rows.pair(rows.after, row, w, n);
-        const double real = (of_channel(n, w.low(n)) * b).real(),
-                     imaginary = (of_channel(n, w.high(n)) * b).imag();
-        const double angle =
-            std::abs((places[i] + h.shift) * frequencies[h.tables_mixed ? 0 : std::size_t(n)]);
-        m.add(std::max(std::abs(a.real() - real), std::abs(a.imag() - imaginary)),
-              std::abs(turns[n]) * std::abs(b) * (4 * rows.unit + kAngle * (1 + angle)));
-      }
-      for (std::int64_t d = 0; d < rows.D; ++d) {
-        if (w.holds(d)) continue;
-        const double x = rows.at(rows.before, row, d);
-        m.add(std::abs(rows.at(rows.after, row, d) - x), rows.unit * std::abs(x));
-      }
+    if (asked_.streams > 1) {
+      better(by_streams(true));
+    } else if (!better(by_turns(Again::alike)) && strained() &&
+               !better(hypotheses_of_strain(seen_.rows, asked_))) {
+      better(hypotheses_of_sought_strain(seen_.rows, positions_));
     }
+    if (!c.named && strained())
+      c.remarks.push_back(text("the length of pairs changes, or heads rotate differently, by ",
+                               fixed(100 * seen_.ways[0].strain, 0),
+                               " % even with the best choice of pairs"));
+    return c;
   }
-  return m;
-}
 
-Named rope(double theta, const Window& window) {
-  Named spec{"rope", {{"theta", theta}}};
-  const NamedOptions more = window.options();
-  spec.options.insert(spec.options.end(), more.begin(), more.end());
-  return spec;
-}
-// Cos and sin that are laid out for the other pairing: such rows do not turn, so the usual bases are tried.
-std::vector<Hypothesis> mixed(const Rows& rows, const Asked& asked) {
-  std::vector<double> thetas(known_thetas().begin(), known_thetas().end());
-  if (asked.theta > 0) thetas.push_back(asked.theta);
-  std::vector<Hypothesis> all;
-  for (const Window& w : windows(rows)) {
-    for (const double theta : thetas)
-      all.push_back({.spec = rope(theta, w), .cost = w.cost(), .tables_mixed = true});
+ private:
+  bool strained() const { return seen_.ways[0].strain > kStrained; }
+  std::vector<Hypothesis> by_turns(Again again) const {
+    std::vector<Hypothesis> all;
+    for (const Reading& way : seen_.ways) {
+      const Turned turned{std::int64_t(seen_.few.size()), way.window.channels / 2, way.z, places_,
+                          4 * seen_.rows.unit};
+      const auto more = rotary_hypotheses(way.window, turned, asked_, again);
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
   }
-  return all;
+  std::vector<Hypothesis> by_streams(bool sought) const {
+    std::vector<Hypothesis> all;
+    const auto add = [&](const std::vector<Hypothesis>& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    for (const Reading& way : seen_.ways) {
+      const TurnedByStreams turned{std::int64_t(seen_.few.size()), way.window.channels / 2, way.z,
+                                   Positions(places_, 1, asked_.streams)};
+      add(sought ? stream_hypotheses_of_sought_base(way.window, turned)
+                 : stream_hypotheses(way.window, turned, asked_));
+    }
+    if (!sought) add(axes_on_blocks(seen_.rows.D, asked_.streams, asked_));
+    return all;
+  }
+  // What else in the dump follows, or what is asked for.
+  void add_told(std::vector<Hypothesis>& plain) const {
+    if (asked_.tried_as_well && !plain.empty()) {
+      Hypothesis other = plain.front();  // where it begins, and which way it turns, as measured
+      other.spec = *asked_.tried_as_well, other.cost = 0;
+      plain.push_back(other);
+    }
+    add_expected(expected_of(asked_, is_rotary), plain);
+  }
+  // Whether one of them fits.
+  bool ask(std::vector<Hypothesis> plain, Checked& c) const {
+    const Rows& rows = seen_.rows;
+    const Hypothesis best =
+        search(std::move(plain),
+               {[&](const Hypothesis& h) { return misfit_of_rows(rows, h, positions_, seen_.few); },
+                [&](const Hypothesis& h) { return misfit_of_rows(rows, h, positions_, seen_.many); },
+                {faults_of_positions, faults_of_frequencies, faults_of_angles, faults_of_types},
+                [&](const Hypothesis& near) { return confused(near, rows.D); }},
+               c);
+    if (c.named) tell_rounding(best, rows.D, positions_, c);
+    remark_on_numbers(rows.D, c);
+    return c.named;
+  }
+
+  const Seen& seen_;
+  const Asked& asked_;
+  const std::vector<double> values_;
+  const Positions positions_;
+  std::vector<double> places_;  // of the few tokens
+};
+
+// What turned every token, by the best reading; empty: too many numbers.
+Turned turned_whole(const Seen& seen) {
+  const Rows& rows = seen.rows;
+  const Window& window = seen.ways[0].window;
+  if (rows.T * rows.H * rows.D > kAll) return {0, 0, {}, {}, 0};
+  std::vector<std::int64_t> all;
+  for (std::int64_t t = 0; t < rows.T; ++t) all.push_back(t);
+  return {rows.T, window.channels / 2, read(rows, window, all).z, {}, 4 * rows.unit};
 }
 
 }  // namespace
@@ -202,56 +159,17 @@ Checked check_rotation(const DumpedArray& before, const DumpedArray& after, cons
       return c;
     }
   }
-  // Which index counts tokens: the one by which the rows of all heads turn alike.
-  std::optional<Rows> rows;
-  std::vector<Reading> ways;
-  for (const bool tokens_first : {true, false}) {
-    if (before.shape.size() == 2 && !tokens_first) continue;
-    const Rows as = rows_of(before, after, tokens_first);
-    if (asked.positions_given && as.T != std::int64_t(asked.positions.size())) continue;
-    auto found = readings(as, as.tokens(kQuick, kQuickTokens));
-    if (found.empty()) continue;
-    const bool better = !rows || found[0].strain < 0.5 * ways[0].strain ||
-                        (found[0].strain <= 2 * ways[0].strain && as.T > rows->T);
-    if (better) rows = as, ways = std::move(found);
-  }
-  if (!rows) {
+  const std::optional<Seen> seen = see(before, after, asked);
+  if (!seen) {
     positions_of(asked, before.shape[0], before.name);
     c.words = "a head with one channel cannot rotate";
     return c;
   }
-  const auto positions = positions_of(asked, rows->T, before.name);
-  const auto few = rows->tokens(kQuick, kQuickTokens), many = rows->tokens(kFull, kMostTokens);
-  std::vector<double> few_positions;
-  for (const std::int64_t t : few) few_positions.push_back(positions[std::size_t(t)]);
-  std::vector<Hypothesis> plain;
-  for (const Reading& way : ways) {
-    const std::int64_t N = way.window.channels / 2;
-    const auto more = rotary_hypotheses(
-        way.window, {std::int64_t(few.size()), N, way.z, few_positions, 4 * rows->unit}, asked);
-    plain.insert(plain.end(), more.begin(), more.end());
-  }
-  if (ways[0].strain > kStrained) {
-    const auto more = mixed(*rows, asked);
-    plain.insert(plain.end(), more.begin(), more.end());
-    c.remarks.push_back(text("the length of pairs changes, or heads rotate differently, by ",
-                             fixed(100 * ways[0].strain, 0), " % even with the best choice of pairs"));
-  }
-  if (asked.tried_as_well && !plain.empty()) {
-    Hypothesis other = plain.front();  // where it begins, and which way it turns, as measured
-    other.spec = *asked.tried_as_well, other.cost = 0;
-    plain.push_back(other);
-  }
-  add_expected(expected_of(asked, is_rotary), plain);
-  search(plain,
-         {[&](const Hypothesis& h) { return misfit(*rows, h, positions, few); },
-          [&](const Hypothesis& h) { return misfit(*rows, h, positions, many); },
-          {faults_of_positions, faults_of_frequencies, faults_of_angles},
-          [&](const Hypothesis& best) { return confused(best, rows->D); }},
-         c);
-  remark_on_numbers(rows->D, c);
-  compare_with_expected(asked, c);
-  return c;
+  return check_placed(
+      {seen->rows.T, before.name,
+       [&](const Asked& a) { return Look(*seen, a, positions_of(a, seen->rows.T, before.name)).answer(c); },
+       [&] { return turned_whole(*seen); }},
+      asked);
 }
 
 }  // namespace gnomon

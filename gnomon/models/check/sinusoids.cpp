@@ -124,6 +124,8 @@ Checked check_table(const DumpedArray& a, const Asked& asked) {
   c.words = not_numbers(a);
   if (!c.words.empty()) return c;
   const Table s{a.extent(0), a.extent(1), a};
+  if (asked.streams > 1)
+    throw Error(Fault::input, text("table: found ", asked.streams, " streams of positions; allowed is 1"));
   const auto positions = positions_of(asked, s.T, "table");
   const std::int64_t width = std::max<std::int64_t>(s.C, 1), step = stride(s.C);
   const auto few = some_tokens(s.T, std::clamp<std::int64_t>(kQuick / width, 8, kMostTokens));

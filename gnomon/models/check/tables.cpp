@@ -4,7 +4,8 @@
 
 #include "gnomon/core/error.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/check/rotary_search.h"
+#include "gnomon/models/check/placement.h"
+#include "gnomon/models/check/streams.h"
 
 namespace gnomon {
 namespace {
@@ -43,29 +44,91 @@ Tables tables_of(const DumpedArray& cos, const DumpedArray& sin) {
   return s;
 }
 
-Misfit misfit(const Tables& s, const Hypothesis& h, std::span<const double> positions,
+Misfit misfit(const Tables& s, const Hypothesis& h, const Positions& positions,
               const std::vector<std::int64_t>& tokens) {
   Misfit m;
   const auto made = rotary_of(h.spec, 2 * s.N);
-  if (!made || part<TurnPart>(*made)->turns_at(1).window.pairs() != s.N) {
+  if (!made || !takes(*made, positions) || part<TurnPart>(*made)->turns_at(1).window.pairs() != s.N) {
     m.add(INFINITY, 1);
     return m;
   }
-  const auto frequencies = made->frequencies();
-  std::vector<double> places;
-  for (const std::int64_t t : tokens) places.push_back(positions[std::size_t(t)]);
-  const auto z = factors_of(*made, h, places, Role::k);
+  const std::vector<double> places = places_of(tokens, positions), frequencies = made->frequencies();
+  const auto z = factors_of(*made, h, Positions(places, 1, positions.axes), Role::k);
   for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::vector<double> angles = angles_at(frequencies, h, positions, tokens[i]);
     for (std::int64_t n = 0; n < s.N; ++n) {
-      const Complex by = z[i * std::size_t(s.N) + std::size_t(n)],
-                    miss = s.z[std::size_t(tokens[i] * s.N + n)] - by;
-      const double angle = std::abs((places[i] + h.shift) * frequencies[std::size_t(n)]);
+      const double off = kAngle * (1 + angles[std::size_t(n)]);
+      const Applied by = applied(h, z[i * std::size_t(s.N) + std::size_t(n)], off);
+      const Complex miss = s.z[std::size_t(tokens[i] * s.N + n)] - by.z;
       m.add(std::max(std::abs(miss.real()), std::abs(miss.imag())),
-            std::abs(by) * (2 * s.unit + kAngle * (1 + angle)));
+            std::abs(by.z) * (2 * s.unit + off) + by.slack, {tokens[i], -1, n});
     }
   }
   return m;
 }
+
+// The search among rotations for a table, by these positions.
+class Look {
+ public:
+  Look(const Tables& s, const Asked& asked, std::vector<double> positions)
+      : s_(s),
+        asked_(asked),
+        values_(std::move(positions)),
+        positions_(values_, 1, asked.streams),
+        window_{s.pairing.empty() ? "halves" : s.pairing, 2 * s.N, 2 * s.N},
+        few_(some_tokens(s.T, kQuickTokens)),
+        many_(some_tokens(s.T, kMostTokens)) {
+    places_ = places_of(few_, positions_);
+    for (const std::int64_t t : few_) z_.insert(z_.end(), s.z.begin() + t * s.N, s.z.begin() + (t + 1) * s.N);
+  }
+  Checked answer(const Checked& blank) const {
+    Checked c = blank;
+    std::vector<Hypothesis> plain = asked_.streams == 1 ? by_turns(Again::no) : by_streams(false);
+    add_expected(expected_of(asked_, is_rotary), plain);
+    if (ask(std::move(plain), c)) return c;
+    Checked other = blank;
+    return ask(asked_.streams == 1 ? by_turns(Again::alike) : by_streams(true), other) ? other : c;
+  }
+
+ private:
+  std::vector<Hypothesis> by_turns(Again again) const {
+    return rotary_hypotheses(window_, {std::int64_t(few_.size()), s_.N, z_, places_, 2 * s_.unit}, asked_,
+                             again);
+  }
+  std::vector<Hypothesis> by_streams(bool sought) const {
+    const TurnedByStreams turned{std::int64_t(few_.size()), s_.N, z_, Positions(places_, 1, asked_.streams)};
+    return sought ? stream_hypotheses_of_sought_base(window_, turned)
+                  : stream_hypotheses(window_, turned, asked_);
+  }
+  // What programs confuse with the best, of the pairing that the columns show.
+  std::vector<Hypothesis> others(const Hypothesis& best) const {
+    auto all = confused(best, 2 * s_.N);
+    std::erase_if(
+        all, [&](const Hypothesis& h) { return h.spec.option("pairing") != OptionValue(window_.pairing); });
+    return all;
+  }
+  bool ask(std::vector<Hypothesis> plain, Checked& c) const {
+    const Hypothesis best =
+        search(std::move(plain),
+               {[&](const Hypothesis& h) { return misfit(s_, h, positions_, few_); },
+                [&](const Hypothesis& h) { return misfit(s_, h, positions_, many_); },
+                {faults_of_positions, faults_of_frequencies, faults_of_angles, faults_of_types},
+                [&](const Hypothesis& near) { return others(near); }},
+               c);
+    if (c.named) tell_rounding(best, 2 * s_.N, positions_, c);
+    remark_on_numbers(2 * s_.N, c);
+    return c.named;
+  }
+
+  const Tables& s_;
+  const Asked& asked_;
+  const std::vector<double> values_;
+  const Positions positions_;
+  const Window window_;
+  const std::vector<std::int64_t> few_, many_;
+  std::vector<double> places_;  // of the few
+  std::vector<Complex> z_;
+};
 
 }  // namespace
 
@@ -83,37 +146,15 @@ Checked check_cos_sin(const DumpedArray& cos, const DumpedArray& sin, const Aske
     }
   }
   const Tables s = tables_of(cos, sin);
-  const auto positions = positions_of(asked, s.T, "cos");
-  const auto few = some_tokens(s.T, kQuickTokens), many = some_tokens(s.T, kMostTokens);
-  Turned turned{std::int64_t(few.size()), s.N, {}, {}, 2 * s.unit};
-  std::vector<double> few_positions;
-  for (const std::int64_t t : few) {
-    few_positions.push_back(positions[std::size_t(t)]);
-    turned.z.insert(turned.z.end(), s.z.begin() + t * s.N, s.z.begin() + (t + 1) * s.N);
-  }
-  turned.positions = few_positions;
-  const Window window{s.pairing.empty() ? "halves" : s.pairing, 2 * s.N, 2 * s.N};
-  std::vector<Hypothesis> plain;
-  const auto more = rotary_hypotheses(window, turned, asked);
-  plain.insert(plain.end(), more.begin(), more.end());
-  add_expected(expected_of(asked, is_rotary), plain);
-  search(plain,
-         {[&](const Hypothesis& h) { return misfit(s, h, positions, few); },
-          [&](const Hypothesis& h) { return misfit(s, h, positions, many); },
-          {faults_of_positions, faults_of_frequencies, faults_of_angles},
-          [&](const Hypothesis& best) {
-            auto all = confused(best, 2 * s.N);
-            std::erase_if(all, [&](const Hypothesis& h) {
-              return h.spec.option("pairing") != OptionValue(window.pairing);
-            });
-            return all;
-          }},
-         c);
+  c = check_placed(
+      {s.T, "cos", [&](const Asked& a) { return Look(s, a, positions_of(a, s.T, "cos")).answer(c); },
+       [&] {
+         return Turned{s.T, s.N, s.z, {}, 2 * s.unit};
+       }},
+      asked);
   c.remarks.push_back(s.pairing.empty()
                           ? "one column per pair: the program that uses the table decides the pairing"
                           : text("columns repeat as with pairing=", s.pairing));
-  remark_on_numbers(2 * s.N, c);
-  compare_with_expected(asked, c);
   return c;
 }
 
