@@ -41,6 +41,7 @@ int check(const CheckCommand& options);
 
 struct LintOptions {
   std::vector<std::string> paths, only, ignore;
+  std::string transformers, vllm;                   // versions of what reads the files
   std::string rule, fail_on = "error", exceptions;  // `rule`: an id to explain; `exceptions`: a file
   bool write_baseline = false, schema = false;
   bool rules = false, json = false, sarif = false, markdown = false;

@@ -163,6 +163,10 @@ void describe_lint(CLI::App& app, LintOptions& o) {
   app.add_option("--ignore", o.ignore, "skip this rule; may be repeated")
       ->allow_extra_args(false)
       ->type_name("RULE");
+  app.add_option("--transformers", o.transformers,
+                 "the version of transformers that will read the files; by default the one that wrote each")
+      ->type_name("TEXT");
+  app.add_option("--vllm", o.vllm, "the version of vLLM that will read the files")->type_name("TEXT");
   app.add_option("--fail-on", o.fail_on, "the mildest finding with exit code 1: error, warning or note")
       ->capture_default_str()
       ->type_name("LEVEL");

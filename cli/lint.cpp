@@ -105,7 +105,7 @@ std::string standard_input() {
 }
 
 LintRequest request_of(const LintOptions& o) {
-  LintRequest request{{}, "", {o.only, o.ignore}, o.exceptions};
+  LintRequest request{{}, "", {o.only, o.ignore}, o.exceptions, {o.transformers, o.vllm}};
   for (const std::string& path : o.paths)
     request.paths.emplace_back(path == "-" ? path : model_path(path, HubPart::headers, o.download));
   if (std::find(o.paths.begin(), o.paths.end(), "-") != o.paths.end()) request.text = standard_input();

@@ -1,5 +1,7 @@
-// The door to libcurl: no other file knows it, and no other file reaches a network.
+// The door to libcurl: no other file knows it, and no other file reaches a network. It is opened when something is fetched: linked,
+// it and what it needs would be loaded by every command (28 libraries and 5 MB).
 #include <curl/curl.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <exception>
@@ -15,6 +17,59 @@ namespace {
 constexpr std::size_t kMostHeaders = 200;
 constexpr long kLeastSpeed = 100;  // bytes a second, on average over the time of patience
 
+// What is used of libcurl, by the types of its header.
+struct Curl {
+  decltype(&::curl_url) url_new;
+  decltype(&::curl_url_cleanup) url_cleanup;
+  decltype(&::curl_url_get) url_get;
+  decltype(&::curl_url_set) url_set;
+  decltype(&::curl_url_strerror) url_strerror;
+  decltype(&::curl_free) free;
+  decltype(&::curl_easy_init) easy_init;
+  decltype(&::curl_easy_cleanup) easy_cleanup;
+  decltype(&::curl_easy_reset) easy_reset;
+  decltype(&::curl_easy_setopt) easy_setopt;
+  decltype(&::curl_easy_perform) easy_perform;
+  decltype(&::curl_easy_strerror) easy_strerror;
+  decltype(&::curl_slist_append) slist_append;
+  decltype(&::curl_slist_free_all) slist_free_all;
+};
+
+template <class Function>
+void find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (!function)
+    throw Error(Fault::resource,
+                text("--download: libcurl has no ", name, "; needed is libcurl 7.85 or later"));
+}
+
+Curl opened() {
+  void* library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);  // the name of its interface since 2006
+  if (!library)
+    throw Error(Fault::resource, text("--download needs libcurl (Debian: libcurl4): ", dlerror()));
+  Curl c{};
+  find(library, "curl_url", c.url_new);
+  find(library, "curl_url_cleanup", c.url_cleanup);
+  find(library, "curl_url_get", c.url_get);
+  find(library, "curl_url_set", c.url_set);
+  find(library, "curl_url_strerror", c.url_strerror);
+  find(library, "curl_free", c.free);
+  find(library, "curl_easy_init", c.easy_init);
+  find(library, "curl_easy_cleanup", c.easy_cleanup);
+  find(library, "curl_easy_reset", c.easy_reset);
+  find(library, "curl_easy_setopt", c.easy_setopt);
+  find(library, "curl_easy_perform", c.easy_perform);
+  find(library, "curl_easy_strerror", c.easy_strerror);
+  find(library, "curl_slist_append", c.slist_append);
+  find(library, "curl_slist_free_all", c.slist_free_all);
+  return c;
+}
+
+const Curl& curl() {
+  static const Curl library = opened();
+  return library;
+}
+
 std::string lower(std::string_view text) {
   std::string all(text);
   std::transform(all.begin(), all.end(), all.begin(),
@@ -28,24 +83,24 @@ Error bad_url(std::string_view url, std::string_view why) {
 
 std::string part_of(CURLU* url, CURLUPart part) {
   char* found = nullptr;
-  if (curl_url_get(url, part, &found, part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0) != CURLUE_OK)
+  if (curl().url_get(url, part, &found, part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0) != CURLUE_OK)
     return "";
   const std::string copied = found;
-  curl_free(found);
+  curl().free(found);
   return copied;
 }
 
 HttpUrl parsed(std::string_view base, std::string_view url) {
-  const std::unique_ptr<CURLU, void (*)(CURLU*)> parser(curl_url(), curl_url_cleanup);
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> parser(curl().url_new(), curl().url_cleanup);
   for (const std::string_view given : {base, url}) {
     if (given.empty()) continue;
-    const CURLUcode code = curl_url_set(parser.get(), CURLUPART_URL, std::string(given).c_str(), 0);
-    if (code != CURLUE_OK) throw bad_url(given, curl_url_strerror(code));
+    const CURLUcode code = curl().url_set(parser.get(), CURLUPART_URL, std::string(given).c_str(), 0);
+    if (code != CURLUE_OK) throw bad_url(given, curl().url_strerror(code));
   }
   for (const CURLUPart secret : {CURLUPART_USER, CURLUPART_PASSWORD}) {
     if (!part_of(parser.get(), secret).empty()) throw bad_url(url, "found a user; allowed is none");
   }
-  curl_url_set(parser.get(), CURLUPART_FRAGMENT, nullptr, 0);
+  curl().url_set(parser.get(), CURLUPART_FRAGMENT, nullptr, 0);
   return {part_of(parser.get(), CURLUPART_URL), lower(part_of(parser.get(), CURLUPART_SCHEME)),
           lower(part_of(parser.get(), CURLUPART_HOST)), part_of(parser.get(), CURLUPART_PORT)};
 }
@@ -122,17 +177,17 @@ std::string url_path(std::string_view path) {
 
 struct Http::Connection {
   HttpSettings settings;
-  CURL* const curl = curl_easy_init();
+  CURL* const handle = curl().easy_init();
   char why[CURL_ERROR_SIZE] = "";
-  ~Connection() { curl_easy_cleanup(curl); }
+  ~Connection() { curl().easy_cleanup(handle); }
 
   template <class Value>
   void set(CURLoption option, Value value) {
-    const CURLcode code = curl_easy_setopt(curl, option, value);
-    if (code != CURLE_OK) throw Error(Fault::bug, text("libcurl: ", curl_easy_strerror(code)));
+    const CURLcode code = curl().easy_setopt(handle, option, value);
+    if (code != CURLE_OK) throw Error(Fault::bug, text("libcurl: ", curl().easy_strerror(code)));
   }
   void prepare(const HttpRequest& request, curl_slist* headers, Running& running) {
-    curl_easy_reset(curl);  // the connections stay
+    curl().easy_reset(handle);  // the connections stay
     set(CURLOPT_URL, request.url.c_str());
     set(CURLOPT_HTTPHEADER, headers);
     set(CURLOPT_PROTOCOLS_STR, "https,http");  // whoever asks says which, and where
@@ -152,23 +207,23 @@ struct Http::Connection {
 };
 
 Http::Http(HttpSettings settings) : connection_(new Connection{std::move(settings)}) {
-  if (!connection_->curl) throw Error(Fault::resource, "libcurl cannot be started");
+  if (!connection_->handle) throw Error(Fault::resource, "libcurl cannot be started");
 }
 Http::~Http() = default;
 
 HttpAnswer Http::get(const HttpRequest& request, const HttpBody& body) {
   curl_slist* list = nullptr;
-  for (const std::string& header : request.headers) list = curl_slist_append(list, header.c_str());
-  const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(list, curl_slist_free_all);
+  for (const std::string& header : request.headers) list = curl().slist_append(list, header.c_str());
+  const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(list, curl().slist_free_all);
   Running running{body};
   connection_->prepare(request, headers.get(), running);
   connection_->why[0] = 0;
-  const CURLcode code = curl_easy_perform(connection_->curl);
+  const CURLcode code = curl().easy_perform(connection_->handle);
   if (running.thrown) std::rethrow_exception(running.thrown);
   if (code == CURLE_OK) running.begin();  // of an answer without a body
   if (code != CURLE_OK && !running.stopped)
     throw Error(Fault::resource, text(parse_url(request.url).host, ": ",
-                                      connection_->why[0] ? connection_->why : curl_easy_strerror(code)));
+                                      connection_->why[0] ? connection_->why : curl().easy_strerror(code)));
   return running.answer;
 }
 

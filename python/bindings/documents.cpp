@@ -36,20 +36,21 @@ nb::tuple differ(const Explanation& a, const Explanation& b, const Strings& igno
   return nb::make_tuple(found.same(), pages::differences_json(a, b, found));
 }
 // `paths` empty: of the configuration `json`, to which no file of exceptions belongs.
+// `programs`: the versions of transformers and vLLM.
 LintRun linted(const Strings& paths, const std::string& json, const LintChoice& choice,
-               const std::string& exceptions) {
+               const std::string& exceptions, const Strings& programs) {
+  const LintPrograms readers{programs.at(0), programs.at(1)};
   if (!paths.empty()) {
     std::vector<Path> models;
     for (const std::string& path : paths) models.emplace_back(path_of_model(path, HubPart::headers));
-    return lint_paths({models, "", choice, exceptions});
+    return lint_paths({models, "", choice, exceptions, readers});
   }
-  const LintFile file = text_for_lint(json, "config.json");
+  const LintFile file = text_for_lint(json, "config.json", readers);
   return {{{"config.json", file.context->type(), lint(file, choice), {}}}, {}, {}};
 }
 std::string lint_of(const Strings& paths, const std::string& json, const Strings& only, const Strings& ignore,
-                    const std::string& exceptions, bool sarif) {
-  const LintRun run = linted(paths, json, {only, ignore}, exceptions);
-  return sarif ? pages::lint_sarif(run) : pages::lint_json(run);
+                    const std::string& exceptions, const Strings& programs) {
+  return pages::lint_json(linted(paths, json, {only, ignore}, exceptions, programs));
 }
 
 CheckOptions options_of(const std::string& spec, double theta, const std::vector<double>& positions) {
@@ -115,7 +116,7 @@ void bind_documents(nb::module_& m) {
       [](const std::string& path, const std::string& json, const std::string& to, bool force) {
         if (!force) {
           const Strings file = json.empty() ? Strings{Config::open(path).where()} : Strings{};
-          refuse_lint_errors(linted(file, json, {}, "").files.front());
+          refuse_lint_errors(linted(file, json, {}, "", {"", ""}).files.front());
         }
         return pages::extend_json(plan_extension(config_of(path, json), to), -1);
       },

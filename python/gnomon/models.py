@@ -174,9 +174,10 @@ def _read_again(source: tuple[str, str, str], data: dict[str, Any]) -> Explanati
 
 
 def lint(config: Any, *, only: str | Iterable[str] = (), ignore: str | Iterable[str] = (),
-         exceptions: str | os.PathLike[str] = "") -> dict[str, Any]:
+         exceptions: str | os.PathLike[str] = "", transformers: str = "", vllm: str = "") -> dict[str, Any]:
     """Finds position settings that probably go wrong. config: as for explain(), or a list of paths; in a folder every model is checked.
-    exceptions: the file of accepted findings; by default .gnomon-lint.json beside the model or above it. Returns the dictionary of
+    exceptions: the file of accepted findings; by default .gnomon-lint.json beside the model or above it. transformers, vllm: the
+    versions that will read the model, such as "5.4.0"; by default, of transformers, the one that wrote it. Returns the dictionary of
     `gnomon lint --json`. Each of its findings has a file, a rule, a severity, a key, what the setting means, and what to write instead."""
     accepted = _path("exceptions", exceptions, "a path")
     if isinstance(config, (list, tuple)) and config and all(isinstance(path, (str, os.PathLike)) for path in config):
@@ -184,7 +185,7 @@ def lint(config: Any, *, only: str | Iterable[str] = (), ignore: str | Iterable[
     else:
         path, text = _source(config)
         paths = [] if text else [path]
-    return json.loads(_core.lint(paths, text, _names(only), _names(ignore), accepted, False))
+    return json.loads(_core.lint(paths, text, _names(only), _names(ignore), accepted, [str(transformers), str(vllm)]))
 
 
 def extend(config: Any, *, to: int | str, force: bool = False) -> dict[str, Any]:

@@ -37,6 +37,27 @@ def rules(found):
     return [(f["file"], f["rule"]) for f in found["findings"]]
 
 
+def test_versions_choose_the_faults_that_are_told(tmp_path):
+    sections = {"type": "mrope", "mrope_section": [16, 24, 24]}
+    written = {"model_type": "qwen2_5_vl", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 2, "max_position_embeddings": 32768,
+               "rope_theta": 1000000.0, "rope_scaling": sections}
+    models(tmp_path, unknown=written, old=written | {"transformers_version": "5.4.0"}, fixed=written | {"transformers_version": "5.5.4"})
+    fault = "qwen-vl-images-as-videos"
+
+    def told(*options):
+        return [file.split("/")[0] for file, rule in rules(linted("unknown", "old", "fixed", *options, cwd=tmp_path)) if rule == fault]
+
+    assert told() == ["old"]
+    assert told("--transformers", "5.4.0") == ["unknown", "old", "fixed"]
+    assert told("--transformers", "5.5.4") == []
+    config = json.dumps(GOOD | {"model_type": "bailing_moe", "rope_theta": 600000, "partial_rotary_factor": 0.5})
+    for version, says in (("0.22.1", True), ("0.23.0", False)):
+        found = linted("-", "--vllm", version, input=config)
+        assert ("bailing-turns-whole-heads" in [rule for _, rule in rules(found)]) == says
+    for option in ("--transformers", "--vllm"):
+        assert "found the version" in gnomon("lint", "old", option, "v5", cwd=tmp_path, check=2).stderr
+
+
 def test_many_paths_are_one_answer(tmp_path):
     models(tmp_path, good=GOOD, wrong=WRONG, doubtful=DOUBTFUL)
     found = linted("good", "wrong/config.json", "doubtful", check=1, cwd=tmp_path)

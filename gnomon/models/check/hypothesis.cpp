@@ -39,9 +39,9 @@ std::string other_pairing(const Named& spec) {
   return pairing && pairing->word() == "adjacent" ? "halves" : "adjacent";
 }
 
-std::string in_words(const Hypothesis& h, Again again) {
-  if (again == Again::alike) return std::string(kText.at("apart", "twice"));
-  if (again == Again::then_other)
+std::string in_words(const Hypothesis& h, SecondTurn again) {
+  if (again == SecondTurn::alike) return std::string(kText.at("apart", "twice"));
+  if (again == SecondTurn::then_other)
     return said<"pairing">(kText.at("apart", "twice.then"), other_pairing(h.spec));
   return said<"pairing">(kText.at("apart", "twice.first"), other_pairing(h.spec));
 }
@@ -63,7 +63,7 @@ std::string Hypothesis::apart() const {
   if (scale != 1) all.push_back(said<"factor">(kText.at("apart", "scale"), shortest(scale)));
   if (tables_mixed) all.emplace_back(kText.at("apart", "tables"));
   if (cosine_first) all.emplace_back(kText.at("apart", "cosine"));
-  if (again != Again::no) all.push_back(in_words(*this, again));
+  if (again != SecondTurn::no) all.push_back(in_words(*this, again));
   if (padded_to) all.push_back(of_padding(*this));
   const auto add = [&](Rounded to, Form<"type"> form) {
     if (to != Rounded::no) all.push_back(said<"type">(form, to_type(to)));
@@ -77,7 +77,7 @@ std::string Hypothesis::apart() const {
   return joined;
 }
 bool Hypothesis::in_pairs() const {
-  return !tables_mixed && !padded_to && (again == Again::no || again == Again::alike);
+  return !tables_mixed && !padded_to && (again == SecondTurn::no || again == SecondTurn::alike);
 }
 bool Hypothesis::rounds_angles() const {
   return positions != Rounded::no || frequencies != Rounded::no || angles != Rounded::no;
@@ -86,12 +86,12 @@ bool Hypothesis::rounds_angles() const {
 // out for the other pairing are published like that (V-JEPA 2).
 bool Hypothesis::faulty() const {
   const bool mixed = tables_mixed && spec.name != "rope_axial";
-  return (shift != 0 && shift_is_fault) || backwards || scale != 1 || mixed || again != Again::no ||
+  return (shift != 0 && shift_is_fault) || backwards || scale != 1 || mixed || again != SecondTurn::no ||
          padded_to || rounds_angles();
 }
 double Hypothesis::assumes() const {
   const int faults = (shift != 0) + backwards + (scale != 1) + tables_mixed + cosine_first +
-                     (again != Again::no) + (padded_to != 0);
+                     (again != SecondTurn::no) + (padded_to != 0);
   // One type for several numbers is one cause.
   const int types = (positions != Rounded::no) + (frequencies != Rounded::no) + (angles != Rounded::no) +
                     (tables != Rounded::no);
@@ -233,7 +233,7 @@ Applied applied(const Hypothesis& h, Complex z, double off) {
     return rounded(x, h.tables);
   };
   if (h.tables != Rounded::no) z = {in_table(z.real()), in_table(z.imag())};
-  return h.again == Again::alike ? Applied{z * z, 2 * slack * std::abs(z)} : Applied{z, slack};
+  return h.again == SecondTurn::alike ? Applied{z * z, 2 * slack * std::abs(z)} : Applied{z, slack};
 }
 
 PhaseError phase_error(const Encoding& rotary, const Hypothesis& h, double position) {

@@ -19,7 +19,7 @@ enum class Rounded { no, bfloat16, float16 };
 double rounded(double x, Rounded to);
 
 // A second rotation by the same angles: of the same pairs, or of those of the other pairing, before or after the first one.
-enum class Again { no, alike, then_other, other_first };
+enum class SecondTurn { no, alike, then_other, other_first };
 
 // How a program may have computed angles: by the convention of a spec, or apart from it in one of the ways that are often
 // seen, most of which are faults.
@@ -33,7 +33,7 @@ struct Hypothesis {
   double scale = 1;             // of cos and sin, beside the spec's own
   bool tables_mixed = false;    // cos and sin are laid out for the other pairing
   bool cosine_first = false;    // of sinusoids: cosines where the spec has sines
-  Again again = Again::no;
+  SecondTurn again = SecondTurn::no;
   // A kernel whose blocks have this many channels, more than rotate, looks for the sine at this half of a row (cos, sin) of a
   // table: past the end of its own row it finds the next position, or 0 where that is masked.
   std::int64_t padded_to = 0;

@@ -64,7 +64,7 @@ std::vector<double> angles_at(std::span<const double> frequencies, const Hypothe
   double place = 0;
   for (std::int64_t a = 0; a < positions.axes; ++a)
     place = std::max(place, std::abs(positions.at(token, a) + h.shift));
-  if (h.again != Again::no) place *= 2;
+  if (h.again != SecondTurn::no) place *= 2;
   std::vector<double> angles;
   for (const double w : frequencies) angles.push_back(place * (h.in_pairs() ? w : frequencies[0]));
   return angles;
@@ -139,9 +139,9 @@ std::vector<Hypothesis> with_finer_theta(const Hypothesis& fitted, const Turned&
 }  // namespace
 
 std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked,
-                                          Again again) {
+                                          SecondTurn again) {
   Measured m = measure(turned, asked.positions_given ? 64 : kFarthest);
-  if (again == Again::alike) {
+  if (again == SecondTurn::alike) {
     for (double& w : m.frequencies) w /= 2;
     m.factor = std::sqrt(m.factor);
   }
@@ -161,7 +161,7 @@ std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& tu
     });
     if (found != all.end() && !m.frequencies.empty()) odd.push_back(*found);
   }
-  if (again != Again::no) odd.clear();
+  if (again != SecondTurn::no) odd.clear();
   for (Hypothesis& h : odd) {
     if (asked.positions_given) h.shift = 0;  // far away a rough frequency tells no shift
     const std::vector<Hypothesis> finer = with_finer_theta(h, turned, window.head, m.resolution);
@@ -250,7 +250,7 @@ void remark_on_theta(std::int64_t D, Checked& c) {
 }  // namespace
 
 void tell_rounding(const Hypothesis& best, std::int64_t D, const Positions& positions, Checked& c) {
-  if (best.again == Again::alike && !best.shift_is_fault)
+  if (best.again == SecondTurn::alike && !best.shift_is_fault)
     c.remarks.emplace_back(kText.at("remark", "doubled"));
   if (best.tables_mixed && best.spec.name == "rope_axial")
     c.remarks.emplace_back(kText.at("remark", "blocks"));

@@ -31,9 +31,9 @@ std::vector<double> places_of(const std::vector<std::int64_t>& tokens, const Pos
 std::vector<double> angles_at(std::span<const double> frequencies, const Hypothesis& hypothesis,
                               const Positions& positions, std::int64_t token);
 
-// The rules of a reading, as hypotheses that begin where the turns say; `again`: Again::no, or alike for rows that turned twice.
+// The rules of a reading, as hypotheses that begin where the turns say. `again`: no, or alike for rows that turned twice.
 std::vector<Hypothesis> rotary_hypotheses(const Window& window, const Turned& turned, const Asked& asked,
-                                          Again again = Again::no);
+                                          SecondTurn again = SecondTurn::no);
 // The same spec with one thing changed that programs confuse: pairing, base, window.
 std::vector<Hypothesis> confused(const Hypothesis& best, std::int64_t head_dim);
 

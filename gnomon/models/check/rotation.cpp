@@ -54,7 +54,7 @@ class Look {
   }
   Checked answer(const Checked& blank) const {
     Checked c = blank;
-    std::vector<Hypothesis> plain = asked_.streams == 1 ? by_turns(Again::no) : by_streams(false);
+    std::vector<Hypothesis> plain = asked_.streams == 1 ? by_turns(SecondTurn::no) : by_streams(false);
     add_told(plain);
     if (ask(plain, c)) return c;
     const auto better = [&](std::vector<Hypothesis> others) {
@@ -65,7 +65,7 @@ class Look {
     };
     if (asked_.streams > 1) {
       better(by_streams(true));
-    } else if (!better(by_turns(Again::alike)) && strained() &&
+    } else if (!better(by_turns(SecondTurn::alike)) && strained() &&
                !better(hypotheses_of_strain(seen_.rows, asked_))) {
       better(hypotheses_of_sought_strain(seen_.rows, positions_));
     }
@@ -78,7 +78,7 @@ class Look {
 
  private:
   bool strained() const { return seen_.ways[0].strain > kStrained; }
-  std::vector<Hypothesis> by_turns(Again again) const {
+  std::vector<Hypothesis> by_turns(SecondTurn again) const {
     std::vector<Hypothesis> all;
     for (const Reading& way : seen_.ways) {
       const Turned turned{std::int64_t(seen_.few.size()), way.window.channels / 2, way.z, places_,

@@ -110,9 +110,9 @@ class Turner {
   }
   // `z` (pairs): the factors of the token.
   void turn(const Complex* z, std::vector<double>& row, std::vector<double>& size) const {
-    if (h_.again == Again::other_first) pass(other_, z, row, size);
+    if (h_.again == SecondTurn::other_first) pass(other_, z, row, size);
     pass(window_, z, row, size);
-    if (h_.again == Again::then_other) pass(other_, z, row, size);
+    if (h_.again == SecondTurn::then_other) pass(other_, z, row, size);
   }
 
  private:

@@ -31,8 +31,8 @@ std::vector<Hypothesis> strained(const Hypothesis& plain, const Window& window) 
     change(all.back());
   };
   add([](Hypothesis& h) { h.tables_mixed = true; });
-  add([](Hypothesis& h) { h.again = Again::then_other; });
-  add([](Hypothesis& h) { h.again = Again::other_first; });
+  add([](Hypothesis& h) { h.again = SecondTurn::then_other; });
+  add([](Hypothesis& h) { h.again = SecondTurn::other_first; });
   const auto whole = std::int64_t(std::bit_ceil(std::uint64_t(window.channels)));
   if (whole == window.channels) return all;
   add([&](Hypothesis& h) { h.padded_to = whole; });

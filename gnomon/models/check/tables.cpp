@@ -83,15 +83,15 @@ class Look {
   }
   Checked answer(const Checked& blank) const {
     Checked c = blank;
-    std::vector<Hypothesis> plain = asked_.streams == 1 ? by_turns(Again::no) : by_streams(false);
+    std::vector<Hypothesis> plain = asked_.streams == 1 ? by_turns(SecondTurn::no) : by_streams(false);
     add_expected(expected_of(asked_, is_rotary), plain);
     if (ask(std::move(plain), c)) return c;
     Checked other = blank;
-    return ask(asked_.streams == 1 ? by_turns(Again::alike) : by_streams(true), other) ? other : c;
+    return ask(asked_.streams == 1 ? by_turns(SecondTurn::alike) : by_streams(true), other) ? other : c;
   }
 
  private:
-  std::vector<Hypothesis> by_turns(Again again) const {
+  std::vector<Hypothesis> by_turns(SecondTurn again) const {
     return rotary_hypotheses(window_, {std::int64_t(few_.size()), s_.N, z_, places_, 2 * s_.unit}, asked_,
                              again);
   }

@@ -25,6 +25,13 @@ auto leniently(const Ask& ask) -> decltype(ask()) {
 
 }  // namespace
 
+void check_versions(const LintPrograms& programs) {
+  for (const std::string& version : {programs.transformers, programs.vllm})
+    if (!version.empty() && !release_of(version))
+      throw Error(Fault::usage,
+                  text("found the version ", excerpt(version), "; allowed are versions such as 5.4.0"));
+}
+
 LintContext::LintContext(const std::string& where, LintObstacle obstacle)
     : LintContext(Config::parse("{}", where), {}, {std::move(obstacle)}) {
   readable_ = false;
@@ -36,10 +43,7 @@ LintContext::LintContext(Config config, std::vector<LintTensor> tensors, std::ve
       tensors_(std::move(tensors)),
       obstacles_(std::move(obstacles)),
       programs_(std::move(programs)) {
-  for (const std::string& version : {programs_.transformers, programs_.vllm})
-    if (!version.empty() && !release_of(version))
-      throw Error(Fault::usage,
-                  text("found the version ", excerpt(version), "; allowed are versions such as 5.4.0"));
+  check_versions(programs_);
   gguf_ = config_.gguf() || config_.has("general.architecture");
   if (gguf_) {
     type_ = leniently([&] { return config_.text("general.architecture"); }).value_or("");

@@ -20,7 +20,8 @@ struct Seen {
 };
 
 Seen look_at(const LintTarget& target, const LintRequest& request) {
-  const LintFile file = target.file == "-" ? text_for_lint(request.text, "-") : open_for_lint(target);
+  const LintFile file = target.file == "-" ? text_for_lint(request.text, "-", request.programs)
+                                           : open_for_lint(target, request.programs);
   Seen seen{{target.file.string(), file.context->type(), lint(file, request.choice), {}}, {}, {}};
   for (const LintResult& result : seen.told.results) {
     seen.states.push_back(state_of(*file.context, result));
@@ -34,6 +35,7 @@ class Gate {
  public:
   explicit Gate(const LintRequest& request)
       : request_(request), targets_(lint_targets(request.paths)), seen_(targets_.files.size()) {
+    check_versions(request.programs);
     lint_rules();  // made before there are threads
     parallel_for(std::int64_t(seen_.size()), [&](std::int64_t n) {
       seen_[std::size_t(n)] = look_at(targets_.files[std::size_t(n)], request_);

@@ -23,6 +23,8 @@ class LintContext;  // what rules read from a file: context.h
 struct LintPrograms {
   std::string transformers = {}, vllm = {};
 };
+// Throws Error(usage) for a version that is none.
+void check_versions(const LintPrograms& programs);
 
 // A file with settings, and the files beside it.
 struct LintFile {
@@ -36,9 +38,9 @@ struct LintTarget {
       {};  // a .safetensors file or a folder with weights; empty: none are compared with the settings
 };
 // Opens it, with the tensors that rules read. A file that cannot be read is a finding of its own (rules/unreadable.txt).
-LintFile open_for_lint(const LintTarget& target);
+LintFile open_for_lint(const LintTarget& target, const LintPrograms& programs = {});
 // Takes the content of a config.json instead; `where` names it.
-LintFile text_for_lint(std::string json, const std::string& where);
+LintFile text_for_lint(std::string json, const std::string& where, const LintPrograms& programs = {});
 // Takes settings without weights.
 LintFile settings_for_lint(Config config, LintPrograms programs = {});
 
@@ -105,6 +107,7 @@ struct LintRequest {
   // The file of exceptions for all of them; empty: for each file the nearest kLintExceptions in its folder or above, up to the
   // folder that has .git.
   Path exceptions = {};
+  LintPrograms programs = {};
 };
 
 struct ExceptedFinding {
@@ -131,7 +134,7 @@ struct LintRun {
   // Whether there is a finding of this severity or a worse one. A stale exception is a note.
   bool fails(Severity level) const;
 };
-// Throws Error(usage) for a rule that does not exist, Error(resource) for a path that does not exist and for a folder without
+// Throws Error(usage) for a rule that does not exist and a version that is none, Error(resource) for a path that does not exist and for a folder without
 // a model, Error(input) for a malformed file of exceptions.
 LintRun lint_paths(const LintRequest& request);
 

@@ -37,23 +37,30 @@ LintObstacle obstacle_of(const Error& error, const Path& path) {
   return {error.what(), pointers || error.fault() == Fault::resource};
 }
 
-LintFile with_weights(Config config, std::string bytes, const Path& weights) {
+// What a file is read with: the weights beside it, and the programs that will read it.
+struct Beside {
+  const Path& weights;
+  const LintPrograms& programs;
+};
+
+LintFile with_weights(Config config, std::string bytes, const Beside& beside) {
   std::vector<LintTensor> tensors;
   std::vector<LintObstacle> obstacles;
   try {
-    if (!weights.empty()) tensors = lint_tensors(weights);
+    if (!beside.weights.empty()) tensors = lint_tensors(beside.weights);
   } catch (const Error& error) {
-    obstacles.push_back(obstacle_of(error, weights));
+    obstacles.push_back(obstacle_of(error, beside.weights));
   }
-  return {std::make_shared<const LintContext>(std::move(config), std::move(tensors), std::move(obstacles)),
+  return {std::make_shared<const LintContext>(std::move(config), std::move(tensors), std::move(obstacles),
+                                              beside.programs),
           std::move(bytes)};
 }
 
-LintFile with_weights(std::string json, const std::string& where, const Path& weights) {
+LintFile with_weights(std::string json, const std::string& where, const Beside& beside) {
   if (json.starts_with("version https://git-lfs.github.com/"))
     return unreadable(where, {std::string(kPointer), true});
   try {
-    return with_weights(Config::parse(json, where), json, weights);
+    return with_weights(Config::parse(json, where), json, beside);
   } catch (const MalformedJson& error) {
     return unreadable(where, {error.why(), false, place_of_byte(json, error.byte())});
   } catch (const Error& error) {
@@ -63,19 +70,21 @@ LintFile with_weights(std::string json, const std::string& where, const Path& we
 
 }  // namespace
 
-LintFile open_for_lint(const LintTarget& target) {
+LintFile open_for_lint(const LintTarget& target, const LintPrograms& programs) {
+  check_versions(programs);
   const std::string where = target.file.string();
   try {
     if (target.file.extension() != ".gguf")
-      return with_weights(read_file(target.file), where, target.weights);
-    return with_weights(Config::open(target.file), "", target.file);
+      return with_weights(read_file(target.file), where, {target.weights, programs});
+    return with_weights(Config::open(target.file), "", {target.file, programs});
   } catch (const Error& error) {
     const bool there = std::filesystem::is_regular_file(target.file) && error.fault() == Fault::input;
     return unreadable(where, there ? obstacle_of(error, target.file) : LintObstacle{error.what()});
   }
 }
-LintFile text_for_lint(std::string json, const std::string& where) {
-  return with_weights(std::move(json), where, {});
+LintFile text_for_lint(std::string json, const std::string& where, const LintPrograms& programs) {
+  check_versions(programs);
+  return with_weights(std::move(json), where, {{}, programs});
 }
 
 }  // namespace gnomon
