@@ -78,6 +78,7 @@ bench: build  ## shares of this machine's float32 peak
 
 test-long: build $(VENV)  ## before a release: every entry trained at the default size, faults, races, mutants (two hours)
 	GNOMON_LONG=1 ctest --preset dev -R Training
+	GNOMON_LONG=1 build/venv/bin/python -m pytest tests/python/test_planted.py
 	$(MAKE) torture
 	$(MAKE) mutants
 

@@ -31,6 +31,7 @@ std::vector<std::int64_t> lengths_of(const Resolved& m) {
 }
 
 std::string kind_of(const LayerPosition& p) {
+  if (!p.mixer.empty()) return p.mixer;
   std::string kind;
   for (const Named& n : p.spec.attention) {
     const unsigned acts = find_encoding(n.name).acts;
@@ -102,7 +103,9 @@ std::optional<KeyCacheSize> cache_of(const Explanation& e) {
   double per_token = 0, beyond = 0;
   for (const LayerGroup& g : e.groups) {
     const LayerPosition& p = g.position;
-    if (!p.causal || p.component == "encoder" || p.component == "indexer") continue;
+    if (!p.causal || p.component == "encoder" || p.component == "indexer" || !p.mixer.empty() ||
+        p.kept.elsewhere)
+      continue;
     const std::int64_t layers = std::int64_t(g.layers.size());
     const std::int64_t values = p.kept.shared ? 0 : p.value_dim ? p.value_dim : p.head_dim;
     const std::int64_t kept = p.kept.latent ? p.kept.latent : p.kv_heads * (p.head_dim + values);

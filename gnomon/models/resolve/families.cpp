@@ -40,8 +40,9 @@ constexpr std::string_view kMinistral3Rope =
 constexpr std::string_view kGptOssRope =
     R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1, "truncate": false,
         "original_max_position_embeddings": 4096})";
-constexpr std::string_view kGemma4FullRope =
-    R"({"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1000000})";
+constexpr std::string_view kGemma4Rope =
+    R"({"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1000000},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000}})";
 
 // One row for each family. To add one: a row, a file in tests/golden/configs, its answer in families_test.cpp, and its
 // configurations in tests/golden/make_resolver.py and resolver_grid.py.
@@ -315,7 +316,7 @@ const Family kFamilies[] = {
               .kv_heads_key = "num_global_key_value_heads",
               .kv_heads_if = "attention_k_eq_v",
               .last = true},
-     .rope = {.dicts = RopeDicts::as_written, .standard = kGemma4FullRope}},
+     .rope = {.dicts = RopeDicts::as_written, .standard = kGemma4Rope}},
     {.name = "smollm3",
      .types = {"smollm3"},
      .gguf = {"smollm3"},
@@ -336,18 +337,18 @@ const Family kFamilies[] = {
      .gguf = {"deepseek2"},
      .sizes = {4096, 32, 32, 0, 0, 2048},
      .windows = kUntyped,
-     .mla = {.nope = 128, .rope = 64, .unscaled_in_v4 = true},
+     .mla = {.nope = 128, .rope = 64, .value = 128, .unscaled_in_v4 = true},
      .rope = {.pairing = Pairing::adjacent}},
     {.name = "deepseek_v3",
      .types = {"deepseek_v3"},
      .sizes = {7168, 61, 128, 128, 0, 4096},
      .windows = kUntyped,
-     .mla = {.nope = 128, .rope = 64, .pairing_key = "rope_interleave"},
+     .mla = {.nope = 128, .rope = 64, .value = 128, .pairing_key = "rope_interleave"},
      .rope = {.pairing = Pairing::adjacent}},
     {.name = "deepseek_v32",
      .types = {"deepseek_v32"},
      .sizes = {7168, 61, 128, 128, 0, 163840},
-     .mla = {.nope = 128, .rope = 64, .indexer_heads = 64, .indexer_dim = 128},
+     .mla = {.nope = 128, .rope = 64, .value = 128, .indexer_heads = 64, .indexer_dim = 128},
      .rope = {.pairing = Pairing::adjacent}},
     {.name = "deepseek_v4",
      .types = {"deepseek_v4"},

@@ -46,11 +46,19 @@ struct WindowRule {
     none,             // of all, or of what layer_types says
     all,              // every layer, where the file has a window
     all_but,          // full attention in the last layer of every `every`, or the first (full_at 0)
+    pattern,          // `start`, then `cycle` again and again, one letter for each layer
     from_layer,       // Qwen: from layer max_window_layers on, if use_sliding_window
     without_position  // SmolLM3: layers that do not turn, if use_sliding_window
   } which = Which::none;
   std::int64_t every = 0, full_at = 0;
-  std::string_view every_key = {};  // the file's word for `every`
+  std::string_view every_key = {};               // the file's word for `every`
+  std::string_view other = "sliding_attention";  // the kind of the layers beside those of full attention
+  // f full_attention, s sliding_attention, l linear_attention, c conv, h hybrid, i indexed_attention, m moe, x mlp.
+  // `cycle` counts from layer 0, and `start` takes the place of its first letters.
+  std::string_view start = {}, cycle = {};
+  bool last_full = false;          // the last layer has full attention, whatever the pattern says
+  std::string_view full_key = {};  // a list of the layers that have full attention
+  std::string_view types_key = "layer_types", letters_key = {};  // a kind for each layer; the same in letters
   std::string_view key = "sliding_window";
   std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
   std::int64_t fixed = 0;              // tokens, whatever the file says; 0 = as it says
@@ -65,7 +73,8 @@ struct WindowRule {
 // Multi-head latent attention: a slice of each head, at its end, turns, and the others do not. A layer of DeepSeek V3.2 has a second
 // attention that chooses keys.
 struct Mla {
-  std::int64_t nope = 0, rope = 0;    // channels; 0 = the family has none of it
+  // Channels; rope 0: the family has none of it; value 0: as the head; latent: kv_lora_rank, kept in place of keys and values.
+  std::int64_t nope = 0, rope = 0, value = 0, latent = 512;
   std::string_view pairing_key = {};  // true: adjacent
   bool unscaled_in_v4 = false;        // transformers 4 forgets the softmax factor of mscale_all_dim
   std::int64_t indexer_heads = 0, indexer_dim = 0;
@@ -79,16 +88,22 @@ struct FullHeads {
   bool last = false;  // the last layer always is one of them
 };
 
+// Layers with a window have other heads than the file says: MiMo.
+struct SlidingHeads {
+  std::int64_t kv_times = 1;  // as many KV heads
+};
+
 // The factor of q that grows with position.
 enum class Temperature { none, llama4, ministral3 };
 
 // Which layers carry no position.
 enum class NoPosition {
   never,
+  always,           // none has any: position comes from the mask and from recurrent layers
+  full,             // those that see everything
   listed,           // no_rope_layers, in which 1 is a layer *with* RoPE, or every no_rope_layer_interval-th
   full_if_windows,  // those that see everything, where others have a window
-  theta_zero,       // layer_rope_theta, where it is 0
-  always            // all
+  theta_zero        // layer_rope_theta, where it is 0
 };
 
 // How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
@@ -97,7 +112,8 @@ enum class RopeDicts {
   standard,
   by_kind,     // one for full and one for sliding layers, whose scaling is that of the full ones
   both_kinds,  // the same, and the scaling is of both (ModernBERT)
-  as_written,  // nothing is filled in
+  nested,      // one for all, or one for each kind of layer
+  as_written,  // nothing is filled in: one for each kind of layer
   phi3,        // su and yarn mean longrope
   mrope,       // the type mrope means default
   hunyuan      // the type dynamic with alpha means a larger base
@@ -105,6 +121,7 @@ enum class RopeDicts {
 
 enum class AttentionScale {
   root,        // 1/√head_dim
+  half_head,   // 1/√(head_dim / 2)
   one,         // none
   by_scalar,   // 1/√query_pre_attn_scalar
   by_head,     // 1/head_dim: q and k are normalised
@@ -128,8 +145,9 @@ struct RopeFacts {
   RopeDicts dicts = RopeDicts::standard;
   double partial = 0;  // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";
-  bool plain_partial = false;       // the type default rotates that part; elsewhere it forgets it
-  std::string_view standard = {};   // what stands for an absent rope_parameters, as JSON
+  bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
+  std::string_view standard =
+      {};  // what stands for an absent rope_parameters, as JSON: in it those of kinds, if so
   std::string_view width_key = {};  // of the rotated channels, where they are no share: rotary_dim of GPT-J
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
@@ -162,6 +180,13 @@ struct Family {
   Temperature temperature = Temperature::none;
   Mla mla = {};
   FullHeads full = {};
+  SlidingHeads sliding = {};
+  std::string_view heads_list = {};  // query heads of each layer
+  std::int64_t head_times = 1;  // heads are so many times as wide as width / heads, whatever the file says
+  bool head_by_width = false;   // width / heads, whatever head_dim says
+  std::string_view shared_key = {};  // so many of the last layers use the keys of earlier ones
+  std::int64_t shared = 0;
+  std::int64_t value = 0;  // channels of a value, v_head_dim, where they are not those of the head
   RopeFacts rope = {};
   std::int64_t table_offset = 0;  // rows of a learned table before that of the first token
   bool table_padded = false;      // RoBERTa: the rows up to pad_token_id come before it

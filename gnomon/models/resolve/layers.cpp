@@ -10,6 +10,7 @@
 namespace gnomon {
 namespace {
 
+constexpr std::string_view kTypes = "layer_types";
 constexpr std::int64_t kMostLayers = 4096, kMostHeads = 65536, kMostWidth = 1 << 24,
                        kMostTokens = 1'000'000'000;
 
@@ -50,7 +51,19 @@ std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
                   "qk_nope_head_dim + qk_rope_head_dim");
 }
 
+// configuration_utils.py, _LEGACY_LAYER_TYPE_REMAP, and Recurrent Gemma's and Jamba's own words.
+std::string current_word(const std::string& word) {
+  if (word == "attention") return "full_attention";
+  if (word == "mamba" || word == "recurrent") return "linear_attention";
+  return word == "deepseek_sparse_attention" || word == "qwen_sparse_attention" ? "indexed_attention" : word;
+}
+
 }  // namespace
+
+bool attends(std::string_view type) {
+  constexpr std::string_view kNone[] = {"linear_attention", "conv", "moe", "mlp"};
+  return std::find(std::begin(kNone), std::end(kNone), type) == std::end(kNone);
+}
 
 bool says_two_sided(FileReading& file, const Family& family) {
   if (family.two_sided_key.empty()) return false;
@@ -88,6 +101,11 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   }
   if (family.mla.rope) {
     s.head_dim = mla_head(file, family.mla, read);
+  } else if (family.head_times != 1 || family.head_by_width) {
+    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
+    const std::string times = family.head_times == 1 ? "" : text(family.head_times, " * ");
+    s.head_dim = read.say("head_dim", family.head_times * s.width / s.heads, "",
+                          text(times, keys.width, " / ", keys.heads, ", whatever the file says"));
   } else if (!file.has(keys.head_dim) && own.head_dim == 0) {
     if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
     s.head_dim = read.say("head_dim", s.width / s.heads, "", text(keys.width, " / ", keys.heads));
@@ -118,6 +136,7 @@ class LayerReader {
     for (LayerKind& kind : kinds_) limits(kind);
     without_position();
     full_heads();
+    other_heads();
     return std::move(kinds_);
   }
 
@@ -125,7 +144,11 @@ class LayerReader {
   using Which = WindowRule::Which;
 
   void types() {
-    if (windows_.typed && file_.has("layer_types")) return named_types();
+    if (windows_.typed && file_.has(windows_.types_key)) return named_types(windows_.types_key);
+    if (windows_.typed && windows_.types_key != kTypes && file_.has(kTypes)) return named_types(kTypes);
+    if (!windows_.letters_key.empty() && file_.has(windows_.letters_key)) return lettered_types();
+    if (!windows_.full_key.empty() && file_.kind(windows_.full_key) == Config::Kind::list)
+      return full_listed();
     switch (windows_.which) {
       case Which::none:
         break;
@@ -135,6 +158,9 @@ class LayerReader {
       case Which::all_but:
         all_but();
         break;
+      case Which::pattern:
+        pattern();
+        break;
       case Which::from_layer:
         from_layer();
         break;
@@ -142,14 +168,62 @@ class LayerReader {
         break;
     }
   }
-  void named_types() {
-    const auto types = *file_.texts("layer_types");
+  void named_types(std::string_view key) {
+    const auto types = *file_.texts(key);
     if (types.size() != kinds_.size())
-      file_.wrong("layer_types",
+      file_.wrong(key,
                   text("a list of ", kinds_.size(), " layer types, one for each layer, not ", types.size()));
     for (std::size_t l = 0; l < types.size(); ++l) {
-      kinds_[l].type = types[l] == "attention" ? "full_attention" : types[l];  // an older word
-      say(l, "kind", kinds_[l].type, file_.at("layer_types"), "one for each layer");
+      kinds_[l].type = current_word(types[l]);
+      say(l, "kind", kinds_[l].type, file_.at(key), "one for each layer");
+    }
+  }
+  // Nemotron-H: M, E, * and -.
+  void lettered_types() {
+    const std::string letters = *file_.text(windows_.letters_key);
+    if (letters.size() != kinds_.size())
+      file_.wrong(windows_.letters_key, text("one letter for each of ", kinds_.size(), " layers"));
+    for (std::size_t l = 0; l < letters.size(); ++l) {
+      const char c = letters[l];
+      kinds_[l].type = word_of(c == '*' ? 'f' : c == 'M' ? 'l' : c == 'E' ? 'm' : 'x');
+      say(l, "kind", kinds_[l].type, file_.at(windows_.letters_key), "one letter for each layer");
+    }
+  }
+  void full_listed() {
+    const auto full = *file_.wholes(windows_.full_key);
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const bool listed = std::find(full.begin(), full.end(), std::int64_t(l)) != full.end();
+      kinds_[l].type = listed ? "full_attention" : windows_.other;
+      say(l, "kind", kinds_[l].type, file_.at(windows_.full_key), "it lists the layers of full attention");
+    }
+  }
+  static std::string word_of(char letter) {
+    switch (letter) {
+      case 's':
+        return "sliding_attention";
+      case 'l':
+        return "linear_attention";
+      case 'c':
+        return "conv";
+      case 'h':
+        return "hybrid";
+      case 'i':
+        return "indexed_attention";
+      case 'm':
+        return "moe";
+      case 'x':
+        return "mlp";
+      default:
+        return "full_attention";
+    }
+  }
+  void pattern() {
+    const std::string_view start = windows_.start, cycle = windows_.cycle;
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
+      const bool last = windows_.last_full && l + 1 == kinds_.size();
+      const char letter = last ? 'f' : l < start.size() ? start[l] : cycle[l % cycle.size()];
+      kinds_[l].type = word_of(letter);
+      say(l, "kind", kinds_[l].type, "", "no key sets it: the pattern of the class");
     }
   }
   void all_but() {
@@ -164,7 +238,7 @@ class LayerReader {
     const std::int64_t at = windows_.full_at ? every - 1 : 0;
     for (std::int64_t l = 0; l < sizes_.layers; ++l) {
       const bool full = l % every == at;
-      kinds_[std::size_t(l)].type = full ? "full_attention" : "sliding_attention";
+      kinds_[std::size_t(l)].type = full ? "full_attention" : windows_.other;
       say(std::size_t(l), "kind", kinds_[std::size_t(l)].type, key,
           text("every ", ordinal(every), " layer has full attention", at ? "" : ", starting with the first",
                key.empty() ? ": default of the class" : ""));
@@ -222,6 +296,14 @@ class LayerReader {
     switch (family_.no_position) {
       case NoPosition::never:
         break;
+      case NoPosition::always:
+        for (std::size_t l = 0; l < kinds_.size(); ++l)
+          nowhere(l, "", "this model has no position in its layers");
+        break;
+      case NoPosition::full:
+        for (std::size_t l = 0; l < kinds_.size(); ++l)
+          if (kinds_[l].full()) nowhere(l, "", "layers with full attention have no RoPE in this family");
+        break;
       case NoPosition::listed:
         listed();
         break;
@@ -233,10 +315,6 @@ class LayerReader {
           if (kinds_[l].type == "full_attention")
             nowhere(l, file_.at("layer_types"),
                     "other layers have a window, so layers with full attention have no RoPE");
-        break;
-      case NoPosition::always:
-        for (std::size_t l = 0; l < kinds_.size(); ++l)
-          nowhere(l, "", "this model has no position in its layers");
         break;
     }
   }
@@ -318,12 +396,43 @@ class LayerReader {
     }
   }
 
+  // Heads that layers have beside those of the model, and layers without keys of their own.
+  void other_heads() {
+    const std::int64_t times = family_.sliding.kv_times;
+    for (std::size_t l = 0; times != 1 && l < kinds_.size(); ++l) {
+      if (kinds_[l].type != "sliding_attention") continue;
+      kinds_[l].kv_heads = times * sizes_.kv_heads;
+      say(l, "kv_heads", text(kinds_[l].kv_heads), "",
+          text("layers with a window have ", times, " times as many: fixed by the class"));
+    }
+    if (const auto list = family_.heads_list.empty() ? std::nullopt : file_.wholes(family_.heads_list)) {
+      if (list->size() != kinds_.size())
+        file_.wrong(family_.heads_list, text("a list of ", kinds_.size(), " numbers, one for each layer"));
+      for (std::size_t l = 0; l < kinds_.size(); ++l) {
+        if ((*list)[l] < 1 || (*list)[l] > kMostHeads)
+          file_.wrong(family_.heads_list, text("numbers from 1 to ", kMostHeads));
+        if ((*list)[l] == sizes_.heads) continue;
+        kinds_[l].heads = (*list)[l];
+        say(l, "heads", text(kinds_[l].heads), file_.at(family_.heads_list), "for this layer");
+      }
+    }
+    if (family_.shared_key.empty()) return;
+    const auto said = file_.whole(family_.shared_key, 0, kMostLayers);
+    const std::int64_t shared = std::min(said.value_or(family_.shared), sizes_.layers);
+    for (std::int64_t l = sizes_.layers - shared; l < sizes_.layers; ++l) {
+      kinds_[std::size_t(l)].shares_keys = true;
+      say(std::size_t(l), "kept", "none", said ? file_.at(family_.shared_key) : "",
+          "the last layers use the keys and values of earlier ones");
+    }
+  }
+
   void heads_by_layer() {
     const auto objects = layer_overrides(file_, sizes_.layers);
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
       if (objects[l].empty()) continue;
       own_size(l, "head_dim", text(objects[l], ".head_dim"), kinds_[l].head_dim);
       own_size(l, "kv_heads", text(objects[l], ".num_key_value_heads"), kinds_[l].kv_heads);
+      own_size(l, "heads", text(objects[l], ".num_attention_heads"), kinds_[l].heads);
     }
   }
   void own_size(std::size_t l, std::string_view what, const std::string& key, std::int64_t& size) {

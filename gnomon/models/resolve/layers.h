@@ -15,9 +15,12 @@ struct LayerKind {
   bool position = true;
   std::optional<double> theta;                         // its own, over the dictionary's
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0;  // 0 = the model's
+  bool shares_keys = false;                            // of an earlier layer
   std::vector<Because> because;
   bool full() const { return window == 0 && chunk == 0; }
 };
+// Whether layers of this type (ALLOWED_LAYER_TYPES of transformers 5.23, and its older words) have attention.
+bool attends(std::string_view type);
 
 // The file's own word that no query is kept from the keys after it; that none is.
 bool says_two_sided(FileReading& file, const Family& family);

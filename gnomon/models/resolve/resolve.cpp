@@ -13,8 +13,8 @@ namespace gnomon {
 namespace {
 
 // Where the files of models of several kinds keep the language part.
-constexpr std::array<std::string_view, 4> kParts{"text_config", "language_config", "llm_config",
-                                                 "thinker_config.text_config"};
+constexpr std::array<std::string_view, 5> kParts{"text_config", "language_config", "llm_config",
+                                                 "vlm_config.text_config", "thinker_config.text_config"};
 
 }  // namespace
 
@@ -133,6 +133,8 @@ double attention_scale(const Resolving& task, std::int64_t number, LayerPosition
   switch (task.family.scale) {
     case AttentionScale::root:
       break;
+    case AttentionScale::half_head:
+      return say(1 / std::sqrt(double(layer.head_dim) / 2), "", "1/sqrt(head_dim / 2): fixed by the class");
     case AttentionScale::by_head:
       return say(1 / double(layer.head_dim), "", "1/head_dim: this family normalises q and k");
     case AttentionScale::one:

@@ -46,7 +46,7 @@ std::vector<const LayerPosition*> different_layers(const std::vector<LayerPositi
 bool LayerPosition::same(const LayerPosition& o) const {
   return spec == o.spec && heads == o.heads && kv_heads == o.kv_heads && head_dim == o.head_dim &&
          value_dim == o.value_dim && scale == o.scale && causal == o.causal && kept == o.kept &&
-         component == o.component;
+         mixer == o.mixer && component == o.component;
 }
 
 }  // namespace gnomon

@@ -41,6 +41,7 @@ struct KeptKeys {
   std::int64_t channels = 0;  // channels of that key
   std::int64_t latent =
       0;  // channels of the one vector kept for all heads, in place of keys and values; 0 = none
+  bool elsewhere = false;  // none: an earlier layer's keys and values serve this one too
   bool operator==(const KeptKeys&) const = default;
 };
 
@@ -55,6 +56,8 @@ struct LayerPosition {
   double scale = 0;    // factor on q·k; 0 = 1/√head_dim. A factor by position or by YaRN is in the spec
   bool causal = true;  // a query sees no key after it
   KeptKeys kept;
+  // Empty: attention. Else the layer has none, so no position, no heads and no cache of keys: "linear_attention", "conv", "moe".
+  std::string mixer;
   std::string
       component;  // empty; "encoder" or "decoder" in a model with both; "indexer" for DeepSeek's second attention
   std::vector<Because> because;

@@ -59,10 +59,13 @@ RopeDict RopeDict::read(FileReading& from, std::string_view object, std::string_
 }
 
 RopeDict RopeDict::standard(std::string_view json, std::string_view rule) {
-  const Config config = Config::parse(json, "rope_parameters of the class");
+  return standard(Config::parse(json, "rope_parameters of the class"), "", rule);
+}
+RopeDict RopeDict::standard(const Config& config, std::string_view label, std::string_view rule) {
   RopeDict dict(config.where());
-  for (const std::string& name : config.keys()) {
-    dict.values_.emplace_back(name, *member(config, name, rule));
+  for (const std::string& name : config.keys(label)) {
+    const std::string key = label.empty() ? name : text(label, ".", name);
+    dict.values_.emplace_back(name, *member(config, key, rule));
     dict.values_.back().second.key.clear();
   }
   return dict;

@@ -33,6 +33,7 @@ class RopeDict {
   static RopeDict read(FileReading& from, std::string_view object, std::string_view rule);
   // What a class has instead of an absent one.
   static RopeDict standard(std::string_view json, std::string_view rule);
+  static RopeDict standard(const Config& config, std::string_view label, std::string_view rule);  // of a kind
 
   bool empty() const { return values_.empty(); }
   bool holds(std::string_view name) const { return entry(name) != nullptr; }  // if only null

@@ -7,6 +7,8 @@
 namespace gnomon {
 namespace {
 
+constexpr std::string_view kFull = "full_attention";
+
 class V4 {
  public:
   V4(FileReading& file, const Family& family, std::int64_t longest)
@@ -51,8 +53,12 @@ class V4 {
   }
   RopeDict scaling() {
     if (!file_.has("rope_scaling") && !rope_.standard.empty() &&
-        file_.kind("rope_scaling") == Config::Kind::absent)
-      return RopeDict::standard(rope_.standard, "no key sets it: rope_scaling of the class");
+        file_.kind("rope_scaling") == Config::Kind::absent) {
+      const Config own = Config::parse(rope_.standard, "rope_scaling of the class");
+      const bool by_kind =
+          own.kind(kFull) == Config::Kind::object;  // a class of 5: the dictionary of its full layers
+      return RopeDict::standard(own, by_kind ? kFull : "", "no key sets it: rope_scaling of the class");
+    }
     if (file_.kind("rope_scaling") == Config::Kind::object) members_ = file_.keys("rope_scaling").size();
     return RopeDict::read(file_, "rope_scaling", "transformers 4.57: rope_scaling");
   }

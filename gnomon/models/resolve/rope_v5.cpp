@@ -80,6 +80,9 @@ class V5 {
     std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     if (object == "rope_scaling" && filled(file_, "rope_parameters"))
       remark("rope_parameters", "rope_scaling is there too and replaces it as a whole", "two-dictionaries");
+    if (!filled(file_, object) && rope_.dicts == RopeDicts::nested && !file_.has("rope_parameters") &&
+        !rope_.standard.empty())
+      return standard_kinds();
     if (!filled(file_, object) && !rope_.standard.empty() && !file_.has("rope_parameters")) {
       RopeDict dict = RopeDict::standard(rope_.standard, "no key sets it: rope_parameters of the class");
       fill(dict, theta(rope_.theta_key, rope_.theta));
@@ -88,7 +91,7 @@ class V5 {
     }
     std::vector<std::string> nested;
     if (filled(file_, object)) nested = nested_keys(object);
-    if (known_ && !nested.empty())
+    if (known_ && !nested.empty() && rope_.dicts != RopeDicts::nested)
       file_.wrong(object,
                   "one dictionary for all layers: this class has one rotation and raises KeyError for more");
     for (const std::string& label : nested) one(text(object, ".", label), label);
@@ -182,25 +185,32 @@ class V5 {
     out_.kinds.emplace_back("", std::move(dict));
   }
 
-  // Gemma 4.
+  // What the class has for each kind of layer, where the file has no dictionary.
+  void standard_kinds() {
+    const Config own = Config::parse(rope_.standard, "rope_parameters of the class");
+    for (const std::string& label : labels_) {
+      if (own.kind(label) == Config::Kind::object) {
+        out_.kinds.emplace_back(
+            label, RopeDict::standard(own, label, "no key sets it: rope_parameters of the class"));
+      } else {
+        out_.kinds.emplace_back(label, std::nullopt);
+      }
+    }
+  }
+
+  // Gemma 4, Laguna, MiMo.
   void as_written() {
     const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
+    if (!file_.has(in)) return standard_kinds();
     for (const std::string& label : labels_) {
-      if (file_.has(in)) {
-        const std::string object = text(in, ".", label);
-        if (file_.kind(object) == Config::Kind::absent)
-          file_.wrong(in, text("an object with a dictionary for each layer type: there is none for ", label));
-        if (file_.kind(object) == Config::Kind::null) {
-          out_.kinds.emplace_back(label, std::nullopt);
-          continue;
-        }
-        out_.kinds.emplace_back(label, RopeDict::read(file_, object, "from the dictionary"));
-      } else {
-        const std::string_view own =
-            label == kSliding ? R"({"rope_type": "default", "rope_theta": 10000})" : rope_.standard;
-        out_.kinds.emplace_back(label,
-                                RopeDict::standard(own, "no key sets it: rope_parameters of the class"));
+      const std::string object = text(in, ".", label);
+      if (file_.kind(object) == Config::Kind::absent)
+        file_.wrong(in, text("an object with a dictionary for each layer type: there is none for ", label));
+      if (file_.kind(object) == Config::Kind::null) {
+        out_.kinds.emplace_back(label, std::nullopt);
+        continue;
       }
+      out_.kinds.emplace_back(label, RopeDict::read(file_, object, "from the dictionary"));
     }
   }
 

@@ -47,8 +47,15 @@ class RotaryLayers {
                     text(task_.file.config().where(), ": the settings of ", kinds_.size(),
                          " layers, with their lists, have more than ", kMostWritten, " characters"));
       LayerPosition layer = make_layer(task_, kind, parts);
-      layer.scale = attention_scale(task_, std::int64_t(l), layer);
       layer.number = std::int64_t(l);
+      if (!attends(kind.type)) {
+        layer.mixer = kind.type;
+        task_.answer.layers.push_back(std::move(layer));
+        continue;
+      }
+      layer.scale = attention_scale(task_, std::int64_t(l), layer);
+      layer.kept.elsewhere = kind.shares_keys;
+      value_width(layer), latent(layer);
       task_.answer.layers.push_back(std::move(layer));
       if (!task_.family.mla.indexer_dim) continue;
       task_.answer.layers.push_back(indexer(kind));
@@ -72,9 +79,29 @@ class RotaryLayers {
   std::vector<std::string> labels() const {
     std::vector<std::string> labels;
     for (const LayerKind& kind : kinds_)
-      if (task_.family.windows.typed && std::find(labels.begin(), labels.end(), kind.type) == labels.end())
+      if (task_.family.windows.typed && attends(kind.type) &&
+          std::find(labels.begin(), labels.end(), kind.type) == labels.end())
         labels.push_back(kind.type);
     return labels;
+  }
+  // Values of other channels than the head that is compared.
+  void value_width(LayerPosition& layer) {
+    const std::int64_t own = task_.family.mla.rope ? task_.family.mla.value : task_.family.value;
+    if (own == 0) return;
+    const auto said = task_.file.whole("v_head_dim", 1, 65536);
+    if (said.value_or(own) == layer.head_dim) return;
+    layer.value_dim = said.value_or(own);
+    layer.because.push_back({"value_dim", text(layer.value_dim), said ? task_.file.at("v_head_dim") : "",
+                             said ? "channels of a value" : "no key sets it: default of the class"});
+  }
+  // One vector for all heads, and the slice that turns.
+  void latent(LayerPosition& layer) {
+    const Mla& mla = task_.family.mla;
+    if (!mla.rope || task_.answer.reader == Reader::llama_cpp) return;
+    const auto said = task_.file.whole("kv_lora_rank", 1, 1 << 20);
+    layer.kept.latent = said.value_or(mla.latent) + task_.file.whole("qk_rope_head_dim").value_or(mla.rope);
+    layer.because.push_back({"kept", text(layer.kept.latent), said ? task_.file.at("kv_lora_rank") : "",
+                             "kv_lora_rank + qk_rope_head_dim: one vector for all heads"});
   }
   void read_pairing() {
     const std::string_view key = task_.family.mla.pairing_key;
@@ -98,7 +125,7 @@ class RotaryLayers {
   const SpecPart* rope_of(const LayerKind& kind) {
     const auto& dict = reading_.of(kind.type);
     const RopeHead turning = head(kind);
-    if (!kind.position || !dict || turning.rotated == 0) return nullptr;
+    if (!kind.position || !attends(kind.type) || !dict || turning.rotated == 0) return nullptr;
     const Key key{kind.type, kind.theta.value_or(0), turning.attended};
     const auto there = made_.find(key);
     if (there != made_.end()) return &there->second;

@@ -1,0 +1,403 @@
+"""Every causal and every encoder class of text of transformers, and what it does with position: tests/golden/classes.json.
+
+    python3 make_classes.py                     writes classes.json
+    python3 make_classes.py --only qwen3_next cohere2 --print
+
+transformers 5.23.0, torch 2.15.0. Each class is made small with its own settings of position, writes its file (to_json_file), and runs on a
+few tokens. A spy in the place of attention (AttentionInterface) sees the heads, the factor of q·k and the mask of each layer; a second one
+around the class's functions of rotation sees vectors before and after, from which pairs and channels follow. Frequencies are those of the
+class's rotary modules; the cache is the class's own. gnomon is not used.
+
+For each class: `config`, the file; `defaults`, its keys that the class has the same value for, which older files leave out; `layers`, groups
+of layers that do the same; `bare`, the sizes and the rotation of the class of full size when the file says nothing. `wrappers`: classes that
+keep the file of such a class in an object. `unmade`: classes that could not be made to run, with the reason.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import tempfile
+import warnings
+
+import torch
+import transformers
+from class_shapes import shrunk
+from resolver_modules import digest, module_of
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.auto import modeling_auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+warnings.filterwarnings("ignore")
+transformers.logging.set_verbosity_error()
+HERE = pathlib.Path(__file__).parent
+T = 11
+NOT_OF_TEXT = re.compile("Vision|Audio|Image|Video|Unscaled|Indexer|Compressor|Depth|CodeTalker|Code2Wav|Token2Wav|DiT")
+
+
+class NoAnswer(Exception):
+    pass
+
+
+def inside(config, text):
+    """The key under which a larger model's file keeps the settings of its text."""
+    for key in type(config).sub_configs:
+        own = getattr(config, key, None)
+        if own is text:
+            return key
+        below = inside(own, text) if own is not None and type(own).sub_configs else None
+        if below:
+            return f"{key}.{below}"
+    return None
+
+
+def has_text_model(cls):
+    """Whether the class's own module has a decoder of text, though no table of Auto classes names it."""
+    try:
+        names = [n for n, c in vars(module_of(cls)).items() if isinstance(c, type) and getattr(c, "config_class", None) is type(cls)]
+    except Exception:  # of any kind: it has no module
+        return False
+    return hasattr(cls, "vocab_size") and any(n.endswith(("ForCausalLM", "TextModel", "ForConditionalGeneration")) for n in names)
+
+
+def of_text():
+    """Configuration types of a causal or a masked language model, or of the text of a larger model; and the larger models."""
+    named = set(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) | set(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
+    types, wrappers = set(), {}
+    for name in CONFIG_MAPPING:
+        try:
+            config = CONFIG_MAPPING[name]()
+            text = config.get_text_config()
+        except Exception:  # of any kind: such a class has no file of its own
+            continue
+        if config.is_encoder_decoder or getattr(text, "is_encoder_decoder", False):
+            continue
+        if text is not config:
+            wrappers[name] = (text, inside(config, text))
+        elif name in named or has_text_model(config):
+            types.add(name)
+    inner = {c.model_type: type(c) for c, _ in wrappers.values()}
+    return types | set(inner), wrappers, inner
+
+
+def model_class(config):
+    module = module_of(config)
+    found = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, transformers.PreTrainedModel)
+             and c.config_class is type(config) and c.__module__ == module.__name__ and "PreTrained" not in c.__name__
+             and c.__name__.endswith(("Model", "Transformer", "Decoder")) and not NOT_OF_TEXT.search(c.__name__)]
+    if not found:
+        raise NoAnswer("no model of text")
+    return min(found, key=lambda c: (not c.__name__.endswith("TextModel"), not c.__name__.endswith("Model"), len(c.__name__)))
+
+
+class Spy:
+    """What reaches attention, and what the functions of rotation are given and return."""
+
+    now = None  # the one that listens
+
+    def __init__(self, config):
+        self.calls, self.turns, self.module = [], [], module_of(config)
+        self.kept = {n: f for n, f in vars(self.module).items() if callable(f) and re.match(r"apply_(\w*_)?(rotary|rope)", n)}
+
+    def __enter__(self):
+        for name, function in self.kept.items():
+            setattr(self.module, name, self.turning(function))
+        Spy.now = self
+        return self
+
+    def __exit__(self, *_):
+        for name, function in self.kept.items():
+            setattr(self.module, name, function)
+
+    def turning(self, function):
+        def turn(*given, **named):
+            out = function(*given, **named)
+            rows = [x for x in given if isinstance(x, torch.Tensor) and x.dim() == 4]
+            self.turns.append(list(zip(rows, out if isinstance(out, tuple) else (out,))))
+            return out
+        return turn
+
+    def attention(self, module, q, k, v, mask=None, *more, **named):
+        mask = named.get("attention_mask", mask)
+        self.calls.append({"module": module, "q": q, "k": k, "v": v, "mask": mask, "scale": named.get("scaling", getattr(module, "scaling", None)),
+                           "turns": self.turns})
+        self.turns = []
+        return q.new_zeros(q.shape[0], q.shape[2], q.shape[1], v.shape[-1]), None
+
+
+ALL_ATTENTION_FUNCTIONS.register("spy", lambda *given, **named: Spy.now.attention(*given, **named))
+ALL_MASK_ATTENTION_FUNCTIONS.register("spy", eager_mask)
+
+
+def rotations(model):
+    """(label, frequencies, factor) of each rotary module of the text; its labels are kinds of layers."""
+    found = []
+    for name, module in model.named_modules():
+        if NOT_OF_TEXT.search(type(module).__name__) or not re.search("Rotary|Rope|RoPE", type(module).__name__):
+            continue
+        for buffer, f in module.named_buffers(recurse=False):
+            if buffer.endswith("inv_freq") and "original" not in buffer:
+                label = buffer.removesuffix("inv_freq").removesuffix("_")
+                factor = getattr(module, f"{label}_attention_scaling" if label else "attention_scaling", 1.0)
+                found.append((label or name.rsplit(".", 1)[-1], f.double(), float(factor)))
+    return found
+
+
+def by_token(x, tokens):
+    """(heads, tokens, channels) of a call's rows."""
+    x = x[0]
+    return x if x.shape[1] == tokens else x.transpose(0, 1) if x.shape[0] == tokens else None
+
+
+def angles(x, y, first, n, pairs):
+    """The angle and the growth of each pair between rows x and rows y; None: y is not x turned in these pairs."""
+    x, y = x[..., first:first + n].double(), y[..., first:first + n].double()
+    cut = (lambda v: (v[..., 0::2], v[..., 1::2])) if pairs != "halves" else (lambda v: (v[..., :n // 2], v[..., n // 2:]))
+    a, b = cut(x)
+    c, d = (y[..., :n // 2], y[..., n // 2:]) if pairs == "apart" else cut(y)
+    turn = torch.complex(c, d) / torch.complex(a, b)
+    return None if float((turn - turn.mean(0, keepdim=True)).abs().max()) > 1e-3 else turn.mean(0)
+
+
+def matched(turn, sets, positions):
+    """Of the sets of frequencies the one by which these numbers turn, and the stream of positions of each pair; ?: several fit."""
+    for label, f, factor in sets:
+        if len(f) != turn.shape[-1]:
+            continue
+        streams = [factor * torch.exp(1j * p[:, None] * f) for p in positions]
+        fits = torch.stack([(turn - s).abs().amax(0) < 2e-3 for s in streams])
+        if bool(fits.any(0).all()):
+            return label, f, factor, [str(int(torch.argmax(one.int()))) if int(one.sum()) == 1 else "?" for one in fits.T]
+    return None
+
+
+def turned(before, after, seen, sets, positions):
+    """Channels of attention's vector that turn, in which pairs and by which frequencies."""
+    x, y, q = (by_token(v, T) for v in (before, after, seen))
+    if x is None or y is None or x.shape != y.shape:
+        return None
+    width = x.shape[-1]
+    for n in sorted({2 * len(f) for _, f, _ in sets}, reverse=True):
+        for first in dict.fromkeys((0, width - n)):
+            for pairs in ("halves", "adjacent", "apart"):
+                turn = angles(x, y, first, n, pairs) if first >= 0 else None
+                found = matched(turn, sets, positions) if turn is not None else None
+                if found:
+                    at = next((s for s in range(q.shape[-1] - width + 1) if torch.allclose(q[..., s:s + width], y, atol=1e-4)), None)
+                    if at is None:
+                        return None
+                    return at + first, n, "halves" if pairs == "halves" else "adjacent", found
+    raise NoAnswer("rows that turn by no known rule")
+
+
+def rotation(call, sets, positions, entry):
+    for rows in call["turns"]:
+        for before, after in rows:
+            if before.shape != after.shape:
+                continue
+            found = turned(before, after, call["q"], sets, positions)
+            if not found:
+                continue
+            first, n, pairs, (label, f, factor, streams) = found
+            entry["turned"], entry["f"] = [first, n, pairs], {"a": float(f"{factor:.12g}"), **digest(f)}
+            if len(positions) > 1:
+                entry["streams"] = "".join(streams)
+            return
+    entry["turned"] = None
+
+
+def sees(call):
+    """The first key that the last query sees, and whether the first query sees the last key."""
+    mask = call["mask"]
+    if mask is None:
+        return {"first": 0, "later": not getattr(call["module"], "is_causal", True)}
+    row = (mask[0, 0, :, :T] > -1) if mask.dtype != torch.bool else mask[0, 0, :, :T]
+    return {"first": int(row[-1].nonzero()[0]), "later": bool(row[0, -1])}
+
+
+def entry_of(call, sets, positions, per_token):
+    q, k, v = call["q"], call["k"], call["v"]
+    entry = {"heads": [q.shape[1], k.shape[1], q.shape[3]], **sees(call)}
+    scale, own = call["scale"], getattr(call["module"], "scaling", None)
+    if scale == 1.0 and isinstance(own, float):  # OPT has multiplied the queries by it before
+        scale = own
+    if scale is not None:
+        entry["scale"] = float(f"{float(scale):.9g}")
+    rotation(call, sets, positions, entry)
+    if per_token is not None:
+        entry["kept"] = per_token
+    return entry
+
+
+def cache_of(out):
+    """Numbers that each layer's cache holds for a token; None: the class keeps none."""
+    cache = getattr(out, "past_key_values", None)
+    if cache is None or not hasattr(cache, "layers"):
+        return None
+    kept = []
+    for layer in cache.layers:
+        keys, values = getattr(layer, "keys", None), getattr(layer, "values", None)
+        parts = [x for x in (keys, values) if isinstance(x, torch.Tensor) and x.numel()]
+        kept.append(sum(x.shape[1] * x.shape[3] for x in parts))
+    return kept
+
+
+def made(config):
+    torch.manual_seed(1)
+    for c in (config, config.get_text_config()):
+        c._attn_implementation = "spy"
+        c._experts_implementation = "eager"
+    model = model_class(config)(config)
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.dim() > 1:
+                torch.nn.init.normal_(p, std=0.2)
+    return model.float().eval()
+
+
+def run(config, model, positions=None):
+    with Spy(config) as spy, torch.no_grad():
+        more = {"position_ids": positions} if positions is not None else {}
+        out = model(input_ids=torch.arange(T)[None] % 17 + 1, **more)
+    return spy.calls, out
+
+
+def streams_of(config, model):
+    """The three streams of positions that such classes take: (3, 1, T); far apart, so that slow pairs tell them apart."""
+    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(3)])[:, None]
+
+
+def grouped(entries):
+    groups = []
+    for layer, entry in sorted(entries.items()):
+        for old in groups:
+            if old[1] == entry:
+                old[0].append(layer)
+                break
+        else:
+            groups.append(([layer], entry))
+    return [{"layers": layers, **entry} for layers, entry in groups]
+
+
+def layers_of(config):
+    model = made(config)
+    sets = rotations(model)
+    one = [torch.arange(T).double()]
+    calls, out = run(config, model)
+    kept = cache_of(out)
+    entries = {}
+    for call in calls:
+        layer = getattr(call["module"], "layer_idx", None)
+        layer = len(entries) if layer is None else layer
+        if layer not in entries:
+            entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
+    if "mrope" in pathlib.Path(module_of(config).__file__).read_text():
+        three = streams_of(config, model)
+        for call in run(config, model, three)[0]:
+            more = {}
+            rotation(call, sets, list(three[:, 0].double()), more)
+            if "streams" in more:
+                entries[call["module"].layer_idx]["streams"] = more["streams"]
+    if not entries:
+        raise NoAnswer("no call of attention through the interface")
+    for layer in range(config.num_hidden_layers):
+        entries.setdefault(layer, {"heads": None})
+    return grouped(entries)
+
+
+ABOUT = re.compile("|".join((
+    "model_type", "hidden_size$", "d_model", "n_embd", "^dim$", "num_hidden_layers", "n_layer", "num_layers", "_heads?$", "_heads_", "num_key_value",
+    "kv_heads", "head_dim", "head_size", "kv_channels", "max_pos", "max_seq", "n_pos", "model_max", "rope", "rotary", "rotate", "layer_types", "layers_block_type", "sliding", "window", "swa",
+    "qk_", "v_head", "kv_lora", "no_rope", "multiplier", "query_pre", "scalar", "per_layer_config", "global_attn", "local_attention", "chunk", "alibi",
+    "position", "nope", "attn_layer", "block_types", "interval", "hybrid_layer", "index_", "bidirectional", "is_causal", "attn_scale", "temperature", "floor_scale",
+    "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
+NOT_ABOUT = re.compile("_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
+
+
+def told(file):
+    """Of a saved file what may be about position: a class reads no other key for it."""
+    return {k: v for k, v in file.items() if ABOUT.search(k) and not NOT_ABOUT.search(k)}
+
+
+def saved(config, whole=False):
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
+        config.to_json_file(file.name)
+        text = json.load(file)
+    return text if whole else told(text)
+
+
+def bare_of(cls, config):
+    """Sizes and rotation of the class of full size. The rotary module alone is made: a model would not fit."""
+    found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": config.num_attention_heads}
+    module = module_of(config)
+    rotary = [c for n, c in vars(module).items() if isinstance(c, type) and c.__module__ == module.__name__ and re.search("Rotary|RoPE", n)
+              and not NOT_OF_TEXT.search(n) and issubclass(c, torch.nn.Module)]
+    digests = []
+    for c in rotary[:1]:
+        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": c(config)})):
+            digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
+    return {**found, "rotations": digests}
+
+
+def defaults_of(cls, file):
+    """Keys that this class has the same value for when the file has none of them."""
+    sizes = {k: v for k, v in file.items() if isinstance(v, int) and not isinstance(v, bool) and "window" not in k and "theta" not in k}
+    try:
+        without = saved(cls(**{k: v for k, v in sizes.items() if k != "model_type"}))
+    except Exception:  # the class needs more than sizes
+        return []
+    return sorted(k for k in file if k not in sizes and k != "model_type" and without.get(k, "absent") == file[k])
+
+
+def answer(name, cls):
+    config = shrunk(name, cls)
+    file = saved(config)
+    again = cls(**{k: v for k, v in saved(config, whole=True).items() if k != "model_type"})
+    if saved(again) != file:
+        raise NoAnswer("its file gives another configuration")
+    found = {"type": name, "config": file, "defaults": defaults_of(cls, file), "layers": layers_of(again)}
+    try:
+        found["bare"] = bare_of(cls, cls())
+    except Exception as error:  # of any kind: it has no default
+        found["bare"] = None
+        print(name, "has no answer of full size:", type(error).__name__, str(error)[:80])
+    return found
+
+
+def line_of(x):
+    return json.dumps(x, separators=(",", ":"))
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--only", nargs="*")
+    options.add_argument("--print", action="store_true")
+    options.add_argument("--out", type=pathlib.Path, default=HERE / "classes.json")
+    args = options.parse_args()
+    types, wrappers, inner = of_text()
+    classes, unmade = [], {}
+    for name in sorted(args.only or types):
+        try:
+            classes.append(answer(name, inner.get(name) or CONFIG_MAPPING[name]))
+        except Exception as error:  # of any kind: it is told
+            unmade[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:110]}"
+            if args.print:
+                import traceback
+                traceback.print_exc()
+        print(name, unmade.get(name, "made"), flush=True)
+        if args.print and classes and classes[-1]["type"] == name:
+            print(json.dumps(classes[-1], indent=1))
+    known = {c["type"] for c in classes}
+    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if c.model_type in known and key}
+    lines = ",\n".join(map(line_of, classes))
+    if not args.only:
+        args.out.write_text(f'{{"tokens":{T},\n"wrappers":{line_of(around)},\n"unmade":{json.dumps(unmade, indent=0)},\n"classes":[\n{lines}\n]}}\n')
+    print(len(classes), "classes,", len(around), "wrappers,", len(unmade), "unmade")
+    for name, why in unmade.items():
+        print(" ", name, why)
+
+
+if __name__ == "__main__":
+    main()
