@@ -1,7 +1,7 @@
 """Every causal and every encoder class of text of transformers, and what it does with position: tests/golden/classes.json.
 
     python3 make_classes.py                     writes classes.json
-    python3 make_classes.py --only qwen3_next cohere2 --print
+    python3 make_classes.py --only qwen3_next cohere2       writes these two anew and keeps the others; --print shows them
 
 transformers 5.23.0, torch 2.15.0. Each class is made small with its own settings of position, writes its file (to_json_file), and runs on a
 few tokens. A spy in the place of attention (AttentionInterface) sees the heads, the factor of q·k and the mask of each layer; a second one
@@ -370,6 +370,15 @@ def line_of(x):
     return json.dumps(x, separators=(",", ":"))
 
 
+def kept(args):
+    """What classes.json has of the classes that are not asked."""
+    if not args.only:
+        return {}, {}
+    old = json.loads(args.out.read_text())
+    return ({c["type"]: c for c in old["classes"] if c["type"] not in args.only},
+            {name: why for name, why in old["unmade"].items() if name not in args.only})
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--only", nargs="*")
@@ -377,23 +386,23 @@ def main():
     options.add_argument("--out", type=pathlib.Path, default=HERE / "classes.json")
     args = options.parse_args()
     types, wrappers, inner = of_text()
-    classes, unmade = [], {}
+    classes, unmade = kept(args)
     for name in sorted(args.only or types):
         try:
-            classes.append(answer(name, inner.get(name) or CONFIG_MAPPING[name]))
+            classes[name] = answer(name, inner.get(name) or CONFIG_MAPPING[name])
+            unmade.pop(name, None)
         except Exception as error:  # of any kind: it is told
             unmade[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:110]}"
             if args.print:
                 import traceback
                 traceback.print_exc()
         print(name, unmade.get(name, "made"), flush=True)
-        if args.print and classes and classes[-1]["type"] == name:
-            print(json.dumps(classes[-1], indent=1))
-    known = {c["type"] for c in classes}
-    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if c.model_type in known and key}
-    lines = ",\n".join(map(line_of, classes))
-    if not args.only:
-        args.out.write_text(f'{{"tokens":{T},\n"wrappers":{line_of(around)},\n"unmade":{json.dumps(unmade, indent=0)},\n"classes":[\n{lines}\n]}}\n')
+        if args.print and name in classes:
+            print(json.dumps(classes[name], indent=1))
+    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if c.model_type in classes and key}
+    lines = ",\n".join(line_of(classes[name]) for name in sorted(classes))
+    around_lines = ",\n".join(f"{line_of(n)}:{line_of(w)}" for n, w in around.items())
+    args.out.write_text(f'{{"tokens":{T},\n"wrappers":{{\n{around_lines}}},\n"unmade":{json.dumps(dict(sorted(unmade.items())), indent=0)},\n"classes":[\n{lines}\n]}}\n')
     print(len(classes), "classes,", len(around), "wrappers,", len(unmade), "unmade")
     for name, why in unmade.items():
         print(" ", name, why)

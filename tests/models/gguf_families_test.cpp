@@ -252,7 +252,7 @@ TEST_F(GgufFamilies, ArchitecturesWithoutAFamily) {
   EXPECT_THROW(read(model("mamba2")), WrongValue);
 }
 
-// One list: a row of families.cpp names what the list has, and nothing stands in it twice.
+// One list: a row of families/ names what the list has, and nothing stands in it twice.
 TEST(GgufArchitectures, AreOneListInOrder) {
   const auto all = gguf_architectures();
   for (std::size_t n = 1; n < all.size(); ++n) EXPECT_LT(all[n - 1].name, all[n].name);

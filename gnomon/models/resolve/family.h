@@ -9,7 +9,7 @@
 
 namespace gnomon {
 
-// What is known of a family of models beside its files: one row each (families.cpp), which is all that a family with no rule
+// What is known of a family of models beside its files: one row each (families/), which is all that a family with no rule
 // of its own needs. Numbers and names are those of transformers 5.23.0, models/NAME/configuration_NAME.py and
 // modeling_NAME.py, unless the row says otherwise.
 

@@ -61,7 +61,7 @@ struct GgufArchitecture {
   bool keyless = false;           // base 10000 and no scaling, whatever the file says
   bool two_sided = false;         // no query is kept from the keys after it
   GgufWindows windows = {};
-  NoPosition no_position = NoPosition::never;  // of an architecture that no row of families.cpp has
+  NoPosition no_position = NoPosition::never;  // of an architecture that no row of families/ has
   bool dense_turns = false;     // layers before leading_dense_block_count turn, whatever they see
   bool divides_full = false;    // rope_freqs.weight is not for layers with a window
   bool own_width = false;       // each layer has its rotated width; of others, that of layer 0 holds for all

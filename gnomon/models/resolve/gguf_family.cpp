@@ -255,7 +255,7 @@ Mla trailing_slice(const Config& config, const std::string& arch) {
   return {.nope = head - turning, .rope = turning};
 }
 
-// What gnomon makes of an architecture that no row of families.cpp has.
+// What gnomon makes of an architecture that no row of families/ has.
 Family unlisted(const Config& config, const std::string& arch, Resolved& answer) {
   const GgufArchitecture* fixed = find_gguf_architecture(arch);
   if (fixed && fixed->position == GgufPosition::no_attention)

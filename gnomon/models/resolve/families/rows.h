@@ -1,0 +1,29 @@
+#pragma once
+#include "gnomon/models/resolve/family.h"
+
+namespace gnomon {
+
+// The rows of families(), by what their layers do with position: one file each. To add a row: the row, a file in
+// tests/golden/configs, its answer in families_test.cpp, and its configurations in tests/golden/make_resolver.py and
+// resolver_grid.py.
+std::span<const Family> tables_rows();
+std::span<const Family> distances_rows();
+std::span<const Family> dense_rows();
+std::span<const Family> windows_rows();
+std::span<const Family> streams_rows();
+std::span<const Family> latent_rows();
+std::span<const Family> hybrids_rows();
+
+// What several rows say.
+inline constexpr SizeKeys kGpt2Keys{
+    .width = "n_embd", .layers = "n_layer", .heads = "n_head", .kv_heads = {}, .longest = "n_positions"};
+inline constexpr SizeKeys kNoGroups{
+    .kv_heads = {}};  // as many heads of keys as of queries, whatever the file says
+
+inline constexpr WindowRule kQwenWindows{.which = WindowRule::Which::from_layer,
+                                         .standard = 4096,
+                                         .use_key = "use_sliding_window",
+                                         .unused_is_none = true};
+inline constexpr WindowRule kUntyped{.typed = false};
+
+}  // namespace gnomon

@@ -1,0 +1,185 @@
+#include "gnomon/models/resolve/families/rows.h"
+
+namespace gnomon {
+namespace {
+
+// Gemma's, OLMo's and gpt-oss's layers: every so-many-th sees everything.
+constexpr WindowRule every_last(std::int64_t every, std::int64_t window, std::string_view key = {}) {
+  return {.which = WindowRule::Which::all_but,
+          .every = every,
+          .full_at = 1,
+          .every_key = key,
+          .standard = window};
+}
+// Two-sided, both halve the window; Gemma 3 then sees keys nearer than half of it and one, Gemma 4 those as far as that too.
+constexpr WindowRule gemma_windows(std::int64_t window, std::int8_t two_sided_more,
+                                   std::string_view key = {}) {
+  WindowRule windows = every_last(6, window, key);
+  windows.two_sided_more = two_sided_more;
+  return windows;
+}
+constexpr WindowRule kEveryLayer4096{.which = WindowRule::Which::all, .standard = 4096, .typed = false};
+constexpr WindowRule kEveryLayerIfSaid{.which = WindowRule::Which::all, .typed = false};
+constexpr WindowRule kGraniteWindows{
+    .which = WindowRule::Which::all_but, .every = 4, .full_at = 0, .standard = 128};
+
+constexpr std::string_view kMinistral3Rope =
+    R"({"type": "yarn", "rope_theta": 1000000, "factor": 16, "original_max_position_embeddings": 16384, "beta_fast": 32,
+        "beta_slow": 1, "mscale_all_dim": 1, "mscale": 1, "llama_4_scaling_beta": 0.1})";
+constexpr std::string_view kGptOssRope =
+    R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1, "truncate": false,
+        "original_max_position_embeddings": 4096})";
+constexpr std::string_view kGemma4Rope =
+    R"({"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1000000},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000}})";
+
+// RoPE, and layers that see a window or carry no position.
+const Family kFamilies[] = {
+    {.name = "mistral",
+     .types = {"mistral", "mistral3"},
+     .sizes = {4096, 32, 32, 8, 0, 131072},
+     .windows = kEveryLayer4096,
+     .rope = {.null_head_v4 = true, .fills_null_head = true}},
+    {.name = "ministral",
+     .types = {"ministral"},
+     .sizes = {4096, 32, 32, 8, 0, 131072},
+     .windows = {.which = WindowRule::Which::all, .standard = 4096},
+     .rope = {.null_head = true, .null_head_v4 = true}},
+    {.name = "ministral3",
+     .types = {"ministral3"},
+     .gguf = {"mistral3"},
+     .sizes = {4096, 34, 32, 8, 128, 262144},
+     .windows = kEveryLayerIfSaid,
+     .temperature = Temperature::ministral3,
+     .rope = {.standard = kMinistral3Rope}},
+    {.name = "mixtral",
+     .types = {"mixtral"},
+     .sizes = {4096, 32, 32, 8, 0, 131072},
+     .windows = kEveryLayerIfSaid,
+     .rope = {.theta = 1e6, .null_head = true, .null_head_v4 = true}},
+    {.name = "qwen2",
+     .types = {"qwen2"},
+     .gguf = {"qwen2"},
+     .sizes = {4096, 32, 32, 32, 0, 32768},
+     .windows = kQwenWindows},
+    {.name = "qwen3",
+     .types = {"qwen3"},
+     .gguf = {"qwen3"},
+     .sizes = {4096, 32, 32, 32, 128, 32768},
+     .windows = kQwenWindows},
+    {.name = "phi3",
+     .types = {"phi3"},
+     .gguf = {"phi3"},
+     .sizes = {3072, 32, 32, 0, 0, 4096},
+     .windows = kEveryLayerIfSaid,
+     .rope = {.dicts = RopeDicts::phi3,
+              .partial = 1,
+              .plain_partial = true,
+              .original = 4096,
+              .types = {{"longrope"}},
+              .types_v4 = {{"longrope"}, 3}}},
+    {.name = "gemma2",
+     .types = {"gemma2"},
+     .gguf = {"gemma2"},
+     .sizes = {2304, 26, 8, 4, 256, 8192},
+     .width_by_heads = true,
+     .two_sided_key = "use_bidirectional_attention",
+     .two_sided_by_kernel = true,
+     .scale = AttentionScale::by_scalar,
+     .windows = every_last(2, 4096)},
+    {.name = "gemma3",
+     .types = {"gemma3", "gemma3_text"},
+     .gguf = {"gemma3"},
+     .sizes = {2304, 26, 8, 4, 256, 131072},
+     .width_by_heads = true,
+     .two_sided_key = "use_bidirectional_attention",
+     .scale = AttentionScale::by_scalar,
+     .windows = gemma_windows(4096, 1, "sliding_window_pattern"),
+     .rope = {.theta = 1e6,
+              .sliding_theta = 1e4,
+              .sliding_theta_key = "rope_local_base_freq",
+              .dicts = RopeDicts::by_kind}},
+    {.name = "gemma4",
+     .types = {"gemma4", "gemma4_text"},
+     .gguf = {"gemma4"},
+     .sizes = {2304, 30, 8, 4, 256, 131072},
+     .two_sided_key = "use_bidirectional_attention",
+     .scale = AttentionScale::one,
+     .windows = gemma_windows(512, 2),
+     .full = {.head_dim_key = "global_head_dim",
+              .head_dim = 512,
+              .kv_heads_key = "num_global_key_value_heads",
+              .kv_heads_if = "attention_k_eq_v",
+              .last = true},
+     .rope = {.dicts = RopeDicts::as_written, .standard = kGemma4Rope}},
+    {.name = "smollm3",
+     .types = {"smollm3"},
+     .gguf = {"smollm3"},
+     .sizes = {2048, 36, 16, 4, 0, 32768},
+     .windows = {.which = WindowRule::Which::without_position, .use_key = "use_sliding_window"},
+     .no_position = NoPosition::listed,
+     .rope = {.theta = 2e6}},
+    {.name = "llama4",
+     .types = {"llama4", "llama4_text"},
+     .gguf = {"llama4"},
+     .sizes = {5120, 48, 40, 8, 128, 131072},
+     .windows = {.chunk = 8192},
+     .no_position = NoPosition::listed,
+     .temperature = Temperature::llama4,
+     .rope = {.theta = 5e5, .pairing = Pairing::adjacent, .types_v4 = {{"llama3"}}}},
+    {.name = "gpt_oss",
+     .types = {"gpt_oss"},
+     .gguf = {"gpt-oss"},
+     .sizes = {2880, 36, 64, 8, 64, 131072},
+     .windows = every_last(2, 128),
+     .rope = {.theta = 150000, .standard = kGptOssRope}},
+    {.name = "olmo3",
+     .types = {"olmo3"},
+     .sizes = {4096, 32, 32, 0, 0, 2048},
+     .windows = every_last(4, 4096),
+     .rope = {.theta = 5e5, .theta_v4 = 1e4, .dicts = RopeDicts::by_kind, .fills_null_head = true}},
+    {.name = "exaone4",
+     .types = {"exaone4"},
+     .gguf = {"exaone4"},
+     .sizes = {4096, 32, 32, 32, 0, 2048},
+     .windows = every_last(4, 4096, "sliding_window_pattern"),
+     .no_position = NoPosition::full_if_windows},
+    {.name = "granite_swa",
+     .types = {"granite_swa"},
+     .sizes = {2560, 24, 20, 4, 0, 8192},
+     .scale = AttentionScale::multiplier,
+     .windows = kGraniteWindows,
+     .no_position = NoPosition::theta_zero},
+    {.name = "granitemoe_swa",
+     .types = {"granitemoe_swa"},
+     .sizes = {4096, 32, 32, 0, 0, 2048},
+     .scale = AttentionScale::multiplier,
+     .windows = kGraniteWindows,
+     .no_position = NoPosition::theta_zero},
+    {.name = "modernbert",
+     .types = {"modernbert"},
+     .gguf = {"modern-bert"},
+     .sizes = {768, 22, 12, 0, 0, 8192},
+     .keys = kNoGroups,
+     .width_by_heads = true,
+     .causal = false,
+     .windows = {.which = WindowRule::Which::all_but,
+                 .every = 3,
+                 .full_at = 0,
+                 .every_key = "global_attn_every_n_layers",
+                 .key = "local_attention",
+                 .standard = 128,
+                 .divisor = 2,
+                 .more = 1},
+     .rope = {.theta = 160000,
+              .sliding_theta = 1e4,
+              .theta_key = "global_rope_theta",
+              .sliding_theta_key = "local_rope_theta",
+              .dicts = RopeDicts::both_kinds}},
+};
+
+}  // namespace
+
+std::span<const Family> windows_rows() { return kFamilies; }
+
+}  // namespace gnomon
