@@ -105,7 +105,11 @@ class Rope {
     const bool null = dict_.holds("partial_rotary_factor") && !dict_.find("partial_rotary_factor");
     const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
     if (null && !forgotten) dict_.wrong("partial_rotary_factor", "a number, or no such key");
-    if (type_ == "proportional") return rotate(head_.rotated);
+    if (head_.whole && type_ == "default" && !facts_.plain_partial)
+      dict_.wrong("rope_type",
+                  "a type that counts partial_rotary_factor: for this one the class computes cos and sin for "
+                  "the whole head, and raises RuntimeError when it rotates a slice");
+    if (type_ == "proportional" || head_.whole) return rotate(head_.rotated);
     if (forgotten && part != 1) {
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
                           "ignored: in this family the default type rotates the whole head",
@@ -173,7 +177,26 @@ class Rope {
     if (facts_.sections.empty()) return;
     encoding_.name = facts_.interleaved ? "mrope_interleaved" : "mrope";
     const auto own = dict_.list("mrope_section");
+    if (facts_.interleaved && rest_of_sections(own)) return;
     option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
+  }
+  // In turns, the class looks only at the parts of height and width: all other pairs follow time.
+  bool rest_of_sections(const std::optional<std::vector<double>>& own) {
+    std::vector<double> parts = own ? *own : numbers_of(facts_.sections);
+    if (parts.size() != 3) return false;
+    const double pairs = double(rotated_) / 2, time = pairs - parts[1] - parts[2];
+    if (time == parts[0] || time < std::max(parts[1], parts[2])) return false;
+    parts[0] = time;
+    write("sections", parts);
+    const RopeValue* from = dict_.find("mrope_section");
+    because("sections", encoding_.options.back().second.print(), from ? from->key : "",
+            "the parts of height and width; all other pairs follow time");
+    return true;
+  }
+  static std::vector<double> numbers_of(std::string_view sections) {
+    std::vector<double> numbers;
+    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
+    return numbers;
   }
   void linear() { option("factor", factor(), "factor"); }
   void dynamic() {

@@ -13,6 +13,7 @@ struct RopeHead {
   std::int64_t rotated = 0;   // of them, what the file calls the head: those of MLA's rotary slice, else all
   bool trailing = false;      // the slice is at the end
   std::int64_t longest = 0;   // max_position_embeddings
+  bool whole = false;         // all of them turn, whatever share of the attended head the dictionary says
 };
 
 // An encoding of a spec, and why each option is what it is.

@@ -24,7 +24,7 @@ class V5 {
         known_(family.name != "unknown"),
         rope_(family.rope),
         own_head_(family.sizes.head_dim != 0),
-        slice_(family.mla.rope != 0),
+        slice_(family.mla.present()),
         labels_(labels),
         longest_(longest) {
     own_file_rules();
@@ -37,7 +37,11 @@ class V5 {
         by_kind();
         break;
       case RopeDicts::as_written:
+      case RopeDicts::filled:
         as_written();
+        break;
+      case RopeDicts::copied:
+        copied();
         break;
       case RopeDicts::none:
         none();
@@ -65,7 +69,8 @@ class V5 {
     return rope_number(standard, "", rule("no key sets it: default_theta of the class"));
   }
   std::optional<RopeValue> partial() {
-    if (const auto x = file_.number(rope_.partial_key))
+    const bool none = rope_.partial_key.empty();
+    if (const auto x = none ? std::nullopt : file_.number(rope_.partial_key))
       return rope_number(*x, file_.at(rope_.partial_key),
                          rule("from the top level; the dictionary has none"));
     if (rope_.partial == 0) return std::nullopt;
@@ -114,8 +119,16 @@ class V5 {
       return;
     }
     RopeDict dict = RopeDict::read(file_, object, rule("from the dictionary"));
+    if (rope_.null_theta && null_theta(dict)) {
+      out_.kinds.emplace_back(label, std::nullopt);
+      return;
+    }
     fill(dict, theta(rope_.theta_key, rope_.theta));
     out_.kinds.emplace_back(label, std::move(dict));
+  }
+  bool null_theta(const RopeDict& dict) {
+    if (dict.holds("rope_theta")) return !dict.find("rope_theta");
+    return file_.kind(rope_.theta_key) == Config::Kind::null;
   }
 
   // Gemma 3, OLMo 3, ModernBERT.
@@ -171,8 +184,12 @@ class V5 {
     return rope_number(rope_.theta, "", rule("no key sets it: default_theta of the class"));
   }
 
-  // GPT-J: no dictionary and no base, only how many channels turn.
+  // GPT-J: no dictionary and no base, only how many channels turn. Jamba: none do.
   void none() {
+    if (rope_.width_key.empty()) {
+      out_.kinds.emplace_back("", std::nullopt);
+      return;
+    }
     RopeDict dict(file_.config().where());
     dict.set("rope_theta", rope_number(rope_.theta, "", "no key sets it: default of the class"));
     if (file_.kind(rope_.width_key) == Config::Kind::null)
@@ -198,7 +215,7 @@ class V5 {
     }
   }
 
-  // Gemma 4, Laguna, MiMo.
+  // Gemma 4, Laguna, MiMo, LFM3.
   void as_written() {
     const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
     if (!file_.has(in)) return standard_kinds();
@@ -210,7 +227,27 @@ class V5 {
         out_.kinds.emplace_back(label, std::nullopt);
         continue;
       }
-      out_.kinds.emplace_back(label, RopeDict::read(file_, object, "from the dictionary"));
+      RopeDict dict = RopeDict::read(file_, object, "from the dictionary");
+      if (rope_.dicts == RopeDicts::filled) fill(dict, theta(rope_.theta_key, rope_.theta));
+      const std::string type = dict.word("rope_type").value_or("default");
+      if (rope_.partial != 0 && type == "default") dict.set_default("partial_rotary_factor", *partial());
+      out_.kinds.emplace_back(label, std::move(dict));
+    }
+  }
+  void copied() {
+    const std::string_view object = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
+    const bool said = filled(file_, object), nested = said && !nested_keys(object).empty();
+    for (const std::string& label : labels_) {
+      const std::string own = nested ? text(object, ".", label) : std::string(object);
+      if (nested && file_.kind(own) == Config::Kind::absent)
+        file_.wrong(object,
+                    text("one dictionary for all layers, or one for each kind: there is none for ", label));
+      RopeDict dict =
+          said ? RopeDict::read(file_, own, rule("from the dictionary")) : RopeDict(file_.config().where());
+      const bool slides = !said && label == kSliding;
+      fill(dict, slides ? theta(rope_.sliding_theta_key, rope_.sliding_theta)
+                        : theta(rope_.theta_key, rope_.theta));
+      out_.kinds.emplace_back(label, std::move(dict));
     }
   }
 

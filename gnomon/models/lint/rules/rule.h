@@ -76,7 +76,8 @@ inline bool scales(const LintContext& file, const RopeDictionary& dict) {
 inline double share_of_head(const LintContext& file, const RopeDictionary& dict) {
   const auto said = file.has(dict, "partial_rotary_factor") ? file.number(dict, "partial_rotary_factor")
                                                             : file.number("partial_rotary_factor");
-  return said && *said > 0 && *said <= 1 ? *said : 1;
+  const double own = file.family() && file.family()->rope.partial > 0 ? file.family()->rope.partial : 1;
+  return said ? *said > 0 && *said <= 1 ? *said : 1 : own;
 }
 // Classes whose windows use_sliding_window switches on; without it their window is null, whatever the file says.
 inline bool switches_window(const LintContext& file) {

@@ -28,6 +28,7 @@ double sum_of(std::string_view sections) {
 Findings sum_of_class(const LintContext& file) {
   const auto dim = file.head_dim();
   if (!file.family() || file.family()->rope.sections.empty() || !dim || file.gguf()) return {};
+  if (file.family()->rope.interleaved) return {};  // the pairs that are left follow time
   for (const RopeDictionary& dict : file.ropes())
     if (dict.live && file.has(dict, "mrope_section")) return {};
   const std::string_view parts = file.family()->rope.sections;
