@@ -13,6 +13,7 @@
 #include "gnomon/core/names.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain_words.h"
 #include "gnomon/pages/families.h"
 
@@ -28,7 +29,8 @@ void print(std::string_view name, const std::string& says) {
 void print_group(const Explanation& e, const LayerGroup& g, bool full) {
   const std::string component = g.position.component.empty() ? "" : g.position.component + " ";
   fmt::print("\n{}\n", wrapped(text(component, g.layers.size() == 1 ? "layer " : "layers ",
-                                    pages::layers_text(g.layers), ": ", g.kind)));
+                                    pages::layers_text(g.layers), ": ",
+                                    pages::marked(g.kind, is_guess(e, g, Quantity::rotation)))));
   for (const pages::Line& line : pages::group_lines(e, g, full)) print(line.name, line.says);
   print("picture", pages::show_command(g));
 }
@@ -46,8 +48,7 @@ void print(const Explanation& e, bool full) {
   }
   fmt::print("\nkey cache\n  {}\n", wrapped(pages::cache_text(e), 2));
   if (!e.model.because.empty()) fmt::print("\nsizes\n");
-  for (const Because& b : e.model.because)
-    print(b.what, text(b.value, ": ", b.key.empty() ? "" : b.key + "; ", b.rule));
+  for (const Because& b : e.model.because) print(b.what, pages::source_text(e, b));
   if (!e.model.remarks.empty()) fmt::print("\nremarks\n");
   for (const Remark& r : e.model.remarks)
     fmt::print("  {}\n", wrapped(printable(text(r.key, r.key.empty() ? "" : ": ", r.says)), 2));
@@ -64,8 +65,8 @@ void print(const Differences& found, const std::string& a, const std::string& b)
   for (const Difference& d : found.computed) {
     const std::string where = layers_of(d);
     fmt::print("\n{}\n", wrapped(printable(text(where, where.empty() ? "" : ": ", quantity_name(d.what)))));
-    fmt::print("  {:<12} {}\n  {:<12} {}\n", a, wrapped(printable(d.a), kColumn), b,
-               wrapped(printable(d.b), kColumn));
+    fmt::print("  {:<12} {}\n  {:<12} {}\n", a, wrapped(printable(pages::marked(d.a, d.a_guess)), kColumn), b,
+               wrapped(printable(pages::marked(d.b, d.b_guess)), kColumn));
     if (d.ratio > 0) fmt::print("  {:<12} {}\n", "ratio", significant(d.ratio));
   }
   for (const std::string& note : found.notes) fmt::print("\n{}\n", wrapped(printable(note)));

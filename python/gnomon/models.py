@@ -97,8 +97,15 @@ class Explanation(_Document):
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """Every number with its source: a list of {what, value, key, rule}."""
+        """Every number with its source: a list of {what, value, key, rule}. A number of a class that gnomon does not know has guessed:
+        True, unless the file itself says it."""
         return [dict(row, layers=group["layers"]) for group in self.layers for row in group["sources"]] + self.data["sources"]
+
+    @property
+    def guessed(self) -> bool:
+        """Whether gnomon does not know the class. Then `guesses` of a group of layers names its members that follow from conventions of
+        other classes; the rest stands in the file."""
+        return not self.data["known"]
 
     @property
     def warnings(self) -> list[str]:

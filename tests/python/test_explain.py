@@ -179,6 +179,49 @@ def test_the_page_of_families_is_that_of_the_program():
     assert next(f for f in families if f["family"] == "baichuan")["compared_with"].startswith("the code of its repository")
 
 
+NOVEL = {"model_type": "novel", "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 70000.0,
+         "max_position_embeddings": 512}
+
+
+def test_guesses_about_an_unknown_family_are_marked(tmp_path):
+    novel = written(tmp_path, NOVEL)
+    e = explained(novel)
+    (layers,) = e["layers"]
+    assert e["guessed"] and layers["guessed"] and {"pairing", "head_dim", "inv_freq", "kind"} <= set(layers["guesses"])
+    assert not {"heads", "theta"} & set(layers["guesses"])
+    for row in layers["sources"] + e["sources"]:
+        assert row.get("guessed", False) == (row["key"] == ""), row
+    lines = gnomon("explain", novel, check=0).stdout.splitlines()
+    marked = {line.split()[0] for line in lines if line.startswith("  ") and "(guess)" in line}
+    assert {"spec", "pairs", "rotated", "softmax", "heads", "kv_heads", "head_dim"} <= marked
+    assert not {"theta", "width", "layers"} & marked
+
+
+def test_nothing_of_a_known_family_is_marked(tmp_path):
+    llama = written(tmp_path, dict(NOVEL, model_type="llama"))
+    out = tmp_path / "page.html"
+    for told in (gnomon("explain", llama, "--full", "--out", out, check=0).stdout, gnomon("explain", llama, "--json", check=0).stdout,
+                 gnomon("explain", llama, "--readers", check=0).stdout, out.read_text()):
+        assert "guess" not in told
+
+
+def test_guesses_between_two_files_are_marked(tmp_path):
+    llama, novel = written(tmp_path, dict(NOVEL, model_type="llama", num_attention_heads=8), "llama.json"), written(tmp_path, NOVEL)
+    both = explained(llama, novel, check=1)
+    by_name = {d["what"]: d for d in both["differences"]}
+    assert "guesses" not in by_name["heads"] and by_name["head_dim"]["guesses"] == ["b"]
+    assert any("partly a guess" in note for note in both["notes"])
+    told = gnomon("explain", llama, novel, check=1).stdout
+    assert [line.split()[0] for line in told.splitlines() if "(guess)" in line] == ["B"] * told.count("(guess)")
+
+
+def test_an_unknown_architecture_of_gguf_is_a_guess(tmp_path):
+    keys = {"general.architecture": "novel", "novel.block_count": 2, "novel.context_length": 512, "novel.embedding_length": 256,
+            "novel.attention.head_count": 4, "novel.rope.freq_base": 70000.0}
+    (layers,) = explained(gguf(tmp_path / "novel.gguf", keys))["layers"]
+    assert {"pairing", "head_dim", "rotary_dim"} <= set(layers["guesses"]) and "theta" not in layers["guesses"]
+
+
 def test_two_files_that_compute_the_same(tmp_path):
     config = json.loads((EXAMPLES / "llama-3.1.json").read_text())
     scaling = config.pop("rope_scaling")

@@ -94,6 +94,7 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
   if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
     s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
+    because.back().follows = true;
   } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
     s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
   } else {

@@ -31,6 +31,8 @@ struct Because {
   std::string value;  // as printed
   std::string key;    // key in the file, "rope_scaling.factor"; empty: no key gives it
   std::string rule;  // "the dict's own, before the top level's (transformers 5, convert_rope_params_to_dict)"
+  bool follows = false;  // from that key, by a rule: the key itself says another thing
+  bool said() const { return !key.empty() && !follows; }  // the file says it, and no convention of a class
 };
 
 // The cache of a layer, if it differs from one key and one value per visible token.

@@ -70,9 +70,15 @@ class Rope {
   void because(std::string_view what, std::string value, std::string key, std::string rule) {
     because_.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
   }
+  // The key says another number, from which this one follows.
+  void follows(std::string_view what, std::string value, std::string key, std::string rule) {
+    because(what, std::move(value), std::move(key), std::move(rule));
+    because_.back().follows = true;
+  }
   void note(std::string_view what, std::string value, std::string_view name) {
     const RopeValue* from = dict_.find(name);
     because(what, std::move(value), from ? from->key : "", from ? from->rule : rules_.source);
+    because_.back().follows = from && from->follows;
   }
   void write(std::string_view option, const OptionValue& value) {
     encoding_.options.emplace_back(option, value);
@@ -97,7 +103,7 @@ class Rope {
   void channels() {
     if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
     if (const auto pairs = pairs_of_sections()) {
-      because("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
+      follows("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
               "twice the sum of its sections; no key sets the share of the head");
       return rotate(2 * *pairs);
     }
@@ -125,7 +131,8 @@ class Rope {
       dict_.wrong("partial_rotary_factor",
                   text("a share of the ", head_.rotated, " channels that gives an even number of channels"));
     }
-    if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
+    if (n != head_.rotated)
+      note("rotary_dim", text(n), "partial_rotary_factor"), because_.back().follows = true;
     rotate(n);
   }
   std::optional<std::int64_t> pairs_of_sections() const {
@@ -187,7 +194,7 @@ class Rope {
     if (rules_.dynamic != DynamicBase::by_length) return raised_once();
     option("factor", factor(), "factor");
     write("original", head_.longest);
-    because("original", text(head_.longest), "max_position_embeddings",
+    follows("original", text(head_.longest), "max_position_embeddings",
             "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
     if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
       remarks_.push_back({other->key, "the type dynamic ignores it", "scaling-key-unread"});
@@ -207,6 +214,7 @@ class Rope {
     }
     encoding_.name = "ntk";
     option("factor", c, "factor");
+    because_.back().follows = true;
   }
   void yarn() {
     double s = 0;
@@ -216,7 +224,7 @@ class Rope {
     } else {
       s = double(head_.longest) / original();
       write("factor", s);
-      because("factor", shortest(s), "max_position_embeddings",
+      follows("factor", shortest(s), "max_position_embeddings",
               "the file has none: max_position_embeddings / original");
     }
     option("original", original(), "original_max_position_embeddings");
@@ -258,7 +266,7 @@ class Rope {
   void computed(double factor, std::string_view name, std::string rule) {
     write("attention_factor", factor);
     const RopeValue* from = dict_.find(name);
-    because("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
+    follows("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
   }
   void unread(const char* name) {
     if (const RopeValue* dropped = dict_.find(name))
@@ -335,7 +343,7 @@ class Rope {
       s = needed("factor");
       note("factor", shortest(s), "factor");
     } else {
-      because("factor", shortest(s), "max_position_embeddings",
+      follows("factor", shortest(s), "max_position_embeddings",
               "max_position_embeddings / original" +
                   std::string(dict_.find("factor") ? ", whatever factor says" : ""));
     }

@@ -284,7 +284,7 @@ class V5 {
     }
     dict.set_default(
         name,
-        rope_number(
+        rope_from(
             double(longest_), file_.at("max_position_embeddings"),
             "transformers 5.23, standardize_rope_params: the dictionary has none, so the longest context"));
   }
