@@ -214,10 +214,10 @@ void describe_explain(CLI::App& app, ExplainOptions& o) {
   CLI::Option* other =
       app.add_option("OTHER", o.other, "a second file: show what the two compute differently")
           ->type_name("FILE");
-  app.add_option(
-         "--reader", o.reader,
-         "the program that reads the file: v5 or v4 (transformers), vllm or vllm-0.24, sglang, mlx, naive, "
-         "llama.cpp; by default llama.cpp for a .gguf file, v5 for others")
+  app.add_option("--reader", o.reader,
+                 "the program that reads the file: v5 or v4 (transformers), vllm or vllm-0.24, sglang, mlx, "
+                 "tgi, naive, "
+                 "llama.cpp; by default llama.cpp for a .gguf file, v5 for others")
       ->type_name("READER");
   app.add_option("--ignore", o.ignore,
                  "of two files: leave out this quantity, which is expected to differ, such as layers or "

@@ -317,7 +317,7 @@ class Rope {
   }
   void longrope() {
     const double L0 = original();
-    const bool fixed = rules_.long_list != LongList::by_length;
+    const bool fixed = rules_.long_list == LongList::by_capacity || rules_.long_list == LongList::always;
     const bool far = rules_.long_list == LongList::always || double(head_.longest) > L0;
     const std::string_view near_list = fixed && far ? "long_factor" : "short_factor",
                            far_list = fixed && !far ? "short_factor" : "long_factor";
