@@ -8,7 +8,17 @@ SMALL = {"vocab_size": 19, "intermediate_size": 16, "moe_intermediate_size": 8, 
 WINDOW = 5
 LAYERS = 14
 # What single classes need beside that.
-OWN = {}
+OWN = {
+    "qwen3_vl_moe_text": {"hidden_size": 512},
+    "qwen2_5_omni_talker": {"embedding_size": 256},
+    "qwen3_omni_moe_text": {"hidden_size": 512},
+    "glm4v_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}},
+    "glm4v_moe_text": {"hidden_size": 512},
+    "glm_image_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}},
+    "hunyuan_vl_text": {"head_dim": 128, "rope_parameters": {"rope_type": "dynamic", "factor": 1.0, "alpha": 1000.0, "rope_theta": 10000.0, "mrope_section": [16, 16, 16, 16]}},
+}
+# Classes that take vectors in place of words.
+FED_VECTORS = {"qwen3_omni_moe_talker_code_predictor"}
 
 
 def values_of(cls):

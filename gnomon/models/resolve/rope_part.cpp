@@ -177,10 +177,19 @@ class Rope {
   }
 
   void plain() {
+    if (facts_.streams == Streams::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
-    encoding_.name = facts_.interleaved ? "mrope_interleaved" : "mrope";
     const auto own = dict_.list("mrope_section");
-    option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
+    encoding_.name = facts_.streams == Streams::in_turns ? "mrope_interleaved" : "mrope";
+    const auto ordered = own ? OptionValue(time_first(*own)) : OptionValue(facts_.sections);
+    option("sections", ordered, "mrope_section");
+    if (facts_.streams == Streams::height_width_time) write("order", "alternating");
+  }
+  // Sections as encodings take them: of time, height and width.
+  std::vector<double> time_first(std::vector<double> sections) const {
+    if (facts_.streams == Streams::height_width_time && sections.size() == 3)
+      std::rotate(sections.begin(), sections.begin() + 2, sections.end());
+    return sections;
   }
   void linear() { option("factor", factor(), "factor"); }
   void dynamic() {
@@ -376,8 +385,18 @@ class Rope {
     dynamic();
     sections_of_text();
   }
+  // A pair whose channels follow two streams is no rotation.
+  void sections_of_channels() {
+    const RopeValue* sections = dict_.find("mrope_section");
+    if (!sections) return;
+    remarks_.push_back({sections->key,
+                        "the spec is for text, where the coordinates are equal; in images this class moves "
+                        "the two channels of a pair by two coordinates",
+                        "sections-split-pairs"});
+  }
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
+    if (facts_.streams == Streams::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     remarks_.push_back(
         {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,
