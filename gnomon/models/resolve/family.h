@@ -137,7 +137,7 @@ struct RopeTypes {
 };
 
 // Which of three streams of positions, time, height and width, a pair turns by (M-RoPE).
-enum class Streams {
+enum class StreamOrder {
   sections,           // each stream has its own section of the pairs
   in_turns,           // pair by pair; what is left over follows time
   height_width_time,  // height and width in turns, then time; mrope_section counts height, width, time
@@ -159,7 +159,7 @@ struct RopeFacts {
   std::string_view width_key = {};  // of the rotated channels, where they are no share: rotary_dim of GPT-J
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
-  Streams streams = Streams::sections;
+  StreamOrder streams = StreamOrder::sections;
   bool width_by_sections = false;  // where no share is said, the parts of M-RoPE are all pairs that turn
   RopeTypes types = {},
             types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes

@@ -35,7 +35,7 @@ void set_pairs(FileReading& file, const GgufArchitecture& fixed, const std::stri
   rope.pairing = fixed.pairs == GgufPairs::adjacent && !said ? Pairing::adjacent : Pairing::halves;
   const bool sections =
       said || fixed.pairs == GgufPairs::sections || fixed.pairs == GgufPairs::sections_in_turn;
-  rope.streams = fixed.pairs == GgufPairs::sections_in_turn ? Streams::in_turns : Streams::sections;
+  rope.streams = fixed.pairs == GgufPairs::sections_in_turn ? StreamOrder::in_turns : StreamOrder::sections;
   if (!sections) rope.sections = {};
   if (sections && rope.sections.empty() && file.has(text(arch, ".rope.dimension_sections")))
     rope.sections = "said";

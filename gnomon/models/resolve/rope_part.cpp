@@ -177,17 +177,17 @@ class Rope {
   }
 
   void plain() {
-    if (facts_.streams == Streams::by_channel) return sections_of_channels();
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
-    encoding_.name = facts_.streams == Streams::in_turns ? "mrope_interleaved" : "mrope";
+    encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
     const auto ordered = own ? OptionValue(time_first(*own)) : OptionValue(facts_.sections);
     option("sections", ordered, "mrope_section");
-    if (facts_.streams == Streams::height_width_time) write("order", "alternating");
+    if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
   }
   // Sections as encodings take them: of time, height and width.
   std::vector<double> time_first(std::vector<double> sections) const {
-    if (facts_.streams == Streams::height_width_time && sections.size() == 3)
+    if (facts_.streams == StreamOrder::height_width_time && sections.size() == 3)
       std::rotate(sections.begin(), sections.begin() + 2, sections.end());
     return sections;
   }
@@ -396,7 +396,7 @@ class Rope {
   }
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
-    if (facts_.streams == Streams::by_channel) return sections_of_channels();
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     remarks_.push_back(
         {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,

@@ -224,7 +224,7 @@ class V5 {
     if (rope_.dicts == RopeDicts::mrope && type == "mrope")
       dict.set("rope_type",
                rope_word("default", dict.find("rope_type")->key, "this family: mrope is its default"));
-    if (rope_.streams == Streams::by_channel) own_streams(dict, type);
+    if (rope_.streams == StreamOrder::by_channel) own_streams(dict, type);
     if (rope_.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn"))
       dict.set("rope_type", rope_word("longrope", dict.find("rope_type")->key,
                                       text("this family: ", type, " is longrope")));
