@@ -13,6 +13,13 @@ GRANITE = ["full_attention" if layer in (1, 4) else "linear_attention" for layer
 ZAMBA2 = ["linear_attention", "hybrid", "linear_attention", "linear_attention", "hybrid"]
 MAMBA = {"mamba_n_heads": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
 OWN = {
+    "qwen3_vl_moe_text": {"hidden_size": 512},
+    "qwen2_5_omni_talker": {"embedding_size": 256},
+    "qwen3_omni_moe_text": {"hidden_size": 512},
+    "glm4v_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}},
+    "glm4v_moe_text": {"hidden_size": 512},
+    "glm_image_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}},
+    "hunyuan_vl_text": {"head_dim": 128, "rope_parameters": {"rope_type": "dynamic", "factor": 1.0, "alpha": 1000.0, "rope_theta": 10000.0, "mrope_section": [16, 16, 16, 16]}},
     "bamba": {**MAMBA, "attn_layer_indices": [2, 5, 9]},
     "falcon_mamba": {"num_hidden_layers": 2},
     "falcon_h1": {**MAMBA, "num_hidden_layers": 3, "mamba_d_ssm": 64},
@@ -68,6 +75,8 @@ OTHER = {
     "zamba2": {"rope": {"use_mem_rope": True}, "older words": {
         "attention_head_dim": None, "layers_block_type": ["hybrid" if kind == "hybrid" else "mamba" for kind in ZAMBA2]}},
 }
+# Classes that take vectors in place of words.
+FED_VECTORS = {"qwen3_omni_moe_talker_code_predictor"}
 
 
 def values_of(cls):

@@ -23,7 +23,7 @@ import warnings
 
 import torch
 import transformers
-from class_shapes import OTHER, shrunk
+from class_shapes import FED_VECTORS, OTHER, shrunk
 from resolver_modules import digest, module_of
 from transformers.cache_utils import Cache
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
@@ -36,7 +36,7 @@ transformers.logging.set_verbosity_error()
 HERE = pathlib.Path(__file__).parent
 T = 11
 torch.set_num_threads(1)  # the models are so small that more threads only wait for each other
-NOT_OF_TEXT = re.compile("Vision|Audio|Image|Video|Unscaled|Indexer|Compressor|Depth|CodeTalker|Code2Wav|Token2Wav|DiT")
+NOT_OF_TEXT = re.compile("Vision|Audio|Image(?!Text)|Video|Unscaled|Indexer|Compressor|Depth|CodeTalker|Code2Wav|Token2Wav|DiT")
 
 
 class NoAnswer(Exception):
@@ -186,16 +186,31 @@ def angles(x, y, first, n, pairs):
     return None if float((turn - turn.mean(0, keepdim=True)).abs().max()) > 1e-3 else turn.mean(0)
 
 
+def in_order(turn, f, factor, positions):
+    """The frequencies as the pairs have them: those of ERNIE's module stand in another order."""
+    distance = torch.stack([(turn[:, :, None] - factor * torch.exp(1j * p[:, None, None] * f)).abs().amax(0) for p in positions]).amin(0)
+    order = distance.argmin(-1)
+    return f[order] if len(set(order.tolist())) == len(f) else f
+
+
 def matched(turn, sets, positions):
     """Of the sets of frequencies the one by which these numbers turn, and the stream of positions of each pair; ?: several fit."""
-    for label, f, factor in sets:
-        if len(f) != turn.shape[-1]:
+    for label, own, factor in sets:
+        if len(own) != turn.shape[-1]:
             continue
-        streams = [factor * torch.exp(1j * p[:, None] * f) for p in positions]
-        fits = torch.stack([(turn - s).abs().amax(0) < 2e-3 for s in streams])
-        if bool(fits.any(0).all()):
-            return label, f, factor, [str(int(torch.argmax(one.int()))) if int(one.sum()) == 1 else "?" for one in fits.T]
+        for f in (own, in_order(turn, own, factor, positions)):
+            streams = [factor * torch.exp(1j * p[:, None] * f) for p in positions]
+            fits = torch.stack([(turn - s).abs().amax(0) < 2e-3 for s in streams])
+            if bool(fits.any(0).all()):
+                return label, f, factor, [str(int(torch.argmax(one.int()))) if int(one.sum()) == 1 else "?" for one in fits.T]
     return None
+
+
+def same_rows(a, b):
+    """Equal, or equal but for their length: some classes normalise each row after it has turned."""
+    if torch.allclose(a, b, atol=1e-4):
+        return True
+    return torch.allclose(torch.nn.functional.normalize(a, dim=-1), torch.nn.functional.normalize(b, dim=-1), atol=1e-4)
 
 
 def turned(before, after, seen, sets, positions):
@@ -210,7 +225,7 @@ def turned(before, after, seen, sets, positions):
                 turn = angles(x, y, first, n, pairs) if first >= 0 else None
                 found = matched(turn, sets, positions) if turn is not None else None
                 if found:
-                    at = next((s for s in range(q.shape[-1] - width + 1) if torch.allclose(q[..., s:s + width], y, atol=1e-4)), None)
+                    at = next((s for s in range(q.shape[-1] - width + 1) if same_rows(q[..., s:s + width], y)), None)
                     if at is None:
                         return None
                     return at + first, n, "halves" if pairs == "halves" else "adjacent", found
@@ -293,13 +308,29 @@ def run(config, model, positions=None):
     with Spy(config) as spy, torch.no_grad():
         spy.watch(model)
         more = {"position_ids": positions} if positions is not None else {}
-        out = model(input_ids=torch.arange(T)[None] % 17 + 1, **more)
+        words = {"inputs_embeds": torch.randn(1, T, config.hidden_size)} if config.model_type in FED_VECTORS else {"input_ids": torch.arange(T)[None] % 17 + 1}
+        out = model(**words, **more)
     return spy, out
 
 
-def streams_of(config, model):
-    """The three streams of positions that such classes take: (3, 1, T); far apart, so that slow pairs tell them apart."""
-    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(3)])[:, None]
+def streams_of(config):
+    """The streams of positions that such classes take, three or one for each section: (3, 1, T); far apart, so that slow pairs tell them
+    apart."""
+    count = max(3, len((config.rope_parameters or {}).get("mrope_section") or []))
+    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(count)])[:, None]
+
+
+def follow_streams(config, model, sets, entries):
+    """The stream of each pair; none: with several streams the rows turn by no pairs at all."""
+    positions = streams_of(config)
+    for call in run(config, model, positions)[0].calls:
+        more = {}
+        try:
+            rotation(call, sets, list(positions[:, 0].double()), more)
+        except NoAnswer:
+            more["streams"] = "none"
+        if "streams" in more:
+            entries[call["module"].layer_idx]["streams"] = more["streams"]
 
 
 def grouped(entries):
@@ -355,13 +386,8 @@ def layers_of(config):
         layer = layer_of(call, entries)
         if layer not in entries:
             entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
-    if "mrope" in pathlib.Path(module_of(config).__file__).read_text():
-        three = streams_of(config, model)
-        for call in run(config, model, three)[0].calls:
-            more = {}
-            rotation(call, sets, list(three[:, 0].double()), more)
-            if "streams" in more:
-                entries[call["module"].layer_idx]["streams"] = more["streams"]
+    if any(hasattr(m, "mrope_section") for m in model.modules()):
+        follow_streams(config, model, sets, entries)
     if not entries and has_attention(config):
         raise NoAnswer("no call of attention through the interface")
     for layer, chooser in spy.choosers.items():
@@ -400,6 +426,12 @@ def turns_by_itself(cls, config):
     return any(kind != "linear_attention" for kind in types) and bool(rotations(made(small)))
 
 
+def fits(rotary, config):
+    """Whether the rotation of this class fits its own head; the class of full size fails at its first token where it does not."""
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return rotary(torch.zeros(1, 1, head), streams_of(config))[0].shape[-1] <= head
+
+
 def bare_of(cls, config):
     """Sizes and rotation of the class of full size. The rotary module alone is made: a model would not fit."""
     found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": getattr(config, "num_attention_heads", None)}
@@ -410,7 +442,11 @@ def bare_of(cls, config):
               and not NOT_OF_TEXT.search(n) and issubclass(c, torch.nn.Module)]
     digests = []
     for c in rotary[:1]:
-        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": c(config)})):
+        made, by_streams = c(config), hasattr(c(config), "mrope_section")
+        if by_streams and not fits(made, config):
+            raise NoAnswer("its rotation does not fit its head")
+        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": made})):
+            f = f.sort(descending=True).values if by_streams else f  # ERNIE's stand in another order than its pairs
             digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
     return {**found, "rotations": digests}
 

@@ -177,6 +177,14 @@ struct RopeTypes {
   std::size_t members = 0;  // that the dictionary must have, `type` under this name among them; 0 = any
 };
 
+// Which of three streams of positions, time, height and width, a pair turns by (M-RoPE).
+enum class StreamOrder {
+  sections,           // each stream has its own section of the pairs
+  in_turns,           // pair by pair; what is left over follows time
+  height_width_time,  // height and width in turns, then time; mrope_section counts height, width, time
+  by_channel  // sections of single channels, so that a pair follows two streams: of text alone it is a rotation
+};
+
 struct RopeFacts {
   double theta = 10000, sliding_theta = 0;  // of sliding layers, where they have their own
   double theta_v4 = 0;                      // of transformers 4, where it is another
@@ -193,7 +201,7 @@ struct RopeFacts {
   std::string_view width_key = {};  // of the rotated channels, where they are no share: rotary_dim of GPT-J
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
-  bool interleaved = false;        // M-RoPE in turns
+  StreamOrder streams = StreamOrder::sections;
   bool width_by_sections = false;  // where no share is said, the parts of M-RoPE are all pairs that turn
   RopeTypes types = {},
             types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes

@@ -35,7 +35,7 @@ void set_pairs(FileReading& file, const GgufArchitecture& fixed, const std::stri
   rope.pairing = fixed.pairs == GgufPairs::adjacent && !said ? Pairing::adjacent : Pairing::halves;
   const bool sections =
       said || fixed.pairs == GgufPairs::sections || fixed.pairs == GgufPairs::sections_in_turn;
-  rope.interleaved = fixed.pairs == GgufPairs::sections_in_turn;
+  rope.streams = fixed.pairs == GgufPairs::sections_in_turn ? StreamOrder::in_turns : StreamOrder::sections;
   if (!sections) rope.sections = {};
   if (sections && rope.sections.empty() && file.has(text(arch, ".rope.dimension_sections")))
     rope.sections = "said";
@@ -331,9 +331,11 @@ Resolved resolve_gguf(const Config& written) {
   const Family row = listed ? *listed : unlisted(config, arch, answer);
   std::deque<std::string> words;
   const Family family = translated(row, file, arch, words);
-  answer.causal =
-      !gguf_architecture(arch).two_sided && file.flag(text(arch, ".attention.causal")).value_or(row.causal);
+  const std::string causal = text(arch, ".attention.causal");
+  answer.causal = !gguf_architecture(arch).two_sided && file.flag(causal).value_or(row.causal);
   answer.because.push_back({"family", answer.family, "general.architecture", "the name of the architecture"});
+  if (file.has(causal))
+    answer.because.push_back({"mask", answer.causal ? "causal" : "bidirectional", causal, "from the file"});
   Family for_sizes = family;
   for_sizes.mla = {};
   const Sizes sizes = read_sizes(file, for_sizes, answer.because);

@@ -160,7 +160,7 @@ class GgufRope {
     dict.set(
         "original_max_position_embeddings",
         x ? rope_number(*x, key("rope.scaling.original_context_length"), rule("from the file"))
-          : rope_number(double(longest_), key("context_length"), rule("no key sets it: the trained length")));
+          : rope_from(double(longest_), key("context_length"), rule("no key sets it: the trained length")));
   }
 
   void scaled(RopeDict& dict, double rate, double extrapolation, double attention) {

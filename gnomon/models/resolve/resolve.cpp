@@ -46,7 +46,10 @@ Family guessed(const Config& config, const std::string& part) {
   const std::string_view rotary = first({"rope_theta", "rotary_emb_base", "rope_parameters", "rope_scaling",
                                          "rotary_dim", "rotary_pct", "partial_rotary_factor"});
   const bool turns = config.has(part.empty() ? std::string(rotary) : text(part, ".", rotary));
-  family.method = turns ? Method::rotary : Method::table;
+  const bool table = !turns && config.has(part.empty() ? std::string(family.keys.longest)
+                                                       : text(part, ".", family.keys.longest));
+  family.method = table ? Method::table : Method::rotary;
+  if (!turns && !table) family.no_position = NoPosition::always;
   family.rope.theta_key = first({"rope_theta", "rotary_emb_base"});
   family.rope.partial_key = first({"partial_rotary_factor", "rotary_pct"});
   family.rope.plain_partial = true, family.rope.width_by_sections = true;

@@ -70,9 +70,15 @@ class Rope {
   void because(std::string_view what, std::string value, std::string key, std::string rule) {
     because_.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
   }
+  // The key says another number, from which this one follows.
+  void follows(std::string_view what, std::string value, std::string key, std::string rule) {
+    because(what, std::move(value), std::move(key), std::move(rule));
+    because_.back().follows = true;
+  }
   void note(std::string_view what, std::string value, std::string_view name) {
     const RopeValue* from = dict_.find(name);
     because(what, std::move(value), from ? from->key : "", from ? from->rule : rules_.source);
+    because_.back().follows = from && from->follows;
   }
   void write(std::string_view option, const OptionValue& value) {
     encoding_.options.emplace_back(option, value);
@@ -97,7 +103,7 @@ class Rope {
   void channels() {
     if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
     if (const auto pairs = pairs_of_sections()) {
-      because("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
+      follows("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
               "twice the sum of its sections; no key sets the share of the head");
       return rotate(2 * *pairs);
     }
@@ -129,7 +135,8 @@ class Rope {
       dict_.wrong("partial_rotary_factor",
                   text("a share of the ", head_.rotated, " channels that gives an even number of channels"));
     }
-    if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
+    if (n != head_.rotated)
+      note("rotary_dim", text(n), "partial_rotary_factor"), because_.back().follows = true;
     rotate(n);
   }
   std::optional<std::int64_t> pairs_of_sections() const {
@@ -174,11 +181,24 @@ class Rope {
   }
 
   void plain() {
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
-    encoding_.name = facts_.interleaved ? "mrope_interleaved" : "mrope";
     const auto own = dict_.list("mrope_section");
+<<<<<<< HEAD
     if (facts_.interleaved && rest_of_sections(own)) return;
     option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
+=======
+    encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
+    const auto ordered = own ? OptionValue(time_first(*own)) : OptionValue(facts_.sections);
+    option("sections", ordered, "mrope_section");
+    if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
+  }
+  // Sections as encodings take them: of time, height and width.
+  std::vector<double> time_first(std::vector<double> sections) const {
+    if (facts_.streams == StreamOrder::height_width_time && sections.size() == 3)
+      std::rotate(sections.begin(), sections.begin() + 2, sections.end());
+    return sections;
+>>>>>>> main
   }
   // In turns, the class looks only at the parts of height and width: all other pairs follow time.
   bool rest_of_sections(const std::optional<std::vector<double>>& own) {
@@ -210,7 +230,7 @@ class Rope {
     if (rules_.dynamic != DynamicBase::by_length) return raised_once();
     option("factor", factor(), "factor");
     write("original", head_.longest);
-    because("original", text(head_.longest), "max_position_embeddings",
+    follows("original", text(head_.longest), "max_position_embeddings",
             "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
     if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
       remarks_.push_back({other->key, "the type dynamic ignores it", "scaling-key-unread"});
@@ -230,6 +250,7 @@ class Rope {
     }
     encoding_.name = "ntk";
     option("factor", c, "factor");
+    because_.back().follows = true;
   }
   void yarn() {
     double s = 0;
@@ -239,7 +260,7 @@ class Rope {
     } else {
       s = double(head_.longest) / original();
       write("factor", s);
-      because("factor", shortest(s), "max_position_embeddings",
+      follows("factor", shortest(s), "max_position_embeddings",
               "the file has none: max_position_embeddings / original");
     }
     option("original", original(), "original_max_position_embeddings");
@@ -281,7 +302,7 @@ class Rope {
   void computed(double factor, std::string_view name, std::string rule) {
     write("attention_factor", factor);
     const RopeValue* from = dict_.find(name);
-    because("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
+    follows("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
   }
   void unread(const char* name) {
     if (const RopeValue* dropped = dict_.find(name))
@@ -332,7 +353,7 @@ class Rope {
   }
   void longrope() {
     const double L0 = original();
-    const bool fixed = rules_.long_list != LongList::by_length;
+    const bool fixed = rules_.long_list == LongList::by_capacity || rules_.long_list == LongList::always;
     const bool far = rules_.long_list == LongList::always || double(head_.longest) > L0;
     const std::string_view near_list = fixed && far ? "long_factor" : "short_factor",
                            far_list = fixed && !far ? "short_factor" : "long_factor";
@@ -358,7 +379,7 @@ class Rope {
       s = needed("factor");
       note("factor", shortest(s), "factor");
     } else {
-      because("factor", shortest(s), "max_position_embeddings",
+      follows("factor", shortest(s), "max_position_embeddings",
               "max_position_embeddings / original" +
                   std::string(dict_.find("factor") ? ", whatever factor says" : ""));
     }
@@ -391,8 +412,18 @@ class Rope {
     dynamic();
     sections_of_text();
   }
+  // A pair whose channels follow two streams is no rotation.
+  void sections_of_channels() {
+    const RopeValue* sections = dict_.find("mrope_section");
+    if (!sections) return;
+    remarks_.push_back({sections->key,
+                        "the spec is for text, where the coordinates are equal; in images this class moves "
+                        "the two channels of a pair by two coordinates",
+                        "sections-split-pairs"});
+  }
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     remarks_.push_back(
         {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,

@@ -39,8 +39,8 @@ enum class AuthorsKeys { none, factors, all };
 enum class DynamicBase { by_length, once_extended, once };
 
 // Which list of LongRoPE divides: by the length of the context; the long one where the longest context is longer than original;
-// always the long one.
-enum class LongList { by_length, by_capacity, always };
+// always the long one; the long one for the positions from original on, the short one for the others.
+enum class LongList { by_length, by_capacity, always, by_position };
 
 // How the readers differ once the dictionary is complete.
 struct RopeRules {

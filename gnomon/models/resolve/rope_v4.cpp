@@ -123,8 +123,8 @@ class V4 {
   void length(RopeDict& dict) {
     const std::string_view name = "original_max_position_embeddings";
     const std::string type = *dict.word("rope_type");
-    const RopeValue whole = rope_number(double(longest_), file_.at("max_position_embeddings"),
-                                        "transformers 4.57: the longest context");
+    const RopeValue whole = rope_from(double(longest_), file_.at("max_position_embeddings"),
+                                      "transformers 4.57: the longest context");
     if (type == "yarn") dict.set_default(name, whole);
     if (type != "longrope") return;
     // Of the top level, or the class; what the dictionary says of it is not looked at.

@@ -261,6 +261,7 @@ class V5 {
     if (rope_.dicts == RopeDicts::mrope && type == "mrope")
       dict.set("rope_type",
                rope_word("default", dict.find("rope_type")->key, "this family: mrope is its default"));
+    if (rope_.streams == StreamOrder::by_channel) own_streams(dict, type);
     if (rope_.dicts == RopeDicts::phi3 && (type == "su" || type == "yarn"))
       dict.set("rope_type", rope_word("longrope", dict.find("rope_type")->key,
                                       text("this family: ", type, " is longrope")));
@@ -272,11 +273,20 @@ class V5 {
     const std::string now = *dict.word("rope_type");
     const auto& taken = rope_.types.names;
     if (!taken.empty() && now != "default" && std::find(taken.begin(), taken.end(), now) == taken.end())
-      dict.wrong("rope_type", text("default or ", taken.front(), " (the class's validate_rope)"));
+      dict.wrong("rope_type", text(taken.front() == "default" ? "" : "default or ", taken.front(),
+                                   " (the class's own rule)"));
     if (now == "yarn" || now == "longrope" || now == "llama3") length(dict, nested);
     if (nested)
       out_.rules.truncate = file_.flag("rope_parameters.truncate")
                                 .value_or(file_.kind("rope_parameters.truncate") != Config::Kind::null);
+  }
+  // HunYuan's own words for its streams.
+  static void own_streams(RopeDict& dict, const std::string& type) {
+    if (type == "xdrope")
+      dict.set("rope_type",
+               rope_word("dynamic", dict.find("rope_type")->key, "this family: xdrope is dynamic"));
+    if (const RopeValue* sections = dict.find("xdrope_section"))
+      dict.set_default("mrope_section", RopeValue(*sections));
   }
   // Classes with a head_dim of their own refuse null; of the others those types multiply it which do not ask for width / heads.
   void null_head() {
@@ -321,7 +331,7 @@ class V5 {
     }
     dict.set_default(
         name,
-        rope_number(
+        rope_from(
             double(longest_), file_.at("max_position_embeddings"),
             "transformers 5.23, standardize_rope_params: the dictionary has none, so the longest context"));
   }
