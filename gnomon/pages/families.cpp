@@ -14,7 +14,9 @@ using Json = nlohmann::ordered_json;
 
 std::string rotation(const Family& f) {
   if (f.no_position == NoPosition::always) return "none";
-  std::string says = !f.rope.sections.empty() ? "RoPE, three streams" : "RoPE";
+  std::string says = "RoPE";
+  if (!f.rope.sections.empty()) says += ", three streams";
+  if (f.rope.streams == StreamOrder::by_channel) says += ", streams by channel";
   if (f.mla.rope) says = "latent attention, " + says;
   if (f.rope.pairing == Pairing::adjacent) says += ", adjacent pairs";
   if (f.rope.partial > 0 && f.rope.partial < 1) says += ", part of a head";
@@ -69,7 +71,8 @@ bool runs(const Family& f) {
 // What the answers are compared with.
 std::string compared(const Family& f) {
   const std::string gguf = f.gguf.empty() ? "" : "llama.cpp 0.5.0";
-  const std::string classes = f.own_code.size() == f.types.size() ? "the code of its repository, read" : "transformers 5.23";
+  const std::string classes =
+      f.own_code.size() == f.types.size() ? "the code of its repository, read" : "transformers 5.23";
   return gguf.empty() ? classes : classes + ", " + gguf;
 }
 std::string words(const std::vector<std::string_view>& names) {
