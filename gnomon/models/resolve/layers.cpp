@@ -36,6 +36,9 @@ class SizeReader {
     return x;
   }
 
+  // The key of what was said last says another thing.
+  void follows() { because_.back().follows = true; }
+
  private:
   FileReading& file_;
   std::vector<Because>& because_;
@@ -123,6 +126,7 @@ void read_heads(FileReading& file, const Family& family, SizeReader& read, Sizes
     s.heads = read.size_by(SizeKeys{}.heads, "heads", keys.heads, own.heads, kMostHeads);
   if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
     s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
+    read.follows();
   } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
     s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
   } else {
@@ -154,34 +158,8 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
   s.width = width == keys.first_width
                 ? read.size("width", width, own.width, kMostWidth)
                 : read.size_by(common.width, "width", keys.width, own.width, kMostWidth);
-<<<<<<< HEAD
   s.layers = layer_count(file, family, read);
   if (family.method != Method::recurrence) read_heads(file, family, read, s);
-=======
-  s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
-  s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
-  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
-    s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
-    because.back().follows = true;
-  } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
-    s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
-  } else {
-    s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);
-  }
-  if (family.mla.rope) {
-    s.head_dim = mla_head(file, family.mla, read);
-  } else if (family.head_times != 1 || family.head_by_width) {
-    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
-    const std::string times = family.head_times == 1 ? "" : text(family.head_times, " * ");
-    s.head_dim = read.say("head_dim", family.head_times * s.width / s.heads, "",
-                          text(times, keys.width, " / ", keys.heads, ", whatever the file says"));
-  } else if (!file.has(keys.head_dim) && own.head_dim == 0) {
-    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
-    s.head_dim = read.say("head_dim", s.width / s.heads, "", text(keys.width, " / ", keys.heads));
-  } else {
-    s.head_dim = read.size("head_dim", keys.head_dim, own.head_dim, kMostHeads);
-  }
->>>>>>> main
   // MPT has no second name for max_seq_len.
   const std::string_view longest = keys.longest == "n_positions" ? common.longest : keys.longest;
   if (own.longest || file.has(keys.longest) || file.has(longest))

@@ -184,11 +184,8 @@ class Rope {
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
-<<<<<<< HEAD
-    if (facts_.interleaved && rest_of_sections(own)) return;
-    option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
-=======
     encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
+    if (facts_.streams == StreamOrder::in_turns && rest_of_sections(own)) return;
     const auto ordered = own ? OptionValue(time_first(*own)) : OptionValue(facts_.sections);
     option("sections", ordered, "mrope_section");
     if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
@@ -198,7 +195,6 @@ class Rope {
     if (facts_.streams == StreamOrder::height_width_time && sections.size() == 3)
       std::rotate(sections.begin(), sections.begin() + 2, sections.end());
     return sections;
->>>>>>> main
   }
   // In turns, the class looks only at the parts of height and width: all other pairs follow time.
   bool rest_of_sections(const std::optional<std::vector<double>>& own) {
