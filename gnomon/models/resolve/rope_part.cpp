@@ -185,7 +185,7 @@ class Rope {
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
     encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
-    if (facts_.streams == StreamOrder::in_turns && rest_of_sections(own)) return;
+    if (facts_.streams == StreamOrder::in_turns && !rules_.sections_add_up && rest_of_sections(own)) return;
     const auto ordered = own ? OptionValue(time_first(*own)) : OptionValue(facts_.sections);
     option("sections", ordered, "mrope_section");
     if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
@@ -196,13 +196,14 @@ class Rope {
       std::rotate(sections.begin(), sections.begin() + 2, sections.end());
     return sections;
   }
-  // In turns, the class looks only at the parts of height and width: all other pairs follow time.
+  // In turns, the class looks only at the parts of height and width, as far as there are pairs: all others follow time.
   bool rest_of_sections(const std::optional<std::vector<double>>& own) {
-    std::vector<double> parts = own ? *own : numbers_of(facts_.sections);
-    if (parts.size() != 3) return false;
-    const double pairs = double(rotated_) / 2, time = pairs - parts[1] - parts[2];
-    if (time == parts[0] || time < std::max(parts[1], parts[2])) return false;
-    parts[0] = time;
+    const std::vector<double> stated = own ? *own : numbers_of(facts_.sections);
+    const double pairs = double(rotated_) / 2;
+    if (stated.size() != 3 || std::accumulate(stated.begin(), stated.end(), 0.0) == pairs) return false;
+    const double height = std::min(stated[1], std::ceil((pairs - 1) / 3)),
+                 width = std::min(stated[2], std::ceil((pairs - 2) / 3));
+    const std::vector<double> parts{pairs - height - width, height, width};
     write("sections", parts);
     const RopeValue* from = dict_.find("mrope_section");
     because("sections", encoding_.options.back().second.print(), from ? from->key : "",
