@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 std::string rotation(const Family& f) {
   if (f.no_position == NoPosition::always) return "none";
   std::string says = !f.rope.sections.empty() ? "RoPE, three streams" : "RoPE";
-  if (f.mla.rope) says = "latent attention, " + says;
+  if (f.mla.present()) says = "latent attention, " + says;
   if (f.rope.pairing == Pairing::adjacent) says += ", adjacent pairs";
   if (f.rope.partial > 0 && f.rope.partial < 1) says += ", part of a head";
   return says;

@@ -184,13 +184,10 @@ class Rope {
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
-<<<<<<< HEAD
-    if (facts_.interleaved && rest_of_sections(own)) return;
-    option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
-=======
+    const auto parts = own ? time_first(*own) : numbers_of(facts_.sections);
     encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
-    const auto ordered = own ? OptionValue(time_first(*own)) : OptionValue(facts_.sections);
-    option("sections", ordered, "mrope_section");
+    if (facts_.streams == StreamOrder::in_turns && rest_follows_time(parts)) return;
+    option("sections", own ? OptionValue(parts) : OptionValue(facts_.sections), "mrope_section");
     if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
   }
   // Sections as encodings take them: of time, height and width.
@@ -198,13 +195,16 @@ class Rope {
     if (facts_.streams == StreamOrder::height_width_time && sections.size() == 3)
       std::rotate(sections.begin(), sections.begin() + 2, sections.end());
     return sections;
->>>>>>> main
   }
-  // In turns, the class looks only at the parts of height and width: all other pairs follow time.
-  bool rest_of_sections(const std::optional<std::vector<double>>& own) {
-    std::vector<double> parts = own ? *own : numbers_of(facts_.sections);
+  static std::vector<double> numbers_of(std::string_view sections) {
+    std::vector<double> numbers;
+    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
+    return numbers;
+  }
+  // In turns, the class looks only at the parts of height and width.
+  bool rest_follows_time(std::vector<double> parts) {
     if (parts.size() != 3) return false;
-    const double pairs = double(rotated_) / 2, time = pairs - parts[1] - parts[2];
+    const double time = double(rotated_) / 2 - parts[1] - parts[2];
     if (time == parts[0] || time < std::max(parts[1], parts[2])) return false;
     parts[0] = time;
     write("sections", parts);
@@ -212,11 +212,6 @@ class Rope {
     because("sections", encoding_.options.back().second.print(), from ? from->key : "",
             "the parts of height and width; all other pairs follow time");
     return true;
-  }
-  static std::vector<double> numbers_of(std::string_view sections) {
-    std::vector<double> numbers;
-    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
-    return numbers;
   }
   void linear() { option("factor", factor(), "factor"); }
   void dynamic() {

@@ -34,7 +34,7 @@ constexpr std::string_view kMimoRope =
 constexpr RopeFacts kNoRope{.dicts = RopeDicts::none};
 constexpr RopeFacts kQuarter{.partial = 0.25, .plain_partial = true};
 constexpr RopeFacts kQuarterOfStreams{
-    .partial = 0.25, .plain_partial = true, .sections = "11/11/10", .interleaved = true};
+    .partial = 0.25, .plain_partial = true, .sections = "11/11/10", .streams = StreamOrder::in_turns};
 
 // Layers of attention beside layers that mix tokens in another way.
 const Family kFamilies[] = {
@@ -184,7 +184,7 @@ const Family kFamilies[] = {
      .sizes = {2048, 40, 16, 2, 256, 32768},
      .windows = linear_but(4, "full_attention_interval", "indexed_attention"),
      .indexer = {.heads_key = "indexer_n_heads", .dim_key = "indexer_head_dim"},
-     .rope = {.plain_partial = true, .sections = "11/11/10", .interleaved = true}},
+     .rope = {.plain_partial = true, .sections = "11/11/10", .streams = StreamOrder::in_turns}},
     {.name = "mamba", .types = {"mamba", "falcon_mamba"}, .method = Method::recurrence, .sizes = {768, 32}},
     {.name = "mamba2", .types = {"mamba2"}, .method = Method::recurrence, .sizes = {4096, 64}},
     {.name = "rwkv",
