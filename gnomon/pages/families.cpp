@@ -5,6 +5,7 @@
 
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/family.h"
+#include "gnomon/models/resolve/layers.h"
 #include "gnomon/models/run/names.h"
 
 namespace gnomon::pages {
@@ -13,8 +14,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string rotation(const Family& f) {
-  if (f.no_position == NoPosition::always) return "none";
-  std::string says = !f.rope.sections.empty() ? "RoPE, three streams" : "RoPE";
+  if (f.no_position == NoPosition::always) return f.mla.present() ? "latent attention, no position" : "none";
+  std::string says = "RoPE";
+  if (!f.rope.sections.empty()) says += ", three streams";
+  if (f.rope.streams == StreamOrder::by_channel) says += ", streams by channel";
   if (f.mla.present()) says = "latent attention, " + says;
   if (f.rope.pairing == Pairing::adjacent) says += ", adjacent pairs";
   if (f.rope.partial > 0 && f.rope.partial < 1) says += ", part of a head";
@@ -42,23 +45,36 @@ std::string position(const Family& f) {
       return "a bias of the content by distance";
     case Method::deepseek_v4:
       return "RoPE, compressed keys";
+    case Method::recurrence:
+      return "none: recurrence";
   }
   return {};
 }
 
-bool has_kind(const WindowRule& windows, std::string_view letters) {
+bool has_letter(const WindowRule& windows, std::string_view letters) {
   return windows.cycle.find_first_of(letters) != std::string_view::npos ||
          windows.start.find_first_of(letters) != std::string_view::npos;
 }
+// Of the kinds that layers have, where layer_types does not say, those of which this holds.
+template <class Holds>
+bool has_kind(const WindowRule& rule, std::string_view letters, const Holds& holds) {
+  return has_letter(rule, letters) ||
+         (rule.which == WindowRule::Which::all_but && (holds(rule.other) || holds(rule.full)));
+}
 // What single layers do otherwise.
 std::string layers(const Family& f) {
+  if (f.method == Method::recurrence) return "all without attention";
   std::vector<std::string_view> parts;
-  const bool windows =
-      f.windows.which != WindowRule::Which::none && f.windows.which != WindowRule::Which::pattern;
-  if (windows || f.windows.chunk || has_kind(f.windows, "s")) parts.push_back("windows");
+  using Which = WindowRule::Which;
+  const bool slides =
+      f.windows.which == Which::all || f.windows.which == Which::from_layer ||
+      f.windows.which == Which::without_position || f.windows.chunk ||
+      has_kind(f.windows, "s", [](std::string_view kind) { return kind == "sliding_attention"; });
+  if (slides) parts.push_back("windows");
   if (f.no_position != NoPosition::never && f.no_position != NoPosition::always)
     parts.push_back("some without position");
-  if (has_kind(f.windows, "lcmx")) parts.push_back("some without attention");
+  if (has_kind(f.windows, "lcmx", [](std::string_view kind) { return !attends(kind); }))
+    parts.push_back("some without attention");
   return join(parts, ", ");
 }
 
@@ -69,7 +85,8 @@ bool runs(const Family& f) {
 // What the answers are compared with.
 std::string compared(const Family& f) {
   const std::string gguf = f.gguf.empty() ? "" : "llama.cpp 0.5.0";
-  const std::string classes = f.own_code.size() == f.types.size() ? "the code of its repository, read" : "transformers 5.23";
+  const std::string classes =
+      f.own_code.size() == f.types.size() ? "the code of its repository, read" : "transformers 5.23";
   return gguf.empty() ? classes : classes + ", " + gguf;
 }
 std::string words(const std::vector<std::string_view>& names) {
