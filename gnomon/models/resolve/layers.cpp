@@ -35,9 +35,12 @@ class SizeReader {
     because_.push_back({std::string(what), text(x), std::move(key), std::move(rule)});
     return x;
   }
-
-  // The key of what was said last says another thing.
-  void follows() { because_.back().follows = true; }
+  // The same, by a rule of the class from what the key says.
+  std::int64_t derive(std::string_view what, std::int64_t x, std::string key, std::string rule) {
+    say(what, x, std::move(key), std::move(rule));
+    because_.back().follows = true;
+    return x;
+  }
 
  private:
   FileReading& file_;
@@ -69,16 +72,16 @@ std::int64_t layer_count(FileReading& file, const Family& family, SizeReader& re
   if (family.attentions == 1) return read.size_by(common, "layers", key, own, kMostLayers);
   const std::string rule = text(family.attentions, " attentions in each layer, counted as layers");
   if (const auto all = file.whole(common, family.attentions, kMostLayers))
-    return read.say("layers", *all / family.attentions * family.attentions, file.at(common), rule);
+    return read.derive("layers", *all / family.attentions * family.attentions, file.at(common), rule);
   const auto said = file.whole(key, 1, kMostLayers);
-  return read.say("layers", family.attentions * said.value_or(own), said ? file.at(key) : "", rule);
+  return read.derive("layers", family.attentions * said.value_or(own), said ? file.at(key) : "", rule);
 }
 
 // JetMoE: each KV head serves one query head of every chosen expert.
 std::int64_t heads_of_groups(FileReading& file, const Family& family, std::int64_t kv_heads,
                              SizeReader& read) {
   const auto said = file.whole(family.per_kv_key, 1, 1024);
-  return read.say(
+  return read.derive(
       "heads", kv_heads * said.value_or(family.per_kv), said ? file.at(family.per_kv_key) : "",
       text(said.value_or(family.per_kv), " for each KV head, whatever ", family.keys.heads, " says"));
 }
@@ -125,8 +128,7 @@ void read_heads(FileReading& file, const Family& family, SizeReader& read, Sizes
   if (family.per_kv_key.empty())
     s.heads = read.size_by(SizeKeys{}.heads, "heads", keys.heads, own.heads, kMostHeads);
   if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
-    s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
-    read.follows();
+    s.kv_heads = read.derive("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
   } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
     s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
   } else {

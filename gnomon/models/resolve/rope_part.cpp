@@ -184,10 +184,11 @@ class Rope {
     if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     const auto own = dict_.list("mrope_section");
+    const auto parts = own ? time_first(*own) : numbers_of(facts_.sections);
     encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
-    if (facts_.streams == StreamOrder::in_turns && !rules_.sections_add_up && rest_of_sections(own)) return;
-    const auto ordered = own ? OptionValue(time_first(*own)) : OptionValue(facts_.sections);
-    option("sections", ordered, "mrope_section");
+    if (facts_.streams == StreamOrder::in_turns && !rules_.sections_add_up && rest_follows_time(parts))
+      return;
+    option("sections", own ? OptionValue(parts) : OptionValue(facts_.sections), "mrope_section");
     if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
   }
   // Sections as encodings take them: of time, height and width.
@@ -196,9 +197,13 @@ class Rope {
       std::rotate(sections.begin(), sections.begin() + 2, sections.end());
     return sections;
   }
+  static std::vector<double> numbers_of(std::string_view sections) {
+    std::vector<double> numbers;
+    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
+    return numbers;
+  }
   // In turns, the class looks only at the parts of height and width, as far as there are pairs: all others follow time.
-  bool rest_of_sections(const std::optional<std::vector<double>>& own) {
-    const std::vector<double> stated = own ? *own : numbers_of(facts_.sections);
+  bool rest_follows_time(const std::vector<double>& stated) {
     const double pairs = double(rotated_) / 2;
     if (stated.size() != 3 || std::accumulate(stated.begin(), stated.end(), 0.0) == pairs) return false;
     const double height = std::min(stated[1], std::ceil((pairs - 1) / 3)),
@@ -209,11 +214,6 @@ class Rope {
     because("sections", encoding_.options.back().second.print(), from ? from->key : "",
             "the parts of height and width; all other pairs follow time");
     return true;
-  }
-  static std::vector<double> numbers_of(std::string_view sections) {
-    std::vector<double> numbers;
-    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
-    return numbers;
   }
   void linear() { option("factor", factor(), "factor"); }
   void dynamic() {
