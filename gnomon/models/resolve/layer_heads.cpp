@@ -4,11 +4,11 @@
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/layer_overrides.h"
 #include "gnomon/models/resolve/layers.h"
+#include "gnomon/models/resolve/sizes.h"
 
 namespace gnomon {
 namespace {
 
-constexpr std::int64_t kMostSize = 65536, kMostLayers = 4096;
 constexpr std::string_view kOverrides = "per_layer_config";
 
 class HeadReader {
@@ -19,7 +19,12 @@ class HeadReader {
   void read() {
     last_full();
     const bool said = file_.kind(kOverrides) != Config::Kind::absent;
-    if (family_.full.head_dim != 0) said ? by_layer() : full_heads();
+    const bool others = family_.full.head_dim != 0 || !family_.sliding.heads_key.empty();
+    if (others && said) {
+      by_layer();
+    } else if (others) {
+      full_heads(), windowed_queries();
+    }
     if (family_.sliding.latent != 0) said ? latent_by_layer() : sliding_latent();
     if (family_.sliding.heads != 0 && family_.sliding.latent == 0) sliding_heads();
     more_kv_heads(), listed_heads(), shared_keys(), source_layers();
@@ -40,18 +45,33 @@ class HeadReader {
   }
   void full_heads() {
     const FullHeads& own = family_.full;
-    const auto dim = file_.whole(own.head_dim_key, 1, kMostSize);
-    const bool shared = file_.flag(own.kv_heads_if).value_or(false);
-    const auto kv = shared ? file_.whole(own.kv_heads_key, 1, kMostSize) : std::nullopt;
+    if (own.head_dim == 0) return;
+    const auto dim = file_.whole(own.head_dim_key, 1, most::heads);
+    const bool fewer =
+        !own.kv_heads_key.empty() && (own.kv_heads_if.empty() || file_.flag(own.kv_heads_if).value_or(false));
+    const auto said = fewer ? file_.whole(own.kv_heads_key, 1, most::heads) : std::nullopt;
+    const std::int64_t kv = said.value_or(own.kv_heads);
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
       if (kinds_[l].type != "full_attention") continue;
       kinds_[l].head_dim = dim.value_or(own.head_dim);
       say(l, "head_dim", text(kinds_[l].head_dim), dim ? file_.at(own.head_dim_key) : "",
           dim ? "for layers with full attention"
               : "no key sets it: default of the class for layers with full attention");
-      if (!kv) continue;
-      kinds_[l].kv_heads = *kv;
-      say(l, "kv_heads", text(*kv), file_.at(own.kv_heads_key), "for layers with full attention");
+      if (kv == 0) continue;
+      kinds_[l].kv_heads = kv;
+      say(l, "kv_heads", text(kv), said ? file_.at(own.kv_heads_key) : "", "for layers with full attention");
+    }
+  }
+  // Step: layers with a window have query heads of their own.
+  void windowed_queries() {
+    const SlidingHeads& own = family_.sliding;
+    const std::string_view key =
+        !own.heads_key.empty() && file_.has(own.heads_key) ? own.heads_key : own.older_heads_key;
+    const auto heads = key.empty() ? std::nullopt : file_.whole(key, 1, most::heads);
+    for (std::size_t l = 0; heads && l < kinds_.size(); ++l) {
+      if (kinds_[l].type != "sliding_attention") continue;
+      kinds_[l].heads = *heads;
+      say(l, "heads", text(*heads), file_.at(key), "for layers with a window");
     }
   }
   void by_layer() {
@@ -66,7 +86,7 @@ class HeadReader {
   void own_size(std::size_t l, std::string_view what, const std::string& key, std::int64_t& size,
                 std::int64_t least = 1) {
     if (file_.kind(key) == Config::Kind::absent) return;
-    const auto x = file_.whole(key, least, kMostSize);
+    const auto x = file_.whole(key, least, most::heads);
     if (!x) file_.wrong(key, "a whole number");
     size = *x;
     say(l, what, text(size), file_.at(key), "for this layer");
@@ -84,7 +104,7 @@ class HeadReader {
   }
   void of_windows(std::size_t l, std::string_view what, std::string_view key, std::int64_t standard,
                   std::int64_t& size) {
-    const auto said = file_.whole(key, 1, kMostSize);
+    const auto said = file_.whole(key, 1, most::heads);
     size = said.value_or(standard);
     say(l, what, text(size), said ? file_.at(key) : "",
         said ? "for layers with a window" : "no key sets it: default of the class for layers with a window");
@@ -103,7 +123,7 @@ class HeadReader {
       of_windows(l, "value_dim", "swa_v_head_dim", own.value, kind.value_dim);
       of_windows(l, "head_dim", "swa_head_dim", own.head_dim, head);
       of_windows(l, "nope", "swa_qk_nope_head_dim", own.nope, nope);
-      kind.slice = file_.whole("swa_qk_rope_head_dim", 0, kMostSize).value_or(head - nope);
+      kind.slice = file_.whole("swa_qk_rope_head_dim", 0, most::heads).value_or(head - nope);
       if (kind.slice < 0) file_.wrong("swa_head_dim", text("at least ", nope, ", its part without position"));
       kind.head_dim = nope + kind.slice;
     }
@@ -141,8 +161,8 @@ class HeadReader {
     if (!list) return;
     one_each(*list, family_.heads_list);
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      if ((*list)[l] < 1 || (*list)[l] > kMostSize)
-        file_.wrong(family_.heads_list, text("numbers from 1 to ", kMostSize));
+      if ((*list)[l] < 1 || (*list)[l] > most::heads)
+        file_.wrong(family_.heads_list, text("numbers from 1 to ", most::heads));
       if ((*list)[l] == sizes_.heads) continue;
       kinds_[l].heads = (*list)[l];
       say(l, "heads", text(kinds_[l].heads), file_.at(family_.heads_list), "for this layer");
@@ -155,7 +175,7 @@ class HeadReader {
 
   void shared_keys() {
     if (family_.shared_key.empty()) return;
-    const auto said = file_.whole(family_.shared_key, 0, kMostLayers);
+    const auto said = file_.whole(family_.shared_key, 0, most::layers);
     const std::int64_t shared = std::min(said.value_or(family_.shared), sizes_.layers);
     for (std::int64_t l = sizes_.layers - shared; l < sizes_.layers; ++l) {
       kinds_[std::size_t(l)].shares_keys = true;
@@ -181,11 +201,13 @@ class HeadReader {
     const auto chosen = own.every ? said_choosers() : std::nullopt;
     const bool freely = own.every_said;
     const std::int64_t every =
-        freely ? std::max<std::int64_t>(1, file_.whole("index_topk_freq", 0, kMostLayers).value_or(own.every))
-               : own.every;
-    const std::int64_t from = freely ? file_.whole("index_skip_topk_offset", 0, kMostLayers).value_or(2) : 2;
+        freely
+            ? std::max<std::int64_t>(1, file_.whole("index_topk_freq", 0, most::layers).value_or(own.every))
+            : own.every;
+    const std::int64_t from = freely ? file_.whole("index_skip_topk_offset", 0, most::layers).value_or(2) : 2;
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      if (!attends(kinds_[l].type) || slides(kinds_[l])) continue;
+      if (!attends(kinds_[l].type) || slides(kinds_[l]) || !(own.kind.empty() || own.kind == kinds_[l].type))
+        continue;
       const std::int64_t after = std::max<std::int64_t>(0, std::int64_t(l) - from + 1);
       kinds_[l].chooses_keys = chosen ? (*chosen)[l] : own.every == 0 || after % every == 0;
     }

@@ -55,6 +55,7 @@ struct RopeRules {
   LongList long_list = LongList::by_length;
   bool longrope_factor_unread = false;  // attention_factor of longrope
   bool sections_add_up = false;         // those of M-RoPE in turns are all pairs; else the rest follows time
+  bool own_mscales = false;             // RopeFacts::own_mscales
   bool softmax_mscale = false;          // mscale_all_dim multiplies q·k as well, squared: DeepSeek
   std::string source;                   // of all this, for the rules
 };

@@ -35,7 +35,7 @@ Findings not_divisible(const LintContext& file) {
   if (!heads) heads = file.whole(family.keys.heads);
   const bool has_head_dim = file.has(family.keys.head_dim) || family.sizes.head_dim || family.mla.rope;
   if (!width || !heads || *width < 1 || *heads < 1 || *width % *heads == 0 ||
-      (has_head_dim && !family.width_by_heads))
+      (has_head_dim && !family.width_by_heads) || family.rope.odd_part)  // the class's own sizes are such
     return {};
   return {indivisible(file, key, *width, *heads, has_head_dim)};
 }

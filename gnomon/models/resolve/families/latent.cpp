@@ -184,6 +184,12 @@ const Family kFamilies[] = {
      .windows = kIndexed,
      .mla = {.nope = 192, .rope = 64, .value = 256},
      .indexer = hy_indexer()},
+    {.name = "youtu",
+     .types = {"youtu"},
+     .sizes = {2048, 32, 16, 16, 0, 131072},
+     .windows = kUntyped,
+     .mla = {.nope = 128, .rope = 64, .value = 128, .pairing_key = "rope_interleave"},
+     .rope = {.pairing = Pairing::adjacent}},
 };
 
 }  // namespace
