@@ -4,7 +4,8 @@
     python3 make_classes.py --only qwen3_next cohere2       writes these two anew and keeps the others; --print shows them
 
 transformers 5.23.0, torch 2.15.0. Each class is made small with its own settings of position, writes its file (to_json_file), and runs on a
-few tokens. A spy in the place of attention (AttentionInterface) sees the heads, the factor of q·k and the mask of each layer; a second one
+few tokens, with the attention_mask of ones that a tokenizer gives. A spy in the place of attention (AttentionInterface) sees the heads, the
+factor of q·k and the mask of each layer; where a class computes attention itself, class_watch sees the product and the softmax. A second one
 around the class's functions of rotation sees vectors before and after, from which pairs and channels follow. Frequencies are those of the
 class's rotary modules; the cache is the class's own. gnomon is not used.
 
@@ -14,6 +15,9 @@ keep the file of such a class in an object. `unmade`: classes that could not be 
 """
 
 import argparse
+import contextlib
+import importlib
+import inspect
 import json
 import math
 import pathlib
@@ -23,7 +27,8 @@ import warnings
 
 import torch
 import transformers
-from class_shapes import shrunk
+from class_shapes import INPUT_ROWS, MODELS, REACHING, STREAMS, VARIANTS, shrunk
+from class_watch import Reaching, Watching, factor, tables_of, word_factor
 from resolver_modules import digest, module_of
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
@@ -83,6 +88,9 @@ def of_text():
 
 
 def model_class(config):
+    if config.model_type in MODELS:
+        module, name = MODELS[config.model_type].rsplit(".", 1)
+        return getattr(importlib.import_module(f"transformers.models.{module}"), name)
     module = module_of(config)
     found = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, transformers.PreTrainedModel)
              and c.config_class is type(config) and c.__module__ == module.__name__ and "PreTrained" not in c.__name__
@@ -97,33 +105,42 @@ class Spy:
 
     now = None  # the one that listens
 
-    def __init__(self, config):
-        self.calls, self.turns, self.module = [], [], module_of(config)
-        self.kept = {n: f for n, f in vars(self.module).items() if callable(f) and re.match(r"apply_(\w*_)?(rotary|rope)", n)}
+    def __init__(self, model):
+        self.calls, self.turns, self.masked = [], [], not model._supports_sdpa
+        module = module_of(model.config)
+        places = [module] + [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
+        self.kept = [(p, n, f) for p in places for n, f in vars(p).items() if re.match(r"apply_(\w*_)?(rotary|rope)", n)]
 
     def __enter__(self):
-        for name, function in self.kept.items():
-            setattr(self.module, name, self.turning(function))
+        for place, name, function in self.kept:
+            own = isinstance(function, staticmethod)
+            turning = self.turning(function.__func__ if own else function)
+            setattr(place, name, staticmethod(turning) if own else turning)
         Spy.now = self
         return self
 
     def __exit__(self, *_):
-        for name, function in self.kept.items():
-            setattr(self.module, name, function)
+        for place, name, function in self.kept:
+            setattr(place, name, function)
 
     def turning(self, function):
         def turn(*given, **named):
             out = function(*given, **named)
-            rows = [x for x in given if isinstance(x, torch.Tensor) and x.dim() == 4]
-            self.turns.append(list(zip(rows, out if isinstance(out, tuple) else (out,))))
+            after = out if isinstance(out, tuple) else (out,)
+            rows = [x.detach() for x in given if isinstance(x, torch.Tensor) and x.dim() == 4 and any(x.shape == y.shape for y in after)]
+            self.turns.append([(x, y.detach()) for x, y in zip(rows, after)])
             return out
         return turn
 
     def attention(self, module, q, k, v, mask=None, *more, **named):
         mask = named.get("attention_mask", mask)
-        self.calls.append({"module": module, "q": q, "k": k, "v": v, "mask": mask, "scale": named.get("scaling", getattr(module, "scaling", None)),
-                           "turns": self.turns})
-        self.turns = []
+        scale = named.get("scaling", getattr(module, "scaling", None))
+        if scale == 1.0:  # the class may have multiplied q by it before
+            scale = float(f"{factor(q.detach()[0], self.watching.maps) * factor(k.detach()[0], self.watching.maps):.8g}")
+        self.watching.maps = []
+        causal = not self.masked and getattr(module, "is_causal", True)  # without a mask; eager attention then hides nothing
+        turns, self.turns[:] = list(self.turns), []
+        self.calls.append({"module": module, "q": q.detach(), "k": k.detach(), "mask": mask, "causal": causal, "turns": turns, "scale": scale})
         return q.new_zeros(q.shape[0], q.shape[2], q.shape[1], v.shape[-1]), None
 
 
@@ -142,7 +159,21 @@ def rotations(model):
                 label = buffer.removesuffix("inv_freq").removesuffix("_")
                 factor = getattr(module, f"{label}_attention_scaling" if label else "attention_scaling", 1.0)
                 found.append((label or name.rsplit(".", 1)[-1], f.double(), float(factor)))
-    return found
+    return found or [(name, f, 1.0) for name, table in tables_of(model).values() for f in [turned_by(table)] if f is not None]
+
+
+def turned_by(table):
+    """The frequencies of a table of sines and cosines, from its angles farther and farther on; None: it is none."""
+    n = table.shape[1] // 2
+    sines, cosines = table[:, :n].detach().double(), table[:, n:2 * n].detach().double()
+    if len(table) < 4 or float((sines ** 2 + cosines ** 2 - 1).abs().max()) > 1e-5:
+        return None
+    turns = torch.atan2(sines, cosines)
+    f, at = turns[1], 1
+    while 2 * at < len(table):
+        at *= 2
+        f = (turns[at] + 2 * math.pi * torch.round((f * at - turns[at]) / (2 * math.pi))) / at
+    return f
 
 
 def by_token(x, tokens):
@@ -212,19 +243,18 @@ def sees(call):
     """The first key that the last query sees, and whether the first query sees the last key."""
     mask = call["mask"]
     if mask is None:
-        return {"first": 0, "later": not getattr(call["module"], "is_causal", True)}
+        return {"first": 0, "later": not call["causal"]}
     row = (mask[0, 0, :, :T] > -1) if mask.dtype != torch.bool else mask[0, 0, :, :T]
     return {"first": int(row[-1].nonzero()[0]), "later": bool(row[0, -1])}
 
 
 def entry_of(call, sets, positions, per_token):
-    q, k, v = call["q"], call["k"], call["v"]
+    q, k = call["q"], call["k"]
     entry = {"heads": [q.shape[1], k.shape[1], q.shape[3]], **sees(call)}
-    scale, own = call["scale"], getattr(call["module"], "scaling", None)
-    if scale == 1.0 and isinstance(own, float):  # OPT has multiplied the queries by it before
-        scale = own
-    if scale is not None:
-        entry["scale"] = float(f"{float(scale):.9g}")
+    if call["scale"] is not None:
+        entry["scale"] = float(f"{float(call['scale']):.9g}")
+    if call.get("bias"):
+        entry["bias"] = call["bias"]
     rotation(call, sets, positions, entry)
     if per_token is not None:
         entry["kept"] = per_token
@@ -244,29 +274,80 @@ def cache_of(out):
     return kept
 
 
+def unfilled(config):
+    for implementation in ("spy", "eager"):
+        for c in (config, config.get_text_config()):
+            c._attn_implementation = implementation
+            c._experts_implementation = "eager"
+        try:
+            return model_class(config)(config)
+        except KeyError as error:  # it looks its attention up in a table of its own
+            if error.args != ("spy",):
+                raise
+    raise NoAnswer("no attention that it can be made with")
+
+
 def made(config):
     torch.manual_seed(1)
-    for c in (config, config.get_text_config()):
-        c._attn_implementation = "spy"
-        c._experts_implementation = "eager"
-    model = model_class(config)(config)
+    model = unfilled(config)
     with torch.no_grad():
         for p in model.parameters():
-            if p.dim() > 1:
+            if p.dim() > 1 and p.requires_grad:
                 torch.nn.init.normal_(p, std=0.2)
     return model.float().eval()
 
 
+def words_of(config, tokens):
+    """Tokens that all differ as far as the vocabulary goes, and that are no padding."""
+    pad = getattr(config, "pad_token_id", None)
+    ids = torch.arange(tokens) % 16 + 2  # MPNet takes 1 for padding, whatever it is told
+    if pad:
+        ids += pad
+    return ids.expand(INPUT_ROWS.get(config.model_type, 1), tokens)
+
+
+def inputs(config, model, tokens):
+    ids = words_of(config, tokens)
+    masked = "attention_mask" in inspect.signature(model.forward).parameters
+    return {"input_ids": ids, **({"attention_mask": torch.ones(1, tokens, dtype=torch.long)} if masked else {})}
+
+
+@contextlib.contextmanager
+def in_double(model):
+    """Numbers of twice the digits: without a spy a factor is measured."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield model.double()
+    finally:
+        torch.set_default_dtype(torch.float32)
+        model.float()
+
+
 def run(config, model, positions=None):
-    with Spy(config) as spy, torch.no_grad():
-        more = {"position_ids": positions} if positions is not None else {}
-        out = model(input_ids=torch.arange(T)[None] % 17 + 1, **more)
-    return spy.calls, out
+    """What reached attention, what came out, and which rows of tables the tokens read."""
+    more = {"position_ids": positions} if positions is not None else {}
+    with Spy(model) as spy, Watching(model, T, spy.turns) as spy.watching:
+        out = model(**inputs(config, model, T), **more)
+    if spy.calls:
+        return spy.calls, out, spy.watching.read
+    try:
+        with in_double(model):
+            return watched(config, model, more), out, spy.watching.read
+    except RuntimeError:  # the class itself says float32
+        return watched(config, model, more), out, spy.watching.read
 
 
-def streams_of(config, model):
-    """The three streams of positions that such classes take: (3, 1, T); far apart, so that slow pairs tell them apart."""
-    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(3)])[:, None]
+def watched(config, model, more):
+    """The calls of attention that the class computes itself."""
+    with Reaching(model, REACHING.get(config.model_type), T) as reaching, Spy(model) as spy, Watching(model, T, spy.turns) as watching:
+        spy.watching = watching
+        model(**inputs(config, model, T), **more)
+        return reaching.calls or watching.calls()
+
+
+def streams_of(config):
+    """The streams of positions that such classes take: (3, 1, T), or as many; far apart, so that slow pairs tell them apart."""
+    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(STREAMS.get(config.model_type, 3))])[:, None]
 
 
 def grouped(entries):
@@ -281,11 +362,10 @@ def grouped(entries):
     return [{"layers": layers, **entry} for layers, entry in groups]
 
 
-def layers_of(config):
-    model = made(config)
+def layers_of(config, model):
     sets = rotations(model)
     one = [torch.arange(T).double()]
-    calls, out = run(config, model)
+    calls, out, read = run(config, model)
     kept = cache_of(out)
     entries = {}
     for call in calls:
@@ -294,7 +374,7 @@ def layers_of(config):
         if layer not in entries:
             entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
     if "mrope" in pathlib.Path(module_of(config).__file__).read_text():
-        three = streams_of(config, model)
+        three = streams_of(config)
         for call in run(config, model, three)[0]:
             more = {}
             rotation(call, sets, list(three[:, 0].double()), more)
@@ -304,7 +384,52 @@ def layers_of(config):
         raise NoAnswer("no call of attention through the interface")
     for layer in range(config.num_hidden_layers):
         entries.setdefault(layer, {"heads": None})
-    return grouped(entries)
+    turned_rows = {2 * len(f) for _, f, _ in sets} if any(e.get("turned") for e in entries.values()) else set()
+    return grouped(entries), {name: rows for name, rows in read.items() if dict(tables_of(model).values())[name].shape[1] not in turned_rows}
+
+
+def longest(config, model, rows):
+    """How many tokens a class takes whose table ends with this row; None: it makes more rows, or others."""
+    def takes(tokens):
+        try:
+            with torch.no_grad():
+                model(**inputs(config, model, tokens))
+        except Exception:  # of any kind: it takes no so long input
+            return False
+        return True
+    return rows if takes(rows) and not takes(rows + 1) else None
+
+
+def table_of(config, model, read, ends=None):
+    """The table beside the words: the row of the first token, and how many tokens have one; of sines, some of them as well. `ends`: the
+    class takes no more tokens than rows, as is known of it; None: it is asked."""
+    moving = {name: rows for name, rows in read.items() if rows and rows == list(range(rows[0], rows[0] + T))}
+    if not moving:
+        return None
+    name, rows = next(iter(moving.items()))
+    table = dict(tables_of(model).values())[name]
+    last = len(table) - rows[0]
+    found = {"first": rows[0], "longest": longest(config, model, last) if ends is None else last if ends else None}
+    if not (isinstance(table, torch.nn.Parameter) and table.requires_grad):
+        width = table.shape[1]
+        channels = sorted({0, 1, 2, 3, width // 2 - 1, width // 2, width // 2 + 1, width - 2, width - 1})
+        found["sines"] = [[t, c, float(f"{float(table[rows[t], c]):.7g}")] for t in (0, 1, T - 1) for c in channels]
+    more = sorted(other for other in read if other not in moving)
+    if more:
+        found["more"] = more
+    with in_double(model):
+        words = words_beside(config, model, name, rows)
+    return found if words is None else {**found, "words": words}
+
+
+def words_beside(config, model, name, rows):
+    at = T // 2
+    given = inputs(config, model, T)
+
+    def last():
+        with torch.no_grad():
+            return model(**given)[0][0, at].clone()
+    return word_factor(model, last, int(given["input_ids"][0, at]), name, rows[at])
 
 
 ABOUT = re.compile("|".join((
@@ -312,8 +437,9 @@ ABOUT = re.compile("|".join((
     "kv_heads", "head_dim", "head_size", "kv_channels", "max_pos", "max_seq", "n_pos", "model_max", "rope", "rotary", "rotate", "layer_types", "layers_block_type", "sliding", "window", "swa",
     "qk_", "v_head", "kv_lora", "no_rope", "multiplier", "query_pre", "scalar", "per_layer_config", "global_attn", "local_attention", "chunk", "alibi",
     "position", "nope", "attn_layer", "block_types", "interval", "hybrid_layer", "index_", "bidirectional", "is_causal", "attn_scale", "temperature", "floor_scale",
-    "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
-NOT_ABOUT = re.compile("_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
+    "is_decoder", "pad_token_id$", "scale_embedding", "scale_sqrt", "attention_types", "attn_type", "clamp_len", "bi_data", "^causal$", "head_ratio", "bottleneck",
+    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "decoder_layers", "relative_attention", "block_size", "separate_cls", "axial_pos", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
+NOT_ABOUT = re.compile("(?<!pad)_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
 
 
 def told(file):
@@ -328,8 +454,8 @@ def saved(config, whole=False):
     return text if whole else told(text)
 
 
-def bare_of(cls, config):
-    """Sizes and rotation of the class of full size. The rotary module alone is made: a model would not fit."""
+def bare_of(cls, config, small, table):
+    """Sizes, rotation and table of the class of full size. The rotary module alone is made, or a model that is small but for its positions."""
     found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": config.num_attention_heads}
     module = module_of(config)
     rotary = [c for n, c in vars(module).items() if isinstance(c, type) and c.__module__ == module.__name__ and re.search("Rotary|RoPE", n)
@@ -338,7 +464,14 @@ def bare_of(cls, config):
     for c in rotary[:1]:
         for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": c(config)})):
             digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
-    return {**found, "rotations": digests}
+    if not table and (digests or not small):
+        return {**found, "rotations": digests}
+    model = made(small)
+    layers, read = layers_of(small, model)
+    if not digests and any(group.get("turned") for group in layers):
+        digests = [{"of": label, "a": factor, **digest(f)} for label, f, factor in rotations(model)]
+    place = table_of(small, model, read, bool(table) and table["longest"] is not None)
+    return {**found, "rotations": digests, **({"table": place} if place else {})}
 
 
 def defaults_of(cls, file):
@@ -351,15 +484,21 @@ def defaults_of(cls, file):
     return sorted(k for k in file if k not in sizes and k != "model_type" and without.get(k, "absent") == file[k])
 
 
-def answer(name, cls):
-    config = shrunk(name, cls)
+def answer(name, cls, variant=None):
+    config = shrunk(name, cls, variant or {})
     file = saved(config)
     again = cls(**{k: v for k, v in saved(config, whole=True).items() if k != "model_type"})
     if saved(again) != file:
         raise NoAnswer("its file gives another configuration")
-    found = {"type": name, "config": file, "defaults": defaults_of(cls, file), "layers": layers_of(again)}
+    model = made(again)
+    layers, read = layers_of(again, model)
+    found = {"type": name, **({"variant": variant} if variant else {}), "config": file, "defaults": defaults_of(cls, file), "layers": layers,
+             "table": table_of(again, model, read)}
+    if variant:
+        return {**found, "bare": None}
+    beside = found["table"] or any(group.get("turned") for group in layers)
     try:
-        found["bare"] = bare_of(cls, cls())
+        found["bare"] = bare_of(cls, cls(), shrunk(name, cls, bare=True) if beside else None, found["table"])
     except Exception as error:  # of any kind: it has no default
         found["bare"] = None
         print(name, "has no answer of full size:", type(error).__name__, str(error)[:80])
@@ -370,12 +509,16 @@ def line_of(x):
     return json.dumps(x, separators=(",", ":"))
 
 
+def key_of(name, variant):
+    return name + (" " + line_of(variant) if variant else "")
+
+
 def kept(args):
     """What classes.json has of the classes that are not asked."""
     if not args.only:
         return {}, {}
     old = json.loads(args.out.read_text())
-    return ({c["type"]: c for c in old["classes"] if c["type"] not in args.only},
+    return ({key_of(c["type"], c.get("variant")): c for c in old["classes"] if c["type"] not in args.only},
             {name: why for name, why in old["unmade"].items() if name not in args.only})
 
 
@@ -389,7 +532,8 @@ def main():
     classes, unmade = kept(args)
     for name in sorted(args.only or types):
         try:
-            classes[name] = answer(name, inner.get(name) or CONFIG_MAPPING[name])
+            for variant in (None, *VARIANTS.get(name, ())):
+                classes[key_of(name, variant)] = answer(name, inner.get(name) or CONFIG_MAPPING[name], variant)
             unmade.pop(name, None)
         except Exception as error:  # of any kind: it is told
             unmade[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:110]}"

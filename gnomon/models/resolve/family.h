@@ -15,10 +15,12 @@ namespace gnomon {
 
 enum class Method {
   rotary,
-  table,  // learned rows, beside the words
+  table,  // rows beside the words, learned or sines
   alibi,
   falcon,    // ALiBi or RoPE, as its key `alibi` says
   t5,        // an encoder and a decoder
+  t5_alone,  // T5's buckets in the layers of one stack
+  xlnet,     // Transformer-XL's terms, two-sided
   mpnet,     // a table and T5's buckets
   deberta,   // version 1
   deberta2,  // versions 2 and 3
@@ -68,6 +70,11 @@ struct WindowRule {
   bool unused_is_none = false;     // where it is not, the class forgets the window, whatever layer_types says
   std::int64_t chunk = 0;          // of chunked_attention: attention_chunk_size, where the file has none
   bool typed = true;               // the class has layer_types
+  std::string_view repeated_key =
+      {};  // lists of kinds, each with how often it comes: [[["global", "local"], 12]]
+  // Where the file has no `key`: this one's value, divided.
+  std::string_view other_key = {};
+  std::int64_t other_divisor = 1;
 };
 
 // Multi-head latent attention: a slice of each head, at its end, turns, and the others do not. A layer of DeepSeek V3.2 has a second
@@ -108,7 +115,7 @@ enum class NoPosition {
 
 // How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
 enum class RopeDicts {
-  none,  // the class has no dictionary
+  none,  // the class has no dictionary: a base at most, and a width
   standard,
   by_kind,     // one for full and one for sliding layers, whose scaling is that of the full ones
   both_kinds,  // the same, and the scaling is of both (ModernBERT)
@@ -127,7 +134,8 @@ enum class AttentionScale {
   by_head,     // 1/head_dim: q and k are normalised
   multiplier,  // attention_multiplier
   mpt,         // attn_config.softmax_scale
-  gpt2         // scale_attn_weights, scale_attn_by_inverse_layer_idx
+  weights,     // 1/√head_dim, if scale_attn_weights
+  gpt2         // the same, and scale_attn_by_inverse_layer_idx
 };
 
 // The types of RoPE beside default that a class lets through; none: it does not look at them.
@@ -160,6 +168,21 @@ struct RopeFacts {
   bool null_head = false, null_head_v4 = false, fills_null_head = false;
 };
 
+// Rows of positions beside the words.
+struct PlaceTable {
+  std::int64_t offset = 0;  // rows before that of the first token
+  bool padded = false;      // RoBERTa: the rows up to pad_token_id come before it
+  std::int64_t pad = 1;     // pad_token_id, where the file has none
+  bool pad_fixed = false;   // whatever the file says (MPNet)
+  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it.
+  std::string_view sines = {}, learned_key = {};
+  // Words are multiplied by √width: where scaled_key is true, which stands for an absent one as `scaled` says.
+  bool scaled = false;
+  std::string_view scaled_key = {};
+  // The layers turn in place of it where the file has this word under this key (ESM).
+  std::string_view turned_key = {}, turned_word = {};
+};
+
 struct Family {
   std::string_view name;
   std::vector<std::string_view> types;      // model_type
@@ -172,6 +195,8 @@ struct Family {
   bool width_by_heads = false;  // transformers 5.23 refuses a width that the heads do not divide
   bool causal = true;
   std::string_view two_sided_key = {};  // true or "all": no query is kept from the keys after it
+  std::string_view causal_key =
+      {};  // true: every query is, though the class is two-sided without (is_decoder)
   bool two_sided_by_kernel = false;  // that key reaches the attention kernel alone, and the mask stays causal
   AttentionScale scale = AttentionScale::root;
   WindowRule windows = {};
@@ -184,14 +209,13 @@ struct Family {
   std::string_view heads_list = {};  // query heads of each layer
   std::int64_t head_times = 1;  // heads are so many times as wide as width / heads, whatever the file says
   bool head_by_width = false;   // width / heads, whatever head_dim says
+  std::string_view one_kv_key =
+      {};  // true, or absent: one KV head for all query heads, whatever keys.kv_heads says
   std::string_view shared_key = {};  // so many of the last layers use the keys of earlier ones
   std::int64_t shared = 0;
   std::int64_t value = 0;  // channels of a value, v_head_dim, where they are not those of the head
   RopeFacts rope = {};
-  std::int64_t table_offset = 0;  // rows of a learned table before that of the first token
-  bool table_padded = false;      // RoBERTa: the rows up to pad_token_id come before it
-  std::int64_t pad = 1;           // pad_token_id, where the file has none
-  bool pad_fixed = false;         // whatever the file says (MPNet)
+  PlaceTable table = {};
 };
 
 // The key that says the width, where several may: `has` tells which the file has.

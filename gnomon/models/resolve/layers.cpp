@@ -5,6 +5,7 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/resolve/layer_lists.h"
 #include "gnomon/models/resolve/layer_overrides.h"
 
 namespace gnomon {
@@ -51,9 +52,10 @@ std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
                   "qk_nope_head_dim + qk_rope_head_dim");
 }
 
-// configuration_utils.py, _LEGACY_LAYER_TYPE_REMAP, and Recurrent Gemma's and Jamba's own words.
+// configuration_utils.py, _LEGACY_LAYER_TYPE_REMAP, and Recurrent Gemma's, Jamba's and GPT-Neo's own words.
 std::string current_word(const std::string& word) {
-  if (word == "attention") return "full_attention";
+  if (word == "attention" || word == "global") return "full_attention";
+  if (word == "local") return "sliding_attention";
   if (word == "mamba" || word == "recurrent") return "linear_attention";
   return word == "deepseek_sparse_attention" || word == "qwen_sparse_attention" ? "indexed_attention" : word;
 }
@@ -77,7 +79,8 @@ bool says_two_sided(FileReading& file, const Family& family) {
   }
 }
 bool two_sided(FileReading& file, const Family& family) {
-  return !family.causal || (says_two_sided(file, family) && !family.two_sided_by_kernel);
+  if (!family.causal) return family.causal_key.empty() || !file.flag(family.causal_key).value_or(false);
+  return says_two_sided(file, family) && !family.two_sided_by_kernel;
 }
 
 Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
@@ -92,7 +95,12 @@ Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& 
                 : read.size_by(common.width, "width", keys.width, own.width, kMostWidth);
   s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
   s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
-  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
+  if (!family.one_kv_key.empty()) {
+    const bool one = file.flag(family.one_kv_key).value_or(true);
+    s.kv_heads =
+        read.say("kv_heads", one ? 1 : s.heads, file.has(family.one_kv_key) ? file.at(family.one_kv_key) : "",
+                 one ? "one KV head for all query heads" : "false: as many as heads");
+  } else if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
     s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
   } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
     s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
@@ -133,7 +141,7 @@ class LayerReader {
   std::vector<LayerKind> read() {
     if (!windows_.use_key.empty()) file_.has(windows_.key);  // read, if only to be switched off
     types();
-    for (LayerKind& kind : kinds_) limits(kind);
+    for (std::size_t l = 0; l < kinds_.size(); ++l) limits(l);
     without_position();
     full_heads();
     other_heads();
@@ -146,6 +154,7 @@ class LayerReader {
   void types() {
     if (windows_.typed && file_.has(windows_.types_key)) return named_types(windows_.types_key);
     if (windows_.typed && windows_.types_key != kTypes && file_.has(kTypes)) return named_types(kTypes);
+    if (!windows_.repeated_key.empty() && file_.has(windows_.repeated_key)) return repeated_types();
     if (!windows_.letters_key.empty() && file_.has(windows_.letters_key)) return lettered_types();
     if (!windows_.full_key.empty() && file_.kind(windows_.full_key) == Config::Kind::list)
       return full_listed();
@@ -187,6 +196,15 @@ class LayerReader {
       const char c = letters[l];
       kinds_[l].type = word_of(c == '*' ? 'f' : c == 'M' ? 'l' : c == 'E' ? 'm' : 'x');
       say(l, "kind", kinds_[l].type, file_.at(windows_.letters_key), "one letter for each layer");
+    }
+  }
+  void repeated_types() {
+    const auto types = repeated_words(file_, windows_.repeated_key);
+    if (types.size() != kinds_.size())
+      file_.wrong(windows_.repeated_key, text("lists that name ", kinds_.size(), " layers together"));
+    for (std::size_t l = 0; l < types.size(); ++l) {
+      kinds_[l].type = current_word(types[l]);
+      say(l, "kind", kinds_[l].type, file_.at(windows_.repeated_key), "its lists, one after the other");
     }
   }
   void full_listed() {
@@ -263,21 +281,25 @@ class LayerReader {
     }
   }
 
-  void limits(LayerKind& kind) {
-    if (kind.type == "sliding_attention" || kind.type == "hybrid_sliding") window(kind);
+  void limits(std::size_t l) {
+    LayerKind& kind = kinds_[l];
+    if (kind.type == "sliding_attention" || kind.type == "hybrid_sliding") window(l);
     if (kind.type == "chunked_attention") chunk(kind);
   }
-  void window(LayerKind& kind) {
+  void window(std::size_t l) {
+    LayerKind& kind = kinds_[l];
     if (windows_.unused_is_none && !used()) return;
-    const auto own = file_.whole(windows_.key, 1, kMostTokens);
+    const auto own = said_window(file_, windows_, l, kinds_.size());
     const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
     std::int64_t tokens = windows_.fixed ? windows_.fixed : own ? *own : said ? 0 : windows_.standard;
     if (tokens == 0) return;
     std::string rule = windows_.fixed ? "fixed by the class, whatever the file says"
                        : said         ? "a query sees keys nearer than this"
                                       : "no key sets it: default of the class";
-    if (windows_.divisor != 1)
-      tokens = tokens / windows_.divisor + windows_.more, rule = "half of it on each side, and the query";
+    if (windows_.divisor != 1 || windows_.more) {
+      tokens = tokens / windows_.divisor + windows_.more;
+      rule = text(windows_.divisor == 1 ? "as far" : "half of it", " on each side, and the query");
+    }
     if (windows_.two_sided_more && two_sided(file_, family_))
       tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it on each side";
     kind.window = tokens;
@@ -343,18 +365,19 @@ class LayerReader {
       if (!turns)
         nowhere(l, said ? file_.at(key) : "",
                 own ? "0: no RoPE (1: RoPE)" : text("every ", ordinal(every), " layer has no RoPE"));
-      if (!file_.has("layer_types")) sees_by_turning(kinds_[l]);
+      if (!file_.has("layer_types")) sees_by_turning(l);
     }
   }
   // Llama 4 and SmolLM3 derive what a layer sees from the same list.
-  void sees_by_turning(LayerKind& kind) {
+  void sees_by_turning(std::size_t l) {
+    LayerKind& kind = kinds_[l];
     if (windows_.chunk && kind.position) kind.type = "chunked_attention", chunk(kind);
     if (windows_.which != Which::without_position || kind.position || !used() || !file_.has(windows_.key))
       return;
     kind.type = "sliding_attention";
     kind.because.push_back(
         {"kind", kind.type, file_.at(windows_.use_key), "layers without RoPE have the window"});
-    window(kind);
+    window(l);
   }
   void theta_zero() {
     const auto list = file_.numbers("layer_rope_theta");

@@ -26,7 +26,7 @@ class V4 {
     RopeDict full = scaling();
     full.set("rope_theta", theta(rope_.theta_key, standard));
     complete(full);
-    if (rope_.dicts == RopeDicts::none) full.set("rotary_dim", width());
+    if (!rope_.width_key.empty()) full.set("rotary_dim", width());
     const bool by_kind = rope_.dicts == RopeDicts::by_kind || rope_.dicts == RopeDicts::both_kinds;
     if (!by_kind) {
       out_.kinds.emplace_back("", std::move(full));

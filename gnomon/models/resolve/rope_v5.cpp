@@ -171,10 +171,16 @@ class V5 {
     return rope_number(rope_.theta, "", rule("no key sets it: default_theta of the class"));
   }
 
-  // GPT-J: no dictionary and no base, only how many channels turn.
+  // No dictionary: of GPT-J only how many channels turn, of ESM only the base, of RoFormer nothing.
   void none() {
     RopeDict dict(file_.config().where());
-    dict.set("rope_theta", rope_number(rope_.theta, "", "no key sets it: default of the class"));
+    const auto base = rope_.theta_key.empty() ? std::nullopt : file_.number(rope_.theta_key);
+    dict.set("rope_theta", rope_number(base.value_or(rope_.theta), base ? file_.at(rope_.theta_key) : "",
+                                       base ? "from the file" : "no key sets it: default of the class"));
+    if (!rope_.width_key.empty()) turned_width(dict);
+    out_.kinds.emplace_back("", std::move(dict));
+  }
+  void turned_width(RopeDict& dict) {
     if (file_.kind(rope_.width_key) == Config::Kind::null)
       file_.wrong(rope_.width_key, "a whole number: the class of transformers 5.23 rejects null");
     if (const auto x = file_.whole(rope_.width_key)) {
@@ -182,7 +188,6 @@ class V5 {
     } else {
       dict.set("rotary_dim", rope_number(64, "", "no key sets it: default of the class"));
     }
-    out_.kinds.emplace_back("", std::move(dict));
   }
 
   // What the class has for each kind of layer, where the file has no dictionary.
