@@ -13,7 +13,9 @@
 #include "gnomon/core/names.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain_words.h"
+#include "gnomon/pages/families.h"
 
 namespace gnomon::cli {
 namespace {
@@ -27,7 +29,8 @@ void print(std::string_view name, const std::string& says) {
 void print_group(const Explanation& e, const LayerGroup& g, bool full) {
   const std::string component = g.position.component.empty() ? "" : g.position.component + " ";
   fmt::print("\n{}\n", wrapped(text(component, g.layers.size() == 1 ? "layer " : "layers ",
-                                    pages::layers_text(g.layers), ": ", g.kind)));
+                                    pages::layers_text(g.layers), ": ",
+                                    pages::marked(g.kind, is_guess(e, g, Quantity::rotation)))));
   for (const pages::Line& line : pages::group_lines(e, g, full)) print(line.name, line.says);
   print("picture", pages::show_command(g));
 }
@@ -45,8 +48,7 @@ void print(const Explanation& e, bool full) {
   }
   fmt::print("\nkey cache\n  {}\n", wrapped(pages::cache_text(e), 2));
   if (!e.model.because.empty()) fmt::print("\nsizes\n");
-  for (const Because& b : e.model.because)
-    print(b.what, text(b.value, ": ", b.key.empty() ? "" : b.key + "; ", b.rule));
+  for (const Because& b : e.model.because) print(b.what, pages::source_text(e, b));
   if (!e.model.remarks.empty()) fmt::print("\nremarks\n");
   for (const Remark& r : e.model.remarks)
     fmt::print("  {}\n", wrapped(printable(text(r.key, r.key.empty() ? "" : ": ", r.says)), 2));
@@ -63,8 +65,8 @@ void print(const Differences& found, const std::string& a, const std::string& b)
   for (const Difference& d : found.computed) {
     const std::string where = layers_of(d);
     fmt::print("\n{}\n", wrapped(printable(text(where, where.empty() ? "" : ": ", quantity_name(d.what)))));
-    fmt::print("  {:<12} {}\n  {:<12} {}\n", a, wrapped(printable(d.a), kColumn), b,
-               wrapped(printable(d.b), kColumn));
+    fmt::print("  {:<12} {}\n  {:<12} {}\n", a, wrapped(printable(pages::marked(d.a, d.a_guess)), kColumn), b,
+               wrapped(printable(pages::marked(d.b, d.b_guess)), kColumn));
     if (d.ratio > 0) fmt::print("  {:<12} {}\n", "ratio", significant(d.ratio));
   }
   for (const std::string& note : found.notes) fmt::print("\n{}\n", wrapped(printable(note)));
@@ -119,9 +121,26 @@ int readers(const ExplainOptions& o, const Config& config, const Explanation& fi
   return 0;
 }
 
+int list_families(const ExplainOptions& o) {
+  if (o.markdown || o.json) {
+    fmt::print("{}", o.markdown ? pages::families_markdown() : pages::families_json() + "\n");
+    return 0;
+  }
+  std::size_t types = 0;
+  for (const Family& family : families()) {
+    types += family.types.size();
+    fmt::print("{}\n  {}\n", join(family.types, ", "), wrapped(pages::family_position(family), 2));
+  }
+  fmt::print("\n{} model types in {} families\n", types, families().size());
+  return 0;
+}
+
 }  // namespace
 
 int explain(const ExplainOptions& o) {
+  if (o.families) return list_families(o);
+  if (o.path.empty())
+    throw Error(Fault::usage, "explain: PATH is missing; `gnomon explain --families` lists what is known");
   const Config config = Config::open(model_path(o.path, HubPart::settings, o.download));
   const Explanation e = gnomon::explain(config, reader_named(o.reader, config));
   if (!o.other.empty()) return compare(o, e);

@@ -7,6 +7,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/core/unprintable.h"
 #include "gnomon/lens/rotary_use.h"
+#include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain_words.h"
 
 namespace gnomon::pages {
@@ -14,10 +15,46 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json(const std::vector<Because>& all) {
+Json json(const Explanation& e, const std::vector<Because>& all) {
   Json out = Json::array();
-  for (const Because& b : all)
+  for (const Because& b : all) {
     out.push_back({{"what", b.what}, {"value", b.value}, {"key", b.key}, {"rule", b.rule}});
+    if (is_guess(e, b)) out.back()["guessed"] = true;
+  }
+  return out;
+}
+
+// Of an object, the members that are guesses, where any is.
+void mark(Json& object, Json guesses) {
+  if (!guesses.empty()) object["guessed"] = true, object["guesses"] = std::move(guesses);
+}
+// The members of a group of layers, and what they are.
+Json guesses_of(const Explanation& e, const LayerGroup& g, const Json& object) {
+  constexpr std::pair<std::string_view, Quantity> kMembers[] = {
+      {"spec", Quantity::rotation},
+      {"kind", Quantity::rotation},
+      {"causal", Quantity::mask},
+      {"heads", Quantity::heads},
+      {"kv_heads", Quantity::kv_heads},
+      {"head_dim", Quantity::head_dim},
+      {"scale", Quantity::softmax_scale},
+      {"softmax_factor", Quantity::softmax_factor},
+      {"rotary_dim", Quantity::rotated_channels},
+      {"first_channel", Quantity::first_channel},
+      {"pairing", Quantity::pairing},
+      {"inv_freq", Quantity::frequencies},
+      {"attention_factor", Quantity::rotary_factor},
+      {"turns_trained", Quantity::frequencies},
+      {"turns_longest", Quantity::frequencies},
+      {"slopes", Quantity::slopes},
+      {"buckets", Quantity::relative_position},
+      {"window", Quantity::window},
+  };
+  Json out = Json::array();
+  for (const auto& [name, what] : kMembers)
+    if (object.contains(name) && is_guess(e, g, what)) out.push_back(name);
+  for (const std::string_view name : {"value_dim", "theta"})
+    if (object.contains(name) && is_guess(e, g, name)) out.push_back(name);
   return out;
 }
 
@@ -55,7 +92,8 @@ Json json(const Explanation& e, const LayerGroup& g) {
     j["buckets"].push_back(
         {{"bucket", b.bucket}, {"first", b.first}, {"last", b.last < 0 ? Json() : Json(b.last)}});
   j["window"] = g.window ? Json(*g.window) : Json();
-  j["sources"] = json(p.because);
+  j["sources"] = json(e, p.because);
+  mark(j, guesses_of(e, g, j));
   return j;
 }
 
@@ -76,6 +114,7 @@ Json at(const Explanation& e, std::size_t n) {
     one["temperature"] = a.temperature;
     one["pairs_beyond_training"] = a.beyond_training;
     if (!g.buckets.empty()) one["last_bucket_share"] = a.last_bucket;
+    if (!e.model.known) one["guessed"] = true;
     j["layers"].push_back(std::move(one));
   }
   return j;
@@ -88,6 +127,10 @@ void add(const Differences& found, Json& j) {
     Json one{{"layers", d.layers}, {"what", quantity_name(d.what)}, {"a", d.a}, {"b", d.b}};
     if (!d.component.empty()) one["component"] = d.component;
     if (d.ratio > 0) one["largest_ratio"] = d.ratio;
+    Json guesses = Json::array();
+    if (d.a_guess) guesses.push_back("a");
+    if (d.b_guess) guesses.push_back("b");
+    mark(one, std::move(guesses));
     j["differences"].push_back(std::move(one));
   }
   j["notes"] = found.notes;
@@ -124,7 +167,7 @@ std::string explain_json(const Explanation& e, int indent) {
            {"table_rows", m.table_rows},
            {"input", m.input.print()},
            {"positions_end", e.positions_end ? Json(*e.positions_end) : Json()},
-           {"sources", json(m.because)},
+           {"sources", json(e, m.because)},
            {"answer", explain_answers(e)},
            {"layers", Json::array()},
            {"lengths", Json::array()},
@@ -138,6 +181,7 @@ std::string explain_json(const Explanation& e, int indent) {
     for (std::size_t n = 0; n < e.lengths.size(); ++n)
       all["key_cache"]["at"].push_back({{"length", e.lengths[n]}, {"bytes", e.cache->at[n]}});
   }
+  if (!m.known) mark(all, {"causal", "input", "positions_end", "key_cache"});
   all["remarks"] = remarks_json(m.remarks);
   return printed(all, indent);
 }

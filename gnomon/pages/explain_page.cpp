@@ -6,6 +6,7 @@
 #include "gnomon/core/memory.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/explain/guesses.h"
 #include "gnomon/pages/explain.h"
 #include "gnomon/pages/explain_words.h"
 #include "gnomon/report/chart.h"
@@ -37,7 +38,7 @@ report::Series level(const std::string& name, double pairs, double y, int style)
 }
 
 std::string wavelengths(const Explanation& e) {
-  report::LineChart chart{text("Wavelength of each pair, against ", first_length(e)),
+  report::LineChart chart{marked(text("Wavelength of each pair, against ", first_length(e)), !e.model.known),
                           text("Tokens for one full turn. Pairs above the line of ", first_length(e),
                                " do not complete a turn within it. Pairs that never turn are left out."),
                           {"pair of channels"},
@@ -87,7 +88,7 @@ std::string layer_map(const Explanation& e) {
   });
   if (!vary) return "";
   const double all = double(std::max(e.trained(), e.model.longest));
-  report::LineChart chart{"What each layer sees, and its position encoding",
+  report::LineChart chart{marked("What each layer sees, and its position encoding", !e.model.known),
                           text("A layer without a window sees all ", grouped(all), " tokens."),
                           {"layer"},
                           {"tokens that a query sees", true},
@@ -153,7 +154,8 @@ std::string group_html(const Explanation& e, const LayerGroup& g) {
   std::string out;
   for (const Line& line : group_lines(e, g, false))
     if (line.name != "from" && !line.name.empty()) out += labelled(line.name, line.says);
-  for (const Because& b : g.position.because) why.rows.push_back({{b.what}, {b.value}, {b.key}, {b.rule}});
+  for (const Because& b : g.position.because)
+    why.rows.push_back({{b.what}, {marked(b.value, is_guess(e, b))}, {b.key}, {b.rule}});
   out += biases(e, g) + bucket_picture(g);
   if (!why.rows.empty()) out += report::folded("Where each number comes from", report::draw(why));
   if (const auto& w = g.numbers().inv_freq; !w.empty()) {
@@ -163,7 +165,8 @@ std::string group_html(const Explanation& e, const LayerGroup& g) {
           {{text(n), double(n), true},
            {shortest(w[n]), w[n], true},
            {w[n] > 0 ? significant(2 * std::numbers::pi / w[n]) : "–", w[n] > 0 ? 1 / w[n] : 0, true}});
-    out += report::folded("Every frequency", report::draw(all));
+    out +=
+        report::folded(marked("Every frequency", is_guess(e, g, Quantity::frequencies)), report::draw(all));
   }
   return out + report::preformatted(show_command(g));
 }
@@ -173,7 +176,9 @@ std::string lengths_html(const Explanation& e) {
   for (std::size_t n = 0; n < e.lengths.size(); ++n) {
     out += text("<h3>", grouped(double(e.lengths[n])), " tokens</h3>\n");
     for (const std::string& one : at_length(e, n)) out += report::paragraph(one);
-    if (e.cache) out += report::paragraph("Keys and values: " + bytes_text(double(e.cache->at[n])));
+    if (e.cache)
+      out +=
+          report::paragraph(marked("Keys and values: " + bytes_text(double(e.cache->at[n])), !e.model.known));
   }
   return out + labelled("Key cache", cache_text(e));
 }

@@ -10,6 +10,7 @@
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
 #include "gnomon/lens/rotary_use.h"
+#include "gnomon/models/explain/guesses.h"
 
 namespace gnomon::pages {
 namespace {
@@ -76,41 +77,52 @@ std::string turned(const LayerGroup& g, std::int64_t length) {
 void add_rotation(const Explanation& e, const LayerGroup& g, bool full, std::vector<Line>& out) {
   const Numbers& n = g.numbers();
   const std::int64_t pairs = n.rotary_dim / 2;
-  out.push_back({"pairs", n.pairing == Pairing::halves
-                              ? text(pairs, ", channel c with c + ", pairs, " (halves)")
-                              : text(pairs, ", channel 2c with 2c + 1 (adjacent)")});
-  out.push_back({"rotated", n.rotary_dim == g.position.head_dim
-                                ? text("all ", n.rotary_dim, " channels of a head")
-                                : text(n.rotary_dim, " of ", g.position.head_dim,
-                                       " channels of a head, from ", n.first, " on")});
-  if (g.theta) out.push_back({"theta", shortest(*g.theta)});
-  out.push_back({"frequencies",
-                 text(numbers_text(n.inv_freq, full), ": ", n.inv_freq.size(), ", in radians per token")});
+  const auto add = [&](std::string_view name, std::string says, Quantity what) {
+    out.push_back({std::string(name), marked(std::move(says), is_guess(e, g, what))});
+  };
+  add("pairs",
+      n.pairing == Pairing::halves ? text(pairs, ", channel c with c + ", pairs, " (halves)")
+                                   : text(pairs, ", channel 2c with 2c + 1 (adjacent)"),
+      Quantity::pairing);
+  add("rotated",
+      n.rotary_dim == g.position.head_dim
+          ? text("all ", n.rotary_dim, " channels of a head")
+          : text(n.rotary_dim, " of ", g.position.head_dim, " channels of a head, from ", n.first, " on"),
+      Quantity::rotated_channels);
+  if (g.theta) out.push_back({"theta", marked(shortest(*g.theta), is_guess(e, g, "theta"))});
+  add("frequencies", text(numbers_text(n.inv_freq, full), ": ", n.inv_freq.size(), ", in radians per token"),
+      Quantity::frequencies);
   const auto [least, most] = std::minmax_element(n.inv_freq.begin(), n.inv_freq.end());
   if (*least > 0)
-    out.push_back({"wavelengths", text(significant(2 * std::numbers::pi / *most), " to ",
-                                       significant(2 * std::numbers::pi / *least), " tokens per turn")});
+    add("wavelengths",
+        text(significant(2 * std::numbers::pi / *most), " to ", significant(2 * std::numbers::pi / *least),
+             " tokens per turn"),
+        Quantity::frequencies);
   const bool longer = g.span(e.model.longest) > g.span(e.trained());
-  out.push_back({"seen", turned(g, e.trained()) + (longer ? "; " + turned(g, e.model.longest) : "")});
-  out.push_back(
-      {"cos, sin", text("times ", text(n.attention_factor),
-                        n.attention_factor == 1 ? "" : " for q and for k, so squared in the logit")});
+  add("seen", turned(g, e.trained()) + (longer ? "; " + turned(g, e.model.longest) : ""),
+      Quantity::frequencies);
+  add("cos, sin",
+      text("times ", text(n.attention_factor),
+           n.attention_factor == 1 ? "" : " for q and for k, so squared in the logit"),
+      Quantity::rotary_factor);
 }
 
-void add_bias(const LayerGroup& g, bool full, std::vector<Line>& out) {
+void add_bias(const Explanation& e, const LayerGroup& g, bool full, std::vector<Line>& out) {
   const Numbers& n = g.numbers();
   if (!n.slopes.empty())
-    out.push_back({"slopes", text(numbers_text(n.slopes, full), " per token of distance, ",
-                                  counted(n.slopes.size(), "head"))});
+    out.push_back({"slopes", marked(text(numbers_text(n.slopes, full), " per token of distance, ",
+                                         counted(n.slopes.size(), "head")),
+                                    is_guess(e, g, Quantity::slopes))});
   if (g.buckets.empty()) return;
   std::string all;
   for (const SharedBucket& b : g.buckets) {
     if (b.first == b.last && !full) continue;
     all += text(all.empty() ? "" : ", ", b.first, b.last < 0 ? "+" : text("-", b.last));
   }
-  out.push_back(
-      {"buckets", text(g.buckets.size(), " for keys before the query; buckets with several distances: ", all,
-                       g.position.causal ? "" : "; as many for keys after it")});
+  out.push_back({"buckets", marked(text(g.buckets.size(),
+                                        " for keys before the query; buckets with several distances: ", all,
+                                        g.position.causal ? "" : "; as many for keys after it"),
+                                   is_guess(e, g, Quantity::relative_position))});
 }
 
 // What q·k is multiplied by, and what of it is not 1/√D.
@@ -156,6 +168,8 @@ std::string change(const LayerGroup& g, std::size_t n, std::string_view first_le
 
 }  // namespace
 
+std::string marked(std::string says, bool guess) { return guess ? std::move(says) + " (guess)" : says; }
+
 std::string layers_text(const std::vector<std::int64_t>& of) {
   std::string all;
   for (std::size_t n = 0; n < of.size();) {
@@ -194,16 +208,17 @@ std::vector<std::string> explain_answers(const Explanation& e) {
   const Resolved& m = e.model;
   std::vector<std::string> out;
   out.push_back(text(m.family, ", as ", reader_title(m.reader), " reads it: ", m.layers.size(),
-                     m.causal ? " causal" : "", m.layers.size() == 1 ? " layer" : " layers", length_text(e),
-                     "."));
+                     m.causal ? marked(" causal", is_guess(e, Quantity::mask)) : "",
+                     m.layers.size() == 1 ? " layer" : " layers", length_text(e), "."));
   if (!m.known)
     out.push_back(
-        "gnomon does not know this family. It reads only the keys, by the rules that most models share; the "
-        "model's own code decides.");
+        "gnomon does not know this family. What is marked (guess) follows rules that most models share; the "
+        "model's own code decides. The rest stands in the file.");
   if (m.input.input)
-    out.push_back(text(
-        "Position vectors are added to the words: ", m.input.print(),
-        e.positions_end ? text("; there are ", grouped(double(*e.positions_end)), " of them") : "", "."));
+    out.push_back(
+        text("Position vectors are added to the words: ", m.input.print(),
+             e.positions_end ? text("; there are ", grouped(double(*e.positions_end)), " of them") : "",
+             marked("", is_guess(e, Quantity::position_vectors)), "."));
   std::string without;
   for (const LayerGroup& g : e.groups) {
     if (g.kind == "none" && e.groups.size() > 1 && !m.input.input)
@@ -212,32 +227,43 @@ std::vector<std::string> explain_answers(const Explanation& e) {
     out.push_back(text(e.groups.size() == 1
                            ? g.layers.size() == 1 ? "Its layer" : text("All ", g.layers.size(), " layers")
                            : capital(whose(g)),
-                       " ", method(g), sees(g), "."));
+                       " ", method(g), sees(g), marked("", is_guess(e, g, Quantity::rotation)), "."));
   }
   const bool one = without.find_first_not_of("0123456789") == without.npos;
   if (!without.empty())
-    out.push_back(text("Without a position encoding: ", one ? "layer " : "layers ", without, "."));
+    out.push_back(text("Without a position encoding: ", one ? "layer " : "layers ", without,
+                       marked("", !m.known), "."));
   return out;
+}
+
+std::string source_text(const Explanation& e, const Because& b) {
+  return text(marked(b.value, is_guess(e, b)), ": ", b.key.empty() ? "" : b.key + "; ", b.rule);
 }
 
 std::vector<Line> group_lines(const Explanation& e, const LayerGroup& g, bool full) {
   const LayerPosition& p = g.position;
   std::vector<Line> out;
-  out.push_back({"spec", p.spec.print()});
+  const auto guess = [&](std::string says, Quantity what) {
+    return marked(std::move(says), is_guess(e, g, what));
+  };
+  out.push_back({"spec", guess(p.spec.print(), Quantity::rotation)});
   out.push_back(
-      {"heads", text(p.heads, " of ", p.head_dim, " channels",
-                     p.kv_heads == p.heads ? "" : text(", ", counted(std::size_t(p.kv_heads), "KV head")))});
+      {"heads", text(guess(text(p.heads), Quantity::heads), " of ",
+                     guess(text(p.head_dim, " channels"), Quantity::head_dim),
+                     p.kv_heads == p.heads
+                         ? ""
+                         : ", " + guess(counted(std::size_t(p.kv_heads), "KV head"), Quantity::kv_heads))});
   if (!g.numbers().inv_freq.empty()) add_rotation(e, g, full, out);
-  out.push_back({"softmax", softmax_text(p, g.numbers())});
+  out.push_back({"softmax", guess(softmax_text(p, g.numbers()), Quantity::softmax_scale)});
   if (g.at.back().temperature != g.at.front().temperature || g.at.front().temperature != 1)
-    out.push_back({"temperature", text("the last query of ", tokens(e.trained()), ": times ",
-                                       text(g.at.front().temperature))});
-  add_bias(g, full, out);
-  if (g.window) out.push_back({"window", tokens(*g.window)});
+    out.push_back({"temperature", guess(text("the last query of ", tokens(e.trained()), ": times ",
+                                             text(g.at.front().temperature)),
+                                        Quantity::temperature)});
+  add_bias(e, g, full, out);
+  if (g.window) out.push_back({"window", guess(tokens(*g.window), Quantity::window)});
   bool first = true;
   for (const Because& b : p.because)
-    out.push_back({std::exchange(first, false) ? "from" : "",
-                   text(b.what, " = ", b.value, ": ", b.key.empty() ? "" : b.key + "; ", b.rule)});
+    out.push_back({std::exchange(first, false) ? "from" : "", text(b.what, " = ", source_text(e, b))});
   return out;
 }
 
@@ -252,14 +278,16 @@ std::vector<std::string> at_length(const Explanation& e, std::size_t n) {
     out.push_back(text("no position vectors from token ", grouped(double(*e.positions_end)), " on"));
   for (const LayerGroup& g : e.groups) {
     const std::string what = change(g, n, first_length(e));
-    if (!what.empty()) out.push_back(e.groups.size() == 1 ? what : text(whose(g), ": ", what));
+    if (!what.empty())
+      out.push_back(marked(e.groups.size() == 1 ? what : text(whose(g), ": ", what), !e.model.known));
   }
-  if (out.empty()) out.push_back(n == 0 ? "the reference" : "nothing changes except the distances");
+  if (out.empty())
+    out.push_back(n == 0 ? "the reference" : marked("nothing changes except the distances", !e.model.known));
   return out;
 }
 
 std::string cache_text(const Explanation& e) {
-  if (!e.cache) return "An encoder has no key cache.";
+  if (!e.cache) return marked("An encoder has no key cache", !e.model.known) + ".";
   const bool windows = e.cache->beyond_windows < e.cache->per_token;
   std::string out = text(bytes_text(double(e.cache->per_token)), " per token in bfloat16 or float16");
   if (windows && e.cache->beyond_windows)
@@ -272,7 +300,8 @@ std::string cache_text(const Explanation& e) {
                   [](const Because& b) { return b.key.find("qk_rope_head_dim") != b.key.npos; }))
     out +=
         "; this counts the keys as attention reads them, and MLA's own cache of compressed keys is smaller";
-  return out + (windows ? "; a layer with a window caches only the window" : "") + ".";
+  if (windows) out += "; a layer with a window caches only the window";
+  return marked(std::move(out), !e.model.known) + ".";
 }
 
 }  // namespace gnomon::pages

@@ -10,6 +10,8 @@ namespace gnomon::pages {
 // An explanation in words, a sentence or a few for each thing told. For terminals and pages alike.
 
 std::string layers_text(const std::vector<std::int64_t>& of);  // "0 to 4, 6"
+// With " (guess)" behind it, where it is one (explain/guesses.h).
+std::string marked(std::string says, bool guess);
 // The command that shows the encoding of the layers by itself.
 std::string show_command(const LayerGroup& group);
 
@@ -19,11 +21,13 @@ std::vector<std::string> explain_answers(const Explanation& e);
 struct Line {
   std::string name, says;
 };
+// A number's value, with the key and the rule that it comes from.
+std::string source_text(const Explanation& e, const Because& because);
 // `full`: every frequency and slope.
 std::vector<Line> group_lines(const Explanation& e, const LayerGroup& group, bool full);
-// What becomes of the model in a context of the n-th of e.lengths, by group; the first is the reference.
 // What the file says of e.trained(): a length that was trained on, or one that was extended, nobody says how.
 std::string_view first_length(const Explanation& e);
+// What becomes of the model in a context of the n-th of e.lengths, by group; the first is the reference.
 std::vector<std::string> at_length(const Explanation& e, std::size_t n);
 std::string cache_text(const Explanation& e);
 

@@ -97,8 +97,15 @@ class Explanation(_Document):
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """Every number with its source: a list of {what, value, key, rule}."""
+        """Every number with its source: a list of {what, value, key, rule}. A number of a class that gnomon does not know has guessed:
+        True, unless the file itself says it."""
         return [dict(row, layers=group["layers"]) for group in self.layers for row in group["sources"]] + self.data["sources"]
+
+    @property
+    def guessed(self) -> bool:
+        """Whether gnomon does not know the class. Then `guesses` of a group of layers names its members that follow from conventions of
+        other classes; the rest stands in the file."""
+        return not self.data["known"]
 
     @property
     def warnings(self) -> list[str]:
@@ -159,8 +166,8 @@ class Explanation(_Document):
 def explain(config: Any, *, reader: str = "") -> Explanation:
     """Explains what a model computes from positions. config: a path (config.json, folder, .gguf), the name of a model in the cache of
     huggingface_hub ("org/name", "org/name@revision"), a dictionary, a configuration of transformers, or a model with one. reader: "v5"
-    (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "sglang", "mlx", "naive" or "llama.cpp"; empty: the default reader of this kind of file. An
-    explanation can be pickled; unpickling reads the file again."""
+    (transformers 5.23), "v4", "vllm" (0.33), "vllm-0.24", "sglang", "mlx", "tgi", "naive" or "llama.cpp"; empty: the default reader of this kind of
+    file. An explanation can be pickled; unpickling reads the file again."""
     source = (*_source(config), reader)
     return Explanation(_core.explain(*source), source)
 

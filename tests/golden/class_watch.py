@@ -5,23 +5,10 @@ of tokens, the softmax after it, and the linear maps before it. It also sees whi
 """
 
 import math
-import re
 
 import torch
+from class_tables import tables_of
 from torch.overrides import TorchFunctionMode
-
-PLACES = re.compile("pos(?!t)|wpe")
-
-
-def tables_of(model):
-    """Tables of positions, learned or made: by the address of their numbers."""
-    named = list(model.named_parameters()) + list(model.named_buffers())
-    for name, module in model.named_modules():  # TrOCR keeps its sines in neither
-        own = getattr(module, "weights", None)
-        if isinstance(own, torch.Tensor):
-            named.append((f"{name}.weights", own))
-    return {x.data_ptr(): (name, x) for name, x in named if PLACES.search(name) and x.dim() == 2 and x.is_floating_point() and min(x.shape) > 1}
-
 
 class Watching(TorchFunctionMode):
     """calls(): as those of the interface, one for each softmax over pairs of tokens. `read`: name of a table -> its rows, by token."""
@@ -170,26 +157,3 @@ def arranged(x, letters, outer):
     """In the order of the product: heads, then tokens, then the channels that are summed."""
     order = sorted(letters, key=lambda c: outer.index(c) if c in outer else len(outer))
     return x.permute([letters.index(c) for c in order])
-
-
-def word_factor(model, run, word, name, row):
-    """The factor of a word vector beside its position vector: what moving the one changes of the last layer, by what moving the other does.
-    None: the two are not added."""
-    words = getattr(model.get_input_embeddings(), "weight", None)
-    table = dict(tables_of(model).values())[name]
-    if words is None or words.shape[-1] != table.shape[-1]:
-        return None
-    direction = torch.randn(table.shape[-1], dtype=table.dtype)
-
-    def moved(rows, index):
-        changes = []
-        for sign in (1, -1):
-            with torch.no_grad():
-                rows[index] += sign * 1e-4 * direction
-                changes.append(run())
-                rows[index] -= sign * 1e-4 * direction
-        return changes[0] - changes[1]
-    by_word, by_place = moved(words, word), moved(table, row)
-    large = by_place.abs() > 1e-3 * by_place.abs().max()
-    ratio = (by_word / by_place)[large]
-    return float(f"{float(ratio.mean()):.6g}") if float(ratio.max() - ratio.min()) < 1e-3 * float(ratio.abs().max()) else None

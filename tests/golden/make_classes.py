@@ -15,9 +15,7 @@ keep the file of such a class in an object. `unmade`: classes that could not be 
 """
 
 import argparse
-import contextlib
 import importlib
-import inspect
 import json
 import math
 import pathlib
@@ -27,11 +25,11 @@ import warnings
 
 import torch
 import transformers
-from class_shapes import INPUT_ROWS, MODELS, REACHING, STREAMS, VARIANTS, shrunk
-from class_watch import Reaching, Watching, factor, tables_of, word_factor
+from class_shapes import MODELS, OTHER, REACHING, shrunk
+from class_spy import Spy
+from class_tables import in_double, inputs_of, table_of, tables_of, turned_by
+from class_watch import Reaching, Watching
 from resolver_modules import digest, module_of
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -39,7 +37,8 @@ warnings.filterwarnings("ignore")
 transformers.logging.set_verbosity_error()
 HERE = pathlib.Path(__file__).parent
 T = 11
-NOT_OF_TEXT = re.compile("Vision|Audio|Image|Video|Unscaled|Indexer|Compressor|Depth|CodeTalker|Code2Wav|Token2Wav|DiT")
+torch.set_num_threads(1)  # the models are so small that more threads only wait for each other
+NOT_OF_TEXT = re.compile("Vision|Audio|Image(?!Text)|Video|Unscaled|Indexer|Compressor|Depth|CodeTalker|Code2Wav|Token2Wav|DiT")
 
 
 class NoAnswer(Exception):
@@ -100,54 +99,6 @@ def model_class(config):
     return min(found, key=lambda c: (not c.__name__.endswith("TextModel"), not c.__name__.endswith("Model"), len(c.__name__)))
 
 
-class Spy:
-    """What reaches attention, and what the functions of rotation are given and return."""
-
-    now = None  # the one that listens
-
-    def __init__(self, model):
-        self.calls, self.turns, self.masked = [], [], not model._supports_sdpa
-        module = module_of(model.config)
-        places = [module] + [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
-        self.kept = [(p, n, f) for p in places for n, f in vars(p).items() if re.match(r"apply_(\w*_)?(rotary|rope)", n)]
-
-    def __enter__(self):
-        for place, name, function in self.kept:
-            own = isinstance(function, staticmethod)
-            turning = self.turning(function.__func__ if own else function)
-            setattr(place, name, staticmethod(turning) if own else turning)
-        Spy.now = self
-        return self
-
-    def __exit__(self, *_):
-        for place, name, function in self.kept:
-            setattr(place, name, function)
-
-    def turning(self, function):
-        def turn(*given, **named):
-            out = function(*given, **named)
-            after = out if isinstance(out, tuple) else (out,)
-            rows = [x.detach() for x in given if isinstance(x, torch.Tensor) and x.dim() == 4 and any(x.shape == y.shape for y in after)]
-            self.turns.append([(x, y.detach()) for x, y in zip(rows, after)])
-            return out
-        return turn
-
-    def attention(self, module, q, k, v, mask=None, *more, **named):
-        mask = named.get("attention_mask", mask)
-        scale = named.get("scaling", getattr(module, "scaling", None))
-        if scale == 1.0:  # the class may have multiplied q by it before
-            scale = float(f"{factor(q.detach()[0], self.watching.maps) * factor(k.detach()[0], self.watching.maps):.8g}")
-        self.watching.maps = []
-        causal = not self.masked and getattr(module, "is_causal", True)  # without a mask; eager attention then hides nothing
-        turns, self.turns[:] = list(self.turns), []
-        self.calls.append({"module": module, "q": q.detach(), "k": k.detach(), "mask": mask, "causal": causal, "turns": turns, "scale": scale})
-        return q.new_zeros(q.shape[0], q.shape[2], q.shape[1], v.shape[-1]), None
-
-
-ALL_ATTENTION_FUNCTIONS.register("spy", lambda *given, **named: Spy.now.attention(*given, **named))
-ALL_MASK_ATTENTION_FUNCTIONS.register("spy", eager_mask)
-
-
 def rotations(model):
     """(label, frequencies, factor) of each rotary module of the text; its labels are kinds of layers."""
     found = []
@@ -160,20 +111,6 @@ def rotations(model):
                 factor = getattr(module, f"{label}_attention_scaling" if label else "attention_scaling", 1.0)
                 found.append((label or name.rsplit(".", 1)[-1], f.double(), float(factor)))
     return found or [(name, f, 1.0) for name, table in tables_of(model).values() for f in [turned_by(table)] if f is not None]
-
-
-def turned_by(table):
-    """The frequencies of a table of sines and cosines, from its angles farther and farther on; None: it is none."""
-    n = table.shape[1] // 2
-    sines, cosines = table[:, :n].detach().double(), table[:, n:2 * n].detach().double()
-    if len(table) < 4 or float((sines ** 2 + cosines ** 2 - 1).abs().max()) > 1e-5:
-        return None
-    turns = torch.atan2(sines, cosines)
-    f, at = turns[1], 1
-    while 2 * at < len(table):
-        at *= 2
-        f = (turns[at] + 2 * math.pi * torch.round((f * at - turns[at]) / (2 * math.pi))) / at
-    return f
 
 
 def by_token(x, tokens):
@@ -192,16 +129,31 @@ def angles(x, y, first, n, pairs):
     return None if float((turn - turn.mean(0, keepdim=True)).abs().max()) > 1e-3 else turn.mean(0)
 
 
+def in_order(turn, f, factor, positions):
+    """The frequencies as the pairs have them: those of ERNIE's module stand in another order."""
+    distance = torch.stack([(turn[:, :, None] - factor * torch.exp(1j * p[:, None, None] * f)).abs().amax(0) for p in positions]).amin(0)
+    order = distance.argmin(-1)
+    return f[order] if len(set(order.tolist())) == len(f) else f
+
+
 def matched(turn, sets, positions):
     """Of the sets of frequencies the one by which these numbers turn, and the stream of positions of each pair; ?: several fit."""
-    for label, f, factor in sets:
-        if len(f) != turn.shape[-1]:
+    for label, own, factor in sets:
+        if len(own) != turn.shape[-1]:
             continue
-        streams = [factor * torch.exp(1j * p[:, None] * f) for p in positions]
-        fits = torch.stack([(turn - s).abs().amax(0) < 2e-3 for s in streams])
-        if bool(fits.any(0).all()):
-            return label, f, factor, [str(int(torch.argmax(one.int()))) if int(one.sum()) == 1 else "?" for one in fits.T]
+        for f in (own, in_order(turn, own, factor, positions)):
+            streams = [factor * torch.exp(1j * p[:, None] * f) for p in positions]
+            fits = torch.stack([(turn - s).abs().amax(0) < 2e-3 for s in streams])
+            if bool(fits.any(0).all()):
+                return label, f, factor, [str(int(torch.argmax(one.int()))) if int(one.sum()) == 1 else "?" for one in fits.T]
     return None
+
+
+def same_rows(a, b):
+    """Equal, or equal but for their length: some classes normalise each row after it has turned."""
+    if torch.allclose(a, b, atol=1e-4):
+        return True
+    return torch.allclose(torch.nn.functional.normalize(a, dim=-1), torch.nn.functional.normalize(b, dim=-1), atol=1e-4)
 
 
 def turned(before, after, seen, sets, positions):
@@ -210,13 +162,13 @@ def turned(before, after, seen, sets, positions):
     if x is None or y is None or x.shape != y.shape:
         return None
     width = x.shape[-1]
-    for n in sorted({2 * len(f) for _, f, _ in sets}, reverse=True):
+    for n in sorted({2 * len(f) for _, f, _ in sets if 2 * len(f) <= width}, reverse=True):
         for first in dict.fromkeys((0, width - n)):
             for pairs in ("halves", "adjacent", "apart"):
                 turn = angles(x, y, first, n, pairs) if first >= 0 else None
                 found = matched(turn, sets, positions) if turn is not None else None
                 if found:
-                    at = next((s for s in range(q.shape[-1] - width + 1) if torch.allclose(q[..., s:s + width], y, atol=1e-4)), None)
+                    at = next((s for s in range(q.shape[-1] - width + 1) if same_rows(q[..., s:s + width], y)), None)
                     if at is None:
                         return None
                     return at + first, n, "halves" if pairs == "halves" else "adjacent", found
@@ -248,9 +200,16 @@ def sees(call):
     return {"first": int(row[-1].nonzero()[0]), "later": bool(row[0, -1])}
 
 
+def own_heads(call):
+    """Heads of keys. Those that are copies of others are none of their own: JetMoE repeats its keys before it calls attention."""
+    k, own = call["k"], getattr(call["module"], "num_key_value_heads", None)
+    copies = own and k.shape[1] > own and torch.equal(k[:, :own], k[:, own:2 * own])
+    return own if copies else k.shape[1]
+
+
 def entry_of(call, sets, positions, per_token):
-    q, k = call["q"], call["k"]
-    entry = {"heads": [q.shape[1], k.shape[1], q.shape[3]], **sees(call)}
+    q = call["q"]
+    entry = {"heads": [q.shape[1], own_heads(call), q.shape[3]], **sees(call)}
     if call["scale"] is not None:
         entry["scale"] = float(f"{float(call['scale']):.9g}")
     if call.get("bias"):
@@ -297,57 +256,45 @@ def made(config):
     return model.float().eval()
 
 
-def words_of(config, tokens):
-    """Tokens that all differ as far as the vocabulary goes, and that are no padding."""
-    pad = getattr(config, "pad_token_id", None)
-    ids = torch.arange(tokens) % 16 + 2  # MPNet takes 1 for padding, whatever it is told
-    if pad:
-        ids += pad
-    return ids.expand(INPUT_ROWS.get(config.model_type, 1), tokens)
-
-
-def inputs(config, model, tokens):
-    ids = words_of(config, tokens)
-    masked = "attention_mask" in inspect.signature(model.forward).parameters
-    return {"input_ids": ids, **({"attention_mask": torch.ones(1, tokens, dtype=torch.long)} if masked else {})}
-
-
-@contextlib.contextmanager
-def in_double(model):
-    """Numbers of twice the digits: without a spy a factor is measured."""
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield model.double()
-    finally:
-        torch.set_default_dtype(torch.float32)
-        model.float()
-
-
 def run(config, model, positions=None):
-    """What reached attention, what came out, and which rows of tables the tokens read."""
+    """What reached attention, what came out, and the spy, who knows which rows of tables the tokens read."""
     more = {"position_ids": positions} if positions is not None else {}
     with Spy(model) as spy, Watching(model, T, spy.turns) as spy.watching:
-        out = model(**inputs(config, model, T), **more)
-    if spy.calls:
-        return spy.calls, out, spy.watching.read
+        out = model(**inputs_of(config, model, T), **more)
+    if spy.calls or positions is not None:
+        return spy.calls, out, spy
     try:
         with in_double(model):
-            return watched(config, model, more), out, spy.watching.read
+            return watched(config, model), out, spy
     except RuntimeError:  # the class itself says float32
-        return watched(config, model, more), out, spy.watching.read
+        return watched(config, model), out, spy
 
 
-def watched(config, model, more):
+def watched(config, model):
     """The calls of attention that the class computes itself."""
-    with Reaching(model, REACHING.get(config.model_type), T) as reaching, Spy(model) as spy, Watching(model, T, spy.turns) as watching:
-        spy.watching = watching
-        model(**inputs(config, model, T), **more)
-        return reaching.calls or watching.calls()
+    with Reaching(model, REACHING.get(config.model_type), T) as reaching, Spy(model) as spy, Watching(model, T, spy.turns) as spy.watching:
+        model(**inputs_of(config, model, T))
+        return reaching.calls or spy.watching.calls()
 
 
 def streams_of(config):
-    """The streams of positions that such classes take: (3, 1, T), or as many; far apart, so that slow pairs tell them apart."""
-    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(STREAMS.get(config.model_type, 3))])[:, None]
+    """The streams of positions that such classes take, three or one for each section: (3, 1, T); far apart, so that slow pairs tell them
+    apart."""
+    count = max(3, len((config.rope_parameters or {}).get("mrope_section") or []))
+    return torch.stack([torch.arange(T) * 100 * (s + 1) for s in range(count)])[:, None]
+
+
+def follow_streams(config, model, sets, entries):
+    """The stream of each pair; none: with several streams the rows turn by no pairs at all."""
+    positions = streams_of(config)
+    for call in run(config, model, positions)[0]:
+        more = {}
+        try:
+            rotation(call, sets, list(positions[:, 0].double()), more)
+        except NoAnswer:
+            more["streams"] = "none"
+        if "streams" in more:
+            entries[call["module"].layer_idx]["streams"] = more["streams"]
 
 
 def grouped(entries):
@@ -362,74 +309,59 @@ def grouped(entries):
     return [{"layers": layers, **entry} for layers, entry in groups]
 
 
+def layer_of(call, entries):
+    """The layer of a call. Attention that layers share, and that which is made without a number, has that of the layer at work."""
+    own = getattr(call["module"], "layer_idx", None)
+    if own is None or own < 0:
+        own = call["layer"]
+    return len(entries) if own is None else own
+
+
+def has_attention(config):
+    """Whether the class's file has any: those of Mamba, RWKV and xLSTM have neither an attention nor a rotation."""
+    text = pathlib.Path(module_of(config).__file__).read_text()
+    return "ALL_ATTENTION_FUNCTIONS" in text or re.search(r"[Rr]otary|softmax\(.*(scores|attn)", text) is not None
+
+
+def chooser_entry(chooser, sets, positions):
+    """Of an indexer: its heads, and which channels of its own head turn."""
+    module = chooser["module"]
+    heads = getattr(module, "n_heads", None) or module.index_n_heads
+    dim = getattr(module, "head_dim", None) or module.index_head_dim
+    entry = {"heads": [heads, 1, dim], "turned": None}
+    for rows in chooser["turns"]:
+        before, after = rows[-1]
+        seen = after if after.shape[-1] == dim else chooser["keys"][:, :, None]
+        found = turned(before, after, seen, sets, positions)
+        if found:
+            entry["turned"], entry["f"] = list(found[:3]), {"a": float(f"{found[3][2]:.12g}"), **digest(found[3][1])}
+            break
+    return entry
+
+
 def layers_of(config, model):
+    """What the layers do, in groups; and which rows of tables beside the words the tokens read."""
     sets = rotations(model)
     one = [torch.arange(T).double()]
-    calls, out, read = run(config, model)
+    calls, out, spy = run(config, model)
     kept = cache_of(out)
     entries = {}
     for call in calls:
-        layer = getattr(call["module"], "layer_idx", None)
-        layer = len(entries) if layer is None else layer
+        layer = layer_of(call, entries)
         if layer not in entries:
             entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
-    if "mrope" in pathlib.Path(module_of(config).__file__).read_text():
-        three = streams_of(config)
-        for call in run(config, model, three)[0]:
-            more = {}
-            rotation(call, sets, list(three[:, 0].double()), more)
-            if "streams" in more:
-                entries[call["module"].layer_idx]["streams"] = more["streams"]
-    if not entries:
+    if any(hasattr(m, "mrope_section") for m in model.modules()):
+        follow_streams(config, model, sets, entries)
+    if not entries and has_attention(config):
         raise NoAnswer("no call of attention through the interface")
+    for layer, chooser in spy.choosers.items():
+        if layer in entries:
+            entries[layer]["indexer"] = chooser_entry(chooser, sets, one)
     for layer in range(config.num_hidden_layers):
         entries.setdefault(layer, {"heads": None})
     turned_rows = {2 * len(f) for _, f, _ in sets} if any(e.get("turned") for e in entries.values()) else set()
-    return grouped(entries), {name: rows for name, rows in read.items() if dict(tables_of(model).values())[name].shape[1] not in turned_rows}
-
-
-def longest(config, model, rows):
-    """How many tokens a class takes whose table ends with this row; None: it makes more rows, or others."""
-    def takes(tokens):
-        try:
-            with torch.no_grad():
-                model(**inputs(config, model, tokens))
-        except Exception:  # of any kind: it takes no so long input
-            return False
-        return True
-    return rows if takes(rows) and not takes(rows + 1) else None
-
-
-def table_of(config, model, read, ends=None):
-    """The table beside the words: the row of the first token, and how many tokens have one; of sines, some of them as well. `ends`: the
-    class takes no more tokens than rows, as is known of it; None: it is asked."""
-    moving = {name: rows for name, rows in read.items() if rows and rows == list(range(rows[0], rows[0] + T))}
-    if not moving:
-        return None
-    name, rows = next(iter(moving.items()))
-    table = dict(tables_of(model).values())[name]
-    last = len(table) - rows[0]
-    found = {"first": rows[0], "longest": longest(config, model, last) if ends is None else last if ends else None}
-    if not (isinstance(table, torch.nn.Parameter) and table.requires_grad):
-        width = table.shape[1]
-        channels = sorted({0, 1, 2, 3, width // 2 - 1, width // 2, width // 2 + 1, width - 2, width - 1})
-        found["sines"] = [[t, c, float(f"{float(table[rows[t], c]):.7g}")] for t in (0, 1, T - 1) for c in channels]
-    more = sorted(other for other in read if other not in moving)
-    if more:
-        found["more"] = more
-    with in_double(model):
-        words = words_beside(config, model, name, rows)
-    return found if words is None else {**found, "words": words}
-
-
-def words_beside(config, model, name, rows):
-    at = T // 2
-    given = inputs(config, model, T)
-
-    def last():
-        with torch.no_grad():
-            return model(**given)[0][0, at].clone()
-    return word_factor(model, last, int(given["input_ids"][0, at]), name, rows[at])
+    widths = {name: table.shape[1] for name, table in tables_of(model).values()}
+    return grouped(entries), {name: rows for name, rows in spy.watching.read.items() if widths[name] not in turned_rows}
 
 
 ABOUT = re.compile("|".join((
@@ -438,7 +370,7 @@ ABOUT = re.compile("|".join((
     "qk_", "v_head", "kv_lora", "no_rope", "multiplier", "query_pre", "scalar", "per_layer_config", "global_attn", "local_attention", "chunk", "alibi",
     "position", "nope", "attn_layer", "block_types", "interval", "hybrid_layer", "index_", "bidirectional", "is_causal", "attn_scale", "temperature", "floor_scale",
     "is_decoder", "pad_token_id$", "scale_embedding", "scale_sqrt", "attention_types", "attn_type", "clamp_len", "bi_data", "^causal$", "head_ratio", "bottleneck",
-    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "decoder_layers", "relative_attention", "block_size", "separate_cls", "axial_pos", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
+    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "decoder_layers", "relative_attention", "multi_query", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
 NOT_ABOUT = re.compile("(?<!pad)_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
 
 
@@ -454,23 +386,44 @@ def saved(config, whole=False):
     return text if whole else told(text)
 
 
-def bare_of(cls, config, small, table):
-    """Sizes, rotation and table of the class of full size. The rotary module alone is made, or a model that is small but for its positions."""
-    found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": config.num_attention_heads}
+def turns_by_itself(cls, config):
+    """Whether the class has layers of attention, and makes a rotation, when the file says nothing of them: Zamba 2 and Bamba do not."""
+    types = getattr(config, "layer_types", None) or ["full_attention"]
+    small = shrunk(config.model_type, cls)
+    return any(kind != "linear_attention" for kind in types) and bool(rotations(made(small)))
+
+
+def fits(rotary, config):
+    """Whether the rotation of this class fits its own head; the class of full size fails at its first token where it does not."""
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return rotary(torch.zeros(1, 1, head), streams_of(config))[0].shape[-1] <= head
+
+
+def bare_of(cls, config, layers, table):
+    """Sizes, rotation and table of the class of full size. The rotary module alone is made, or a model that is small but for its positions: its
+    own would not fit."""
+    found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": getattr(config, "num_attention_heads", None)}
     module = module_of(config)
+    if not turns_by_itself(cls, config):
+        return {**found, "rotations": []}
     rotary = [c for n, c in vars(module).items() if isinstance(c, type) and c.__module__ == module.__name__ and re.search("Rotary|RoPE", n)
               and not NOT_OF_TEXT.search(n) and issubclass(c, torch.nn.Module)]
     digests = []
     for c in rotary[:1]:
-        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": c(config)})):
+        own = c(config)
+        by_streams = hasattr(own, "mrope_section")
+        if by_streams and not fits(own, config):
+            raise NoAnswer("its rotation does not fit its head")
+        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": own})):
+            f = f.sort(descending=True).values if by_streams else f  # ERNIE's stand in another order than its pairs
             digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
-    if not table and (digests or not small):
+    if not table and (digests or not any(group.get("turned") for group in layers)):
         return {**found, "rotations": digests}
+    small = shrunk(config.model_type, cls, bare=True)
     model = made(small)
-    layers, read = layers_of(small, model)
     if not digests and any(group.get("turned") for group in layers):
         digests = [{"of": label, "a": factor, **digest(f)} for label, f, factor in rotations(model)]
-    place = table_of(small, model, read, bool(table) and table["longest"] is not None)
+    place = table_of(small, model, layers_of(small, model)[1], bool(table) and table["longest"] is not None)
     return {**found, "rotations": digests, **({"table": place} if place else {})}
 
 
@@ -484,33 +437,42 @@ def defaults_of(cls, file):
     return sorted(k for k in file if k not in sizes and k != "model_type" and without.get(k, "absent") == file[k])
 
 
-def answer(name, cls, variant=None):
-    config = shrunk(name, cls, variant or {})
+def answer(name, cls):
+    config = shrunk(name, cls)
     file = saved(config)
-    again = cls(**{k: v for k, v in saved(config, whole=True).items() if k != "model_type"})
+    again = reread(cls, saved(config, whole=True))
     if saved(again) != file:
         raise NoAnswer("its file gives another configuration")
-    model = made(again)
-    layers, read = layers_of(again, model)
-    found = {"type": name, **({"variant": variant} if variant else {}), "config": file, "defaults": defaults_of(cls, file), "layers": layers,
-             "table": table_of(again, model, read)}
-    if variant:
-        return {**found, "bare": None}
-    beside = found["table"] or any(group.get("turned") for group in layers)
+    found = {"type": name, "config": file, "defaults": defaults_of(cls, file), **done_by(again)}
     try:
-        found["bare"] = bare_of(cls, cls(), shrunk(name, cls, bare=True) if beside else None, found["table"])
+        found["bare"] = bare_of(cls, cls(), found["layers"], found["table"])
     except Exception as error:  # of any kind: it has no default
         found["bare"] = None
         print(name, "has no answer of full size:", type(error).__name__, str(error)[:80])
     return found
 
 
+def done_by(config):
+    model = made(config)
+    layers, read = layers_of(config, model)
+    return {"layers": layers, "table": table_of(config, model, read)}
+
+
+def reread(cls, file):
+    return cls(**{k: v for k, v in cls._decode_special_floats(file).items() if k != "model_type"})
+
+
+def other_answers(name, cls):
+    """What the class does with other files, whose keys take the place of its own."""
+    for words, keys in OTHER.get(name, {}).items():
+        file = {**saved(shrunk(name, cls), whole=True), **keys}
+        file = {k: v for k, v in file.items() if k not in keys or v is not None}
+        about = told(file) | {k: v for k, v in keys.items() if v is not None}
+        yield {"type": name, "file": words, "config": about, "defaults": [], **done_by(reread(cls, file)), "bare": None}
+
+
 def line_of(x):
     return json.dumps(x, separators=(",", ":"))
-
-
-def key_of(name, variant):
-    return name + (" " + line_of(variant) if variant else "")
 
 
 def kept(args):
@@ -518,7 +480,7 @@ def kept(args):
     if not args.only:
         return {}, {}
     old = json.loads(args.out.read_text())
-    return ({key_of(c["type"], c.get("variant")): c for c in old["classes"] if c["type"] not in args.only},
+    return ({(c["type"], c.get("file", "")): c for c in old["classes"] if c["type"] not in args.only},
             {name: why for name, why in old["unmade"].items() if name not in args.only})
 
 
@@ -532,8 +494,9 @@ def main():
     classes, unmade = kept(args)
     for name in sorted(args.only or types):
         try:
-            for variant in (None, *VARIANTS.get(name, ())):
-                classes[key_of(name, variant)] = answer(name, inner.get(name) or CONFIG_MAPPING[name], variant)
+            cls = inner.get(name) or CONFIG_MAPPING[name]
+            classes[name, ""] = answer(name, cls)
+            classes |= {(name, other["file"]): other for other in other_answers(name, cls)}
             unmade.pop(name, None)
         except Exception as error:  # of any kind: it is told
             unmade[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:110]}"
@@ -541,13 +504,14 @@ def main():
                 import traceback
                 traceback.print_exc()
         print(name, unmade.get(name, "made"), flush=True)
-        if args.print and name in classes:
-            print(json.dumps(classes[name], indent=1))
-    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if c.model_type in classes and key}
+        for own, file in classes:
+            if args.print and own == name:
+                print(json.dumps(classes[own, file], indent=1))
+    around = {n: [key, c.model_type] for n, (c, key) in sorted(wrappers.items()) if (c.model_type, "") in classes and key}
     lines = ",\n".join(line_of(classes[name]) for name in sorted(classes))
     around_lines = ",\n".join(f"{line_of(n)}:{line_of(w)}" for n, w in around.items())
     args.out.write_text(f'{{"tokens":{T},\n"wrappers":{{\n{around_lines}}},\n"unmade":{json.dumps(dict(sorted(unmade.items())), indent=0)},\n"classes":[\n{lines}\n]}}\n')
-    print(len(classes), "classes,", len(around), "wrappers,", len(unmade), "unmade")
+    print(len(classes), "files of classes,", len(around), "wrappers,", len(unmade), "unmade")
     for name, why in unmade.items():
         print(" ", name, why)
 

@@ -256,6 +256,9 @@ def test_a_models_file():
     assert gn.explain(json.loads(LLAMA.read_text())).spec == x.spec
     assert x.check(np.array(x.layers[0]["inv_freq"], np.float32))[0]["agrees"]
     assert not x.check(np.array(x.layers[0]["inv_freq"], np.float32) ** 1.01)[0]["agrees"]
+    assert not x.guessed and not any("guessed" in row for row in x.table)
+    novel = gn.explain({**json.loads(LLAMA.read_text()), "model_type": "novel"})
+    assert novel.guessed and {row["what"] for row in novel.table if row.get("guessed")} >= {"pairing", "scale"}
     same, _ = x.differs_from(gn.explain(LLAMA, reader="naive"))
     assert not same and "<iframe" in x._repr_html_() and x.page().startswith("<!")
 

@@ -9,6 +9,7 @@
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
 #include "gnomon/encodings/entry.h"
+#include "gnomon/models/explain/guesses.h"
 
 namespace gnomon {
 namespace {
@@ -239,9 +240,14 @@ Differences differences(const Explanation& a, const Explanation& b) {
     for (const auto& both : order) {
       for (Difference& d : pairwise.of(*both.first, *both.second)) {
         d.component = name, d.layers = met[both];
+        d.a_guess = is_guess(a, *both.first, d.what), d.b_guess = is_guess(b, *both.second, d.what);
         out.computed.push_back(std::move(d));
       }
     }
+  }
+  for (Difference& d : out.computed) {
+    if (d.layers.empty() || d.what == Quantity::component)
+      d.a_guess = is_guess(a, d.what), d.b_guess = is_guess(b, d.what);
   }
   out.notes.assign(pairwise.notes.begin(), pairwise.notes.end());
   if (a.model.trained_length != b.model.trained_length)
@@ -255,7 +261,18 @@ Differences differences_of_files(const Explanation& a, const Explanation& b,
   Differences out = differences(a, b);
   const std::int64_t n = a.model.longest, m = b.model.longest;
   if (n && m && n != m)
-    out.computed.push_back({"", {}, Quantity::context_length, text(n, " tokens"), text(m, " tokens")});
+    out.computed.push_back({"",
+                            {},
+                            Quantity::context_length,
+                            text(n, " tokens"),
+                            text(m, " tokens"),
+                            0,
+                            is_guess(a, Quantity::context_length),
+                            is_guess(b, Quantity::context_length)});
+  for (const Explanation* e : {&a, &b})
+    if (!e->model.known)
+      out.notes.push_back(text("gnomon does not know the family '", e->model.family, "' of ", e->where,
+                               ". What it computes is partly a guess."));
   std::set<Quantity> left_out;
   std::erase_if(out.computed, [&](const Difference& d) {
     const bool known = std::find(expected.begin(), expected.end(), d.what) != expected.end();

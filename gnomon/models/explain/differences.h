@@ -44,8 +44,9 @@ struct Difference {
   std::string component;             // a component of the model, if it has several
   std::vector<std::int64_t> layers;  // empty: the whole model
   Quantity what;
-  std::string a, b;  // both values, as printed
-  double ratio = 0;  // the largest ratio, for frequencies; 0 for other quantities
+  std::string a, b;                       // both values, as printed
+  double ratio = 0;                       // the largest ratio, for frequencies; 0 for other quantities
+  bool a_guess = false, b_guess = false;  // the value of a class that gnomon does not know (guesses.h)
 };
 
 struct Differences {

@@ -7,6 +7,7 @@
 #include "gnomon/core/file.h"
 #include "gnomon/core/text.h"
 #include "gnomon/models/lint/release.h"
+#include "gnomon/models/resolve/gguf_architectures.h"
 #include "gnomon/models/resolve/reading.h"
 
 namespace gnomon {
@@ -57,6 +58,8 @@ LintContext::LintContext(Config config, std::vector<LintTensor> tensors, std::ve
   family_ = find_family(type_, outer, config_.kind("layer_types") != Config::Kind::absent);
   find_ropes();
 }
+
+bool LintContext::known() const { return family_ || (gguf_ && find_gguf_architecture(type_)); }
 
 std::string LintContext::at(std::string_view key) const {
   return part_.empty() ? std::string(key) : text(part_, ".", key);

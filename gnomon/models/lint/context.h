@@ -44,6 +44,7 @@ class LintContext {
   bool gguf() const { return gguf_; }
   const std::string& type() const { return type_; }  // model_type, or general.architecture
   const Family* family() const { return family_; }   // null: unknown
+  bool known() const;  // gnomon has a row of the family, or knows the architecture's graph in llama.cpp
   // Null where this reader cannot read the file; refusal() then says why.
   const Resolved* read_by(Reader reader) const;
   const std::string& refusal(Reader reader) const;

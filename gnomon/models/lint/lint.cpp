@@ -65,8 +65,7 @@ std::vector<LintResult> lint(const LintContext& context, const LintChoice& choic
   for (const LintRule* rule : lint_rules()) {
     if (named(choice.ignore, rule->id) || (!choice.only.empty() && !named(choice.only, rule->id))) continue;
     if (!context.readable() && !rule->traits.unread) continue;
-    if (rule->severity == Severity::error && !rule->traits.any_class && !context.gguf() && !context.family())
-      continue;
+    if (rule->severity == Severity::error && !rule->traits.any_class && !context.known()) continue;
     Findings found = rule->find(context);
     const std::size_t more = found.size() - std::min(found.size(), kMostFindings);
     if (more) found.resize(kMostFindings), found.back().says += text("; and ", more, " more like it");

@@ -43,6 +43,7 @@ class GgufRope {
     out_.rules.source = "llama.cpp";
     out_.rules.plain_forgets_part = false;
     out_.rules.truncate = true;
+    out_.rules.sections_add_up = true;
     out_.rules.authors_keys = AuthorsKeys::factors;
     ignored();
     fourth_coordinate();
@@ -160,7 +161,7 @@ class GgufRope {
     dict.set(
         "original_max_position_embeddings",
         x ? rope_number(*x, key("rope.scaling.original_context_length"), rule("from the file"))
-          : rope_number(double(longest_), key("context_length"), rule("no key sets it: the trained length")));
+          : rope_from(double(longest_), key("context_length"), rule("no key sets it: the trained length")));
   }
 
   void scaled(RopeDict& dict, double rate, double extrapolation, double attention) {

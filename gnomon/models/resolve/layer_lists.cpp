@@ -12,6 +12,14 @@ constexpr std::size_t kMostWords = 4096;
 
 }  // namespace
 
+// configuration_utils.py, _LEGACY_LAYER_TYPE_REMAP, and Recurrent Gemma's, Jamba's and GPT-Neo's own words.
+std::string current_word(const std::string& word) {
+  if (word == "attention" || word == "global") return "full_attention";
+  if (word == "local") return "sliding_attention";
+  if (word == "mamba" || word == "recurrent") return "linear_attention";
+  return word == "deepseek_sparse_attention" || word == "qwen_sparse_attention" ? "indexed_attention" : word;
+}
+
 std::vector<std::string> repeated_words(FileReading& file, std::string_view key) {
   constexpr std::string_view kAllowed = "lists of layer types, each with how often it comes";
   if (file.kind(key) != Config::Kind::list) file.wrong(key, kAllowed);
@@ -29,18 +37,28 @@ std::vector<std::string> repeated_words(FileReading& file, std::string_view key)
   return words;
 }
 
-std::optional<std::int64_t> said_window(FileReading& file, const WindowRule& rule, std::size_t l,
-                                        std::size_t layers) {
-  if (!rule.other_key.empty() && file.kind(rule.key) == Config::Kind::absent) {
-    const auto other = file.whole(rule.other_key, rule.other_divisor, kMostTokens);
-    return other ? std::optional(*other / rule.other_divisor) : std::nullopt;
+namespace {
+
+std::string_view window_key(FileReading& file, const WindowRule& rule) {
+  if (!rule.beside_key.empty() && file.has(rule.beside_key)) return rule.beside_key;
+  const bool spare = !rule.spare_key.empty() && !file.has(rule.key);
+  return spare && file.has(rule.spare_key) ? rule.spare_key : rule.key;
+}
+
+}  // namespace
+
+SaidWindow said_window(FileReading& file, const WindowRule& rule, std::size_t l, std::size_t layers) {
+  const std::string_view key = window_key(file, rule);
+  const std::int64_t divisor = key == rule.spare_key ? rule.spare_divisor : 1;
+  if (file.kind(key) != Config::Kind::list) {
+    const bool said = file.kind(key) != Config::Kind::absent;  // null: none
+    return {key, file.whole(key, divisor, kMostTokens).value_or(0) / divisor, said};
   }
-  if (file.kind(rule.key) != Config::Kind::list) return file.whole(rule.key, 1, kMostTokens);
-  const auto list = *file.wholes(rule.key);
+  const auto list = *file.wholes(key);
   if (list.size() != layers)
-    file.wrong(rule.key, text("a number, or a list of ", layers, " numbers, one for each layer"));
-  if (list[l] < 1 || list[l] > kMostTokens) file.wrong(rule.key, text("numbers from 1 to ", kMostTokens));
-  return list[l];
+    file.wrong(key, text("a number, or a list of ", layers, " numbers, one for each layer"));
+  if (list[l] < 1 || list[l] > kMostTokens) file.wrong(key, text("numbers from 1 to ", kMostTokens));
+  return {key, list[l], true};
 }
 
 }  // namespace gnomon

@@ -46,7 +46,10 @@ Family guessed(const Config& config, const std::string& part) {
   const std::string_view rotary = first({"rope_theta", "rotary_emb_base", "rope_parameters", "rope_scaling",
                                          "rotary_dim", "rotary_pct", "partial_rotary_factor"});
   const bool turns = config.has(part.empty() ? std::string(rotary) : text(part, ".", rotary));
-  family.method = turns ? Method::rotary : Method::table;
+  const bool table = !turns && config.has(part.empty() ? std::string(family.keys.longest)
+                                                       : text(part, ".", family.keys.longest));
+  family.method = table ? Method::table : Method::rotary;
+  if (!turns && !table) family.no_position = NoPosition::always;
   family.rope.theta_key = first({"rope_theta", "rotary_emb_base"});
   family.rope.partial_key = first({"partial_rotary_factor", "rotary_pct"});
   family.rope.plain_partial = true, family.rope.width_by_sections = true;
@@ -175,8 +178,9 @@ namespace {
 // often as the heads of keys go into those of queries.
 void remark_groups(FileReading& file, const Family& family, Resolved& answer) {
   if (family.keys.kv_heads.empty()) return;
-  const bool latent = family.mla.rope != 0;
+  const bool latent = family.mla.present();
   for (const LayerPosition& layer : answer.layers) {
+    if (!layer.mixer.empty()) continue;
     const bool shares = latent ? layer.heads / layer.kv_heads <= 1 : layer.heads % layer.kv_heads == 0;
     if (shares || layer.component == "indexer") continue;
     answer.remarks.push_back(
@@ -238,6 +242,8 @@ Resolver resolver_of(const Family& family) {
       return resolve_baichuan;
     case Method::deepseek_v4:
       return resolve_deepseek_v4;
+    case Method::recurrence:
+      return resolve_recurrence;
   }
   throw Error(Fault::bug, "a method of position without a resolver");
 }

@@ -19,6 +19,7 @@ enum class Reader {
   vllm_24,    // vLLM 0.24, which reads the keys of YaRN's authors
   sglang,     // SGLang 0.5.23
   mlx,        // mlx-lm 0.32
+  tgi,        // TGI 3.3.7, the last release
   naive       // getattr(config, "rope_theta", 10000) and rope_scaling as in 2023
 };
 std::span<const std::string_view> reader_names();  // "v5", "v4", "llama.cpp", "vllm", …
@@ -31,6 +32,8 @@ struct Because {
   std::string value;  // as printed
   std::string key;    // key in the file, "rope_scaling.factor"; empty: no key gives it
   std::string rule;  // "the dict's own, before the top level's (transformers 5, convert_rope_params_to_dict)"
+  bool follows = false;  // from that key, by a rule: the key itself says another thing
+  bool said() const { return !key.empty() && !follows; }  // the file says it, and no convention of a class
 };
 
 // The cache of a layer, if it differs from one key and one value per visible token.

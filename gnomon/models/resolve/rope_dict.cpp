@@ -40,6 +40,11 @@ bool is_vllm_yarn_key(std::string_view key) { return key == "attn_factor" || key
 RopeValue rope_number(double x, std::string key, std::string rule) {
   return {std::move(key), std::move(rule), x, shortest(x)};
 }
+RopeValue rope_from(double x, std::string key, std::string rule) {
+  RopeValue value = rope_number(x, std::move(key), std::move(rule));
+  value.follows = true;
+  return value;
+}
 RopeValue rope_word(std::string word, std::string key, std::string rule) {
   return {std::move(key), std::move(rule), word, word};
 }

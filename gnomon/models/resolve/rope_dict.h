@@ -19,9 +19,12 @@ struct RopeValue {
   std::string rule;  // why it is this one
   std::variant<std::monostate, bool, double, std::string, std::vector<double>> is = {};  // the first is null
   std::string printed = {};
+  bool follows = false;  // as that of Because
 };
 RopeValue rope_number(double x, std::string key, std::string rule);
 RopeValue rope_word(std::string word, std::string key, std::string rule);
+RopeValue rope_from(double x, std::string key,
+                    std::string rule);  // that follows from the key, which says another thing
 
 // A dictionary such as rope_parameters, while a reader puts it in order. Order is that of the file.
 class RopeDict {

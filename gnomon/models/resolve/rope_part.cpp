@@ -70,9 +70,15 @@ class Rope {
   void because(std::string_view what, std::string value, std::string key, std::string rule) {
     because_.push_back({std::string(what), std::move(value), std::move(key), std::move(rule)});
   }
+  // The key says another number, from which this one follows.
+  void follows(std::string_view what, std::string value, std::string key, std::string rule) {
+    because(what, std::move(value), std::move(key), std::move(rule));
+    because_.back().follows = true;
+  }
   void note(std::string_view what, std::string value, std::string_view name) {
     const RopeValue* from = dict_.find(name);
     because(what, std::move(value), from ? from->key : "", from ? from->rule : rules_.source);
+    because_.back().follows = from && from->follows;
   }
   void write(std::string_view option, const OptionValue& value) {
     encoding_.options.emplace_back(option, value);
@@ -97,7 +103,7 @@ class Rope {
   void channels() {
     if (const auto given = dict_.number("rotary_dim")) return named_channels(*given);
     if (const auto pairs = pairs_of_sections()) {
-      because("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
+      follows("rotary_dim", text(2 * *pairs), dict_.find("mrope_section")->key,
               "twice the sum of its sections; no key sets the share of the head");
       return rotate(2 * *pairs);
     }
@@ -105,7 +111,11 @@ class Rope {
     const bool null = dict_.holds("partial_rotary_factor") && !dict_.find("partial_rotary_factor");
     const bool forgotten = type_ == "default" && rules_.plain_forgets_part && !facts_.plain_partial;
     if (null && !forgotten) dict_.wrong("partial_rotary_factor", "a number, or no such key");
-    if (type_ == "proportional") return rotate(head_.rotated);
+    if (head_.whole && type_ == "default" && !facts_.plain_partial)
+      dict_.wrong("rope_type",
+                  "a type that counts partial_rotary_factor: for this one the class computes cos and sin for "
+                  "the whole head, and raises RuntimeError when it rotates a slice");
+    if (type_ == "proportional" || head_.whole) return rotate(head_.rotated);
     if (forgotten && part != 1) {
       remarks_.push_back({dict_.find("partial_rotary_factor")->key,
                           "ignored: in this family the default type rotates the whole head",
@@ -125,7 +135,8 @@ class Rope {
       dict_.wrong("partial_rotary_factor",
                   text("a share of the ", head_.rotated, " channels that gives an even number of channels"));
     }
-    if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
+    if (n != head_.rotated)
+      note("rotary_dim", text(n), "partial_rotary_factor"), because_.back().follows = true;
     rotate(n);
   }
   std::optional<std::int64_t> pairs_of_sections() const {
@@ -170,10 +181,39 @@ class Rope {
   }
 
   void plain() {
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
-    encoding_.name = facts_.interleaved ? "mrope_interleaved" : "mrope";
     const auto own = dict_.list("mrope_section");
-    option("sections", own ? OptionValue(*own) : OptionValue(facts_.sections), "mrope_section");
+    const auto parts = own ? time_first(*own) : numbers_of(facts_.sections);
+    encoding_.name = facts_.streams == StreamOrder::in_turns ? "mrope_interleaved" : "mrope";
+    if (facts_.streams == StreamOrder::in_turns && !rules_.sections_add_up && rest_follows_time(parts))
+      return;
+    option("sections", own ? OptionValue(parts) : OptionValue(facts_.sections), "mrope_section");
+    if (facts_.streams == StreamOrder::height_width_time) write("order", "alternating");
+  }
+  // Sections as encodings take them: of time, height and width.
+  std::vector<double> time_first(std::vector<double> sections) const {
+    if (facts_.streams == StreamOrder::height_width_time && sections.size() == 3)
+      std::rotate(sections.begin(), sections.begin() + 2, sections.end());
+    return sections;
+  }
+  static std::vector<double> numbers_of(std::string_view sections) {
+    std::vector<double> numbers;
+    for (const std::string_view part : split(sections, '/')) numbers.push_back(std::stod(std::string(part)));
+    return numbers;
+  }
+  // In turns, the class looks only at the parts of height and width, as far as there are pairs: all others follow time.
+  bool rest_follows_time(const std::vector<double>& stated) {
+    const double pairs = double(rotated_) / 2;
+    if (stated.size() != 3 || std::accumulate(stated.begin(), stated.end(), 0.0) == pairs) return false;
+    const double height = std::min(stated[1], std::ceil((pairs - 1) / 3)),
+                 width = std::min(stated[2], std::ceil((pairs - 2) / 3));
+    const std::vector<double> parts{pairs - height - width, height, width};
+    write("sections", parts);
+    const RopeValue* from = dict_.find("mrope_section");
+    because("sections", encoding_.options.back().second.print(), from ? from->key : "",
+            "the parts of height and width; all other pairs follow time");
+    return true;
   }
   void linear() { option("factor", factor(), "factor"); }
   void dynamic() {
@@ -187,7 +227,7 @@ class Rope {
     if (rules_.dynamic != DynamicBase::by_length) return raised_once();
     option("factor", factor(), "factor");
     write("original", head_.longest);
-    because("original", text(head_.longest), "max_position_embeddings",
+    follows("original", text(head_.longest), "max_position_embeddings",
             "dynamic NTK begins at max_position_embeddings, whatever the dictionary says");
     if (const RopeValue* other = dict_.find("original_max_position_embeddings"))
       remarks_.push_back({other->key, "the type dynamic ignores it", "scaling-key-unread"});
@@ -207,6 +247,7 @@ class Rope {
     }
     encoding_.name = "ntk";
     option("factor", c, "factor");
+    because_.back().follows = true;
   }
   void yarn() {
     double s = 0;
@@ -216,7 +257,7 @@ class Rope {
     } else {
       s = double(head_.longest) / original();
       write("factor", s);
-      because("factor", shortest(s), "max_position_embeddings",
+      follows("factor", shortest(s), "max_position_embeddings",
               "the file has none: max_position_embeddings / original");
     }
     option("original", original(), "original_max_position_embeddings");
@@ -258,7 +299,7 @@ class Rope {
   void computed(double factor, std::string_view name, std::string rule) {
     write("attention_factor", factor);
     const RopeValue* from = dict_.find(name);
-    because("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
+    follows("attention_factor", shortest(factor), from ? from->key : "", text(rules_.source, ": ", rule));
   }
   void unread(const char* name) {
     if (const RopeValue* dropped = dict_.find(name))
@@ -309,7 +350,7 @@ class Rope {
   }
   void longrope() {
     const double L0 = original();
-    const bool fixed = rules_.long_list != LongList::by_length;
+    const bool fixed = rules_.long_list == LongList::by_capacity || rules_.long_list == LongList::always;
     const bool far = rules_.long_list == LongList::always || double(head_.longest) > L0;
     const std::string_view near_list = fixed && far ? "long_factor" : "short_factor",
                            far_list = fixed && !far ? "short_factor" : "long_factor";
@@ -335,7 +376,7 @@ class Rope {
       s = needed("factor");
       note("factor", shortest(s), "factor");
     } else {
-      because("factor", shortest(s), "max_position_embeddings",
+      follows("factor", shortest(s), "max_position_embeddings",
               "max_position_embeddings / original" +
                   std::string(dict_.find("factor") ? ", whatever factor says" : ""));
     }
@@ -368,8 +409,18 @@ class Rope {
     dynamic();
     sections_of_text();
   }
+  // A pair whose channels follow two streams is no rotation.
+  void sections_of_channels() {
+    const RopeValue* sections = dict_.find("mrope_section");
+    if (!sections) return;
+    remarks_.push_back({sections->key,
+                        "the spec is for text, where the coordinates are equal; in images this class moves "
+                        "the two channels of a pair by two coordinates",
+                        "sections-split-pairs"});
+  }
   // No encoding has both M-RoPE's sections and scaled frequencies.
   void sections_of_text() {
+    if (facts_.streams == StreamOrder::by_channel) return sections_of_channels();
     if (facts_.sections.empty()) return;
     remarks_.push_back(
         {dict_.find("mrope_section") ? dict_.find("mrope_section")->key : dict_.find("rope_type")->key,

@@ -119,7 +119,7 @@ Findings width(const LintContext& file) {
   const auto turns = file.gguf() ? file.whole("rope.dimension_count") : std::nullopt;
   auto head = file.whole("attention.key_length");
   const auto all = file.whole("embedding_length"), heads = file.whole("attention.head_count");
-  if (!head && all && heads && *heads > 0) head = *all / *heads;
+  if (!head && file.known() && all && heads && *heads > 0) head = *all / *heads;
   if (!turns || !head || (*turns <= *head && *turns % 2 == 0)) return {};
   return {finding(file, file.at("rope.dimension_count"),
                   said<"channels">(kText.at("gguf-rotated-width", "expected"), text(*head)),
@@ -138,7 +138,7 @@ constexpr LintRow kRows[] = {
     {"gguf-old-linear-key", Severity::warning, old_linear},
     {"gguf-mixing-weight-above-one", Severity::error, ext_factor},
     {"gguf-no-context-shift", Severity::note, no_shift},
-    {"gguf-rotated-width", Severity::error, width},
+    {"gguf-rotated-width", Severity::error, width, {.any_class = true}},
 };
 constexpr auto kRules = written(kText, kRows);
 

@@ -19,8 +19,9 @@ bool left_out(const LintContext& file) {
   return file.config().gguf() && !file.read_by(Reader::llama_cpp) &&
          file.refused_key(Reader::llama_cpp) == "general.architecture" && find_gguf_architecture(file.type());
 }
+Reader reader_of(const LintContext& file) { return file.config().gguf() ? Reader::llama_cpp : Reader::v5; }
 Findings refused(const LintContext& file) {
-  const Reader reader = file.config().gguf() ? Reader::llama_cpp : Reader::v5;
+  const Reader reader = reader_of(file);
   if (file.gguf() != file.config().gguf() || file.read_by(reader) || left_out(file)) return {};
   return refusal(file, reader, kText.at("file-refused", "expected"), file.refusal(reader));
 }
@@ -28,10 +29,11 @@ Findings not_read(const LintContext& file) {
   if (left_out(file))
     return refusal(file, Reader::llama_cpp, kText.at("file-not-read", "expected.gguf"),
                    file.refusal(Reader::llama_cpp));
-  if (file.gguf() || file.family() || file.read_by(Reader::v5)) return {};
+  const Reader reader = reader_of(file);
+  if (file.gguf() != file.config().gguf() || file.known() || file.read_by(reader)) return {};
   return refusal(
-      file, Reader::v5, kText.at("file-not-read", "expected"),
-      said<"type", "refusal">(kText.at("file-not-read", "says"), file.type(), file.refusal(Reader::v5)));
+      file, reader, kText.at("file-not-read", "expected"),
+      said<"type", "refusal">(kText.at("file-not-read", "says"), file.type(), file.refusal(reader)));
 }
 
 Findings unknown_family(const LintContext& file) {

@@ -72,11 +72,15 @@ inline bool scales(const LintContext& file, const RopeDictionary& dict) {
   const std::string type = file.type_of(dict);
   return type != "default" && type != "mrope" && type != "axial";
 }
-// The share of the head that turns by the dictionary, else by the top level; 1 where neither says one that can be.
-inline double share_of_head(const LintContext& file, const RopeDictionary& dict) {
-  const auto said = file.has(dict, "partial_rotary_factor") ? file.number(dict, "partial_rotary_factor")
-                                                            : file.number("partial_rotary_factor");
-  return said && *said > 0 && *said <= 1 ? *said : 1;
+// The share of the head that turns by the dictionary, else by the top level, else by the class; 1 where none says one that can
+// be. Null: no dictionary.
+inline double share_of_head(const LintContext& file, const RopeDictionary* dict) {
+  const auto said = dict && file.has(*dict, "partial_rotary_factor")
+                        ? file.number(*dict, "partial_rotary_factor")
+                        : file.number("partial_rotary_factor");
+  const double own = file.family() ? file.family()->rope.partial : 0;
+  const double share = said.value_or(own);
+  return share > 0 && share <= 1 ? share : 1;
 }
 // Classes whose windows use_sliding_window switches on; without it their window is null, whatever the file says.
 inline bool switches_window(const LintContext& file) {

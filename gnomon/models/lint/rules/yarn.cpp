@@ -25,6 +25,8 @@ void each_yarn(const LintContext& file, const Act& act) {
 Findings betas_exchanged(const LintContext& file) {
   Findings all;
   each_yarn(file, [&](const RopeDictionary& dict) {
+    // What stands for an absent one, a class that is not known may have otherwise.
+    if (!file.known() && !(file.has(dict, "beta_fast") && file.has(dict, "beta_slow"))) return;
     const double fast = file.number(dict, "beta_fast").value_or(32),
                  slow = file.number(dict, "beta_slow").value_or(1);
     if (fast > slow) return;

@@ -356,7 +356,7 @@ const Family kFamilies[] = {
      .width_by_heads = true,
      .causal = false,
      .causal_key = kDecodes,
-     .rope = {.dicts = RopeDicts::none},
+     .rope = {.dicts = RopeDicts::base_only},
      .table = {.padded = true, .turned_key = "position_embedding_type", .turned_word = "rotary"}},
 };
 
