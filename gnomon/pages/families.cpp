@@ -28,7 +28,7 @@ std::string position(const Family& f) {
     case Method::rotary:
       return rotation(f);
     case Method::table:
-      return "learned table";
+      return f.table.sines.empty() ? "learned table" : "sinusoidal";
     case Method::alibi:
       return "ALiBi";
     case Method::falcon:
@@ -45,6 +45,10 @@ std::string position(const Family& f) {
       return "a bias of the content by distance";
     case Method::deepseek_v4:
       return "RoPE, compressed keys";
+    case Method::t5_alone:
+      return "buckets of distances";
+    case Method::xlnet:
+      return "sinusoid of distances in the logits";
     case Method::recurrence:
       return "none: recurrence";
   }

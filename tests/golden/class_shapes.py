@@ -16,6 +16,14 @@ GRANITE = ["full_attention" if layer in (1, 4) else "linear_attention" for layer
 ZAMBA2 = ["linear_attention", "hybrid", "linear_attention", "linear_attention", "hybrid"]
 MAMBA = {"mamba_n_heads": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
 OWN = {
+    "big_bird": {"max_position_embeddings": 256},
+    "clvp_encoder": {"projection_dim": 256},
+    "gpt_neo": {"attention_types": [[["global", "local"], 6]], "num_layers": 12, "window_size": WINDOW},
+    "longformer": {"attention_window": 4},
+    "pix2struct_text_model": {"initializer_range": 0.02},
+    "squeezebert": {"embedding_size": 256},
+    "xmod": {"default_language": "en_XX"},
+    "yoso": {"max_position_embeddings": 256},
     "qwen3_vl_moe_text": {"hidden_size": 512},
     "qwen2_5_omni_talker": {"embedding_size": 256},
     "qwen3_omni_moe_text": {"hidden_size": 512},
@@ -69,6 +77,18 @@ OWN = {
 }
 # Other files of a class: keys that take the place of those in its own; None: the key is not there. Older files have such keys.
 OTHER = {
+    "bert": {"a decoder": {"is_decoder": True}},
+    "esm": {"rotary": {"position_embedding_type": "rotary"}},
+    "gpt_bigcode": {"a KV head for each": {"multi_query": False, "num_key_value_heads": None}},
+    "gpt_neo": {"lists": {"attention_layers": None, "attention_types": [[["local"], 4], [["global"], 8]]}},
+    "longformer": {"a window for each layer": {"attention_window": [4, 6, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4]}},
+    "modernbert-decoder": {"older keys": {"sliding_window": None, "layer_types": None, "local_attention": 8, "global_attn_every_n_layers": 4}},
+    "pix2struct_text_model": {"few buckets": {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 10}},
+    "roformer": {"a decoder": {"is_decoder": True}},
+    "trocr": {"sines": {"use_learned_position_embeddings": False, "scale_embedding": True}},
+    "xglm": {"words as they are": {"scale_embedding": False}},
+    "xlm": {"causal": {"causal": True}},
+    "xlnet": {"causal": {"attn_type": "uni"}},
     "bailing_hybrid": {"older keys": {"layer_types": None, "layer_group_size": 4, "rope_parameters": None, "rope_theta": 100000.0}},
     "bamba": {"a share beside": {"partial_rotary_factor": 0.25}},
     "dots3_note_text": {"older keys": {
@@ -99,6 +119,17 @@ OTHER = {
     "zamba2": {"rope": {"use_mem_rope": True}, "older words": {
         "attention_head_dim": None, "layers_block_type": ["hybrid" if kind == "hybrid" else "mamba" for kind in ZAMBA2]}},
 }
+# Where the class of the text stands, if its module has several or none.
+MODELS = {
+    "blip_text_model": "blip.modeling_blip_text.BlipTextModel",
+    "clvp_encoder": "clvp.modeling_clvp.ClvpEncoder",
+    "clvp_decoder": "clvp.modeling_clvp.ClvpDecoder",
+    "videoprism_text_model": "videoprism.modeling_videoprism.VideoPrismTextModel",
+}
+# The module of attention, where it has no logit for each pair of tokens.
+REACHING = {"longformer": "LongformerSelfAttention", "yoso": "YosoSelfAttention"}
+# Rows of ids of one text: a codebook each.
+INPUT_ROWS = {"musicgen_decoder": 4, "musicgen_melody_decoder": 4}
 # What single classes take in place of, or beside, words.
 INPUTS = {
     **{name: lambda config, n: {"inputs_embeds": torch.randn(1, n, config.hidden_size)} for name in ("csm", "kyutai_speech_to_text", "qwen3_omni_moe_talker_code_predictor")},
@@ -110,18 +141,18 @@ def words(n):
     return {"input_ids": torch.arange(n)[None] % 17 + 1}
 
 
-def inputs_of(config, n):
-    return INPUTS.get(config.model_type, lambda _, n: words(n))(config, n)
-
 
 def values_of(cls):
     return {k: v for k, v in cls().to_dict().items()}
 
 
-def shrunk(name, cls):
+def shrunk(name, cls, bare=False):
+    """`bare`: with the padding of the class, which moves the rows of some tables, and with its length."""
     values = values_of(cls)
     given = {k: v for k, v in SMALL.items() if k in values and not isinstance(values[k], list)}
-    back = {own: common for common, own in getattr(cls, "attribute_map", {}).items()}
+    if bare and given.pop("pad_token_id", None) is not None:
+        given["vocab_size"] = max(given["vocab_size"], (values["pad_token_id"] or 0) + 19)
+    back = {own: common for common, own in reversed(getattr(cls, "attribute_map", {}).items())}
     by = {back.get(k, k): k for k in values}
     heads, kv = values.get(by.get("num_attention_heads")), values.get(by.get("num_key_value_heads"))
     width = values[by["hidden_size"]]
@@ -145,4 +176,6 @@ def shrunk(name, cls):
     if layers and "num_kv_shared_layers" not in values:
         given[by["num_hidden_layers"]] = min(layers, LAYERS)
     given |= OWN.get(name, {})
+    if bare:
+        given.pop("max_position_embeddings", None)
     return cls(**given)

@@ -4,7 +4,8 @@
     python3 make_classes.py --only qwen3_next cohere2       writes these two anew and keeps the others; --print shows them
 
 transformers 5.23.0, torch 2.15.0. Each class is made small with its own settings of position, writes its file (to_json_file), and runs on a
-few tokens. A spy in the place of attention (AttentionInterface) sees the heads, the factor of q·k and the mask of each layer; a second one
+few tokens, with the attention_mask of ones that a tokenizer gives. A spy in the place of attention (AttentionInterface) sees the heads, the
+factor of q·k and the mask of each layer; where a class computes attention itself, class_watch sees the product and the softmax. A second one
 around the class's functions of rotation sees vectors before and after, from which pairs and channels follow. Frequencies are those of the
 class's rotary modules; the cache is the class's own. gnomon is not used.
 
@@ -14,6 +15,7 @@ keep the file of such a class in an object. `unmade`: classes that could not be 
 """
 
 import argparse
+import importlib
 import json
 import math
 import pathlib
@@ -23,11 +25,11 @@ import warnings
 
 import torch
 import transformers
-from class_shapes import OTHER, inputs_of, shrunk
+from class_shapes import MODELS, OTHER, REACHING, shrunk
+from class_spy import Spy
+from class_tables import in_double, inputs_of, table_of, tables_of, turned_by
+from class_watch import Reaching, Watching
 from resolver_modules import digest, module_of
-from transformers.cache_utils import Cache
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -90,6 +92,9 @@ def of_text_by_name(cls, config):
 
 
 def model_class(config):
+    if config.model_type in MODELS:
+        module, name = MODELS[config.model_type].rsplit(".", 1)
+        return getattr(importlib.import_module(f"transformers.models.{module}"), name)
     module = module_of(config)
     borrowed = module.__name__ != type(config).__module__.replace("configuration_", "modeling_")
     found = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, transformers.PreTrainedModel)
@@ -98,68 +103,6 @@ def model_class(config):
     if not found:
         raise NoAnswer("no model of text")
     return min(found, key=lambda c: (not c.__name__.endswith("TextModel"), not c.__name__.endswith("Model"), len(c.__name__)))
-
-
-class Spy:
-    """What reaches attention, and what the functions of rotation are given and return."""
-
-    now = None  # the one that listens
-
-    def __init__(self, config):
-        self.calls, self.turns, self.module = [], [], module_of(config)
-        self.layer, self.choosers, self.hooks, self.keys = None, {}, [], None
-        self.kept = {n: f for n, f in vars(self.module).items() if callable(f) and re.match(r"apply_(\w*_)?(rotary|rope)", n)}
-
-    def __enter__(self):
-        for name, function in self.kept.items():
-            setattr(self.module, name, self.turning(function))
-        Spy.now, self.keep_keys = self, Cache.update_indexer
-        Cache.update_indexer = lambda cache, keys, layer: self.seen_keys(cache, keys, layer)
-        return self
-
-    def __exit__(self, *_):
-        for name, function in self.kept.items():
-            setattr(self.module, name, function)
-        Cache.update_indexer = self.keep_keys
-        for hook in self.hooks:
-            hook.remove()
-
-    def watch(self, model):
-        """Which layer is at work, for attention that several share; and what an indexer turns."""
-        for name, module in model.named_modules():
-            number = re.search(r"(?:^|\.)layers\.(\d+)$", name)
-            if number:
-                self.hooks.append(module.register_forward_pre_hook(lambda *_, layer=int(number[1]): setattr(self, "layer", layer)))
-            if type(module).__name__.endswith("Indexer"):
-                self.hooks.append(module.register_forward_pre_hook(lambda *_: setattr(self, "before", len(self.turns))))
-                self.hooks.append(module.register_forward_hook(lambda module, *_: self.chose(module)))
-
-    def seen_keys(self, cache, keys, layer):
-        self.keys = keys
-        return self.keep_keys(cache, keys, layer)
-
-    def chose(self, module):
-        self.choosers[module.layer_idx] = {"module": module, "turns": self.turns[self.before:], "keys": self.keys}
-        del self.turns[self.before:]
-
-    def turning(self, function):
-        def turn(*given, **named):
-            out = function(*given, **named)
-            rows = [x for x in given if isinstance(x, torch.Tensor) and x.dim() == 4]
-            self.turns.append(list(zip(rows, out if isinstance(out, tuple) else (out,))))
-            return out
-        return turn
-
-    def attention(self, module, q, k, v, mask=None, *more, **named):
-        mask = named.get("attention_mask", mask)
-        self.calls.append({"module": module, "layer": self.layer, "q": q, "k": k, "v": v, "mask": mask, "scale": named.get("scaling", getattr(module, "scaling", None)),
-                           "turns": self.turns})
-        self.turns = []
-        return q.new_zeros(q.shape[0], q.shape[2], q.shape[1], v.shape[-1]), None
-
-
-ALL_ATTENTION_FUNCTIONS.register("spy", lambda *given, **named: Spy.now.attention(*given, **named))
-ALL_MASK_ATTENTION_FUNCTIONS.register("spy", eager_mask)
 
 
 def rotations(model, config):
@@ -173,7 +116,7 @@ def rotations(model, config):
                 label = buffer.removesuffix("inv_freq").removesuffix("_")
                 factor = getattr(module, f"{label}_attention_scaling" if label else "attention_scaling", 1.0)
                 found.append((label or name.rsplit(".", 1)[-1], f.double(), float(factor)))
-    return found
+    return found or [(name, f, 1.0) for name, table in tables_of(model).values() for f in [turned_by(table)] if f is not None]
 
 
 def by_token(x, tokens):
@@ -266,7 +209,7 @@ def sees(call):
     """The first key that the last query sees, and whether the first query sees the last key."""
     mask = call["mask"]
     if mask is None:
-        return {"first": 0, "later": not getattr(call["module"], "is_causal", True)}
+        return {"first": 0, "later": not call["causal"]}
     row = (mask[0, 0, :, :T] > -1) if mask.dtype != torch.bool else mask[0, 0, :, :T]
     return {"first": int(row[-1].nonzero()[0]), "later": bool(row[0, -1])}
 
@@ -279,13 +222,12 @@ def own_heads(call):
 
 
 def entry_of(call, sets, positions, per_token):
-    q, k, v = call["q"], call["k"], call["v"]
+    q = call["q"]
     entry = {"heads": [q.shape[1], own_heads(call), q.shape[3]], **sees(call)}
-    scale, own = call["scale"], getattr(call["module"], "scaling", None)
-    if scale == 1.0 and isinstance(own, float):  # OPT has multiplied the queries by it before
-        scale = own
-    if scale is not None:
-        entry["scale"] = float(f"{float(scale):.9g}")
+    if call["scale"] is not None:
+        entry["scale"] = float(f"{float(call['scale']):.9g}")
+    if call.get("bias"):
+        entry["bias"] = call["bias"]
     rotation(call, sets, positions, entry)
     if per_token is not None:
         entry["kept"] = per_token
@@ -305,25 +247,48 @@ def cache_of(out):
     return kept
 
 
+def unfilled(config):
+    for implementation in ("spy", "eager"):
+        for c in (config, config.get_text_config()):
+            c._attn_implementation = implementation
+            c._experts_implementation = "eager"
+        try:
+            return model_class(config)(config)
+        except KeyError as error:  # it looks its attention up in a table of its own
+            if error.args != ("spy",):
+                raise
+    raise NoAnswer("no attention that it can be made with")
+
+
 def made(config):
     torch.manual_seed(1)
-    for c in (config, config.get_text_config()):
-        c._attn_implementation = "spy"
-        c._experts_implementation = "eager"
-    model = model_class(config)(config)
+    model = unfilled(config)
     with torch.no_grad():
         for p in model.parameters():
-            if p.dim() > 1:
+            if p.dim() > 1 and p.requires_grad:
                 torch.nn.init.normal_(p, std=0.2)
     return model.float().eval()
 
 
 def run(config, model, positions=None):
-    with Spy(config) as spy, torch.no_grad():
-        spy.watch(model)
-        more = {"position_ids": positions} if positions is not None else {}
-        out = model(**inputs_of(config, T), **more)
-    return spy, out
+    """What reached attention, what came out, and the spy, who knows which rows of tables the tokens read."""
+    more = {"position_ids": positions} if positions is not None else {}
+    with Spy(model) as spy, Watching(model, T, spy.turns) as spy.watching:
+        out = model(**inputs_of(config, model, T), **more)
+    if spy.calls or positions is not None:
+        return spy.calls, out, spy
+    try:
+        with in_double(model):
+            return watched(config, model), out, spy
+    except RuntimeError:  # the class itself says float32
+        return watched(config, model), out, spy
+
+
+def watched(config, model):
+    """The calls of attention that the class computes itself."""
+    with Reaching(model, REACHING.get(config.model_type), T) as reaching, Spy(model) as spy, Watching(model, T, spy.turns) as spy.watching:
+        model(**inputs_of(config, model, T))
+        return reaching.calls or spy.watching.calls()
 
 
 def streams_of(config):
@@ -336,7 +301,7 @@ def streams_of(config):
 def follow_streams(config, model, sets, entries):
     """The stream of each pair; none: with several streams the rows turn by no pairs at all."""
     positions = streams_of(config)
-    for call in run(config, model, positions)[0].calls:
+    for call in run(config, model, positions)[0]:
         more = {}
         try:
             rotation(call, sets, list(positions[:, 0].double()), more)
@@ -388,15 +353,15 @@ def chooser_entry(chooser, sets, positions):
     return entry
 
 
-def layers_of(config):
-    model = made(config)
+def layers_of(config, model):
+    """What the layers do, in groups; and which rows of tables beside the words the tokens read."""
     sets = rotations(model, config)
     one = [torch.arange(T).double()]
-    spy, out = run(config, model)
+    calls, out, spy = run(config, model)
     kept = cache_of(out)
     entries = {}
-    one_each = len(spy.calls) == config.num_hidden_layers  # by order: a layer that runs again is a layer of its own for the cache
-    for call in spy.calls:
+    one_each = len(calls) == config.num_hidden_layers  # by order: a layer that runs again is a layer of its own for the cache
+    for call in calls:
         layer = len(entries) if one_each else layer_of(call, entries)
         if layer not in entries:
             entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
@@ -409,7 +374,9 @@ def layers_of(config):
             entries[layer]["indexer"] = chooser_entry(chooser, sets, one)
     for layer in range(config.num_hidden_layers):
         entries.setdefault(layer, {"heads": None})
-    return grouped(entries)
+    turned_rows = {2 * len(f) for _, f, _ in sets} if any(e.get("turned") for e in entries.values()) else set()
+    widths = {name: table.shape[1] for name, table in tables_of(model).values()}
+    return grouped(entries), {name: rows for name, rows in spy.watching.read.items() if widths[name] not in turned_rows}
 
 
 ABOUT = re.compile("|".join((
@@ -417,8 +384,9 @@ ABOUT = re.compile("|".join((
     "kv_heads", "head_dim", "head_size", "kv_channels", "max_pos", "max_seq", "n_pos", "model_max", "rope", "rotary", "rotate", "layer_types", "layers_block_type", "sliding", "window", "swa",
     "qk_", "v_head", "kv_lora", "no_rope", "multiplier", "query_pre", "scalar", "per_layer_config", "global_attn", "local_attention", "chunk", "alibi",
     "position", "nope", "attn_layer", "block_types", "interval", "hybrid_layer", "index_", "bidirectional", "is_causal", "attn_scale", "temperature", "floor_scale",
-    "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "attn_config", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
-NOT_ABOUT = re.compile("_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
+    "is_decoder", "pad_token_id$", "scale_embedding", "scale_sqrt", "attention_types", "attn_type", "clamp_len", "bi_data", "^causal$", "head_ratio", "bottleneck",
+    "d_kv$", "d_head$", "^embed_dim$", "^emb_dim$", "^layers$", "decoder_layers", "relative_attention", "multi_query", "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "attn_config", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
+NOT_ABOUT = re.compile("(?<!pad)_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
 
 
 def told(file):
@@ -446,8 +414,9 @@ def fits(rotary, config):
     return rotary(torch.zeros(1, 1, head), streams_of(config))[0].shape[-1] <= head
 
 
-def bare_of(cls, config):
-    """Sizes and rotation of the class of full size. The rotary module alone is made: a model would not fit."""
+def bare_of(cls, config, layers, table):
+    """Sizes, rotation and table of the class of full size. The rotary module alone is made, or a model that is small but for its positions: its
+    own would not fit."""
     found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": getattr(config, "num_attention_heads", None)}
     module = module_of(config)
     if not turns_by_itself(cls, config):
@@ -456,13 +425,21 @@ def bare_of(cls, config):
               and of_text_by_name(c, config) and issubclass(c, torch.nn.Module)]
     digests = []
     for c in rotary[:1]:
-        made, by_streams = c(config), hasattr(c(config), "mrope_section")
-        if by_streams and not fits(made, config):
+        own = c(config)
+        by_streams = hasattr(own, "mrope_section")
+        if by_streams and not fits(own, config):
             raise NoAnswer("its rotation does not fit its head")
-        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": made}), config):
+        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": own}), config)):
             f = f.sort(descending=True).values if by_streams else f  # ERNIE's stand in another order than its pairs
             digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
-    return {**found, "rotations": digests}
+    if not table and (digests or not any(group.get("turned") for group in layers)):
+        return {**found, "rotations": digests}
+    small = shrunk(config.model_type, cls, bare=True)
+    model = made(small)
+    if not digests and any(group.get("turned") for group in layers):
+        digests = [{"of": label, "a": factor, **digest(f)} for label, f, factor in rotations(model, small)]
+    place = table_of(small, model, layers_of(small, model)[1], bool(table) and table["longest"] is not None)
+    return {**found, "rotations": digests, **({"table": place} if place else {})}
 
 
 def defaults_of(cls, file):
@@ -481,13 +458,19 @@ def answer(name, cls):
     again = reread(cls, saved(config, whole=True))
     if saved(again) != file:
         raise NoAnswer("its file gives another configuration")
-    found = {"type": name, "config": file, "defaults": defaults_of(cls, file), "layers": layers_of(again)}
+    found = {"type": name, "config": file, "defaults": defaults_of(cls, file), **done_by(again)}
     try:
-        found["bare"] = bare_of(cls, cls())
+        found["bare"] = bare_of(cls, cls(), found["layers"], found["table"])
     except Exception as error:  # of any kind: it has no default
         found["bare"] = None
         print(name, "has no answer of full size:", type(error).__name__, str(error)[:80])
     return found
+
+
+def done_by(config):
+    model = made(config)
+    layers, read = layers_of(config, model)
+    return {"layers": layers, "table": table_of(config, model, read)}
 
 
 def reread(cls, file):
@@ -500,7 +483,7 @@ def other_answers(name, cls):
         file = {**saved(shrunk(name, cls), whole=True), **keys}
         file = {k: v for k, v in file.items() if k not in keys or v is not None}
         about = told(file) | {k: v for k, v in keys.items() if v is not None}
-        yield {"type": name, "file": words, "config": about, "defaults": [], "layers": layers_of(reread(cls, file)), "bare": None}
+        yield {"type": name, "file": words, "config": about, "defaults": [], **done_by(reread(cls, file)), "bare": None}
 
 
 def line_of(x):

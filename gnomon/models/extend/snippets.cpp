@@ -55,7 +55,7 @@ class Snippets {
   }
 
   void fill() {
-    if (!config_.gguf() && rope_.dicts != RopeDicts::none) {
+    if (!config_.gguf() && !rope_.no_dictionary()) {
       if (const std::string why = no_v4(); !why.empty()) {
         way_.missing.push_back("transformers 4: " + why);
       } else {
@@ -64,7 +64,7 @@ class Snippets {
       way_.snippets.push_back(pasted("transformers 5", v5(), {Reader::v5, Reader::v4}));
       way_.snippets.push_back(vllm());
     }
-    if (!config_.gguf() && rope_.dicts == RopeDicts::none) return;
+    if (!config_.gguf() && rope_.no_dictionary()) return;
     if (const std::string why = no_llama_cpp(); !why.empty()) {
       way_.missing.push_back("llama.cpp: " + why);
     } else {

@@ -129,6 +129,28 @@ void resolve_t5(const Resolving& task) {
   }
 }
 
+void resolve_t5_alone(const Resolving& task) { fill_layers(task, t5_part(task, false)); }
+
+// transformers 5.23, modeling_xlnet.py: sines of the distance with the matrix and the two vectors of Transformer-XL, each layer its own.
+void resolve_xlnet(const Resolving& task) {
+  FileReading& file = task.file;
+  const bool two_sided = file.text("attn_type").value_or("bi") == "bi";
+  const auto clamp = file.whole("clamp_len");
+  const bool clamped = clamp && *clamp > 0;
+  SpecPart part{{"transformer_xl", {{"clamp", clamped ? *clamp : 0}}},
+                {own_code("encoding", "transformer_xl", "this family always has it")},
+                {}};
+  if (clamped)
+    part.because.push_back(
+        {"clamp", text(*clamp), file.at("clamp_len"), "the farthest distance that counts"});
+  task.answer.causal = !two_sided;
+  task.answer.because.push_back(
+      {"causal", two_sided ? "off" : "on", file.at("attn_type"),
+       two_sided ? "bi: every token is seen, unless a permutation hides it" : "uni"});
+  task.answer.because.push_back(own_code("input", "none", "word embeddings only: no absolute positions"));
+  fill_layers(task, part);
+}
+
 void resolve_mpnet(const Resolving& task) {
   resolve_table(task);
   task.answer.layers.clear();

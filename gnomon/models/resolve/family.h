@@ -15,10 +15,12 @@ namespace gnomon {
 
 enum class Method {
   rotary,
-  table,  // learned rows, beside the words
+  table,  // rows beside the words, learned or sines
   alibi,
   falcon,    // ALiBi or RoPE, as its key `alibi` says
   t5,        // an encoder and a decoder
+  t5_alone,  // T5's buckets in the layers of one stack
+  xlnet,     // Transformer-XL's terms, two-sided
   mpnet,     // a table and T5's buckets
   deberta,   // version 1
   deberta2,  // versions 2 and 3
@@ -79,7 +81,8 @@ struct WindowRule {
   std::string_view key = "sliding_window";
   std::string_view beside_key =
       {};  // the tokens beside the query, which win over `key`: one less than the window
-  std::string_view spare_key = {};     // in place of `key`, where the file has none
+  std::string_view spare_key = {};  // in place of `key`, where the file has none: its value, divided
+  std::int64_t spare_divisor = 1;
   std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
   std::int64_t fixed = 0;              // tokens, whatever the file says; 0 = as it says
   std::int64_t divisor = 1, more = 0;  // tokens = value / divisor + more: ModernBERT counts both sides
@@ -88,6 +91,8 @@ struct WindowRule {
   bool unused_is_none = false;     // where it is not, the class forgets the window, whatever layer_types says
   std::int64_t chunk = 0;          // of chunked_attention: attention_chunk_size, where the file has none
   bool typed = true;               // the class has layer_types
+  std::string_view repeated_key =
+      {};  // lists of kinds, each with how often it comes: [[["global", "local"], 12]]
 };
 
 // Multi-head latent attention: a slice of each head, at its end, turns, and the others do not.
@@ -172,7 +177,8 @@ enum class NoPosition {
 
 // How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
 enum class RopeDicts {
-  none,  // the class has no dictionary: width_key says how many channels turn, or nothing turns
+  none,       // the class has no dictionary: width_key says how many channels turn, or nothing turns
+  base_only,  // it has none either, and all channels turn, by the base under theta_key, or by the class's
   standard,
   by_kind,     // one for full and one for sliding layers, whose scaling is that of the full ones
   both_kinds,  // the same, and the scaling is of both (ModernBERT)
@@ -194,7 +200,8 @@ enum class AttentionScale {
   by_head,     // 1/head_dim: q and k are normalised
   multiplier,  // attention_multiplier; where the file has none, see scale_standard
   mpt,         // attn_config.softmax_scale
-  gpt2         // scale_attn_weights, scale_attn_by_inverse_layer_idx
+  weights,     // 1/√head_dim, if scale_attn_weights
+  gpt2         // the same, and scale_attn_by_inverse_layer_idx
 };
 
 // The types of RoPE beside default that a class lets through; none: it does not look at them.
@@ -244,6 +251,23 @@ struct RopeFacts {
   // Without head_dim no dynamic, yarn or longrope, which multiply None: an absent one, an absent one in transformers 4. Every
   // class has that of a head_dim written as null, but for those that fill it in.
   bool null_head = false, null_head_v4 = false, fills_null_head = false;
+
+  bool no_dictionary() const { return dicts == RopeDicts::none || dicts == RopeDicts::base_only; }
+};
+
+// Rows of positions beside the words.
+struct PlaceTable {
+  std::int64_t offset = 0;  // rows before that of the first token
+  bool padded = false;      // RoBERTa: the rows up to pad_token_id come before it
+  std::int64_t pad = 1;     // pad_token_id, where the file has none
+  bool pad_fixed = false;   // whatever the file says (MPNet)
+  // Sines in place of learned rows: the options of the encoding. With learned_key, only where the file has false for it.
+  std::string_view sines = {}, learned_key = {};
+  // Words are multiplied by √width: where scaled_key is true, which stands for an absent one as `scaled` says.
+  bool scaled = false;
+  std::string_view scaled_key = {};
+  // The layers turn in place of it where the file has this word under this key (ESM).
+  std::string_view turned_key = {}, turned_word = {};
 };
 
 struct Family {
@@ -258,6 +282,8 @@ struct Family {
   bool width_by_heads = false;  // transformers 5.23 refuses a width that the heads do not divide
   bool causal = true;
   std::string_view two_sided_key = {};  // true or "all": no query is kept from the keys after it
+  std::string_view causal_key =
+      {};  // true: every query is, though the class is two-sided without (is_decoder)
   bool two_sided_by_kernel = false;  // that key reaches the attention kernel alone, and the mask stays causal
   AttentionScale scale = AttentionScale::root;
   double scale_standard = 0;  // of its key, where the file has none; 0: what makes it 1/√head_dim
@@ -279,16 +305,14 @@ struct Family {
   std::string_view per_kv_key = {};  // query heads for each KV head, in place of a number of heads
   std::int64_t per_kv = 0;
   std::int64_t attentions = 1;       // of each layer; they are numbered as layers
+  std::string_view one_kv_key = {};  // true or absent: one KV head for all, whatever keys.kv_heads says
   std::string_view shared_key = {};  // so many of the last layers use the keys of earlier ones
   std::int64_t shared = 0;
   std::string_view source_key = {};  // the layer whose keys each layer uses: its own, or an earlier one
   std::int64_t value = 0;            // channels of a value, v_head_dim, where they are not those of the head
   std::int64_t log_floor = 0;  // log_scaling_n_floor of Inkling, where the file has none; 0: no temperature
   RopeFacts rope = {};
-  std::int64_t table_offset = 0;  // rows of a learned table before that of the first token
-  bool table_padded = false;      // RoBERTa: the rows up to pad_token_id come before it
-  std::int64_t pad = 1;           // pad_token_id, where the file has none
-  bool pad_fixed = false;         // whatever the file says (MPNet)
+  PlaceTable table = {};
 };
 
 // The key that says the width, where several may: `has` tells which the file has.

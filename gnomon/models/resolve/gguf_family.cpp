@@ -101,7 +101,7 @@ Family translated(const Family& row, FileReading& file, const std::string& arch,
   if (file.has(text(arch, ".attention.key_length_mla"))) own.keys.head_dim = word("attention.key_length_mla");
   own.two_sided_key = {};
   own.windows = windows_of(file, fixed, arch, row.windows, words);
-  own.full = {}, own.table_padded = false, own.table_offset = 0;
+  own.full = {}, own.table = {};
   set_heads(file, arch, own, words);
   // Llama 4 without its chunks turns in all layers, and q does not grow.
   if (row.windows.chunk && file.whole(text(arch, ".attention.sliding_window")) == 0)

@@ -5,19 +5,13 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
+#include "gnomon/models/resolve/layer_lists.h"
 #include "gnomon/models/resolve/sizes.h"
 
 namespace gnomon {
 namespace {
 
 constexpr std::string_view kTypes = "layer_types";
-
-// configuration_utils.py, _LEGACY_LAYER_TYPE_REMAP, and Recurrent Gemma's and Jamba's own words.
-std::string current_word(const std::string& word) {
-  if (word == "attention") return "full_attention";
-  if (word == "mamba" || word == "recurrent") return "linear_attention";
-  return word == "deepseek_sparse_attention" || word == "qwen_sparse_attention" ? "indexed_attention" : word;
-}
 
 }  // namespace
 
@@ -40,7 +34,7 @@ class LayerReader {
   std::vector<LayerKind> read() {
     if (!windows_.use_key.empty()) file_.has(windows_.key);  // read, if only to be switched off
     types();
-    for (LayerKind& kind : kinds_) limits(kind);
+    for (std::size_t l = 0; l < kinds_.size(); ++l) limits(l);
     without_position();
     unscaled_layers();
     listed_rotations();
@@ -54,6 +48,7 @@ class LayerReader {
   void types() {
     if (windows_.typed && file_.has(windows_.types_key)) return named_types(windows_.types_key);
     if (windows_.typed && windows_.types_key != kTypes && file_.has(kTypes)) return named_types(kTypes);
+    if (!windows_.repeated_key.empty() && file_.has(windows_.repeated_key)) return repeated_types();
     if (!windows_.letters_key.empty() && file_.has(windows_.letters_key)) return lettered_types();
     if (!windows_.full_key.empty() && file_.kind(windows_.full_key) == Config::Kind::list)
       return listed_types(windows_.full_key, windows_.full, windows_.other);
@@ -92,6 +87,15 @@ class LayerReader {
       if (kinds_[l].type == "full_attention" && !windows_.full_means.empty())
         kinds_[l].type = windows_.full_means;
       say(l, "kind", kinds_[l].type, file_.at(key), "one for each layer");
+    }
+  }
+  void repeated_types() {
+    const auto types = repeated_words(file_, windows_.repeated_key);
+    if (types.size() != kinds_.size())
+      file_.wrong(windows_.repeated_key, text("lists that name ", kinds_.size(), " layers together"));
+    for (std::size_t l = 0; l < types.size(); ++l) {
+      kinds_[l].type = current_word(types[l]);
+      say(l, "kind", kinds_[l].type, file_.at(windows_.repeated_key), "its lists, one after the other");
     }
   }
   void cycled_types() {
@@ -241,9 +245,10 @@ class LayerReader {
     }
   }
 
-  void limits(LayerKind& kind) {
+  void limits(std::size_t l) {
+    LayerKind& kind = kinds_[l];
     const bool slides = kind.type == "sliding_attention" || kind.type == "hybrid_sliding";
-    if (slides || (windows_.full_slides && kind.type == "full_attention")) window(kind);
+    if (slides || (windows_.full_slides && kind.type == "full_attention")) window(l);
     if (kind.type == "chunked_attention") chunk(kind);
     if (kind.type == "reference_sliding_attention") reference(kind);
   }
@@ -254,27 +259,20 @@ class LayerReader {
                             own ? file_.at(windows_.key) : "",
                             "of the tokens that the model makes; it sees the whole prompt"});
   }
-  // The key that says how many tokens.
-  std::string_view window_key() {
-    if (!windows_.beside_key.empty() && file_.has(windows_.beside_key)) return windows_.beside_key;
-    const bool spare = !windows_.spare_key.empty() && !file_.has(windows_.key);
-    return spare && file_.has(windows_.spare_key) ? windows_.spare_key : windows_.key;
-  }
-  void window(LayerKind& kind) {
+  void window(std::size_t l) {
+    LayerKind& kind = kinds_[l];
     if (windows_.unused_is_none && !used()) return;
-    const std::string_view key = window_key();
-    const auto own = file_.whole(key, 1, most::tokens);
-    const bool said = file_.kind(key) != Config::Kind::absent;  // null: none
-    std::int64_t tokens = windows_.fixed ? windows_.fixed : own ? *own : said ? 0 : windows_.standard;
+    const auto [key, own, said] = said_window(file_, windows_, l, kinds_.size());
+    std::int64_t tokens = windows_.fixed ? windows_.fixed : said ? own : windows_.standard;
     if (tokens == 0) return;
     std::string rule = windows_.fixed ? "fixed by the class, whatever the file says"
                        : said         ? "a query sees keys nearer than this"
                                       : "no key sets it: default of the class";
     if (key == windows_.beside_key) tokens += 1, rule = "so many tokens before the query, and the query";
-    if (windows_.divisor != 1 || windows_.more)
-      tokens = tokens / windows_.divisor + windows_.more,
-      rule = windows_.divisor == 1 ? "so many on each side, and the query"
-                                   : "half of it on each side, and the query";
+    if (windows_.divisor != 1 || windows_.more) {
+      tokens = tokens / windows_.divisor + windows_.more;
+      rule = text(windows_.divisor == 1 ? "as far" : "half of it", " on each side, and the query");
+    }
     if (windows_.two_sided_more && two_sided(file_, family_))
       tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it on each side";
     kind.window = tokens;
@@ -352,18 +350,19 @@ class LayerReader {
       if (!turns)
         nowhere(l, said ? file_.at(key) : "",
                 own ? "0: no RoPE (1: RoPE)" : text("every ", ordinal(every), " layer has no RoPE"));
-      if (!file_.has("layer_types")) sees_by_turning(kinds_[l]);
+      if (!file_.has("layer_types")) sees_by_turning(l);
     }
   }
   // Llama 4 and SmolLM3 derive what a layer sees from the same list.
-  void sees_by_turning(LayerKind& kind) {
+  void sees_by_turning(std::size_t l) {
+    LayerKind& kind = kinds_[l];
     if (windows_.chunk && kind.position) kind.type = "chunked_attention", chunk(kind);
     if (windows_.which != Which::without_position || kind.position || !used() || !file_.has(windows_.key))
       return;
     kind.type = "sliding_attention";
     kind.because.push_back(
         {"kind", kind.type, file_.at(windows_.use_key), "layers without RoPE have the window"});
-    window(kind);
+    window(l);
   }
   void theta_zero() {
     const bool or_end = family_.no_position == NoPosition::theta_zero_or_end;

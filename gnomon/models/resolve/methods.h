@@ -24,6 +24,8 @@ void resolve_baichuan(const Resolving& task);
 void resolve_deepseek_v4(const Resolving& task);
 void resolve_falcon(const Resolving& task);
 void resolve_t5(const Resolving& task);
+void resolve_t5_alone(const Resolving& task);
+void resolve_xlnet(const Resolving& task);
 void resolve_mpnet(const Resolving& task);
 void resolve_deberta(const Resolving& task);
 void resolve_profile(const Resolving& task);

@@ -161,9 +161,11 @@ double attention_scale(const Resolving& task, std::int64_t number, LayerPosition
         return say(*x, file.at("attn_config.softmax_scale"), "from the file");
       }
       break;
+    case AttentionScale::weights:
     case AttentionScale::gpt2: {
       const bool rooted = file.flag("scale_attn_weights").value_or(true);
-      const bool by_layer = file.flag("scale_attn_by_inverse_layer_idx").value_or(false);
+      const bool by_layer = task.family.scale == AttentionScale::gpt2 &&
+                            file.flag("scale_attn_by_inverse_layer_idx").value_or(false);
       if (!rooted && !by_layer) return say(1, file.at("scale_attn_weights"), "q·k is not scaled");
       if (by_layer)
         return say((rooted ? root : 1) / double(number + 1), file.at("scale_attn_by_inverse_layer_idx"),
@@ -230,6 +232,10 @@ Resolver resolver_of(const Family& family) {
       return resolve_falcon;
     case Method::t5:
       return resolve_t5;
+    case Method::t5_alone:
+      return resolve_t5_alone;
+    case Method::xlnet:
+      return resolve_xlnet;
     case Method::mpnet:
       return resolve_mpnet;
     case Method::deberta:

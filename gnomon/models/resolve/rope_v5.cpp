@@ -49,6 +49,9 @@ class V5 {
       case RopeDicts::none:
         none();
         break;
+      case RopeDicts::base_only:
+        base_only();
+        break;
       default:
         standard();
     }
@@ -199,6 +202,14 @@ class V5 {
     return rope_number(rope_.theta, "", rule("no key sets it: default_theta of the class"));
   }
 
+  // ESM: no dictionary, only a base; RoFormer has not even that.
+  void base_only() {
+    RopeDict dict(file_.config().where());
+    const auto base = rope_.theta_key.empty() ? std::nullopt : file_.number(rope_.theta_key);
+    dict.set("rope_theta", rope_number(base.value_or(rope_.theta), base ? file_.at(rope_.theta_key) : "",
+                                       base ? "from the file" : "no key sets it: default of the class"));
+    out_.kinds.emplace_back("", std::move(dict));
+  }
   // GPT-J: no dictionary and no base, only how many channels turn. Jamba: none do.
   void none() {
     if (rope_.width_key.empty()) {
@@ -323,7 +334,7 @@ class V5 {
   }
   // Classes with a head_dim of their own refuse null; of the others those types multiply it which do not ask for width / heads.
   void null_head() {
-    if (!known_ || slice_ || rope_.dicts == RopeDicts::none) return;
+    if (!known_ || slice_ || rope_.no_dictionary()) return;
     const bool null = file_.kind("head_dim") == Config::Kind::null;
     const bool refused = null && own_head_ && !rope_.fills_null_head;
     const bool kept = (null || file_.kind("head_dim") == Config::Kind::absent) && rope_.null_head;

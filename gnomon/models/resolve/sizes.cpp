@@ -103,6 +103,11 @@ std::int64_t heads_of_groups(FileReading& file, const Family& family, std::int64
 std::int64_t kv_heads_of(FileReading& file, const Family& family, std::int64_t heads, SizeReader& read) {
   const SizeKeys& keys = family.keys;
   const std::int64_t standard = family.sizes.kv_heads;
+  if (const std::string_view one_key = family.one_kv_key; !one_key.empty()) {
+    const bool one = file.flag(one_key).value_or(true);
+    return read.derive("kv_heads", one ? 1 : heads, file.has(one_key) ? file.at(one_key) : "",
+                       one ? "one KV head for all query heads" : "false: as many as heads");
+  }
   if (!keys.first_kv.empty() && file.has(keys.first_kv))
     return read.size("kv_heads", keys.first_kv, standard, most::heads);
   if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null)
@@ -152,7 +157,8 @@ bool says_two_sided(FileReading& file, const Family& family) {
   }
 }
 bool two_sided(FileReading& file, const Family& family) {
-  return !family.causal || (says_two_sided(file, family) && !family.two_sided_by_kernel);
+  if (!family.causal) return family.causal_key.empty() || !file.flag(family.causal_key).value_or(false);
+  return says_two_sided(file, family) && !family.two_sided_by_kernel;
 }
 
 Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {

@@ -12,7 +12,7 @@ constexpr Prose kText =
 #include "gnomon/models/lint/rules/tables.txt.inc"
     ;
 
-bool offset_family(const LintContext& file) { return file.family() && file.family()->table_padded; }
+bool offset_family(const LintContext& file) { return file.family() && file.family()->table.padded; }
 
 Findings rows_lost(const LintContext& file) {
   const auto rows = file.whole("max_position_embeddings");
@@ -31,7 +31,7 @@ Findings context_twice(const LintContext& file) {
 }
 
 Findings table_rows(const LintContext& file) {
-  const std::int64_t offset = file.family() ? file.family()->table_offset : 0;
+  const std::int64_t offset = file.family() ? file.family()->table.offset : 0;
   const auto rows = file.longest();
   for (const LintTensor& tensor : file.tensors()) {
     const bool table = tensor.name.ends_with("position_embeddings.weight") ||

@@ -89,6 +89,19 @@ const Family kFamilies[] = {
      .windows = inkling_windows(1024),
      .sliding = {.heads = 48, .kv_heads = 8, .head_dim = 128},
      .log_floor = 128000},
+    {.name = "pix2struct",
+     .types = {"pix2struct_text_model", "pix2struct"},
+     .method = Method::t5_alone,
+     .sizes = {768, 12, 12, 0, 64},
+     .keys = {.layers = "num_layers", .heads = "num_heads", .kv_heads = {}, .head_dim = "d_kv"}},
+    {.name = "xlnet",
+     .types = {"xlnet"},
+     .method = Method::xlnet,
+     .sizes = {1024, 24, 16},
+     .keys =
+         {.width = "d_model", .layers = "n_layer", .heads = "n_head", .kv_heads = {}, .head_dim = "d_head"},
+     .width_by_heads = true,
+     .causal = false},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ std::span<const Family> windows_rows();
 std::span<const Family> streams_rows();
 std::span<const Family> latent_rows();
 std::span<const Family> hybrids_rows();
+std::span<const Family> encoders_rows();
 
 // What several rows say.
 inline constexpr SizeKeys kGpt2Keys{
