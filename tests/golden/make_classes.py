@@ -23,7 +23,7 @@ import warnings
 
 import torch
 import transformers
-from class_shapes import shrunk
+from class_shapes import inputs_of, shrunk
 from resolver_modules import digest, module_of
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
@@ -82,11 +82,17 @@ def of_text():
     return types | set(inner), wrappers, inner
 
 
+def of_text_by_name(cls, config):
+    """Whether a class is of text, by its name without the one that all classes of this configuration begin with: Granite4Vision, HiggsAudioV2."""
+    return not NOT_OF_TEXT.search(cls.__name__.removeprefix(type(config).__name__.removesuffix("Config").removesuffix("Text")))
+
+
 def model_class(config):
     module = module_of(config)
+    borrowed = module.__name__ != type(config).__module__.replace("configuration_", "modeling_")
     found = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, transformers.PreTrainedModel)
-             and c.config_class is type(config) and c.__module__ == module.__name__ and "PreTrained" not in c.__name__
-             and c.__name__.endswith(("Model", "Transformer", "Decoder")) and not NOT_OF_TEXT.search(c.__name__)]
+             and (borrowed or c.config_class is type(config)) and c.__module__ == module.__name__ and "PreTrained" not in c.__name__
+             and c.__name__.endswith(("Model", "Transformer", "Decoder")) and of_text_by_name(c, config)]
     if not found:
         raise NoAnswer("no model of text")
     return min(found, key=lambda c: (not c.__name__.endswith("TextModel"), not c.__name__.endswith("Model"), len(c.__name__)))
@@ -131,11 +137,11 @@ ALL_ATTENTION_FUNCTIONS.register("spy", lambda *given, **named: Spy.now.attentio
 ALL_MASK_ATTENTION_FUNCTIONS.register("spy", eager_mask)
 
 
-def rotations(model):
+def rotations(model, config):
     """(label, frequencies, factor) of each rotary module of the text; its labels are kinds of layers."""
     found = []
     for name, module in model.named_modules():
-        if NOT_OF_TEXT.search(type(module).__name__) or not re.search("Rotary|Rope|RoPE", type(module).__name__):
+        if not of_text_by_name(type(module), config) or not re.search("Rotary|Rope|RoPE", type(module).__name__):
             continue
         for buffer, f in module.named_buffers(recurse=False):
             if buffer.endswith("inv_freq") and "original" not in buffer:
@@ -179,17 +185,23 @@ def turned(before, after, seen, sets, positions):
     if x is None or y is None or x.shape != y.shape:
         return None
     width = x.shape[-1]
-    for n in sorted({2 * len(f) for _, f, _ in sets}, reverse=True):
+    for n in sorted({2 * len(f) for _, f, _ in sets if 2 * len(f) <= width}, reverse=True):
         for first in dict.fromkeys((0, width - n)):
             for pairs in ("halves", "adjacent", "apart"):
-                turn = angles(x, y, first, n, pairs) if first >= 0 else None
-                found = matched(turn, sets, positions) if turn is not None else None
+                turn = angles(x, y, first, n, pairs)
+                back = turn is not None and not matched(turn, sets, positions)
+                found = matched(turn.conj() if back else turn, sets, positions) if turn is not None else None
                 if found:
-                    at = next((s for s in range(q.shape[-1] - width + 1) if torch.allclose(q[..., s:s + width], y, atol=1e-4)), None)
+                    at = next((s for s in range(q.shape[-1] - width + 1) if same_rows(q[..., s:s + width], y)), None)
                     if at is None:
                         return None
-                    return at + first, n, "halves" if pairs == "halves" else "adjacent", found
+                    return at + first, n, "halves" if pairs == "halves" else "adjacent", found, back
     raise NoAnswer("rows that turn by no known rule")
+
+
+def same_rows(x, y):
+    """Equal, or up to a factor of each row: NanoChat norms what has turned."""
+    return torch.allclose(x, y, atol=1e-4) or torch.allclose(*(torch.nn.functional.normalize(v, dim=-1) for v in (x, y)), atol=1e-4)
 
 
 def rotation(call, sets, positions, entry):
@@ -200,7 +212,9 @@ def rotation(call, sets, positions, entry):
             found = turned(before, after, call["q"], sets, positions)
             if not found:
                 continue
-            first, n, pairs, (label, f, factor, streams) = found
+            first, n, pairs, (label, f, factor, streams), back = found
+            if back:
+                entry["backward"] = True
             entry["turned"], entry["f"] = [first, n, pairs], {"a": float(f"{factor:.12g}"), **digest(f)}
             if len(positions) > 1:
                 entry["streams"] = "".join(streams)
@@ -238,8 +252,8 @@ def cache_of(out):
         return None
     kept = []
     for layer in cache.layers:
-        keys, values = getattr(layer, "keys", None), getattr(layer, "values", None)
-        parts = [x for x in (keys, values) if isinstance(x, torch.Tensor) and x.numel()]
+        names = ("prefill_keys", "prefill_values") if getattr(layer, "prefill_keys", None) is not None else ("keys", "values")
+        parts = [x for x in (getattr(layer, name, None) for name in names) if isinstance(x, torch.Tensor) and x.numel()]
         kept.append(sum(x.shape[1] * x.shape[3] for x in parts))
     return kept
 
@@ -260,7 +274,7 @@ def made(config):
 def run(config, model, positions=None):
     with Spy(config) as spy, torch.no_grad():
         more = {"position_ids": positions} if positions is not None else {}
-        out = model(input_ids=torch.arange(T)[None] % 17 + 1, **more)
+        out = model(**inputs_of(config, T), **more)
     return spy.calls, out
 
 
@@ -283,14 +297,15 @@ def grouped(entries):
 
 def layers_of(config):
     model = made(config)
-    sets = rotations(model)
+    sets = rotations(model, config)
     one = [torch.arange(T).double()]
     calls, out = run(config, model)
     kept = cache_of(out)
     entries = {}
+    one_each = len(calls) == config.num_hidden_layers  # by order: a layer that runs again is a layer of its own for the cache
     for call in calls:
         layer = getattr(call["module"], "layer_idx", None)
-        layer = len(entries) if layer is None else layer
+        layer = len(entries) if layer is None or one_each else layer
         if layer not in entries:
             entries[layer] = entry_of(call, sets, one, None if kept is None else kept[layer] if layer < len(kept) else 0)
     if "mrope" in pathlib.Path(module_of(config).__file__).read_text():
@@ -312,7 +327,7 @@ ABOUT = re.compile("|".join((
     "kv_heads", "head_dim", "head_size", "kv_channels", "max_pos", "max_seq", "n_pos", "model_max", "rope", "rotary", "rotate", "layer_types", "layers_block_type", "sliding", "window", "swa",
     "qk_", "v_head", "kv_lora", "no_rope", "multiplier", "query_pre", "scalar", "per_layer_config", "global_attn", "local_attention", "chunk", "alibi",
     "position", "nope", "attn_layer", "block_types", "interval", "hybrid_layer", "index_", "bidirectional", "is_causal", "attn_scale", "temperature", "floor_scale",
-    "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
+    "compress", "shared_layers", "pattern", "layer_group", "full_att", "scale_attn", "mamba_enabled", "attention_every", "mup", "attn_config", "use_mem_rope", "num_mem", "k_eq_v", "per_layer", "dense_layers", "layer_freq")))
 NOT_ABOUT = re.compile("_token|vocab|initializer|hidden_size_per_layer|mamba_(?!enabled)|index_topk|indexer_types|linear_|router|num_mtp|conv_|expert|q_lora_rank")
 
 
@@ -333,10 +348,10 @@ def bare_of(cls, config):
     found = {"width": config.hidden_size, "layers": config.num_hidden_layers, "heads": config.num_attention_heads}
     module = module_of(config)
     rotary = [c for n, c in vars(module).items() if isinstance(c, type) and c.__module__ == module.__name__ and re.search("Rotary|RoPE", n)
-              and not NOT_OF_TEXT.search(n) and issubclass(c, torch.nn.Module)]
+              and of_text_by_name(c, config) and issubclass(c, torch.nn.Module)]
     digests = []
     for c in rotary[:1]:
-        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": c(config)})):
+        for label, f, factor in rotations(torch.nn.ModuleDict({"rotary": c(config)}), config):
             digests.append({"of": label, "a": float(f"{factor:.12g}"), **digest(f)})
     return {**found, "rotations": digests}
 

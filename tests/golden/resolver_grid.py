@@ -383,11 +383,100 @@ FAMILIES = {
     "mpnet": mpnet, "bloom": bloom, "mpt": mpt, "falcon": falcon, **{f: t5 for f in ("t5", "mt5", "umt5")},
     **{f: deberta for f in ("deberta", "deberta-v2")}, "inkling_text": inkling,
 }
+
+
+def listed_bases(rng, config):
+    """Granite's and Muse's: which layers turn."""
+    if rng.random() < 0.5:
+        config["layer_rope_theta"] = [rng.choice((0, 1e4)) for _ in range(config["num_hidden_layers"])]
+    return alternating()(rng, config)
+
+
+def whole_width(more):
+    """A class whose attention writes as many channels as the model has."""
+    def add(rng, config):
+        config["hidden_size"] = config["num_attention_heads"] * config["head_dim"]
+        return more(rng, config)
+    return add
+
+
+def phimoe(rng, config):
+    for name in ("rope_parameters", "rope_scaling"):
+        if name in config:
+            config[name] |= {"short_mscale": 1.2, "long_mscale": 1.2}
+    return windowed(rng, config)
+
+
+def per_kind(words, more=lambda rng, config: config, part=False):
+    """A dictionary for each kind of layer, and no other way to say it."""
+    def make(rng, family):
+        config, dim = sizes(rng, family)
+        config["head_dim"] = dim
+        kinds_of_layers(rng, maybe(rng, 0.6, config, sliding_window=WINDOWS), words, 0.7)
+        if rng.random() < 0.7:
+            kinds = {w: {"rope_theta": rng.choice(THETAS), **of_type(rng, rng.choice(("default", "linear", "yarn", "llama3")), dim, 64, "rope_type")} for w in words}
+            for d in kinds.values() if part else ():
+                maybe(rng, 0.5, d, partial_rotary_factor=(0.5, 1.0))
+            config["rope_parameters"] = kinds
+        return more(rng, config)
+    return make
+
+
+def hrm(rng, config):
+    del config["num_key_value_heads"]
+    config["num_hidden_layers"] = rng.choice((1, 2))
+    return maybe(rng, 0.5, config, H_cycles=(1, 2), L_cycles=(1, 2))
+
+
+def molmo2(rng, config):
+    return maybe(rng, 0.5, config, rope_scaling_layers=([0], [1, 2], []))
+
+
+def cohere2_moe(rng, config):
+    n = config["num_hidden_layers"]
+    maybe(rng, 0.5, config, first_k_dense_replace=(0, 1, 2), prefix_dense_sliding_window_pattern=(1, 2), sliding_window_pattern=(2, 3, 4))
+    if rng.random() < 0.3:
+        config["mlp_layer_types"] = [rng.choice(("dense", "sparse")) for _ in range(n)]
+    return alternating()(rng, config | {"prefix_dense_intermediate_size": 20})
+
+
+def crossed(rng, config):
+    n = config["num_hidden_layers"]
+    return maybe(rng, 0.5, config, cross_attention_layers=([0], [n - 1], []))
+
+
+DENSE = {"num_experts": 2, "num_local_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 8, "n_routed_experts": 2, "n_shared_experts": 1, "n_group": 1,
+         "topk_group": 1, "shared_expert_intermediate_size": 8, "first_k_dense_replace": 99}
+# Families of which classes.json has one configuration each. They are drawn when they are named.
+MORE = {
+    **{f: rotary(fixed=DENSE) for f in ("cohere", "ernie4_5_moe", "granitemoe", "granitemoeshared", "apertus", "flex_olmo", "emu3_text_model",
+                                        "granite_docling_text")},
+    **{f: rotary(head=False, fixed=DENSE) for f in ("bitnet", "olmoe")},
+    **{f: rotary(head="own", fixed=DENSE) for f in ("ernie4_5", "minimax_m2", "seed_oss", "hy_v3")},
+    **{f: rotary() for f in ("aria_text", "arcee", "jais2", "moshi", "hyperclovax")},
+    "helium": rotary(head="own", more=whole_width(lambda rng, config: config)), "higgs_audio_v2": rotary(head="own"),
+    "glm4_moe": rotary(head="own", part="partial_rotary_factor", fixed=DENSE), "solar_open": rotary(head="own", part="partial_rotary_factor", fixed=DENSE),
+    "nemotron": rotary(head="own", part="partial_rotary_factor"), "persimmon": rotary(head=False, part="partial_rotary_factor"),
+    "hrm_text": rotary(head="own", more=hrm), "molmo2_text": rotary(head="own", more=molmo2), "mllama_text_model": rotary(head=False, more=crossed),
+    "starcoder2": rotary(head=False, more=windowed), "qwen2_moe": rotary(head=False, more=qwen, fixed=DENSE), "phimoe": rotary(("default", "longrope"), head=False, more=phimoe, fixed=DENSE),
+    "phi4_multimodal": rotary(("default", "longrope"), head=False, part="partial_rotary_factor", more=windowed),
+    "cohere2": rotary(head=False, more=alternating(sliding_window_pattern=(2, 3, 4))), "cohere2_moe": rotary(head="own", more=cohere2_moe, fixed=DENSE),
+    "gemma3n_text": by_kind("rope_theta", "rope_local_base_freq", alternating()), "vaultgemma": rotary(head="own", more=gemma_scale),
+    "exaone_moe": rotary(head=False, more=alternating(sliding_window_pattern=(2, 3, 4)), fixed=DENSE),
+    "afmoe": rotary(head="own", more=alternating(global_attn_every_n_layers=(2, 3, 4)), fixed=DENSE | {"num_dense_layers": 99}), "cwm": rotary(head="own", more=alternating()),
+    "dots1": rotary(head=False, more=alternating(max_window_layers=(0, 1, 2, 3)), fixed=DENSE),
+    "flint": rotary(head="own", more=alternating(), fixed=DENSE), "kolibri1": rotary(head="own", more=alternating(), fixed=DENSE),
+    "muse_glimmer_text": rotary(head="own", more=listed_bases), "muse_spark_text": rotary(head="own", more=listed_bases, fixed=DENSE | {"moe_hidden_size": 8}),
+    "laguna": per_kind(BOTH, part=True), "mellum": per_kind(BOTH, part=True), "beam": per_kind(BOTH), "zaya": per_kind(("hybrid", "hybrid_sliding"), part=True),
+    "minimax_m3_vl_text": rotary(head="own", fixed=DENSE),
+}
 COMPOSITE = {"gemma3": "gemma3_text", "gemma4": "gemma4_text", "llama4": "llama4_text", "qwen2_vl": "qwen2_vl_text", "qwen2_5_vl": "qwen2_5_vl_text",
              "qwen3_vl": "qwen3_vl_text", "mistral3": "mistral", "inkling_mm_model": "inkling_text"}
 
 
 def draw(rng, family):
+    if family in MORE:
+        return MORE[family](rng, family)
     if family == "ministral" and rng.random() < 0.5:
         return FAMILIES[family](rng, "mistral")
     if family in COMPOSITE:

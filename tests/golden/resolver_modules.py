@@ -2,18 +2,23 @@
 frequencies and factors, its attention for the factor of q·k, its function for the slopes of ALiBi."""
 
 import copy
-import importlib
+import importlib.util
 import inspect
 import math
 
 import torch
 import transformers
+from transformers.models.auto import modeling_auto
 
 V4 = transformers.__version__.startswith("4")
 
 
 def module_of(config):
-    return importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
+    """With the class's model: its own module, or that of the class whose model it borrows."""
+    name = type(config).__module__.replace("configuration_", "modeling_")
+    if importlib.util.find_spec(name):
+        return importlib.import_module(name)
+    return importlib.import_module(getattr(transformers, modeling_auto.MODEL_MAPPING_NAMES[config.model_type]).__module__)
 
 
 def classes(config, ending):

@@ -103,7 +103,7 @@ class Pairwise {
     return x.empty() ? "none" : text(x.front(), " ... ", x.back());
   }
   static std::string pairing(const Numbers& n) {
-    return n.pairing == Pairing::halves ? "halves" : "adjacent";
+    return text(n.pairing == Pairing::halves ? "halves" : "adjacent", n.backward ? ", backward" : "");
   }
 
   // Whether both turn the same channels, so that their frequencies compare.
@@ -116,8 +116,9 @@ class Pairwise {
     if (n.inv_freq.empty()) return false;
     whole(Quantity::rotated_channels, n.rotary_dim, m.rotary_dim);
     whole(Quantity::first_channel, n.first, m.first);
-    if (n.pairing != m.pairing) {
-      const bool permuted = a_.gguf != b_.gguf && (a_.gguf ? n : m).pairing == Pairing::adjacent;
+    if (n.pairing != m.pairing || n.backward != m.backward) {
+      const bool permuted =
+          n.pairing != m.pairing && a_.gguf != b_.gguf && (a_.gguf ? n : m).pairing == Pairing::adjacent;
       if (permuted)
         notes.insert(
             "Pairs are adjacent in the GGUF file and halves in the other file: the converter permuted the "

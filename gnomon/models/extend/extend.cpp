@@ -217,6 +217,10 @@ Extension way(const ExtensionTask& task, const ExtensionMethod& method) {
   if (!out.refused.empty()) return out;
   for (const LayerGroup& g : task.plan.now.groups) {
     if (!extends(task, g)) continue;
+    if (rotation_of(g.position)->option("direction") == OptionValue("backward")) {
+      out.refused = "its pairs turn backward, and no scaled encoding of gnomon does";
+      return out;
+    }
     if (rotation_of(g.position)->name == "proportional" && method.name != "linear") {
       out.refused = "proportional RoPE has one factor for all pairs and no other scaling";
       return out;

@@ -38,27 +38,33 @@ struct SizeKeys {
                    kv_heads = "num_key_value_heads", head_dim = "head_dim",
                    longest = "max_position_embeddings";
   std::string_view first_width = {};  // where the file has it, it is the width, whatever else says
+  std::string_view first_kv = {};     // the same of kv_heads
 };
 
 // Which layers see a window only, if `layer_types` does not say.
 struct WindowRule {
   enum class Which {
-    none,             // of all, or of what layer_types says
-    all,              // every layer, where the file has a window
-    all_but,          // full attention in the last layer of every `every`, or the first (full_at 0)
-    pattern,          // `start`, then `cycle` again and again, one letter for each layer
-    from_layer,       // Qwen: from layer max_window_layers on, if use_sliding_window
+    none,     // of all, or of what layer_types says
+    all,      // every layer, where the file has a window
+    all_but,  // full attention in the last layer of every `every`, or the first (full_at 0)
+    pattern,  // `start`, then `cycle` again and again, one letter for each layer
+    from_layer,  // Qwen: from layer max_window_layers (`every`, where the file has none) on, if use_sliding_window
+    before_layer,     // Qwen's mixtures of experts: every second one before that layer
     without_position  // SmolLM3: layers that do not turn, if use_sliding_window
   } which = Which::none;
   std::int64_t every = 0, full_at = 0;
+  bool from_end = false;                         // counted from the last layer
   std::string_view every_key = {};               // the file's word for `every`
   std::string_view other = "sliding_attention";  // the kind of the layers beside those of full attention
-  // f full_attention, s sliding_attention, l linear_attention, c conv, h hybrid, i indexed_attention, m moe, x mlp.
+  // f full_attention, s sliding_attention, l linear_attention, c conv, h hybrid, i indexed_attention, k cross_attention, m moe,
+  // r reference_sliding_attention, x mlp.
   // `cycle` counts from layer 0, and `start` takes the place of its first letters.
   std::string_view start = {}, cycle = {};
-  bool last_full = false;          // the last layer has full attention, whatever the pattern says
-  std::string_view full_key = {};  // a list of the layers that have full attention
+  bool last_full = false;           // the last layer has full attention, whatever the pattern says
+  std::string_view full_key = {};   // a list of the layers that have full attention
+  std::string_view other_key = {};  // a list of those that have `other`
   std::string_view types_key = "layer_types", letters_key = {};  // a kind for each layer; the same in letters
+  std::string_view more_key = {};  // that list may go on for so many layers, which predict further tokens
   std::string_view key = "sliding_window";
   std::int64_t standard = 0;           // tokens, where the file has none; 0 = no window
   std::int64_t fixed = 0;              // tokens, whatever the file says; 0 = as it says
@@ -78,23 +84,41 @@ struct Mla {
   std::string_view pairing_key = {};  // true: adjacent
   bool unscaled_in_v4 = false;        // transformers 4 forgets the softmax factor of mscale_all_dim
   std::int64_t indexer_heads = 0, indexer_dim = 0;
+  std::string_view indexer_kind = {};  // of the layers that have it; empty: all
 };
 
 // Layers that see everything have other heads: Gemma 4.
 struct FullHeads {
   std::string_view head_dim_key = {};
-  std::int64_t head_dim = 0;  // where the file has none; 0 = as the others
-  std::string_view kv_heads_key = {}, kv_heads_if = {};
-  bool last = false;  // the last layer always is one of them
+  std::int64_t head_dim = 0;                             // where the file has none; 0 = as the others
+  std::string_view kv_heads_key = {}, kv_heads_if = {};  // the second: only where it is true; empty: always
+  std::int64_t kv_heads = 0;                             // where the file has none; 0 = as the others
+  bool last = false;                                     // the last layer always is one of them
 };
 
-// Layers with a window have other heads than the file says: MiMo.
+// The first layers, which are dense in a mixture of experts, have a rule of their own: Command A.
+struct DenseFirst {
+  std::string_view count_key = {};  // how many
+  std::string_view kinds_key = {};  // or which: a list in which they are called dense
+  std::string_view every_key = {};  // of them, every so-many-th sees everything; 1: each does, and turns
+};
+
+// The same layers run again and again, and each time keep keys of their own: HRM. A file that has `stack_key` counts all
+// runs as layers; another counts one: times outer · (inner + 1).
+struct Reruns {
+  std::string_view stack_key = {}, outer_key = {}, inner_key = {};
+  std::int64_t outer = 1, inner = 0;  // where the file has none
+};
+
+// Layers with a window have other heads than the file says: MiMo, Step.
 struct SlidingHeads {
   std::int64_t kv_times = 1;  // as many KV heads
+  std::string_view heads_key = {},
+                   older_heads_key = {};  // query heads; the first of these keys that the file has
 };
 
 // The factor of q that grows with position.
-enum class Temperature { none, llama4, ministral3 };
+enum class Temperature { none, llama4, ministral3, beam };
 
 // Which layers carry no position.
 enum class NoPosition {
@@ -103,7 +127,8 @@ enum class NoPosition {
   full,             // those that see everything
   listed,           // no_rope_layers, in which 1 is a layer *with* RoPE, or every no_rope_layer_interval-th
   full_if_windows,  // those that see everything, where others have a window
-  theta_zero        // layer_rope_theta, where it is 0
+  theta_zero,       // layer_rope_theta, where it is 0
+  theta_zero_or_end  // the same, and the base is that of all; where the file has none, every fourth, from the last one on
 };
 
 // How the dictionaries of RoPE come about in the class (its convert_rope_params_to_dict).
@@ -114,9 +139,10 @@ enum class RopeDicts {
   both_kinds,  // the same, and the scaling is of both (ModernBERT)
   nested,      // one for all, or one for each kind of layer
   as_written,  // nothing is filled in: one for each kind of layer
-  phi3,        // su and yarn mean longrope
-  mrope,       // the type mrope means default
-  hunyuan      // the type dynamic with alpha means a larger base
+  listed,  // the same, or bases and shares in lists with one for each layer, of which the first of a kind counts
+  phi3,    // su and yarn mean longrope
+  mrope,   // the type mrope means default
+  hunyuan  // the type dynamic with alpha means a larger base
 };
 
 enum class AttentionScale {
@@ -125,7 +151,7 @@ enum class AttentionScale {
   one,         // none
   by_scalar,   // 1/√query_pre_attn_scalar
   by_head,     // 1/head_dim: q and k are normalised
-  multiplier,  // attention_multiplier
+  multiplier,  // attention_multiplier; where the file has none, see scale_standard
   mpt,         // attn_config.softmax_scale
   gpt2         // scale_attn_weights, scale_attn_by_inverse_layer_idx
 };
@@ -140,19 +166,29 @@ struct RopeFacts {
   double theta = 10000, sliding_theta = 0;  // of sliding layers, where they have their own
   double theta_v4 = 0;                      // of transformers 4, where it is another
   std::string_view theta_key = "rope_theta", sliding_theta_key = {};
+  std::string_view idle_theta_key = {};  // a base that the class of transformers 5.23 takes and does not use
   Pairing pairing = Pairing::halves;
   std::string pairing_key = {};  // of the file, where one has said it
+  bool backward = false;         // pairs turn by minus the angle: NanoChat
   RopeDicts dicts = RopeDicts::standard;
   double partial = 0;  // 0: the class has none
   std::string_view partial_key = "partial_rotary_factor";
   bool plain_partial = false;  // the type default rotates that part; elsewhere it forgets it
+  bool odd_part = false;  // of an odd number of channels one more turns: the class takes as many as cos has
   std::string_view standard =
       {};  // what stands for an absent rope_parameters, as JSON: in it those of kinds, if so
-  std::string_view width_key = {};  // of the rotated channels, where they are no share: rotary_dim of GPT-J
+  // Of the rotated channels, where they are no share: rotary_dim of GPT-J. Beside dictionaries a share, where said, counts first.
+  std::string_view width_key = {};
+  std::string_view scaled_key =
+      {};  // a list of the layers that the dictionary is for; the others have its base alone
+  std::string_view shares_key = {};  // of RopeDicts::listed, the shares of the layers
   std::int64_t original = 0;  // of the class, where the top level has no original_max_position_embeddings
   std::string_view sections = {};  // M-RoPE, where the file has no mrope_section
   bool interleaved = false;        // M-RoPE in turns
   bool width_by_sections = false;  // where no share is said, the parts of M-RoPE are all pairs that turn
+  // Phi-3.5-MoE: longrope asks for short_mscale and long_mscale, the factors of cos and sin by length; its frequencies are computed
+  // without a length, so they are those of the short list.
+  bool own_mscales = false;
   RopeTypes types = {},
             types_v4 = {};  // validate_rope; _rope_scaling_validation of transformers 4, or what it computes
   // Without head_dim no dynamic, yarn or longrope, which multiply None: an absent one, an absent one in transformers 4. Every
@@ -174,9 +210,12 @@ struct Family {
   std::string_view two_sided_key = {};  // true or "all": no query is kept from the keys after it
   bool two_sided_by_kernel = false;  // that key reaches the attention kernel alone, and the mask stays causal
   AttentionScale scale = AttentionScale::root;
+  double scale_standard = 0;  // of its key, where the file has none; 0: what makes it 1/√head_dim
   WindowRule windows = {};
   NoPosition no_position = NoPosition::never;
   std::string_view turning_first_key = {};  // so many first layers turn, whatever they see
+  DenseFirst dense_first = {};
+  Reruns reruns = {};
   Temperature temperature = Temperature::none;
   Mla mla = {};
   FullHeads full = {};

@@ -6,6 +6,7 @@
 #include "gnomon/core/text.h"
 #include "gnomon/models/resolve/gguf_rope.h"
 #include "gnomon/models/resolve/methods.h"
+#include "gnomon/models/resolve/sizes.h"
 
 namespace gnomon {
 namespace {
@@ -106,7 +107,10 @@ Family translated(const Family& row, FileReading& file, const std::string& arch,
   if (row.windows.chunk && file.whole(text(arch, ".attention.sliding_window")) == 0)
     own.windows.chunk = 0, own.no_position = NoPosition::never, own.temperature = Temperature::none;
   own.mla.pairing_key = {}, own.mla.indexer_dim = 0;
+  if (!own.shared_key.empty()) own.shared_key = word("attention.shared_kv_layers"), own.shared = 0;
   set_pairs(file, fixed, arch, own.rope);
+  if (fixed.no_position != NoPosition::never) own.no_position = fixed.no_position;
+  own.dense_first = {};
   if (fixed.dense_turns) own.turning_first_key = word("leading_dense_block_count");
   set_method(file, fixed, arch, own);
   return own;

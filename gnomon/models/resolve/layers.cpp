@@ -5,51 +5,12 @@
 #include "gnomon/core/error.h"
 #include "gnomon/core/readable.h"
 #include "gnomon/core/text.h"
-#include "gnomon/models/resolve/layer_overrides.h"
+#include "gnomon/models/resolve/sizes.h"
 
 namespace gnomon {
 namespace {
 
 constexpr std::string_view kTypes = "layer_types";
-constexpr std::int64_t kMostLayers = 4096, kMostHeads = 65536, kMostWidth = 1 << 24,
-                       kMostTokens = 1'000'000'000;
-
-class SizeReader {
- public:
-  SizeReader(FileReading& file, std::vector<Because>& because) : file_(file), because_(because) {}
-
-  std::int64_t size(std::string_view what, std::string_view key, std::int64_t standard, std::int64_t most) {
-    if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, most))
-      return say(what, *x, file_.at(key), "from the file");
-    if (standard == 0) file_.wrong(key, "a whole number: it has no default");
-    return say(what, standard, "", "no key sets it: default of the class");
-  }
-  // The same, of a size that the class also has under a common name, which wins (its attribute_map).
-  std::int64_t size_by(std::string_view common, std::string_view what, std::string_view key,
-                       std::int64_t standard, std::int64_t most) {
-    if (common == key) return size(what, key, standard, most);
-    if (const auto x = file_.whole(common, 1, most))
-      return say(what, *x, file_.at(common), text("another name of ", key, " (attribute_map)"));
-    return size(what, key, standard, most);
-  }
-  std::int64_t say(std::string_view what, std::int64_t x, std::string key, std::string rule) {
-    because_.push_back({std::string(what), text(x), std::move(key), std::move(rule)});
-    return x;
-  }
-
- private:
-  FileReading& file_;
-  std::vector<Because>& because_;
-};
-
-// The head of q·k: what carries no position, and the slice that turns.
-std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
-  const std::int64_t nope = file.whole("qk_nope_head_dim", 0, kMostHeads).value_or(mla.nope);
-  const std::int64_t rope = file.whole("qk_rope_head_dim", 0, kMostHeads).value_or(mla.rope);
-  if (nope + rope < 1) file.wrong("qk_rope_head_dim", "a head of at least one channel");
-  return read.say("head_dim", nope + rope, file.at("qk_rope_head_dim"),
-                  "qk_nope_head_dim + qk_rope_head_dim");
-}
 
 // configuration_utils.py, _LEGACY_LAYER_TYPE_REMAP, and Recurrent Gemma's and Jamba's own words.
 std::string current_word(const std::string& word) {
@@ -61,62 +22,8 @@ std::string current_word(const std::string& word) {
 }  // namespace
 
 bool attends(std::string_view type) {
-  constexpr std::string_view kNone[] = {"linear_attention", "conv", "moe", "mlp"};
+  constexpr std::string_view kNone[] = {"linear_attention", "conv", "cross_attention", "moe", "mlp"};
   return std::find(std::begin(kNone), std::end(kNone), type) == std::end(kNone);
-}
-
-bool says_two_sided(FileReading& file, const Family& family) {
-  if (family.two_sided_key.empty()) return false;
-  switch (file.kind(family.two_sided_key)) {
-    case Config::Kind::flag:
-      return *file.flag(family.two_sided_key);
-    case Config::Kind::text:
-      return *file.text(family.two_sided_key) == "all";
-    default:
-      return false;
-  }
-}
-bool two_sided(FileReading& file, const Family& family) {
-  return !family.causal || (says_two_sided(file, family) && !family.two_sided_by_kernel);
-}
-
-Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
-  const SizeKeys& keys = family.keys;
-  const Sizes& own = family.sizes;
-  SizeReader read(file, because);
-  Sizes s;
-  const SizeKeys common;
-  const std::string_view width = width_key(keys, [&](std::string_view key) { return file.has(key); });
-  s.width = width == keys.first_width
-                ? read.size("width", width, own.width, kMostWidth)
-                : read.size_by(common.width, "width", keys.width, own.width, kMostWidth);
-  s.layers = read.size_by(common.layers, "layers", keys.layers, own.layers, kMostLayers);
-  s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, kMostHeads);
-  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null) {
-    s.kv_heads = read.say("kv_heads", s.heads, file.at(keys.kv_heads), "null: as many as heads");
-  } else if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && own.kv_heads == 0)) {
-    s.kv_heads = read.say("kv_heads", s.heads, "", "no key sets it: as many as heads");
-  } else {
-    s.kv_heads = read.size("kv_heads", keys.kv_heads, own.kv_heads, kMostHeads);
-  }
-  if (family.mla.rope) {
-    s.head_dim = mla_head(file, family.mla, read);
-  } else if (family.head_times != 1 || family.head_by_width) {
-    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
-    const std::string times = family.head_times == 1 ? "" : text(family.head_times, " * ");
-    s.head_dim = read.say("head_dim", family.head_times * s.width / s.heads, "",
-                          text(times, keys.width, " / ", keys.heads, ", whatever the file says"));
-  } else if (!file.has(keys.head_dim) && own.head_dim == 0) {
-    if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
-    s.head_dim = read.say("head_dim", s.width / s.heads, "", text(keys.width, " / ", keys.heads));
-  } else {
-    s.head_dim = read.size("head_dim", keys.head_dim, own.head_dim, kMostHeads);
-  }
-  // MPT has no second name for max_seq_len.
-  const std::string_view longest = keys.longest == "n_positions" ? common.longest : keys.longest;
-  if (own.longest || file.has(keys.longest) || file.has(longest))
-    s.longest = read.size_by(longest, "longest", keys.longest, own.longest, kMostTokens);
-  return s;
 }
 
 namespace {
@@ -135,8 +42,9 @@ class LayerReader {
     types();
     for (LayerKind& kind : kinds_) limits(kind);
     without_position();
-    full_heads();
-    other_heads();
+    unscaled_layers();
+    listed_rotations();
+    read_layer_heads(file_, family_, sizes_, kinds_);
     return std::move(kinds_);
   }
 
@@ -147,8 +55,8 @@ class LayerReader {
     if (windows_.typed && file_.has(windows_.types_key)) return named_types(windows_.types_key);
     if (windows_.typed && windows_.types_key != kTypes && file_.has(kTypes)) return named_types(kTypes);
     if (!windows_.letters_key.empty() && file_.has(windows_.letters_key)) return lettered_types();
-    if (!windows_.full_key.empty() && file_.kind(windows_.full_key) == Config::Kind::list)
-      return full_listed();
+    for (const std::string_view key : {windows_.full_key, windows_.other_key})
+      if (!key.empty() && file_.kind(key) == Config::Kind::list) return listed_kinds(key);
     switch (windows_.which) {
       case Which::none:
         break;
@@ -162,7 +70,8 @@ class LayerReader {
         pattern();
         break;
       case Which::from_layer:
-        from_layer();
+      case Which::before_layer:
+        by_layer();
         break;
       case Which::without_position:  // known no sooner than what turns: listed()
         break;
@@ -170,10 +79,12 @@ class LayerReader {
   }
   void named_types(std::string_view key) {
     const auto types = *file_.texts(key);
-    if (types.size() != kinds_.size())
+    const auto more =
+        windows_.more_key.empty() ? std::nullopt : file_.whole(windows_.more_key, 0, most::layers);
+    if (types.size() != kinds_.size() && types.size() != kinds_.size() + std::size_t(more.value_or(0)))
       file_.wrong(key,
                   text("a list of ", kinds_.size(), " layer types, one for each layer, not ", types.size()));
-    for (std::size_t l = 0; l < types.size(); ++l) {
+    for (std::size_t l = 0; l < kinds_.size(); ++l) {
       kinds_[l].type = current_word(types[l]);
       say(l, "kind", kinds_[l].type, file_.at(key), "one for each layer");
     }
@@ -189,12 +100,14 @@ class LayerReader {
       say(l, "kind", kinds_[l].type, file_.at(windows_.letters_key), "one letter for each layer");
     }
   }
-  void full_listed() {
-    const auto full = *file_.wholes(windows_.full_key);
+  void listed_kinds(std::string_view key) {
+    const auto list = *file_.wholes(key);
+    const bool full = key == windows_.full_key;
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      const bool listed = std::find(full.begin(), full.end(), std::int64_t(l)) != full.end();
-      kinds_[l].type = listed ? "full_attention" : windows_.other;
-      say(l, "kind", kinds_[l].type, file_.at(windows_.full_key), "it lists the layers of full attention");
+      const bool there = std::find(list.begin(), list.end(), std::int64_t(l)) != list.end();
+      kinds_[l].type = there == full ? "full_attention" : windows_.other;
+      say(l, "kind", kinds_[l].type, file_.at(key),
+          text("it lists the layers of ", full ? "full_attention" : windows_.other));
     }
   }
   static std::string word_of(char letter) {
@@ -209,8 +122,12 @@ class LayerReader {
         return "hybrid";
       case 'i':
         return "indexed_attention";
+      case 'k':
+        return "cross_attention";
       case 'm':
         return "moe";
+      case 'r':
+        return "reference_sliding_attention";
       case 'x':
         return "mlp";
       default:
@@ -235,56 +152,96 @@ class LayerReader {
       if (const auto x = file_.whole(windows_.every_key, 1, 4096))
         every = *x, key = file_.at(windows_.every_key);
     }
-    const std::int64_t at = windows_.full_at ? every - 1 : 0;
-    for (std::int64_t l = 0; l < sizes_.layers; ++l) {
-      const bool full = l % every == at;
-      kinds_[std::size_t(l)].type = full ? "full_attention" : windows_.other;
-      say(std::size_t(l), "kind", kinds_[std::size_t(l)].type, key,
-          text("every ", ordinal(every), " layer has full attention", at ? "" : ", starting with the first",
-               key.empty() ? ": default of the class" : ""));
+    const std::int64_t at = windows_.full_at ? every - 1 : 0, first = dense_first();
+    const char* from = windows_.from_end ? ", counted from the last" : at ? "" : ", starting with the first";
+    for (std::int64_t l = first; l < sizes_.layers; ++l) {
+      const std::int64_t place = windows_.from_end ? sizes_.layers - 1 - l : l - first;
+      full_or_other(l, place % every == at, key,
+                    text("every ", ordinal(every), " layer has full attention", from,
+                         key.empty() ? ": default of the class" : ""));
     }
+    if (windows_.last_full && kinds_.back().type != "full_attention")
+      full_or_other(sizes_.layers - 1, true, "", "the last layer has full attention: default of the class");
   }
-  void each_named() {  // of GGUF: true where a layer has a window
+  void full_or_other(std::int64_t l, bool full, const std::string& key, std::string rule) {
+    LayerKind& kind = kinds_[std::size_t(l)];
+    kind.type = full ? "full_attention" : windows_.other;
+    say(std::size_t(l), "kind", kind.type, key, std::move(rule));
+  }
+  // The dense layers before a mixture of experts: how many, after they have their kinds.
+  std::int64_t dense_first() {
+    const DenseFirst& own = family_.dense_first;
+    if (own.count_key.empty()) return 0;
+    const std::int64_t count =
+        std::min(file_.whole(own.count_key, 0, most::layers).value_or(0), sizes_.layers);
+    const std::int64_t every = file_.whole(own.every_key, 1, most::layers).value_or(1);
+    for (std::int64_t l = 0; l < count; ++l)
+      full_or_other(l, (l + 1) % every == 0, file_.at(own.count_key),
+                    text("of the first, dense layers every ", ordinal(every), " has full attention"));
+    return count;
+  }
+  // Whether this layer is one of them and turns, although it sees everything.
+  bool turns_as_dense(std::size_t l) {
+    const DenseFirst& own = family_.dense_first;
+    if (own.count_key.empty() || file_.whole(own.every_key, 1, most::layers).value_or(1) != 1) return false;
+    if (file_.kind(own.kinds_key) != Config::Kind::list)
+      return std::int64_t(l) < file_.whole(own.count_key, 0, most::layers).value_or(0);
+    const auto kinds = *file_.texts(own.kinds_key);
+    return l < kinds.size() && kinds[l] == "dense";
+  }
+  void each_named() {  // as in GGUF: true where a layer has a window
     const auto slides = *file_.flags(windows_.every_key);
     if (slides.size() != kinds_.size())
       file_.wrong(windows_.every_key, text("a list of ", kinds_.size(), " flags, one for each layer"));
     for (std::size_t l = 0; l < slides.size(); ++l) {
-      kinds_[l].type = slides[l] ? "sliding_attention" : "full_attention";
+      kinds_[l].type = slides[l] ? windows_.other : "full_attention";
       say(l, "kind", kinds_[l].type, file_.at(windows_.every_key), "one for each layer");
     }
   }
   bool used() { return windows_.use_key.empty() || file_.flag(windows_.use_key).value_or(false); }
-  void from_layer() {
-    const std::int64_t first = file_.whole("max_window_layers", 0, 1 << 20).value_or(28);
-    for (std::int64_t l = first; used() && l < sizes_.layers; ++l) {
+  void by_layer() {
+    const bool before = windows_.which == Which::before_layer;
+    const std::int64_t number = file_.whole("max_window_layers", 0, 1 << 20).value_or(windows_.every);
+    for (std::int64_t l = before ? 0 : number;
+         used() && l < (before ? std::min(number, sizes_.layers) : sizes_.layers); l += before ? 2 : 1) {
       kinds_[std::size_t(l)].type = "sliding_attention";
       say(std::size_t(l), "kind", "sliding_attention", file_.at("max_window_layers"),
-          "layers from this number on");
+          before ? "every second layer before this number, from the first on" : "layers from this number on");
     }
   }
 
   void limits(LayerKind& kind) {
     if (kind.type == "sliding_attention" || kind.type == "hybrid_sliding") window(kind);
     if (kind.type == "chunked_attention") chunk(kind);
+    if (kind.type == "reference_sliding_attention") reference(kind);
+  }
+  // Every key of the prompt stays: no mask says so, for it depends on where the prompt ends.
+  void reference(LayerKind& kind) {
+    const auto own = file_.whole(windows_.key, 1, most::tokens);
+    kind.because.push_back({"window", text(own.value_or(windows_.standard)),
+                            own ? file_.at(windows_.key) : "",
+                            "of the tokens that the model makes; it sees the whole prompt"});
   }
   void window(LayerKind& kind) {
     if (windows_.unused_is_none && !used()) return;
-    const auto own = file_.whole(windows_.key, 1, kMostTokens);
+    const auto own = file_.whole(windows_.key, 1, most::tokens);
     const bool said = file_.kind(windows_.key) != Config::Kind::absent;  // null: none
     std::int64_t tokens = windows_.fixed ? windows_.fixed : own ? *own : said ? 0 : windows_.standard;
     if (tokens == 0) return;
     std::string rule = windows_.fixed ? "fixed by the class, whatever the file says"
                        : said         ? "a query sees keys nearer than this"
                                       : "no key sets it: default of the class";
-    if (windows_.divisor != 1)
-      tokens = tokens / windows_.divisor + windows_.more, rule = "half of it on each side, and the query";
+    if (windows_.divisor != 1 || windows_.more)
+      tokens = tokens / windows_.divisor + windows_.more,
+      rule = windows_.divisor == 1 ? "so many on each side, and the query"
+                                   : "half of it on each side, and the query";
     if (windows_.two_sided_more && two_sided(file_, family_))
       tokens = tokens / 2 + windows_.two_sided_more, rule = "half of it on each side";
     kind.window = tokens;
     kind.because.push_back({"window", text(tokens), said ? file_.at(windows_.key) : "", rule});
   }
   void chunk(LayerKind& kind) {
-    const auto own = file_.whole("attention_chunk_size", 1, kMostTokens);
+    const auto own = file_.whole("attention_chunk_size", 1, most::tokens);
     const bool said = file_.kind("attention_chunk_size") != Config::Kind::absent;
     kind.chunk = own ? *own : said ? 0 : windows_.chunk;
     if (kind.chunk)
@@ -302,12 +259,14 @@ class LayerReader {
         break;
       case NoPosition::full:
         for (std::size_t l = 0; l < kinds_.size(); ++l)
-          if (kinds_[l].full()) nowhere(l, "", "layers with full attention have no RoPE in this family");
+          if (kinds_[l].full() && !turns_as_dense(l))
+            nowhere(l, "", "layers with full attention have no RoPE in this family");
         break;
       case NoPosition::listed:
         listed();
         break;
       case NoPosition::theta_zero:
+      case NoPosition::theta_zero_or_end:
         theta_zero();
         break;
       case NoPosition::full_if_windows:
@@ -320,7 +279,7 @@ class LayerReader {
   }
   std::size_t turning_first() {
     const std::string_view key = family_.turning_first_key;
-    return key.empty() ? 0 : std::size_t(file_.whole(key, 0, kMostLayers).value_or(0));
+    return key.empty() ? 0 : std::size_t(file_.whole(key, 0, most::layers).value_or(0));
   }
   bool any_window_key() {
     return file_.has(windows_.key) || (file_.kind(windows_.key) == Config::Kind::absent && windows_.standard);
@@ -357,7 +316,10 @@ class LayerReader {
     window(kind);
   }
   void theta_zero() {
+    const bool or_end = family_.no_position == NoPosition::theta_zero_or_end;
     const auto list = file_.numbers("layer_rope_theta");
+    for (std::int64_t l = sizes_.layers - 1; or_end && !list && l >= 0; l -= 4)
+      nowhere(std::size_t(l), "", "no key sets it: every fourth layer, from the last one on, has no RoPE");
     if (!list) return;
     if (list->size() != kinds_.size())
       file_.wrong("layer_rope_theta",
@@ -365,82 +327,39 @@ class LayerReader {
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
       if ((*list)[l] == 0) {
         nowhere(l, file_.at("layer_rope_theta"), "0: no RoPE");
-      } else {
-        kinds_[l].theta = (*list)[l];
+      } else if (!or_end) {
+        kinds_[l].theta = (*list)[l], kinds_[l].theta_key = "layer_rope_theta";
       }
     }
   }
 
-  // Gemma 4: the last layer sees everything, and those that do have a head of another size.
-  void full_heads() {
-    const FullHeads& own = family_.full;
-    if (own.last && kinds_.back().type != "full_attention") {
-      kinds_.back().type = "full_attention", kinds_.back().window = 0, kinds_.back().because.clear();
-      say(kinds_.size() - 1, "kind", "full_attention", file_.at("layer_types"),
-          "the last layer always has full attention");
-    }
-    if (own.head_dim == 0) return;
-    if (file_.kind("per_layer_config") != Config::Kind::absent) return heads_by_layer();
-    const auto dim = file_.whole(own.head_dim_key, 1, kMostHeads);
-    const bool shared = file_.flag(own.kv_heads_if).value_or(false);
-    const auto kv = shared ? file_.whole(own.kv_heads_key, 1, kMostHeads) : std::nullopt;
+  // Molmo 2: a list of the layers that the dictionary is for.
+  void unscaled_layers() {
+    const std::string_view key = family_.rope.scaled_key;
+    const auto list = key.empty() ? std::nullopt : file_.wholes(key);
+    for (std::size_t l = 0; list && l < kinds_.size(); ++l)
+      kinds_[l].unscaled = std::find(list->begin(), list->end(), std::int64_t(l)) == list->end();
+  }
+  // Step: bases and shares in lists; the first layer of a kind counts for all of it.
+  void listed_rotations() {
+    if (family_.rope.dicts != RopeDicts::listed) return;
+    std::vector<std::string> types;
+    for (const LayerKind& kind : kinds_) types.push_back(kind.type);
+    if (has_dictionaries(file_, types)) return;
+    const auto thetas = one_each(family_.rope.theta_key), shares = one_each(family_.rope.shares_key);
     for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      if (kinds_[l].type != "full_attention") continue;
-      kinds_[l].head_dim = dim.value_or(own.head_dim);
-      say(l, "head_dim", text(kinds_[l].head_dim), dim ? file_.at(own.head_dim_key) : "",
-          dim ? "for layers with full attention"
-              : "no key sets it: default of the class for layers with full attention");
-      if (!kv) continue;
-      kinds_[l].kv_heads = *kv;
-      say(l, "kv_heads", text(*kv), file_.at(own.kv_heads_key), "for layers with full attention");
+      const auto first = std::size_t(std::find(types.begin(), types.end(), types[l]) - types.begin());
+      if (!thetas.empty()) kinds_[l].theta = thetas[first], kinds_[l].theta_key = family_.rope.theta_key;
+      if (!shares.empty()) kinds_[l].share = shares[first];
     }
   }
-
-  // Heads that layers have beside those of the model, and layers without keys of their own.
-  void other_heads() {
-    const std::int64_t times = family_.sliding.kv_times;
-    for (std::size_t l = 0; times != 1 && l < kinds_.size(); ++l) {
-      if (kinds_[l].type != "sliding_attention") continue;
-      kinds_[l].kv_heads = times * sizes_.kv_heads;
-      say(l, "kv_heads", text(kinds_[l].kv_heads), "",
-          text("layers with a window have ", times, " times as many: fixed by the class"));
-    }
-    if (const auto list = family_.heads_list.empty() ? std::nullopt : file_.wholes(family_.heads_list)) {
-      if (list->size() != kinds_.size())
-        file_.wrong(family_.heads_list, text("a list of ", kinds_.size(), " numbers, one for each layer"));
-      for (std::size_t l = 0; l < kinds_.size(); ++l) {
-        if ((*list)[l] < 1 || (*list)[l] > kMostHeads)
-          file_.wrong(family_.heads_list, text("numbers from 1 to ", kMostHeads));
-        if ((*list)[l] == sizes_.heads) continue;
-        kinds_[l].heads = (*list)[l];
-        say(l, "heads", text(kinds_[l].heads), file_.at(family_.heads_list), "for this layer");
-      }
-    }
-    if (family_.shared_key.empty()) return;
-    const auto said = file_.whole(family_.shared_key, 0, kMostLayers);
-    const std::int64_t shared = std::min(said.value_or(family_.shared), sizes_.layers);
-    for (std::int64_t l = sizes_.layers - shared; l < sizes_.layers; ++l) {
-      kinds_[std::size_t(l)].shares_keys = true;
-      say(std::size_t(l), "kept", "none", said ? file_.at(family_.shared_key) : "",
-          "the last layers use the keys and values of earlier ones");
-    }
-  }
-
-  void heads_by_layer() {
-    const auto objects = layer_overrides(file_, sizes_.layers);
-    for (std::size_t l = 0; l < kinds_.size(); ++l) {
-      if (objects[l].empty()) continue;
-      own_size(l, "head_dim", text(objects[l], ".head_dim"), kinds_[l].head_dim);
-      own_size(l, "kv_heads", text(objects[l], ".num_key_value_heads"), kinds_[l].kv_heads);
-      own_size(l, "heads", text(objects[l], ".num_attention_heads"), kinds_[l].heads);
-    }
-  }
-  void own_size(std::size_t l, std::string_view what, const std::string& key, std::int64_t& size) {
-    if (file_.kind(key) == Config::Kind::absent) return;
-    const auto x = file_.whole(key, 1, kMostHeads);
-    if (!x) file_.wrong(key, "a whole number");
-    size = *x;
-    say(l, what, text(size), file_.at(key), "for this layer");
+  // A number for each layer, and perhaps for layers after them; empty: the file has no such list.
+  std::vector<double> one_each(std::string_view key) {
+    if (key.empty() || file_.kind(key) != Config::Kind::list) return {};
+    const auto list = *file_.numbers(key);
+    if (list.size() < kinds_.size())
+      file_.wrong(key, text("a list of ", kinds_.size(), " numbers, one for each layer"));
+    return list;
   }
 
   void say(std::size_t l, std::string_view what, std::string value, std::string key, std::string rule) {
@@ -455,6 +374,12 @@ class LayerReader {
 };
 
 }  // namespace
+
+bool has_dictionaries(FileReading& file, const std::vector<std::string>& kinds) {
+  return std::all_of(kinds.begin(), kinds.end(), [&](const std::string& kind) {
+    return file.kind(text("rope_parameters.", kind)) == Config::Kind::object;
+  });
+}
 
 std::vector<LayerKind> read_layers(FileReading& file, const Family& family, const Sizes& sizes) {
   return LayerReader(file, family, sizes).read();

@@ -13,7 +13,9 @@ struct LayerKind {
   std::string type = "full_attention";  // as in layer_types
   std::int64_t window = 0, chunk = 0;   // tokens; 0 = none
   bool position = true;
-  std::optional<double> theta;                         // its own, over the dictionary's
+  std::optional<double> theta, share;                  // its own, over the dictionary's
+  std::string_view theta_key;                          // the list that has that base
+  bool unscaled = false;                               // it turns by the dictionary's base alone
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0;  // 0 = the model's
   bool shares_keys = false;                            // of an earlier layer
   std::vector<Because> because;
@@ -22,11 +24,12 @@ struct LayerKind {
 // Whether layers of this type (ALLOWED_LAYER_TYPES of transformers 5.23, and its older words) have attention.
 bool attends(std::string_view type);
 
-// The file's own word that no query is kept from the keys after it; that none is.
-bool says_two_sided(FileReading& file, const Family& family);
-bool two_sided(FileReading& file, const Family& family);
-Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because);
 // One for each layer. Throws Error(input) for lists of another length than the layers.
 std::vector<LayerKind> read_layers(FileReading& file, const Family& family, const Sizes& sizes);
+// Whether the file has a dictionary of RoPE for each of these kinds.
+bool has_dictionaries(FileReading& file, const std::vector<std::string>& kinds);
+// Of these layers, heads that are not the model's, and those without keys of their own. Throws likewise.
+void read_layer_heads(FileReading& file, const Family& family, const Sizes& sizes,
+                      std::vector<LayerKind>& kinds);
 
 }  // namespace gnomon

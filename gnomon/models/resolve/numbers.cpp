@@ -8,6 +8,8 @@ namespace {
 
 void read_rotation(const Turns& turns, Numbers& n) {
   n.inv_freq = turns.frequencies;
+  n.backward = !n.inv_freq.empty() && n.inv_freq.front() < 0;
+  for (double& f : n.inv_freq) f = n.backward ? -f : f;
   n.attention_factor = turns.factor;
   n.softmax_factor *= turns.softmax_factor;
   n.rotary_dim = turns.window.channels;

@@ -16,6 +16,7 @@ struct Numbers {
   double softmax_factor = 1;               // factor on all of q·k
   std::int64_t rotary_dim = 0, first = 0;  // number of rotated channels of the head, and the first one
   Pairing pairing = Pairing::halves;
+  bool backward = false;       // pairs turn by minus the angle
   std::vector<double> slopes;  // slopes of a linear bias by distance, one for each head
 };
 

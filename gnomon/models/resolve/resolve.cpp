@@ -7,6 +7,7 @@
 #include "gnomon/models/resolve/layer_overrides.h"
 #include "gnomon/models/resolve/methods.h"
 #include "gnomon/models/resolve/numbers.h"
+#include "gnomon/models/resolve/sizes.h"
 #include "gnomon/models/resolve/unread.h"
 
 namespace gnomon {
@@ -142,11 +143,15 @@ double attention_scale(const Resolving& task, std::int64_t number, LayerPosition
     case AttentionScale::by_scalar:
       if (const auto x = file.number("query_pre_attn_scalar"); x && *x > 0)
         return say(1 / std::sqrt(*x), file.at("query_pre_attn_scalar"), "1/sqrt of it");
-      return say(1.0 / 16, "", "no key sets it: 1/sqrt of query_pre_attn_scalar of the class, 256");
+      if (task.family.scale_standard == 0) break;
+      return say(1 / std::sqrt(task.family.scale_standard), "",
+                 text("no key sets it: 1/sqrt of query_pre_attn_scalar of the class, ",
+                      shortest(task.family.scale_standard)));
     case AttentionScale::multiplier:
       if (const auto x = file.number("attention_multiplier"))
         return say(*x, file.at("attention_multiplier"), "from the file");
-      return say(1, "", "no key sets it: attention_multiplier of the class");
+      if (task.family.scale_standard == 0) break;
+      return say(task.family.scale_standard, "", "no key sets it: attention_multiplier of the class");
     case AttentionScale::mpt:
       if (const auto x = file.number("attn_config.softmax_scale")) {
         if (*x == 0) file.wrong("attn_config.softmax_scale", "a number other than 0");

@@ -23,6 +23,9 @@ class Rope {
     const auto row = std::find_if(known.begin(), known.end(), [&](const Type& t) { return t.name == type_; });
     if (row == known.end()) dict_.wrong("rope_type", names(known));
     encoding_.name = row->encoding;
+    if (facts_.backward && type_ != "default")
+      dict_.wrong("rope_type",
+                  "default: this class turns backwards, and gnomon has no such encoding of another type");
     note("encoding", encoding_.name, "rope_type");
     theta();
     pairing();
@@ -119,7 +122,8 @@ class Rope {
                           "class rotates all of it: "
                           "transformers 5.23 raises RuntimeError when the model runs",
                           "partial-rotation-with-scaling"});
-    const std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
+    std::int64_t n = std::int64_t((forgotten ? 1 : part) * double(head_.rotated));
+    if (n % 2 && n > 0 && n < head_.rotated && facts_.odd_part && type_ == "default") even_out(n++);
     if (n == head_.rotated && n % 2) dict_.wrong_at("head_dim", text("an even number of channels, not ", n));
     if (n < 2 || n > head_.rotated || n % 2) {
       dict_.wrong("partial_rotary_factor",
@@ -127,6 +131,16 @@ class Rope {
     }
     if (n != head_.rotated) note("rotary_dim", text(n), "partial_rotary_factor");
     rotate(n);
+  }
+  // theta^(−2i/n) of an odd n, by n + 1 channels: another base has these frequencies.
+  void even_out(std::int64_t n) {
+    const double theta = *dict_.number("rope_theta");
+    const double own = std::pow(theta, double(n + 1) / double(n));
+    for (auto& [name, value] : encoding_.options)
+      if (name == "theta") value = own;
+    because(
+        "theta", shortest(own), "",
+        text("the frequencies of ", shortest(theta), " are made for ", n, " channels, and ", n + 1, " turn"));
   }
   std::optional<std::int64_t> pairs_of_sections() const {
     if (!facts_.width_by_sections || dict_.holds("partial_rotary_factor")) return std::nullopt;
@@ -170,6 +184,8 @@ class Rope {
   }
 
   void plain() {
+    if (facts_.backward) write("direction", "backward");
+    if (facts_.backward) because("direction", "backward", "", "no key sets it: fixed by the family");
     if (facts_.sections.empty()) return;
     encoding_.name = facts_.interleaved ? "mrope_interleaved" : "mrope";
     const auto own = dict_.list("mrope_section");
@@ -309,8 +325,9 @@ class Rope {
   }
   void longrope() {
     const double L0 = original();
-    const bool fixed = rules_.long_list != LongList::by_length;
-    const bool far = rules_.long_list == LongList::always || double(head_.longest) > L0;
+    const bool fixed = rules_.long_list != LongList::by_length || rules_.own_mscales;
+    const bool far =
+        !rules_.own_mscales && (rules_.long_list == LongList::always || double(head_.longest) > L0);
     const std::string_view near_list = fixed && far ? "long_factor" : "short_factor",
                            far_list = fixed && !far ? "short_factor" : "long_factor";
     for (const auto& [name, option_name] : {std::pair{near_list, "short"}, {far_list, "long"}}) {
@@ -320,7 +337,11 @@ class Rope {
       option(option_name, *list, name);
     }
     for (const char* name : {"short_factor", "long_factor"}) dict_.find(name);  // one of them is enough
-    if (fixed)
+    if (rules_.own_mscales)
+      because(
+          "long", "as short", dict_.find("long_factor") ? dict_.find("long_factor")->key : "",
+          "the class computes the frequencies without a length, so the short list counts at every length");
+    if (fixed && !rules_.own_mscales)
       remarks_.push_back({dict_.find(near_list)->key,
                           rules_.long_list == LongList::always
                               ? "this reader uses the long list at every length"
@@ -341,7 +362,10 @@ class Rope {
     }
     write("factor", std::max(s, 1.0));  // below 1 the factor of q and k is 1, too
     option("original", L0, "original_max_position_embeddings");
-    if (rules_.longrope_factor_unread) {
+    if (rules_.own_mscales) {
+      option("attention_factor", needed("short_mscale"), "short_mscale");
+      note("attention_factor", shortest(needed("long_mscale")), "long_mscale");
+    } else if (rules_.longrope_factor_unread) {
       unread("attention_factor");
     } else if (const auto a = dict_.number("attention_factor")) {
       if (!(*a > 0)) dict_.wrong("attention_factor", "a number above 0");

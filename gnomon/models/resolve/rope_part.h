@@ -53,6 +53,7 @@ struct RopeRules {
   DynamicBase dynamic = DynamicBase::by_length;
   LongList long_list = LongList::by_length;
   bool longrope_factor_unread = false;  // attention_factor of longrope
+  bool own_mscales = false;             // RopeFacts::own_mscales
   bool softmax_mscale = false;          // mscale_all_dim multiplies q·k as well, squared: DeepSeek
   std::string source;                   // of all this, for the rules
 };

@@ -24,6 +24,7 @@ RopeReading served(FileReading& file, const Family& family, const std::vector<st
   reading.rules.plain_forgets_part = false;
   reading.rules.longrope_by_ratio = true;
   reading.rules.longrope_factor_unread = true;
+  reading.rules.own_mscales = false;
   return reading;
 }
 // The name that both give to YaRN by the ratio of mscale and mscale_all_dim.

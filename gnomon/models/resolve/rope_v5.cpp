@@ -39,6 +39,9 @@ class V5 {
       case RopeDicts::as_written:
         as_written();
         break;
+      case RopeDicts::listed:
+        listed();
+        break;
       case RopeDicts::none:
         none();
         break;
@@ -48,11 +51,19 @@ class V5 {
     for (auto& [label, dict] : out_.kinds)
       if (dict) complete(*dict, !label.empty());
     null_head();
+    if (!rope_.idle_theta_key.empty() && file_.has(rope_.idle_theta_key))
+      remark(
+          rope_.idle_theta_key,
+          "transformers 5.23 does not use it: its rotation takes the base of rope_parameters, or the class's",
+          "position-key-unread");
     return std::move(out_);
   }
 
  private:
-  void own_file_rules() { out_.rules.source = "the rule of transformers 5.23 (modeling_rope_utils.py)"; }
+  void own_file_rules() {
+    out_.rules.source = "the rule of transformers 5.23 (modeling_rope_utils.py)";
+    out_.rules.own_mscales = rope_.own_mscales;
+  }
   static std::string rule(std::string_view what) { return std::string(kConvert) + std::string(what); }
   void remark(std::string_view key, std::string_view says, std::string_view rule) {
     out_.remarks.push_back({file_.at(key), std::string(says), rule});
@@ -74,6 +85,10 @@ class V5 {
   void fill(RopeDict& dict, const RopeValue& theta_value) {
     dict.set_default("rope_theta", theta_value);
     if (const auto p = partial()) dict.set_default("partial_rotary_factor", *p);
+    if (rope_.width_key.empty() || dict.holds("partial_rotary_factor")) return;
+    if (const auto x = file_.whole(rope_.width_key))
+      dict.set("rotary_dim", rope_number(double(*x), file_.at(rope_.width_key),
+                                         rule("from the top level; no share is said")));
   }
 
   void standard() {
@@ -201,6 +216,8 @@ class V5 {
   // Gemma 4, Laguna, MiMo.
   void as_written() {
     const std::string_view in = filled(file_, "rope_scaling") ? "rope_scaling" : "rope_parameters";
+    if (!file_.has(in) && rope_.standard.empty())
+      file_.wrong(in, "an object with a dictionary for each layer type: the class has none by itself");
     if (!file_.has(in)) return standard_kinds();
     for (const std::string& label : labels_) {
       const std::string object = text(in, ".", label);
@@ -211,6 +228,22 @@ class V5 {
         continue;
       }
       out_.kinds.emplace_back(label, RopeDict::read(file_, object, "from the dictionary"));
+    }
+  }
+
+  // Step: a dictionary for each kind, or else one base and share for all or for each layer (layers.cpp).
+  void listed() {
+    if (has_dictionaries(file_, labels_)) return as_written();
+    const bool by_layer = file_.kind(rope_.theta_key) == Config::Kind::list;
+    for (const std::string& label : labels_) {
+      RopeDict dict(file_.config().where());
+      dict.set("rope_type", rope_word("default", "", rule("no key sets it")));
+      dict.set("rope_theta",
+               by_layer ? rope_number(rope_.theta, "", "") : theta(rope_.theta_key, rope_.theta));
+      const RopeDict scaling = RopeDict::read(file_, "rope_scaling", rule("for layers with full attention"));
+      if (label == kFull)
+        for (const auto& [name, value] : scaling.values()) dict.set(name, value);
+      out_.kinds.emplace_back(label, std::move(dict));
     }
   }
 
@@ -245,7 +278,7 @@ class V5 {
   void null_head() {
     if (!known_ || slice_ || rope_.dicts == RopeDicts::none) return;
     const bool null = file_.kind("head_dim") == Config::Kind::null;
-    const bool refused = null && own_head_;
+    const bool refused = null && own_head_ && !rope_.fills_null_head;
     const bool kept = (null || file_.kind("head_dim") == Config::Kind::absent) && rope_.null_head;
     const bool multiplied = (kept || (null && !rope_.fills_null_head)) &&
                             std::any_of(out_.kinds.begin(), out_.kinds.end(), [](const auto& kind) {

@@ -57,7 +57,7 @@ class RotaryLayers {
       layer.kept.elsewhere = kind.shares_keys;
       value_width(layer), latent(layer);
       task_.answer.layers.push_back(std::move(layer));
-      if (!task_.family.mla.indexer_dim) continue;
+      if (!has_indexer(kind)) continue;
       task_.answer.layers.push_back(indexer(kind));
       task_.answer.layers.back().number = std::int64_t(l);
     }
@@ -126,15 +126,29 @@ class RotaryLayers {
     const auto& dict = reading_.of(kind.type);
     const RopeHead turning = head(kind);
     if (!kind.position || !attends(kind.type) || !dict || turning.rotated == 0) return nullptr;
-    const Key key{kind.type, kind.theta.value_or(0), turning.attended};
+    const Key key{kind.type, kind.theta.value_or(0), kind.share.value_or(0), turning.attended, kind.unscaled};
     const auto there = made_.find(key);
     if (there != made_.end()) return &there->second;
-    RopeDict own = *dict;
-    if (kind.theta)
-      own.set("rope_theta", rope_number(*kind.theta, task_.file.at("layer_rope_theta"), "for this layer"));
-    const SpecPart part = rope_part(own, turning, facts_, reading_.rules);
+    const SpecPart part = rope_part(own_dict(kind, *dict), turning, facts_, reading_.rules);
     add_new(task_.answer.remarks, part.remarks);
     return &made_.emplace(key, part).first->second;
+  }
+
+  // The dictionary of its kind, with what the layer has of its own.
+  RopeDict own_dict(const LayerKind& kind, const RopeDict& dict) const {
+    RopeDict own = dict;
+    if (kind.unscaled) {
+      own = RopeDict(task_.file.config().where());
+      own.set("rope_type",
+              rope_word("default", task_.file.at(facts_.scaled_key), "it does not list this layer"));
+      own.set("rope_theta", *dict.find("rope_theta"));
+    }
+    const auto set = [&](std::string_view name, std::optional<double> x, std::string_view key) {
+      if (x) own.set(name, rope_number(*x, task_.file.at(key), "for this layer"));
+    };
+    set("rope_theta", kind.theta, kind.theta_key);
+    set("partial_rotary_factor", kind.share, facts_.shares_key);
+    return own;
   }
 
   std::optional<SpecPart> temperature(const LayerKind& kind) {
@@ -145,6 +159,8 @@ class RotaryLayers {
         return llama4(kind);
       case Temperature::ministral3:
         return ministral3(kind);
+      case Temperature::beam:
+        return beam(kind);
     }
     return std::nullopt;
   }
@@ -163,6 +179,15 @@ class RotaryLayers {
     part.because.push_back({"floor", text(floor), file.at("floor_scale"), "tokens"});
     return part;
   }
+  // Where the kind has no dictionary.
+  std::optional<SpecPart> beam(const LayerKind& kind) {
+    if (reading_.of(kind.type)) return std::nullopt;
+    SpecPart part{{"log_n", {{"rule", "beam"}, {"scale", 0.1}, {"floor", 2048}}}, {}, {}};
+    part.because.push_back(
+        {"temperature", "0.1", "", "fixed by the class: q grows with position in layers without RoPE"});
+    part.because.push_back({"floor", "2048", "", "fixed by the class"});
+    return part;
+  }
   std::optional<SpecPart> ministral3(const LayerKind& kind) {
     const auto& dict = reading_.of(kind.type);
     const auto beta = dict ? dict->number("llama_4_scaling_beta") : std::nullopt;
@@ -178,6 +203,10 @@ class RotaryLayers {
     return part;
   }
 
+  bool has_indexer(const LayerKind& kind) const {
+    const Mla& mla = task_.family.mla;
+    return mla.indexer_dim && (mla.indexer_kind.empty() || mla.indexer_kind == kind.type);
+  }
   // The attention of DeepSeek V3.2 that chooses keys: other heads, halved pairs at the beginning of the head.
   LayerPosition indexer(const LayerKind& kind) {
     const Mla& mla = task_.family.mla;
@@ -201,7 +230,8 @@ class RotaryLayers {
     return layer;
   }
 
-  using Key = std::tuple<std::string, double, std::int64_t>;  // type, base of its own, head
+  using Key = std::tuple<std::string, double, double, std::int64_t,
+                         bool>;  // type, its own base and share, head, unscaled
   const Resolving& task_;
   RopeFacts facts_;
   const std::vector<LayerKind> kinds_;

@@ -28,6 +28,12 @@ const Family kFamilies[] = {
      .method = Method::deepseek_v4,
      .sizes = {4096, 43, 64, 1, 512, 1048576},
      .rope = {.pairing = Pairing::adjacent}},
+    {.name = "youtu",
+     .types = {"youtu"},
+     .sizes = {2048, 32, 16, 16, 0, 131072},
+     .windows = kUntyped,
+     .mla = {.nope = 128, .rope = 64, .value = 128, .pairing_key = "rope_interleave"},
+     .rope = {.pairing = Pairing::adjacent}},
 };
 
 }  // namespace

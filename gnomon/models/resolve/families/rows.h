@@ -21,6 +21,7 @@ inline constexpr SizeKeys kNoGroups{
     .kv_heads = {}};  // as many heads of keys as of queries, whatever the file says
 
 inline constexpr WindowRule kQwenWindows{.which = WindowRule::Which::from_layer,
+                                         .every = 28,
                                          .standard = 4096,
                                          .use_key = "use_sliding_window",
                                          .unused_is_none = true};

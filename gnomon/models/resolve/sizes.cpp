@@ -1,0 +1,132 @@
+#include "gnomon/models/resolve/sizes.h"
+
+#include "gnomon/core/error.h"
+#include "gnomon/core/text.h"
+
+namespace gnomon {
+namespace {
+
+class SizeReader {
+ public:
+  SizeReader(FileReading& file, std::vector<Because>& because) : file_(file), because_(because) {}
+
+  std::int64_t size(std::string_view what, std::string_view key, std::int64_t standard, std::int64_t limit) {
+    if (const auto x = key.empty() ? std::nullopt : file_.whole(key, 1, limit))
+      return say(what, *x, file_.at(key), "from the file");
+    if (standard == 0) file_.wrong(key, "a whole number: it has no default");
+    return say(what, standard, "", "no key sets it: default of the class");
+  }
+  // The same, of a size that the class also has under a common name, which wins (its attribute_map).
+  std::int64_t size_by(std::string_view common, std::string_view what, std::string_view key,
+                       std::int64_t standard, std::int64_t limit) {
+    if (common == key) return size(what, key, standard, limit);
+    if (const auto x = file_.whole(common, 1, limit))
+      return say(what, *x, file_.at(common), text("another name of ", key, " (attribute_map)"));
+    return size(what, key, standard, limit);
+  }
+  std::int64_t say(std::string_view what, std::int64_t x, std::string key, std::string rule) {
+    because_.push_back({std::string(what), text(x), std::move(key), std::move(rule)});
+    return x;
+  }
+
+ private:
+  FileReading& file_;
+  std::vector<Because>& because_;
+};
+
+// The head of q·k: what carries no position, and the slice that turns.
+std::int64_t mla_head(FileReading& file, const Mla& mla, SizeReader& read) {
+  const std::int64_t nope = file.whole("qk_nope_head_dim", 0, most::heads).value_or(mla.nope);
+  const std::int64_t rope = file.whole("qk_rope_head_dim", 0, most::heads).value_or(mla.rope);
+  if (nope + rope < 1) file.wrong("qk_rope_head_dim", "a head of at least one channel");
+  return read.say("head_dim", nope + rope, file.at("qk_rope_head_dim"),
+                  "qk_nope_head_dim + qk_rope_head_dim");
+}
+
+// How often the layers run that the file counts.
+std::int64_t runs_of(FileReading& file, const Reruns& reruns) {
+  if (reruns.stack_key.empty() || file.has(reruns.stack_key)) return 1;
+  const auto number = [&](std::string_view key, std::int64_t standard) {
+    return file.whole(key, 1, most::layers).value_or(standard);
+  };
+  return number(reruns.outer_key, reruns.outer) * (number(reruns.inner_key, reruns.inner) + 1);
+}
+
+std::int64_t layers_of(FileReading& file, const Family& family, SizeReader& read) {
+  const std::string_view key = family.keys.layers;
+  const std::int64_t counted =
+      read.size_by(SizeKeys{}.layers, "layers", key, family.sizes.layers, most::layers);
+  const std::int64_t runs = runs_of(file, family.reruns);
+  if (runs == 1) return counted;
+  if (runs > most::layers / counted)
+    file.wrong(key, text("with ", runs, " runs of each layer at most ", most::layers, " in all"));
+  return read.say("layers", runs * counted, file.at(key),
+                  text("each runs ", runs, " times, and keeps other keys each time"));
+}
+
+std::int64_t kv_heads_of(FileReading& file, const Family& family, std::int64_t heads, SizeReader& read) {
+  const SizeKeys& keys = family.keys;
+  const std::int64_t standard = family.sizes.kv_heads;
+  if (!keys.first_kv.empty() && file.has(keys.first_kv))
+    return read.size("kv_heads", keys.first_kv, standard, most::heads);
+  if (!keys.kv_heads.empty() && file.kind(keys.kv_heads) == Config::Kind::null)
+    return read.say("kv_heads", heads, file.at(keys.kv_heads), "null: as many as heads");
+  if (keys.kv_heads.empty() || (!file.has(keys.kv_heads) && standard == 0))
+    return read.say("kv_heads", heads, "", "no key sets it: as many as heads");
+  return read.size("kv_heads", keys.kv_heads, standard, most::heads);
+}
+
+// Of these sizes, the width of a head.
+std::int64_t head_of(FileReading& file, const Family& family, const Sizes& s, SizeReader& read) {
+  if (family.mla.rope) return mla_head(file, family.mla, read);
+  const SizeKeys& keys = family.keys;
+  const std::int64_t standard = family.sizes.head_dim;
+  const bool whatever = family.head_times != 1 || family.head_by_width;
+  const bool filled = family.rope.fills_null_head && file.kind(keys.head_dim) == Config::Kind::null;
+  if (!whatever && !filled && (standard || file.has(keys.head_dim)))
+    return read.size("head_dim", keys.head_dim, standard, most::heads);
+  if (s.width < s.heads) file.wrong(keys.width, text("at least the number of heads, ", s.heads));
+  const std::string times = family.head_times == 1 ? "" : text(family.head_times, " * ");
+  return read.say("head_dim", family.head_times * s.width / s.heads, "",
+                  text(times, keys.width, " / ", keys.heads, whatever ? ", whatever the file says" : ""));
+}
+
+}  // namespace
+
+bool says_two_sided(FileReading& file, const Family& family) {
+  if (family.two_sided_key.empty()) return false;
+  switch (file.kind(family.two_sided_key)) {
+    case Config::Kind::flag:
+      return *file.flag(family.two_sided_key);
+    case Config::Kind::text:
+      return *file.text(family.two_sided_key) == "all";
+    default:
+      return false;
+  }
+}
+bool two_sided(FileReading& file, const Family& family) {
+  return !family.causal || (says_two_sided(file, family) && !family.two_sided_by_kernel);
+}
+
+Sizes read_sizes(FileReading& file, const Family& family, std::vector<Because>& because) {
+  const SizeKeys& keys = family.keys;
+  const Sizes& own = family.sizes;
+  SizeReader read(file, because);
+  Sizes s;
+  const SizeKeys common;
+  const std::string_view width = width_key(keys, [&](std::string_view key) { return file.has(key); });
+  s.width = width == keys.first_width
+                ? read.size("width", width, own.width, most::width)
+                : read.size_by(common.width, "width", keys.width, own.width, most::width);
+  s.layers = layers_of(file, family, read);
+  s.heads = read.size_by(common.heads, "heads", keys.heads, own.heads, most::heads);
+  s.kv_heads = kv_heads_of(file, family, s.heads, read);
+  s.head_dim = head_of(file, family, s, read);
+  // MPT has no second name for max_seq_len.
+  const std::string_view longest = keys.longest == "n_positions" ? common.longest : keys.longest;
+  if (own.longest || file.has(keys.longest) || file.has(longest))
+    s.longest = read.size_by(longest, "longest", keys.longest, own.longest, most::tokens);
+  return s;
+}
+
+}  // namespace gnomon
