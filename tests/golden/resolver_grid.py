@@ -453,7 +453,7 @@ MORE = {
                                         "granite_docling_text")},
     **{f: rotary(head=False, fixed=DENSE) for f in ("bitnet", "olmoe")},
     **{f: rotary(head="own", fixed=DENSE) for f in ("ernie4_5", "minimax_m2", "seed_oss", "hy_v3")},
-    **{f: rotary() for f in ("aria_text", "arcee", "diffllama", "jais2", "moshi", "hyperclovax")},
+    **{f: rotary() for f in ("aria_text", "arcee", "jais2", "moshi", "hyperclovax")},
     "helium": rotary(head="own", more=whole_width(lambda rng, config: config)), "higgs_audio_v2": rotary(head="own"),
     "glm4_moe": rotary(head="own", part="partial_rotary_factor", fixed=DENSE), "solar_open": rotary(head="own", part="partial_rotary_factor", fixed=DENSE),
     "nemotron": rotary(head="own", part="partial_rotary_factor"), "persimmon": rotary(head=False, part="partial_rotary_factor"),
