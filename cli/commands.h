@@ -44,6 +44,7 @@ struct LintOptions {
   std::string transformers, vllm;                   // versions of what reads the files
   std::string rule, fail_on = "error", exceptions;  // `rule`: an id to explain; `exceptions`: a file
   bool write_baseline = false, schema = false;
+  bool fix = false, write = false;  // show what the suggestions change; write it
   bool rules = false, json = false, sarif = false, markdown = false;
   Download download;
 };

@@ -183,6 +183,12 @@ void describe_lint(CLI::App& app, LintOptions& o) {
       ->excludes(rules)
       ->excludes(json)
       ->excludes(sarif);
+  CLI::Option* fix =
+      app.add_flag("--fix", o.fix, "print a diff that writes every suggestion that is one whole value")
+          ->excludes(rules)
+          ->excludes(json)
+          ->excludes(sarif);
+  app.add_flag("--write", o.write, "with --fix: write it into the files")->needs(fix);
   app.add_flag("--schema", o.schema, "print a JSON schema of the settings of RoPE in a config.json")
       ->excludes(paths)
       ->excludes(rules)
@@ -200,11 +206,13 @@ void describe_lint(CLI::App& app, LintOptions& o) {
       "  gnomon lint config.json --sarif > lint.sarif\n"
       "  gnomon lint - < config.json\n"
       "  gnomon lint . --write-baseline\n"
+      "  gnomon lint config.json --fix\n"
       "  gnomon lint --schema > rope.schema.json\n"
       "  gnomon lint --rules\n"
       "  gnomon lint --rule scaling-without-theta\n\n"
       "Exit code 0: no error was found; with --fail-on, nothing of that level or above.\n"
-      "Exit code 1: there is such a finding. A file that cannot be read is an error.\n"
+      "Exit code 1: there is such a finding; with --fix, one is left. A file that cannot be read is an "
+      "error.\n"
       "Exit code 2: the command line is wrong. Exit code 3: the file of exceptions is malformed.\n"
       "Exit code 4: a path does not exist, or a folder has no model.");
 }

@@ -10,8 +10,11 @@
 #include "cli/progress.h"
 #include "cli/wrapped.h"
 #include "gnomon/core/error.h"
+#include "gnomon/core/file.h"
 #include "gnomon/core/names.h"
 #include "gnomon/core/text.h"
+#include "gnomon/core/unprintable.h"
+#include "gnomon/models/lint/fix.h"
 
 namespace gnomon::cli {
 namespace {
@@ -112,6 +115,22 @@ LintRequest request_of(const LintOptions& o) {
   return request;
 }
 
+int fix(const LintRequest& request, bool write, Severity level) {
+  if (write && std::find(request.paths.begin(), request.paths.end(), Path("-")) != request.paths.end())
+    throw Error(Fault::usage, "lint: --write needs a file, and - is standard input");
+  std::size_t fixed = 0, files = 0, left = 0;
+  bool fails = false;
+  for (const LintFix& one : lint_fixes(request)) {
+    for (const LintResult& result : one.left) fails |= result.rule->severity <= level;
+    left += one.left.size(), fixed += one.fixed.size(), files += one.before != one.after;
+    fmt::print("{}", without_unprintables(unified_diff(one.file.string(), one.before, one.after)));
+    if (write && one.before != one.after) write_file(one.file, one.after);
+  }
+  tell(text(write ? "fixed: " : "would fix: ", counted(fixed, "finding"), " in ", counted(files, "file"),
+            "; left: ", counted(left, "finding"), !write && fixed ? ". --write writes it" : ""));
+  return fails ? 1 : 0;
+}
+
 }  // namespace
 
 int lint(const LintOptions& o) {
@@ -148,6 +167,7 @@ int lint(const LintOptions& o) {
               " removed"));
     return 0;
   }
+  if (o.fix) return fix(request, o.write, level);
   const LintRun run = lint_paths(request);
   if (o.json || o.sarif) {
     fmt::print("{}\n", o.sarif ? pages::lint_sarif(run) : pages::lint_json(run));

@@ -88,6 +88,7 @@ def changes(family):
     for key in ("max_position_embeddings", "num_hidden_layers", "rope_scaling", "partial_rotary_factor", "attention_chunk_size", "attn_temperature_tuning"):
         yield {key: None}, []
     yield {"rope_parameters": {}, "rope_theta": 5000.0}, []
+    yield {"rope_scaling": {}}, []
     for key in ("sliding_window", "attention_chunk_size"):
         yield {key: None, "layer_types": ["full_attention"] * 4}, []
     for window in (None, 0, 6):

@@ -269,3 +269,25 @@ def test_docs_show_hooks_inputs_and_exceptions_that_there_are(tmp_path):
     (exceptions,) = blocks_of_docs("json")
     (tmp_path / ".gnomon-lint.json").write_text(exceptions)
     assert "theta-twice" not in [rule for _, rule in rules(linted("models/old", check=0, cwd=tmp_path))]
+
+
+def test_fix_shows_a_diff_that_git_applies_and_write_writes_it(tmp_path):
+    smollm = {"model_type": "smollm3", "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 4, "max_position_embeddings": 65536}
+    models(tmp_path, first=smollm, second=WRONG, third=GOOD | {"note": "\u202e"})
+    before = {path: path.read_text() for path in tmp_path.rglob("config.json")}
+    shown = gnomon("lint", ".", "--fix", cwd=tmp_path, check=1)  # `second` has an error that is told in words
+    assert {path: path.read_text() for path in before} == before
+    assert "would fix: " in shown.stderr and "--write" in shown.stderr
+    assert subprocess.run(["git", "apply", "-p0", "-"], cwd=tmp_path, input=shown.stdout, text=True).returncode == 0
+    applied = {path: path.read_text() for path in before}
+    for path, text in before.items():
+        path.write_text(text)
+    written = gnomon("lint", ".", "--fix", "--write", cwd=tmp_path, check=1)
+    assert written.stdout == shown.stdout and "fixed: " in written.stderr
+    assert {path: path.read_text() for path in before} == applied
+    assert json.loads((tmp_path / "first/config.json").read_text()) == smollm | {"rope_theta": 2000000}
+    assert "theta-of-class" not in [rule for _, rule in rules(linted("first", cwd=tmp_path))]
+    assert (tmp_path / "second/config.json").read_text() == before[tmp_path / "second/config.json"]
+    assert gnomon("lint", "first", "--fix", cwd=tmp_path, check=0).stdout == ""
+    assert "standard input" in gnomon("lint", "-", "--fix", "--write", input="{}", check=2).stderr
+    assert gnomon("lint", "--write", check=2).stderr

@@ -7,6 +7,15 @@
 namespace gnomon {
 namespace {
 
+struct Span {
+  std::size_t begin, end;
+};
+// A member of an object, as it is spaced.
+struct Member {
+  Span name, value;
+  std::size_t before;  // where the spaces before its name begin
+};
+
 // Walks over well-formed JSON. No recursion deeper than the document, which is at most kDeepestJson deep.
 class Scanner {
  public:
@@ -38,7 +47,53 @@ class Scanner {
     return best;
   }
 
+  // The value of the member `key` of the object that begins here, or of one within it.
+  std::optional<Span> value_of(std::string_view key) {
+    std::optional<Span> found;
+    each_member([&](const Member& m, const std::string& name) {
+      if (name == key) {
+        found = m.value;
+      } else if (!found && key.size() > name.size() && key.starts_with(name) && key[name.size()] == '.') {
+        found = Scanner(json_, m.value.begin).value_of(key.substr(name.size() + 1));
+      }
+    });
+    return found;
+  }
+  // The last member of the object that begins here.
+  std::optional<Member> last_member() {
+    std::optional<Member> last;
+    each_member([&](const Member& m, const std::string&) { last = m; });
+    return last;
+  }
+  std::size_t object_at() {
+    space();
+    return at_;
+  }
+
  private:
+  Scanner(std::string_view json, std::size_t at) : json_(json), at_(at) {}
+
+  // Nothing, if no object begins here.
+  template <class Do>
+  void each_member(const Do& action) {
+    space();
+    if (next() != '{') return;
+    for (++at_;;) {
+      Member m{{}, {}, at_};
+      space();
+      if (next() == '}') return;
+      m.name.begin = at_;
+      const std::string name = string();
+      m.name.end = at_;
+      space(), ++at_, space();
+      m.value.begin = at_;
+      value();
+      m.value.end = at_;
+      action(m, name);
+      space();
+      if (next() == ',') ++at_;
+    }
+  }
   // The same in the list that begins here.
   std::size_t item(std::string_view key) {
     const std::size_t begin = at_, dot = std::min(key.find('.'), key.size());
@@ -96,6 +151,37 @@ TextPlace place_of_byte(std::string_view text, std::size_t byte) {
 
 std::size_t line_of(std::string_view json, std::string_view key) {
   return place_of_byte(json, Scanner(json).find(key)).line;
+}
+
+namespace {
+
+std::string with_member(std::string_view json, std::size_t object, std::string_view name,
+                        std::string_view value) {
+  Scanner scanner(json.substr(object));
+  const auto last = scanner.last_member();
+  const std::string quoted = nlohmann::json(name).dump();
+  std::string all(json);
+  if (!last) return all.insert(object + 1, quoted + ": " + std::string(value));
+  const auto part = [&](std::size_t from, std::size_t to) {
+    return std::string(json.substr(object + from, to - from));
+  };
+  return all.insert(object + last->value.end, "," + part(last->before, last->name.begin) + quoted +
+                                                  part(last->name.end, last->value.begin) +
+                                                  std::string(value));
+}
+
+}  // namespace
+
+std::optional<std::string> with_value(std::string_view json, std::string_view key, std::string_view value) {
+  if (const auto there = Scanner(json).value_of(key)) {
+    std::string all(json);
+    return all.replace(there->begin, there->end - there->begin, value);
+  }
+  const std::size_t dot = key.rfind('.');
+  if (dot == key.npos) return with_member(json, Scanner(json).object_at(), key, value);
+  const auto object = Scanner(json).value_of(key.substr(0, dot));
+  if (!object || json[object->begin] != '{') return std::nullopt;
+  return with_member(json, object->begin, key.substr(dot + 1), value);
 }
 
 }  // namespace gnomon

@@ -161,11 +161,15 @@ Findings outer_unread(const LintContext& file) {
 
 Findings scaling_dictionary(const LintContext& file) {
   if (!file.family() || file.family()->rope.dicts != RopeDicts::as_written) return {};
-  for (const RopeDictionary& dict : file.ropes())
-    if (dict.key == file.at("rope_scaling"))
-      return {finding(file, dict.key, kText.at("scaling-replaces-kinds", "expected"),
-                      kText.at("scaling-replaces-kinds", "says"))};
-  return {};
+  const std::string key = file.at("rope_scaling");
+  const bool flat = std::any_of(file.ropes().begin(), file.ropes().end(),
+                                [&](const RopeDictionary& dict) { return dict.key == key; });
+  const bool empty = file.config().kind(key) == Config::Kind::object && file.config().keys(key).empty();
+  if (!flat && !empty) return {};
+  return {finding(file, key,
+                  empty ? kText.at("scaling-replaces-kinds", "expected.empty")
+                        : kText.at("scaling-replaces-kinds", "expected"),
+                  kText.at("scaling-replaces-kinds", "says"))};
 }
 Findings type_unread(const LintContext& file) {
   return remarked(file, "type-unread-by-kind", kText.at("type-unread-by-kind", "expected"));

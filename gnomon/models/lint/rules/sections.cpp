@@ -78,12 +78,20 @@ Findings named_default(const LintContext& file) {
   for (const RopeDictionary& dict : file.ropes()) {
     const std::string type = file.type_of(dict);
     if (!dict.live || !file.has(dict, "mrope_section") || (type != "default" && type != "mrope")) continue;
-    const auto interleaved = file.config().kind(dict.key + ".mrope_interleaved") == Config::Kind::flag &&
-                             *file.config().flag(dict.key + ".mrope_interleaved");
     all.push_back(finding(file, dict.key + ".mrope_section",
                           kText.at("sections-invisible-in-text", "expected"),
-                          interleaved ? kText.at("sections-invisible-in-text", "says.interleaved")
-                                      : kText.at("sections-invisible-in-text", "says")));
+                          kText.at("sections-invisible-in-text", "says")));
+  }
+  return all;
+}
+
+Findings in_turn(const LintContext& file) {
+  Findings all;
+  for (const RopeDictionary& dict : file.ropes()) {
+    const std::string key = dict.key + ".mrope_interleaved";
+    if (!dict.live || file.config().kind(key) != Config::Kind::flag || !*file.config().flag(key)) continue;
+    all.push_back(finding(file, key, kText.at("sections-in-turn-are-not-pairs", "expected"),
+                          kText.at("sections-in-turn-are-not-pairs", "says")));
   }
   return all;
 }
@@ -93,6 +101,7 @@ constexpr LintRow kRows[] = {
     {"sections-with-scaling", Severity::warning, with_scaling, {.departs = true}},
     {"sections-split-pairs", Severity::warning, split_pairs},
     {"sections-invisible-in-text", Severity::note, named_default},
+    {"sections-in-turn-are-not-pairs", Severity::note, in_turn},
 };
 constexpr auto kRules = written(kText, kRows);
 
